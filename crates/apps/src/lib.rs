@@ -1,0 +1,1 @@
+//! Who talks: tcplib conversations and other applications, as state machines without I/O.

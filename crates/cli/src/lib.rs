@@ -1,0 +1,1 @@
+//! The cellway command line.

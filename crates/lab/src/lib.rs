@@ -1,0 +1,1 @@
+//! The one entry: check, simulate, sweep, reproduce.

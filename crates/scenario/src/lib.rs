@@ -1,0 +1,1 @@
+//! Scenario files: TOML text with units, checked completely, with sweeps and replications.

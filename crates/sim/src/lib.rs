@@ -1,0 +1,1 @@
+//! Drives the network and its hosts on a simulated clock.

@@ -1,0 +1,1 @@
+//! A TCP endpoint without I/O: Tahoe, Reno, NewReno and SACK-based recovery.

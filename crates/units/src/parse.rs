@@ -1,0 +1,144 @@
+//! Text with a unit to an exact integer, and back.
+
+use std::fmt;
+
+/// Why a text is not a quantity of the kind that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// No number where one should start.
+    #[error("{text:?} does not start with a number; write it like {example}")]
+    NoNumber {
+        /// What was given.
+        text: String,
+        /// What would be accepted.
+        example: &'static str,
+    },
+    /// A number without a unit.
+    #[error("{text:?} has no unit; add one of {units}, like {example}")]
+    NoUnit {
+        /// What was given.
+        text: String,
+        /// The units that would do.
+        units: String,
+        /// What would be accepted.
+        example: &'static str,
+    },
+    /// A unit of another kind, or none that exists.
+    #[error("{unit:?} in {text:?} is not one of the units {units}, like {example}")]
+    WrongUnit {
+        /// What was given.
+        text: String,
+        /// The unit in it.
+        unit: String,
+        /// The units that would do.
+        units: String,
+        /// What would be accepted.
+        example: &'static str,
+    },
+    /// A negative amount.
+    #[error("{text:?} is negative; it must be 0 or more, like {example}")]
+    Negative {
+        /// What was given.
+        text: String,
+        /// What would be accepted.
+        example: &'static str,
+    },
+    /// An amount that the smallest unit does not divide.
+    #[error("{text:?} is not a whole number of {smallest}")]
+    Fraction {
+        /// What was given.
+        text: String,
+        /// The smallest unit.
+        smallest: &'static str,
+    },
+    /// An amount past 64 bits of the smallest unit.
+    #[error("{text:?} is too large; the largest is {max} {smallest}")]
+    TooLarge {
+        /// What was given.
+        text: String,
+        /// The smallest unit.
+        smallest: &'static str,
+        /// The limit in it.
+        max: u64,
+    },
+}
+
+/// A unit and how many of the smallest unit it holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Scale {
+    name: &'static str,
+    factor: u64,
+}
+
+impl Scale {
+    pub(crate) const fn new(name: &'static str, factor: u64) -> Scale {
+        Scale { name, factor }
+    }
+}
+
+/// Splits `"22.5 ms"` into `("22.5", "ms")`, the space optional; `None` if it does not start with
+/// a number. The number keeps its sign, its point and any `_` between digits.
+pub fn split_quantity(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let end = text
+        .char_indices()
+        .find(|&(i, c)| !(c.is_ascii_digit() || c == '.' || c == '_' || (i == 0 && (c == '-' || c == '+'))))
+        .map_or(text.len(), |(i, _)| i);
+    let number = &text[..end];
+    number.contains(|c: char| c.is_ascii_digit()).then(|| (number, text[end..].trim()))
+}
+
+/// Parses `text` exactly: decimal digits are scaled as integers, never through floating point.
+pub(crate) fn quantity(text: &str, scales: &[Scale], example: &'static str) -> Result<u64, ParseError> {
+    let own = || text.to_owned();
+    let units = || scales.iter().map(|s| s.name).collect::<Vec<_>>().join(", ");
+    let no_number = || ParseError::NoNumber { text: own(), example };
+    let (number, unit) = split_quantity(text).ok_or_else(no_number)?;
+    if unit.is_empty() {
+        return Err(ParseError::NoUnit { text: own(), units: units(), example });
+    }
+    let scale = scales.iter().find(|s| s.name == unit).ok_or_else(|| ParseError::WrongUnit {
+        text: own(),
+        unit: unit.to_owned(),
+        units: units(),
+        example,
+    })?;
+    if number.starts_with('-') {
+        return Err(ParseError::Negative { text: own(), example });
+    }
+    let digits = number.trim_start_matches('+').replace('_', "");
+    let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
+    if fraction.contains('.') {
+        return Err(no_number());
+    }
+    let fraction = fraction.trim_end_matches('0');
+    let smallest = scales[0].name;
+    let too_large = || ParseError::TooLarge { text: own(), smallest, max: u64::MAX };
+    let value: u128 = format!("{whole}{fraction}").parse().or_else(|e: std::num::ParseIntError| {
+        // Only an empty or an overlong string of digits can get here.
+        if *e.kind() == std::num::IntErrorKind::Empty { Ok(0) } else { Err(too_large()) }
+    })?;
+    let parts = 10u128.checked_pow(fraction.len() as u32).ok_or_else(too_large)?;
+    let scaled = value.checked_mul(u128::from(scale.factor)).ok_or_else(too_large)?;
+    if !scaled.is_multiple_of(parts) {
+        return Err(ParseError::Fraction { text: own(), smallest });
+    }
+    u64::try_from(scaled / parts).map_err(|_| too_large())
+}
+
+/// Prints `value` in the largest of `scales` that takes at most three decimals, so that what is
+/// printed parses back to the same value.
+pub(crate) fn print(f: &mut fmt::Formatter<'_>, value: u64, scales: &[Scale]) -> fmt::Result {
+    let exact = |s: &&Scale| value >= s.factor && (value as u128 * 1000).is_multiple_of(u128::from(s.factor));
+    let scale = scales.iter().rev().find(exact).unwrap_or(&scales[0]);
+    let whole = value / scale.factor;
+    let thousandths = ((value % scale.factor) as u128 * 1000 / u128::from(scale.factor)) as u64;
+    let text = if thousandths == 0 {
+        format!("{whole} {}", scale.name)
+    } else {
+        let fraction = format!("{thousandths:03}");
+        format!("{whole}.{} {}", fraction.trim_end_matches('0'), scale.name)
+    };
+    f.pad(&text)
+}

@@ -1,0 +1,58 @@
+//! Bit rates and the exact time that bits take on a line.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::parse::{self, ParseError, Scale};
+use crate::{Bits, CELL_BITS, Span};
+
+/// The rate at which a line clocks out cells or packets, in bit/s: what is left for them after
+/// any physical overhead (149.76 Mbit/s on OC-3c, of 155.52 on the fibre).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// `bps` bit/s.
+    pub const fn from_bps(bps: u64) -> Rate {
+        Rate(bps)
+    }
+    /// bit/s.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+    /// Cells per second, a ratio that is rarely whole; for output only.
+    pub fn cells_per_sec(self) -> f64 {
+        self.0 as f64 / CELL_BITS.0 as f64
+    }
+    /// The time that `bits` take, with the remainder of the division: exactly
+    /// `span + remainder / rate` picoseconds, `carry` of an earlier call included. Handing each
+    /// remainder to the next call keeps the long-run rate exact.
+    pub const fn time_for(self, bits: Bits, carry: u64) -> (Span, u64) {
+        let ps = bits.0 as u128 * 1_000_000_000_000 + carry as u128;
+        let rate = self.0 as u128;
+        (Span::from_ps((ps / rate) as u64), (ps % rate) as u64)
+    }
+    /// The whole bits that fit into `span`, rounded down.
+    pub const fn bits_in(self, span: Span) -> Bits {
+        Bits((self.0 as u128 * span.as_ps() as u128 / 1_000_000_000_000) as u64)
+    }
+}
+
+const UNITS: &[Scale] = &[
+    Scale::new("bit/s", 1),
+    Scale::new("kbit/s", 1_000),
+    Scale::new("Mbit/s", 1_000_000),
+    Scale::new("Gbit/s", 1_000_000_000),
+];
+
+impl FromStr for Rate {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Rate, ParseError> {
+        parse::quantity(text, UNITS, "\"1.5 Mbit/s\"").map(Rate)
+    }
+}
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        parse::print(f, self.0, UNITS)
+    }
+}
