@@ -1,1 +1,46 @@
-//! What stands in the network: lines, links, queues, routers, switches, segmentation and reassembly, as state machines without I/O.
+//! What stands in the network, as state machines without I/O.
+//!
+//! A [`Fabric`] holds hosts, routers and switches joined by links. Packets enter at hosts; a
+//! router cuts them into AAL5 cells on the channel of their conversation; output lines serve
+//! their channels cell by cell in round robin; the far router puts the packets together again and
+//! hands them to the host. Time is an argument, never fetched, so that the same fabric runs on a
+//! simulated clock and on the wall clock.
+//!
+//! # Order of events
+//!
+//! The total order is (time, class, port), with the classes of one instant in this order:
+//!
+//! 1. **departures**: the last bit of a cell or packet leaves a line;
+//! 2. **arrivals**: units reach the node at the end of a link, also those that left in this
+//!    very instant over a link without delay; hosts react, and their packets are queued;
+//! 3. **service**: each line that is free takes its next unit.
+//!
+//! Service comes last, so a server always chooses among everything that has arrived by then.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod buffer;
+mod calendar;
+mod cell;
+mod channel;
+mod counters;
+mod fabric;
+mod fifo;
+mod line;
+mod link;
+mod packet;
+mod port;
+mod reassembly;
+mod round_robin;
+mod tap;
+
+pub use buffer::{BufferSpec, Charge, Discard, Sharing};
+pub use cell::{Cell, cells_for};
+pub use channel::{ChannelId, Encapsulation, Multiplexing};
+pub use counters::{LossCounters, PortCounters};
+pub use fabric::{ConversationSpec, Delivery, Fabric, FabricError, NodeId, NodeKind};
+pub use line::Line;
+pub use link::Framing;
+pub use packet::Packet;
+pub use port::PortId;
+pub use round_robin::RoundRobin;
+pub use tap::{Direction, TapRecord, TapUnit};

@@ -1,0 +1,81 @@
+//! Cell-hops per second through segmentation, cell-by-cell round robin and reassembly.
+//!
+//! A cell-hop is one cell leaving one output line. The network is that of `cellsim` section 2.4
+//! (router, 22.5 ms, switch, router) on OC-3c lines, kept saturated in one direction by
+//! conversations that send a new 552-octet packet for each one delivered.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use cellway_net::{
+    BufferSpec, Charge, ConversationSpec, Discard, Encapsulation, Fabric, Framing, Multiplexing, NodeKind, Packet,
+    Sharing,
+};
+use cellway_units::{Bits, Rate, Span, Time};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+
+const HOPS: u64 = 1_000_000;
+
+fn network(conversations: u32, multiplexing: Multiplexing) -> Fabric<()> {
+    let mut net = Fabric::new(multiplexing, Encapsulation::VcMultiplexed);
+    let [r1, s1, r2] = [NodeKind::Router, NodeKind::Switch, NodeKind::Router].map(|kind| net.add_node(kind));
+    let buffer = Some(BufferSpec {
+        size: Bits(100 * 424 * 12),
+        whole_port: false,
+        sharing: Sharing::Pool,
+        charge: Charge::Cell,
+        discard: Discard::Frame,
+    });
+    let (core, edge) = (Rate::from_bps(149_760_000), Rate::from_bps(10_000_000_000));
+    let [a, back_b] = net.add_link([r1, s1], core, Span::from_us(22_500), Framing::Atm, [buffer; 2]);
+    let [b, back_a] = net.add_link([s1, r2], core, Span::ZERO, Framing::Atm, [buffer; 2]);
+    for conversation in 0..conversations {
+        let hosts = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
+        net.add_link([hosts[0], r1], edge, Span::ZERO, Framing::Packet, [None; 2]);
+        net.add_link([hosts[1], r2], edge, Span::ZERO, Framing::Packet, [None; 2]);
+        let paths: [&[_]; 2] = [&[a, b], &[back_a, back_b]];
+        net.open(ConversationSpec { conversation, kind: 0, hosts, paths }).unwrap();
+        for _ in 0..(8000 / conversations / 12).max(2) {
+            net.send(Time::ZERO, Packet { conversation, from: hosts[0], to: hosts[1], octets: 552, body: () });
+        }
+    }
+    net.serve(Time::ZERO);
+    net
+}
+
+/// Runs until `hops` more cells have left a line.
+fn run(net: &mut Fabric<()>, hops: u64) -> u64 {
+    let until = net.cell_hops() + hops;
+    let mut delivered = Vec::new();
+    while net.cell_hops() < until {
+        let now = net.deadline().unwrap();
+        net.advance(now, &mut delivered);
+        for delivery in delivered.drain(..) {
+            net.send(now, Packet { from: host_before(delivery.packet.to), ..delivery.packet });
+        }
+        net.serve(now);
+    }
+    net.cell_hops()
+}
+
+/// The originator stands right before its responder.
+fn host_before(responder: cellway_net::NodeId) -> cellway_net::NodeId {
+    cellway_net::NodeId(responder.0 - 1)
+}
+
+fn cell_hops(c: &mut Criterion) {
+    let mut group = c.benchmark_group("cell_hops");
+    group.throughput(Throughput::Elements(HOPS));
+    group.sample_size(20);
+    for (name, conversations, multiplexing) in [
+        ("per-conversation", 6, Multiplexing::PerConversation),
+        ("per-conversation", 100, Multiplexing::PerConversation),
+        ("per-destination", 6, Multiplexing::PerDestination),
+    ] {
+        let mut net = network(conversations, multiplexing);
+        run(&mut net, HOPS); // fill the pipe
+        group.bench_function(BenchmarkId::new(name, conversations), |b| b.iter(|| run(&mut net, HOPS)));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, cell_hops);
+criterion_main!(benches);

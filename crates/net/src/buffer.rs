@@ -1,0 +1,266 @@
+//! Buffer memory of an output line: who shares it, what fills it, what is dropped.
+
+use cellway_units::{Bits, CELL_BITS, CELL_PAYLOAD_OCTETS};
+
+/// Who draws on the same memory. `cellsim` section 2.4 gives each router and switch "enough
+/// buffer memory to hold one network round-trip window of data for each conversation", and does
+/// not say how it is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    /// All channels of the line draw on one pool.
+    Pool,
+    /// Each channel has the memory of its own conversations.
+    Channel,
+    /// Each conversation has its own memory, also inside a queue that it shares.
+    Conversation,
+}
+
+/// What fills a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Charge {
+    /// Whole cells of 53 octets.
+    Cell,
+    /// Octets of the IP packet, without padding, trailer and cell headers.
+    Packet,
+}
+
+/// What a router drops when the cells of a packet do not all fit. A switch, which sees single
+/// cells, always drops by cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Discard {
+    /// The packet as a whole.
+    Frame,
+    /// The cells that do not fit: the rest of the frame travels on in vain.
+    Cell,
+}
+
+/// The memory of one output line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferSpec {
+    /// Size, for each conversation that can use the line, or for all if `whole_port`.
+    pub size: Bits,
+    /// Whether `size` is that of the whole line.
+    pub whole_port: bool,
+    /// Who shares it.
+    pub sharing: Sharing,
+    /// What fills it.
+    pub charge: Charge,
+    /// What is dropped.
+    pub discard: Discard,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    /// Bits held.
+    used: u64,
+    limit: u64,
+    conversations: u64,
+}
+
+/// The state of a line's memory; without a spec it is unlimited.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    spec: Option<BufferSpec>,
+    groups: Vec<Group>,
+    /// Conversation to group; only for [`Sharing::Conversation`].
+    of_conversation: Vec<u32>,
+    conversations: u64,
+}
+
+/// Whose data asks for memory, and how long its packet is.
+#[derive(Clone, Copy)]
+pub(crate) struct Owner {
+    pub(crate) slot: u32,
+    pub(crate) conversation: u32,
+    pub(crate) octets: u32,
+}
+
+impl Buffer {
+    pub(crate) fn new(spec: Option<BufferSpec>) -> Buffer {
+        Buffer { spec, groups: Vec::new(), of_conversation: Vec::new(), conversations: 0 }
+    }
+
+    /// Whether [`Owner::conversation`] and [`Owner::octets`] matter; if not, the caller need not
+    /// look them up.
+    #[inline]
+    pub(crate) fn asks_for_packet(&self) -> bool {
+        self.spec.is_some_and(|s| s.sharing == Sharing::Conversation || s.charge == Charge::Packet)
+    }
+
+    /// Gives memory to a conversation whose cells wait in queue `slot`.
+    pub(crate) fn add_conversation(&mut self, conversation: u32, slot: u32) {
+        let Some(spec) = self.spec else { return };
+        let group = match spec.sharing {
+            Sharing::Pool => 0,
+            Sharing::Channel => slot as usize,
+            Sharing::Conversation => self.conversations as usize,
+        };
+        if group >= self.groups.len() {
+            self.groups.resize(group + 1, Group::default());
+        }
+        if spec.sharing == Sharing::Conversation {
+            let index = conversation as usize;
+            if index >= self.of_conversation.len() {
+                self.of_conversation.resize(index + 1, u32::MAX);
+            }
+            self.of_conversation[index] = group as u32;
+        }
+        self.conversations += 1;
+        self.groups[group].conversations += 1;
+        for group in &mut self.groups {
+            let share = spec.size.0 * group.conversations;
+            group.limit = if spec.whole_port { share / self.conversations } else { share };
+        }
+    }
+
+    /// How many of the `count` cells of a frame may be queued; they are charged.
+    pub(crate) fn admit_frame(&mut self, owner: Owner, count: u16) -> u16 {
+        let Some(spec) = self.spec else { return count };
+        let cost = |cells: u16| (0..cells).map(|index| spec.cost(index, owner.octets)).sum::<u64>();
+        let group = self.group(spec, owner);
+        let room = group.limit.saturating_sub(group.used);
+        let all = match spec.charge {
+            Charge::Cell => u64::from(count) * CELL_BITS.0,
+            Charge::Packet => u64::from(owner.octets) * 8,
+        };
+        if all <= room {
+            group.used += all;
+            return count;
+        }
+        match spec.discard {
+            Discard::Frame => 0,
+            Discard::Cell => {
+                let fitting = (0..count).take_while(|&cells| cost(cells + 1) <= room).count() as u16;
+                group.used += cost(fitting);
+                fitting
+            }
+        }
+    }
+
+    /// Whether a single cell may be queued; it is charged.
+    #[inline]
+    pub(crate) fn admit_cell(&mut self, owner: Owner, index: u16) -> bool {
+        let Some(spec) = self.spec else { return true };
+        let cost = spec.cost(index, owner.octets);
+        let group = self.group(spec, owner);
+        let fits = group.used + cost <= group.limit;
+        if fits {
+            group.used += cost;
+        }
+        fits
+    }
+
+    /// Gives back the memory of a cell.
+    #[inline]
+    pub(crate) fn release_cell(&mut self, owner: Owner, index: u16) {
+        let Some(spec) = self.spec else { return };
+        let cost = spec.cost(index, owner.octets);
+        self.group(spec, owner).used -= cost;
+    }
+
+    /// Whether a whole packet may be queued on a packet line; it is charged by its octets.
+    pub(crate) fn admit_packet(&mut self, owner: Owner) -> bool {
+        let Some(spec) = self.spec else { return true };
+        let cost = u64::from(owner.octets) * 8;
+        let group = self.group(spec, owner);
+        let fits = group.used + cost <= group.limit;
+        if fits {
+            group.used += cost;
+        }
+        fits
+    }
+
+    /// Gives back the memory of a whole packet.
+    pub(crate) fn release_packet(&mut self, owner: Owner) {
+        if let Some(spec) = self.spec {
+            self.group(spec, owner).used -= u64::from(owner.octets) * 8;
+        }
+    }
+
+    #[inline]
+    fn group(&mut self, spec: BufferSpec, owner: Owner) -> &mut Group {
+        let index = match spec.sharing {
+            Sharing::Pool => 0,
+            Sharing::Channel => owner.slot as usize,
+            Sharing::Conversation => self.of_conversation[owner.conversation as usize] as usize,
+        };
+        &mut self.groups[index]
+    }
+
+    /// Bits held by all groups.
+    pub(crate) fn used(&self) -> u64 {
+        self.groups.iter().map(|g| g.used).sum()
+    }
+}
+
+impl BufferSpec {
+    /// The bits that cell `index` of a packet of `octets` fills. By packet, the cells of a frame
+    /// together fill exactly the packet: the last ones carry padding and trailer for free.
+    #[inline]
+    fn cost(&self, index: u16, octets: u32) -> u64 {
+        match self.charge {
+            Charge::Cell => CELL_BITS.0,
+            Charge::Packet => {
+                let before = u64::from(index) * CELL_PAYLOAD_OCTETS;
+                u64::from(octets).saturating_sub(before).min(CELL_PAYLOAD_OCTETS) * 8
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::cells_for;
+
+    fn spec(sharing: Sharing, charge: Charge, discard: Discard) -> BufferSpec {
+        BufferSpec { size: Bits(10 * 424), whole_port: false, sharing, charge, discard }
+    }
+
+    #[test]
+    fn a_pool_is_shared_and_a_channel_is_not() {
+        for (sharing, fits) in [(Sharing::Pool, true), (Sharing::Channel, false), (Sharing::Conversation, false)] {
+            let mut buffer = Buffer::new(Some(spec(sharing, Charge::Cell, Discard::Frame)));
+            buffer.add_conversation(7, 0);
+            buffer.add_conversation(9, 1);
+            let owner = Owner { slot: 0, conversation: 7, octets: 0 };
+            assert_eq!(buffer.admit_frame(owner, 10), 10);
+            assert_eq!(buffer.admit_cell(owner, 0), fits, "{sharing:?}");
+        }
+    }
+
+    #[test]
+    fn a_conversation_has_its_own_limit_inside_a_shared_queue() {
+        let mut buffer = Buffer::new(Some(spec(Sharing::Conversation, Charge::Cell, Discard::Frame)));
+        buffer.add_conversation(0, 0);
+        buffer.add_conversation(1, 0);
+        assert_eq!(buffer.admit_frame(Owner { slot: 0, conversation: 0, octets: 0 }, 10), 10);
+        assert_eq!(buffer.admit_frame(Owner { slot: 0, conversation: 0, octets: 0 }, 1), 0);
+        assert_eq!(buffer.admit_frame(Owner { slot: 0, conversation: 1, octets: 0 }, 10), 10);
+    }
+
+    #[test]
+    fn by_cell_the_front_of_a_frame_gets_in() {
+        let mut buffer = Buffer::new(Some(spec(Sharing::Pool, Charge::Cell, Discard::Cell)));
+        buffer.add_conversation(0, 0);
+        let owner = Owner { slot: 0, conversation: 0, octets: 0 };
+        assert_eq!(buffer.admit_frame(owner, 7), 7);
+        assert_eq!(buffer.admit_frame(owner, 7), 3);
+        assert_eq!(buffer.admit_frame(owner, 7), 0);
+    }
+
+    #[test]
+    fn charged_by_packet_the_cells_of_a_frame_fill_exactly_its_octets() {
+        for octets in [1, 40, 41, 48, 552, 1500] {
+            let mut buffer = Buffer::new(Some(spec(Sharing::Pool, Charge::Packet, Discard::Frame)));
+            buffer.add_conversation(0, 0);
+            buffer.groups[0].limit = u64::MAX;
+            let owner = Owner { slot: 0, conversation: 0, octets };
+            let count = cells_for(octets) as u16;
+            assert_eq!(buffer.admit_frame(owner, count), count);
+            assert_eq!(buffer.used(), u64::from(octets) * 8);
+            (0..count).for_each(|index| buffer.release_cell(owner, index));
+            assert_eq!(buffer.used(), 0);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A cell in flight, and a queue of cells kept as runs.
+
+use std::collections::VecDeque;
+
+use cellway_units::CELL_PAYLOAD_OCTETS;
+
+use crate::channel::ChannelId;
+use crate::packet::PacketRef;
+
+/// Octets of the AAL5 trailer. ITU-T I.363.5.
+const AAL5_TRAILER: u64 = 8;
+
+/// The cells of an AAL5 frame that carries `octets` of payload (encapsulation included): payload
+/// and 8-octet trailer, padded to whole cells. ITU-T I.363.5.
+pub const fn cells_for(octets: u32) -> u32 {
+    (octets as u64 + AAL5_TRAILER).div_ceil(CELL_PAYLOAD_OCTETS) as u32
+}
+
+/// One ATM cell on its way: a few words, no bytes. The octets live once, in the packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    pub(crate) channel: ChannelId,
+    pub(crate) frame: PacketRef,
+    /// Position in the frame, from 0.
+    pub(crate) index: u16,
+    /// Cells in the frame.
+    pub(crate) count: u16,
+}
+
+impl Cell {
+    /// Whether this is the last cell of its frame (the AAL5 end-of-frame mark in the header).
+    pub fn is_last(self) -> bool {
+        self.index + 1 == self.count
+    }
+    /// The channel that the cell travels on.
+    pub fn channel(self) -> ChannelId {
+        self.channel
+    }
+}
+
+/// Cells of one frame that stand next to each other.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    frame: PacketRef,
+    next: u16,
+    end: u16,
+    count: u16,
+}
+
+/// The cells of one channel that wait at one output line, first in first out.
+///
+/// Neighbouring cells of a frame are one entry, so that a frame costs the same to queue whether
+/// it has two cells or two hundred.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CellQueue {
+    runs: VecDeque<Run>,
+    cells: u32,
+}
+
+impl CellQueue {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.cells == 0
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.cells
+    }
+
+    /// Queues the first `fitting` of the `count` cells of a frame, as one group.
+    pub(crate) fn push_frame(&mut self, frame: PacketRef, fitting: u16, count: u16) {
+        if fitting > 0 {
+            self.runs.push_back(Run { frame, next: 0, end: fitting, count });
+            self.cells += u32::from(fitting);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, cell: Cell) {
+        self.cells += 1;
+        if let Some(run) = self.runs.back_mut()
+            && run.frame == cell.frame
+            && run.end == cell.index
+        {
+            run.end += 1;
+            return;
+        }
+        let Cell { frame, index, count, .. } = cell;
+        self.runs.push_back(Run { frame, next: index, end: index + 1, count });
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self, channel: ChannelId) -> Option<Cell> {
+        let run = self.runs.front_mut()?;
+        let cell = Cell { channel, frame: run.frame, index: run.next, count: run.count };
+        run.next += 1;
+        if run.next == run.end {
+            self.runs.pop_front();
+        }
+        self.cells -= 1;
+        Some(cell)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Check values: AAL5 efficiency table, cells = ceil((IP + encapsulation + 8) / 48).
+    #[test]
+    fn frames_take_the_cells_of_the_aal5_arithmetic() {
+        for (octets, cells) in
+            [(40, 1), (41, 2), (48, 2), (41 + 8, 2), (512 + 8, 11), (552 + 8, 12), (1500 + 8, 32), (9180 + 8, 192)]
+        {
+            assert_eq!(cells_for(octets), cells, "{octets} octets");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Channels: fixed paths between two routers, each with its own cell queue at every line.
+
+use crate::port::PortId;
+
+/// A channel (virtual circuit) in one direction. Carried by every cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChannelId(pub u32);
+
+/// Which conversations share a channel. Source: `cellsim`, section 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Multiplexing {
+    /// Each conversation between two routers has a channel of its own.
+    PerConversation,
+    /// Conversations of one type between two routers share a channel.
+    PerType,
+    /// All conversations between two routers share one channel.
+    PerDestination,
+}
+
+impl Multiplexing {
+    /// What tells the channels between one pair of routers apart.
+    pub(crate) fn key(self, conversation: u32, kind: u32) -> u32 {
+        match self {
+            Multiplexing::PerConversation => conversation,
+            Multiplexing::PerType => kind,
+            Multiplexing::PerDestination => 0,
+        }
+    }
+}
+
+/// How an IP datagram stands in an AAL5 frame. RFC 2684.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Encapsulation {
+    /// The channel carries IP and nothing else: no header. RFC 2684 section 6.1.
+    VcMultiplexed,
+    /// An LLC/SNAP header of 8 octets names the protocol. RFC 2684 section 5.1.
+    LlcSnap,
+}
+
+impl Encapsulation {
+    /// Octets that it adds to each datagram.
+    pub const fn octets(self) -> u32 {
+        match self {
+            Encapsulation::VcMultiplexed => 0,
+            Encapsulation::LlcSnap => 8,
+        }
+    }
+}
+
+/// Where a cell goes that came in over a given link: an entry of that link's channel table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NextHop {
+    /// Into queue `slot` of an output port.
+    Forward { port: PortId, slot: u32 },
+    /// The channel ends here: into reassembly.
+    Reassemble,
+    /// The channel does not use this link.
+    Unknown,
+}

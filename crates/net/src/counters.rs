@@ -1,0 +1,73 @@
+//! What a port and a router count, always upward: a reader takes differences.
+
+use cellway_units::{Span, Time};
+
+/// Totals of one output port since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Cells sent (0 on a packet line).
+    pub cells: u64,
+    /// Packets sent whole (0 on a cell line).
+    pub packets: u64,
+    /// Time that the line was sending.
+    pub busy: Span,
+    /// Integral of the units waiting over time, the one in service not counted, in unit × ps.
+    pub queue_area: u128,
+    /// Most units that have waited at once since the last [`crate::Fabric::forget_peaks`].
+    pub queue_peak: u32,
+    /// Frames or packets refused whole because the buffer was full.
+    pub dropped_frames: u64,
+    /// Cells refused one by one because the buffer was full.
+    pub dropped_cells: u64,
+}
+
+/// Frames that a router's reassembly discarded, by the check that failed. ITU-T I.363.5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossCounters {
+    /// The length in the trailer did not fit the octets received: cells were lost.
+    pub length: u64,
+    /// The length fitted but the CRC-32 did not: cells of two frames were mixed.
+    pub crc: u64,
+    /// The end of the frame did not come within the longest AAL5 frame.
+    pub too_long: u64,
+}
+
+impl LossCounters {
+    /// All discarded frames.
+    pub fn total(&self) -> u64 {
+        self.length + self.crc + self.too_long
+    }
+}
+
+/// A queue length that is integrated over time as it changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Level {
+    now: u32,
+    since: Time,
+    area: u128,
+    peak: u32,
+}
+
+impl Level {
+    #[inline]
+    pub(crate) fn change(&mut self, at: Time, to: u32) {
+        if self.now > 0 {
+            self.area += u128::from(self.now) * u128::from((at - self.since).as_ps());
+        }
+        self.now = to;
+        self.since = at;
+        self.peak = self.peak.max(to);
+    }
+
+    pub(crate) fn area(&self, at: Time) -> u128 {
+        self.area + u128::from(self.now) * u128::from((at - self.since).as_ps())
+    }
+
+    pub(crate) fn peak(&self) -> u32 {
+        self.peak
+    }
+
+    pub(crate) fn forget_peak(&mut self) {
+        self.peak = self.now;
+    }
+}

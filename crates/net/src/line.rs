@@ -1,0 +1,94 @@
+//! An output line: how long bits take to leave, exactly.
+
+use cellway_units::{Bits, CELL_BITS, Rate, Span, Time};
+
+/// A line that clocks out one unit after another.
+///
+/// The time of one cell is rarely a whole number of picoseconds. The line carries the remainder
+/// from unit to unit as long as it stays busy, so its long-run rate is exact.
+#[derive(Clone, Debug)]
+pub struct Line {
+    rate: Rate,
+    cell_span: Span,
+    cell_remainder: u64,
+    carry: u64,
+    free_at: Time,
+}
+
+impl Line {
+    /// An idle line of `rate` (bit/s).
+    pub fn new(rate: Rate) -> Line {
+        let (cell_span, cell_remainder) = rate.time_for(CELL_BITS, 0);
+        Line { rate, cell_span, cell_remainder, carry: 0, free_at: Time::ZERO }
+    }
+
+    /// The rate (bit/s).
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Starts to send one cell at `now`, when the line is free; returns the instant its last bit
+    /// leaves. Division-free: the quotient and remainder of a cell time are kept.
+    #[inline]
+    pub fn send_cell(&mut self, now: Time) -> Time {
+        self.begin(now);
+        let mut leaves = now + self.cell_span;
+        self.carry += self.cell_remainder;
+        if self.carry >= self.rate.as_bps() {
+            self.carry -= self.rate.as_bps();
+            leaves += Span::from_ps(1);
+        }
+        self.free_at = leaves;
+        leaves
+    }
+
+    /// Starts to send `bits` at `now`, when the line is free; returns the instant the last bit
+    /// leaves.
+    pub fn send(&mut self, now: Time, bits: Bits) -> Time {
+        self.begin(now);
+        let (span, carry) = self.rate.time_for(bits, self.carry);
+        self.carry = carry;
+        self.free_at = now + span;
+        self.free_at
+    }
+
+    /// A line that has been idle forgets the fraction of a picosecond it was owed.
+    #[inline]
+    fn begin(&mut self, now: Time) {
+        debug_assert!(now >= self.free_at, "the line is busy until {}", self.free_at);
+        if now > self.free_at {
+            self.carry = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cellway_units::Cells;
+
+    #[test]
+    fn a_hundred_thousand_cells_on_each_rate_are_exactly_on_time() {
+        for bps in [1_500_000, 1_536_000, 34_368_000, 40_704_000, 149_760_000, 599_040_000, 2_396_160_000] {
+            let mut line = Line::new(Rate::from_bps(bps));
+            let mut now = Time::ZERO;
+            for _ in 0..100_000 {
+                now = line.send_cell(now);
+            }
+            let (exact, _) = line.rate().time_for(Cells(100_000).bits(), 0);
+            assert_eq!(now, Time::ZERO + exact, "at {bps} bit/s");
+        }
+    }
+
+    #[test]
+    fn a_cell_and_its_bits_take_the_same_time() {
+        let mut by_cell = Line::new(Rate::from_bps(7_000_003));
+        let mut by_bits = by_cell.clone();
+        let mut now = Time::ZERO;
+        for i in 0..1000 {
+            let left = by_cell.send_cell(now);
+            assert_eq!(left, by_bits.send(now, CELL_BITS));
+            now = left + Span::from_ns(u64::from(i % 7 == 0));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Packets in the network, each held once however many cells it is cut into.
+
+use crate::fabric::NodeId;
+
+/// An IP datagram between two hosts. `body` is the driver's: a TCP segment in simulation, octets
+/// in emulation; the network never looks into it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Packet<B> {
+    /// The conversation it belongs to, as opened with [`crate::Fabric::open`].
+    pub conversation: u32,
+    /// The host that sent it.
+    pub from: NodeId,
+    /// The host that it is for.
+    pub to: NodeId,
+    /// Length of the IP datagram in octets, headers included.
+    pub octets: u32,
+    /// What it carries.
+    pub body: B,
+}
+
+/// A packet's place in [`Packets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PacketRef(u32);
+
+#[derive(Clone, Debug)]
+struct Entry<B> {
+    packet: Option<Packet<B>>,
+    /// Cells that left the network, by loss or in a damaged frame.
+    gone: u16,
+}
+
+/// All packets inside the network: a slab whose places are used again.
+#[derive(Clone, Debug)]
+pub(crate) struct Packets<B> {
+    entries: Vec<Entry<B>>,
+    free: Vec<u32>,
+}
+
+impl<B> Packets<B> {
+    pub(crate) fn new() -> Packets<B> {
+        Packets { entries: Vec::new(), free: Vec::new() }
+    }
+
+    pub(crate) fn insert(&mut self, packet: Packet<B>) -> PacketRef {
+        let entry = Entry { packet: Some(packet), gone: 0 };
+        match self.free.pop() {
+            Some(place) => {
+                self.entries[place as usize] = entry;
+                PacketRef(place)
+            }
+            None => {
+                self.entries.push(entry);
+                PacketRef(self.entries.len() as u32 - 1)
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, at: PacketRef) -> &Packet<B> {
+        self.entries[at.0 as usize].packet.as_ref().expect("a cell names a packet that is still held")
+    }
+
+    pub(crate) fn remove(&mut self, at: PacketRef) -> Packet<B> {
+        self.free.push(at.0);
+        self.entries[at.0 as usize].packet.take().expect("a cell names a packet that is still held")
+    }
+
+    /// Counts `cells` of a frame of `count` as gone; forgets the packet with its last cell.
+    pub(crate) fn lose(&mut self, at: PacketRef, cells: u16, count: u16) {
+        let entry = &mut self.entries[at.0 as usize];
+        entry.gone += cells;
+        debug_assert!(entry.gone <= count, "more cells gone than the frame had");
+        if entry.gone == count {
+            self.remove(at);
+        }
+    }
+
+    /// Packets held.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+}

@@ -1,0 +1,229 @@
+//! An output port: a queue, the line it feeds and the link behind the line.
+
+use cellway_units::{Bytes, Rate, Span, Time};
+
+use crate::buffer::{Buffer, BufferSpec, Owner};
+use crate::cell::Cell;
+use crate::channel::{ChannelId, NextHop};
+use crate::counters::{Level, PortCounters};
+use crate::fabric::NodeId;
+use crate::fifo::PacketFifo;
+use crate::line::Line;
+use crate::link::{Framing, Link, Unit};
+use crate::packet::{PacketRef, Packets};
+use crate::round_robin::RoundRobin;
+
+/// An output port of a node: one direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(pub u32);
+
+#[derive(Clone, Debug)]
+pub(crate) enum Queue {
+    Cells(RoundRobin),
+    Packets(PacketFifo),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Port {
+    pub(crate) node: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) link: Link,
+    line: Line,
+    queue: Queue,
+    buffer: Buffer,
+    sending: Option<Unit>,
+    began: Time,
+    level: Level,
+    counters: PortCounters,
+    /// Channel table of the far end: where each channel's cells go on arrival.
+    pub(crate) channels: Vec<NextHop>,
+    /// Whether the port stands in the list of ports to serve in this instant.
+    pub(crate) called: bool,
+}
+
+impl Port {
+    pub(crate) fn new(
+        node: NodeId,
+        to: NodeId,
+        rate: Rate,
+        delay: Span,
+        framing: Framing,
+        buffer: Option<BufferSpec>,
+    ) -> Port {
+        Port {
+            node,
+            to,
+            link: Link::new(delay),
+            line: Line::new(rate),
+            queue: match framing {
+                Framing::Atm => Queue::Cells(RoundRobin::new()),
+                Framing::Packet => Queue::Packets(PacketFifo::default()),
+            },
+            buffer: Buffer::new(buffer),
+            sending: None,
+            began: Time::ZERO,
+            level: Level::default(),
+            counters: PortCounters::default(),
+            channels: Vec::new(),
+            called: false,
+        }
+    }
+
+    pub(crate) fn framing(&self) -> Framing {
+        match self.queue {
+            Queue::Cells(_) => Framing::Atm,
+            Queue::Packets(_) => Framing::Packet,
+        }
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        self.line.rate()
+    }
+
+    /// Adds a queue for `channel`; returns its slot.
+    pub(crate) fn add_channel(&mut self, channel: ChannelId) -> u32 {
+        match &mut self.queue {
+            Queue::Cells(server) => server.add(channel),
+            Queue::Packets(_) => unreachable!("channels run over ATM links only"),
+        }
+    }
+
+    pub(crate) fn add_conversation(&mut self, conversation: u32, slot: u32) {
+        self.buffer.add_conversation(conversation, slot);
+    }
+
+    /// Queues the cells of a frame as a group. Returns how many did not fit.
+    pub(crate) fn push_frame<B>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        frame: PacketRef,
+        count: u16,
+        packets: &Packets<B>,
+    ) -> u16 {
+        let owner = owner_of_cell(&self.buffer, slot, frame, packets);
+        let fitting = self.buffer.admit_frame(owner, count);
+        let lost = count - fitting;
+        if fitting == 0 {
+            self.counters.dropped_frames += 1;
+        } else {
+            self.counters.dropped_cells += u64::from(lost);
+        }
+        if let Queue::Cells(server) = &mut self.queue {
+            server.push_frame(slot, frame, fitting, count);
+            self.level.change(now, server.waiting());
+        }
+        lost
+    }
+
+    /// Queues one cell; returns whether it fitted.
+    #[inline]
+    pub(crate) fn push_cell<B>(&mut self, now: Time, slot: u32, cell: Cell, packets: &Packets<B>) -> bool {
+        let owner = owner_of_cell(&self.buffer, slot, cell.frame, packets);
+        if !self.buffer.admit_cell(owner, cell.index) {
+            self.counters.dropped_cells += 1;
+            return false;
+        }
+        if let Queue::Cells(server) = &mut self.queue {
+            server.push(slot, cell);
+            self.level.change(now, server.waiting());
+        }
+        true
+    }
+
+    /// Queues a whole packet; returns whether it fitted.
+    pub(crate) fn push_packet<B>(&mut self, now: Time, packet: PacketRef, packets: &Packets<B>) -> bool {
+        if !self.buffer.admit_packet(owner_of_packet(0, packet, packets)) {
+            self.counters.dropped_frames += 1;
+            return false;
+        }
+        if let Queue::Packets(fifo) = &mut self.queue {
+            fifo.push(packet);
+            self.level.change(now, fifo.len());
+        }
+        true
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.sending.is_none()
+    }
+
+    /// The last bit of the unit on the line leaves now.
+    #[inline]
+    pub(crate) fn depart(&mut self, now: Time) -> Unit {
+        let unit = self.sending.take().expect("a departure is pending");
+        self.counters.busy += now - self.began;
+        match unit {
+            Unit::Cell(_) => self.counters.cells += 1,
+            Unit::Packet(_) => self.counters.packets += 1,
+        }
+        unit
+    }
+
+    /// The free line takes its next unit; returns the instant it will have left.
+    #[inline]
+    pub(crate) fn serve<B>(&mut self, now: Time, packets: &Packets<B>) -> Option<Time> {
+        debug_assert!(self.is_idle(), "service on a busy line");
+        let (unit, leaves) = match &mut self.queue {
+            Queue::Cells(server) => {
+                let (slot, cell) = server.serve()?;
+                self.level.change(now, server.waiting());
+                let owner = owner_of_cell(&self.buffer, slot, cell.frame, packets);
+                self.buffer.release_cell(owner, cell.index);
+                (Unit::Cell(cell), self.line.send_cell(now))
+            }
+            Queue::Packets(fifo) => {
+                let packet = fifo.pop()?;
+                self.level.change(now, fifo.len());
+                let owner = owner_of_packet(0, packet, packets);
+                self.buffer.release_packet(owner);
+                (Unit::Packet(packet), self.line.send(now, Bytes(u64::from(owner.octets)).bits()))
+            }
+        };
+        self.sending = Some(unit);
+        self.began = now;
+        Some(leaves)
+    }
+
+    pub(crate) fn counters(&self, now: Time) -> PortCounters {
+        let sent_so_far = if self.is_idle() { Span::ZERO } else { now - self.began };
+        PortCounters {
+            busy: self.counters.busy + sent_so_far,
+            queue_area: self.level.area(now),
+            queue_peak: self.level.peak(),
+            ..self.counters
+        }
+    }
+
+    pub(crate) fn forget_peak(&mut self) {
+        self.level.forget_peak();
+    }
+
+    /// Units waiting.
+    pub(crate) fn waiting(&self) -> u32 {
+        match &self.queue {
+            Queue::Cells(server) => server.waiting(),
+            Queue::Packets(fifo) => fifo.len(),
+        }
+    }
+
+    /// Bits of buffer memory in use.
+    pub(crate) fn buffered(&self) -> u64 {
+        self.buffer.used()
+    }
+}
+
+/// The owner of a cell, its packet looked up only where the buffer asks for it.
+#[inline]
+fn owner_of_cell<B>(buffer: &Buffer, slot: u32, frame: PacketRef, packets: &Packets<B>) -> Owner {
+    if buffer.asks_for_packet() {
+        owner_of_packet(slot, frame, packets)
+    } else {
+        Owner { slot, conversation: 0, octets: 0 }
+    }
+}
+
+fn owner_of_packet<B>(slot: u32, frame: PacketRef, packets: &Packets<B>) -> Owner {
+    let packet = packets.get(frame);
+    Owner { slot, conversation: packet.conversation, octets: packet.octets }
+}

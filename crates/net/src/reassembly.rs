@@ -1,0 +1,83 @@
+//! AAL5 reassembly at the router where a channel ends. ITU-T I.363.5.
+
+use crate::cell::Cell;
+use crate::counters::LossCounters;
+use crate::packet::{Packet, PacketRef, Packets};
+
+/// The longest AAL5 frame: 65 535 octets of payload and the trailer, in cells.
+const LONGEST: u32 = crate::cell::cells_for(65_535);
+
+/// What one channel has collected since its last end of frame.
+///
+/// The octets are not carried through the simulation, so the two checks of the trailer are
+/// evaluated on what they would see: the length fits if as many cells came as the frame that
+/// ends has; the CRC-32 fits if they are that frame's own, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reassembly {
+    /// The frame of the cells since the last change of frame, and how many they are.
+    run: Option<(PacketRef, u16, u16)>,
+    /// All cells since the last end of frame.
+    cells: u32,
+    /// Cells were missing or of another frame.
+    damaged: bool,
+}
+
+impl Reassembly {
+    /// Takes a cell; returns the packet that it completes.
+    #[inline]
+    pub(crate) fn accept<B>(
+        &mut self,
+        cell: Cell,
+        packets: &mut Packets<B>,
+        losses: &mut LossCounters,
+    ) -> Option<Packet<B>> {
+        self.cells += 1;
+        match &mut self.run {
+            Some((frame, got, _)) if *frame == cell.frame => {
+                self.damaged |= cell.index as u32 + 1 != self.cells;
+                *got += 1;
+            }
+            run => {
+                // The end of the frame before was lost: AAL5 cannot tell where it stopped.
+                if let Some((frame, got, count)) = run.take() {
+                    packets.lose(frame, got, count);
+                    self.damaged = true;
+                }
+                self.damaged |= cell.index != 0;
+                *run = Some((cell.frame, 1, cell.count));
+            }
+        }
+        if cell.is_last() { self.end(cell, packets, losses) } else { self.cut_off(packets, losses) }
+    }
+
+    fn end<B>(&mut self, last: Cell, packets: &mut Packets<B>, losses: &mut LossCounters) -> Option<Packet<B>> {
+        let Reassembly { run, cells, damaged } = std::mem::take(self);
+        let (frame, got, count) = run.expect("the last cell has just been added");
+        if !damaged {
+            return Some(packets.remove(frame));
+        }
+        if cells == u32::from(last.count) {
+            losses.crc += 1;
+        } else {
+            losses.length += 1;
+        }
+        packets.lose(frame, got, count);
+        None
+    }
+
+    fn cut_off<B>(&mut self, packets: &mut Packets<B>, losses: &mut LossCounters) -> Option<Packet<B>> {
+        if self.cells > LONGEST {
+            let (frame, got, count) = self.run.take().expect("cells have come");
+            packets.lose(frame, got, count);
+            losses.too_long += 1;
+            // What follows until the next end of frame is still part of the same wreck.
+            *self = Reassembly { damaged: true, ..Reassembly::default() };
+        }
+        None
+    }
+
+    /// Cells held, by frame: for accounts of what is inside the network.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.run.is_none()
+    }
+}

@@ -1,0 +1,45 @@
+//! A tap on one node: a copy of all that arrives at it and leaves it, for captures.
+
+use cellway_units::Time;
+
+use crate::cell::Cell;
+use crate::fabric::NodeId;
+use crate::packet::Packet;
+use crate::port::PortId;
+
+/// Which way a unit passes the tapped node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Its last bit has arrived.
+    In,
+    /// Its last bit has left.
+    Out,
+}
+
+/// What passed.
+#[derive(Clone, Debug)]
+pub enum TapUnit<B> {
+    /// A cell, with the packet that it is a piece of.
+    Cell(Cell, Packet<B>),
+    /// A whole packet.
+    Packet(Packet<B>),
+}
+
+/// One observation of a tap.
+#[derive(Clone, Debug)]
+pub struct TapRecord<B> {
+    /// When the last bit passed.
+    pub at: Time,
+    /// The port whose line carried it.
+    pub port: PortId,
+    /// Which way.
+    pub direction: Direction,
+    /// What.
+    pub unit: TapUnit<B>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Tap<B> {
+    pub(crate) node: NodeId,
+    pub(crate) records: Vec<TapRecord<B>>,
+}
