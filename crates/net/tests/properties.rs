@@ -1,0 +1,144 @@
+//! What holds for every network and all traffic.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod rig;
+
+use std::collections::BTreeMap;
+
+use cellway_net::{BufferSpec, Charge, Discard, Multiplexing, Sharing, TapUnit};
+use cellway_units::{Bits, Rate, Span, Time};
+use proptest::prelude::*;
+use rig::{Rig, Shape};
+
+fn multiplexing() -> impl Strategy<Value = Multiplexing> {
+    prop_oneof![Just(Multiplexing::PerConversation), Just(Multiplexing::PerType), Just(Multiplexing::PerDestination)]
+}
+
+fn buffer() -> impl Strategy<Value = Option<BufferSpec>> {
+    let sharing = prop_oneof![Just(Sharing::Pool), Just(Sharing::Channel), Just(Sharing::Conversation)];
+    let charge = prop_oneof![Just(Charge::Cell), Just(Charge::Packet)];
+    let discard = prop_oneof![Just(Discard::Frame), Just(Discard::Cell)];
+    let spec = (1u64..60, any::<bool>(), sharing, charge, discard).prop_map(
+        |(cells, whole_port, sharing, charge, discard)| {
+            Some(BufferSpec { size: Bits(cells * 424), whole_port, sharing, charge, discard })
+        },
+    );
+    prop_oneof![Just(None), spec]
+}
+
+type Sends = Vec<(Time, u32, u32)>;
+
+fn sends(conversations: u32) -> impl Strategy<Value = Sends> {
+    prop::collection::vec((0u64..400, 0..conversations, 1u32..1500), 1..60).prop_map(|mut sends| {
+        sends.sort();
+        sends.into_iter().map(|(ms, c, octets)| (Time::ZERO + Span::from_ms(ms), c, octets)).collect()
+    })
+}
+
+fn rig(multiplexing: Multiplexing, buffers: [Option<BufferSpec>; 2], core: u64) -> Rig {
+    let access = Rate::from_bps(10_000_000);
+    Rig::new(&Shape {
+        conversations: 4,
+        multiplexing,
+        core: Rate::from_bps(core),
+        access,
+        delay: Span::from_us(777),
+        buffers,
+    })
+}
+
+proptest! {
+    /// Every packet sent is delivered once, or counted as lost; nothing stays behind in buffers,
+    /// and packets of one conversation keep their order.
+    #[test]
+    fn nothing_is_lost_uncounted(
+        multiplexing in multiplexing(),
+        buffers in [buffer(), buffer()],
+        core in 100_000u64..3_000_000,
+        sends in sends(4),
+    ) {
+        let mut rig = rig(multiplexing, buffers, core);
+        let end = Time::ZERO + Span::from_secs(3600);
+        rig.run(&sends, end);
+        let mut last: BTreeMap<u32, u32> = BTreeMap::new();
+        for (_, packet) in &rig.delivered {
+            let sent = &sends[packet.body as usize];
+            prop_assert_eq!((packet.conversation, packet.octets), (sent.1, sent.2));
+            let previous = last.insert(packet.conversation, packet.body);
+            prop_assert!(previous < Some(packet.body), "out of order");
+        }
+        let [first, second] = rig.there.map(|port| rig.net.port_counters(port, end));
+        let discarded = rig.net.losses(rig.far).total();
+        let whole = rig.delivered.len() as u64 + first.dropped_frames;
+        let lost = sends.len() as u64 - whole;
+        // What is neither delivered nor refused whole is damaged; damaged frames that merge into
+        // one on their channel are discarded as one, and what no last cell ended is held.
+        prop_assert!(discarded <= lost);
+        prop_assert_eq!(lost == 0, discarded == 0 && rig.net.packets_held() == 0 && second.dropped_cells == 0);
+        prop_assert!(rig.net.packets_held() as u64 <= lost);
+        for port in rig.there {
+            prop_assert_eq!(rig.net.waiting(port), 0);
+            prop_assert_eq!(rig.net.buffered(port), 0);
+        }
+    }
+
+    /// Without limits on buffers nothing is lost, whatever the policy.
+    #[test]
+    fn unlimited_buffers_lose_nothing(multiplexing in multiplexing(), sends in sends(4)) {
+        let mut rig = rig(multiplexing, [None; 2], 500_000);
+        rig.run(&sends, Time::ZERO + Span::from_secs(3600));
+        prop_assert_eq!(rig.delivered.len(), sends.len());
+        prop_assert_eq!(rig.net.packets_held(), 0);
+    }
+
+    /// A line is never idle while a cell waits, and never carries two at once: cells leave exactly
+    /// one cell time apart within a busy period.
+    #[test]
+    fn the_server_conserves_work(multiplexing in multiplexing(), sends in sends(4)) {
+        let mut rig = rig(multiplexing, [None; 2], 424_000);
+        rig.net.tap(rig.far);
+        let end = Time::ZERO + Span::from_secs(3600);
+        rig.run(&sends, end);
+        let cells: Vec<Time> = rig.net.tapped().iter()
+            .filter(|r| matches!(r.unit, TapUnit::Cell(..))).map(|r| r.at).collect();
+        for pair in cells.windows(2) {
+            prop_assert!(pair[1] - pair[0] >= Span::from_ms(1));
+        }
+        let counters = rig.net.port_counters(rig.there[1], end);
+        prop_assert_eq!(counters.busy, Span::from_ms(cells.len() as u64));
+    }
+
+    /// `cellsim` section 8: over any interval in which two queues stay backlogged, their cells
+    /// served differ by at most one.
+    #[test]
+    fn backlogged_queues_are_served_alike(
+        octets in prop::collection::vec(1500u32..9000, 4),
+        at in prop::collection::vec(0u64..30, 4),
+    ) {
+        let mut rig = rig(Multiplexing::PerConversation, [None; 2], 424_000);
+        rig.net.tap(rig.far);
+        let mut sends: Sends = (0..4).map(|c| (Time::ZERO + Span::from_ms(at[c]), c as u32, octets[c])).collect();
+        sends.sort();
+        rig.run(&sends, Time::ZERO + Span::from_secs(3600));
+        let order: Vec<u32> = rig.net.tapped().into_iter().filter_map(|r| match r.unit {
+            TapUnit::Cell(_, packet) => Some(packet.conversation),
+            TapUnit::Packet(_) => None,
+        }).collect();
+        // One packet each: a queue is backlogged from its first cell to its last.
+        let span = |c: u32| (order.iter().position(|&x| x == c).unwrap(), order.iter().rposition(|&x| x == c).unwrap());
+        for a in 0..4u32 {
+            for b in 0..a {
+                let (from, to) = (span(a).0.max(span(b).0), span(a).1.min(span(b).1));
+                let mut lead = 0i64;
+                let (mut low, mut high) = (0, 0);
+                for &c in order.iter().take(to + 1).skip(from) {
+                    lead += i64::from(c == a) - i64::from(c == b);
+                    low = low.min(lead);
+                    high = high.max(lead);
+                }
+                // The lead over any sub-interval is the difference of two values of `lead`.
+                prop_assert!(high - low <= 1, "{a} and {b} differ by {} in {order:?}", high - low);
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The network of `cellsim` section 2.4 in small, and a driver for tests.
+#![allow(dead_code, unreachable_pub)]
+
+use cellway_net::{
+    BufferSpec, ConversationSpec, Delivery, Encapsulation, Fabric, Framing, Multiplexing, NodeId, NodeKind, Packet,
+    PortId,
+};
+use cellway_units::{Rate, Span, Time};
+
+/// Hosts - router - switch - router - hosts.
+pub struct Rig {
+    pub net: Fabric<u32>,
+    /// Originator and responder of each conversation.
+    pub hosts: Vec<[NodeId; 2]>,
+    /// The far router.
+    pub far: NodeId,
+    /// Router to switch, switch to router: the way there.
+    pub there: [PortId; 2],
+    pub delivered: Vec<(Time, Packet<u32>)>,
+}
+
+pub struct Shape {
+    pub conversations: u32,
+    pub multiplexing: Multiplexing,
+    pub core: Rate,
+    pub access: Rate,
+    pub delay: Span,
+    pub buffers: [Option<BufferSpec>; 2],
+}
+
+impl Rig {
+    pub fn new(shape: &Shape) -> Rig {
+        let mut net = Fabric::new(shape.multiplexing, Encapsulation::VcMultiplexed);
+        let [r1, s1, r2] = [NodeKind::Router, NodeKind::Switch, NodeKind::Router].map(|kind| net.add_node(kind));
+        let [a, back_b] = net.add_link([r1, s1], shape.core, shape.delay, Framing::Atm, [shape.buffers[0], None]);
+        let [b, back_a] = net.add_link([s1, r2], shape.core, Span::ZERO, Framing::Atm, [shape.buffers[1], None]);
+        let mut hosts = Vec::new();
+        for conversation in 0..shape.conversations {
+            let pair = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
+            net.add_link([pair[0], r1], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
+            net.add_link([pair[1], r2], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
+            let paths: [&[PortId]; 2] = [&[a, b], &[back_a, back_b]];
+            net.open(ConversationSpec { conversation, kind: conversation % 2, hosts: pair, paths }).unwrap();
+            hosts.push(pair);
+        }
+        Rig { net, hosts, far: r2, there: [a, b], delivered: Vec::new() }
+    }
+
+    /// The originator of `conversation` sends packet number `body` now.
+    pub fn send(&mut self, now: Time, conversation: u32, octets: u32, body: u32) {
+        let [from, to] = self.hosts[conversation as usize];
+        self.net.send(now, Packet { conversation, from, to, octets, body });
+    }
+
+    /// Lets the network run up to and including `until`, with `sends` (in order of time) on the way.
+    pub fn run(&mut self, sends: &[(Time, u32, u32)], until: Time) {
+        let mut arrived: Vec<Delivery<u32>> = Vec::new();
+        let mut next = 0;
+        loop {
+            let send = sends.get(next).map(|&(at, ..)| at);
+            let Some(now) = [self.net.deadline(), send].into_iter().flatten().min().filter(|&t| t <= until) else {
+                return;
+            };
+            self.net.advance(now, &mut arrived);
+            self.delivered.extend(arrived.drain(..).map(|d| (now, d.packet)));
+            while let Some(&(_, conversation, octets)) = sends.get(next).filter(|&&(at, ..)| at == now) {
+                self.send(now, conversation, octets, next as u32);
+                next += 1;
+            }
+            self.net.serve(now);
+        }
+    }
+}

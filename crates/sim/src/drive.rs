@@ -1,0 +1,326 @@
+//! The run itself: the network, the endpoints and the applications, event by event.
+
+use std::collections::VecDeque;
+
+use cellway_apps::random::Streams;
+use cellway_apps::{Action, ConnId, Side, Workload};
+use cellway_net::{Delivery, Encapsulation, Fabric, Packet, cells_for};
+use cellway_record::{Counts, RunRecord};
+use cellway_scenario::Scenario;
+use cellway_tcp::{Endpoint, Event, Output};
+use cellway_units::Time;
+
+use crate::build::{Body, Built, build};
+use crate::capture::Capture;
+use crate::connection::{Connection, SIDES, at};
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::slot::Slot;
+use crate::timers::{TimerKey, Timers, What};
+
+/// Octets of an IPv4 header without options. RFC 791 section 3.1.
+const IP_HEADER: u32 = 20;
+
+/// What a caller may want of a run besides its record.
+pub struct Control<'a> {
+    /// Asked now and then; `true` stops the run.
+    pub stop: &'a dyn Fn() -> bool,
+    /// Writes what passes one node.
+    pub capture: Option<Capture<'a>>,
+}
+
+/// A run that went to its end.
+pub type Outcome = Result<RunRecord, Error>;
+
+/// Runs `scenario` once with `seed`. `workloads` are those of its traffic groups, in order (see
+/// [`crate::workload`]).
+pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, control: Control<'_>) -> Outcome {
+    let streams = Streams::new(seed);
+    let Built { mut fabric, slots, meter, names } = build(scenario, &streams)?;
+    if let Some(capture) = &control.capture {
+        let known = || names.keys().cloned().collect::<Vec<_>>().join(", ");
+        let name = capture.node();
+        let node = names.get(name).ok_or_else(|| Error::NoSuchNode { name: name.to_owned(), known: known() })?;
+        fabric.tap(*node);
+    }
+    let mut timers = Timers::default();
+    for (index, slot) in slots.iter().enumerate() {
+        timers.add(slot.plan.start, TimerKey { slot: index as u32, what: What::Begin });
+    }
+    let encapsulation = match scenario.multiplexing.encapsulation {
+        cellway_scenario::Encapsulation::VcMux => Encapsulation::VcMultiplexed,
+        cellway_scenario::Encapsulation::LlcSnap => Encapsulation::LlcSnap,
+    };
+    Run {
+        workloads,
+        streams,
+        encapsulation,
+        fabric,
+        slots,
+        meter,
+        timers,
+        packets: 0,
+        timers_fired: 0,
+        output: Output::default(),
+        actions: Vec::new(),
+        todo: VecDeque::new(),
+    }
+    .to_the_end(Time::ZERO + scenario.run.duration, control)
+}
+
+/// Something that one part of a slot has to tell another within the same instant.
+#[derive(Debug)]
+enum Todo {
+    /// A TCP endpoint tells its application.
+    Tcp { serial: u32, side: Side, event: Event },
+    /// The application of conversation `conversation` asks.
+    App { conversation: u32, action: Action },
+}
+
+struct Run<'a> {
+    workloads: &'a [Workload],
+    streams: Streams,
+    encapsulation: Encapsulation,
+    fabric: Fabric<Body>,
+    slots: Vec<Slot>,
+    meter: Meter,
+    timers: Timers,
+    packets: u64,
+    timers_fired: u64,
+    // Reused from call to call.
+    output: Output,
+    actions: Vec<Action>,
+    todo: VecDeque<Todo>,
+}
+
+impl Run<'_> {
+    fn to_the_end(mut self, end: Time, mut control: Control<'_>) -> Outcome {
+        let mut delivered: Vec<Delivery<Body>> = Vec::new();
+        let mut instants = 0u64;
+        loop {
+            let next = [self.fabric.deadline(), self.timers.next()].into_iter().flatten().min().unwrap_or(end);
+            while self.meter.next() <= next.min(end) {
+                self.meter.tick(self.meter.next(), &mut self.fabric);
+            }
+            if next >= end {
+                break;
+            }
+            let now = next;
+            self.fabric.advance(now, &mut delivered);
+            for Delivery { packet } in delivered.drain(..) {
+                self.deliver(now, packet);
+            }
+            while let Some(key) = self.timers.pop_due(now) {
+                self.timers_fired += 1;
+                self.fire(now, key);
+            }
+            self.fabric.serve(now);
+            if let Some(capture) = &mut control.capture {
+                capture.write(self.fabric.tapped(), self.encapsulation, &self.slots)?;
+            }
+            instants += 1;
+            if instants.is_multiple_of(1 << 16) && (control.stop)() {
+                return Err(Error::Stopped { at: now });
+            }
+        }
+        if let Some(capture) = control.capture {
+            capture.finish()?;
+        }
+        let counts = Counts {
+            events: self.fabric.events() + self.timers_fired,
+            cell_hops: self.fabric.cell_hops(),
+            packets: self.packets,
+            simulated: end - Time::ZERO,
+        };
+        let (summary, series) = self.meter.finish(end, &self.fabric);
+        Ok(RunRecord { summary, series, counts })
+    }
+
+    /// A packet has come to its host.
+    fn deliver(&mut self, now: Time, packet: Packet<Body>) {
+        let index = packet.conversation as usize;
+        let slot = &mut self.slots[index];
+        let side = SIDES[usize::from(packet.to == slot.plan.hosts[1])];
+        if side == Side::Responder {
+            self.meter.slots[index].cells_arrived(cells_for(packet.octets + self.encapsulation.octets()));
+        }
+        let Body { serial, segment } = packet.body;
+        // A segment for a connection that both ends have forgotten has no one to go to.
+        self.tcp(now, index, serial, side, |tcp, out| tcp.receive(now, &segment, out));
+        self.settle(now, index);
+    }
+
+    fn fire(&mut self, now: Time, TimerKey { slot, what }: TimerKey) {
+        let index = slot as usize;
+        match what {
+            What::Begin => self.begin(now, index),
+            What::Tcp { serial, side } => {
+                let side = SIDES[usize::from(side)];
+                let Some(connection) = self.slots[index].connection(serial) else { return };
+                let end = &mut connection.ends[at(side)];
+                if end.armed == Some(now) {
+                    end.armed = None;
+                }
+                self.tcp(now, index, serial, side, |tcp, out| {
+                    if tcp.deadline().is_some_and(|(at, _)| at <= now) {
+                        tcp.wake(now, out);
+                    }
+                });
+            }
+            What::App { conversation, id } => {
+                self.app(now, index, conversation, |app, out| app.timer(now, id, out));
+            }
+        }
+        self.settle(now, index);
+    }
+
+    /// Begins the next conversation of a slot.
+    fn begin(&mut self, now: Time, index: usize) {
+        let slot = &mut self.slots[index];
+        slot.next_conversation(&self.workloads[slot.plan.group], &self.streams);
+        let number = slot.current();
+        self.app(now, index, number, |app, out| app.start(now, out));
+    }
+
+    /// Lets an endpoint act; sends what it wants sent, and notes what it has to tell.
+    fn tcp(&mut self, now: Time, index: usize, serial: u32, side: Side, act: impl FnOnce(&mut Endpoint, &mut Output)) {
+        self.end(now, index, serial, side, |end, out| act(&mut end.tcp, out));
+    }
+
+    fn end(
+        &mut self,
+        now: Time,
+        index: usize,
+        serial: u32,
+        side: Side,
+        act: impl FnOnce(&mut crate::connection::End, &mut Output),
+    ) {
+        let slot = &mut self.slots[index];
+        let (hosts, config) = (slot.plan.hosts, slot.plan.tcp);
+        let newest = slot.opened - 1 == serial;
+        let Some(connection) = slot.connection(serial) else { return };
+        let end = &mut connection.ends[at(side)];
+        self.output.clear();
+        act(end, &mut self.output);
+        for segment in self.output.segments.drain(..) {
+            let octets = IP_HEADER + segment.header_len() + segment.len;
+            let [from, to] = if side == Side::Originator { hosts } else { [hosts[1], hosts[0]] };
+            let body = Body { serial, segment };
+            self.fabric.send(now, Packet { conversation: index as u32, from, to, octets, body });
+            self.packets += 1;
+        }
+        self.todo.extend(self.output.events.drain(..).map(|event| Todo::Tcp { serial, side, event }));
+        let news = end.news(config.variant);
+        let totals = &mut self.meter.slots[index].now.tcp;
+        totals.retransmissions += news.retransmissions;
+        totals.timeouts += news.timeouts;
+        totals.fast_retransmits += news.fast_retransmits;
+        totals.collapses += news.collapses;
+        if newest && side == Side::Originator {
+            let window = end.tcp.send_window();
+            let full = end.tcp.congestion_window() >= config.receive_window;
+            self.meter.window(now, index, window, full);
+        }
+        if let Some((at, _)) = end.tcp.deadline()
+            && end.armed.is_none_or(|armed| at < armed)
+        {
+            end.armed = Some(at);
+            let side = u8::from(side == Side::Responder);
+            self.timers.add(at, TimerKey { slot: index as u32, what: What::Tcp { serial, side } });
+        }
+    }
+
+    /// Lets the application of a conversation act, if that conversation is still the current one.
+    fn app(
+        &mut self,
+        _now: Time,
+        index: usize,
+        conversation: u32,
+        act: impl FnOnce(&mut cellway_apps::Conversation, &mut Vec<Action>),
+    ) {
+        let slot = &mut self.slots[index];
+        if slot.current() == conversation
+            && let Some(app) = &mut slot.conversation
+        {
+            act(app, &mut self.actions);
+            self.todo.extend(self.actions.drain(..).map(|action| Todo::App { conversation, action }));
+        }
+    }
+
+    /// Passes on all that endpoints and application have to tell each other.
+    fn settle(&mut self, now: Time, index: usize) {
+        while let Some(todo) = self.todo.pop_front() {
+            match todo {
+                Todo::Tcp { serial, side, event } => self.tell_application(now, index, serial, side, event),
+                Todo::App { conversation, action } => self.obey(now, index, conversation, action),
+            }
+        }
+        self.slots[index].connections.retain(|c| !c.is_over());
+    }
+
+    fn tell_application(&mut self, now: Time, index: usize, serial: u32, side: Side, event: Event) {
+        let Some(connection) = self.slots[index].connection(serial) else { return };
+        let (conversation, conn) = (connection.conversation, connection.conn);
+        match event {
+            Event::Connected => self.app(now, index, conversation, |app, out| app.connected(now, conn, side, out)),
+            Event::Readable { bytes } => {
+                self.meter.slots[index].now.delivered[at(side.peer())] += bytes;
+                self.app(now, index, conversation, |app, out| app.received(now, conn, side, bytes, out));
+            }
+            Event::Acked { bytes } => {
+                self.app(now, index, conversation, |app, out| app.acked(now, conn, side, bytes, out));
+            }
+            Event::Writable => self.end(now, index, serial, side, |end, out| end.flush(now, out)),
+            Event::PeerClosed => self.app(now, index, conversation, |app, out| app.peer_closed(now, conn, side, out)),
+            Event::Closed => {
+                connection.closed_ends += 1;
+                if connection.closed_ends == 2 {
+                    self.app(now, index, conversation, |app, out| app.closed(now, conn, out));
+                }
+            }
+            Event::Reset | Event::TimedOut => {
+                if !std::mem::replace(&mut connection.failed, true) {
+                    self.app(now, index, conversation, |app, out| app.failed(now, conn, out));
+                }
+            }
+            _ => unreachable!("every event of an endpoint is known here"),
+        }
+    }
+
+    fn obey(&mut self, now: Time, index: usize, conversation: u32, action: Action) {
+        match action {
+            Action::Open { conn, from } => {
+                let slot = &mut self.slots[index];
+                let (serial, iss) = (slot.opened, slot.initial_sequences());
+                slot.opened += 1;
+                slot.connections.push(Connection::new(serial, conversation, conn, from, slot.plan.tcp, iss));
+                self.tcp(now, index, serial, from, |tcp, out| tcp.connect(now, out));
+            }
+            Action::Write { conn, side, bytes } => self.write(now, index, (conversation, conn), side, bytes, false),
+            Action::Close { conn, side } => self.write(now, index, (conversation, conn), side, 0, true),
+            Action::Timer { at, id } => {
+                self.timers.add(at, TimerKey { slot: index as u32, what: What::App { conversation, id } });
+            }
+            Action::Delay { span } => self.meter.delay(now, index, span),
+            Action::Item { .. } => self.meter.slots[index].now.items += 1,
+            Action::Ended => {
+                let totals = &mut self.meter.slots[index].now;
+                totals.conversations += 1;
+                let slot = &mut self.slots[index];
+                let failed = slot.conversation.as_ref().map(|c| c.outcome()) == Some(cellway_apps::Outcome::Failed);
+                totals.failures += u64::from(failed);
+                if failed {
+                    slot.connections.retain(|c| c.conversation != conversation);
+                }
+                self.begin(now, index);
+            }
+        }
+    }
+
+    fn write(&mut self, now: Time, index: usize, of: (u32, ConnId), side: Side, bytes: u64, close: bool) {
+        let connection = self.slots[index].connections.iter().find(|c| (c.conversation, c.conn) == of);
+        if let Some(serial) = connection.map(|c| c.serial) {
+            self.end(now, index, serial, side, |end, out| end.write(now, bytes, close, out));
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Why a checked scenario cannot be run.
+
+/// What [`crate::run`] and [`crate::workload`] refuse.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The TCP options of a traffic group contradict each other.
+    #[error("traffic {traffic:?}: {source}")]
+    Tcp {
+        /// The group.
+        traffic: String,
+        /// What contradicts.
+        source: cellway_tcp::ConfigError,
+    },
+    /// The workload of a traffic group makes no sense.
+    #[error("traffic {traffic:?}: {message}")]
+    Workload {
+        /// The group.
+        traffic: String,
+        /// Why.
+        message: String,
+    },
+    /// The network cannot be put together.
+    #[error(transparent)]
+    Network(#[from] cellway_net::FabricError),
+    /// A node to capture at that the scenario does not have.
+    #[error("there is no node {name:?} to capture at; the nodes are {known}")]
+    NoSuchNode {
+        /// What was asked for.
+        name: String,
+        /// The nodes there are.
+        known: String,
+    },
+    /// The capture could not be written.
+    #[error("cannot write the capture: {0}")]
+    Capture(#[from] std::io::Error),
+    /// The run was asked to stop before its end.
+    #[error("the run was stopped at {at} of simulated time")]
+    Stopped {
+        /// How far it had come.
+        at: cellway_units::Time,
+    },
+}

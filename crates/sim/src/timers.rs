@@ -1,0 +1,51 @@
+//! The timers of hosts and applications, in a total order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use cellway_units::Time;
+
+/// Whose timer it is. The derived order is that of timers of one instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TimerKey {
+    /// The conversation slot.
+    pub(crate) slot: u32,
+    pub(crate) what: What,
+}
+
+/// What a timer wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum What {
+    /// The slot begins its next conversation.
+    Begin,
+    /// An endpoint of a connection.
+    Tcp { serial: u32, side: u8 },
+    /// The application of one conversation.
+    App { conversation: u32, id: u32 },
+}
+
+/// Pending timers. One that no longer matters is not taken out: its owner finds nothing due.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    heap: BinaryHeap<Reverse<(Time, TimerKey)>>,
+}
+
+impl Timers {
+    pub(crate) fn add(&mut self, at: Time, key: TimerKey) {
+        self.heap.push(Reverse((at, key)));
+    }
+
+    pub(crate) fn next(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// The next timer that is due at `now`.
+    pub(crate) fn pop_due(&mut self, now: Time) -> Option<TimerKey> {
+        let Reverse((at, key)) = *self.heap.peek()?;
+        if at > now {
+            return None;
+        }
+        self.heap.pop();
+        Some(key)
+    }
+}
