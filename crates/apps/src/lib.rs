@@ -1,1 +1,32 @@
 //! Who talks: tcplib conversations and other applications, as state machines without I/O.
+//!
+//! A [`Workload`] says how a kind of application behaves, a [`Conversation`] is one run of it
+//! between two hosts. The driver tells the conversation what happens to its connections and does
+//! what the returned [`Action`]s ask; bytes are counted, never held. Sizes and pauses come from
+//! [`QuantileModel`]s of the tcplib tables and are drawn from named random streams, so that
+//! conversation `k` of a slot is the same under every network.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod bulk;
+mod conversation;
+mod dialogue;
+mod fit;
+mod ftp;
+mod model;
+mod nntp;
+pub mod random;
+mod smtp;
+mod table;
+mod tables;
+mod telnet;
+mod workload;
+
+pub use conversation::{Action, ConnId, Conversation, Outcome, Side};
+pub use fit::{Fit, FitError, FitOptions, fit, models_file};
+pub use model::{Draw, Knot, QuantileModel, Sampler};
+pub use table::{FullTable, TableError};
+pub use tables::{Tables, Variable};
+pub use workload::{
+    AppKind, BulkWorkload, DataConnection, FtpWorkload, Handshakes, NntpWorkload, SmtpWorkload, Spike, TelnetWorkload,
+    Workload, WorkloadError,
+};

@@ -1,1 +1,24 @@
-//! The one entry: check, simulate, sweep, reproduce.
+//! The one entry: check, simulate, reproduce, fit.
+//!
+//! Command line and Python see only this crate. What it does beyond the crates below is the
+//! plumbing of whole studies: reading files, running replications on all cores, putting results in
+//! run order, and holding a paper's claims against them.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod error;
+mod fit;
+mod load;
+mod overview;
+pub mod reproduce;
+mod simulate;
+mod study;
+mod transient;
+
+pub use cellway_record::{Manifest, Results, Table, check_target};
+pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
+pub use error::Error;
+pub use fit::{FitReport, fit_file};
+pub use load::{check, plan_from_file, plan_from_text};
+pub use overview::{Cell, Overview};
+pub use simulate::{Simulated, capture, simulate};
+pub use study::{Progress, Settings, VERSION};

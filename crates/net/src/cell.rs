@@ -32,6 +32,14 @@ impl Cell {
     pub fn is_last(self) -> bool {
         self.index + 1 == self.count
     }
+    /// Its position in the frame, from 0.
+    pub fn index(self) -> u16 {
+        self.index
+    }
+    /// Whether the other cell is a piece of the same frame.
+    pub fn is_of_frame_of(self, other: Cell) -> bool {
+        self.frame == other.frame
+    }
     /// The channel that the cell travels on.
     pub fn channel(self) -> ChannelId {
         self.channel

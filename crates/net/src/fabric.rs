@@ -475,7 +475,8 @@ impl<B: Clone> Fabric<B> {
         self.tap.as_mut().map(|tap| std::mem::take(&mut tap.records)).unwrap_or_default()
     }
 
-    fn kind(&self, node: NodeId) -> NodeKind {
+    /// What a node is.
+    pub fn kind(&self, node: NodeId) -> NodeKind {
         self.nodes[node.0 as usize].0
     }
 

@@ -19,6 +19,10 @@ use crate::slot::{Slot, SlotPlan};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body {
     pub(crate) serial: u32,
+    /// The connection's number in its conversation.
+    pub(crate) conn: u32,
+    /// The packet's number in the run.
+    pub(crate) number: u64,
     pub(crate) segment: cellway_tcp::Segment,
 }
 
@@ -85,7 +89,8 @@ pub(crate) fn build(scenario: &Scenario, streams: &Streams) -> Result<Built, Err
             let interactive = matches!(traffic.app, App::Telnet { .. });
             slot_meters.push(SlotMeter::new(&name, group, traffic.bottleneck, interactive, traced));
             let start = Time::ZERO + traffic.slot_start(number);
-            slots.push(Slot::new(SlotPlan { name, group, hosts, start, tcp }, streams));
+            let port = well_known_port(&traffic.app);
+            slots.push(Slot::new(SlotPlan { name, group, hosts, port, start, tcp }, streams));
         }
     }
     let routers = scenario.nodes.iter().zip(&nodes).filter(|(n, _)| n.kind == file::NodeKind::Router);
@@ -125,6 +130,17 @@ fn atm_paths(scenario: &Scenario, traffic: &Traffic, ports: &[LinkPorts]) -> [Ve
 /// Equal for conversations of the same application: what a channel per type tells apart.
 fn type_number(app: &App) -> u32 {
     apps::AppKind::ALL.iter().position(|kind| kind.name() == app.name()).expect("every application is of a kind") as u32
+}
+
+/// The port that responders listen on. RFC 959, 854, 821 and 977; that of ttcp for bulk transfers.
+fn well_known_port(app: &App) -> u16 {
+    match app {
+        App::Ftp { .. } => 21,
+        App::Telnet { .. } => 23,
+        App::Smtp { .. } => 25,
+        App::Nntp { .. } => 119,
+        App::Bulk { .. } => 5001,
+    }
 }
 
 /// The workload of a traffic group, with the distributions built into the program; `tables` are those

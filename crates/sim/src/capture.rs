@@ -1,11 +1,165 @@
-//! Placeholder until the wire crate lands.
-use cellway_net::{Encapsulation, TapRecord};
+//! Writes what passes a node as a pcap file, with the octets that the simulation only counts.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::Ipv4Addr;
+
+use cellway_net::{Cell, ChannelId, Direction, NodeId, Packet, PortId, TapRecord, TapUnit};
+use cellway_tcp::{Flags, Segment};
+use cellway_units::CELL_PAYLOAD_OCTETS;
+use cellway_wire::pcap::{self, AtmFrame, LinkType, Writer};
+use cellway_wire::{Channel, Encapsulation, Ipv4Tcp, TcpFlags, TcpOptions, aal5};
+
 use crate::build::Body;
+use crate::error::Error;
 use crate::slot::Slot;
-/// x
-pub struct Capture<'a> { node: String, _o: &'a () }
-impl Capture<'_> {
-    pub(crate) fn node(&self) -> &str { &self.node }
-    pub(crate) fn write(&mut self, _: Vec<TapRecord<Body>>, _: Encapsulation, _: &[Slot]) -> std::io::Result<()> { Ok(()) }
-    pub(crate) fn finish(self) -> std::io::Result<()> { Ok(()) }
+
+/// First port of the originators' connections; those below are reserved. RFC 6335 section 6.
+const FIRST_DYNAMIC_PORT: u32 = 1024;
+/// FTP's data connections. RFC 959 section 5.2.
+const FTP_DATA_PORT: u16 = 20;
+/// Hops that a packet may take.
+const TIME_TO_LIVE: u8 = 64;
+
+/// A capture at one node.
+///
+/// A host is captured as raw IP packets. At a router or switch each AAL5 frame is written at the
+/// instant of its last cell, made of the cells that passed (a frame that lost cells is written as
+/// it arrives, so its CRC fails, as it should), beside the IP packets of the router's host links.
+/// Channel n of the simulation is VPI/VCI 0/(32 + n).
+pub struct Capture<'a> {
+    node: String,
+    to: Option<&'a mut dyn Write>,
+    writer: Option<Writer<&'a mut dyn Write>>,
+    encapsulation: Encapsulation,
+    frames: BTreeMap<(PortId, bool, ChannelId), Assembly>,
+    records: &'a mut u64,
+}
+
+/// The octets of one channel since its last end of frame, and the frame they now come from.
+#[derive(Default)]
+struct Assembly {
+    octets: Vec<u8>,
+    frame: Option<(Cell, Vec<u8>)>,
+}
+
+impl<'a> Capture<'a> {
+    /// A capture at the node called `node` (an implicit host is called as its conversation,
+    /// `ftp-1`, or `ftp-1-sink`); `records` will say how much was written.
+    pub fn new(node: &str, to: &'a mut dyn Write, records: &'a mut u64) -> Capture<'a> {
+        let (frames, encapsulation) = (BTreeMap::new(), Encapsulation::VcMux);
+        Capture { node: node.to_owned(), to: Some(to), writer: None, encapsulation, frames, records }
+    }
+
+    pub(crate) fn node(&self) -> &str {
+        &self.node
+    }
+
+    pub(crate) fn begin(&mut self, is_host: bool, encapsulation: Encapsulation) -> Result<(), Error> {
+        self.encapsulation = encapsulation;
+        if let Some(to) = self.to.take() {
+            let link = if is_host { LinkType::RawIp } else { LinkType::Erf };
+            self.writer = Some(Writer::new(to, link).map_err(written)?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn write(&mut self, records: Vec<TapRecord<Body>>, slots: &[Slot]) -> Result<(), Error> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        for TapRecord { at, port, direction, unit } in records {
+            let way = match direction {
+                Direction::In => pcap::Direction::Received,
+                Direction::Out => pcap::Direction::Sent,
+            };
+            match unit {
+                TapUnit::Packet(packet) => writer.packet(at, way, &octets(&packet, slots)).map_err(written)?,
+                TapUnit::Cell(cell, packet) => {
+                    let key = (port, direction == Direction::In, cell.channel());
+                    let assembly = self.frames.entry(key).or_default();
+                    if assembly.frame.as_ref().is_none_or(|(known, _)| !known.is_of_frame_of(cell)) {
+                        let sdu = self.encapsulation.wrap(&octets(&packet, slots));
+                        let pdu = aal5::build(&sdu, 0, 0).expect("an IP packet fits into an AAL5 frame");
+                        assembly.frame = Some((cell, pdu));
+                    }
+                    let (_, pdu) = assembly.frame.as_ref().expect("it has just been set");
+                    let from = usize::from(cell.index()) * CELL_PAYLOAD_OCTETS as usize;
+                    assembly.octets.extend_from_slice(&pdu[from..from + CELL_PAYLOAD_OCTETS as usize]);
+                    if cell.is_last() {
+                        let number = cell.channel().0;
+                        let channel = Channel::user((number >> 15) as u8, number & 0x7fff)
+                            .expect("fifteen bits are within the channels of a path");
+                        let frame = AtmFrame { time: at, direction: way, channel, pdu: &assembly.octets };
+                        writer.frame(&frame).map_err(written)?;
+                        *assembly = Assembly::default();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        if let Some(writer) = self.writer {
+            *self.records = writer.records();
+            writer.finish().map_err(written)?;
+        }
+        Ok(())
+    }
+}
+
+fn written(error: pcap::Error) -> Error {
+    match error {
+        pcap::Error::Io(error) => Error::Capture(error),
+        other => Error::Capture(std::io::Error::other(other)),
+    }
+}
+
+/// The packet as it would be on a wire: addresses by host, ports by connection, a fixed payload.
+fn octets(packet: &Packet<Body>, slots: &[Slot]) -> Vec<u8> {
+    let Body { serial, conn, number, segment } = packet.body;
+    let slot = &slots[packet.conversation as usize];
+    let dynamic = FIRST_DYNAMIC_PORT + (packet.conversation * 4099 + serial) % (65_536 - FIRST_DYNAMIC_PORT);
+    let known = if conn == 0 { slot.plan.port } else { FTP_DATA_PORT };
+    let [originator, responder] = slot.plan.hosts;
+    let ports = [dynamic as u16, known];
+    let [source_port, destination_port] =
+        if packet.from == originator && packet.to == responder { ports } else { [ports[1], ports[0]] };
+    let Segment { seq, ack, window, len, options, .. } = segment;
+    Ipv4Tcp {
+        source: address(packet.from),
+        destination: address(packet.to),
+        source_port,
+        destination_port,
+        identification: number as u16,
+        ttl: TIME_TO_LIVE,
+        seq: seq.0,
+        ack: ack.0,
+        flags: tcp_flags(&segment),
+        window,
+        options: TcpOptions {
+            mss: options.mss,
+            window_scale: options.window_scale,
+            sack_permitted: options.sack_permitted,
+            sack: options.sack.as_slice().iter().map(|block| (block.start.0, block.end.0)).collect(),
+        },
+        payload_len: len,
+    }
+    .octets()
+    .expect("the endpoint makes segments that fit")
+}
+
+fn tcp_flags(segment: &Segment) -> TcpFlags {
+    TcpFlags {
+        fin: segment.is(Flags::FIN),
+        syn: segment.is(Flags::SYN),
+        rst: segment.is(Flags::RST),
+        psh: segment.is(Flags::PSH),
+        ack: segment.is(Flags::ACK),
+        ..TcpFlags::default()
+    }
+}
+
+fn address(host: NodeId) -> Ipv4Addr {
+    let [_, b, c, d] = (host.0 + 1).to_be_bytes();
+    Ipv4Addr::new(10, b, c, d)
 }

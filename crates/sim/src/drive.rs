@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use cellway_apps::random::Streams;
 use cellway_apps::{Action, ConnId, Side, Workload};
-use cellway_net::{Delivery, Encapsulation, Fabric, Packet, cells_for};
+use cellway_net::{Delivery, Encapsulation, Fabric, NodeKind, Packet, cells_for};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output};
@@ -34,14 +34,19 @@ pub type Outcome = Result<RunRecord, Error>;
 
 /// Runs `scenario` once with `seed`. `workloads` are those of its traffic groups, in order (see
 /// [`crate::workload`]).
-pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, control: Control<'_>) -> Outcome {
+pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: Control<'_>) -> Outcome {
     let streams = Streams::new(seed);
     let Built { mut fabric, slots, meter, names } = build(scenario, &streams)?;
-    if let Some(capture) = &control.capture {
+    if let Some(capture) = &mut control.capture {
         let known = || names.keys().cloned().collect::<Vec<_>>().join(", ");
         let name = capture.node();
         let node = names.get(name).ok_or_else(|| Error::NoSuchNode { name: name.to_owned(), known: known() })?;
         fabric.tap(*node);
+        let encapsulation = match scenario.multiplexing.encapsulation {
+            cellway_scenario::Encapsulation::VcMux => cellway_wire::Encapsulation::VcMux,
+            cellway_scenario::Encapsulation::LlcSnap => cellway_wire::Encapsulation::LlcSnap,
+        };
+        capture.begin(fabric.kind(*node) == NodeKind::Host, encapsulation)?;
     }
     let mut timers = Timers::default();
     for (index, slot) in slots.iter().enumerate() {
@@ -116,7 +121,7 @@ impl Run<'_> {
             }
             self.fabric.serve(now);
             if let Some(capture) = &mut control.capture {
-                capture.write(self.fabric.tapped(), self.encapsulation, &self.slots)?;
+                capture.write(self.fabric.tapped(), &self.slots)?;
             }
             instants += 1;
             if instants.is_multiple_of(1 << 16) && (control.stop)() {
@@ -144,7 +149,7 @@ impl Run<'_> {
         if side == Side::Responder {
             self.meter.slots[index].cells_arrived(cells_for(packet.octets + self.encapsulation.octets()));
         }
-        let Body { serial, segment } = packet.body;
+        let Body { serial, segment, .. } = packet.body;
         // A segment for a connection that both ends have forgotten has no one to go to.
         self.tcp(now, index, serial, side, |tcp, out| tcp.receive(now, &segment, out));
         self.settle(now, index);
@@ -199,13 +204,14 @@ impl Run<'_> {
         let (hosts, config) = (slot.plan.hosts, slot.plan.tcp);
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
+        let conn = connection.conn.0;
         let end = &mut connection.ends[at(side)];
         self.output.clear();
         act(end, &mut self.output);
         for segment in self.output.segments.drain(..) {
             let octets = IP_HEADER + segment.header_len() + segment.len;
             let [from, to] = if side == Side::Originator { hosts } else { [hosts[1], hosts[0]] };
-            let body = Body { serial, segment };
+            let body = Body { serial, conn, number: self.packets, segment };
             self.fabric.send(now, Packet { conversation: index as u32, from, to, octets, body });
             self.packets += 1;
         }

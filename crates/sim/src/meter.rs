@@ -301,7 +301,7 @@ impl Meter {
             put(&port.subject, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
         }
         let rtt = self.rtt.as_secs_f64();
-        let mut put_delays = |put: &mut dyn FnMut(&Arc<str>, &'static str, &'static str, f64), subject: &Arc<str>, delays: &mut Sample| {
+        let put_delays = |put: &mut dyn FnMut(&Arc<str>, &'static str, &'static str, f64), subject: &Arc<str>, delays: &mut Sample| {
             let mut moments = Moments::default();
             delays.values().iter().for_each(|&d| moments.push(d));
             if let (Some(mean), Some(sd)) = (moments.mean(), moments.sd()) {

@@ -17,6 +17,8 @@ pub(crate) struct SlotPlan {
     pub(crate) group: usize,
     /// The hosts of originator and responder.
     pub(crate) hosts: [NodeId; 2],
+    /// The responder's port.
+    pub(crate) port: u16,
     /// When the first conversation begins.
     pub(crate) start: Time,
     pub(crate) tcp: Config,

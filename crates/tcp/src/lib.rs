@@ -1,1 +1,52 @@
 //! A TCP endpoint without I/O: Tahoe, Reno, NewReno and SACK-based recovery.
+//!
+//! An [`Endpoint`] is one end of one connection. It never reads a clock and never touches a
+//! network: every call takes the present time, and what it wants sent or told is appended to an
+//! [`Output`] that the caller owns and reuses. Between calls the caller needs one more thing:
+//! [`Endpoint::deadline`], the instant at which to call [`Endpoint::wake`] if nothing happens first.
+//!
+//! ```
+//! use cellway_tcp::{Config, Endpoint, Event, Output};
+//! use cellway_units::Time;
+//!
+//! let mut client = Endpoint::active(Config::default(), 1_000);
+//! let mut server = Endpoint::passive(Config::default(), 2_000);
+//! let (mut from_client, mut from_server) = (Output::default(), Output::default());
+//! client.connect(Time::ZERO, &mut from_client);
+//! server.receive(Time::ZERO, &from_client.segments[0], &mut from_server);
+//! client.receive(Time::ZERO, &from_server.segments[0], &mut from_client);
+//! assert_eq!(from_client.events, [Event::Connected]);
+//! ```
+//!
+//! Payload is counted, not carried. Inside, sequence numbers are 64-bit *positions* (the SYN is
+//! position 0, the first byte is position 1, the FIN follows the last byte), so that wrapping is
+//! dealt with in one place, where segments come in and go out.
+//!
+//! **Not modelled**: urgent data, timestamps and PAWS (RFC 7323), D-SACK (RFC 2883), ECN,
+//! keep-alives, path MTU discovery, quiet time, F-RTO and other detection of spurious timeouts.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod config;
+mod congestion;
+mod endpoint;
+mod output;
+mod ranges;
+mod receive;
+mod recovery;
+mod rto;
+mod segment;
+mod send;
+mod state;
+mod stats;
+mod timers;
+
+pub use config::{Config, ConfigError, MAX_WINDOW, RtoConfig, Variant};
+pub use endpoint::Endpoint;
+pub use output::{Event, Output};
+pub use segment::{Flags, Options, SackBlock, SackBlocks, Segment, SeqNum};
+pub use state::State;
+pub use stats::Stats;
+pub use timers::TimerKind;
+
+/// Place in the sequence space of one direction: 0 is the SYN, 1 the first byte. Does not wrap.
+pub(crate) type Position = u64;

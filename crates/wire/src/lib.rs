@@ -1,1 +1,16 @@
 //! Wire formats: ATM cell, AAL5, LLC/SNAP, IP and TCP headers, and a pcap writer.
+//!
+//! The simulator counts bytes and moves none. Here the bytes are made, for captures that other tools
+//! check, and parsed, so that each format is tested against itself and against published values.
+//! Whatever is parsed may be damaged: parsing returns an error and never panics.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod aal5;
+mod cell;
+mod llc;
+mod packet;
+pub mod pcap;
+
+pub use cell::{CellHeader, CellView, Channel, HeaderError, PayloadType, hec};
+pub use llc::{Encapsulation, LLC_SNAP_IPV4, LlcError};
+pub use packet::{Ipv4Tcp, PacketError, TcpFlags, TcpOptions, payload_octet};

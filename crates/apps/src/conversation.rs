@@ -1,0 +1,243 @@
+//! One application-level conversation: what the driver tells it and what it asks for.
+
+use std::fmt;
+
+use cellway_units::{Bytes, Span, Time};
+
+use crate::bulk::Bulk;
+use crate::dialogue::Dialogue;
+use crate::ftp::FtpScript;
+use crate::nntp::NntpScript;
+use crate::random::{Stream, Streams};
+use crate::smtp::SmtpScript;
+use crate::telnet::Telnet;
+use crate::workload::{DataConnection, Workload};
+
+/// An end of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The one that begins it: the source of the traffic.
+    Originator,
+    /// The other: the sink.
+    Responder,
+}
+
+impl Side {
+    /// The other end.
+    pub const fn peer(self) -> Side {
+        match self {
+            Side::Originator => Side::Responder,
+            Side::Responder => Side::Originator,
+        }
+    }
+}
+
+/// A TCP connection of a conversation, numbered from 0 in the order of opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConnId(pub u32);
+
+/// What a conversation asks of the driver, or tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Open connection `conn`: active at `from`, passive at its peer.
+    Open {
+        /// The connection.
+        conn: ConnId,
+        /// The side that opens actively.
+        from: Side,
+    },
+    /// Send `bytes` on `conn` from `side`. The driver takes all of it and queues what TCP does
+    /// not take yet.
+    Write {
+        /// The connection.
+        conn: ConnId,
+        /// The side that writes.
+        side: Side,
+        /// How many bytes, 1 or more.
+        bytes: u64,
+    },
+    /// Close `conn` at `side` once everything written there is sent.
+    Close {
+        /// The connection.
+        conn: ConnId,
+        /// The side that has nothing more to say.
+        side: Side,
+    },
+    /// Call [`Conversation::timer`] with `id` at `at`.
+    Timer {
+        /// When, never before now.
+        at: Time,
+        /// To be handed back.
+        id: u32,
+    },
+    /// An interactive packet had this delay: from its write at the originator to the arrival
+    /// there of the last byte of its echo, or of the acknowledgement of its last byte without
+    /// echo. One for every packet.
+    Delay {
+        /// The delay.
+        span: Span,
+    },
+    /// An item arrived whole at the responder.
+    Item {
+        /// Its size.
+        bytes: Bytes,
+        /// From its write at the originator to the arrival of its last byte.
+        span: Span,
+    },
+    /// The conversation is over; the last action, exactly once. After a failure the driver drops
+    /// whatever connections it still has.
+    Ended,
+}
+
+/// How far a conversation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Not over yet.
+    Running,
+    /// Ended in the way it should.
+    Completed,
+    /// Ended because a connection was reset or timed out.
+    Failed,
+}
+
+/// A conversation between two hosts. Holds the logic of both ends, but an end acts only on what
+/// has arrived at it. After [`Action::Ended`] every call is without effect.
+#[derive(Debug)]
+pub struct Conversation {
+    app: App,
+    /// Connections opened and not closed.
+    open: u32,
+    outcome: Outcome,
+}
+
+#[derive(Debug)]
+enum App {
+    Dialogue(Dialogue),
+    Telnet(Box<Telnet>),
+    Bulk(Bulk),
+}
+
+/// The random streams of one conversation: `"ftp-3/17/item-size"`.
+pub(crate) struct Named<'a> {
+    streams: &'a Streams,
+    slot: &'a str,
+    number: u64,
+}
+
+impl Named<'_> {
+    pub(crate) fn stream(&self, what: impl fmt::Display) -> Stream {
+        self.streams.stream(&format!("{}/{}/{what}", self.slot, self.number))
+    }
+}
+
+impl Conversation {
+    /// Conversation `number` (from 0) of the slot called `slot`. What it says depends on nothing
+    /// but the workload, the seed of `streams`, `slot` and `number`.
+    pub fn new(workload: &Workload, streams: &Streams, slot: &str, number: u64) -> Conversation {
+        let named = Named { streams, slot, number };
+        let app = match workload {
+            Workload::Ftp(ftp) => {
+                let per_item = ftp.data_connection == DataConnection::PerItem;
+                App::Dialogue(Dialogue::new(Box::new(FtpScript::new(ftp, &named)), ftp.handshakes, per_item))
+            }
+            Workload::Nntp(nntp) => {
+                App::Dialogue(Dialogue::new(Box::new(NntpScript::new(nntp, &named)), nntp.handshakes, false))
+            }
+            Workload::Smtp(smtp) => {
+                App::Dialogue(Dialogue::new(Box::new(SmtpScript::new(smtp, &named)), smtp.handshakes, false))
+            }
+            Workload::Telnet(telnet) => App::Telnet(Box::new(Telnet::new(telnet, &named))),
+            Workload::Bulk(bulk) => App::Bulk(Bulk::new(bulk)),
+        };
+        Conversation { app, open: 0, outcome: Outcome::Running }
+    }
+
+    /// How far it is.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// Begins it: opens its first connection, actively at the originator.
+    pub fn start(&mut self, _now: Time, out: &mut Vec<Action>) {
+        self.step(out, |_, out| out.push(Action::Open { conn: ConnId(0), from: Side::Originator }));
+    }
+
+    /// `side` of `conn` is connected and may write.
+    pub fn connected(&mut self, now: Time, conn: ConnId, side: Side, out: &mut Vec<Action>) {
+        self.step(out, |app, out| match app {
+            App::Dialogue(dialogue) => dialogue.connected(now, conn, side, out),
+            App::Telnet(telnet) => telnet.connected(now, side, out),
+            App::Bulk(bulk) => bulk.connected(now, side, out),
+        });
+    }
+
+    /// `bytes` more have arrived in order at `side` of `conn`; the application reads them at once.
+    pub fn received(&mut self, now: Time, conn: ConnId, side: Side, bytes: u64, out: &mut Vec<Action>) {
+        self.step(out, |app, out| match app {
+            App::Dialogue(dialogue) => dialogue.received(now, conn, side, bytes, out),
+            App::Telnet(telnet) => telnet.received(now, side, bytes, out),
+            App::Bulk(bulk) => bulk.received(now, side, bytes, out),
+        });
+    }
+
+    /// `bytes` more of what `side` wrote on `conn` are acknowledged.
+    pub fn acked(&mut self, now: Time, _conn: ConnId, side: Side, bytes: u64, out: &mut Vec<Action>) {
+        self.step(out, |app, out| match app {
+            App::Dialogue(_) => {}
+            App::Telnet(telnet) => telnet.acked(now, side, bytes, out),
+            App::Bulk(bulk) => bulk.acked(side, bytes, out),
+        });
+    }
+
+    /// `side` of `conn` has received everything: its peer closed.
+    pub fn peer_closed(&mut self, _now: Time, conn: ConnId, side: Side, out: &mut Vec<Action>) {
+        self.step(out, |app, out| match app {
+            App::Dialogue(dialogue) => dialogue.peer_closed(conn, side, out),
+            App::Telnet(_) | App::Bulk(_) => {
+                if side == Side::Responder {
+                    out.push(Action::Close { conn, side });
+                }
+            }
+        });
+    }
+
+    /// Both sides of `conn` have closed it, and each knows.
+    pub fn closed(&mut self, _now: Time, _conn: ConnId, out: &mut Vec<Action>) {
+        if self.outcome == Outcome::Running {
+            self.open = self.open.saturating_sub(1);
+            if self.open == 0 {
+                self.end(Outcome::Completed, out);
+            }
+        }
+    }
+
+    /// `conn` was reset or timed out: the conversation fails.
+    pub fn failed(&mut self, _now: Time, _conn: ConnId, out: &mut Vec<Action>) {
+        if self.outcome == Outcome::Running {
+            self.end(Outcome::Failed, out);
+        }
+    }
+
+    /// The timer `id` has come.
+    pub fn timer(&mut self, now: Time, id: u32, out: &mut Vec<Action>) {
+        self.step(out, |app, out| match app {
+            App::Telnet(telnet) => telnet.timer(now, id, out),
+            App::Dialogue(_) | App::Bulk(_) => {}
+        });
+    }
+
+    /// Lets the application act unless the conversation is over, and counts what it opens.
+    fn step(&mut self, out: &mut Vec<Action>, act: impl FnOnce(&mut App, &mut Vec<Action>)) {
+        if self.outcome == Outcome::Running {
+            let before = out.len();
+            act(&mut self.app, out);
+            let opened = out[before..].iter().filter(|action| matches!(action, Action::Open { .. })).count();
+            self.open += opened as u32;
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome, out: &mut Vec<Action>) {
+        self.outcome = outcome;
+        out.push(Action::Ended);
+    }
+}

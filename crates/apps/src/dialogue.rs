@@ -1,0 +1,254 @@
+//! The common shape of bulk transfer conversations: messages that take turns.
+//!
+//! Greeting, opening handshakes, then for each item its handshakes, the item and a reply, and a
+//! farewell. Each message waits for the whole of the one before it, so each request costs one
+//! round trip: the idle periods "in the order of the network round-trip time during which control
+//! handshakes take place" of Caceres 1993, section 2.4. Items flow from the originator, as the
+//! bottleneck of that paper is the router attached to the sources. The responder closes after its
+//! last reply, as FTP, NNTP and SMTP servers do.
+
+use std::fmt;
+
+use cellway_units::{Bytes, Time};
+
+use crate::conversation::{Action, ConnId, Side};
+use crate::workload::Handshakes;
+
+/// The sizes of a request and the reply to it, in bytes, each 1 or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    pub(crate) request: u64,
+    pub(crate) reply: u64,
+}
+
+/// The sizes of the messages of one conversation, asked for in the order of sending. All in bytes
+/// and 1 or more.
+pub(crate) trait Script: fmt::Debug + Send {
+    /// How many items the conversation has.
+    fn items(&self) -> u64;
+    /// The responder's first words.
+    fn greeting(&mut self) -> u64;
+    /// Opening handshake `index`, from 0.
+    fn opening(&mut self, index: u32) -> Exchange;
+    /// Handshake before an item.
+    fn before_item(&mut self) -> Exchange;
+    /// The next item.
+    fn item(&mut self) -> u64;
+    /// The reply to a whole item.
+    fn after_item(&mut self) -> u64;
+    /// The farewell.
+    fn farewell(&mut self) -> Exchange;
+}
+
+/// The connection of the dialogue itself.
+const CONTROL: ConnId = ConnId(0);
+
+/// What the message under way is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Greeting,
+    Opening,
+    /// `last` of its item: what follows is the item.
+    BeforeItem {
+        last: bool,
+    },
+    Item,
+    AfterItem,
+    Farewell,
+}
+
+/// A message under way on the control connection.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    stage: Stage,
+    from: Side,
+    /// Bytes that have not arrived.
+    left: u64,
+    /// Size of the reply to it, if it is a request.
+    reply: u64,
+}
+
+/// An item on its way, on whichever connection.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    bytes: u64,
+    left: u64,
+    since: Time,
+}
+
+/// The connection that carries one item.
+#[derive(Clone, Copy, Debug)]
+struct Data {
+    conn: ConnId,
+    /// Whether the originator is connected.
+    connected: bool,
+    /// Whether the originator has been told to send.
+    asked: bool,
+}
+
+/// A conversation whose messages take turns.
+#[derive(Debug)]
+pub(crate) struct Dialogue {
+    script: Box<dyn Script>,
+    handshakes: Handshakes,
+    /// Whether each item has a connection of its own.
+    per_item: bool,
+    /// Opening handshakes done.
+    opened: u32,
+    /// Handshakes done before the next item.
+    prepared: u32,
+    /// Items not begun.
+    items: u64,
+    message: Option<Message>,
+    item: Option<Item>,
+    data: Option<Data>,
+    /// Connections opened so far.
+    connections: u32,
+}
+
+impl Dialogue {
+    pub(crate) fn new(script: Box<dyn Script>, handshakes: Handshakes, per_item: bool) -> Dialogue {
+        let items = script.items();
+        Dialogue {
+            script,
+            handshakes,
+            per_item,
+            opened: 0,
+            prepared: 0,
+            items,
+            message: None,
+            item: None,
+            data: None,
+            connections: 1,
+        }
+    }
+
+    pub(crate) fn connected(&mut self, now: Time, conn: ConnId, side: Side, out: &mut Vec<Action>) {
+        match (conn, side, &mut self.data) {
+            (CONTROL, Side::Responder, _) => {
+                let greeting = self.script.greeting();
+                self.send(Stage::Greeting, Side::Responder, greeting, 0, out);
+            }
+            (conn, Side::Originator, Some(data)) if data.conn == conn => {
+                data.connected = true;
+                self.send_on_data_connection(now, out);
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn received(&mut self, now: Time, conn: ConnId, side: Side, bytes: u64, out: &mut Vec<Action>) {
+        if conn != CONTROL {
+            self.item_received(now, bytes, out);
+            return;
+        }
+        let Some(message) = self.message.as_mut().filter(|message| message.from == side.peer()) else {
+            debug_assert!(false, "bytes that nobody sent");
+            return;
+        };
+        debug_assert!(bytes <= message.left, "more bytes than were sent");
+        message.left = message.left.saturating_sub(bytes);
+        let message = *message;
+        if message.stage == Stage::Item {
+            self.item_received(now, bytes, out);
+        }
+        if message.left == 0 {
+            self.message = None;
+            self.answer(now, message, out);
+        }
+    }
+
+    pub(crate) fn peer_closed(&mut self, conn: ConnId, side: Side, out: &mut Vec<Action>) {
+        let is_item = self.data.is_some_and(|data| data.conn == conn);
+        match side {
+            // The responder has said farewell; the other way round it is the echo of that.
+            Side::Originator if conn == CONTROL => out.push(Action::Close { conn, side }),
+            // The end of a data connection is the end of its item (RFC 959, section 3.3).
+            Side::Responder if is_item => {
+                self.data = None;
+                out.push(Action::Close { conn, side });
+                self.finish_item(out);
+            }
+            Side::Originator | Side::Responder => {}
+        }
+    }
+
+    /// The whole of `message` is there: what its receiver does.
+    fn answer(&mut self, now: Time, message: Message, out: &mut Vec<Action>) {
+        match (message.stage, message.from) {
+            (Stage::Item, _) => self.finish_item(out),
+            (stage, Side::Originator) => {
+                self.send(stage, Side::Responder, message.reply, 0, out);
+                if stage == Stage::Farewell {
+                    out.push(Action::Close { conn: CONTROL, side: Side::Responder });
+                }
+                if self.per_item && stage == (Stage::BeforeItem { last: true }) {
+                    let conn = ConnId(self.connections);
+                    self.connections += 1;
+                    self.data = Some(Data { conn, connected: false, asked: false });
+                    out.push(Action::Open { conn, from: Side::Responder });
+                }
+            }
+            (Stage::BeforeItem { last: true }, Side::Responder) if self.per_item => {
+                if let Some(data) = &mut self.data {
+                    data.asked = true;
+                }
+                self.send_on_data_connection(now, out);
+            }
+            (Stage::Farewell, Side::Responder) => {}
+            (_, Side::Responder) => self.proceed(now, out),
+        }
+    }
+
+    /// The originator's turn: its next message.
+    fn proceed(&mut self, now: Time, out: &mut Vec<Action>) {
+        let (stage, exchange) = if self.opened < self.handshakes.opening {
+            self.opened += 1;
+            (Stage::Opening, self.script.opening(self.opened - 1))
+        } else if self.items == 0 {
+            (Stage::Farewell, self.script.farewell())
+        } else if self.prepared < self.handshakes.per_item {
+            self.prepared += 1;
+            (Stage::BeforeItem { last: self.prepared == self.handshakes.per_item }, self.script.before_item())
+        } else {
+            let bytes = self.begin_item(now);
+            self.send(Stage::Item, Side::Originator, bytes, 0, out);
+            return;
+        };
+        self.send(stage, Side::Originator, exchange.request, exchange.reply, out);
+    }
+
+    fn send(&mut self, stage: Stage, from: Side, bytes: u64, reply: u64, out: &mut Vec<Action>) {
+        self.message = Some(Message { stage, from, left: bytes, reply });
+        out.push(Action::Write { conn: CONTROL, side: from, bytes });
+    }
+
+    fn send_on_data_connection(&mut self, now: Time, out: &mut Vec<Action>) {
+        let Some(Data { conn, connected: true, asked: true }) = self.data else { return };
+        let bytes = self.begin_item(now);
+        out.push(Action::Write { conn, side: Side::Originator, bytes });
+        out.push(Action::Close { conn, side: Side::Originator });
+    }
+
+    fn begin_item(&mut self, now: Time) -> u64 {
+        self.items -= 1;
+        self.prepared = 0;
+        let bytes = self.script.item();
+        self.item = Some(Item { bytes, left: bytes, since: now });
+        bytes
+    }
+
+    fn item_received(&mut self, now: Time, bytes: u64, out: &mut Vec<Action>) {
+        let Some(item) = &mut self.item else { return };
+        item.left = item.left.saturating_sub(bytes);
+        if item.left == 0 {
+            out.push(Action::Item { bytes: Bytes(item.bytes), span: now.since(item.since) });
+            self.item = None;
+        }
+    }
+
+    fn finish_item(&mut self, out: &mut Vec<Action>) {
+        let bytes = self.script.after_item();
+        self.send(Stage::AfterItem, Side::Responder, bytes, 0, out);
+    }
+}

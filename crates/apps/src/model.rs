@@ -1,0 +1,293 @@
+//! Distributions as a few quantiles, and the two rules for drawing from them.
+
+use std::sync::Arc;
+
+use crate::random::Stream;
+use crate::table::TableError;
+
+/// A point of a distribution: `probability` that a draw is at most `value`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Knot {
+    /// Cumulative probability, 0 to 1.
+    pub probability: f64,
+    /// In the unit of the variable.
+    pub value: f64,
+}
+
+/// How a number is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Draw {
+    /// As tcplib does (USC-CS-91-495): `u = k/1000` with `k` uniform in `0..1000`; below the first
+    /// probability the first value; otherwise uniform over the interval with
+    /// `p[i-1] < u <= p[i]`, where `u` equal to the first probability falls into the first
+    /// interval; whole-number variables drop the fraction. The topmost 1/1000 is never drawn.
+    #[default]
+    Tcplib,
+    /// By inversion of the whole distribution, `u` uniform in [0, 1); whole-number variables are
+    /// rounded to the nearest, which keeps their mean.
+    Continuous,
+}
+
+/// A distribution given by knots that increase strictly in probability and value, the last with
+/// probability 1. Between knots the cumulative distribution is a straight line, which is tcplib's
+/// own reading of its tables; the first value holds its whole probability as an atom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuantileModel {
+    knots: Vec<Knot>,
+}
+
+impl QuantileModel {
+    /// Checks and keeps `knots`; errors call them `name` and count them as lines from 1.
+    pub fn new(knots: Vec<Knot>, name: &str) -> Result<QuantileModel, TableError> {
+        let rows: Vec<(usize, Knot)> = knots.into_iter().enumerate().map(|(i, knot)| (i + 1, knot)).collect();
+        QuantileModel::from_rows(&rows, name)
+    }
+
+    pub(crate) fn from_rows(rows: &[(usize, Knot)], file: &str) -> Result<QuantileModel, TableError> {
+        let file = || file.to_string();
+        for &(line, Knot { probability, value }) in rows {
+            if value < 0.0 || !value.is_finite() {
+                return Err(TableError::Negative { file: file(), line, found: value.to_string() });
+            }
+            if !(0.0..=1.0).contains(&probability) {
+                return Err(TableError::Probability { file: file(), line, found: probability.to_string() });
+            }
+        }
+        for pair in rows.windows(2) {
+            let [(_, before), (line, knot)] = [pair[0], pair[1]];
+            let columns = [("value", knot.value, before.value), ("cum_prob", knot.probability, before.probability)];
+            for (column, found, before) in columns {
+                if found <= before {
+                    let (found, before) = (found.to_string(), before.to_string());
+                    return Err(TableError::NotIncreasing { file: file(), line, column, found, before });
+                }
+            }
+        }
+        match rows {
+            [] | [_] => Err(TableError::TooShort { file: file(), rows: rows.len() }),
+            [.., (line, last)] if last.probability != 1.0 => {
+                Err(TableError::Last { file: file(), line: *line, found: last.probability.to_string() })
+            }
+            rows => Ok(QuantileModel { knots: rows.iter().map(|&(_, knot)| knot).collect() }),
+        }
+    }
+
+    /// The knots, in increasing order.
+    pub fn knots(&self) -> &[Knot] {
+        &self.knots
+    }
+
+    /// Draws a number by `rule`, before any rounding to whole numbers. Takes the same two numbers
+    /// from the stream whatever comes out.
+    pub fn draw(&self, rule: Draw, stream: &mut Stream) -> f64 {
+        let (k, w) = (stream.below(1000), stream.uniform());
+        let first = self.knots[0];
+        match rule {
+            Draw::Tcplib => {
+                let u = k as f64 / 1000.0;
+                if u < first.probability { first.value } else { self.within(self.interval(u), w) }
+            }
+            Draw::Continuous => self.quantile((k as f64 + w) / 1000.0),
+        }
+    }
+
+    /// The value that a draw exceeds with probability `1 - u`.
+    pub fn quantile(&self, u: f64) -> f64 {
+        if u <= self.knots[0].probability {
+            return self.knots[0].value;
+        }
+        let upper = self.interval(u.min(1.0));
+        let (a, b) = (self.knots[upper - 1], self.knots[upper]);
+        self.within(upper, (u.min(1.0) - a.probability) / (b.probability - a.probability))
+    }
+
+    /// The probability that a draw by `rule` is at most `x`, before any rounding.
+    pub fn cdf(&self, rule: Draw, x: f64) -> f64 {
+        self.cdf_of(&self.weights(rule), x)
+    }
+
+    /// The largest distance between the cumulative distributions of draws by `rule` from this
+    /// model and from `other` (Kolmogorov-Smirnov), before any rounding. Exact: both are straight
+    /// lines between the knots of both, with jumps at the first knots only.
+    pub fn distance(&self, other: &QuantileModel, rule: Draw) -> f64 {
+        let (mine, others) = (self.weights(rule), other.weights(rule));
+        let at = |x| (self.cdf_of(&mine, x) - other.cdf_of(&others, x)).abs();
+        // Just before a first knot its own distribution is still 0.
+        let before = |model: &QuantileModel, other: &QuantileModel, weights| {
+            let first = model.knots[0].value;
+            if other.knots[0].value < first { other.cdf_of(weights, first) } else { 0.0 }
+        };
+        let points = self.knots.iter().chain(&other.knots).map(|knot| at(knot.value));
+        points.fold(before(self, other, &others).max(before(other, self, &mine)), f64::max)
+    }
+
+    fn cdf_of(&self, (atom, weights): &(f64, Vec<f64>), x: f64) -> f64 {
+        if x < self.knots[0].value {
+            return 0.0;
+        }
+        let mut sum = *atom;
+        for (pair, weight) in self.knots.windows(2).zip(weights) {
+            sum += weight * ((x - pair[0].value) / (pair[1].value - pair[0].value)).min(1.0);
+            if x <= pair[1].value {
+                break;
+            }
+        }
+        sum.min(1.0) // the sum of the weights may be a rounding error above
+    }
+
+    /// The exact expectation of a draw by `rule`, of its whole number if `whole`: no sampling.
+    pub fn mean(&self, rule: Draw, whole: bool) -> f64 {
+        let shift = if rule == Draw::Continuous { 0.5 } else { 0.0 };
+        let (atom, weights) = self.weights(rule);
+        let first = self.knots[0].value;
+        let mut sum = atom * if whole { (first + shift).floor() } else { first };
+        for (pair, weight) in self.knots.windows(2).zip(weights) {
+            let (a, b) = (pair[0].value, pair[1].value);
+            sum += weight * if whole { mean_floor(a + shift, b + shift) } else { (a + b) / 2.0 };
+        }
+        sum
+    }
+
+    /// The probability of the first value itself and of each interval after it, under `rule`.
+    fn weights(&self, rule: Draw) -> (f64, Vec<f64>) {
+        let first = self.knots[0].probability;
+        match rule {
+            Draw::Continuous => {
+                (first, self.knots.windows(2).map(|pair| pair[1].probability - pair[0].probability).collect())
+            }
+            Draw::Tcplib => {
+                let mut atom = 0.0;
+                let mut weights = vec![0.0; self.knots.len() - 1];
+                for k in 0..1000 {
+                    let u = f64::from(k) / 1000.0;
+                    *if u < first { &mut atom } else { &mut weights[self.interval(u) - 1] } += 1.0;
+                }
+                (atom / 1000.0, weights.into_iter().map(|n| n / 1000.0).collect())
+            }
+        }
+    }
+
+    /// The upper knot of the interval that holds `u`; the first interval if `u` is at or below it.
+    fn interval(&self, u: f64) -> usize {
+        self.knots.partition_point(|knot| knot.probability < u).clamp(1, self.knots.len() - 1)
+    }
+
+    fn within(&self, upper: usize, share: f64) -> f64 {
+        let (a, b) = (self.knots[upper - 1].value, self.knots[upper].value);
+        a + (b - a) * share
+    }
+}
+
+/// The mean of `floor(x)` for `x` uniform in [a, b], both 0 or more.
+fn mean_floor(a: f64, b: f64) -> f64 {
+    // The integral of floor from 0 to x.
+    let area = |x: f64| x.floor() * (x.floor() - 1.0) / 2.0 + x.floor() * (x - x.floor());
+    (area(b) - area(a)) / (b - a)
+}
+
+/// A variable ready to draw: its model, the rule, and whether it counts whole things.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampler {
+    /// The distribution.
+    pub model: Arc<QuantileModel>,
+    /// The rule.
+    pub draw: Draw,
+    /// Whether draws are rounded to whole numbers in the way of the rule.
+    pub whole: bool,
+}
+
+impl Sampler {
+    /// The next value.
+    pub fn value(&self, stream: &mut Stream) -> f64 {
+        let x = self.model.draw(self.draw, stream);
+        match (self.whole, self.draw) {
+            (false, _) => x,
+            (true, Draw::Tcplib) => x.floor(),
+            (true, Draw::Continuous) => (x + 0.5).floor(),
+        }
+    }
+
+    /// The next value as a count of bytes or items, at least 1: a conversation without items does
+    /// not exist, and an empty item could not be seen on a shared connection.
+    pub fn count(&self, stream: &mut Stream) -> u64 {
+        (self.value(stream) as u64).max(1)
+    }
+
+    /// The exact expectation of [`Sampler::value`].
+    pub fn mean(&self) -> f64 {
+        self.model.mean(self.draw, self.whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Streams;
+
+    fn model(knots: &[(f64, f64)]) -> QuantileModel {
+        let knots = knots.iter().map(|&(probability, value)| Knot { probability, value }).collect();
+        QuantileModel::new(knots, "test").unwrap()
+    }
+
+    #[test]
+    fn means_agree_with_arithmetic() {
+        // A quarter at 1, three quarters spread over 1 to 3.
+        let model = model(&[(0.25, 1.0), (1.0, 3.0)]);
+        assert_eq!(model.mean(Draw::Tcplib, false), 0.25 + 0.75 * 2.0);
+        assert_eq!(model.mean(Draw::Tcplib, true), 0.25 + 0.75 * 1.5); // 1 and 2 equally likely
+        assert_eq!(model.mean(Draw::Continuous, false), 0.25 + 0.75 * 2.0);
+        // Rounded: 1 for a quarter of the interval, 2 for a half, 3 for a quarter.
+        assert_eq!(model.mean(Draw::Continuous, true), 0.25 + 0.75 * 2.0);
+    }
+
+    #[test]
+    fn tcplib_never_draws_the_topmost_thousandth() {
+        let model = model(&[(0.5, 1.0), (0.999, 10.0), (1.0, 1e6)]);
+        let mut stream = Streams::new(1).stream("top");
+        let draws: Vec<f64> = (0..20_000).map(|_| model.draw(Draw::Tcplib, &mut stream)).collect();
+        assert!(draws.iter().all(|x| (1.0..=10.0).contains(x)));
+        assert_eq!(model.cdf(Draw::Tcplib, 10.0), 1.0);
+        assert!((model.cdf(Draw::Continuous, 10.0) - 0.999).abs() < 1e-12);
+        let highest = (0..20_000).map(|_| model.draw(Draw::Continuous, &mut stream)).fold(0.0, f64::max);
+        assert!(highest > 10.0, "{highest}");
+    }
+
+    #[test]
+    fn a_tie_with_the_first_probability_draws_from_the_first_interval() {
+        // u = 0 ties with p = 0: 0 and 0.001 fall into the first interval, 998 of 1000 into the second.
+        let model = model(&[(0.0, 0.0), (0.001, 1.0), (1.0, 2.0)]);
+        assert_eq!(model.cdf(Draw::Tcplib, 0.0), 0.0);
+        assert!((model.cdf(Draw::Tcplib, 1.0) - 0.002).abs() < 1e-12);
+        assert!((model.cdf(Draw::Continuous, 1.0) - 0.001).abs() < 1e-12);
+    }
+
+    #[test]
+    fn quantile_and_cdf_are_inverse() {
+        let model = model(&[(0.1, 2.0), (0.3, 4.0), (0.9, 100.0), (1.0, 1000.0)]);
+        for u in [0.1, 0.2, 0.3, 0.5, 0.9, 0.95, 1.0] {
+            assert!((model.cdf(Draw::Continuous, model.quantile(u)) - u).abs() < 1e-12, "{u}");
+        }
+        assert_eq!(model.quantile(0.0), 2.0);
+        assert_eq!(model.quantile(0.2), 3.0);
+    }
+
+    #[test]
+    fn distance_sees_atoms_and_lines() {
+        let a = model(&[(0.5, 1.0), (1.0, 2.0)]);
+        let b = model(&[(0.4, 1.0), (1.0, 2.0)]);
+        assert!((a.distance(&b, Draw::Continuous) - 0.1).abs() < 1e-12);
+        // The atom of `c` at 1.5 is missing in `a`, which is a line from 0.5 to 1 there.
+        let c = model(&[(0.9, 1.5), (1.0, 2.0)]);
+        assert!((a.distance(&c, Draw::Continuous) - 0.75).abs() < 1e-12);
+        assert_eq!(a.distance(&a, Draw::Tcplib), 0.0);
+    }
+
+    #[test]
+    fn whole_means_agree_with_a_sum() {
+        for (a, b) in [(0.0, 5.0), (3.25, 3.75), (2.5, 7.25), (1e5, 1.5e5)] {
+            let n = 1_000_000;
+            let sum: f64 = (0..n).map(|i| (a + (b - a) * (f64::from(i) + 0.5) / f64::from(n)).floor()).sum();
+            assert!((mean_floor(a, b) - sum / f64::from(n)).abs() < 1e-5 * b, "{a} {b}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What can go wrong, sorted by whose fault it is.
+
+use std::path::PathBuf;
+
+/// Why nothing, or not everything, was done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The scenario is wrong.
+    #[error(transparent)]
+    Scenario(#[from] cellway_scenario::Error),
+    /// An input file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A traffic table is wrong.
+    #[error(transparent)]
+    Table(#[from] cellway_apps::TableError),
+    /// No model of the wanted accuracy could be fitted.
+    #[error("{path}: {message}")]
+    Fit {
+        /// The table.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// An option makes no sense.
+    #[error("{0}")]
+    Option(String),
+    /// There is no such paper.
+    #[error("there are no experiments of a paper {name:?}; there are {known}")]
+    NoSuchPaper {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A scenario that was found right cannot be run.
+    #[error(transparent)]
+    Run(#[from] cellway_sim::Error),
+    /// Results cannot be written or read.
+    #[error(transparent)]
+    Record(#[from] cellway_record::Error),
+    /// The user stopped it.
+    #[error("stopped; nothing was written")]
+    Stopped,
+}
+
+impl Error {
+    /// Whether the input is at fault (exit code 2) rather than the run (exit code 1).
+    pub fn is_input(&self) -> bool {
+        use cellway_record::Error as R;
+        match self {
+            Error::Scenario(_) | Error::Read { .. } | Error::Table(_) | Error::Option(_) | Error::NoSuchPaper { .. } => true,
+            Error::Run(e) => !matches!(e, cellway_sim::Error::Capture(_) | cellway_sim::Error::Stopped { .. }),
+            Error::Record(e) => matches!(e, R::Exists { .. } | R::NotReplaceable { .. } | R::BadName { .. } | R::NoManifest { .. }),
+            Error::Fit { .. } | Error::Stopped => false,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Reading scenarios, and the table folders they name.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cellway_apps::{Tables, Variable, Workload};
+use cellway_scenario::{App, Override, Plan, Scenario};
+
+use crate::error::Error;
+
+/// Reads and checks the scenario file `path`, with keys overridden; every point of its sweep too.
+pub fn plan_from_file(path: &Path, overrides: &[Override]) -> Result<Plan, Error> {
+    let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    plan_from_text(&text, &path.to_string_lossy(), overrides)
+}
+
+/// Checks a scenario given as text; `name` stands in messages where a file name would.
+pub fn plan_from_text(text: &str, name: &str, overrides: &[Override]) -> Result<Plan, Error> {
+    Ok(Plan::parse_with(text, name, overrides, None)?)
+}
+
+/// Checks all that a run would need: each point of the sweep, the tables it names, the options of
+/// TCP. `folder` is where relative table folders start.
+pub fn check(plan: &Plan, folder: &Path) -> Result<usize, Error> {
+    let points = plan.points()?;
+    let mut tables = TableFolders::new(folder);
+    for point in &points {
+        tables.workloads(&point.scenario)?;
+    }
+    Ok(points.len())
+}
+
+/// Full tables, read once per folder.
+pub(crate) struct TableFolders {
+    base: PathBuf,
+    read: BTreeMap<String, Tables>,
+}
+
+impl TableFolders {
+    pub(crate) fn new(base: &Path) -> TableFolders {
+        TableFolders { base: base.to_owned(), read: BTreeMap::new() }
+    }
+
+    /// The workload of each traffic group of a scenario.
+    pub(crate) fn workloads(&mut self, scenario: &Scenario) -> Result<Vec<Workload>, Error> {
+        scenario
+            .traffic
+            .iter()
+            .map(|traffic| {
+                let tables = match table_folder(&traffic.app) {
+                    Some(folder) => Some(self.folder(folder)?),
+                    None => None,
+                };
+                Ok(cellway_sim::workload(traffic, tables)?)
+            })
+            .collect()
+    }
+
+    fn folder(&mut self, folder: &str) -> Result<Tables, Error> {
+        if let Some(known) = self.read.get(folder) {
+            return Ok(known.clone());
+        }
+        let path = self.base.join(folder);
+        let mut texts = Vec::new();
+        for variable in Variable::ALL {
+            let file = path.join(format!("{}.csv", variable.name()));
+            let text = fs::read_to_string(&file).map_err(|source| Error::Read { path: file.clone(), source })?;
+            texts.push((variable, file.to_string_lossy().into_owned(), text));
+        }
+        let tables = Tables::from_full(texts.iter().map(|(variable, file, text)| (*variable, &file[..], &text[..])))?;
+        self.read.insert(folder.to_owned(), tables.clone());
+        Ok(tables)
+    }
+}
+
+fn table_folder(app: &App) -> Option<&str> {
+    match app {
+        App::Ftp { tables, .. } | App::Nntp { tables, .. } | App::Smtp { tables, .. } | App::Telnet { tables, .. } => {
+            tables.folder.as_deref()
+        }
+        App::Bulk { .. } => None,
+    }
+}

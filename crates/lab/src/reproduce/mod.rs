@@ -1,0 +1,10 @@
+//! The experiments of a paper: its studies run, its claims held against what came out.
+
+mod claim;
+mod paper;
+mod run;
+mod values;
+
+pub use claim::{Claim, ClaimRow, Verdict};
+pub use paper::{Paper, papers};
+pub use run::{Reproduced, ReproduceOptions, reproduce};

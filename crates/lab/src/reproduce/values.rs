@@ -1,0 +1,67 @@
+//! The figures of finished studies that claims refer to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cellway_record::{AxisValue, RunKey, RunRecord};
+
+/// A place in a sweep: values of some of its axes.
+pub(crate) type At = BTreeMap<String, toml::Value>;
+
+/// Subject and metric.
+pub(crate) type Figure = (String, String);
+
+/// One study's figures by point and seed.
+#[derive(Default)]
+pub(crate) struct StudyValues {
+    wanted: BTreeSet<Figure>,
+    points: Vec<Vec<(String, AxisValue)>>,
+    /// Per point and figure: (seed, value).
+    values: BTreeMap<(usize, Figure), Vec<(u64, f64)>>,
+}
+
+impl StudyValues {
+    pub(crate) fn new(wanted: BTreeSet<Figure>) -> StudyValues {
+        StudyValues { wanted, ..StudyValues::default() }
+    }
+
+    pub(crate) fn add(&mut self, key: &RunKey, record: &RunRecord) {
+        let point = key.point as usize;
+        if self.points.len() <= point {
+            self.points.push(key.axes.clone());
+        }
+        for row in &record.summary {
+            let figure = (row.subject.to_string(), row.metric.to_owned());
+            if self.wanted.contains(&figure) {
+                self.values.entry((point, figure)).or_default().push((key.seed, row.value));
+            }
+        }
+    }
+
+    /// The points that lie at `at`, which may leave axes open.
+    pub(crate) fn points_at(&self, at: &At) -> Vec<usize> {
+        (0..self.points.len()).filter(|&point| at.iter().all(|(axis, value)| self.lies_at(point, axis, value))).collect()
+    }
+
+    fn lies_at(&self, point: usize, axis: &str, wanted: &toml::Value) -> bool {
+        let value = self.points[point].iter().find(|(name, _)| name == axis).map(|(_, value)| value);
+        match (value, wanted) {
+            (Some(AxisValue::Text(text)), toml::Value::String(wanted)) => text == wanted,
+            (Some(AxisValue::Number(number)), toml::Value::Integer(wanted)) => *number == *wanted as f64,
+            (Some(AxisValue::Number(number)), toml::Value::Float(wanted)) => number == wanted,
+            _ => false,
+        }
+    }
+
+    /// The number that `point` has on `axis`.
+    pub(crate) fn number(&self, point: usize, axis: &str) -> Option<f64> {
+        self.points[point].iter().find_map(|(name, value)| match value {
+            AxisValue::Number(number) if name == axis => Some(*number),
+            _ => None,
+        })
+    }
+
+    /// (seed, value) of a figure at a point.
+    pub(crate) fn sample(&self, point: usize, figure: &Figure) -> &[(u64, f64)] {
+        self.values.get(&(point, figure.clone())).map_or(&[], Vec::as_slice)
+    }
+}

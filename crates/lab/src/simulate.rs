@@ -1,0 +1,111 @@
+//! One scenario file, all its points and seeds, to one set of tables.
+
+use std::path::Path;
+use std::time::{Instant, SystemTime};
+
+use cellway_record::{Manifest, Provenance, Results, ResultsBuilder};
+use cellway_scenario::Plan;
+use cellway_sim::{Capture, Control};
+
+use crate::error::Error;
+use crate::study::{Prepared, Settings, VERSION, run_all};
+use crate::transient::TransientCheck;
+
+/// What a simulation has brought.
+pub struct Simulated {
+    /// The tables.
+    pub results: Results,
+    /// What to write about them.
+    pub about: Provenance,
+    /// What a reader should check before trusting the numbers.
+    pub warnings: Vec<String>,
+}
+
+/// Runs a plan. `folder` is where relative table folders start; `seeds` replaces the number of
+/// replications of the file.
+pub fn simulate(plan: &Plan, folder: &Path, seeds: Option<u64>, settings: &mut Settings<'_>) -> Result<Simulated, Error> {
+    let prepared = Prepared::new(plan, folder, seeds)?;
+    let mut builder = ResultsBuilder::new("simulate");
+    let mut transient = TransientCheck::default();
+    let clock = Stopwatch::start();
+    let label = plan.base().name.clone();
+    let prepared = run_all(prepared, &label, settings, |key, record| {
+        transient.add(&key, &record);
+        Ok(builder.push(key, &record)?)
+    })?;
+    let results = builder.finish()?;
+    let about = clock.provenance(plan.text(), plan.base().run.seed, prepared.seeds(), prepared.points().len(), settings);
+    let warnings = match &transient.doubtful(prepared.points())[..] {
+        [] => Vec::new(),
+        doubtful => vec![format!(
+            "the warm-up of {} may be too short at {} of {} points (MSER rule on the mean throughput over time): {}",
+            plan.base().run.warmup,
+            doubtful.len(),
+            prepared.points().len(),
+            shortened(doubtful),
+        )],
+    };
+    Ok(Simulated { results, about, warnings })
+}
+
+/// Runs the first replication of the first point again and writes what passes `node` to `path`, as a
+/// pcap file. Returns the number of records.
+pub fn capture(plan: &Plan, folder: &Path, node: &str, path: &Path) -> Result<u64, Error> {
+    let prepared = Prepared::new(plan, folder, Some(1))?;
+    let (point, workloads) = prepared.first();
+    let file = std::fs::File::create(path).map_err(cellway_sim::Error::Capture)?;
+    let mut to = std::io::BufWriter::new(file);
+    let mut records = 0;
+    let capture = Some(Capture::new(node, &mut to, &mut records));
+    cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, Control { stop: &|| false, capture })?;
+    Ok(records)
+}
+
+/// At most three names, and how many more there are.
+fn shortened(names: &[String]) -> String {
+    let more = names.len().saturating_sub(3);
+    let shown = names[..names.len() - more].join("; ");
+    if more == 0 { shown } else { format!("{shown}; and {more} more") }
+}
+
+/// When a study started and how long it took: for the manifest only.
+pub(crate) struct Stopwatch {
+    started: SystemTime,
+    clock: Instant,
+}
+
+impl Stopwatch {
+    pub(crate) fn start() -> Stopwatch {
+        Stopwatch { started: SystemTime::now(), clock: Instant::now() }
+    }
+
+    pub(crate) fn seconds(&self) -> f64 {
+        self.clock.elapsed().as_secs_f64()
+    }
+
+    pub(crate) fn started(&self) -> String {
+        chrono::DateTime::<chrono::Utc>::from(self.started).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
+    }
+
+    pub(crate) fn provenance(&self, scenario: &str, first_seed: u64, seeds: u64, points: usize, settings: &Settings<'_>) -> Provenance {
+        let all = || std::thread::available_parallelism().map_or(1, usize::from);
+        Provenance {
+            version: VERSION.to_owned(),
+            scenario: scenario.to_owned(),
+            first_seed,
+            seeds: seeds as u32,
+            points: points as u32,
+            started: self.started(),
+            wall_seconds: self.seconds(),
+            host: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            threads: settings.threads.unwrap_or_else(all) as u32,
+        }
+    }
+}
+
+impl Simulated {
+    /// Writes the result folder.
+    pub fn write(&self, target: &Path, force: bool) -> Result<Manifest, Error> {
+        Ok(self.results.write(target, force, &self.about)?)
+    }
+}

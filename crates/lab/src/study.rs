@@ -1,0 +1,163 @@
+//! Running the replications of a plan on all cores, in an order that does not show.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+use cellway_apps::Workload;
+use cellway_record as record;
+use cellway_record::{RunKey, RunRecord};
+use cellway_scenario::{AxisValue, Plan, Point};
+use cellway_sim::Control;
+
+use crate::error::Error;
+use crate::load::TableFolders;
+
+/// The version of Cellway, as it stands in manifests.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How long the caller's `stop` may go unasked.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// How far a study has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// What is being run.
+    pub label: &'a str,
+    /// Runs finished.
+    pub done: u64,
+    /// Runs in all.
+    pub total: u64,
+}
+
+/// How to run, which never changes what comes out.
+pub struct Settings<'a> {
+    /// Threads; all cores if absent.
+    pub threads: Option<usize>,
+    /// Called on the calling thread whenever a run is done.
+    pub progress: &'a mut dyn FnMut(Progress<'_>),
+    /// Asked on the calling thread, several times a second; `true` stops everything.
+    pub stop: &'a mut dyn FnMut() -> bool,
+}
+
+/// A plan made ready: its points, each with its workloads.
+pub(crate) struct Prepared {
+    points: Vec<(Point, Vec<Workload>)>,
+    seed: u64,
+    seeds: u64,
+}
+
+impl Prepared {
+    /// `seeds` replaces the number of replications of the plan.
+    pub(crate) fn new(plan: &Plan, folder: &Path, seeds: Option<u64>) -> Result<Prepared, Error> {
+        let mut tables = TableFolders::new(folder);
+        let points = plan.points()?.into_iter().map(|point| {
+            let workloads = tables.workloads(&point.scenario)?;
+            Ok((point, workloads))
+        });
+        let points = points.collect::<Result<Vec<_>, Error>>()?;
+        let run = &plan.base().run;
+        let seeds = seeds.unwrap_or(run.seeds);
+        let runs = seeds.saturating_mul(points.len() as u64);
+        if seeds == 0 || runs > u64::from(u32::MAX) {
+            return Err(Error::Option(format!("{seeds} seeds of {} points make {runs} runs; there must be 1 to {}", points.len(), u32::MAX)));
+        }
+        Ok(Prepared { points, seed: run.seed, seeds })
+    }
+
+    pub(crate) fn runs(&self) -> u64 {
+        self.seeds * self.points.len() as u64
+    }
+
+    pub(crate) fn seeds(&self) -> u64 {
+        self.seeds
+    }
+
+    pub(crate) fn points(&self) -> impl ExactSizeIterator<Item = &Point> {
+        self.points.iter().map(|(point, _)| point)
+    }
+
+    pub(crate) fn first(&self) -> &(Point, Vec<Workload>) {
+        &self.points[0]
+    }
+
+    /// What run `index` is: the replications of a point follow each other.
+    pub(crate) fn key(&self, index: u64) -> RunKey {
+        let point = &self.points[(index / self.seeds) as usize].0;
+        let axes = point.axes.iter().map(|(name, value)| (name.clone(), axis_value(value))).collect();
+        RunKey { run: index as u32, point: point.index as u32, seed: self.seed + index % self.seeds, axes }
+    }
+
+    fn run(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
+        let (point, workloads) = &self.points[(index / self.seeds) as usize];
+        let seed = self.seed + index % self.seeds;
+        let control = Control { stop: &|| stop.load(Ordering::Relaxed), capture: None };
+        Ok(cellway_sim::run(&point.scenario, workloads, seed, control)?)
+    }
+}
+
+pub(crate) fn axis_value(value: &AxisValue) -> record::AxisValue {
+    match value {
+        AxisValue::Text(text) => record::AxisValue::Text(text.clone()),
+        AxisValue::Number(number) => record::AxisValue::Number(*number),
+    }
+}
+
+/// Runs everything; hands the records to `take` in run order, whatever the number of threads.
+pub(crate) fn run_all(
+    prepared: Prepared,
+    label: &str,
+    settings: &mut Settings<'_>,
+    mut take: impl FnMut(RunKey, RunRecord) -> Result<(), Error>,
+) -> Result<Prepared, Error> {
+    let total = prepared.runs();
+    let threads = settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| Error::Option(format!("cannot start {threads} threads: {e}")))?;
+    let prepared = Arc::new(prepared);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (send, receive) = mpsc::channel();
+    for index in 0..total {
+        let (prepared, stop, send) = (prepared.clone(), stop.clone(), send.clone());
+        pool.spawn_fifo(move || {
+            if !stop.load(Ordering::Relaxed) {
+                // The receiver is gone only when the study is given up.
+                let _ = send.send((index, prepared.run(index, &stop)));
+            }
+        });
+    }
+    drop(send);
+    // Runs that finished before an earlier one.
+    let mut early = BTreeMap::new();
+    let (mut next, mut done) = (0, 0);
+    let mut outcome = Ok(());
+    (settings.progress)(Progress { label, done, total });
+    while next < total && outcome.is_ok() {
+        match receive.recv_timeout(PATIENCE) {
+            Ok((index, Ok(record))) => {
+                done += 1;
+                (settings.progress)(Progress { label, done, total });
+                early.insert(index, record);
+                while let Some(record) = early.remove(&next)
+                    && outcome.is_ok()
+                {
+                    outcome = take(prepared.key(next), record);
+                    next += 1;
+                }
+            }
+            Ok((_, Err(error))) => outcome = Err(error),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => unreachable!("a run ended without a word"),
+        }
+        if (settings.stop)() {
+            outcome = Err(Error::Stopped);
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    drop(receive);
+    drop(pool);
+    outcome?;
+    Ok(Arc::into_inner(prepared).expect("all threads have ended"))
+}

@@ -1,0 +1,52 @@
+//! Whether the warm-up was long enough. `cellsim` section 2.3 plotted output over time to find out.
+
+use cellway_record::stats::mser;
+use cellway_record::{RunKey, RunRecord};
+use cellway_scenario::Point;
+
+/// Per point, the total throughput of all conversations in each bin, summed over the replications:
+/// averaging over seeds takes out the noise of single runs and leaves the transient.
+#[derive(Default)]
+pub(crate) struct TransientCheck {
+    bins: Vec<Vec<f64>>,
+}
+
+impl TransientCheck {
+    pub(crate) fn add(&mut self, key: &RunKey, record: &RunRecord) {
+        let point = key.point as usize;
+        if self.bins.len() <= point {
+            self.bins.resize(point + 1, Vec::new());
+        }
+        let bins = &mut self.bins[point];
+        let rows = record.series.iter().filter(|row| row.metric == "throughput");
+        let mut bin = None::<(f64, usize)>;
+        for row in rows {
+            let t = row.t.unwrap_or_default();
+            let index = match bin {
+                None => 0,
+                Some((last, index)) if last == t => index,
+                Some((_, index)) => index + 1,
+            };
+            bin = Some((t, index));
+            if bins.len() <= index {
+                bins.resize(index + 1, 0.0);
+            }
+            bins[index] += row.value;
+        }
+    }
+
+    /// The points whose transient outlasts the warm-up by the MSER rule.
+    pub(crate) fn doubtful<'a>(&self, points: impl Iterator<Item = &'a Point>) -> Vec<String> {
+        points
+            .zip(&self.bins)
+            .filter(|(point, bins)| {
+                let warmup = point.scenario.run.warmup.as_ps() / point.scenario.observe.interval.as_ps().max(1);
+                mser(bins, 1).is_some_and(|cut| !cut.suffices(warmup as usize))
+            })
+            .map(|(point, _)| {
+                let axes: Vec<String> = point.axes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                if axes.is_empty() { "the only point".to_owned() } else { axes.join(", ") }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,121 @@
+//! What can go wrong between rows and a result folder.
+
+use std::path::{Path, PathBuf};
+
+/// Why results could not be built, written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Runs were handed over out of order, or twice.
+    #[error("run {run} was added after run {last}; run numbers must rise")]
+    RunOrder {
+        /// The run that came too late.
+        run: u32,
+        /// The run before it.
+        last: u32,
+    },
+    /// A sweep axis that would take the name of a column that every runs table has.
+    #[error("the sweep axis {axis:?} has the name of a column of the runs table; rename it (not run, point, seed)")]
+    AxisName {
+        /// The axis.
+        axis: String,
+    },
+    /// Something already stands where the result folder should go.
+    #[error("{path} already exists; choose another folder, or use --force to replace it")]
+    Exists {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Something that is no result folder stands there: force does not replace it.
+    #[error("{path} is not a Cellway result (it holds no {manifest} of one), so it is not replaced, not even with --force", manifest = crate::manifest::FILE_NAME)]
+    NotReplaceable {
+        /// The folder or file.
+        path: PathBuf,
+    },
+    /// A folder that has the name of an unfinished result, or a path without a name.
+    #[error("{path} cannot name a result folder; it needs a last part, without {mark:?} in it", mark = crate::folder::PARTIAL_MARK)]
+    BadName {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file name that is taken, or not a plain name.
+    #[error("{name:?} cannot name a file of a result; it needs a plain name that no other file of it has")]
+    FileName {
+        /// The name.
+        name: String,
+    },
+    /// The folder of a run that was stopped before it ended.
+    #[error("{path} is what a stopped run left behind, not a result; delete it and run again")]
+    Partial {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// No manifest: not a result folder.
+    #[error("{path} is not a Cellway result: it holds no {manifest}", manifest = crate::manifest::FILE_NAME)]
+    NoManifest {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A manifest that does not parse, or is of another format.
+    #[error("{path} is not a manifest that this version reads: {reason}")]
+    BadManifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file whose content is not what the manifest says.
+    #[error("{path} does not have the SHA-256 that the manifest gives; it was damaged or changed after the run")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A table that lacks a column or has it in another type.
+    #[error("the table {table} has no column {column:?} of type {expected}")]
+    Column {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// The type that was expected.
+        expected: &'static str,
+    },
+    /// Reading or writing a file failed.
+    #[error("{action} {path}: {source}")]
+    Io {
+        /// What was tried: `cannot write`, for instance.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// Encoding or decoding Parquet failed.
+    #[error("Parquet table {table}: {source}")]
+    Parquet {
+        /// The table.
+        table: String,
+        /// What the library said.
+        source: parquet::errors::ParquetError,
+    },
+    /// Building an Arrow table failed.
+    #[error("Arrow table {table}: {source}")]
+    Arrow {
+        /// The table.
+        table: String,
+        /// What the library said.
+        source: arrow_schema::ArrowError,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+        move |source| Error::Io { action, path: path.to_owned(), source }
+    }
+    pub(crate) fn parquet(table: &str) -> impl Fn(parquet::errors::ParquetError) -> Error {
+        move |source| Error::Parquet { table: table.to_owned(), source }
+    }
+    pub(crate) fn arrow(table: &str) -> impl Fn(arrow_schema::ArrowError) -> Error {
+        move |source| Error::Arrow { table: table.to_owned(), source }
+    }
+}

@@ -1,0 +1,142 @@
+//! `manifest.json`: what was run, on what, how fast, and what the folder holds.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::Counts;
+
+/// The name of the manifest in a result folder. It is written last: a folder without it is no result.
+pub const FILE_NAME: &str = "manifest.json";
+/// The format that this version writes and reads.
+const FORMAT: u32 = 1;
+
+/// What the caller knows of an execution. Nothing here enters the tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Provenance {
+    /// The version of Cellway.
+    pub version: String,
+    /// The text of the scenario file, overrides applied or named in it.
+    pub scenario: String,
+    /// The first seed; replication `i` used `first_seed + i`.
+    pub first_seed: u64,
+    /// Replications of each point.
+    pub seeds: u32,
+    /// Points of the sweep.
+    pub points: u32,
+    /// When the runs began, as RFC 3339 text.
+    pub started: String,
+    /// How long they took on the wall clock, in seconds.
+    pub wall_seconds: f64,
+    /// The machine: processor, cores, operating system.
+    pub host: String,
+    /// Worker threads.
+    pub threads: u32,
+}
+
+/// A file of the result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Its name in the folder.
+    pub name: String,
+    /// Its size, in bytes.
+    pub bytes: u64,
+    /// The SHA-256 of its content, in hexadecimal.
+    pub sha256: String,
+}
+
+/// The content of `manifest.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The format of this file and of the tables.
+    pub format: u32,
+    /// The version of Cellway that ran.
+    pub cellway: String,
+    /// The scenario text.
+    pub scenario: String,
+    /// The SHA-256 of the scenario text, in hexadecimal.
+    pub scenario_sha256: String,
+    /// The first seed.
+    pub first_seed: u64,
+    /// Replications of each point.
+    pub seeds: u32,
+    /// Points of the sweep.
+    pub points: u32,
+    /// Runs: points times replications.
+    pub runs: u64,
+    /// When the runs began, as RFC 3339 text.
+    pub started: String,
+    /// How long they took on the wall clock, in seconds.
+    pub wall_seconds: f64,
+    /// The machine.
+    pub host: String,
+    /// Worker threads.
+    pub threads: u32,
+    /// Simulated time of all runs together, in seconds.
+    pub simulated_seconds: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Cells that left an output line, counted once per line.
+    pub cell_hops: u64,
+    /// IP packets sent.
+    pub packets: u64,
+    /// Cell-hops per second of wall time, all threads together; absent if no time was measured.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cell_hops_per_second: Option<f64>,
+    /// The other files of the folder.
+    pub files: Vec<FileEntry>,
+}
+
+impl Manifest {
+    /// The manifest of `runs` runs that did `counts` of work and left `files`.
+    pub(crate) fn new(about: &Provenance, runs: u64, counts: Counts, files: Vec<FileEntry>) -> Manifest {
+        let rate = counts.cell_hops as f64 / about.wall_seconds;
+        Manifest {
+            format: FORMAT,
+            cellway: about.version.clone(),
+            scenario: about.scenario.clone(),
+            scenario_sha256: hex(&Sha256::digest(&about.scenario)),
+            first_seed: about.first_seed,
+            seeds: about.seeds,
+            points: about.points,
+            runs,
+            started: about.started.clone(),
+            wall_seconds: about.wall_seconds,
+            host: about.host.clone(),
+            threads: about.threads,
+            simulated_seconds: counts.simulated.as_secs_f64(),
+            events: counts.events,
+            cell_hops: counts.cell_hops,
+            packets: counts.packets,
+            cell_hops_per_second: rate.is_finite().then_some(rate),
+            files,
+        }
+    }
+
+    /// The text of the file.
+    pub(crate) fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("numbers, texts and lists always serialise");
+        text.push('\n');
+        text
+    }
+
+    /// The manifest in `text`, or why it is none.
+    pub(crate) fn parse(text: &str) -> Result<Manifest, String> {
+        /// Read first, so that a later format is named as such and not as a missing key.
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+            #[serde(rename = "cellway")]
+            version: String,
+        }
+        let Format { format, version } = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        if format != FORMAT {
+            return Err(format!("format {format}, written by Cellway {version}; this version reads format {FORMAT}"));
+        }
+        serde_json::from_str(text).map_err(|e| e.to_string())
+    }
+}
+
+/// Bytes as lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

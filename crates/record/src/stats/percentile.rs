@@ -1,0 +1,140 @@
+//! Exact percentiles of samples and of counts.
+
+use std::collections::BTreeMap;
+
+/// The `q` quantile of a sorted sample, 0 <= q <= 1: the smallest value that at least the share `q` of the sample
+/// does not exceed. It is always a value of the sample, never one between two. `None` if it is empty.
+pub fn percentile(sorted: &[f64], q: f64) -> Option<f64> {
+    let rank = rank(q, sorted.len() as u64)?;
+    sorted.get(rank as usize - 1).copied()
+}
+
+/// The rank, from 1, of the `q` quantile among `n`.
+fn rank(q: f64, n: u64) -> Option<u64> {
+    if n == 0 || !(0.0..=1.0).contains(&q) {
+        return None;
+    }
+    // 0.95 x 20 is 19.000000000000004 in doubles: a whole number within rounding counts as that number.
+    let exact = q * n as f64;
+    let near = exact.round();
+    let rank = if (exact - near).abs() <= 4.0 * f64::EPSILON * exact { near } else { exact.ceil() };
+    Some((rank as u64).clamp(1, n))
+}
+
+/// Values that are all kept, for exact percentiles: 8 bytes each.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    values: Vec<f64>,
+    sorted: bool,
+}
+
+impl Sample {
+    /// An empty sample.
+    pub fn new() -> Sample {
+        Sample::default()
+    }
+    /// Takes one value.
+    #[inline]
+    pub fn push(&mut self, value: f64) {
+        self.values.push(value);
+        self.sorted = false;
+    }
+    /// Takes all values of `other`.
+    pub fn extend(&mut self, other: &Sample) {
+        self.values.extend_from_slice(&other.values);
+        self.sorted = false;
+    }
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+    /// The values: in the order in which they came, until a percentile has sorted them.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+    /// The `q` quantile; see [`percentile`].
+    pub fn percentile(&mut self, q: f64) -> Option<f64> {
+        if !self.sorted {
+            self.values.sort_unstable_by(f64::total_cmp);
+            self.sorted = true;
+        }
+        percentile(&self.values, q)
+    }
+}
+
+/// How often each whole number came, for exact percentiles of what takes few distinct values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    counts: BTreeMap<u64, u64>,
+    total: u64,
+}
+
+impl Histogram {
+    /// No values yet.
+    pub fn new() -> Histogram {
+        Histogram::default()
+    }
+    /// Takes `value`, `weight` times.
+    pub fn add(&mut self, value: u64, weight: u64) {
+        if weight > 0 {
+            *self.counts.entry(value).or_default() += weight;
+            self.total += weight;
+        }
+    }
+    /// How many values were taken.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+    /// Each value with how often it came, rising.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.counts.iter().map(|(&value, &count)| (value, count))
+    }
+    /// Their mean; `None` without values.
+    pub fn mean(&self) -> Option<f64> {
+        let sum: u128 = self.counts().map(|(value, count)| u128::from(value) * u128::from(count)).sum();
+        (self.total > 0).then(|| sum as f64 / self.total as f64)
+    }
+    /// The `q` quantile; see [`percentile`].
+    pub fn percentile(&self, q: f64) -> Option<u64> {
+        let rank = rank(q, self.total)?;
+        let mut below = 0;
+        self.counts()
+            .find(|(_, count)| {
+                below += count;
+                below >= rank
+            })
+            .map(|(value, _)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nearest_rank_by_hand() {
+        let sorted: Vec<f64> = (1..=20).map(f64::from).collect();
+        let at = |q| percentile(&sorted, q).unwrap();
+        assert_eq!([at(0.0), at(0.05), at(0.5), at(0.95), at(0.951), at(1.0)], [1.0, 1.0, 10.0, 19.0, 20.0, 20.0]);
+        assert_eq!((percentile(&[], 0.5), percentile(&sorted, 1.5), percentile(&sorted, f64::NAN)), (None, None, None));
+    }
+
+    #[test]
+    fn a_histogram_and_its_sample_agree() {
+        let (mut histogram, mut sample) = (Histogram::new(), Sample::new());
+        for (value, count) in [(7, 3), (0, 10), (500, 1), (8, 6)] {
+            histogram.add(value, count);
+            (0..count).for_each(|_| sample.push(value as f64));
+        }
+        for q in 0..=100 {
+            let q = f64::from(q) / 100.0;
+            assert_eq!(histogram.percentile(q).map(|v| v as f64), sample.percentile(q), "q {q}");
+        }
+        assert_eq!(histogram.mean(), super::super::mean(sample.values()));
+        assert_eq!((histogram.total(), sample.len()), (20, 20));
+    }
+}

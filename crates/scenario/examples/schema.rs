@@ -1,0 +1,4 @@
+//! Prints the JSON schema of scenario files.
+fn main() {
+    print!("{}", cellway_scenario::schema());
+}

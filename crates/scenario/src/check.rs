@@ -1,0 +1,155 @@
+//! From a tree to a [`Scenario`], or to everything that is wrong with it.
+
+mod buffer;
+mod network;
+mod run;
+mod tcp;
+mod traffic;
+
+use std::collections::BTreeSet;
+
+use cellway_units::Span;
+
+use crate::file::File;
+use crate::found::Found;
+use crate::model::{Channel, Encapsulation, Multiplexing, Scenario};
+use crate::quantity::{Quantity, RttSpan};
+use crate::shape;
+use crate::tree::{Node, Step, at};
+
+/// Checks all of `tree`. Groups whose place is in `swept_counts` have another count in other
+/// points of the plan, so that their slots may be named though they are not there now.
+pub(crate) fn check(mut tree: Node, swept_counts: &BTreeSet<usize>) -> Result<Scenario, Vec<Found>> {
+    let found = shape::check(&mut tree);
+    let file: File = serde_json::from_value(tree.to_json()).map_err(|error| {
+        // Cannot happen while the schema and the types agree; a message is better than a panic.
+        vec![Found::new(tree.at, "", format!("cannot be read: {error}"))]
+    })?;
+    let mut check = Check { tree: &tree, found };
+    let scenario = check.scenario(file, swept_counts);
+    match scenario {
+        Some(scenario) if check.found.is_empty() => Ok(scenario),
+        _ => Err(check.found),
+    }
+}
+
+/// The checks under way. Each returns `None` where it cannot tell because of a problem that has
+/// been reported.
+struct Check<'a> {
+    tree: &'a Node,
+    found: Vec<Found>,
+}
+
+impl Check<'_> {
+    fn refuse(&mut self, path: &[Step], message: impl Into<String>, accepted: impl Into<String>) {
+        self.push(Found::in_tree(self.tree, path, message).accepted(accepted));
+    }
+
+    fn push(&mut self, found: Found) {
+        self.found.push(found);
+    }
+
+    /// The same, with the value at `path` as it is written at the start of the message.
+    fn refuse_value(&mut self, path: &[Step], message: &str, accepted: impl Into<String>) {
+        let given = self.tree.find(path).map_or(String::new(), |node| format!("{} ", node.to_toml()));
+        self.refuse(path, format!("{given}{message}"), accepted);
+    }
+
+    /// Whether the value at `path` has been refused already.
+    fn is_bad(&self, path: &[Step]) -> bool {
+        self.tree.is_bad(path)
+    }
+
+    fn scenario(&mut self, file: File, swept_counts: &BTreeSet<usize>) -> Option<Scenario> {
+        let network = match (&file.node, &file.link) {
+            (Some(nodes), Some(links)) => self.network(nodes, links),
+            _ => None,
+        };
+        let defaults = file.tcp.unwrap_or_default();
+        let groups = file.traffic.as_deref().and_then(|groups| self.traffic(groups, &defaults, network.as_ref()));
+        let rtt = self.rtt(file.run.as_ref(), network.as_ref(), groups.as_deref());
+        let run = self.run(file.run.as_ref(), rtt);
+        let traffic = groups.and_then(|groups| self.resolve_starts(groups, rtt, run.as_ref()));
+        let multiplexing = file.multiplexing.unwrap_or_default();
+        let multiplexing = Multiplexing {
+            channel: multiplexing.channel.unwrap_or(Channel::PerConversation),
+            encapsulation: multiplexing.encapsulation.unwrap_or(Encapsulation::VcMux),
+        };
+        let traffic = traffic.as_deref();
+        self.channels(multiplexing.channel, traffic);
+        let buffer = self.buffer(file.buffer.as_ref(), multiplexing, traffic, rtt);
+        let names = file.traffic.as_deref().unwrap_or_default();
+        let observe = self.observe(&file.observe.unwrap_or_default(), names, run.as_ref(), rtt, swept_counts);
+        let network = network?;
+        Some(Scenario {
+            name: file.name?,
+            description: file.description.unwrap_or_default(),
+            run: run?,
+            multiplexing,
+            buffer: buffer?,
+            nodes: network.nodes,
+            links: network.links,
+            traffic: traffic?.to_vec(),
+            observe: observe?,
+        })
+    }
+
+    /// A span that may be in round trips; `default` in round trips if the key is absent.
+    fn span(
+        &mut self,
+        path: &[Step],
+        given: Option<Quantity<RttSpan>>,
+        rtt: Option<Span>,
+        default: u64,
+    ) -> Option<Span> {
+        match given {
+            None if self.is_bad(path) => None,
+            None => Some(rtt?.saturating_mul(default)),
+            Some(Quantity(RttSpan::Span(span))) => Some(span),
+            Some(Quantity(relative)) => {
+                let span = relative.resolve(rtt?);
+                if span.is_none() {
+                    self.refuse_value(path, "is longer than the clock can count", "at most 213 days");
+                }
+                span
+            }
+        }
+    }
+
+    /// The same, refused if it is zero.
+    fn positive_span(
+        &mut self,
+        path: &[Step],
+        given: Option<Quantity<RttSpan>>,
+        rtt: Option<Span>,
+        default: u64,
+    ) -> Option<Span> {
+        let span = self.span(path, given, rtt, default)?;
+        if span.is_zero() {
+            self.refuse_value(path, "is zero", "more than 0, like \"100 rtt\"");
+            return None;
+        }
+        Some(span)
+    }
+
+    /// A name that results and paths can use.
+    fn name<'n>(&mut self, path: &[Step], name: Option<&'n str>) -> Option<&'n str> {
+        let name = name?;
+        let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        if name.is_empty() || !fits || name.len() > 64 {
+            self.refuse(path, format!("{name:?} is not a name"), "1 to 64 letters, digits, - and _, like \"r1\"");
+            return None;
+        }
+        Some(name)
+    }
+
+    /// Reports elements of `array` that have the name of an earlier one.
+    fn unique(&mut self, array: &str, names: &[Option<String>], advice: &str) {
+        for (i, name) in names.iter().enumerate() {
+            let Some(name) = name else { continue };
+            if names[..i].iter().flatten().any(|earlier| earlier == name) {
+                self.refuse(&at![array, i, "name"], format!("{name:?} is the name of an earlier {array}"), advice);
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Durations, seeds and what is observed: all that is counted in round trips.
+
+use std::collections::BTreeSet;
+
+use cellway_units::Span;
+
+use crate::check::Check;
+use crate::check::network::Network;
+use crate::check::traffic::Group;
+use crate::file::{ObserveFile, RunFile, TrafficFile};
+use crate::found::{Found, one_of};
+use crate::model::{Observe, Run, Slot};
+use crate::problem::nearest;
+use crate::route;
+use crate::tree::at;
+
+/// Bins that one run may record.
+const MAX_BINS: u64 = 1_000_000;
+
+impl Check<'_> {
+    /// The round trip as given, or the longest of the groups.
+    pub(super) fn rtt(
+        &mut self,
+        run: Option<&RunFile>,
+        network: Option<&Network>,
+        groups: Option<&[Group]>,
+    ) -> Option<Span> {
+        let path = at!["run", "rtt"];
+        if self.is_bad(&path) {
+            return None;
+        }
+        if let Some(given) = run.and_then(|run| run.rtt) {
+            if given.0.is_zero() {
+                self.refuse_value(&path, "is zero", "more than 0, like \"45 ms\"");
+                return None;
+            }
+            return Some(given.0);
+        }
+        let links = &network?.links;
+        let round_trip = |group: &Group| {
+            let t = &group.traffic;
+            route::round_trip(links, &t.route, [t.from, t.to], t.access.map(|a| a.delay))
+        };
+        let longest = groups?.iter().map(round_trip).max()?;
+        if longest.is_zero() {
+            let message = "is missing: no link on any path has a delay to take it from";
+            self.refuse(&path, message, "a time, like rtt = \"45 ms\"");
+            return None;
+        }
+        Some(longest)
+    }
+
+    pub(super) fn run(&mut self, run: Option<&RunFile>, rtt: Option<Span>) -> Option<Run> {
+        let run = run?;
+        run.duration.as_ref()?;
+        let duration = self.positive_span(&at!["run", "duration"], run.duration, rtt, 0);
+        let warmup = self.span(&at!["run", "warmup"], run.warmup, rtt, 0);
+        if let (Some(duration), Some(warmup)) = (duration, warmup)
+            && warmup >= duration
+        {
+            let message = format!("{warmup} is not shorter than the run, {duration}");
+            self.refuse(&at!["run", "warmup"], message, "less than run.duration");
+            return None;
+        }
+        let number = |key: &str, given: Option<u64>| match given {
+            None if self.tree.is_bad(&at!["run", key]) => None,
+            given => Some(given.unwrap_or(1)),
+        };
+        let (seed, seeds) = (number("seed", run.seed), number("seeds", run.seeds));
+        Some(Run { duration: duration?, warmup: warmup?, seed: seed?, seeds: seeds?, rtt: rtt? })
+    }
+
+    pub(super) fn observe(
+        &mut self,
+        observe: &ObserveFile,
+        groups: &[TrafficFile],
+        run: Option<&Run>,
+        rtt: Option<Span>,
+        swept_counts: &BTreeSet<usize>,
+    ) -> Option<Observe> {
+        let trace = self.trace(observe, groups, swept_counts);
+        let interval = self.bin("interval", observe.interval, run, rtt);
+        let fairness_window = self.bin("fairness-window", observe.fairness_window, run, rtt);
+        let series = observe.series.unwrap_or(true);
+        Some(Observe { interval: interval?, fairness_window: fairness_window?, trace: trace?, series })
+    }
+
+    fn bin(
+        &mut self,
+        key: &str,
+        given: Option<crate::quantity::Quantity<crate::quantity::RttSpan>>,
+        run: Option<&Run>,
+        rtt: Option<Span>,
+    ) -> Option<Span> {
+        let path = at!["observe", key];
+        let span = self.positive_span(&path, given, rtt, 100)?;
+        let duration = run?.duration;
+        let span = if given.is_none() { span.min(duration) } else { span };
+        if span > duration {
+            self.refuse(&path, format!("{span} is longer than the run, {duration}"), "at most run.duration");
+            return None;
+        }
+        let bins = duration.as_ps() / span.as_ps();
+        if bins > MAX_BINS {
+            let message = format!("{span} makes {bins} bins of a run of {duration}");
+            self.refuse(&path, message, format!("a time that makes at most {MAX_BINS}"));
+            return None;
+        }
+        Some(span)
+    }
+
+    fn trace(
+        &mut self,
+        observe: &ObserveFile,
+        groups: &[TrafficFile],
+        swept_counts: &BTreeSet<usize>,
+    ) -> Option<Vec<Slot>> {
+        let mut slots = Vec::new();
+        let before = self.found.len();
+        for (i, wanted) in observe.trace.as_deref().unwrap_or_default().iter().enumerate() {
+            let path = at!["observe", "trace", i];
+            let group = |name: &str| groups.iter().position(|g| g.name.as_deref() == Some(name));
+            let count = |traffic: usize| groups[traffic].count.unwrap_or(1);
+            if let Some(traffic) = group(wanted) {
+                slots.extend((1..=count(traffic)).map(|number| Slot { traffic, number }));
+                continue;
+            }
+            let number = wanted
+                .rsplit_once('-')
+                .and_then(|(name, number)| Some((group(name)?, number.parse::<u32>().ok().filter(|n| *n > 0)?)));
+            match number {
+                Some((traffic, number)) if number <= count(traffic) => slots.push(Slot { traffic, number }),
+                Some((traffic, _)) if swept_counts.contains(&traffic) => {}
+                Some((traffic, _)) if self.is_bad(&at!["traffic", traffic, "count"]) => {}
+                Some((traffic, _)) => {
+                    let name = groups[traffic].name.as_deref().unwrap_or_default();
+                    let message = format!("{wanted:?} is not there: {name:?} has a count of {}", count(traffic));
+                    self.refuse(&path, message, format!("up to \"{name}-{}\"", count(traffic)));
+                }
+                None => {
+                    let names = || groups.iter().filter_map(|g| g.name.as_deref());
+                    let slots: Vec<String> = names().map(|name| format!("{name}-1")).collect();
+                    let known = slots.iter().map(String::as_str).chain(names());
+                    let meant = nearest(wanted, known).map(|n| format!("{n:?}"));
+                    let found = Found::in_tree(self.tree, &path, format!("no conversation is called {wanted:?}"));
+                    let accepted = format!("conversations like {}, or groups", one_of(&slots));
+                    self.push(found.suggest(meant).accepted(accepted));
+                }
+            }
+        }
+        slots.sort();
+        slots.dedup();
+        (self.found.len() == before && !self.is_bad(&at!["observe", "trace"])).then_some(slots)
+    }
+}

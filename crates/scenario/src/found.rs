@@ -1,0 +1,115 @@
+//! The problems found so far in one tree, and the texts they point into.
+
+use crate::problem::{Error, Problem};
+use crate::tree::{At, Node, Step};
+
+/// A text that values come from.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// How to call it, unless it is the file: `override tcp.mss = 1460`.
+    pub(crate) setting: Option<String>,
+    pub(crate) text: String,
+}
+
+/// The texts, the file first, and the file's name.
+#[derive(Clone, Debug)]
+pub(crate) struct Sources {
+    pub(crate) file: String,
+    pub(crate) all: Vec<Source>,
+}
+
+impl Sources {
+    pub(crate) fn add(&mut self, setting: String, text: String) -> usize {
+        self.all.push(Source { setting: Some(setting), text });
+        self.all.len() - 1
+    }
+
+    /// The problem as it is told to people.
+    pub(crate) fn tell(&self, found: &Found, setting: Option<String>) -> Problem {
+        let source = &self.all[found.at.source];
+        let mut problem = Problem {
+            file: self.file.clone(),
+            line: None,
+            column: None,
+            setting: source.setting.clone().or(setting),
+            key: found.key.clone(),
+            message: found.message.clone(),
+            suggestion: found.suggestion.clone(),
+            accepted: found.accepted.clone(),
+            excerpt: None,
+        };
+        if source.setting.is_none() {
+            let start = floor_boundary(&source.text, found.at.start);
+            let end = floor_boundary(&source.text, found.at.end.max(start));
+            let line_start = source.text[..start].rfind('\n').map_or(0, |i| i + 1);
+            let line_end = source.text[start..].find('\n').map_or(source.text.len(), |i| start + i);
+            let text = source.text[line_start..line_end].trim_end_matches('\r');
+            problem.line = Some(source.text[..start].matches('\n').count() + 1);
+            problem.column = Some(source.text[line_start..start].chars().count() + 1);
+            let width = source.text[start..end.min(line_end).max(start)].trim_end().chars().count();
+            // What is missing from the file as a whole stands nowhere in it.
+            let nowhere = found.at.end == 0 || text.is_empty();
+            problem.excerpt = (!nowhere).then(|| (text.to_owned(), width));
+        }
+        problem
+    }
+}
+
+fn floor_boundary(text: &str, index: usize) -> usize {
+    let mut index = index.min(text.len());
+    while !text.is_char_boundary(index) {
+        index -= 1;
+    }
+    index
+}
+
+/// One problem, still in terms of the tree.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Found {
+    pub(crate) at: At,
+    pub(crate) key: String,
+    pub(crate) message: String,
+    pub(crate) suggestion: Option<String>,
+    pub(crate) accepted: Option<String>,
+}
+
+impl Found {
+    pub(crate) fn new(at: At, key: impl Into<String>, message: impl Into<String>) -> Found {
+        Found { at, key: key.into(), message: message.into(), suggestion: None, accepted: None }
+    }
+    /// At the value of `path` in `tree`.
+    pub(crate) fn in_tree(tree: &Node, path: &[Step], message: impl Into<String>) -> Found {
+        Found::new(tree.place(path), tree.display(path), message)
+    }
+    pub(crate) fn accepted(mut self, accepted: impl Into<String>) -> Found {
+        self.accepted = Some(accepted.into());
+        self
+    }
+    pub(crate) fn suggest(mut self, suggestion: Option<String>) -> Found {
+        self.suggestion = suggestion;
+        self
+    }
+}
+
+/// Sorts into file order, drops repetitions and tells all.
+pub(crate) fn error(sources: &Sources, mut found: Vec<Found>) -> Error {
+    found.sort_by_key(|f| f.at);
+    let mut problems: Vec<Problem> = Vec::new();
+    for one in &found {
+        let problem = sources.tell(one, None);
+        if !problems.contains(&problem) {
+            problems.push(problem);
+        }
+    }
+    Error { problems }
+}
+
+/// "a, b or c", each quoted.
+pub(crate) fn one_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+    let words: Vec<String> = words.into_iter().map(|w| format!("\"{}\"", w.as_ref())).collect();
+    match words.as_slice() {
+        [] => "none exists".to_owned(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,113 @@
+//! How conversations share lines and buffers.
+
+use cellway_units::{Bytes, Cells};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How conversations are mapped to channels, and packets to AAL5 frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multiplexing {
+    /// Which conversations share a channel.
+    pub channel: Channel,
+    /// What stands before the packet in the frame.
+    pub encapsulation: Encapsulation,
+}
+
+/// Which conversations between the same two routers share a channel, and so a cell queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
+    /// Each conversation has its own.
+    PerConversation,
+    /// Conversations of one application type share one.
+    PerType,
+    /// All conversations share one.
+    PerDestination,
+}
+
+/// How an IP packet is placed in an AAL5 frame. RFC 2684.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Encapsulation {
+    /// Nothing is added: the channel itself says that it carries IP.
+    VcMux,
+    /// An LLC/SNAP header of 8 bytes.
+    LlcSnap,
+}
+
+impl Encapsulation {
+    /// What it adds to each packet, in bytes.
+    pub const fn header(self) -> Bytes {
+        match self {
+            Encapsulation::VcMux => Bytes(0),
+            Encapsulation::LlcSnap => Bytes(8),
+        }
+    }
+}
+
+/// The output buffers of routers and switches. Hosts queue without limit: TCP windows bound them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// The size, resolved: [`BufferSize::Cells`] when cells are counted, [`BufferSize::Bytes`]
+    /// when packets are. Never zero.
+    pub size: BufferSize,
+    /// What `size` is meant for.
+    pub per: BufferPer,
+    /// Who may fill what.
+    pub sharing: BufferSharing,
+    /// What fills it. Agrees with the variant of `size`.
+    pub count: BufferCount,
+    /// What a router drops when a packet's cells do not all fit.
+    pub discard: Discard,
+}
+
+/// A buffer size in what fills the buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferSize {
+    /// Whole cells.
+    Cells(Cells),
+    /// Bytes of IP packets.
+    Bytes(Bytes),
+}
+
+/// What a buffer size is meant for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferPer {
+    /// For each conversation slot whose path uses the port: the port has size × slots.
+    Conversation,
+    /// For the whole port.
+    Port,
+}
+
+/// Who may fill which part of a port's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferSharing {
+    /// One pool per output port.
+    Pool,
+    /// Each channel has the share of its conversations.
+    Channel,
+    /// Each conversation has its own limit, even inside a shared queue.
+    Conversation,
+}
+
+/// What fills a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferCount {
+    /// Whole cells.
+    Cell,
+    /// Bytes of IP packets.
+    Packet,
+}
+
+/// What a router drops when a packet's cells do not all fit. A switch always drops single cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discard {
+    /// The whole packet.
+    Frame,
+    /// The cells that do not fit.
+    Cell,
+}

@@ -1,0 +1,103 @@
+//! Paths through the network.
+
+use cellway_units::{Rate, Span};
+
+use crate::model::{Attachment, Framing, Link, LinkIndex, Node, NodeIndex, NodeKind, Scenario, Traffic};
+
+impl Scenario {
+    /// The links from one node to another: the fewest links; among those the least propagation
+    /// delay; among those the path whose links stand first in the file, compared link by link.
+    /// `None` if there is no path. Hosts do not forward.
+    pub fn route(&self, from: NodeIndex, to: NodeIndex) -> Option<Vec<LinkIndex>> {
+        route(&self.nodes, &self.links, from, to)
+    }
+
+    /// The nodes that `links` visit in turn, `from` first.
+    ///
+    /// # Panics
+    /// If `links` are not a path from `from`.
+    pub fn visited(&self, from: NodeIndex, links: &[LinkIndex]) -> Vec<NodeIndex> {
+        let mut nodes = vec![from];
+        for &LinkIndex(link) in links {
+            let here = nodes[nodes.len() - 1];
+            nodes.push(self.links[link].other(here).expect("consecutive links share a node"));
+        }
+        nodes
+    }
+
+    /// Twice the propagation delay between the hosts of a group, access links included.
+    pub fn propagation_round_trip(&self, traffic: &Traffic) -> Span {
+        round_trip(&self.links, &traffic.route, [traffic.from, traffic.to], traffic.access.map(|a| a.delay))
+    }
+
+    /// The rate of the slowest ATM link on the path of any group; what "bdp" in the file uses.
+    pub fn bottleneck(&self) -> Option<Rate> {
+        self.traffic.iter().map(|t| t.bottleneck).min()
+    }
+
+    /// The number of conversation slots of all groups.
+    pub fn conversations(&self) -> u64 {
+        self.traffic.iter().map(|t| u64::from(t.count)).sum()
+    }
+}
+
+impl Link {
+    /// The end that is not `node`; `None` if `node` is neither.
+    pub fn other(&self, node: NodeIndex) -> Option<NodeIndex> {
+        match node {
+            n if n == self.a => Some(self.b),
+            n if n == self.b => Some(self.a),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn route(nodes: &[Node], links: &[Link], from: NodeIndex, to: NodeIndex) -> Option<Vec<LinkIndex>> {
+    // Breadth first, one hop at a time, keeping the best path to each node: a path of as many
+    // hops can only be better by its delay or its links, and both compare prefix by prefix.
+    let mut best: Vec<Option<(Span, Vec<LinkIndex>)>> = vec![None; nodes.len()];
+    *best.get_mut(from.0)? = Some((Span::ZERO, Vec::new()));
+    let mut frontier = vec![from];
+    while !frontier.is_empty() && best.get(to.0)?.is_none() {
+        let mut found: Vec<Option<(Span, Vec<LinkIndex>)>> = vec![None; nodes.len()];
+        for &here in &frontier {
+            if here != from && nodes[here.0].kind == NodeKind::Host {
+                continue;
+            }
+            let Some((delay, path)) = &best[here.0] else { continue };
+            for (i, link) in links.iter().enumerate() {
+                let Some(there) = link.other(here) else { continue };
+                if best[there.0].is_some() {
+                    continue;
+                }
+                let mut longer = path.clone();
+                longer.push(LinkIndex(i));
+                let candidate = (*delay + link.delay, longer);
+                if found[there.0].as_ref().is_none_or(|known| candidate < *known) {
+                    found[there.0] = Some(candidate);
+                }
+            }
+        }
+        frontier.clear();
+        for (i, path) in found.into_iter().enumerate() {
+            if path.is_some() {
+                best[i] = path;
+                frontier.push(NodeIndex(i));
+            }
+        }
+    }
+    best[to.0].take().map(|(_, path)| path)
+}
+
+pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex]) -> Option<Rate> {
+    route.iter().map(|l| &links[l.0]).filter(|l| l.framing == Framing::Atm).map(|l| l.rate).min()
+}
+
+pub(crate) fn round_trip(links: &[Link], route: &[LinkIndex], ends: [Attachment; 2], access: Option<Span>) -> Span {
+    let implicit = ends.iter().filter(|end| matches!(end, Attachment::Router(_))).count() as u64;
+    let mut one_way = access.unwrap_or(Span::ZERO).saturating_mul(implicit);
+    for link in route {
+        one_way += links[link.0].delay;
+    }
+    one_way.saturating_mul(2)
+}

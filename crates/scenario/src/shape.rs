@@ -1,0 +1,214 @@
+//! Does a tree have the shape of the schema? Unknown and missing keys, types, words, units and
+//! simple limits; what does not fit is reported and marked, so that later checks pass over it.
+
+use crate::found::{Found, one_of};
+use crate::problem::nearest;
+use crate::quantity;
+use crate::schema::Shape;
+use crate::tree::{Node, Step, Value};
+
+/// Checks all of `tree`, marks what is refused, and returns what was found.
+pub(crate) fn check(tree: &mut Node) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut refused = Vec::new();
+    visit(tree, tree, Shape::root(), &mut Vec::new(), &mut found, &mut refused);
+    for path in refused {
+        mark(tree, &path);
+    }
+    found
+}
+
+fn mark(node: &mut Node, path: &[Step]) {
+    let Some((step, rest)) = path.split_first() else {
+        node.value = Value::Bad;
+        return;
+    };
+    match (step, &mut node.value) {
+        (Step::Key(key), Value::Table(table)) => {
+            if let Some(child) = table.get_mut(key) {
+                mark(child, rest);
+            }
+        }
+        (Step::Index(i), Value::Array(items)) => {
+            if let Some(child) = items.get_mut(*i) {
+                mark(child, rest);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn visit(
+    root: &Node,
+    node: &Node,
+    shape: Shape,
+    path: &mut Vec<Step>,
+    found: &mut Vec<Found>,
+    refused: &mut Vec<Vec<Step>>,
+) {
+    match (&node.value, shape.kind()) {
+        (Value::Table(table), Some("object")) => {
+            let Some(keys) = shape.keys() else { return };
+            for entry in &table.entries {
+                path.push(Step::Key(entry.key.clone()));
+                match shape.key(&entry.key) {
+                    Some(inner) => visit(root, &entry.node, inner, path, found, refused),
+                    None => {
+                        // The trap of TOML: what follows a [header] belongs to it.
+                        let misplaced = path.len() > 1 && Shape::root().key(&entry.key).is_some();
+                        let message = match misplaced {
+                            true => {
+                                "there is no such key here; at the top level it must stand before the first [table]"
+                            }
+                            false => "there is no such key",
+                        };
+                        found.push(
+                            Found::new(entry.key_at, root.display(path), message)
+                                .suggest(nearest(&entry.key, keys.iter().copied()).map(str::to_owned))
+                                .accepted(keys.join(", ")),
+                        );
+                        refused.push(path.clone());
+                    }
+                }
+                path.pop();
+            }
+            for key in shape.required().into_iter().filter(|key| table.get(key).is_none()) {
+                path.push(Step::from(key));
+                let inner = shape.key(key);
+                found.push(Found { accepted: inner.map(describe), ..Found::in_tree(root, path, "is missing") });
+                path.pop();
+            }
+        }
+        (Value::Array(items), Some("array")) => {
+            if let Some(problem) = wrong_length(items.len(), shape) {
+                found.push(Found { accepted: Some(describe(shape)), ..Found::in_tree(root, path, problem) });
+                refused.push(path.clone());
+            }
+            let Some(inner) = shape.items() else { return };
+            let before = refused.len();
+            for (i, item) in items.iter().enumerate() {
+                path.push(Step::Index(i));
+                visit(root, item, inner, path, found, refused);
+                path.pop();
+            }
+            // An array of plain values is one value: it stands or falls as a whole.
+            if !inner.is_table() && refused.len() > before {
+                refused.truncate(before);
+                refused.push(path.clone());
+            }
+        }
+        _ => {
+            if let Some(problem) = wrong_value(node, shape) {
+                found.push(Found { at: node.at, key: root.display(path), ..problem });
+                refused.push(path.clone());
+            }
+        }
+    }
+}
+
+fn wrong_length(length: usize, shape: Shape) -> Option<String> {
+    let (least, most) = (shape.limit("minItems").unwrap_or(0.0), shape.limit("maxItems").unwrap_or(f64::INFINITY));
+    match length as f64 {
+        0.0 if least > 0.0 => Some("is empty".to_owned()),
+        n if n < least || n > most => Some(format!("has {length} element{}", if length == 1 { "" } else { "s" })),
+        _ => None,
+    }
+}
+
+/// What is wrong with a value that is no table or array, or that should be one and is not; its
+/// place is not filled in.
+fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
+    let nowhere = node.at;
+    let wrong = |message: String| Some(Found::new(nowhere, "", message).accepted(describe(shape)));
+    let given = node.to_toml();
+    if node.value == Value::Bad {
+        return None;
+    }
+    if let Some(words) = shape.words() {
+        return match node.text() {
+            Some(text) if words.contains(&text) => None,
+            Some(text) => Some(
+                Found::new(nowhere, "", format!("{given} is not known here"))
+                    .suggest(nearest(text, words.iter().copied()).map(|w| format!("\"{w}\"")))
+                    .accepted(one_of(words)),
+            ),
+            None => wrong(format!("{given} is not a word in quotes")),
+        };
+    }
+    match (&node.value, shape.kind()) {
+        (Value::Text(text), Some("string")) => {
+            if let Some(refusal) = shape.format().and_then(|format| quantity::refuse(format, text)) {
+                return Some(
+                    Found::new(nowhere, "", refusal.message).suggest(refusal.suggestion).accepted(refusal.accepted),
+                );
+            }
+            let too_short = shape.limit("minLength").is_some_and(|least| (text.chars().count() as f64) < least);
+            if too_short { wrong("is empty".to_owned()) } else { None }
+        }
+        (Value::Integer(_) | Value::Float(_), Some("string")) if shape.format().is_some() => {
+            wrong(format!("{given} has no unit"))
+        }
+        (Value::Integer(i), Some("integer")) => outside(*i as f64, shape).then_some(()).and_then(|()| {
+            let problem = if *i < 0 { "is negative" } else { "is out of range" };
+            wrong(format!("{i} {problem}"))
+        }),
+        (Value::Integer(i), Some("number")) => {
+            outside(*i as f64, shape).then_some(()).and_then(|()| wrong(format!("{i} is out of range")))
+        }
+        (Value::Float(x), Some("number")) => {
+            outside(*x, shape).then_some(()).and_then(|()| wrong(format!("{x} is out of range")))
+        }
+        (Value::Bool(_), Some("boolean")) => None,
+        (_, None) => None,
+        _ => wrong(format!("{} {given} does not fit here", name(&node.value))),
+    }
+}
+
+/// Outside the limits of `shape`; not-a-number is.
+fn outside(x: f64, shape: Shape) -> bool {
+    let (least, most) = (shape.limit("minimum"), shape.limit("maximum"));
+    x.is_nan() || least.is_some_and(|least| x < least) || most.is_some_and(|most| x > most)
+}
+
+fn name(value: &Value) -> &'static str {
+    match value {
+        Value::Table(_) => "the table",
+        Value::Array(_) => "the array",
+        Value::Text(_) => "the text",
+        Value::Integer(_) | Value::Float(_) => "the number",
+        Value::Bool(_) => "the truth value",
+        Value::Date => "the date",
+        Value::Bad => "this",
+    }
+}
+
+/// What `shape` accepts, in words.
+pub(crate) fn describe(shape: Shape) -> String {
+    if let Some(words) = shape.words() {
+        return one_of(words);
+    }
+    let range = match (shape.limit("minimum"), shape.limit("maximum")) {
+        (Some(least), Some(most)) if least == most => return format!("{least}"),
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        (Some(least), None) => format!(" of at least {least}"),
+        (None, Some(most)) => format!(" of at most {most}"),
+        (None, None) => String::new(),
+    };
+    match (shape.kind(), shape.format().and_then(quantity::describe)) {
+        (Some("string"), Some(quantity)) => format!("a string with {quantity}"),
+        (Some("string"), None) => "a text in quotes".to_owned(),
+        (Some("integer"), _) => format!("a whole number{range}"),
+        (Some("number"), _) => format!("a number{range}"),
+        (Some("boolean"), _) => "true or false".to_owned(),
+        (Some("array"), _) if shape.is_named_array() => "one or more tables".to_owned(),
+        (Some("array"), _) => match shape.limit("maxItems") {
+            Some(n) => format!("an array of {n} texts"),
+            None => "an array of texts".to_owned(),
+        },
+        (Some("object"), _) => match shape.keys() {
+            Some(keys) => format!("a table with {}", keys.join(", ")),
+            None => "a table of paths and values".to_owned(),
+        },
+        _ => "another value".to_owned(),
+    }
+}

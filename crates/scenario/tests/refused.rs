@@ -1,0 +1,270 @@
+//! What is said about files that are wrong: every message in full, in `refused.golden`.
+//! `UPDATE_GOLDEN=1 cargo test` writes that file anew; read the difference.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{edited, refusal, with};
+
+fn cases() -> Vec<(&'static str, String)> {
+    let link = "between = [\"r1\", \"s1\"]\nrate = \"1.5 Mbit/s\"\ndelay = \"22.5 ms\"";
+    let sweep = |axes: &str| with(&format!("\n[sweep]\naxes = {axes}\n"));
+    let host = "\n[[node]]\nname = \"h\"\nkind = \"host\"\n";
+    vec![
+        ("no TOML", edited(&[("name = \"small\"", "name = small")])),
+        ("a key twice", edited(&[("count = 2", "count = 2\ncount = 3")])),
+        ("an empty file", String::new()),
+        ("another version", edited(&[("version = 1", "version = 2")])),
+        ("unknown key", edited(&[("warmup", "warmpu")])),
+        ("unknown key with _", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nsend_buffer = \"8 KiB\"")])),
+        ("unknown section", with("\n[observer]\nseries = true\n")),
+        ("key after a header", edited(&[("[tcp]", "[tcp]\ndescription = \"late\"")])),
+        ("missing keys", edited(&[("rate = \"1.5 Mbit/s\"\n", ""), ("duration = \"60 s\"\n", "")])),
+        (
+            "missing sections",
+            edited(&[("[buffer]\nsize = \"1 bdp\"\n", ""), ("[run]\nduration = \"60 s\"\nwarmup = \"10 s\"\n", "")]),
+        ),
+        (
+            "mss, window and variant nowhere",
+            edited(&[("[tcp]\nvariant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"\n", "")]),
+        ),
+        ("unknown word", edited(&[("\"reno\"", "\"new-reno\"")])),
+        ("a word of another kind", edited(&[("\"switch\"", "4")])),
+        ("number without unit", edited(&[("\"512 B\"", "512")])),
+        ("text without unit", edited(&[("\"512 B\"", "\"512\"")])),
+        ("wrong unit", edited(&[("\"1.5 Mbit/s\"", "\"1.5 Mbps\""), ("\"22.5 ms\"", "\"22.5 km\"")])),
+        ("negative", edited(&[("\"1.5 Mbit/s\"", "\"-1.5 Mbit/s\""), ("count = 2", "count = -2")])),
+        ("no number", edited(&[("\"60 s\"", "\"long\""), ("window = ", "delayed-ack = \"of\"\nwindow = ")])),
+        ("not whole", edited(&[("\"512 B\"", "\"0.3 B\"")])),
+        ("too large", edited(&[("\"60 s\"", "\"1e9 s\""), ("\"10 s\"", "\"99999999999999999999 s\"")])),
+        (
+            "too many round trips",
+            edited(&[
+                ("\"60 s\"", "\"9999999999999999 rtt\""),
+                ("\"10 s\"", "\"9999999999999999999999999999999 rtt\""),
+            ]),
+        ),
+        ("zero rates", edited(&[("\"1.5 Mbit/s\"", "\"0 Mbit/s\""), ("\"10 Mbit/s\"", "\"0 bit/s\"")])),
+        ("warm-up as long as the run", edited(&[("\"10 s\"", "\"60 s\"")])),
+        ("no seeds", edited(&[("warmup = \"10 s\"", "seeds = 0")])),
+        ("a fraction of a seed", edited(&[("warmup = \"10 s\"", "seed = 1.5")])),
+        ("no delay for a round trip", edited(&[("\"22.5 ms\"", "\"0 s\"")])),
+        ("a round trip of zero", edited(&[("warmup = \"10 s\"", "rtt = \"0 s\"")])),
+        ("zero buffer", edited(&[("\"1 bdp\"", "\"0 cell\"")])),
+        ("less than a cell", edited(&[("\"1 bdp\"", "\"52 B\"")])),
+        ("less than a packet", edited(&[("\"1 bdp\"", "\"5 cell\"")])),
+        (
+            "less than a packet for each",
+            edited(&[("size = \"1 bdp\"", "size = \"11 cell\"\nsharing = \"conversation\"")]),
+        ),
+        (
+            "less than a packet in bytes",
+            edited(&[("size = \"1 bdp\"", "size = \"551 B\"\nper = \"port\"\ncount = \"packet\"")]),
+        ),
+        ("a buffer past counting", edited(&[("\"1 bdp\"", "\"9999999999999999999 bdp\"")])),
+        ("window below a segment", edited(&[("\"8 KiB\"", "\"511 B\"")])),
+        (
+            "send buffer below a segment",
+            edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nsend-buffer = \"100 B\"")]),
+        ),
+        ("a group's own window", with("tcp = { window = \"300 B\" }\n")),
+        ("a group's own mss", with("tcp = { mss = \"9000 B\" }\n")),
+        ("a packet past IP", edited(&[("\"512 B\"", "\"65496 B\""), ("\"8 KiB\"", "\"65535 B\"")])),
+        ("window without scaling", edited(&[("\"8 KiB\"", "\"64 KiB\"")])),
+        ("window past scaling", edited(&[("\"8 KiB\"", "\"1 GiB\"\nwindow-scaling = true")])),
+        (
+            "timers",
+            edited(&[(
+                "window = \"8 KiB\"",
+                "window = \"8 KiB\"\ntimer-granularity = \"0 s\"\nrto-min = \"2 min\"\ndelayed-ack = \"0 ms\"",
+            )]),
+        ),
+        (
+            "first timeout past the largest",
+            edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nrto-initial = \"65 s\"")]),
+        ),
+        ("initial window of none", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\ninitial-window = 0")])),
+        ("names", edited(&[("name = \"r1\"", "name = \"r 1\""), ("name = \"ftp\"", "name = \"f.t.p\"")])),
+        ("the same node twice", edited(&[("name = \"s1\"", "name = \"r1\"")])),
+        ("the same link twice", edited(&[("[[traffic]]", &format!("[[link]]\n{link}\n\n[[traffic]]"))])),
+        (
+            "the same traffic twice",
+            with(
+                "\n[[traffic]]\nname = \"ftp\"\napp = \"ftp\"\nfrom = \"r1\"\nto = \"r2\"\naccess = { rate = \"1 Mbit/s\", delay = \"0 s\" }\n",
+            ),
+        ),
+        (
+            "a group named as a slot",
+            with(
+                "\n[[traffic]]\nname = \"ftp-7\"\napp = \"ftp\"\nfrom = \"r1\"\nto = \"r2\"\naccess = { rate = \"1 Mbit/s\", delay = \"0 s\" }\n",
+            ),
+        ),
+        ("a group named network", edited(&[("name = \"ftp\"", "name = \"network\"")])),
+        ("unknown node", edited(&[("between = [\"s1\", \"r2\"]", "between = [\"s1\", \"r3\"]")])),
+        ("a link with one end", edited(&[("between = [\"s1\", \"r2\"]", "between = [\"s1\"]")])),
+        ("a link to itself", edited(&[("between = [\"s1\", \"r2\"]", "between = [\"s1\", \"s1\"]")])),
+        ("no route", edited(&[("between = [\"s1\", \"r2\"]", "between = [\"s1\", \"r1\"]\nname = \"second\"")])),
+        ("traffic to nowhere", edited(&[("to = \"r2\"", "to = \"r22\"")])),
+        ("traffic to itself", edited(&[("to = \"r2\"", "to = \"r1\"")])),
+        ("traffic to a switch", edited(&[("to = \"r2\"", "to = \"s1\"")])),
+        ("no access", edited(&[("access = { rate = \"10 Mbit/s\", delay = \"0 s\" }\n", "")])),
+        ("half an access", edited(&[(", delay = \"0 s\" }", " }")])),
+        ("a host without link", edited(&[("[[link]]", &format!("{}\n[[link]]", host.trim_start()))])),
+        (
+            "a host at a switch",
+            edited(&[(
+                "[[link]]",
+                &format!(
+                    "{}\n[[link]]\nbetween = [\"h\", \"s1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
+                    host.trim_start()
+                ),
+            )]),
+        ),
+        (
+            "a host with two links",
+            edited(&[(
+                "[[link]]",
+                &format!(
+                    "{}\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]\nbetween = [\"r2\", \"h\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
+                    host.trim_start()
+                ),
+            )]),
+        ),
+        ("framing", edited(&[("delay = \"22.5 ms\"", "delay = \"22.5 ms\"\nframing = \"packet\"")])),
+        (
+            "framing of a host's link",
+            edited(&[(
+                "[[link]]",
+                &format!(
+                    "{}\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\nframing = \"atm\"\n\n[[link]]",
+                    host.trim_start()
+                ),
+            )]),
+        ),
+        (
+            "access between hosts",
+            edited(&[
+                (
+                    "[[link]]",
+                    "[[node]]\nname = \"h\"\nkind = \"host\"\n\n[[node]]\nname = \"g\"\nkind = \"host\"\n\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]\nbetween = [\"g\", \"r2\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
+                ),
+                ("from = \"r1\"\nto = \"r2\"", "from = \"h\"\nto = \"g\""),
+            ]),
+        ),
+        (
+            "no ATM on the path",
+            edited(&[
+                (
+                    "[[link]]",
+                    "[[node]]\nname = \"h\"\nkind = \"host\"\n\n[[node]]\nname = \"g\"\nkind = \"host\"\n\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]\nbetween = [\"g\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
+                ),
+                (
+                    "from = \"r1\"\nto = \"r2\"\naccess = { rate = \"10 Mbit/s\", delay = \"0 s\" }",
+                    "from = \"h\"\nto = \"g\"",
+                ),
+            ]),
+        ),
+        ("weight", with("workload = { spike = { size = \"74 B\", weight = 1.01 } }\n")),
+        ("weight as text", with("workload = { spike = { size = \"0 B\", weight = \"half\" } }\n")),
+        ("not a number", with("workload = { spike = { size = \"0 B\", weight = nan } }\n")),
+        ("option of another application", with("workload = { echo = true, size = \"1 MiB\" }\n")),
+        ("a transfer of nothing", edited(&[("app = \"ftp\"", "app = \"bulk\"\nworkload = { size = \"0 B\" }")])),
+        ("too many conversations", edited(&[("count = 2", "count = 65536")])),
+        ("too many channels", edited(&[("count = 2", "count = 65505")])),
+        ("a start past the end", edited(&[("count = 2", "count = 2\nstart = \"60 s\"")])),
+        ("a last start past the end", edited(&[("count = 2", "count = 2\nstagger = \"2000 rtt\"")])),
+        ("unknown trace", with("\n[observe]\ntrace = [\"fpt-1\", \"ftp-3\", \"ftp-0\", 4]\n")),
+        ("unknown traces", with("\n[observe]\ntrace = [\"fpt-1\", \"ftp-3\", \"ftp-0\", \"telnet\"]\n")),
+        ("bins", with("\n[observe]\ninterval = \"1 us\"\nfairness-window = \"61 s\"\n")),
+        ("a bin of nothing", with("\n[observe]\ninterval = \"0 rtt\"\n")),
+        ("sweep over nothing", with("\n[sweep]\n")),
+        ("sweep over no axes", sweep("{}")),
+        ("sweep over no values", sweep("{ \"tcp.mss\" = [] }")),
+        ("axis of no key", sweep("{ \"tcp.msss\" = [\"512 B\"] }")),
+        ("axis of no element", sweep("{ \"traffic.fpt.count\" = [1], \"link.r1-s2.rate\" = [\"1 Mbit/s\"] }")),
+        ("axis of a group of keys", sweep("{ \"traffic.ftp\" = [1], \"link\" = [2], \"link.*\" = [3] }")),
+        ("axis past a key", sweep("{ \"tcp.mss.size\" = [\"512 B\"] }")),
+        ("axis of a sweep", sweep("{ \"sweep.axes\" = [1], \"a..b\" = [2] }")),
+        ("axis of a name", sweep("{ \"traffic.ftp.name\" = [\"a\", \"b\"], \"name\" = [\"c\"] }")),
+        ("axis that is no array", sweep("{ \"tcp.mss\" = \"512 B\" }")),
+        ("axis value twice", sweep("{ \"traffic.ftp.count\" = [1, 2, 1] }")),
+        ("two axes of one key", sweep("{ \"traffic.*.count\" = [1, 2], \"traffic.ftp.count\" = [3] }")),
+        (
+            "a bad value in an axis",
+            sweep("{ \"tcp.mss\" = [\"512 B\", 1460, \"9 KiB\"], \"traffic.ftp.count\" = [1, 2] }"),
+        ),
+        (
+            "values that clash",
+            sweep("{ \"tcp.mss\" = [\"512 B\", \"1460 B\"], \"tcp.window\" = [\"8 KiB\", \"1 KiB\"] }"),
+        ),
+        (
+            "half a table",
+            edited(&[(
+                "[[traffic]]",
+                "[sweep]\naxes = { \"traffic.ftp.workload.spike.weight\" = [0.1, 0.2] }\n\n[[traffic]]",
+            )]),
+        ),
+        (
+            "too many points",
+            sweep(&format!("{{ \"run.seed\" = {0:?}, \"traffic.ftp.count\" = {0:?} }}", (1..400).collect::<Vec<_>>())),
+        ),
+        (
+            "variants",
+            with(
+                "\n[[sweep.variant]]\nname = \"a\"\nset = { \"tcp.mms\" = \"512 B\" }\n\n[[sweep.variant]]\nname = \"a\"\n",
+            ),
+        ),
+        (
+            "a variant of an axis's key",
+            with(
+                "\n[sweep]\naxes = { \"tcp.mss\" = [\"512 B\"] }\n\n[[sweep.variant]]\nname = \"a\"\nset = { \"tcp.mss\" = \"1 kB\" }\n",
+            ),
+        ),
+        (
+            "many at once",
+            edited(&[
+                ("\"reno\"", "\"tahoo\""),
+                ("\"512 B\"", "512"),
+                ("kind = \"switch\"", "kid = \"switch\""),
+                ("\"22.5 ms\"", "\"22.5\""),
+                ("count = 2", "count = 2.5"),
+                ("to = \"r2\"", "to = 2"),
+            ]),
+        ),
+    ]
+}
+
+#[test]
+fn messages_are_as_agreed() {
+    let mut told = String::new();
+    for (name, text) in cases() {
+        told.push_str(&format!("## {name}\n{}\n\n", refusal(&text)));
+    }
+    let path = common::repository("crates/scenario/tests/refused.golden");
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &told).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    for (told, golden) in told.split("## ").zip(golden.split("## ")) {
+        assert_eq!(told, golden);
+    }
+    assert_eq!(told, golden, "the golden file has other cases");
+}
+
+/// Each message has its place: a line of the file that the excerpt repeats.
+#[test]
+fn problems_stand_in_file_order_and_carry_their_place() {
+    for (name, text) in cases() {
+        let error = refusal(&text);
+        assert!(!error.problems.is_empty(), "{name}");
+        let places: Vec<_> = error.problems.iter().map(|p| (p.line, p.column)).collect();
+        assert!(places.is_sorted(), "{name}: {places:?}");
+        let lines = text.lines().count().max(1);
+        for problem in &error.problems {
+            let line = problem.line.expect("all of these are in the file");
+            assert!((1..=lines + 1).contains(&line), "{name}: line {line} of {lines}");
+            assert_eq!(problem.file, "t.toml", "{name}");
+            assert!(!problem.message.is_empty(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What can be chosen about an endpoint.
+
+use cellway_units::Span;
+use thiserror::Error;
+
+/// The largest window that a segment can announce [B]: 65,535 shifted by 14. RFC 7323 §2.3.
+pub const MAX_WINDOW: u64 = 65_535 << 14;
+/// The largest segment payload [B]: an IPv4 packet less two headers without options.
+const MAX_MSS: u32 = 65_535 - 40;
+/// An acknowledgment must not be delayed longer. RFC 1122 §4.2.3.2.
+const MAX_DELAYED_ACK: Span = Span::from_ms(500);
+
+/// How an endpoint finds and repairs loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// Slow start, congestion avoidance, fast retransmit; any loss takes the window to one segment
+    /// and resends from the first unacknowledged byte on. Jacobson 1988.
+    #[default]
+    Tahoe,
+    /// Tahoe with fast recovery, left at the first new acknowledgment. RFC 5681.
+    Reno,
+    /// Reno that stays in recovery until all that was outstanding is repaired. RFC 6582.
+    NewReno,
+    /// Recovery directed by selective acknowledgments. RFC 6675. With a peer that does not permit
+    /// them the endpoint behaves as [`Variant::NewReno`].
+    Sack,
+}
+
+/// The retransmission timer. RFC 6298.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// Before the first round trip is measured. RFC 6298 (2.1) says 1 s, RFC 1122 said 3 s.
+    pub initial: Span,
+    /// The least that is ever waited. RFC 6298 (2.4) says 1 s.
+    pub min: Span,
+    /// The most that is ever waited. RFC 6298 (2.5) asks for at least 60 s.
+    pub max: Span,
+    /// The tick of the clock by which round trips are measured and timers fire. Ticks fall on
+    /// multiples of it since time zero; a timer of n ticks fires at the n-th tick after it was set,
+    /// as in BSD, so up to one tick early. Zero: a continuous clock.
+    pub granularity: Span,
+}
+
+impl Default for RtoConfig {
+    /// 4.3BSD: 3 s at first, 1 s to 64 s, on a clock of 500 ms.
+    fn default() -> RtoConfig {
+        RtoConfig {
+            initial: Span::from_secs(3),
+            min: Span::from_secs(1),
+            max: Span::from_secs(64),
+            granularity: Span::from_ms(500),
+        }
+    }
+}
+
+/// Everything that can be chosen about an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How loss is found and repaired.
+    pub variant: Variant,
+    /// Payload of a full segment [B], announced to the peer and used unless the peer's is smaller.
+    pub mss: u32,
+    /// Receive buffer [B]. What is announced is at most 65,535 B without window scaling.
+    pub receive_window: u64,
+    /// Send buffer [B]: what may be written and not yet acknowledged.
+    pub send_buffer: u64,
+    /// Whether to offer window scaling (RFC 7323).
+    pub window_scaling: bool,
+    /// How long an acknowledgment may be delayed; `None` acknowledges every segment at once.
+    pub delayed_ack: Option<Span>,
+    /// Whether small segments wait while anything is unacknowledged. RFC 1122 §4.2.3.4.
+    pub nagle: bool,
+    /// The window with which a connection begins [segment]. RFC 5681 §3.1.
+    pub initial_window: u32,
+    /// How many duplicate acknowledgments mean a loss.
+    pub duplicate_threshold: u32,
+    /// Whether the first two duplicate acknowledgments each let one new segment go. RFC 3042. Not in Tahoe.
+    pub limited_transmit: bool,
+    /// Whether to begin again with the initial window after sending nothing for longer than the
+    /// retransmission timeout. RFC 5681 §4.1.
+    pub idle_restart: bool,
+    /// Whether the application takes every byte the moment it arrives. Otherwise bytes fill the
+    /// receive buffer until [`consume`](crate::Endpoint::consume) is called.
+    pub immediate_read: bool,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// How often in a row the same data is resent before the connection is given up.
+    pub max_retransmissions: u32,
+    /// How long the side that closed first lingers: twice the longest life of a segment.
+    pub time_wait: Span,
+}
+
+impl Default for Config {
+    /// A host of 1993: Tahoe, segments of 512 B, 8 KiB windows, a clock of 500 ms.
+    fn default() -> Config {
+        Config {
+            variant: Variant::Tahoe,
+            mss: 512,
+            receive_window: 8192,
+            send_buffer: 8192,
+            window_scaling: false,
+            delayed_ack: None,
+            nagle: false,
+            initial_window: 1,
+            duplicate_threshold: 3,
+            limited_transmit: true,
+            idle_restart: true,
+            immediate_read: true,
+            rto: RtoConfig::default(),
+            max_retransmissions: 12,
+            time_wait: Span::from_secs(60),
+        }
+    }
+}
+
+/// Why a [`Config`] is refused.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The segment size cannot be sent.
+    #[error("mss is {mss} B; it must be from 1 B to {MAX_MSS} B (an IPv4 packet of 65535 B less 40 B of headers)")]
+    Mss {
+        /// What was asked for [B].
+        mss: u32,
+    },
+    /// The receive window holds less than one segment.
+    #[error("the receive window is {window} B, less than one segment of {mss} B")]
+    WindowBelowMss {
+        /// What was asked for [B].
+        window: u64,
+        /// The segment size [B].
+        mss: u32,
+    },
+    /// The receive window cannot be announced.
+    #[error("the receive window is {window} B; a window scale can announce at most {MAX_WINDOW} B")]
+    WindowTooLarge {
+        /// What was asked for [B].
+        window: u64,
+    },
+    /// The send buffer holds less than one segment.
+    #[error("the send buffer is {buffer} B, less than one segment of {mss} B")]
+    SendBufferBelowMss {
+        /// What was asked for [B].
+        buffer: u64,
+        /// The segment size [B].
+        mss: u32,
+    },
+    /// A count that must not be zero is.
+    #[error("{field} is 0; it must be at least 1")]
+    Zero {
+        /// The name of the field.
+        field: &'static str,
+    },
+    /// Acknowledgments would be delayed too long or not at all.
+    #[error("acknowledgments are delayed by {delay}; it must be above 0 ms and at most {MAX_DELAYED_ACK} (RFC 1122)")]
+    DelayedAck {
+        /// What was asked for.
+        delay: Span,
+    },
+    /// The bounds of the retransmission timeout are out of order.
+    #[error(
+        "the retransmission timeout starts at {initial} with bounds {min} to {max}; it needs 0 s < min <= initial <= max"
+    )]
+    RtoOrder {
+        /// Lower bound.
+        min: Span,
+        /// Initial value.
+        initial: Span,
+        /// Upper bound.
+        max: Span,
+    },
+    /// A timer of fewer than two ticks can fire at once.
+    #[error("the least retransmission timeout is {min}; on a clock of {granularity} it must be at least two ticks")]
+    RtoBelowTwoTicks {
+        /// Lower bound.
+        min: Span,
+        /// The tick.
+        granularity: Span,
+    },
+}
+
+impl Config {
+    /// Whether an endpoint can work like this.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let mss = self.mss;
+        if !(1..=MAX_MSS).contains(&mss) {
+            return Err(ConfigError::Mss { mss });
+        }
+        if self.receive_window < u64::from(mss) {
+            return Err(ConfigError::WindowBelowMss { window: self.receive_window, mss });
+        }
+        if self.receive_window > MAX_WINDOW {
+            return Err(ConfigError::WindowTooLarge { window: self.receive_window });
+        }
+        if self.send_buffer < u64::from(mss) {
+            return Err(ConfigError::SendBufferBelowMss { buffer: self.send_buffer, mss });
+        }
+        for (field, value) in [
+            ("initial_window", self.initial_window),
+            ("duplicate_threshold", self.duplicate_threshold),
+            ("max_retransmissions", self.max_retransmissions),
+        ] {
+            if value == 0 {
+                return Err(ConfigError::Zero { field });
+            }
+        }
+        if let Some(delay) = self.delayed_ack
+            && (delay.is_zero() || delay > MAX_DELAYED_ACK)
+        {
+            return Err(ConfigError::DelayedAck { delay });
+        }
+        self.rto.validate()
+    }
+}
+
+impl RtoConfig {
+    fn validate(&self) -> Result<(), ConfigError> {
+        let RtoConfig { initial, min, max, granularity } = *self;
+        if min.is_zero() || min > initial || initial > max {
+            return Err(ConfigError::RtoOrder { min, initial, max });
+        }
+        // BSD's TCPTV_MIN is two ticks for this reason: the first tick can follow at once.
+        if min < granularity.saturating_mul(2) {
+            return Err(ConfigError::RtoBelowTwoTicks { min, granularity });
+        }
+        Ok(())
+    }
+}

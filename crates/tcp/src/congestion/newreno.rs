@@ -1,0 +1,77 @@
+//! NewReno: Reno that answers partial acknowledgments. RFC 6582.
+
+use super::{DuplicateAcks, Flight, Reaction, Window, reno};
+use crate::Position;
+
+/// Stays in fast recovery until all that was outstanding at its start is acknowledged.
+#[derive(Clone, Debug)]
+pub(crate) struct NewReno {
+    duplicates: DuplicateAcks,
+    recovering: bool,
+    /// RFC 6582 §3.2: behind the last position sent before the latest loss. Before any loss it lies
+    /// before the first byte, so that the first segment can be lost too.
+    recover: Position,
+    /// Whether the first partial acknowledgment of this recovery has come.
+    partial_seen: bool,
+}
+
+impl NewReno {
+    pub(crate) fn new(duplicates: DuplicateAcks) -> NewReno {
+        NewReno { duplicates, recovering: false, recover: 0, partial_seen: false }
+    }
+
+    pub(crate) fn acked(&mut self, window: &mut Window, acked: u64, flight: Flight) -> Reaction {
+        self.duplicates.reset();
+        if !self.recovering {
+            window.grow(acked);
+            return Reaction::Continue;
+        }
+        if flight.una >= self.recover {
+            // RFC 6582 §3.2 (3), full acknowledgment, choice 1: no burst if little is outstanding.
+            window.cwnd = window.ssthresh.min(flight.size().max(window.mss) + window.mss);
+            self.recovering = false;
+            return Reaction::Continue;
+        }
+        // RFC 6582 §3.2 (3), partial acknowledgment: take out what was acknowledged and, if that
+        // was at least a segment, put one back; then resend the next hole.
+        window.cwnd = window.cwnd.saturating_sub(acked);
+        if acked >= window.mss {
+            window.cwnd += window.mss;
+        }
+        window.cwnd = window.cwnd.max(window.mss);
+        // Only the first partial acknowledgment starts the timer anew.
+        let first = !self.partial_seen;
+        self.partial_seen = true;
+        if first { Reaction::Retransmit } else { Reaction::RetransmitKeepingTimer }
+    }
+    pub(crate) fn duplicate(&mut self, window: &mut Window, flight: Flight) -> Reaction {
+        self.duplicates.add(flight);
+        if self.recovering {
+            window.cwnd += window.mss;
+            return Reaction::Continue;
+        }
+        // RFC 6582 §3.2 (2): duplicates that do not cover more than `recover` tell of the same
+        // loss, or of segments resent in vain.
+        if self.duplicates.count != self.duplicates.threshold || flight.una <= self.recover {
+            return Reaction::Continue;
+        }
+        reno::enter(window, &self.duplicates);
+        self.recover = flight.max;
+        self.recovering = true;
+        self.partial_seen = false;
+        Reaction::Retransmit
+    }
+    pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight, again: bool) {
+        self.duplicates.reset();
+        // RFC 6582 §3.2 (4): after a timeout, note the highest position sent and leave recovery.
+        self.recover = flight.max;
+        self.recovering = false;
+        window.collapse(flight, again);
+    }
+    pub(crate) fn in_recovery(&self) -> bool {
+        self.recovering
+    }
+    pub(crate) fn limited_transmit(&self, mss: u64) -> u64 {
+        if self.recovering { 0 } else { self.duplicates.limited_transmit(mss) }
+    }
+}

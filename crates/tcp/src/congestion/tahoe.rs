@@ -1,0 +1,44 @@
+//! Tahoe: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, as in 4.3BSD-Tahoe.
+
+use super::{DuplicateAcks, Flight, Reaction, Window};
+
+/// Slow start, congestion avoidance and fast retransmit; no fast recovery.
+#[derive(Clone, Debug)]
+pub(crate) struct Tahoe {
+    duplicates: DuplicateAcks,
+}
+
+impl Tahoe {
+    pub(crate) fn new(duplicates: DuplicateAcks) -> Tahoe {
+        Tahoe { duplicates }
+    }
+
+    pub(crate) fn acked(&mut self, window: &mut Window) -> Reaction {
+        self.duplicates.reset();
+        // Jacobson 1988 §1: in slow start each acknowledgment adds a segment, however little it acknowledges.
+        window.grow(window.mss);
+        Reaction::Continue
+    }
+    /// Fast retransmit: exactly the threshold's duplicate means a loss, later ones mean nothing.
+    pub(crate) fn duplicate(&mut self, window: &mut Window, flight: Flight) -> Reaction {
+        self.duplicates.add(flight);
+        if self.duplicates.count != self.duplicates.threshold {
+            return Reaction::Continue;
+        }
+        shrink(window, flight);
+        Reaction::GoBackN
+    }
+    pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight) {
+        self.duplicates.reset();
+        shrink(window, flight);
+    }
+}
+
+/// Jacobson 1988 §3: half of the window in use goes to ssthresh, in whole segments as in BSD and
+/// at least two of them; the window itself is one segment. So a second timeout in a row leaves
+/// ssthresh at two segments, unlike RFC 5681.
+fn shrink(window: &mut Window, flight: Flight) {
+    let in_use = window.cwnd.min(flight.peer_window);
+    window.ssthresh = (in_use / 2 / window.mss).max(2) * window.mss;
+    window.cwnd = window.mss;
+}

@@ -1,0 +1,93 @@
+//! The congestion window, its two ways to grow, and the count of duplicate acknowledgments.
+
+use super::Flight;
+use crate::MAX_WINDOW;
+
+/// The congestion window and the slow-start threshold.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    /// Congestion window [B].
+    pub(crate) cwnd: u64,
+    /// Slow-start threshold [B].
+    pub(crate) ssthresh: u64,
+    /// Segment size [B].
+    pub(crate) mss: u64,
+    /// The window after connecting [B].
+    initial: u64,
+}
+
+impl Window {
+    pub(crate) fn new(mss: u64, initial_segments: u64) -> Window {
+        let initial = mss * initial_segments;
+        // RFC 5681 §3.1: ssthresh starts as high as the largest window that can be announced.
+        Window { cwnd: initial, ssthresh: MAX_WINDOW, mss, initial }
+    }
+
+    /// One acknowledgment of new data arrived; in slow start it adds at most `slow_start` bytes.
+    pub(crate) fn grow(&mut self, slow_start: u64) {
+        let increment = if self.cwnd < self.ssthresh {
+            slow_start.min(self.mss)
+        } else {
+            // RFC 5681 §3.1, equation 3: MSS * MSS / cwnd for each acknowledgment, at least 1 byte.
+            (self.mss * self.mss / self.cwnd).max(1)
+        };
+        // Past what any peer can announce, growth would only hide a later collapse.
+        self.cwnd = (self.cwnd + increment).min(MAX_WINDOW.max(self.cwnd));
+    }
+    /// RFC 5681 §3.1, equation 4: half of what was outstanding, at least two segments.
+    pub(crate) fn halve(&mut self, flight: u64) {
+        self.ssthresh = (flight / 2).max(2 * self.mss);
+    }
+    /// RFC 5681 §3.1: after a timeout the window is one segment. Once the segment was resent by
+    /// the timer, further timeouts for it leave ssthresh alone.
+    pub(crate) fn collapse(&mut self, flight: Flight, again: bool) {
+        if !again {
+            self.halve(flight.size());
+        }
+        self.cwnd = self.mss;
+    }
+    /// RFC 5681 §4.1: after an idle time, at most the initial window.
+    pub(crate) fn restart(&mut self) {
+        self.cwnd = self.cwnd.min(self.initial);
+    }
+}
+
+/// Counts duplicate acknowledgments.
+#[derive(Clone, Debug)]
+pub(crate) struct DuplicateAcks {
+    pub(crate) count: u32,
+    pub(crate) threshold: u32,
+    limited_transmit: bool,
+    /// FlightSize at the first of them: what limited transmit sends later must not count as
+    /// outstanding when the window is halved. RFC 5681 §3.2 (2) [B].
+    flight_at_first: u64,
+}
+
+impl DuplicateAcks {
+    pub(crate) fn new(threshold: u32, limited_transmit: bool) -> DuplicateAcks {
+        DuplicateAcks { count: 0, threshold, limited_transmit, flight_at_first: 0 }
+    }
+    /// One more.
+    pub(crate) fn add(&mut self, flight: Flight) {
+        if self.count == 0 {
+            self.flight_at_first = flight.size();
+        }
+        self.count = self.count.saturating_add(1);
+    }
+    pub(crate) fn reset(&mut self) {
+        self.count = 0;
+    }
+    /// What was outstanding when the first arrived [B].
+    pub(crate) fn flight(&self) -> u64 {
+        self.flight_at_first
+    }
+    /// RFC 3042, RFC 5681 §3.2 (1): the first two duplicates each let one segment past cwnd [B].
+    pub(crate) fn limited_transmit(&self, mss: u64) -> u64 {
+        let waiting = self.limited_transmit && self.count < self.threshold;
+        if waiting { u64::from(self.count.min(2)) * mss } else { 0 }
+    }
+    /// Whether duplicates before the threshold may release new segments.
+    pub(crate) fn limited_transmit_enabled(&self) -> bool {
+        self.limited_transmit
+    }
+}

@@ -1,0 +1,121 @@
+//! The peer's acknowledgment and window. RFC 9293 §3.10.7.4, fifth.
+
+use cellway_units::Time;
+
+use super::{Endpoint, tell};
+use crate::congestion::Reaction;
+use crate::output::{Event, Output};
+use crate::{Position, Segment, State, TimerKind};
+
+impl Endpoint {
+    /// Takes the acknowledgment `ack` of a segment that stands at `seq`.
+    pub(super) fn take_acknowledgment(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        (seq, ack): (Position, Position),
+        out: &mut Output,
+    ) {
+        // The connection is kept open as long as probes are answered. RFC 9293 §3.8.6.1.
+        self.probes_unanswered = 0;
+        let window = u64::from(segment.window) << self.peer_shift;
+        // RFC 5681 §2: a duplicate acknowledges nothing new while data is outstanding, has neither
+        // payload nor SYN nor FIN, and leaves the window as it was. Answers to window probes are
+        // none: the retransmission timer does not run then.
+        let plain = ack == self.sender.una
+            && segment.sequence_len() == 0
+            && window == self.sender.window
+            && self.timers.is_set(TimerKind::Retransmit);
+        if ack >= self.sender.una {
+            self.sender.update_window(seq, ack, window);
+        }
+        let news = self.take_sack_blocks(segment);
+        if ack > self.sender.una {
+            self.advance(now, ack, out);
+        }
+        // RFC 6675 §2: with SACK a duplicate is what tells of something new beyond a gap, whatever
+        // else it does.
+        let duplicate = if self.congestion.sack().is_some() { news } else { plain };
+        if duplicate {
+            self.stats.duplicate_acks_received += 1;
+            let reaction = self.congestion.duplicate(self.sender.flight());
+            self.stats.fast_retransmits += u64::from(reaction != Reaction::Continue);
+            self.react(reaction, now, out);
+        }
+        self.follow_fin(now, out);
+    }
+
+    /// RFC 6675 §4, Update(); whether a block brought news.
+    fn take_sack_blocks(&mut self, segment: &Segment) -> bool {
+        let flight = self.sender.flight();
+        let iss = self.iss;
+        let Some(sack) = self.congestion.sack_mut() else { return false };
+        let mut news = false;
+        for block in segment.options.sack.as_slice() {
+            if let (Some(start), Some(end)) =
+                (block.start.position(iss, flight.una), block.end.position(iss, flight.una))
+            {
+                news |= sack.update(start, end, flight);
+            }
+        }
+        news
+    }
+
+    /// Everything below `ack` is newly acknowledged.
+    fn advance(&mut self, now: Time, ack: Position, out: &mut Output) {
+        let before = self.sender.una;
+        let bytes = self.sender.payload_between(before, ack);
+        self.sender.acked(ack);
+        self.rto.acked(ack, now);
+        self.timeouts_in_a_row = 0;
+        self.stats.bytes_acked += bytes;
+        let reaction = self.congestion.acked(ack - before, self.sender.flight());
+        if self.in_flight() == 0 {
+            // RFC 6298 (5.2): all is acknowledged.
+            self.timers.cancel(TimerKind::Retransmit);
+        } else if reaction != Reaction::RetransmitKeepingTimer {
+            // RFC 6298 (5.3): an acknowledgment of new data starts the timer anew.
+            self.start_retransmit_timer(now);
+        }
+        if bytes > 0 {
+            tell(out, Event::Acked { bytes });
+        }
+        if self.sender.take_writable() && self.writable() > 0 {
+            tell(out, Event::Writable);
+        }
+        self.react(reaction, now, out);
+    }
+
+    /// Does what congestion control asks.
+    fn react(&mut self, reaction: Reaction, now: Time, out: &mut Output) {
+        match reaction {
+            Reaction::Continue => {}
+            Reaction::Retransmit => {
+                // As in BSD, a fast retransmit gives the segment a whole timeout to arrive.
+                self.timers.cancel(TimerKind::Retransmit);
+                self.resend_first(now, out);
+            }
+            Reaction::RetransmitKeepingTimer => self.resend_first(now, out),
+            Reaction::GoBackN => {
+                self.timers.cancel(TimerKind::Retransmit);
+                self.sender.nxt = self.sender.una;
+            }
+        }
+    }
+
+    /// Once our FIN is acknowledged. RFC 9293 §3.10.7.4, fifth.
+    fn follow_fin(&mut self, now: Time, out: &mut Output) {
+        if !self.sender.fin_acked() {
+            return;
+        }
+        match self.state {
+            State::FinWait1 => self.state = State::FinWait2,
+            State::Closing => self.enter_time_wait(now, out),
+            State::LastAck => {
+                self.close();
+                tell(out, Event::Closed);
+            }
+            _ => {}
+        }
+    }
+}

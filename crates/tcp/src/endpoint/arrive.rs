@@ -1,0 +1,139 @@
+//! A segment arrives in SYN-RECEIVED or later. RFC 9293 §3.10.7.4.
+
+use cellway_units::Time;
+
+use super::{Endpoint, tell};
+use crate::output::{Event, Output};
+use crate::{Flags, Position, Segment, State, TimerKind};
+
+impl Endpoint {
+    /// The checks in the order of RFC 9293 §3.10.7.4.
+    pub(super) fn arrive(&mut self, now: Time, segment: &Segment, out: &mut Output) {
+        let Some(seq) = self.receiver.position(segment.seq) else {
+            self.answer_unacceptable(segment, out);
+            return;
+        };
+        let (nxt, edge) = (self.receiver.nxt, self.receiver.limit());
+        if segment.is(Flags::RST) {
+            // RFC 9293 §3.10.7.4, second: a reset counts at exactly RCV.NXT; elsewhere in the
+            // window it is challenged, outside it is dropped.
+            if seq == nxt {
+                self.reset(out);
+            } else if (nxt..edge).contains(&seq) {
+                self.send_ack(out);
+            }
+            return;
+        }
+        // First: the sequence number. A segment without length may stand at the very edge; one
+        // that stands before RCV.NXT is answered, for it may ask whether we are still here.
+        let stale = segment.sequence_len() == 0 && seq < nxt;
+        // Fourth: a SYN is challenged, wherever it stands.
+        if stale || segment.is(Flags::SYN) {
+            self.answer_unacceptable(segment, out);
+            return;
+        }
+        // Fifth: the acknowledgment. It is taken from old and early segments as well.
+        if !segment.is(Flags::ACK) {
+            return;
+        }
+        if self.state == State::SynReceived && !self.complete_handshake(now, segment, out) {
+            return;
+        }
+        let Some(ack) = segment.ack.position(self.iss, self.sender.una) else { return };
+        if ack > self.sender.sent_end() {
+            // It acknowledges what was never sent.
+            self.send_ack(out);
+            return;
+        }
+        self.take_acknowledgment(now, segment, (seq, ack), out);
+        if matches!(self.state, State::Closed) {
+            return;
+        }
+        // Seventh and eighth: payload and FIN.
+        self.take_payload(now, segment, seq, edge, out);
+        if self.receiver.ack_alone {
+            self.send_ack(out);
+        }
+        self.transmit(now, out);
+        self.flush_ack(now, out);
+    }
+
+    /// RFC 9293 §3.10.7.4, first: what is unacceptable is answered with an acknowledgment, a reset is not.
+    fn answer_unacceptable(&mut self, segment: &Segment, out: &mut Output) {
+        if !segment.is(Flags::RST) {
+            self.send_ack(out);
+        }
+    }
+    fn reset(&mut self, out: &mut Output) {
+        match self.state {
+            State::SynReceived => self.fail_handshake(Event::Reset, out),
+            // Both directions are done; the application heard so already.
+            State::TimeWait => self.close(),
+            _ => {
+                self.close();
+                tell(out, Event::Reset);
+            }
+        }
+    }
+    /// The acknowledgment of our SYN in SYN-RECEIVED; whether it is one.
+    fn complete_handshake(&mut self, now: Time, segment: &Segment, out: &mut Output) -> bool {
+        let ack = segment.ack.position(self.iss, self.sender.una);
+        let good = ack == Some(1);
+        if good {
+            self.sender.acked(1);
+            self.rto.acked(1, now);
+            self.establish(out);
+        } else {
+            self.refuse(segment, out);
+        }
+        good
+    }
+
+    fn take_payload(&mut self, now: Time, segment: &Segment, seq: Position, edge: Position, out: &mut Output) {
+        let (len, fin) = (u64::from(segment.len), segment.is(Flags::FIN));
+        if len == 0 && !fin {
+            return;
+        }
+        if !self.state.may_receive() || seq > edge {
+            // The peer has sent its FIN, so this is old; or it lies beyond the window.
+            self.receiver.ack_now = true;
+            self.receiver.ack_alone = true;
+            if self.state == State::TimeWait && fin {
+                // RFC 9293 §3.10.7.4, eighth: a FIN sent again restarts the 2 MSL.
+                self.start_time_wait(now);
+            }
+            return;
+        }
+        let arrival = self.receiver.accept(seq, len, fin);
+        self.stats.out_of_order_received += u64::from(arrival.out_of_order);
+        self.stats.duplicates_received += u64::from(arrival.duplicate);
+        if arrival.in_order > 0 {
+            self.stats.bytes_received += arrival.in_order;
+            tell(out, Event::Readable { bytes: arrival.in_order });
+        }
+        if arrival.fin {
+            self.take_fin(now, out);
+        }
+    }
+    /// RFC 9293 §3.10.7.4, eighth: the peer's FIN is in order.
+    fn take_fin(&mut self, now: Time, out: &mut Output) {
+        tell(out, Event::PeerClosed);
+        match self.state {
+            State::Established => self.state = State::CloseWait,
+            // Had our FIN been acknowledged, this would be FIN-WAIT-2 by now.
+            State::FinWait1 => self.state = State::Closing,
+            State::FinWait2 => self.enter_time_wait(now, out),
+            _ => {}
+        }
+    }
+    /// Both FINs are acknowledged, this side's first.
+    pub(super) fn enter_time_wait(&mut self, now: Time, out: &mut Output) {
+        self.state = State::TimeWait;
+        self.timers.cancel_all();
+        self.start_time_wait(now);
+        tell(out, Event::Closed);
+    }
+    fn start_time_wait(&mut self, now: Time) {
+        self.timers.set(TimerKind::TimeWait, self.rto.after(now, self.config.time_wait));
+    }
+}

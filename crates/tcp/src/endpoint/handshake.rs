@@ -1,0 +1,142 @@
+//! Opening a connection: RFC 9293 §3.5 and §3.10.7.1 to §3.10.7.3.
+
+use cellway_units::Time;
+
+use super::{Endpoint, tell};
+use crate::congestion::Congestion;
+use crate::output::{Event, Output};
+use crate::receive::Receiver;
+use crate::send::Chunk;
+use crate::{Flags, Options, Segment, SeqNum, State, TimerKind, Variant};
+
+/// What a peer takes that announces nothing [B]. RFC 9293 §3.7.1.
+const DEFAULT_MSS: u64 = 536;
+/// The largest shift; a larger one counts as this. RFC 7323 §2.3.
+const MAX_SHIFT: u8 = 14;
+
+impl Endpoint {
+    /// A segment for a connection that does not exist. RFC 9293 §3.10.7.1.
+    pub(super) fn refuse(&mut self, segment: &Segment, out: &mut Output) {
+        if segment.is(Flags::RST) {
+            return;
+        }
+        let reset = if segment.is(Flags::ACK) {
+            Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
+        } else {
+            let ack = segment.seq.add(segment.sequence_len());
+            Segment { ack, flags: Flags::RST | Flags::ACK, ..Segment::default() }
+        };
+        self.push(reset, out);
+    }
+
+    /// RFC 9293 §3.10.7.2.
+    pub(super) fn arrive_in_listen(&mut self, now: Time, segment: &Segment, out: &mut Output) {
+        if segment.is(Flags::RST) {
+        } else if segment.is(Flags::ACK) {
+            self.refuse(segment, out);
+        } else if segment.is(Flags::SYN) {
+            self.take_syn(segment);
+            self.state = State::SynReceived;
+            self.send_syn(now, out);
+        }
+    }
+
+    /// RFC 9293 §3.10.7.3.
+    pub(super) fn arrive_in_syn_sent(&mut self, now: Time, segment: &Segment, out: &mut Output) {
+        let ack = segment.is(Flags::ACK).then(|| segment.ack.position(self.iss, self.sender.una));
+        // First, an acknowledgment of anything but our SYN is refused.
+        if ack.is_some_and(|ack| ack != Some(1)) {
+            self.refuse(segment, out);
+            return;
+        }
+        // Second, a reset counts only if it acknowledges the SYN.
+        if segment.is(Flags::RST) {
+            if ack.is_some() {
+                self.close();
+                tell(out, Event::Reset);
+            }
+            return;
+        }
+        // Fourth, the SYN.
+        if !segment.is(Flags::SYN) {
+            return;
+        }
+        self.take_syn(segment);
+        if ack.is_some() {
+            self.sender.acked(1);
+            self.rto.acked(1, now);
+            self.establish(out);
+            self.receiver.ack_now = true;
+            self.transmit(now, out);
+            self.flush_ack(now, out);
+        } else {
+            // Both opened at once. RFC 9293 §3.5.
+            self.state = State::SynReceived;
+            self.send_syn(now, out);
+        }
+    }
+
+    /// Takes the peer's number, window and options from its SYN. Payload on it is not taken.
+    fn take_syn(&mut self, segment: &Segment) {
+        self.receiver.synchronize(segment.seq);
+        // RFC 9293 §3.7.1: never send more than the peer's MSS option, nor more than 536 without one.
+        let peer_mss = segment.options.mss.map_or(DEFAULT_MSS, u64::from);
+        self.sender.mss = u64::from(self.config.mss).min(peer_mss).max(1);
+        // RFC 7323 §2.2: scaling is used only if both SYNs offer it.
+        let offered = segment.options.window_scale.filter(|_| self.config.window_scaling);
+        self.peer_shift = offered.unwrap_or(0).min(MAX_SHIFT);
+        self.receiver.negotiated(offered.and(self.own_shift()), self.sender.mss);
+        // RFC 2018 §2: selective acknowledgments likewise.
+        self.sack = segment.options.sack_permitted && self.config.variant == Variant::Sack;
+        // The window of a SYN is not scaled. RFC 7323 §2.2.
+        self.sender.update_window(0, 0, u64::from(segment.window));
+    }
+    fn own_shift(&self) -> Option<u8> {
+        self.config.window_scaling.then(|| Receiver::shift_for(self.config.receive_window))
+    }
+
+    /// Our SYN is acknowledged.
+    pub(super) fn establish(&mut self, out: &mut Output) {
+        self.timers.cancel(TimerKind::Retransmit);
+        self.timeouts_in_a_row = 0;
+        // RFC 5681 §3.1: if a SYN was lost, the initial window is one segment.
+        let initial = if self.syn_lost { 1 } else { u64::from(self.config.initial_window) };
+        self.congestion = Congestion::new(&self.config, self.sender.mss, initial, self.sack);
+        if self.syn_lost {
+            self.rto.recover_from_syn_loss();
+        }
+        self.state = if self.sender.is_finished() { State::FinWait1 } else { State::Established };
+        tell(out, Event::Connected);
+    }
+    /// A connection that never came about: a listener goes on listening. RFC 9293 §3.10.7.4.
+    pub(super) fn fail_handshake(&mut self, event: Event, out: &mut Output) {
+        if self.passive {
+            let stats = self.stats;
+            *self = Endpoint { stats, ..Endpoint::passive(self.config, self.iss.0) };
+        } else {
+            self.close();
+            tell(out, event);
+        }
+    }
+
+    /// Sends the SYN, with an acknowledgment if the peer's has come.
+    pub(super) fn send_syn(&mut self, now: Time, out: &mut Output) {
+        let answering = self.state == State::SynReceived;
+        let mut flags = Flags::SYN;
+        let mut ack = SeqNum::default();
+        if answering {
+            flags |= Flags::ACK;
+            ack = self.receiver.ack();
+        }
+        let options = Options {
+            mss: Some(u16::try_from(self.config.mss).unwrap_or(u16::MAX)),
+            // An answer carries only what the peer offered.
+            window_scale: self.own_shift().filter(|_| !answering || self.receiver.is_scaling()),
+            sack_permitted: self.config.variant == Variant::Sack && (!answering || self.sack),
+            ..Options::default()
+        };
+        let window = self.receiver.announce_unscaled();
+        self.note_sent(Chunk { from: 0, len: 0, syn: true, fin: false }, now);
+        self.push(Segment { seq: self.iss, ack, flags, window, len: 0, options }, out);
+    }
+}

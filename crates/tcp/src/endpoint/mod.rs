@@ -1,0 +1,245 @@
+//! One end of one connection: ties sending, receiving, recovery and timers together.
+
+mod acknowledge;
+mod arrive;
+mod handshake;
+mod transmit;
+mod wake;
+
+use cellway_units::{Span, Time};
+
+use crate::congestion::Congestion;
+use crate::output::{Event, Output};
+use crate::receive::Receiver;
+use crate::rto::Rto;
+use crate::send::Sender;
+use crate::timers::Timers;
+use crate::{Config, ConfigError, Segment, SeqNum, State, Stats, TimerKind};
+
+/// One end of one TCP connection, without I/O.
+///
+/// The calls fall into two groups. *Handle*: [`connect`](Endpoint::connect),
+/// [`write`](Endpoint::write), [`shutdown`](Endpoint::shutdown), [`abort`](Endpoint::abort),
+/// [`consume`](Endpoint::consume), [`receive`](Endpoint::receive) and [`wake`](Endpoint::wake) take
+/// the present time, which must never go back, and append to an [`Output`]. *Get*: all others; among
+/// them [`deadline`](Endpoint::deadline), which may change at any handled call.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    config: Config,
+    state: State,
+    /// Whether it began in LISTEN.
+    passive: bool,
+    iss: SeqNum,
+    sender: Sender,
+    receiver: Receiver,
+    congestion: Congestion,
+    rto: Rto,
+    timers: Timers,
+    /// Shift of the peer's windows.
+    peer_shift: u8,
+    /// Whether both SYNs permitted selective acknowledgments.
+    sack: bool,
+    /// Times in a row that the timer fired for the same data.
+    timeouts_in_a_row: u32,
+    /// Window probes sent since the window closed.
+    probes: u32,
+    /// Window probes sent since anything was last heard.
+    probes_unanswered: u32,
+    /// A SYN had to be sent again.
+    syn_lost: bool,
+    /// When data or a FIN was last sent.
+    last_sent: Time,
+    stats: Stats,
+}
+
+/// Making and handling.
+impl Endpoint {
+    /// An endpoint that will [`connect`](Endpoint::connect), with `iss` as its initial sequence number.
+    ///
+    /// `config` is taken as it is: check it with [`Config::validate`] first.
+    pub fn active(config: Config, iss: u32) -> Endpoint {
+        Endpoint::new(config, iss, State::Closed)
+    }
+    /// An endpoint that listens for one peer, with `iss` as its initial sequence number.
+    ///
+    /// `config` is taken as it is: check it with [`Config::validate`] first.
+    pub fn passive(config: Config, iss: u32) -> Endpoint {
+        Endpoint::new(config, iss, State::Listen)
+    }
+    /// Like [`active`](Endpoint::active) and [`passive`](Endpoint::passive), with the check.
+    pub fn checked(config: Config, iss: u32, passive: bool) -> Result<Endpoint, ConfigError> {
+        config.validate()?;
+        Ok(if passive { Endpoint::passive(config, iss) } else { Endpoint::active(config, iss) })
+    }
+
+    fn new(config: Config, iss: u32, state: State) -> Endpoint {
+        let mss = u64::from(config.mss);
+        Endpoint {
+            config,
+            state,
+            passive: state == State::Listen,
+            iss: SeqNum(iss),
+            sender: Sender::new(mss, config.send_buffer, config.nagle),
+            receiver: Receiver::new(&config),
+            congestion: Congestion::new(&config, mss, u64::from(config.initial_window), false),
+            rto: Rto::new(config.rto),
+            timers: Timers::default(),
+            peer_shift: 0,
+            sack: false,
+            timeouts_in_a_row: 0,
+            probes: 0,
+            probes_unanswered: 0,
+            syn_lost: false,
+            last_sent: Time::ZERO,
+            stats: Stats::default(),
+        }
+    }
+
+    /// Opens the connection. RFC 9293 §3.10.1. Does nothing unless the endpoint is active and unused.
+    pub fn connect(&mut self, now: Time, out: &mut Output) {
+        if self.state == State::Closed && !self.passive && self.sender.max == 0 {
+            self.state = State::SynSent;
+            self.send_syn(now, out);
+        }
+    }
+    /// Queues up to `bytes` of payload; how many were accepted. The rest must be offered again
+    /// after [`Event::Writable`]. Before the handshake is complete bytes wait; once this side is
+    /// shut down or the connection is gone, none are accepted.
+    pub fn write(&mut self, now: Time, bytes: u64, out: &mut Output) -> u64 {
+        if !self.state.may_write() || self.sender.is_finished() {
+            return 0;
+        }
+        let accepted = self.sender.write(bytes);
+        self.transmit(now, out);
+        accepted
+    }
+    /// Closes this side: a FIN follows what is queued. RFC 9293 §3.10.4. The peer may go on sending.
+    pub fn shutdown(&mut self, now: Time, out: &mut Output) {
+        if self.sender.is_finished() {
+            return;
+        }
+        match self.state {
+            State::Listen => self.state = State::Closed,
+            // What was written before the handshake is still delivered, then the FIN.
+            State::SynSent | State::SynReceived => self.sender.finish(),
+            State::Established => self.finish(State::FinWait1, now, out),
+            State::CloseWait => self.finish(State::LastAck, now, out),
+            _ => {}
+        }
+    }
+    fn finish(&mut self, next: State, now: Time, out: &mut Output) {
+        self.sender.finish();
+        self.state = next;
+        self.transmit(now, out);
+    }
+    /// Drops the connection at once; the peer is told by a reset. RFC 9293 §3.10.5. Gives no event.
+    pub fn abort(&mut self, _now: Time, out: &mut Output) {
+        if matches!(self.state, State::SynReceived) || self.state.is_synchronized() && self.state != State::TimeWait {
+            self.send_reset(out);
+        }
+        self.close();
+    }
+    /// The application takes up to `bytes` of what is [`readable`](Endpoint::readable), which may
+    /// open the window. Without effect if the configuration says that all is read at once.
+    pub fn consume(&mut self, _now: Time, bytes: u64, out: &mut Output) {
+        if self.receiver.consume(bytes) > 0 && self.state.may_receive() && self.receiver.wants_update() {
+            self.send_ack(out);
+        }
+    }
+    /// A segment arrived from the peer. RFC 9293 §3.10.7.
+    pub fn receive(&mut self, now: Time, segment: &Segment, out: &mut Output) {
+        self.stats.segments_received += 1;
+        match self.state {
+            State::Closed => self.refuse(segment, out),
+            State::Listen => self.arrive_in_listen(now, segment, out),
+            State::SynSent => self.arrive_in_syn_sent(now, segment, out),
+            _ => self.arrive(now, segment, out),
+        }
+    }
+    /// Does what is due at `now`. Called early, it does nothing.
+    pub fn wake(&mut self, now: Time, out: &mut Output) {
+        while let Some(kind) = self.timers.take_due(now) {
+            self.fire(kind, now, out);
+        }
+    }
+
+    /// The connection is gone: nothing more will be sent by itself.
+    fn close(&mut self) {
+        self.state = State::Closed;
+        self.timers.cancel_all();
+    }
+}
+
+/// Getting.
+impl Endpoint {
+    /// When [`wake`](Endpoint::wake) must be called if nothing happens before, and why.
+    pub fn deadline(&self) -> Option<(Time, TimerKind)> {
+        self.timers.earliest()
+    }
+    /// Where the connection is in its life.
+    pub fn state(&self) -> State {
+        self.state
+    }
+    /// Congestion window, with what recovery adds to it for a time [B].
+    pub fn congestion_window(&self) -> u64 {
+        self.congestion.window.cwnd
+    }
+    /// The smaller of the congestion window and the peer's window [B].
+    pub fn send_window(&self) -> u64 {
+        self.congestion.window.cwnd.min(self.sender.window)
+    }
+    /// The window that the peer last announced [B].
+    pub fn peer_window(&self) -> u64 {
+        self.sender.window
+    }
+    /// Slow-start threshold [B].
+    pub fn ssthresh(&self) -> u64 {
+        self.congestion.window.ssthresh
+    }
+    /// Sent and not acknowledged; after a step back to the first unacknowledged byte, what was sent
+    /// since [B]. SYN and FIN count as one each.
+    pub fn in_flight(&self) -> u64 {
+        self.sender.flight().size()
+    }
+    /// Whether fast recovery is under way.
+    pub fn in_recovery(&self) -> bool {
+        self.congestion.in_recovery()
+    }
+    /// Smoothed round-trip time, as coarse as the clock; `None` before the first measurement.
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        self.rto.smoothed()
+    }
+    /// The retransmission timeout, backed off as it stands.
+    pub fn retransmission_timeout(&self) -> Span {
+        self.rto.current()
+    }
+    /// Bytes received in order and not yet consumed [B].
+    pub fn readable(&self) -> u64 {
+        self.receiver.unread
+    }
+    /// What [`write`](Endpoint::write) would accept [B].
+    pub fn writable(&self) -> u64 {
+        if self.state.may_write() && !self.sender.is_finished() { self.sender.room() } else { 0 }
+    }
+    /// The window announced to the peer and not yet used [B].
+    pub fn receive_window(&self) -> u64 {
+        self.receiver.window()
+    }
+    /// Payload of a full segment, as agreed with the peer [B].
+    pub fn mss(&self) -> u64 {
+        self.sender.mss
+    }
+    /// What it was made with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+    /// What it counted.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+}
+
+/// Tells `out` of `event`.
+fn tell(out: &mut Output, event: Event) {
+    out.events.push(event);
+}

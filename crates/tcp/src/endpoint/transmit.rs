@@ -1,0 +1,185 @@
+//! Sending: data as the windows allow, acknowledgments, resets.
+
+use cellway_units::Time;
+
+use super::Endpoint;
+use crate::output::Output;
+use crate::recovery::NextSegment;
+use crate::send::Chunk;
+use crate::{Flags, Options, SackBlocks, Segment, TimerKind};
+
+impl Endpoint {
+    /// Sends all that may go now.
+    pub(super) fn transmit(&mut self, now: Time, out: &mut Output) {
+        if !self.state.may_transmit() {
+            return;
+        }
+        self.restart_after_idle(now);
+        while self.transmit_one(now, out) {}
+        self.arm_persist(now);
+    }
+
+    /// RFC 5681 §4.1: after sending nothing for longer than the timeout, the acknowledgments that
+    /// would clock segments out are gone; begin with the initial window again.
+    fn restart_after_idle(&mut self, now: Time) {
+        let idle = self.sender.una == self.sender.max && self.sender.waiting() > 0;
+        if self.config.idle_restart && idle && now.since(self.last_sent) > self.rto.current() {
+            self.congestion.window.restart();
+        }
+    }
+
+    /// Sends one segment if one may go.
+    fn transmit_one(&mut self, now: Time, out: &mut Output) -> bool {
+        if let Some(sack) = self.congestion.sack()
+            && sack.in_recovery()
+        {
+            return self.transmit_in_recovery(now, out);
+        }
+        let mut allowance = self.congestion.allowance();
+        let mut stop = None;
+        if let Some(sack) = self.congestion.sack() {
+            // RFC 6675 §5.1: after a timeout, pass over what the peer says it holds.
+            let (start, end) = sack.sacked().gap_from(self.sender.nxt);
+            self.sender.nxt = start;
+            stop = end;
+            // RFC 6675 §5 (3): what the peer holds has left the network.
+            if sack.may_send_new() {
+                allowance += sack.sacked().len_below(start);
+            }
+        }
+        let Some(chunk) = self.sender.next(allowance, stop) else { return false };
+        self.send_chunk(chunk, now, out);
+        true
+    }
+    /// RFC 6675 §5 (C): while the pipe has room for a segment, send what NextSeg() says.
+    fn transmit_in_recovery(&mut self, now: Time, out: &mut Output) -> bool {
+        let flight = self.sender.flight();
+        let mss = self.sender.mss;
+        let new = self.sender.next(u64::MAX, None);
+        let Some(sack) = self.congestion.sack() else { return false };
+        if self.congestion.window.cwnd < sack.pipe(flight) + mss {
+            return false;
+        }
+        match sack.next_segment(flight, mss, new.is_some()) {
+            Some(NextSegment::New) => {
+                let Some(chunk) = new else { return false };
+                self.send_chunk(chunk, now, out);
+                true
+            }
+            Some(NextSegment::Resend { start, end, rescue }) => self.resend(start, end, rescue, now, out),
+            None => false,
+        }
+    }
+    /// Sends again from `from`, at most one segment and not beyond `end`.
+    fn resend(&mut self, from: u64, end: u64, rescue: bool, now: Time, out: &mut Output) -> bool {
+        let Some(chunk) = self.sender.sent(from, end) else { return false };
+        if let Some(sack) = self.congestion.sack_mut() {
+            sack.resent(chunk.end(), rescue);
+        }
+        self.send_chunk(chunk, now, out);
+        true
+    }
+    /// Fast retransmit: the first unacknowledged segment, up to what the peer holds behind it.
+    pub(super) fn resend_first(&mut self, now: Time, out: &mut Output) {
+        let una = self.sender.una;
+        let end = self.congestion.sack().and_then(|sack| sack.sacked().gap_from(una).1);
+        self.resend(una, end.unwrap_or(self.sender.max), false, now, out);
+    }
+
+    /// Puts a stretch of the sequence space on the wire.
+    pub(super) fn send_chunk(&mut self, chunk: Chunk, now: Time, out: &mut Output) {
+        if chunk.syn {
+            self.send_syn(now, out);
+            return;
+        }
+        if chunk.from < self.sender.max {
+            self.stats.bytes_retransmitted += chunk.len;
+        }
+        self.note_sent(chunk, now);
+        self.last_sent = now;
+        self.push_data(chunk, out);
+    }
+    /// Accounts for a stretch sent: timer, round-trip measurement, next position.
+    pub(super) fn note_sent(&mut self, chunk: Chunk, now: Time) {
+        if chunk.from < self.sender.max {
+            self.stats.retransmissions += 1;
+            self.rto.resent();
+        } else {
+            self.rto.sent(chunk.end(), now);
+        }
+        self.sender.nxt = self.sender.nxt.max(chunk.end());
+        self.sender.max = self.sender.max.max(chunk.end());
+        // RFC 6298 (5.1): whenever something is sent and the timer is not running, start it.
+        if !self.timers.is_set(TimerKind::Retransmit) {
+            self.start_retransmit_timer(now);
+        }
+    }
+    pub(super) fn start_retransmit_timer(&mut self, now: Time) {
+        self.timers.set(TimerKind::Retransmit, self.rto.deadline(now));
+    }
+    /// The segment for a stretch of data or the FIN.
+    pub(super) fn push_data(&mut self, chunk: Chunk, out: &mut Output) {
+        let mut segment = self.acknowledgment(chunk.len);
+        segment.seq = self.iss.add(chunk.from);
+        // In range: a chunk is at most one segment.
+        segment.len = chunk.len as u32;
+        if chunk.fin {
+            segment.flags |= Flags::FIN;
+        }
+        // RFC 9293 §3.9.1.2: push when nothing more is queued.
+        if chunk.len > 0 && self.sender.is_end(chunk.from + chunk.len) {
+            segment.flags |= Flags::PSH;
+        }
+        self.stats.bytes_sent += chunk.len;
+        self.acknowledged();
+        self.push(segment, out);
+    }
+
+    /// A segment without payload. RFC 9293 §3.10.7.4: <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>.
+    pub(super) fn send_ack(&mut self, out: &mut Output) {
+        let segment = self.acknowledgment(0);
+        self.stats.acks_sent += 1;
+        self.acknowledged();
+        self.push(segment, out);
+    }
+    /// Sends the acknowledgment that is due, or sees to it that it is sent in time.
+    pub(super) fn flush_ack(&mut self, now: Time, out: &mut Output) {
+        if self.receiver.ack_now {
+            self.send_ack(out);
+        } else if let Some(delay) = self.config.delayed_ack
+            && self.receiver.awaits_ack()
+            && !self.timers.is_set(TimerKind::DelayedAck)
+        {
+            self.timers.set(TimerKind::DelayedAck, now + delay);
+        }
+    }
+    /// What every segment of a synchronized connection carries, beside `payload` bytes.
+    fn acknowledgment(&mut self, payload: u64) -> Segment {
+        let mut options = Options::default();
+        if self.sack {
+            options.sack = self.receiver.sack_blocks();
+            // A segment may not outgrow the segment size (RFC 6691); full ones go without blocks.
+            let room = self.sender.mss.saturating_sub(payload);
+            if payload > 0 && u64::from(options.sack.octets().next_multiple_of(4)) > room {
+                options.sack = SackBlocks::default();
+            }
+        }
+        let window = self.receiver.announce();
+        // Behind all that was ever sent, also while older data is sent again.
+        let seq = self.iss.add(self.sender.max);
+        Segment { seq, ack: self.receiver.ack(), flags: Flags::ACK, window, len: 0, options }
+    }
+    fn acknowledged(&mut self) {
+        self.receiver.acknowledged();
+        self.timers.cancel(TimerKind::DelayedAck);
+    }
+    pub(super) fn send_reset(&mut self, out: &mut Output) {
+        let flags = Flags::RST | Flags::ACK;
+        let seq = self.iss.add(self.sender.max);
+        self.push(Segment { seq, ack: self.receiver.ack(), flags, ..Segment::default() }, out);
+    }
+    pub(super) fn push(&mut self, segment: Segment, out: &mut Output) {
+        self.stats.segments_sent += 1;
+        out.segments.push(segment);
+    }
+}

@@ -1,0 +1,86 @@
+//! What the timers do.
+
+use cellway_units::Time;
+
+use super::{Endpoint, tell};
+use crate::output::{Event, Output};
+use crate::{State, TimerKind};
+
+impl Endpoint {
+    /// The timer `kind` is due; it is no longer set.
+    pub(super) fn fire(&mut self, kind: TimerKind, now: Time, out: &mut Output) {
+        match kind {
+            TimerKind::Retransmit => self.time_out(now, out),
+            TimerKind::Persist => self.probe(now, out),
+            TimerKind::DelayedAck => self.send_ack(out),
+            TimerKind::TimeWait => self.close(),
+        }
+    }
+
+    /// RFC 6298 (5.4) to (5.6): resend the earliest, double the timeout, start the timer.
+    fn time_out(&mut self, now: Time, out: &mut Output) {
+        self.stats.timeouts += 1;
+        if self.timeouts_in_a_row >= self.config.max_retransmissions {
+            // RFC 9293 §3.8.3: past the threshold R2 the connection is given up.
+            self.give_up(out);
+            return;
+        }
+        self.timeouts_in_a_row += 1;
+        self.rto.back_off();
+        self.rto.resent();
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.syn_lost = true;
+            self.send_syn(now, out);
+            return;
+        }
+        self.congestion.timed_out(self.sender.flight(), self.timeouts_in_a_row > 1);
+        // Go-back-N, as in BSD: what follows is sent again as the window grows, unless an
+        // acknowledgment skips it.
+        self.sender.nxt = self.sender.una;
+        self.transmit(now, out);
+    }
+
+    /// RFC 9293 §3.8.6.1: keep asking a closed window. A window too small for sender's silly window
+    /// avoidance is filled now: the override of RFC 9293 §3.8.6.2.1 (4).
+    fn probe(&mut self, now: Time, out: &mut Output) {
+        if self.probes_unanswered >= self.config.max_retransmissions {
+            self.give_up(out);
+            return;
+        }
+        let chunk = self.sender.forced();
+        if self.sender.window == 0 {
+            self.probes += 1;
+            self.probes_unanswered += 1;
+            self.stats.window_probes += 1;
+            // The byte is not counted as sent: if it is refused, it goes again with those behind it.
+            self.sender.probed = self.sender.probed.max(chunk.end());
+            self.push_data(chunk, out);
+        } else {
+            self.send_chunk(chunk, now, out);
+        }
+        self.arm_persist(now);
+    }
+    /// While only the peer's window keeps data waiting, no acknowledgment will come by itself.
+    pub(super) fn arm_persist(&mut self, now: Time) {
+        let blocked = self.sender.waiting() > 0 && self.in_flight() == 0 && !self.timers.is_set(TimerKind::Retransmit);
+        if !blocked {
+            self.probes = 0;
+            self.timers.cancel(TimerKind::Persist);
+        } else if !self.timers.is_set(TimerKind::Persist) {
+            // First after one timeout, then at doubling intervals. RFC 9293 §3.8.6.1.
+            let at = self.rto.after(now, self.rto.backed_off(self.probes));
+            self.timers.set(TimerKind::Persist, at);
+        }
+    }
+
+    /// The peer does not answer.
+    fn give_up(&mut self, out: &mut Output) {
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            self.fail_handshake(Event::TimedOut, out);
+            return;
+        }
+        self.send_reset(out);
+        self.close();
+        tell(out, Event::TimedOut);
+    }
+}

@@ -1,0 +1,48 @@
+//! What an endpoint wants sent and told.
+
+use crate::Segment;
+
+/// Where an endpoint appends what it wants done. Owned, reused and cleared by the caller.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Segments to send, in order.
+    pub segments: Vec<Segment>,
+    /// News for the application, in order.
+    pub events: Vec<Event>,
+}
+
+impl Output {
+    /// Forgets everything, keeping the memory.
+    pub fn clear(&mut self) {
+        self.segments.clear();
+        self.events.clear();
+    }
+}
+
+/// News for the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The handshake is complete.
+    Connected,
+    /// New bytes arrived in order.
+    Readable {
+        /// How many are new [B].
+        bytes: u64,
+    },
+    /// The peer acknowledged payload.
+    Acked {
+        /// How much is newly acknowledged [B].
+        bytes: u64,
+    },
+    /// The send buffer has room again after a write that was not accepted in full.
+    Writable,
+    /// The peer's FIN arrived in order: nothing more will be readable.
+    PeerClosed,
+    /// Both FINs are acknowledged. The endpoint may linger in TIME-WAIT.
+    Closed,
+    /// The peer reset the connection.
+    Reset,
+    /// The connection was given up after too many unanswered transmissions.
+    TimedOut,
+}

@@ -1,0 +1,132 @@
+//! A sorted list of disjoint ranges: what arrived beyond a gap, seen from either end.
+
+use crate::Position;
+
+/// Positions from `start` up to, not including, `end`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) start: Position,
+    pub(crate) end: Position,
+    /// When it last grew: larger is more recent.
+    pub(crate) stamp: u64,
+}
+
+impl Range {
+    pub(crate) fn len(self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// Ranges in ascending order with a gap between any two.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ranges(Vec<Range>);
+
+impl Ranges {
+    pub(crate) fn as_slice(&self) -> &[Range] {
+        &self.0
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+    /// Length of all ranges together.
+    #[cfg(test)]
+    pub(crate) fn total(&self) -> u64 {
+        self.0.iter().map(|r| r.len()).sum()
+    }
+
+    /// Adds `start..end`, joining what it touches; how many positions are new.
+    pub(crate) fn insert(&mut self, start: Position, end: Position, stamp: u64) -> u64 {
+        if start >= end {
+            return 0;
+        }
+        let first = self.0.partition_point(|r| r.end < start);
+        let last = self.0.partition_point(|r| r.start <= end);
+        let mut joined = Range { start, end, stamp };
+        let mut held = 0;
+        for r in &self.0[first..last] {
+            joined.start = joined.start.min(r.start);
+            joined.end = joined.end.max(r.end);
+            held += r.len();
+        }
+        if first == last {
+            self.0.insert(first, joined);
+        } else {
+            self.0[first] = joined;
+            self.0.drain(first + 1..last);
+        }
+        joined.len() - held
+    }
+    /// Removes everything below `position`.
+    pub(crate) fn remove_below(&mut self, position: Position) {
+        let gone = self.0.partition_point(|r| r.end <= position);
+        self.0.drain(..gone);
+        if let Some(r) = self.0.first_mut() {
+            r.start = r.start.max(position);
+        }
+    }
+    /// Removes the first range if it begins at or below `position`; where it ends.
+    pub(crate) fn take_first_touching(&mut self, position: Position) -> Option<Position> {
+        let first = *self.0.first()?;
+        (first.start <= position).then(|| {
+            self.0.remove(0);
+            first.end
+        })
+    }
+    /// How many positions below `position` are in the ranges.
+    pub(crate) fn len_below(&self, position: Position) -> u64 {
+        self.0.iter().take_while(|r| r.start < position).map(|r| r.end.min(position) - r.start).sum()
+    }
+    /// The first gap at or above `position`: where it begins and, unless it is the last, where it ends.
+    pub(crate) fn gap_from(&self, position: Position) -> (Position, Option<Position>) {
+        let next = self.0.partition_point(|r| r.end <= position);
+        match self.0.get(next) {
+            Some(r) if r.start <= position => (r.end, self.0.get(next + 1).map(|r| r.start)),
+            Some(r) => (position, Some(r.start)),
+            None => (position, None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(ranges: &Ranges) -> Vec<(u64, u64)> {
+        ranges.as_slice().iter().map(|r| (r.start, r.end)).collect()
+    }
+
+    #[test]
+    fn insertion_joins_what_it_touches() {
+        let mut ranges = Ranges::default();
+        assert_eq!(ranges.insert(10, 20, 1), 10);
+        assert_eq!(ranges.insert(30, 40, 2), 10);
+        assert_eq!(ranges.insert(50, 60, 3), 10);
+        assert_eq!(ranges.insert(12, 18, 4), 0);
+        assert_eq!(ranges.insert(20, 30, 5), 10);
+        assert_eq!(pairs(&ranges), [(10, 40), (50, 60)]);
+        assert_eq!(ranges.insert(5, 70, 6), 25);
+        assert_eq!(pairs(&ranges), [(5, 70)]);
+        assert_eq!(ranges.total(), 65);
+        assert_eq!(ranges.insert(80, 80, 7), 0);
+    }
+
+    #[test]
+    fn gaps_and_lengths() {
+        let mut ranges = Ranges::default();
+        ranges.insert(10, 20, 0);
+        ranges.insert(30, 40, 0);
+        assert_eq!(ranges.gap_from(5), (5, Some(10)));
+        assert_eq!(ranges.gap_from(10), (20, Some(30)));
+        assert_eq!(ranges.gap_from(20), (20, Some(30)));
+        assert_eq!(ranges.gap_from(35), (40, None));
+        assert_eq!(ranges.gap_from(90), (90, None));
+        assert_eq!(ranges.len_below(35), 15);
+        ranges.remove_below(15);
+        assert_eq!(pairs(&ranges), [(15, 20), (30, 40)]);
+        assert_eq!(ranges.take_first_touching(14), None);
+        assert_eq!(ranges.take_first_touching(15), Some(20));
+    }
+}

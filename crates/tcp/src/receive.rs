@@ -1,0 +1,236 @@
+//! What arrives: reassembly, when to acknowledge, and which window to announce.
+
+use crate::ranges::Ranges;
+use crate::{Config, MAX_WINDOW, Position, SackBlock, SackBlocks, SeqNum};
+
+/// What became of a segment's payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// New bytes in order [B].
+    pub(crate) in_order: u64,
+    /// The peer's FIN is now in order.
+    pub(crate) fin: bool,
+    /// A gap lies before it.
+    pub(crate) out_of_order: bool,
+    /// It had payload, and nothing of it was new.
+    pub(crate) duplicate: bool,
+}
+
+/// The receiving half.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// The peer's initial sequence number.
+    irs: SeqNum,
+    /// Next position expected (RCV.NXT).
+    pub(crate) nxt: Position,
+    /// Bytes in order that the application has not taken [B].
+    pub(crate) unread: u64,
+    /// Right edge of the window that is promised: never goes back.
+    edge: Position,
+    /// The furthest right edge that was announced, rounded up to whole units of the shift.
+    announced: Position,
+    buffer: u64,
+    immediate_read: bool,
+    /// Shift of the windows we announce, if windows are scaled.
+    shift: Option<u8>,
+    /// Full segment, for the rules that count segments [B].
+    mss: u64,
+    early: Ranges,
+    /// Where the peer's FIN stands, once seen.
+    fin_at: Option<Position>,
+    stamp: u64,
+    /// Bytes in order since an acknowledgment was last sent [B].
+    unacked: u64,
+    delayed: bool,
+    /// An acknowledgment must go now.
+    pub(crate) ack_now: bool,
+    /// It must go as a segment of its own: the peer counts it as a duplicate.
+    pub(crate) ack_alone: bool,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &Config) -> Receiver {
+        Receiver {
+            irs: SeqNum(0),
+            nxt: 0,
+            unread: 0,
+            edge: 0,
+            announced: 0,
+            buffer: config.receive_window.min(MAX_WINDOW),
+            immediate_read: config.immediate_read,
+            shift: None,
+            mss: u64::from(config.mss),
+            early: Ranges::default(),
+            fin_at: None,
+            stamp: 0,
+            unacked: 0,
+            delayed: config.delayed_ack.is_some(),
+            ack_now: false,
+            ack_alone: false,
+        }
+    }
+
+    /// RFC 7323 §2.2: the smallest shift with which the whole buffer can be announced.
+    pub(crate) fn shift_for(buffer: u64) -> u8 {
+        (0..14).find(|s| (65_535_u64 << s) >= buffer).unwrap_or(14)
+    }
+    /// The peer's SYN carried this number.
+    pub(crate) fn synchronize(&mut self, irs: SeqNum) {
+        self.irs = irs;
+        self.nxt = 1;
+    }
+    /// What the options of both SYNs settled: our shift (`None`: no scaling) and the segment size [B].
+    pub(crate) fn negotiated(&mut self, shift: Option<u8>, mss: u64) {
+        self.shift = shift;
+        if shift.is_none() {
+            // Without scaling the field bounds the window. RFC 9293 §3.1.
+            self.buffer = self.buffer.min(65_535);
+        }
+        self.mss = mss;
+    }
+    /// The position of a sequence number, if it lies at or behind the SYN.
+    pub(crate) fn position(&self, seq: SeqNum) -> Option<Position> {
+        seq.position(self.irs, self.nxt)
+    }
+    /// The acknowledgment to send.
+    pub(crate) fn ack(&self) -> SeqNum {
+        self.irs.add(self.nxt)
+    }
+    /// The window promised and not yet used [B].
+    pub(crate) fn window(&self) -> u64 {
+        self.edge.saturating_sub(self.nxt)
+    }
+    /// Where acceptable payload ends.
+    pub(crate) fn limit(&self) -> Position {
+        self.announced.max(self.nxt)
+    }
+
+    /// Takes in payload `start..start + len`, followed by a FIN or not.
+    pub(crate) fn accept(&mut self, start: Position, len: u64, fin: bool) -> Arrival {
+        let mut arrival = Arrival::default();
+        let mut end = start + len;
+        if fin && (self.nxt..=self.limit()).contains(&end) {
+            self.fin_at = Some(end);
+        }
+        // Trim to the window. RFC 9293 §3.10.7.4.
+        let start = start.max(self.nxt);
+        end = end.min(self.limit());
+        let before = self.nxt;
+        if start < end && start == self.nxt {
+            self.nxt = end;
+            while let Some(end) = self.early.take_first_touching(self.nxt) {
+                self.nxt = self.nxt.max(end);
+                // RFC 5681 §4.2: what fills (part of) a gap is acknowledged at once.
+                self.ack_now = true;
+            }
+            // Part of a gap filled: more lies beyond.
+            self.ack_now |= !self.early.is_empty();
+        } else if start < end {
+            self.stamp += 1;
+            arrival.duplicate = self.early.insert(start, end, self.stamp) == 0;
+            arrival.out_of_order = true;
+        } else {
+            arrival.duplicate = len > 0;
+            // A FIN beyond a gap is as telling as data beyond one.
+            arrival.out_of_order = fin && start > self.nxt;
+        }
+        arrival.in_order = self.nxt - before;
+        if self.fin_at == Some(self.nxt) {
+            self.fin_at = None;
+            self.nxt += 1;
+            self.edge = self.edge.max(self.nxt);
+            arrival.fin = true;
+            self.ack_now = true;
+        }
+        if !self.immediate_read {
+            self.unread += arrival.in_order;
+        }
+        // RFC 5681 §4.2: out of order, acknowledge at once. RFC 9293 §3.10.7.4: so with what is old.
+        if arrival.out_of_order || arrival.duplicate {
+            self.ack_now = true;
+            self.ack_alone = true;
+        }
+        self.count_for_ack(arrival.in_order);
+        arrival
+    }
+    /// RFC 9293 §3.8.6.3: acknowledge at least every second full segment without delay.
+    fn count_for_ack(&mut self, in_order: u64) {
+        self.unacked += in_order;
+        if in_order > 0 && (!self.delayed || self.unacked >= 2 * self.mss) {
+            self.ack_now = true;
+        }
+    }
+    /// Whether data waits for a delayed acknowledgment.
+    pub(crate) fn awaits_ack(&self) -> bool {
+        self.unacked > 0
+    }
+    /// A segment with the present acknowledgment and window was sent.
+    pub(crate) fn acknowledged(&mut self) {
+        self.unacked = 0;
+        self.ack_now = false;
+        self.ack_alone = false;
+    }
+
+    /// The application takes up to `bytes`; how many it got.
+    pub(crate) fn consume(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.unread);
+        self.unread -= taken;
+        taken
+    }
+    /// Whether windows are scaled.
+    pub(crate) fn is_scaling(&self) -> bool {
+        self.shift.is_some()
+    }
+    /// Where the right edge may go: the whole buffer beyond what is read.
+    fn widest_edge(&self) -> Position {
+        self.nxt + (self.buffer - self.unread.min(self.buffer))
+    }
+    /// RFC 9293 §3.8.6.2.2, receiver's silly window avoidance: the edge moves only by a segment or
+    /// half the buffer. An empty buffer is offered whole: no reader is slow then.
+    fn next_edge(&self) -> Position {
+        let widest = self.widest_edge();
+        let step = self.mss.min(self.buffer.div_ceil(2));
+        let moves = widest >= self.edge + step || self.unread == 0;
+        if moves { widest.max(self.edge) } else { self.edge }
+    }
+    /// Whether the application's reading is worth telling the peer now: the edge would move by two
+    /// segments or half the buffer, as in BSD, or the sender may be stuck for less than a segment.
+    pub(crate) fn wants_update(&self) -> bool {
+        let gain = self.next_edge() - self.edge;
+        let stuck = self.window() < self.mss;
+        gain > 0 && (stuck || gain >= (2 * self.mss).min(self.buffer.div_ceil(2)))
+    }
+    /// The window field of the next segment; notes what it announces.
+    pub(crate) fn announce(&mut self) -> u16 {
+        let shift = self.shift.unwrap_or(0);
+        // The edge stays within what the field can tell.
+        self.edge = self.next_edge().min((self.nxt + (65_535 << shift)).max(self.edge));
+        // RFC 9293 §3.8.6 strongly discourages taking the edge back, so round up: that offers less
+        // than one unit more, and RFC 7323 §2.4 has us accept whatever was once announced.
+        let field = self.window().div_ceil(1 << shift).min(65_535);
+        self.announced = self.announced.max(self.nxt + (field << shift));
+        // In range by the `min`s above.
+        field as u16
+    }
+    /// The window field of a SYN, which is never scaled. RFC 7323 §2.2.
+    pub(crate) fn announce_unscaled(&mut self) -> u16 {
+        let field = self.buffer.min(65_535);
+        self.edge = self.edge.max(self.nxt + field);
+        self.announced = self.announced.max(self.edge);
+        // In range by the `min` above.
+        field as u16
+    }
+
+    /// RFC 2018 §4: first the block with the segment that came last, then the most recent others.
+    pub(crate) fn sack_blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        let mut below = u64::MAX;
+        while let Some(r) = self.early.as_slice().iter().filter(|r| r.stamp < below).max_by_key(|r| r.stamp) {
+            below = r.stamp;
+            if !blocks.push(SackBlock { start: self.irs.add(r.start), end: self.irs.add(r.end) }) {
+                break;
+            }
+        }
+        blocks
+    }
+}

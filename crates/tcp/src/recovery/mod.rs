@@ -1,0 +1,6 @@
+//! Repair directed by selective acknowledgments. RFC 6675.
+
+mod sack;
+mod scoreboard;
+
+pub(crate) use sack::{NextSegment, SackRecovery};

@@ -1,0 +1,179 @@
+//! The retransmission timeout. RFC 6298.
+
+use cellway_units::{Span, Time};
+
+use crate::timers::TickClock;
+use crate::{Position, RtoConfig};
+
+/// What a lost SYN raises the timeout to. RFC 6298 (5.7).
+const AFTER_SYN_LOSS: Span = Span::from_secs(3);
+
+/// Estimates the round trip and says how long to wait for an acknowledgment.
+#[derive(Clone, Debug)]
+pub(crate) struct Rto {
+    config: RtoConfig,
+    clock: TickClock,
+    srtt: Option<Span>,
+    rttvar: Span,
+    /// The timeout without backing off.
+    base: Span,
+    /// How many times in a row it was doubled.
+    doublings: u32,
+    /// The segment being timed: the position behind it and when it was sent.
+    timed: Option<(Position, Time)>,
+}
+
+impl Rto {
+    pub(crate) fn new(config: RtoConfig) -> Rto {
+        Rto {
+            config,
+            clock: TickClock { tick: config.granularity },
+            srtt: None,
+            rttvar: Span::ZERO,
+            // RFC 6298 (2.1): before a measurement, the initial value.
+            base: config.initial,
+            doublings: 0,
+            timed: None,
+        }
+    }
+
+    /// The smoothed round-trip time, as coarse as the clock.
+    pub(crate) fn smoothed(&self) -> Option<Span> {
+        self.srtt
+    }
+    /// How long to wait now.
+    pub(crate) fn current(&self) -> Span {
+        self.backed_off(self.doublings)
+    }
+    /// The timeout doubled `doublings` times, within its ceiling.
+    pub(crate) fn backed_off(&self, doublings: u32) -> Span {
+        // RFC 6298 (2.5): a maximum may be placed on the timeout, also when backed off (5.5).
+        let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
+        self.base.saturating_mul(factor).min(self.config.max)
+    }
+    /// When a timer set at `now` for the present timeout fires.
+    pub(crate) fn deadline(&self, now: Time) -> Time {
+        self.clock.after(now, self.current())
+    }
+    /// When a timer set at `now` for `span` fires.
+    pub(crate) fn after(&self, now: Time, span: Span) -> Time {
+        self.clock.after(now, span)
+    }
+    /// RFC 6298 (5.5): the timer fired, so the timeout doubles.
+    pub(crate) fn back_off(&mut self) {
+        self.doublings = self.doublings.saturating_add(1);
+    }
+    /// RFC 6298 (5.7): a SYN was lost; if its timeout was short, data begins with 3 s.
+    pub(crate) fn recover_from_syn_loss(&mut self) {
+        if self.base < AFTER_SYN_LOSS {
+            self.base = AFTER_SYN_LOSS.min(self.config.max);
+        }
+        self.doublings = 0;
+    }
+
+    /// Begins to time what ends before `end`, unless something else is being timed: one
+    /// measurement at a time satisfies RFC 6298 §3.
+    pub(crate) fn sent(&mut self, end: Position, now: Time) {
+        self.timed.get_or_insert((end, now));
+    }
+    /// RFC 6298 §3 (Karn): nothing that was sent twice may be measured. As in BSD, any
+    /// retransmission ends the measurement, for a hole in front would be measured too.
+    pub(crate) fn resent(&mut self) {
+        self.timed = None;
+    }
+    /// Everything below `una` is acknowledged; takes the measurement if that ends it.
+    pub(crate) fn acked(&mut self, una: Position, now: Time) {
+        if let Some((end, at)) = self.timed
+            && una >= end
+        {
+            self.timed = None;
+            self.sample(self.clock.elapsed(at, now));
+        }
+    }
+
+    fn sample(&mut self, rtt: Span) {
+        match self.srtt {
+            // RFC 6298 (2.2): SRTT <- R, RTTVAR <- R/2.
+            None => {
+                self.rttvar = rtt / 2;
+                self.srtt = Some(rtt);
+            }
+            // RFC 6298 (2.3): RTTVAR first, with the old SRTT; alpha = 1/8, beta = 1/4.
+            Some(srtt) => {
+                self.rttvar = self.rttvar / 4 * 3 + srtt.abs_diff(rtt) / 4;
+                self.srtt = Some(srtt / 8 * 7 + rtt / 8);
+            }
+        }
+        let srtt = self.srtt.unwrap_or(rtt);
+        // RFC 6298 (2.2), (2.3): RTO <- SRTT + max(G, 4 RTTVAR); (2.4): at least the minimum.
+        let rto = srtt + self.rttvar.saturating_mul(4).max(self.config.granularity);
+        self.base = rto.max(self.config.min).min(self.config.max);
+        // RFC 6298 §5: a new measurement ends the backing off.
+        self.doublings = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Time {
+        Time::ZERO + Span::from_ms(n)
+    }
+    fn fine() -> Rto {
+        let min = Span::from_ms(1);
+        Rto::new(RtoConfig { initial: Span::from_secs(1), min, max: Span::from_secs(64), granularity: Span::ZERO })
+    }
+
+    #[test]
+    fn the_estimator_follows_the_equations() {
+        let mut rto = fine();
+        assert_eq!(rto.current(), Span::from_secs(1));
+        rto.sent(1, ms(0));
+        rto.acked(1, ms(80));
+        assert_eq!((rto.smoothed(), rto.current()), (Some(Span::from_ms(80)), Span::from_ms(80 + 160)));
+        rto.sent(2, ms(100));
+        rto.acked(2, ms(340));
+        // RTTVAR = 3/4 40 + 1/4 160 = 70, SRTT = 7/8 80 + 1/8 240 = 100.
+        assert_eq!((rto.smoothed(), rto.current()), (Some(Span::from_ms(100)), Span::from_ms(380)));
+    }
+
+    #[test]
+    fn backing_off_doubles_to_the_ceiling_and_lasts_until_a_measurement() {
+        let mut rto = fine();
+        for expected in [2, 4, 8, 16, 32, 64, 64] {
+            rto.back_off();
+            assert_eq!(rto.current(), Span::from_secs(expected));
+        }
+        rto.resent();
+        rto.acked(9, ms(5));
+        assert_eq!(rto.current(), Span::from_secs(64));
+        rto.sent(10, ms(10));
+        rto.acked(10, ms(20));
+        assert_eq!(rto.current(), Span::from_ms(30));
+    }
+
+    #[test]
+    fn a_coarse_clock_measures_ticks() {
+        let mut rto = Rto::new(RtoConfig::default());
+        rto.sent(1, ms(10));
+        rto.acked(1, ms(55));
+        assert_eq!((rto.smoothed(), rto.current()), (Some(Span::ZERO), Span::from_secs(1)));
+        rto.sent(2, ms(460));
+        rto.acked(2, ms(505));
+        assert_eq!(rto.smoothed(), Some(Span::from_us(62_500)));
+        assert_eq!(rto.deadline(ms(505)), ms(1500));
+    }
+
+    #[test]
+    fn a_lost_syn_raises_a_short_timeout_only() {
+        let mut rto = fine();
+        rto.back_off();
+        rto.recover_from_syn_loss();
+        assert_eq!(rto.current(), Span::from_secs(3));
+        let mut long = Rto::new(RtoConfig { initial: Span::from_secs(6), ..RtoConfig::default() });
+        long.back_off();
+        long.recover_from_syn_loss();
+        assert_eq!(long.current(), Span::from_secs(6));
+    }
+}

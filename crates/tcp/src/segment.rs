@@ -1,0 +1,153 @@
+//! Segments, as numbers rather than bytes.
+
+use std::ops::{BitOr, BitOrAssign};
+
+use crate::Position;
+
+/// A sequence number: arithmetic modulo 2^32. RFC 9293 §3.4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct SeqNum(pub u32);
+
+impl SeqNum {
+    /// The number `n` octets later.
+    pub const fn add(self, n: u64) -> SeqNum {
+        // Truncation is the reduction modulo 2^32.
+        SeqNum(self.0.wrapping_add(n as u32))
+    }
+    /// The signed distance from `other` to `self`, right while they are less than 2^31 apart [B].
+    pub const fn distance(self, other: SeqNum) -> i32 {
+        self.0.wrapping_sub(other.0) as i32
+    }
+    /// The position nearest to `near` that has this number, when position 0 has the number `origin`.
+    /// `None` if that would lie before position 0.
+    pub(crate) fn position(self, origin: SeqNum, near: Position) -> Option<Position> {
+        near.checked_add_signed(i64::from(self.distance(origin.add(near))))
+    }
+}
+
+/// The control bits of a segment, as they stand in octet 13 of the header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(1);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(2);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(4);
+    /// Nothing more is queued behind this segment.
+    pub const PSH: Flags = Flags(8);
+    /// The acknowledgment field counts.
+    pub const ACK: Flags = Flags(16);
+
+    /// Whether all of `other` are set.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Flags) {
+        *self = *self | other;
+    }
+}
+
+/// A run of bytes that arrived: from `start` up to, not including, `end`. RFC 2018 §3.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First sequence number of the block.
+    pub start: SeqNum,
+    /// Sequence number right after the block.
+    pub end: SeqNum,
+}
+
+/// Up to four selective acknowledgment blocks, held inline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [SackBlock; SackBlocks::MAX],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// The most that fit into 40 octets of options. RFC 2018 §3.
+    pub const MAX: usize = 4;
+
+    /// Adds a block; whether there was room.
+    pub fn push(&mut self, block: SackBlock) -> bool {
+        let room = usize::from(self.len) < SackBlocks::MAX;
+        if room {
+            self.blocks[usize::from(self.len)] = block;
+            self.len += 1;
+        }
+        room
+    }
+    /// The blocks, the most recent first.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.len)]
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// Octets of the option in a header, without padding.
+    pub(crate) fn octets(&self) -> u32 {
+        if self.is_empty() { 0 } else { 2 + 8 * u32::from(self.len) }
+    }
+}
+
+/// The options of a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Largest payload the sender takes [B]. RFC 9293 §3.7.1.
+    pub mss: Option<u16>,
+    /// Shift of the window field in later segments. RFC 7323 §2.
+    pub window_scale: Option<u8>,
+    /// Whether selective acknowledgments may be sent. RFC 2018 §2.
+    pub sack_permitted: bool,
+    /// Selective acknowledgments. RFC 2018 §3.
+    pub sack: SackBlocks,
+}
+
+/// A TCP segment. Its payload is a length only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number of the first octet, or of the SYN.
+    pub seq: SeqNum,
+    /// Next sequence number expected from the peer, if the ACK flag is set.
+    pub ack: SeqNum,
+    /// Control bits.
+    pub flags: Flags,
+    /// The window field as it stands in the header, before scaling.
+    pub window: u16,
+    /// Payload [B].
+    pub len: u32,
+    /// Options.
+    pub options: Options,
+}
+
+impl Segment {
+    /// Length of the TCP header: 20 octets and the options, padded to a multiple of 4 [B].
+    pub fn header_len(&self) -> u32 {
+        let o = &self.options;
+        let octets = u32::from(o.mss.is_some()) * 4
+            + u32::from(o.window_scale.is_some()) * 3
+            + u32::from(o.sack_permitted) * 2
+            + o.sack.octets();
+        20 + octets.next_multiple_of(4)
+    }
+    /// What the segment takes of the sequence space: payload, SYN and FIN [B].
+    pub fn sequence_len(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.is(Flags::SYN)) + u64::from(self.is(Flags::FIN))
+    }
+    /// Whether all of `flags` are set.
+    pub fn is(&self, flags: Flags) -> bool {
+        self.flags.contains(flags)
+    }
+}

@@ -1,0 +1,214 @@
+//! Properties of two endpoints over a bad channel.
+mod common;
+
+use cellway_tcp::{Config, Endpoint, Event, Output, RtoConfig, Variant};
+use cellway_units::{Span, Time};
+use common::channel::{App, Channel, Pair};
+use proptest::prelude::*;
+
+fn variant() -> impl Strategy<Value = Variant> {
+    prop_oneof![Just(Variant::Tahoe), Just(Variant::Reno), Just(Variant::NewReno), Just(Variant::Sack)]
+}
+
+/// Any configuration that a sane scenario could ask for.
+fn config() -> impl Strategy<Value = Config> {
+    let sizes = (prop_oneof![1u32..20, 100u32..1500], 1u64..80, 1u64..80);
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let delayed = prop_oneof![Just(None), (1u64..=500).prop_map(|ms| Some(Span::from_ms(ms)))];
+    let tick = prop_oneof![Just(0u64), Just(10), Just(500)];
+    (variant(), sizes, flags, delayed, tick, 1u32..12, 2u32..5).prop_map(
+        |(variant, (mss, window, buffer), flags, delayed_ack, tick, initial_window, duplicate_threshold)| {
+            let (window_scaling, nagle, limited_transmit, idle_restart, immediate_read) = flags;
+            let part = u64::from(mss) / 3;
+            Config {
+                variant,
+                mss,
+                receive_window: u64::from(mss) * window + part,
+                send_buffer: u64::from(mss) * buffer + part,
+                window_scaling,
+                delayed_ack,
+                nagle,
+                initial_window,
+                duplicate_threshold,
+                limited_transmit,
+                idle_restart,
+                immediate_read,
+                rto: RtoConfig {
+                    initial: Span::from_secs(1),
+                    min: Span::from_secs(1),
+                    max: Span::from_secs(8),
+                    granularity: Span::from_ms(tick),
+                },
+                max_retransmissions: 30,
+                // Longer than the other side can be kept from hearing of the end.
+                time_wait: Span::from_secs(240),
+            }
+        },
+    )
+}
+
+/// Any initial sequence number, mostly close to the wrap.
+fn iss() -> impl Strategy<Value = u32> {
+    prop_oneof![(0u32..20_000).prop_map(|n| u32::MAX - n), any::<u32>()]
+}
+
+/// Up to 120 segments, in pieces of up to 4.
+fn app(mss: u32) -> impl Strategy<Value = App> {
+    let mss = u64::from(mss);
+    (prop_oneof![Just(0), 0..120 * mss], 1..=4 * mss, any::<bool>()).prop_map(|(bytes, piece, waits_for_peer)| App {
+        bytes,
+        piece,
+        waits_for_peer,
+    })
+}
+
+prop_compose! {
+    fn case()(configs in [config(), config()])(
+        apps in [app(configs[0].mss.min(configs[1].mss)), app(configs[0].mss.min(configs[1].mss))],
+        configs in Just(configs),
+        iss in [iss(), iss()],
+        seed in any::<u64>(),
+    ) -> ([Config; 2], [u32; 2], [App; 2], u64) {
+        // Someone has to close first.
+        let [a, mut b] = apps;
+        b.waits_for_peer &= !a.waits_for_peer;
+        (configs, iss, [a, b], seed)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60000, max_shrink_iters: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once_and_in_order_over_a_bad_channel(
+        (configs, iss, apps, seed) in case(),
+        delay in 1u64..150,
+        jitter in prop_oneof![Just(0u64), 0u64..200],
+        loss in prop_oneof![Just(0u64), 0u64..300],
+        duplicates in prop_oneof![Just(0u64), 0u64..200],
+    ) {
+        let channel = Channel {
+            delay: Span::from_ms(delay),
+            jitter: Span::from_ms(jitter),
+            loss_per_mille: loss,
+            duplicate_per_mille: duplicates,
+            losses: 200,
+        };
+        let mut pair = Pair::new(configs, iss, apps, channel, seed);
+        pair.run();
+        pair.check_delivered();
+    }
+
+    #[test]
+    fn nothing_is_resent_over_a_good_channel((configs, iss, apps, seed) in case(), delay in 1u64..100) {
+        // A round trip and the delay of an acknowledgment stay below the least that two ticks can be.
+        let configs = configs.map(|c| Config { delayed_ack: c.delayed_ack.map(|d| d.min(Span::from_ms(250))), ..c });
+        let (jitter, losses) = (Span::ZERO, 0);
+        let delay = Span::from_ms(delay);
+        let channel = Channel { delay, jitter, loss_per_mille: 0, duplicate_per_mille: 0, losses };
+        let mut pair = Pair::new(configs, iss, apps, channel, seed);
+        pair.run();
+        pair.check_delivered();
+        for side in &pair.sides {
+            let stats = side.endpoint.stats();
+            prop_assert_eq!((stats.retransmissions, stats.timeouts, stats.fast_retransmits), (0, 0, 0));
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_trace((configs, iss, apps, seed) in case()) {
+        let trace = || {
+            let channel = Channel {
+                delay: Span::from_ms(20),
+                jitter: Span::from_ms(30),
+                loss_per_mille: 50,
+                duplicate_per_mille: 20,
+                losses: 50,
+            };
+            let mut pair = Pair::new(configs, iss, apps, channel, seed);
+            pair.run();
+            pair.trace
+        };
+        prop_assert_eq!(trace(), trace());
+    }
+}
+
+/// The losses do happen: a property over a channel that never loses would prove little.
+#[test]
+fn the_channel_is_as_bad_as_it_says() {
+    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack] {
+        let config = Config {
+            variant,
+            initial_window: 4,
+            receive_window: 16_000,
+            send_buffer: 16_000,
+            time_wait: Span::from_secs(240),
+            ..Config::default()
+        };
+        let channel = Channel {
+            delay: Span::from_ms(30),
+            jitter: Span::from_ms(2),
+            loss_per_mille: 30,
+            duplicate_per_mille: 10,
+            losses: 1000,
+        };
+        let apps = [App { bytes: 500_000, piece: 5000, waits_for_peer: false }, App { bytes: 0, piece: 1, waits_for_peer: true }];
+        let mut pair = Pair::new([config; 2], [u32::MAX - 100_000, 5], apps, channel, 11);
+        pair.run();
+        pair.check_delivered();
+        let stats = pair.sides[0].endpoint.stats();
+        assert!(pair.lost > 20, "{variant:?} lost {}", pair.lost);
+        assert!(stats.fast_retransmits > 5, "{variant:?}: {stats:?}");
+        assert_eq!(stats.bytes_sent, 500_000 + stats.bytes_retransmitted, "{variant:?}");
+    }
+}
+
+/// A wake before the deadline sends nothing, tells nothing and changes nothing.
+#[test]
+fn waking_early_does_nothing() {
+    let config = Config { delayed_ack: Some(Span::from_ms(200)), ..Config::default() };
+    let mut out = Output::default();
+    let mut client = Endpoint::active(config, 1);
+    let mut server = Endpoint::passive(config, 2);
+    let mut checked = 0;
+    let mut check = |e: &Endpoint, now: Time| {
+        let mut early = e.clone();
+        let mut out = Output::default();
+        early.wake(now, &mut out);
+        assert_eq!(out, Output::default());
+        assert_eq!(format!("{early:?}"), format!("{e:?}"));
+        if let Some((at, _)) = e.deadline() {
+            early.wake(Time::from_ps(at.as_ps() - 1), &mut out);
+            assert_eq!(format!("{early:?}"), format!("{e:?}"));
+            // At the deadline something does happen.
+            early.wake(at, &mut out);
+            assert_ne!(format!("{early:?}"), format!("{e:?}"));
+            checked += 1;
+        }
+    };
+    let mut now = Time::ZERO;
+    client.connect(now, &mut out);
+    let mut to_server = true;
+    for round in 0..40 {
+        check(&client, now);
+        check(&server, now);
+        now += Span::from_ms(30);
+        client.wake(now, &mut out);
+        server.wake(now, &mut out);
+        let segments = std::mem::take(&mut out.segments);
+        for segment in &segments {
+            let end = if to_server { &mut server } else { &mut client };
+            end.receive(now, segment, &mut out);
+        }
+        to_server = !to_server;
+        if out.events.contains(&Event::Connected) && to_server {
+            client.write(now, 5_000, &mut out);
+        }
+        if round == 20 {
+            to_server = true;
+            client.shutdown(now, &mut out);
+        }
+        out.events.clear();
+    }
+    assert!(checked > 20, "{checked}");
+}

@@ -1,0 +1,275 @@
+//! Scripts that read like a ladder diagram, run against one endpoint.
+//!
+//! Each line is `TIME ACTION ...`, the time in milliseconds. Numbers are relative to the initial
+//! sequence numbers, so the SYN is 0 and the first byte is 1.
+//!
+//! | action | meaning |
+//! |---|---|
+//! | `do connect`, `do write N`, `do shutdown`, `do abort`, `do consume N` | the application calls |
+//! | `< SEGMENT` | the peer's segment arrives; `x3` at the end: three times |
+//! | `> SEGMENT` | the endpoint sends exactly this, at exactly this time |
+//! | `! EVENT` | the endpoint tells the application |
+//! | `? NAME VALUE ...` | what the endpoint says of itself |
+//!
+//! A segment is `[SYN|FIN|RST] FROM[..TO] [ack N] [win N] [mss N] [ws N] [sackok] [sack A..B,C..D]`.
+//! The endpoint is woken at its deadlines. Every segment it sends must be in the script; so must
+//! the events that open or end a connection. A sent segment's `ack` and `win` are compared where given.
+
+use std::collections::VecDeque;
+
+use cellway_tcp::{Config, Endpoint, Event, Flags, Output, SackBlock, Segment, SeqNum};
+use cellway_units::{Span, Time};
+
+/// Near the wrap, so that every ladder crosses it.
+pub const ISS: SeqNum = SeqNum(u32::MAX - 700);
+pub const PEER_ISS: SeqNum = SeqNum(u32::MAX - 300);
+
+pub struct Ladder {
+    pub endpoint: Endpoint,
+    sent: VecDeque<(Time, Segment)>,
+    events: VecDeque<(Time, Event)>,
+    out: Output,
+    peer_window: u16,
+    now: Time,
+}
+
+/// An endpoint that will connect, run through `script`.
+pub fn client(config: Config, script: &str) -> Ladder {
+    config.validate().unwrap();
+    Ladder::new(Endpoint::active(config, ISS.0)).run(script)
+}
+/// A listening endpoint, run through `script`.
+pub fn server(config: Config, script: &str) -> Ladder {
+    config.validate().unwrap();
+    Ladder::new(Endpoint::passive(config, ISS.0)).run(script)
+}
+/// A client that connected within the first 100 ms to a peer with the same segment size and a
+/// window of 50,000 bytes.
+pub fn connected(config: Config, script: &str) -> Ladder {
+    let sack = if config.variant == cellway_tcp::Variant::Sack { "sackok" } else { "" };
+    let mss = config.mss;
+    client(
+        config,
+        &format!(
+            "0   do connect
+             0   > SYN 0 {sack}
+             100 < SYN 0 ack 1 win 50000 mss {mss} {sack}
+             100 > 1 ack 1
+             100 ! Connected"
+        ),
+    )
+    .run(script)
+}
+
+impl Ladder {
+    fn new(endpoint: Endpoint) -> Ladder {
+        let (sent, events) = (VecDeque::new(), VecDeque::new());
+        Ladder { endpoint, sent, events, out: Output::default(), peer_window: 50_000, now: Time::ZERO }
+    }
+
+    pub fn run(mut self, script: &str) -> Ladder {
+        for line in script.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with('#')) {
+            self.line(line);
+        }
+        self.expect_quiet("the end of the script");
+        self
+    }
+
+    fn line(&mut self, line: &str) {
+        let mut words: Vec<&str> = line.split_whitespace().collect();
+        let at = Time::ZERO + Span::from_us((words[0].parse::<f64>().unwrap() * 1000.0) as u64);
+        let action = words[1];
+        words.drain(..2);
+        self.wake_until(at, line);
+        match action {
+            "do" => {
+                self.expect_quiet(line);
+                self.call(&words);
+            }
+            "<" => {
+                self.expect_quiet(line);
+                let times = words.last().and_then(|w| w.strip_prefix('x')).map(|n| n.parse().unwrap());
+                if times.is_some() {
+                    words.pop();
+                }
+                let segment = self.arriving(&words);
+                for _ in 0..times.unwrap_or(1) {
+                    self.endpoint.receive(self.now, &segment, &mut self.out);
+                    self.collect();
+                }
+            }
+            ">" => self.expect_sent(at, &words, line),
+            "!" => self.expect_event(at, &words.join(" "), line),
+            "?" => self.expect_state(&words, line),
+            other => panic!("no such action: {other}"),
+        }
+    }
+
+    /// Wakes at every deadline up to `at`; a deadline before the time of the line before is a bug.
+    fn wake_until(&mut self, at: Time, line: &str) {
+        assert!(at >= self.now, "the script goes back in time: {line}");
+        while let Some((due, _)) = self.endpoint.deadline().filter(|&(due, _)| due <= at) {
+            assert!(due >= self.now, "deadline {due} is in the past at {}", self.now);
+            self.now = due;
+            self.endpoint.wake(due, &mut self.out);
+            self.collect();
+        }
+        self.now = at;
+    }
+    fn collect(&mut self) {
+        self.sent.extend(self.out.segments.iter().map(|&s| (self.now, s)));
+        self.events.extend(self.out.events.iter().map(|&e| (self.now, e)));
+        self.out.clear();
+    }
+    /// Nothing that matters was left unsaid.
+    fn expect_quiet(&mut self, line: &str) {
+        let unsaid: Vec<_> = self.sent.iter().map(|(at, s)| format!("{at} > {}", show(s))).collect();
+        assert!(unsaid.is_empty(), "sent, but not in the script before `{line}`:\n{}", unsaid.join("\n"));
+        for (at, event) in self.events.drain(..) {
+            let minor = matches!(event, Event::Readable { .. } | Event::Acked { .. } | Event::Writable);
+            assert!(minor, "told, but not in the script before `{line}`: {at} ! {event:?}");
+        }
+    }
+    fn call(&mut self, words: &[&str]) {
+        let (now, out) = (self.now, &mut self.out);
+        let number = || words[1].parse::<u64>().unwrap();
+        match words[0] {
+            "connect" => self.endpoint.connect(now, out),
+            "write" => {
+                let accepted = self.endpoint.write(now, number(), out);
+                let expected = words.get(3).map_or(number(), |n| n.parse().unwrap());
+                assert_eq!(accepted, expected, "accepted of {words:?}");
+            }
+            "shutdown" => self.endpoint.shutdown(now, out),
+            "abort" => self.endpoint.abort(now, out),
+            "consume" => self.endpoint.consume(now, number(), out),
+            other => panic!("no such call: {other}"),
+        }
+        self.collect();
+    }
+    fn arriving(&mut self, words: &[&str]) -> Segment {
+        let given = parse(words, PEER_ISS, ISS);
+        if let Some(window) = given.window {
+            self.peer_window = window;
+        }
+        Segment { window: self.peer_window, ..given.segment }
+    }
+    fn expect_sent(&mut self, at: Time, words: &[&str], line: &str) {
+        let Some((sent_at, sent)) = self.sent.pop_front() else {
+            panic!("nothing was sent; expected `{line}`; deadline {:?}", self.endpoint.deadline());
+        };
+        let given = parse(words, ISS, PEER_ISS);
+        let mut expected = given.segment;
+        // PSH is not written in ladders, nor are ACK, window and MSS where they do not matter.
+        expected.flags = Flags(expected.flags.0 | sent.flags.0 & Flags::PSH.0);
+        if !given.ack && !expected.is(Flags::SYN) && !expected.is(Flags::RST) {
+            expected.flags |= Flags::ACK;
+            expected.ack = sent.ack;
+        }
+        expected.window = given.window.unwrap_or(sent.window);
+        if expected.options.mss.is_none() && expected.is(Flags::SYN) {
+            expected.options.mss = sent.options.mss;
+        }
+        assert!(
+            sent_at == at && sent == expected,
+            "expected `{line}`\n  sent {sent_at} > {}\n  {sent:?}\n  {expected:?}",
+            show(&sent)
+        );
+    }
+    fn expect_event(&mut self, at: Time, text: &str, line: &str) {
+        let name = |e: &Event| match e {
+            Event::Readable { bytes } => format!("Readable {bytes}"),
+            Event::Acked { bytes } => format!("Acked {bytes}"),
+            other => format!("{other:?}"),
+        };
+        let found = self.events.iter().position(|(t, e)| *t == at && name(e) == text);
+        let Some(found) = found else { panic!("not told: `{line}`; told: {:?}", self.events) };
+        self.events.remove(found);
+    }
+    fn expect_state(&mut self, words: &[&str], line: &str) {
+        let e = &self.endpoint;
+        for pair in words.chunks(2) {
+            let actual = match pair[0] {
+                "cwnd" => e.congestion_window().to_string(),
+                "ssthresh" => e.ssthresh().to_string(),
+                "flight" => e.in_flight().to_string(),
+                "window" => e.send_window().to_string(),
+                "state" => format!("{:?}", e.state()),
+                "rto" => e.retransmission_timeout().as_millis_f64().to_string(),
+                "srtt" => e.smoothed_rtt().map_or("none".to_string(), |s| s.as_millis_f64().to_string()),
+                "readable" => e.readable().to_string(),
+                "recovery" => e.in_recovery().to_string(),
+                "timeouts" => e.stats().timeouts.to_string(),
+                "fast" => e.stats().fast_retransmits.to_string(),
+                "resent" => e.stats().retransmissions.to_string(),
+                "deadline" => e.deadline().map_or("none".to_string(), |(t, _)| (t.as_secs_f64() * 1e3).to_string()),
+                "timer" => e.deadline().map_or("none".to_string(), |(_, k)| format!("{k:?}")),
+                other => panic!("no such property: {other}"),
+            };
+            assert_eq!(actual, pair[1], "{} in `{line}`", pair[0]);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Given {
+    segment: Segment,
+    ack: bool,
+    window: Option<u16>,
+}
+
+fn parse(words: &[&str], from: SeqNum, to: SeqNum) -> Given {
+    let mut given = Given::default();
+    let s = &mut given.segment;
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().expect("a value");
+        match word {
+            "SYN" => s.flags |= Flags::SYN,
+            "FIN" => s.flags |= Flags::FIN,
+            "RST" => s.flags |= Flags::RST,
+            "ack" => {
+                s.flags |= Flags::ACK;
+                s.ack = to.add(value().parse().unwrap());
+                given.ack = true;
+            }
+            "win" => given.window = Some(value().parse().unwrap()),
+            "mss" => s.options.mss = Some(value().parse().unwrap()),
+            "ws" => s.options.window_scale = Some(value().parse().unwrap()),
+            "sackok" => s.options.sack_permitted = true,
+            "sack" => {
+                // The blocks tell of what the receiver of this segment sent.
+                for block in value().split(',') {
+                    let (start, end) = range(block);
+                    assert!(s.options.sack.push(SackBlock { start: to.add(start), end: to.add(end) }));
+                }
+            }
+            place => {
+                let (start, end) = range(place);
+                s.seq = from.add(start);
+                s.len = (end - start) as u32;
+            }
+        }
+    }
+    given
+}
+fn range(text: &str) -> (u64, u64) {
+    let (start, end) = text.split_once("..").unwrap_or((text, text));
+    let number = |t: &str| t.parse().unwrap_or_else(|_| panic!("not a number: {t}"));
+    (number(start), number(end))
+}
+fn show(s: &Segment) -> String {
+    let start = s.seq.distance(ISS);
+    let names = [(Flags::SYN, "SYN "), (Flags::FIN, "FIN "), (Flags::RST, "RST ")];
+    let flags: String = names.iter().filter(|(f, _)| s.is(*f)).map(|(_, n)| *n).collect();
+    let place = if s.len == 0 { start.to_string() } else { format!("{start}..{}", start + s.len as i32) };
+    let sack: Vec<String> = s
+        .options
+        .sack
+        .as_slice()
+        .iter()
+        .map(|b| format!("{}..{}", b.start.distance(PEER_ISS), b.end.distance(PEER_ISS)))
+        .collect();
+    let sack = if sack.is_empty() { String::new() } else { format!(" sack {}", sack.join(",")) };
+    format!("{flags}{place} ack {} win {}{sack}", s.ack.distance(PEER_ISS), s.window)
+}

@@ -1,0 +1,5 @@
+//! Shared by the tests of this crate.
+#![allow(dead_code, unreachable_pub)]
+
+pub mod channel;
+pub mod ladder;

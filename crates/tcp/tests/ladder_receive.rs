@@ -1,0 +1,219 @@
+//! Receiving: reassembly, when to acknowledge, which window to announce.
+mod common;
+
+use cellway_tcp::Config;
+use cellway_units::Span;
+use common::ladder::connected;
+
+fn config() -> Config {
+    Config { mss: 500, receive_window: 8000, ..Config::default() }
+}
+fn delayed() -> Config {
+    Config { delayed_ack: Some(Span::from_ms(200)), ..config() }
+}
+/// An application that reads when it is told to.
+fn slow_reader() -> Config {
+    Config { immediate_read: false, receive_window: 1000, ..config() }
+}
+
+#[test]
+fn every_segment_is_acknowledged_without_delay() {
+    connected(
+        config(),
+        "100 < 1..501 ack 1
+         100 ! Readable 500
+         100 > 1 ack 501 win 8000
+         110 < 501..511 ack 1
+         110 > 1 ack 511 win 8000
+         110 ? readable 0",
+    );
+}
+
+#[test]
+fn a_delayed_acknowledgment_goes_with_the_second_full_segment_or_the_timer() {
+    connected(
+        delayed(),
+        "100 < 1..501 ack 1
+         100 ? timer DelayedAck deadline 300
+         110 < 501..1001 ack 1
+         110 > 1 ack 1001
+         110 ? deadline none
+         # small segments do not make two full ones
+         200 < 1001..1101 ack 1
+         210 < 1101..1201 ack 1
+         220 < 1201..1301 ack 1
+         400 > 1 ack 1301",
+    );
+}
+
+#[test]
+fn a_delayed_acknowledgment_rides_on_data() {
+    connected(
+        delayed(),
+        "100 < 1..101 ack 1
+         150 do write 100
+         150 > 1..101 ack 101
+         150 ? timer Retransmit
+         160 < 101 ack 101
+         160 ? deadline none",
+    );
+}
+
+#[test]
+fn gaps_and_their_filling_are_acknowledged_at_once() {
+    connected(
+        delayed(),
+        "100 < 501..1001 ack 1
+         100 > 1 ack 1
+         110 < 1501..2001 ack 1
+         110 > 1 ack 1
+         # fills part of a gap
+         120 < 1..501 ack 1
+         120 ! Readable 1000
+         120 > 1 ack 1001
+         130 < 1001..1501 ack 1
+         130 ! Readable 1000
+         130 > 1 ack 2001
+         140 < 2001..2101 ack 1
+         140 ? timer DelayedAck",
+    );
+}
+
+#[test]
+fn duplicates_and_overlaps_are_trimmed() {
+    let ladder = connected(
+        delayed(),
+        "100 < 1..501 ack 1
+         # an old duplicate is acknowledged at once
+         110 < 1..501 ack 1
+         110 > 1 ack 501
+         120 < 301..701 ack 1
+         120 ! Readable 200
+         # overlaps on both sides of what is held
+         130 < 901..1101 ack 1
+         130 > 1 ack 701
+         140 < 801..1301 ack 1
+         140 > 1 ack 701
+         150 < 601..1001 ack 1
+         150 ! Readable 600
+         150 > 1 ack 1301",
+    );
+    assert_eq!(ladder.endpoint.stats().bytes_received, 1300);
+    assert_eq!(ladder.endpoint.stats().duplicates_received, 1);
+    assert_eq!(ladder.endpoint.stats().out_of_order_received, 2);
+}
+
+#[test]
+fn what_lies_beyond_the_window_is_cut_off() {
+    connected(
+        slow_reader(),
+        "100 < 501..1501 ack 1
+         100 > 1 ack 1 win 1000
+         110 < 1..501 ack 1
+         110 ! Readable 1000
+         110 > 1 ack 1001 win 0
+         120 < 1001..1002 ack 1
+         120 > 1 ack 1001 win 0
+         130 < 1501..1502 ack 1
+         130 > 1 ack 1001 win 0",
+    );
+}
+
+#[test]
+fn the_window_opens_by_a_segment_or_half_the_buffer() {
+    connected(
+        slow_reader(),
+        "100 < 1..501 ack 1
+         100 > 1 ack 501 win 500
+         110 < 501..1001 ack 1
+         110 > 1 ack 1001 win 0
+         # too little to tell
+         120 do consume 499
+         120 ? readable 501
+         130 do consume 1
+         130 > 1 ack 1001 win 500
+         140 do consume 400
+         150 do consume 1000
+         150 > 1 ack 1001 win 1000
+         150 ? readable 0",
+    );
+}
+
+#[test]
+fn a_wide_window_is_updated_by_two_segments() {
+    connected(
+        Config { immediate_read: false, delayed_ack: Some(Span::from_ms(200)), ..config() },
+        "100 < 1..501 ack 1
+         110 do consume 500
+         120 < 501..1001 ack 1
+         120 > 1 ack 1001 win 7500
+         130 do consume 500
+         130 < 1001..1501 ack 1
+         140 < 1501..2001 ack 1
+         140 > 1 ack 2001 win 7000
+         150 do consume 1000
+         150 > 1 ack 2001 win 8000",
+    );
+}
+
+#[test]
+fn rounding_never_takes_back_what_was_promised() {
+    // With a shift of 2 windows count in fours, rounded up.
+    let config = Config { window_scaling: true, receive_window: 200_000, immediate_read: false, ..config() };
+    common::ladder::client(
+        config,
+        "0 do connect
+         0 > SYN 0 ws 2
+         9 < SYN 0 ack 1 ws 0 mss 500
+         9 > 1 ack 1 win 50000
+         9 ! Connected
+         # the edge stands at 200,001: 199,999 left are 49,999.75 units
+         9 < 1..3 ack 1
+         9 > 1 ack 3 win 50000
+         9 < 3..6 ack 1
+         9 > 1 ack 6 win 49999",
+    );
+}
+
+#[test]
+fn resets_count_at_the_expected_number_only() {
+    connected(
+        config(),
+        "100 < RST 9001
+         100 ? state Established
+         # in the window: challenged
+         110 < RST 101
+         110 > 1 ack 1
+         120 < RST 1
+         120 ! Reset
+         120 ? state Closed deadline none",
+    );
+}
+
+#[test]
+fn a_syn_in_an_open_connection_is_challenged() {
+    connected(
+        config(),
+        "100 < SYN 1 mss 500
+         100 > 1 ack 1
+         110 < SYN 0 ack 1 mss 500
+         110 > 1 ack 1
+         110 ? state Established",
+    );
+}
+
+#[test]
+fn an_old_empty_segment_is_answered() {
+    connected(
+        config(),
+        "100 < 1..11 ack 1
+         100 > 1 ack 11
+         110 < 10 ack 1
+         110 > 1 ack 11",
+    );
+}
+
+#[test]
+fn a_segment_without_acknowledgment_is_dropped() {
+    connected(config(), "100 < 1..11\n100 ? readable 0 state Established");
+}

@@ -1,0 +1,210 @@
+//! SACK-based recovery (RFC 6675) and the blocks that a receiver sends (RFC 2018).
+mod common;
+
+use cellway_tcp::{Config, Variant};
+use common::ladder::{Ladder, connected};
+
+fn config() -> Config {
+    Config {
+        variant: Variant::Sack,
+        mss: 1000,
+        receive_window: 50_000,
+        send_buffer: 1_000_000,
+        initial_window: 10,
+        ..Config::default()
+    }
+}
+/// Ten segments out at 100 ms.
+fn ten_out(config: Config, script: &str) -> Ladder {
+    connected(
+        config,
+        "100 do write 30000
+         100 > 1..1001
+         100 > 1001..2001
+         100 > 2001..3001
+         100 > 3001..4001
+         100 > 4001..5001
+         100 > 5001..6001
+         100 > 6001..7001
+         100 > 7001..8001
+         100 > 8001..9001
+         100 > 9001..10001",
+    )
+    .run(script)
+}
+
+#[test]
+fn three_losses_are_repaired_within_one_round_trip() {
+    // The first, third and fifth segment are lost.
+    ten_out(
+        config(),
+        "200 < 1 ack 1 sack 1001..2001
+         200 > 10001..11001
+         200 < 1 ack 1 sack 3001..4001,1001..2001
+         200 > 11001..12001
+         200 < 1 ack 1 sack 5001..6001,3001..4001,1001..2001
+         200 > 1..1001
+         # half of the ten segments out before limited transmit
+         200 ? cwnd 5000 ssthresh 5000 recovery true fast 1
+         200 < 1 ack 1 sack 5001..7001,3001..4001,1001..2001
+         200 < 1 ack 1 sack 5001..8001,3001..4001,1001..2001
+         # the pipe: what was resent, and 9001..12001
+         200 < 1 ack 1 sack 5001..9001,3001..4001,1001..2001
+         200 > 2001..3001
+         200 < 1 ack 1 sack 5001..10001,3001..4001,1001..2001
+         200 > 4001..5001
+         200 < 1 ack 1 sack 5001..11001,3001..4001,1001..2001
+         200 > 12001..13001
+         200 < 1 ack 1 sack 5001..12001,3001..4001,1001..2001
+         200 > 13001..14001
+         300 < 1 ack 2001 sack 5001..12001,3001..4001
+         300 > 14001..15001
+         300 < 1 ack 4001 sack 5001..12001
+         300 > 15001..16001
+         300 ? recovery true cwnd 5000
+         300 < 1 ack 12001
+         300 > 16001..17001
+         300 ? recovery false cwnd 5000 ssthresh 5000 resent 3 timeouts 0 flight 5000",
+    );
+}
+
+#[test]
+fn bytes_above_can_tell_of_a_loss_before_the_third_duplicate() {
+    // IsLost(): more than two segments above in one block.
+    ten_out(
+        config(),
+        "200 < 1 ack 1 sack 1001..4001
+         200 > 1..1001
+         200 ? recovery true cwnd 5000",
+    );
+}
+
+#[test]
+fn an_acknowledgment_without_new_blocks_is_no_duplicate() {
+    ten_out(config(), "200 < 1 ack 1 x5\n200 ? recovery false cwnd 10000");
+}
+
+#[test]
+fn a_new_block_on_a_cumulative_acknowledgment_counts() {
+    ten_out(
+        Config { limited_transmit: false, ..config() },
+        "200 < 1 ack 1001 sack 2001..3001
+         200 > 10001..11001
+         200 > 11001..12001
+         200 < 1 ack 1001 sack 2001..4001
+         200 < 1 ack 1001 sack 2001..5001
+         200 > 1001..2001
+         200 ? recovery true",
+    );
+}
+
+#[test]
+fn a_window_halves_once_for_all_losses_of_a_flight() {
+    ten_out(
+        Config { limited_transmit: false, ..config() },
+        "200 < 1 ack 1 sack 1001..4001
+         200 > 1..1001
+         200 < 1 ack 1 sack 5001..8001,1001..4001
+         200 > 4001..5001
+         200 > 10001..11001
+         200 ? cwnd 5000 fast 1",
+    );
+}
+
+#[test]
+fn the_tail_is_rescued_once() {
+    // The first and the last segment are lost; when nothing else can be sent, the last goes again.
+    connected(
+        config(),
+        "100 do write 5000
+         100 > 1..1001
+         100 > 1001..2001
+         100 > 2001..3001
+         100 > 3001..4001
+         100 > 4001..5001
+         200 < 1 ack 1 sack 1001..4001
+         200 > 1..1001
+         200 ? cwnd 2500
+         300 < 1 ack 4001
+         300 > 4001..5001
+         300 ? recovery true resent 2
+         400 < 1 ack 5001
+         400 ? recovery false deadline none",
+    );
+}
+
+#[test]
+fn a_timeout_forgets_the_blocks_and_later_blocks_are_passed_over() {
+    ten_out(
+        Config { limited_transmit: false, ..config() },
+        "200  < 1 ack 1 sack 1001..3001
+         1000 > 1..1001
+         1000 ? cwnd 1000 ssthresh 5000
+         # the blocks come again; no recovery before all sent before the timeout is acknowledged
+         1100 < 1 ack 3001 sack 4001..5001,6001..7001,8001..10001
+         1100 > 3001..4001
+         1100 ? cwnd 2000 recovery false
+         1200 < 1 ack 5001 sack 6001..7001,8001..10001
+         1200 > 5001..6001
+         1200 > 7001..8001
+         1200 > 10001..11001
+         1200 ? cwnd 3000
+         1300 < 1 ack 10001
+         1300 > 11001..12001
+         1300 > 12001..13001
+         1300 > 13001..14001
+         1300 ? cwnd 4000",
+    );
+}
+
+#[test]
+fn blocks_outside_the_flight_are_ignored() {
+    ten_out(
+        config(),
+        "200 < 1 ack 2001 sack 1..1001
+         200 > 10001..11001
+         200 > 11001..12001
+         200 > 12001..13001
+         210 < 1 ack 2001 sack 40001..41001
+         210 < 1 ack 2001 sack 5001..4001
+         210 ? recovery false flight 11000",
+    );
+}
+
+#[test]
+fn the_receiver_names_the_most_recent_block_first() {
+    connected(
+        config(),
+        "100 < 1001..2001 ack 1
+         100 > 1 ack 1 sack 1001..2001
+         110 < 3001..4001 ack 1
+         110 > 1 ack 1 sack 3001..4001,1001..2001
+         120 < 5001..6001 ack 1
+         120 > 1 ack 1 sack 5001..6001,3001..4001,1001..2001
+         130 < 2001..2501 ack 1
+         130 > 1 ack 1 sack 1001..2501,5001..6001,3001..4001
+         140 < 7001..8001 ack 1
+         140 > 1 ack 1 sack 7001..8001,1001..2501,5001..6001,3001..4001
+         # a fifth block has no room
+         150 < 9001..9501 ack 1
+         150 > 1 ack 1 sack 9001..9501,7001..8001,1001..2501,5001..6001
+         # a duplicate of what is held is reported first
+         160 < 3001..4001 ack 1
+         160 > 1 ack 1 sack 3001..4001,9001..9501,7001..8001,1001..2501
+         170 < 1..1001 ack 1
+         170 ! Readable 2500
+         170 > 1 ack 2501 sack 3001..4001,9001..9501,7001..8001,5001..6001",
+    );
+}
+
+#[test]
+fn a_full_segment_leaves_no_room_for_blocks() {
+    connected(
+        config(),
+        "100 < 1001..2001 ack 1
+         100 > 1 ack 1 sack 1001..2001
+         110 do write 1100
+         110 > 1..1001
+         110 > 1001..1101 sack 1001..2001",
+    );
+}

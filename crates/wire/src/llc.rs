@@ -1,0 +1,54 @@
+//! How an IP packet is put into an AAL5 frame. RFC 2684 (earlier RFC 1483).
+
+use cellway_units::Bytes;
+
+/// LLC AA-AA-03, OUI 00-00-00 (EtherType follows), EtherType 08-00 (IPv4). RFC 2684, section 5.1.
+pub const LLC_SNAP_IPV4: [u8; 8] = [0xaa, 0xaa, 0x03, 0x00, 0x00, 0x00, 0x08, 0x00];
+
+/// The encapsulation of routed IPv4.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Encapsulation {
+    /// VC multiplexing: the channel itself says that it carries IP. RFC 2684, section 6.1.
+    #[default]
+    VcMux,
+    /// LLC/SNAP: eight octets before the packet name the protocol. RFC 2684, section 5.1.
+    LlcSnap,
+}
+
+/// Why an SDU holds no IPv4 packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LlcError {
+    /// Another LLC/SNAP header, or none.
+    #[error("the SDU starts with {found:02x?}, not with the LLC/SNAP header of IPv4 {LLC_SNAP_IPV4:02x?}")]
+    Header {
+        /// The first octets; zeros where there are fewer than eight.
+        found: [u8; 8],
+    },
+}
+
+impl Encapsulation {
+    /// The octets before the packet.
+    pub const fn header(self) -> &'static [u8] {
+        match self {
+            Encapsulation::VcMux => &[],
+            Encapsulation::LlcSnap => &LLC_SNAP_IPV4,
+        }
+    }
+    /// How many they are.
+    pub const fn overhead(self) -> Bytes {
+        Bytes(self.header().len() as u64)
+    }
+    /// The SDU that carries `packet`.
+    pub fn wrap(self, packet: &[u8]) -> Vec<u8> {
+        [self.header(), packet].concat()
+    }
+    /// The packet that `sdu` carries.
+    pub fn unwrap(self, sdu: &[u8]) -> Result<&[u8], LlcError> {
+        sdu.strip_prefix(self.header()).ok_or_else(|| {
+            let mut found = [0; 8];
+            found.iter_mut().zip(sdu).for_each(|(to, &from)| *to = from);
+            LlcError::Header { found }
+        })
+    }
+}

@@ -1,0 +1,226 @@
+//! IPv4 packets with a TCP segment, made from the figures that a simulated segment has.
+
+use std::net::Ipv4Addr;
+
+use etherparse::{IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpOptionElement, TcpSlice};
+
+/// Octets of an IPv4 header without options. RFC 791.
+const IP_HEADER: usize = 20;
+/// SACK blocks that fit into the options of a segment alone. RFC 2018, section 3.
+const MAX_SACK: usize = 4;
+
+/// The flags of a segment. RFC 9293, section 3.1; RFC 3168 for the last two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "they have the names of the RFC")]
+pub struct TcpFlags {
+    pub fin: bool,
+    pub syn: bool,
+    pub rst: bool,
+    pub psh: bool,
+    pub ack: bool,
+    pub urg: bool,
+    pub ece: bool,
+    pub cwr: bool,
+}
+
+/// The options of a segment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TcpOptions {
+    /// Maximum segment size, in octets. RFC 9293, section 3.7.1.
+    pub mss: Option<u16>,
+    /// Window scale shift. RFC 7323, section 2.
+    pub window_scale: Option<u8>,
+    /// SACK permitted. RFC 2018, section 2.
+    pub sack_permitted: bool,
+    /// SACK blocks: the first sequence number of each and the one after its last; at most four. RFC 2018, section 3.
+    pub sack: Vec<(u32, u32)>,
+}
+
+/// An IPv4 packet with a TCP segment. Its payload is the fixed stream of [`payload_octet`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ipv4Tcp {
+    /// Source address.
+    pub source: Ipv4Addr,
+    /// Destination address.
+    pub destination: Ipv4Addr,
+    /// Source port.
+    pub source_port: u16,
+    /// Destination port.
+    pub destination_port: u16,
+    /// IP identification.
+    pub identification: u16,
+    /// Time to live, in hops.
+    pub ttl: u8,
+    /// Sequence number.
+    pub seq: u32,
+    /// Acknowledgment number; counts only with the ACK flag.
+    pub ack: u32,
+    /// Flags.
+    pub flags: TcpFlags,
+    /// The window field as it is sent, not scaled.
+    pub window: u16,
+    /// Options.
+    pub options: TcpOptions,
+    /// Octets of payload.
+    pub payload_len: u32,
+}
+
+/// Why there is no such packet.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PacketError {
+    /// Past the 16-bit length of IPv4.
+    #[error("a packet of {len} octets is too long for IPv4, which takes at most 65535")]
+    TooLong {
+        /// Octets of the packet.
+        len: usize,
+    },
+    /// Past the 40 octets of options that a TCP header takes.
+    #[error("the TCP options do not fit into the 40 octets that there are for them: {options:?}")]
+    Options {
+        /// The options.
+        options: TcpOptions,
+    },
+    /// Octets that are no unfragmented IPv4 packet with a TCP segment, or have an option that is not known here.
+    #[error("no IPv4 packet with a TCP segment: {reason}")]
+    Malformed {
+        /// What is wrong.
+        reason: String,
+    },
+    /// A checksum does not match.
+    #[error("the {layer} checksum is {found:#06x}; the packet gives {computed:#06x}")]
+    Checksum {
+        /// `IPv4` or `TCP`.
+        layer: &'static str,
+        /// The checksum in the header.
+        found: u16,
+        /// What it should be.
+        computed: u16,
+    },
+}
+
+/// The octet at sequence number `seq` of every stream. A simulation counts octets and has none; this one depends
+/// on the sequence number alone, so that a retransmission carries what the first transmission did.
+pub const fn payload_octet(seq: u32) -> u8 {
+    b"cellway\n"[seq as usize % 8]
+}
+
+impl TcpOptions {
+    fn elements(&self) -> Option<Vec<TcpOptionElement>> {
+        let mut elements = Vec::new();
+        elements.extend(self.mss.map(TcpOptionElement::MaximumSegmentSize));
+        elements.extend(self.window_scale.map(TcpOptionElement::WindowScale));
+        if self.sack_permitted {
+            elements.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
+        }
+        if let Some((&first, more)) = self.sack.split_first() {
+            if more.len() >= MAX_SACK {
+                return None;
+            }
+            let mut others = [None; MAX_SACK - 1];
+            others.iter_mut().zip(more).for_each(|(to, &block)| *to = Some(block));
+            elements.push(TcpOptionElement::SelectiveAcknowledgement(first, others));
+        }
+        Some(elements)
+    }
+
+    fn of(tcp: &TcpSlice<'_>) -> Result<TcpOptions, PacketError> {
+        let mut options = TcpOptions::default();
+        for element in tcp.options_iterator() {
+            match element.map_err(malformed)? {
+                TcpOptionElement::Noop => {}
+                TcpOptionElement::MaximumSegmentSize(mss) => options.mss = Some(mss),
+                TcpOptionElement::WindowScale(shift) => options.window_scale = Some(shift),
+                TcpOptionElement::SelectiveAcknowledgementPermitted => options.sack_permitted = true,
+                TcpOptionElement::SelectiveAcknowledgement(first, more) => {
+                    options.sack = std::iter::once(first).chain(more.into_iter().flatten()).collect();
+                }
+                other @ TcpOptionElement::Timestamp(..) => return Err(malformed(format!("option {other:?}"))),
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn malformed(reason: impl ToString) -> PacketError {
+    PacketError::Malformed { reason: reason.to_string() }
+}
+
+impl Ipv4Tcp {
+    /// The octets of the packet, both checksums right.
+    pub fn octets(&self) -> Result<Vec<u8>, PacketError> {
+        let TcpFlags { fin, syn, rst, psh, ack, urg, ece, cwr } = self.flags;
+        let mut tcp = TcpHeader {
+            acknowledgment_number: self.ack,
+            fin,
+            syn,
+            rst,
+            psh,
+            ack,
+            urg,
+            ece,
+            cwr,
+            ..TcpHeader::new(self.source_port, self.destination_port, self.seq, self.window)
+        };
+        let bad_options = || PacketError::Options { options: self.options.clone() };
+        let elements = self.options.elements().ok_or_else(bad_options)?;
+        tcp.set_options(&elements).map_err(|_| bad_options())?;
+        let len = (IP_HEADER + tcp.header_len()).saturating_add(self.payload_len as usize);
+        let segment = u16::try_from(len).map_err(|_| PacketError::TooLong { len })? - IP_HEADER as u16;
+        let payload: Vec<u8> = (0..self.payload_len).map(|i| payload_octet(self.seq.wrapping_add(i))).collect();
+
+        let (from, to) = (self.source.octets(), self.destination.octets());
+        let mut ip = Ipv4Header::new(segment, self.ttl, IpNumber::TCP, from, to).map_err(malformed)?;
+        ip.identification = self.identification;
+        ip.dont_fragment = true;
+        ip.header_checksum = ip.calc_header_checksum();
+        tcp.checksum = tcp.calc_checksum_ipv4_raw(from, to, &payload).map_err(malformed)?;
+
+        let mut packet = Vec::with_capacity(len);
+        packet.extend_from_slice(&ip.to_bytes());
+        packet.extend_from_slice(&tcp.to_bytes());
+        packet.extend_from_slice(&payload);
+        Ok(packet)
+    }
+
+    /// Reads a packet back, both checksums checked; also returns its payload.
+    pub fn parse(packet: &[u8]) -> Result<(Ipv4Tcp, &[u8]), PacketError> {
+        let whole = Ipv4Slice::from_slice(packet).map_err(malformed)?;
+        let ip = whole.header().to_header();
+        if ip.protocol != IpNumber::TCP || ip.more_fragments || ip.fragment_offset != IpFragOffset::ZERO {
+            return Err(malformed("it is a fragment, or no TCP"));
+        }
+        let check = |layer, found, computed| {
+            if found == computed { Ok(()) } else { Err(PacketError::Checksum { layer, found, computed }) }
+        };
+        check("IPv4", ip.header_checksum, ip.calc_header_checksum())?;
+        let tcp = TcpSlice::from_slice(whole.payload().payload).map_err(malformed)?;
+        let computed = tcp.calc_checksum_ipv4(ip.source, ip.destination).map_err(malformed)?;
+        check("TCP", tcp.checksum(), computed)?;
+        let flags = TcpFlags {
+            fin: tcp.fin(),
+            syn: tcp.syn(),
+            rst: tcp.rst(),
+            psh: tcp.psh(),
+            ack: tcp.ack(),
+            urg: tcp.urg(),
+            ece: tcp.ece(),
+            cwr: tcp.cwr(),
+        };
+        let parsed = Ipv4Tcp {
+            source: ip.source.into(),
+            destination: ip.destination.into(),
+            source_port: tcp.source_port(),
+            destination_port: tcp.destination_port(),
+            identification: ip.identification,
+            ttl: ip.time_to_live,
+            seq: tcp.sequence_number(),
+            ack: tcp.acknowledgment_number(),
+            flags,
+            window: tcp.window_size(),
+            options: TcpOptions::of(&tcp)?,
+            payload_len: tcp.payload().len() as u32,
+        };
+        Ok((parsed, tcp.payload()))
+    }
+}

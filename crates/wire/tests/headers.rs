@@ -1,0 +1,166 @@
+//! Cell headers, LLC/SNAP, IP and TCP: there and back, and damaged.
+#![allow(clippy::unwrap_used)]
+
+use std::net::Ipv4Addr;
+
+use cellway_wire::{
+    CellHeader, CellView, Channel, Encapsulation, HeaderError, Ipv4Tcp, LlcError, PacketError, PayloadType, TcpFlags,
+    TcpOptions, payload_octet,
+};
+use proptest::prelude::*;
+
+fn header() -> impl Strategy<Value = CellHeader> {
+    (0u8..16, any::<u8>(), any::<u16>(), 0u8..8, any::<bool>()).prop_map(|(gfc, vpi, vci, bits, clp)| CellHeader {
+        gfc,
+        channel: Channel { vpi, vci },
+        payload_type: PayloadType::new(bits),
+        clp,
+    })
+}
+
+fn options() -> impl Strategy<Value = TcpOptions> {
+    let syn = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>());
+    let syn = syn.prop_map(|(mss, window_scale, sack_permitted)| TcpOptions {
+        mss,
+        window_scale,
+        sack_permitted,
+        sack: Vec::new(),
+    });
+    let sack = prop::collection::vec(any::<(u32, u32)>(), 0..=4);
+    prop_oneof![syn, sack.prop_map(|sack| TcpOptions { sack, ..TcpOptions::default() })]
+}
+
+fn flags() -> impl Strategy<Value = TcpFlags> {
+    any::<[bool; 8]>().prop_map(|[fin, syn, rst, psh, ack, urg, ece, cwr]| TcpFlags {
+        fin,
+        syn,
+        rst,
+        psh,
+        ack,
+        urg,
+        ece,
+        cwr,
+    })
+}
+
+prop_compose! {
+    fn packet()(
+        (source, destination) in any::<(u32, u32)>(),
+        (source_port, destination_port, identification, ttl) in any::<(u16, u16, u16, u8)>(),
+        (seq, ack, window) in any::<(u32, u32, u16)>(),
+        flags in flags(),
+        options in options(),
+        payload_len in 0u32..1500,
+    ) -> Ipv4Tcp {
+        let (source, destination) = (Ipv4Addr::from(source), Ipv4Addr::from(destination));
+        Ipv4Tcp {
+            source, destination, source_port, destination_port, identification, ttl,
+            seq, ack, flags, window, options, payload_len,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn cells_come_back(header in header(), payload in any::<[u8; 32]>()) {
+        let mut whole = [0; 48];
+        whole[16..].copy_from_slice(&payload);
+        let cell = CellView::build(&header, &whole);
+        let view = CellView::new(&cell).unwrap();
+        prop_assert_eq!((view.header(), view.payload()), (header, &whole));
+    }
+
+    /// The code has distance 4: one, two and three wrong bits are all seen.
+    #[test]
+    fn up_to_three_wrong_bits_of_a_header_are_seen(header in header(), bits in prop::collection::btree_set(0usize..40, 1..=3)) {
+        let mut octets = header.octets();
+        bits.iter().for_each(|bit| octets[bit / 8] ^= 0x80 >> (bit % 8));
+        let seen = matches!(CellHeader::parse(octets), Err(HeaderError::Hec { .. }));
+        prop_assert!(seen);
+    }
+
+    #[test]
+    fn packets_come_back(packet in packet()) {
+        let octets = packet.octets().unwrap();
+        let (parsed, payload) = Ipv4Tcp::parse(&octets).unwrap();
+        prop_assert_eq!(&parsed, &packet);
+        let expected: Vec<u8> = (0..packet.payload_len).map(|i| payload_octet(packet.seq.wrapping_add(i))).collect();
+        prop_assert_eq!(payload, expected);
+        prop_assert_eq!(u16::from_be_bytes([octets[2], octets[3]]) as usize, octets.len());
+    }
+
+    /// One wrong bit anywhere is never taken for the packet that was sent. (In the IP flags, type of service and the
+    /// like the header checksum sees it; in the length, the length does.)
+    #[test]
+    fn a_wrong_bit_is_seen(packet in packet(), at in any::<prop::sample::Index>()) {
+        let mut octets = packet.octets().unwrap();
+        let bit = at.index(octets.len() * 8);
+        octets[bit / 8] ^= 0x80 >> (bit % 8);
+        prop_assert!(Ipv4Tcp::parse(&octets).is_err());
+    }
+
+    #[test]
+    fn no_octets_make_parsing_panic(octets in prop::collection::vec(any::<u8>(), 0..100)) {
+        let _ = Ipv4Tcp::parse(&octets);
+        let _ = Encapsulation::LlcSnap.unwrap(&octets);
+    }
+}
+
+fn bare() -> Ipv4Tcp {
+    Ipv4Tcp {
+        source: Ipv4Addr::new(10, 0, 0, 1),
+        destination: Ipv4Addr::new(10, 0, 0, 2),
+        source_port: 1025,
+        destination_port: 21,
+        identification: 1,
+        ttl: 64,
+        seq: 0,
+        ack: 0,
+        flags: TcpFlags { ack: true, ..TcpFlags::default() },
+        window: 8192,
+        options: TcpOptions::default(),
+        payload_len: 0,
+    }
+}
+
+/// Header lengths are what TCP counts: 20 octets and the options, padded to four.
+#[test]
+fn lengths() {
+    let len = |options: TcpOptions| Ipv4Tcp { options, ..bare() }.octets().unwrap().len();
+    assert_eq!(len(TcpOptions::default()), 40);
+    assert_eq!(len(TcpOptions { mss: Some(512), ..TcpOptions::default() }), 44);
+    let syn = TcpOptions { mss: Some(512), window_scale: Some(3), sack_permitted: true, sack: vec![] };
+    assert_eq!(len(syn), 40 + 12, "4 + 3 + 2 octets, padded");
+    assert_eq!(len(TcpOptions { sack: vec![(1, 2); 3], ..TcpOptions::default() }), 40 + 28, "2 + 24 octets, padded");
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let too_long = Ipv4Tcp { payload_len: 65_496, ..bare() };
+    assert_eq!(too_long.octets(), Err(PacketError::TooLong { len: 65_536 }));
+    assert_eq!(Ipv4Tcp { payload_len: 65_495, ..bare() }.octets().unwrap().len(), 65_535);
+    let five = TcpOptions { sack: vec![(1, 2); 5], ..TcpOptions::default() };
+    assert!(matches!(Ipv4Tcp { options: five, ..bare() }.octets(), Err(PacketError::Options { .. })));
+    let both = TcpOptions { mss: Some(1), window_scale: Some(1), sack_permitted: true, sack: vec![(1, 2); 4] };
+    assert!(matches!(Ipv4Tcp { options: both, ..bare() }.octets(), Err(PacketError::Options { .. })));
+}
+
+/// A retransmission cut elsewhere carries the same octets at the same sequence numbers, past the wrap as well.
+#[test]
+fn the_stream_depends_on_the_sequence_number_alone() {
+    let whole = Ipv4Tcp { seq: u32::MAX - 9, payload_len: 20, ..bare() }.octets().unwrap();
+    let tail = Ipv4Tcp { seq: 5, payload_len: 5, ..bare() }.octets().unwrap();
+    assert_eq!(whole[40 + 15..], tail[40..]);
+    assert_eq!(&whole[50..58], b"cellway\n");
+}
+
+#[test]
+fn encapsulations() {
+    let packet = bare().octets().unwrap();
+    assert_eq!(Encapsulation::VcMux.wrap(&packet), packet);
+    let sdu = Encapsulation::LlcSnap.wrap(&packet);
+    assert_eq!(sdu[..10], [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00, 0x45, 0x00]);
+    assert_eq!(Encapsulation::LlcSnap.unwrap(&sdu), Ok(&packet[..]));
+    let found = [0xaa, 0xaa, 0x03, 0, 0, 0, 0, 0];
+    assert_eq!(Encapsulation::LlcSnap.unwrap(&[0xaa, 0xaa, 0x03]), Err(LlcError::Header { found }));
+}
