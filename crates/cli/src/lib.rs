@@ -1,1 +1,92 @@
-//! The cellway command line.
+//! The cellway command line, over `lab`. Called by the Rust binary and by the Python wheel, so that
+//! both give the same command.
+
+mod args;
+mod check;
+mod fit;
+mod output;
+mod progress;
+mod reproduce;
+mod simulate;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+
+use args::{Args, Command, WorkloadCommand};
+
+/// Everything went well.
+pub const DONE: u8 = 0;
+/// The run failed.
+pub const FAILED: u8 = 1;
+/// The input is wrong.
+pub const WRONG_INPUT: u8 = 2;
+/// The user stopped it: 128 + SIGINT, as shells count.
+pub const INTERRUPTED: u8 = 130;
+
+/// Draws the report of a result folder; returns its path, or why there is none.
+pub type DrawReport<'a> = &'a mut dyn FnMut(&Path) -> Result<PathBuf, String>;
+
+/// What the surroundings offer to the command line.
+pub struct Face<'a> {
+    /// Draws reports; absent outside the Python package, which draws them.
+    pub report: Option<DrawReport<'a>>,
+    /// Asked several times a second whether the user wants to stop.
+    pub interrupted: Box<dyn FnMut() -> bool + 'a>,
+}
+
+impl Face<'_> {
+    /// Nothing but the program: no reports, and Ctrl-C ends the process. What is half written then
+    /// stays under a name that no reader takes for a result.
+    pub fn alone() -> Face<'static> {
+        Face { report: None, interrupted: Box::new(|| false) }
+    }
+}
+
+/// Runs one command; `args` starts with the program's name. Returns the exit code.
+pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8 {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(refused) => {
+            // Help and version go to standard output and are no error.
+            let code = if refused.use_stderr() { WRONG_INPUT } else { DONE };
+            return if refused.print().is_ok() { code } else { FAILED };
+        }
+    };
+    let done = match args.command {
+        Command::Simulate(options) => simulate::run(&options, face),
+        Command::Check(options) => check::run(&options),
+        Command::Reproduce(options) => reproduce::run(&options, face),
+        Command::Report { folder } => reproduce::report(&folder, face),
+        Command::Schema => {
+            output::line(cellway_lab::schema().trim_end());
+            Ok(())
+        }
+        Command::Workload(WorkloadCommand::Fit(options)) => fit::run(&options),
+    };
+    match done {
+        Ok(()) => DONE,
+        Err(failure) => {
+            output::complain(&failure.message);
+            failure.code
+        }
+    }
+}
+
+/// Why a command did not do what it was asked.
+struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl From<cellway_lab::Error> for Failure {
+    fn from(error: cellway_lab::Error) -> Failure {
+        let code = match &error {
+            cellway_lab::Error::Stopped => INTERRUPTED,
+            e if e.is_input() => WRONG_INPUT,
+            _ => FAILED,
+        };
+        Failure { message: error.to_string(), code }
+    }
+}

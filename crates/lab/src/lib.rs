@@ -14,6 +14,7 @@ mod simulate;
 mod study;
 mod transient;
 
+pub use cellway_record::AxisValue as AxisValueRecord;
 pub use cellway_record::{Manifest, Results, Table, check_target};
 pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
 pub use error::Error;

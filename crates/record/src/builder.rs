@@ -84,7 +84,7 @@ impl Results {
 pub struct ResultsBuilder {
     source: String,
     runs: Vec<RunKey>,
-    words: Words,
+    words: [Words; 4],
     summary: Rows,
     series: Rows,
     counts: Counts,
@@ -96,7 +96,7 @@ impl ResultsBuilder {
         ResultsBuilder {
             source: source.to_owned(),
             runs: Vec::new(),
-            words: Words::default(),
+            words: Default::default(),
             summary: Rows::default(),
             series: Rows::default(),
             counts: Counts::default(),
@@ -151,7 +151,7 @@ impl ResultsBuilder {
     /// The tables.
     pub fn finish(self) -> Result<Results, Error> {
         let ResultsBuilder { runs, words, summary, series, counts, .. } = self;
-        let values: ArrayRef = Arc::new(words.list.iter().map(|w| Some(&**w)).collect::<StringArray>());
+        let values = words.map(|w| Arc::new(w.list.iter().map(|w| Some(&**w)).collect::<StringArray>()) as ArrayRef);
         Ok(Results {
             runs: runs_table(&runs)?,
             summary: summary.finish("summary", &values)?,
@@ -203,7 +203,8 @@ fn runs_table(runs: &[RunKey]) -> Result<Table, Error> {
     Ok(Table { name: "runs".to_owned(), schema, batches: vec![batch] })
 }
 
-/// The distinct words of all text columns. One dictionary serves them all: there are few.
+/// The distinct words of one text column, in the order in which they came: a dictionary that the summary and
+/// the series share.
 #[derive(Debug, Default)]
 struct Words {
     list: Vec<Arc<str>>,
@@ -243,9 +244,10 @@ struct Rows {
 }
 
 impl Rows {
-    fn push(&mut self, words: &mut Words, row: Observation<'_>) {
+    fn push(&mut self, words: &mut [Words; 4], row: Observation<'_>) {
         self.run.push(row.run);
-        for (column, word) in self.words.iter_mut().zip([row.source, row.subject, row.metric, row.unit]) {
+        let text = [row.source, row.subject, row.metric, row.unit];
+        for ((column, words), word) in self.words.iter_mut().zip(words).zip(text) {
             column.push(words.key(word));
         }
         self.t.push(row.t);
@@ -265,7 +267,7 @@ impl Rows {
         });
     }
 
-    fn finish(mut self, name: &str, values: &ArrayRef) -> Result<Table, Error> {
+    fn finish(mut self, name: &str, values: &[ArrayRef; 4]) -> Result<Table, Error> {
         if !self.run.is_empty() {
             self.close();
         }
@@ -273,7 +275,7 @@ impl Rows {
         let mut batches = Vec::with_capacity(self.chunks.len());
         for chunk in self.chunks {
             let mut columns: Vec<ArrayRef> = vec![Arc::new(chunk.run)];
-            for keys in chunk.words {
+            for (keys, values) in chunk.words.into_iter().zip(values) {
                 let column = DictionaryArray::<Int32Type>::try_new(keys, values.clone());
                 columns.push(Arc::new(column.map_err(Error::arrow(name))?));
             }

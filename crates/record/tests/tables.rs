@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use bytes::Bytes;
 use cellway_record::{AxisValue, Counts, Error, Observation, Results, ResultsBuilder, Row, RunKey, RunRecord, Table};
 use cellway_units::Span;
@@ -146,6 +148,26 @@ fn columns_and_their_types() {
         ["run: UInt32", "point: UInt32", "seed: UInt64", "multiplexing.channel: Utf8", "traffic.ftp.count: Float64"];
     assert_eq!(describe(&results.runs), runs);
     assert_eq!(results.run_keys().unwrap()[1], RunKey { axes: policy("per-destination", 5.0), ..key(1) });
+}
+
+/// A reader that lists the categories of a column gets that column's words and no others.
+#[test]
+fn each_text_column_has_its_own_dictionary() {
+    let rows = vec![row("ftp-1", 0, None, 1.0), row("ftp-2", 0, None, 2.0), row("ftp-1", 2, None, 3.0)];
+    let results = Results::from_runs("simulate", [(key(0), record(rows, Vec::new()))]).unwrap();
+    let batch = &results.summary.batches[0];
+    let words = |column: &str| {
+        let column = batch.column_by_name(column).unwrap().as_dictionary::<Int32Type>();
+        column.values().as_string::<i32>().iter().map(|w| w.unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (words("source"), words("subject")),
+        (vec!["simulate".to_owned()], vec!["ftp-1".into(), "ftp-2".into()])
+    );
+    assert_eq!(
+        (words("metric"), words("unit")),
+        (vec!["goodput".to_owned(), "jain".into()], vec!["bit/s".into(), "1".into()])
+    );
 }
 
 #[test]

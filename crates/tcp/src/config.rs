@@ -3,9 +3,9 @@
 use cellway_units::Span;
 use thiserror::Error;
 
-/// The largest window that a segment can announce [B]: 65,535 shifted by 14. RFC 7323 §2.3.
+/// The largest window that a segment can announce (bytes): 65,535 shifted by 14. RFC 7323 §2.3.
 pub const MAX_WINDOW: u64 = 65_535 << 14;
-/// The largest segment payload [B]: an IPv4 packet less two headers without options.
+/// The largest segment payload (bytes): an IPv4 packet less two headers without options.
 const MAX_MSS: u32 = 65_535 - 40;
 /// An acknowledgment must not be delayed longer. RFC 1122 §4.2.3.2.
 const MAX_DELAYED_ACK: Span = Span::from_ms(500);
@@ -58,11 +58,11 @@ impl Default for RtoConfig {
 pub struct Config {
     /// How loss is found and repaired.
     pub variant: Variant,
-    /// Payload of a full segment [B], announced to the peer and used unless the peer's is smaller.
+    /// Payload of a full segment (bytes), announced to the peer and used unless the peer's is smaller.
     pub mss: u32,
-    /// Receive buffer [B]. What is announced is at most 65,535 B without window scaling.
+    /// Receive buffer (bytes). What is announced is at most 65,535 B without window scaling.
     pub receive_window: u64,
-    /// Send buffer [B]: what may be written and not yet acknowledged.
+    /// Send buffer (bytes): what may be written and not yet acknowledged.
     pub send_buffer: u64,
     /// Whether to offer window scaling (RFC 7323).
     pub window_scaling: bool,
@@ -70,7 +70,7 @@ pub struct Config {
     pub delayed_ack: Option<Span>,
     /// Whether small segments wait while anything is unacknowledged. RFC 1122 §4.2.3.4.
     pub nagle: bool,
-    /// The window with which a connection begins [segment]. RFC 5681 §3.1.
+    /// The window with which a connection begins (segments). RFC 5681 §3.1.
     pub initial_window: u32,
     /// How many duplicate acknowledgments mean a loss.
     pub duplicate_threshold: u32,
@@ -120,29 +120,29 @@ pub enum ConfigError {
     /// The segment size cannot be sent.
     #[error("mss is {mss} B; it must be from 1 B to {MAX_MSS} B (an IPv4 packet of 65535 B less 40 B of headers)")]
     Mss {
-        /// What was asked for [B].
+        /// What was asked for (bytes).
         mss: u32,
     },
     /// The receive window holds less than one segment.
     #[error("the receive window is {window} B, less than one segment of {mss} B")]
     WindowBelowMss {
-        /// What was asked for [B].
+        /// What was asked for (bytes).
         window: u64,
-        /// The segment size [B].
+        /// The segment size (bytes).
         mss: u32,
     },
     /// The receive window cannot be announced.
     #[error("the receive window is {window} B; a window scale can announce at most {MAX_WINDOW} B")]
     WindowTooLarge {
-        /// What was asked for [B].
+        /// What was asked for (bytes).
         window: u64,
     },
     /// The send buffer holds less than one segment.
     #[error("the send buffer is {buffer} B, less than one segment of {mss} B")]
     SendBufferBelowMss {
-        /// What was asked for [B].
+        /// What was asked for (bytes).
         buffer: u64,
-        /// The segment size [B].
+        /// The segment size (bytes).
         mss: u32,
     },
     /// A count that must not be zero is.

@@ -27,12 +27,12 @@ pub enum Event {
     Connected,
     /// New bytes arrived in order.
     Readable {
-        /// How many are new [B].
+        /// How many are new (bytes).
         bytes: u64,
     },
     /// The peer acknowledged payload.
     Acked {
-        /// How much is newly acknowledged [B].
+        /// How much is newly acknowledged (bytes).
         bytes: u64,
     },
     /// The send buffer has room again after a write that was not accepted in full.

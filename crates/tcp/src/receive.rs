@@ -6,7 +6,7 @@ use crate::{Config, MAX_WINDOW, Position, SackBlock, SackBlocks, SeqNum};
 /// What became of a segment's payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arrival {
-    /// New bytes in order [B].
+    /// New bytes in order (bytes).
     pub(crate) in_order: u64,
     /// The peer's FIN is now in order.
     pub(crate) fin: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Receiver {
     irs: SeqNum,
     /// Next position expected (RCV.NXT).
     pub(crate) nxt: Position,
-    /// Bytes in order that the application has not taken [B].
+    /// Bytes in order that the application has not taken (bytes).
     pub(crate) unread: u64,
     /// Right edge of the window that is promised: never goes back.
     edge: Position,
@@ -33,13 +33,13 @@ pub(crate) struct Receiver {
     immediate_read: bool,
     /// Shift of the windows we announce, if windows are scaled.
     shift: Option<u8>,
-    /// Full segment, for the rules that count segments [B].
+    /// Full segment, for the rules that count segments (bytes).
     mss: u64,
     early: Ranges,
     /// Where the peer's FIN stands, once seen.
     fin_at: Option<Position>,
     stamp: u64,
-    /// Bytes in order since an acknowledgment was last sent [B].
+    /// Bytes in order since an acknowledgment was last sent (bytes).
     unacked: u64,
     delayed: bool,
     /// An acknowledgment must go now.
@@ -79,7 +79,7 @@ impl Receiver {
         self.irs = irs;
         self.nxt = 1;
     }
-    /// What the options of both SYNs settled: our shift (`None`: no scaling) and the segment size [B].
+    /// What the options of both SYNs settled: our shift (`None`: no scaling) and the segment size (bytes).
     pub(crate) fn negotiated(&mut self, shift: Option<u8>, mss: u64) {
         self.shift = shift;
         if shift.is_none() {
@@ -96,7 +96,7 @@ impl Receiver {
     pub(crate) fn ack(&self) -> SeqNum {
         self.irs.add(self.nxt)
     }
-    /// The window promised and not yet used [B].
+    /// The window promised and not yet used (bytes).
     pub(crate) fn window(&self) -> u64 {
         self.edge.saturating_sub(self.nxt)
     }
@@ -185,7 +185,7 @@ impl Receiver {
     fn widest_edge(&self) -> Position {
         self.nxt + (self.buffer - self.unread.min(self.buffer))
     }
-    /// RFC 9293 §3.8.6.2.2, receiver's silly window avoidance: the edge moves only by a segment or
+    /// RFC 1122 §4.2.3.3, RFC 9293 §3.8.6.2.2, receiver's silly window avoidance: the edge moves only by a segment or
     /// half the buffer. An empty buffer is offered whole: no reader is slow then.
     fn next_edge(&self) -> Position {
         let widest = self.widest_edge();

@@ -14,7 +14,7 @@ impl SeqNum {
         // Truncation is the reduction modulo 2^32.
         SeqNum(self.0.wrapping_add(n as u32))
     }
-    /// The signed distance from `other` to `self`, right while they are less than 2^31 apart [B].
+    /// The signed distance from `other` to `self`, right while they are less than 2^31 apart (bytes).
     pub const fn distance(self, other: SeqNum) -> i32 {
         self.0.wrapping_sub(other.0) as i32
     }
@@ -105,7 +105,7 @@ impl SackBlocks {
 /// The options of a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Largest payload the sender takes [B]. RFC 9293 §3.7.1.
+    /// Largest payload the sender takes (bytes). RFC 9293 §3.7.1.
     pub mss: Option<u16>,
     /// Shift of the window field in later segments. RFC 7323 §2.
     pub window_scale: Option<u8>,
@@ -126,14 +126,14 @@ pub struct Segment {
     pub flags: Flags,
     /// The window field as it stands in the header, before scaling.
     pub window: u16,
-    /// Payload [B].
+    /// Payload (bytes).
     pub len: u32,
     /// Options.
     pub options: Options,
 }
 
 impl Segment {
-    /// Length of the TCP header: 20 octets and the options, padded to a multiple of 4 [B].
+    /// Length of the TCP header: 20 octets and the options, padded to a multiple of 4 (bytes).
     pub fn header_len(&self) -> u32 {
         let o = &self.options;
         let octets = u32::from(o.mss.is_some()) * 4
@@ -142,7 +142,7 @@ impl Segment {
             + o.sack.octets();
         20 + octets.next_multiple_of(4)
     }
-    /// What the segment takes of the sequence space: payload, SYN and FIN [B].
+    /// What the segment takes of the sequence space: payload, SYN and FIN (bytes).
     pub fn sequence_len(&self) -> u64 {
         u64::from(self.len) + u64::from(self.is(Flags::SYN)) + u64::from(self.is(Flags::FIN))
     }

@@ -7,7 +7,7 @@ use crate::congestion::Flight;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) from: Position,
-    /// Payload [B].
+    /// Payload (bytes).
     pub(crate) len: u64,
     pub(crate) syn: bool,
     pub(crate) fin: bool,
@@ -23,7 +23,7 @@ impl Chunk {
 /// The sending half. Bytes are counted, never held.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
-    /// Effective segment size [B].
+    /// Effective segment size (bytes).
     pub(crate) mss: u64,
     /// First position not acknowledged (SND.UNA).
     pub(crate) una: Position,
@@ -37,9 +37,9 @@ pub(crate) struct Sender {
     end: Position,
     /// Whether a FIN follows the last byte.
     fin: bool,
-    /// The peer's window (SND.WND) [B].
+    /// The peer's window (SND.WND) (bytes).
     pub(crate) window: u64,
-    /// The largest it has been [B].
+    /// The largest it has been (bytes).
     max_window: u64,
     /// Sequence and acknowledgment of the segment that last set it (SND.WL1, SND.WL2).
     window_from: (Position, Position),
@@ -68,7 +68,7 @@ impl Sender {
         }
     }
 
-    /// Room for more bytes [B].
+    /// Room for more bytes (bytes).
     pub(crate) fn room(&self) -> u64 {
         self.capacity.saturating_sub(self.end.saturating_sub(self.una.max(1)))
     }
@@ -99,11 +99,11 @@ impl Sender {
     pub(crate) fn fin_acked(&self) -> bool {
         self.fin && self.una > self.end
     }
-    /// Payload between two positions: SYN and FIN take a position each but no byte [B].
+    /// Payload between two positions: SYN and FIN take a position each but no byte (bytes).
     pub(crate) fn payload_between(&self, from: Position, to: Position) -> u64 {
         to.min(self.end).saturating_sub(from.clamp(1, self.end))
     }
-    /// Bytes not yet sent in this pass [B].
+    /// Bytes not yet sent in this pass (bytes).
     pub(crate) fn waiting(&self) -> u64 {
         self.end.saturating_sub(self.nxt)
     }
@@ -135,7 +135,7 @@ impl Sender {
     }
 
     /// The next segment in sequence, if one may go. `allowance`: what congestion control lets be
-    /// outstanding [B]; `stop`: where a range begins that the peer already holds.
+    /// outstanding (bytes); `stop`: where a range begins that the peer already holds.
     pub(crate) fn next(&self, allowance: u64, stop: Option<Position>) -> Option<Chunk> {
         let outstanding = self.nxt - self.una;
         let natural = self.waiting().min(self.mss).min(stop.map_or(u64::MAX, |s| s.saturating_sub(self.nxt)));
@@ -148,7 +148,7 @@ impl Sender {
             return (fin && natural == 0).then_some(chunk);
         }
         let resending = self.nxt < self.max;
-        // RFC 9293 §3.7.4 (Nagle): while anything is unacknowledged, wait for a full segment.
+        // RFC 1122 §4.2.3.4, RFC 9293 §3.7.4 (Nagle): while anything is unacknowledged, wait for a full segment.
         let small_may_go = !self.nagle || outstanding == 0;
         // RFC 9293 §3.8.6.2.1, sender's silly window avoidance: send (1) a full segment, (2) all
         // there is, (3) at least half of the largest window seen. What was sent before, and the

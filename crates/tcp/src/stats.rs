@@ -4,32 +4,32 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Segments sent, of every kind [segment].
+    /// Segments sent, of every kind (segments).
     pub segments_sent: u64,
-    /// Payload sent, with retransmissions [B].
+    /// Payload sent, with retransmissions (bytes).
     pub bytes_sent: u64,
-    /// Payload acknowledged by the peer [B].
+    /// Payload acknowledged by the peer (bytes).
     pub bytes_acked: u64,
-    /// Segments without payload, SYN, FIN or RST sent [segment].
+    /// Segments without payload, SYN, FIN or RST sent (segments).
     pub acks_sent: u64,
-    /// Segments sent again, whole or in part [segment].
+    /// Segments sent again, whole or in part (segments).
     pub retransmissions: u64,
-    /// Payload in the segments sent again [B].
+    /// Payload in the segments sent again (bytes).
     pub bytes_retransmitted: u64,
-    /// Times the retransmission timer fired [1].
+    /// Times the retransmission timer fired (count).
     pub timeouts: u64,
-    /// Times the duplicate acknowledgments told of a loss [1].
+    /// Times the duplicate acknowledgments told of a loss (count).
     pub fast_retransmits: u64,
-    /// Probes of a closed window sent [segment].
+    /// Probes of a closed window sent (segments).
     pub window_probes: u64,
-    /// Segments received, of every kind [segment].
+    /// Segments received, of every kind (segments).
     pub segments_received: u64,
-    /// Payload received in order [B].
+    /// Payload received in order (bytes).
     pub bytes_received: u64,
-    /// Duplicate acknowledgments received while data was outstanding [segment].
+    /// Duplicate acknowledgments received while data was outstanding (segments).
     pub duplicate_acks_received: u64,
-    /// Segments received that left a gap before them [segment].
+    /// Segments received that left a gap before them (segments).
     pub out_of_order_received: u64,
-    /// Segments received whose payload brought nothing new [segment].
+    /// Segments received whose payload brought nothing new (segments).
     pub duplicates_received: u64,
 }

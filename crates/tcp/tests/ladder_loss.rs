@@ -1,4 +1,6 @@
 //! Loss: what each variant does about duplicate acknowledgments and timeouts.
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use cellway_tcp::{Config, Variant};

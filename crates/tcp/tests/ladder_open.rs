@@ -1,4 +1,6 @@
 //! Opening: the three-way handshake and what its options settle.
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use cellway_tcp::{Config, State, Variant};

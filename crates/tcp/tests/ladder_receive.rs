@@ -1,4 +1,6 @@
 //! Receiving: reassembly, when to acknowledge, which window to announce.
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use cellway_tcp::Config;

@@ -1,4 +1,6 @@
 //! SACK-based recovery (RFC 6675) and the blocks that a receiver sends (RFC 2018).
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use cellway_tcp::{Config, Variant};

@@ -1,4 +1,6 @@
 //! Sending: window growth, Nagle, silly window avoidance, the peer's window.
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use cellway_tcp::{Config, Variant};
@@ -292,7 +294,8 @@ fn a_silly_window_is_filled_when_the_persist_timer_says_so() {
 
 #[test]
 fn a_late_window_of_an_older_segment_is_ignored() {
-    let ladder = connected(config(), "100 < 1..101 ack 1 win 9000\n100 > 1 ack 101\n110 < 1 ack 1 win 40000\n110 > 1 ack 101");
+    let ladder =
+        connected(config(), "100 < 1..101 ack 1 win 9000\n100 > 1 ack 101\n110 < 1 ack 1 win 40000\n110 > 1 ack 101");
     assert_eq!(ladder.endpoint.peer_window(), 9000);
 }
 

@@ -207,14 +207,15 @@ impl Claim {
             return interval95(&values).map(of);
         }
         let base = from_study.sample(one(from_study, self.from.as_ref()?)?, &self.from_figure());
+        // The other point first: a paired difference is the second less the first.
         let pairs: Vec<(f64, f64)> = sample
             .iter()
-            .filter_map(|&(seed, value)| base.iter().find(|&&(s, _)| s == seed).map(|&(_, other)| (value, other)))
+            .filter_map(|&(seed, value)| base.iter().find(|&&(s, _)| s == seed).map(|&(_, other)| (other, value)))
             .collect();
         if self.measure == Measure::Difference {
             return paired_difference(&pairs, 0.95).map(of);
         }
-        let ratios: Vec<f64> = pairs.iter().map(|(value, other)| value / other).collect();
+        let ratios: Vec<f64> = pairs.iter().map(|(other, value)| value / other).collect();
         interval95(&ratios).filter(|i| i.mean.is_finite()).map(of)
     }
 

@@ -22,12 +22,12 @@ pub(crate) struct Flight {
     pub(crate) nxt: Position,
     /// The position behind the last that was ever sent.
     pub(crate) max: Position,
-    /// The peer's window [B].
+    /// The peer's window (bytes).
     pub(crate) peer_window: u64,
 }
 
 impl Flight {
-    /// Sent and not acknowledged. RFC 5681 §2 (FlightSize) [B].
+    /// Sent and not acknowledged. RFC 5681 §2 (FlightSize) (bytes).
     pub(crate) fn size(self) -> u64 {
         self.nxt - self.una
     }
@@ -105,7 +105,7 @@ impl Congestion {
             Algorithm::Sack(a) => a.timed_out(window, flight, again),
         }
     }
-    /// What may be outstanding, limited transmit included [B].
+    /// What may be outstanding, limited transmit included (bytes).
     pub(crate) fn allowance(&self) -> u64 {
         let extra = match &self.algorithm {
             // Jacobson 1988 sends nothing on duplicates; RFC 6675 counts what has left instead.

@@ -6,13 +6,13 @@ use crate::MAX_WINDOW;
 /// The congestion window and the slow-start threshold.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// Congestion window [B].
+    /// Congestion window (bytes).
     pub(crate) cwnd: u64,
-    /// Slow-start threshold [B].
+    /// Slow-start threshold (bytes).
     pub(crate) ssthresh: u64,
-    /// Segment size [B].
+    /// Segment size (bytes).
     pub(crate) mss: u64,
-    /// The window after connecting [B].
+    /// The window after connecting (bytes).
     initial: u64,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct DuplicateAcks {
     pub(crate) threshold: u32,
     limited_transmit: bool,
     /// FlightSize at the first of them: what limited transmit sends later must not count as
-    /// outstanding when the window is halved. RFC 5681 §3.2 (2) [B].
+    /// outstanding when the window is halved. RFC 5681 §3.2 (2) (bytes).
     flight_at_first: u64,
 }
 
@@ -77,11 +77,11 @@ impl DuplicateAcks {
     pub(crate) fn reset(&mut self) {
         self.count = 0;
     }
-    /// What was outstanding when the first arrived [B].
+    /// What was outstanding when the first arrived (bytes).
     pub(crate) fn flight(&self) -> u64 {
         self.flight_at_first
     }
-    /// RFC 3042, RFC 5681 §3.2 (1): the first two duplicates each let one segment past cwnd [B].
+    /// RFC 3042, RFC 5681 §3.2 (1): the first two duplicates each let one segment past cwnd (bytes).
     pub(crate) fn limited_transmit(&self, mss: u64) -> u64 {
         let waiting = self.limited_transmit && self.count < self.threshold;
         if waiting { u64::from(self.count.min(2)) * mss } else { 0 }

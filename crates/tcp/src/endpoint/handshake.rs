@@ -9,7 +9,7 @@ use crate::receive::Receiver;
 use crate::send::Chunk;
 use crate::{Flags, Options, Segment, SeqNum, State, TimerKind, Variant};
 
-/// What a peer takes that announces nothing [B]. RFC 9293 §3.7.1.
+/// What a peer takes that announces nothing (bytes). RFC 9293 §3.7.1.
 const DEFAULT_MSS: u64 = 536;
 /// The largest shift; a larger one counts as this. RFC 7323 §2.3.
 const MAX_SHIFT: u8 = 14;

@@ -180,24 +180,24 @@ impl Endpoint {
     pub fn state(&self) -> State {
         self.state
     }
-    /// Congestion window, with what recovery adds to it for a time [B].
+    /// Congestion window, with what recovery adds to it for a time (bytes).
     pub fn congestion_window(&self) -> u64 {
         self.congestion.window.cwnd
     }
-    /// The smaller of the congestion window and the peer's window [B].
+    /// The smaller of the congestion window and the peer's window (bytes).
     pub fn send_window(&self) -> u64 {
         self.congestion.window.cwnd.min(self.sender.window)
     }
-    /// The window that the peer last announced [B].
+    /// The window that the peer last announced (bytes).
     pub fn peer_window(&self) -> u64 {
         self.sender.window
     }
-    /// Slow-start threshold [B].
+    /// Slow-start threshold (bytes).
     pub fn ssthresh(&self) -> u64 {
         self.congestion.window.ssthresh
     }
     /// Sent and not acknowledged; after a step back to the first unacknowledged byte, what was sent
-    /// since [B]. SYN and FIN count as one each.
+    /// since (bytes). SYN and FIN count as one each.
     pub fn in_flight(&self) -> u64 {
         self.sender.flight().size()
     }
@@ -213,19 +213,19 @@ impl Endpoint {
     pub fn retransmission_timeout(&self) -> Span {
         self.rto.current()
     }
-    /// Bytes received in order and not yet consumed [B].
+    /// Bytes received in order and not yet consumed (bytes).
     pub fn readable(&self) -> u64 {
         self.receiver.unread
     }
-    /// What [`write`](Endpoint::write) would accept [B].
+    /// What [`write`](Endpoint::write) would accept (bytes).
     pub fn writable(&self) -> u64 {
         if self.state.may_write() && !self.sender.is_finished() { self.sender.room() } else { 0 }
     }
-    /// The window announced to the peer and not yet used [B].
+    /// The window announced to the peer and not yet used (bytes).
     pub fn receive_window(&self) -> u64 {
         self.receiver.window()
     }
-    /// Payload of a full segment, as agreed with the peer [B].
+    /// Payload of a full segment, as agreed with the peer (bytes).
     pub fn mss(&self) -> u64 {
         self.sender.mss
     }

@@ -81,7 +81,7 @@ impl SackRecovery {
     }
     pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight, again: bool) {
         self.duplicates.reset();
-        // RFC 2018 §8: the peer may have discarded what it SACKed, so forget that.
+        // RFC 2018 §5: a timeout may mean that the peer discarded what it SACKed, so forget that.
         self.scoreboard.forget();
         // RFC 6675 §5.1: recovery ends, and its point is where sending had come to.
         self.recovery = None;
@@ -101,7 +101,7 @@ impl SackRecovery {
         self.duplicates.count == 0 || self.duplicates.limited_transmit_enabled()
     }
 
-    /// RFC 6675 §4, SetPipe() [B].
+    /// RFC 6675 §4, SetPipe() (bytes).
     pub(crate) fn pipe(&self, flight: Flight) -> u64 {
         let resent = self.recovery.map_or(flight.una, |r| r.resent);
         self.scoreboard.pipe(flight.una, flight.max, resent)

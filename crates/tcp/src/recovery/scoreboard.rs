@@ -48,7 +48,7 @@ impl Scoreboard {
         let ranges = self.sacked.as_slice();
         self.lost(ranges.len() as u64, ranges.iter().map(|r| r.len()).sum())
     }
-    /// RFC 6675 §4, SetPipe(): what is still in the network, when everything below `resent` was sent again [B].
+    /// RFC 6675 §4, SetPipe(): what is still in the network, when everything below `resent` was sent again (bytes).
     pub(crate) fn pipe(&self, una: Position, max: Position, resent: Position) -> u64 {
         let (mut pipe, mut ranges, mut bytes, mut upper) = (0, 0, 0, max);
         let mut count = |start: Position, end: Position, lost: bool| {

@@ -97,8 +97,7 @@ impl Pair {
         for config in &configs {
             config.validate().unwrap();
         }
-        let sides =
-            [side(0, Endpoint::active(configs[0], iss[0])), side(1, Endpoint::passive(configs[1], iss[1]))];
+        let sides = [side(0, Endpoint::active(configs[0], iss[0])), side(1, Endpoint::passive(configs[1], iss[1]))];
         Pair {
             sides,
             now: Time::ZERO,
@@ -214,15 +213,16 @@ impl Pair {
     fn check_window_promise(&mut self, i: usize, segment: &Segment) {
         let peer_iss = self.sides[1 - i].iss;
         let side = &mut self.sides[i];
-        if segment.is(Flags::RST) || !segment.is(Flags::ACK) {
+        // A SYN's window is not scaled, so a SYN sent again may not be able to tell as much.
+        if segment.is(Flags::RST) || segment.is(Flags::SYN) {
             return;
         }
         let config = *side.endpoint.config();
         let scaled = config.window_scaling && self.sides[1 - i].endpoint.config().window_scaling;
         let side = &mut self.sides[i];
-        side.unit = if scaled { (0..).map(|s| 1u64 << s).find(|u| 65_535 * u >= config.receive_window).unwrap() } else { 1 };
-        let unit = if segment.is(Flags::SYN) { 1 } else { side.unit };
-        let edge = u64::from(segment.ack.0.wrapping_sub(peer_iss)) + u64::from(segment.window) * unit;
+        side.unit =
+            if scaled { (0..).map(|s| 1u64 << s).find(|u| 65_535 * u >= config.receive_window).unwrap() } else { 1 };
+        let edge = u64::from(segment.ack.0.wrapping_sub(peer_iss)) + u64::from(segment.window) * side.unit;
         assert!(edge + side.unit > side.announced, "the window shrank from {} to {edge}", side.announced);
         side.announced = side.announced.max(edge);
     }

@@ -1,5 +1,5 @@
 //! Shared by the tests of this crate.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, missing_docs)]
 
 pub mod channel;
 pub mod ladder;

@@ -1,0 +1,55 @@
+//! What goes to the two output streams: results to the first, everything said about them to the second.
+
+use std::io::Write;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde_json::Value;
+
+/// Prints a line of the result. A reader that has gone away is no reason to complain.
+pub(crate) fn line(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Prints the result as JSON.
+pub(crate) fn json(value: &Value) {
+    line(&format!("{value:#}"));
+}
+
+/// Says something about the result.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Says what is wrong.
+pub(crate) fn complain(text: &str) {
+    say(&format!("cellway: {text}"));
+}
+
+/// A table with a header; columns named in `right` are aligned to the right.
+pub(crate) fn table(header: &[String], right: impl Fn(usize) -> bool) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.to_vec());
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if right(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// Prints a table without trailing blanks.
+pub(crate) fn print(table: &Table) {
+    table.lines().for_each(|row| line(row.trim_end()));
+}
+
+/// A number in as many digits as its interval bears: "0.912 ± 0.004".
+pub(crate) fn with_interval(mean: f64, half_width: Option<f64>) -> String {
+    let scale = half_width.filter(|&h| h > 0.0).unwrap_or(mean.abs() / 100.0);
+    let digits = if scale > 0.0 { (1.0 - scale.log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
+    match half_width {
+        Some(half) => format!("{mean:.digits$} ± {half:.digits$}"),
+        None => format!("{mean:.digits$}"),
+    }
+}

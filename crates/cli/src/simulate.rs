@@ -1,0 +1,142 @@
+//! `cellway simulate`.
+
+use std::path::PathBuf;
+
+use cellway_lab::{AxisValueRecord, Cell, Error, Overview, Settings};
+use serde_json::{Map, Value, json};
+
+use crate::args::Simulate;
+use crate::check::{folder_of, plan};
+use crate::progress::Bar;
+use crate::{Face, Failure, output};
+
+/// The figures of the table that people see, where a study has them; the rest is in the tables.
+const SHOWN: [&str; 8] =
+    ["utilisation", "throughput_mean", "jain", "delay_mean_rtt", "delay_sd_rtt", "collapses_mean", "queue_mean", "lost_frames"];
+
+pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure> {
+    let file = &options.scenario.file;
+    let plan = plan(&options.scenario)?;
+    if let Some(out) = &options.out {
+        cellway_lab::check_target(out, options.force).map_err(Error::from)?;
+    }
+    let bar = Bar::new();
+    let mut settings = Settings {
+        threads: options.threads.map(usize::from),
+        progress: &mut |progress| bar.show(progress),
+        stop: &mut face.interrupted,
+    };
+    let simulated = cellway_lab::simulate(&plan, folder_of(file), options.seeds, &mut settings)?;
+    drop(bar);
+    let overview = Overview::of(&simulated.results)?;
+    if let Some(out) = &options.out {
+        simulated.write(out, options.force)?;
+    }
+    let capture = match &options.pcap {
+        None => None,
+        Some(node) => {
+            let path = options.out.clone().unwrap_or_else(|| PathBuf::from(".")).join(format!("{node}.pcap"));
+            let records = cellway_lab::capture(&plan, folder_of(file), node, &path)?;
+            Some((path, records))
+        }
+    };
+    if options.scenario.json {
+        let capture = capture.as_ref().map(|(path, records)| json!({ "path": path, "records": records }));
+        output::json(&json!({
+            "name": plan.base().name,
+            "points": overview.points.iter().map(point_json).collect::<Vec<_>>(),
+            "warnings": simulated.warnings,
+            "runs": simulated.results.runs.num_rows(),
+            "wall_seconds": simulated.about.wall_seconds,
+            "cell_hops": simulated.results.counts.cell_hops,
+            "folder": options.out,
+            "capture": capture,
+        }));
+    } else {
+        show(&overview);
+        let counts = simulated.results.counts;
+        let speed = counts.cell_hops as f64 / simulated.about.wall_seconds.max(1e-9) / 1e6;
+        output::say(&format!(
+            "{} runs, {:.0} s simulated in {:.1} s, {:.1} million cell-hops/s",
+            simulated.results.runs.num_rows(),
+            counts.simulated.as_secs_f64(),
+            simulated.about.wall_seconds,
+            speed,
+        ));
+        if let Some(out) = &options.out {
+            output::say(&format!("tables in {}", out.display()));
+        }
+        if let Some((path, records)) = capture {
+            output::say(&format!("{records} records captured in {}", path.display()));
+        }
+    }
+    for warning in &simulated.warnings {
+        output::say(&format!("warning: {warning}"));
+    }
+    Ok(())
+}
+
+fn point_json((axes, cells): &(Vec<(String, AxisValueRecord)>, Vec<Cell>)) -> Value {
+    let axes: Map<String, Value> = axes.iter().map(|(name, value)| (name.clone(), axis_json(value))).collect();
+    let figures: Vec<Value> = cells
+        .iter()
+        .map(|c| {
+            json!({ "subject": c.subject, "metric": c.metric, "unit": c.unit, "mean": c.mean,
+                    "half_width_95": c.half_width, "runs": c.runs })
+        })
+        .collect();
+    json!({ "axes": axes, "figures": figures })
+}
+
+fn axis_json(value: &AxisValueRecord) -> Value {
+    match value {
+        AxisValueRecord::Text(text) => json!(text),
+        AxisValueRecord::Number(number) => json!(number),
+    }
+}
+
+fn axis_text(value: &AxisValueRecord) -> String {
+    match value {
+        AxisValueRecord::Text(text) => text.clone(),
+        AxisValueRecord::Number(number) => number.to_string(),
+    }
+}
+
+/// One row for each point and subject, one column for each figure worth a look.
+fn show(overview: &Overview) {
+    let Some((axes, _)) = overview.points.first() else { return };
+    let shown = |cell: &&Cell| SHOWN.contains(&cell.metric.as_str());
+    let metrics: Vec<&str> = SHOWN
+        .into_iter()
+        .filter(|m| overview.points.iter().any(|(_, cells)| cells.iter().any(|c| c.metric == *m)))
+        .collect();
+    let unit = |metric: &str| {
+        let cell = overview.points.iter().flat_map(|(_, cells)| cells).find(|c| c.metric == metric);
+        cell.map(|c| if c.unit == "1" { metric.to_owned() } else { format!("{metric} [{}]", c.unit) }).unwrap_or_default()
+    };
+    // Axis names are paths; their last two parts tell them apart.
+    let axis_name = |name: &String| name.rsplit('.').take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(".");
+    let mut header: Vec<String> = axes.iter().map(|(name, _)| axis_name(name)).collect();
+    let fixed = header.len() + 1;
+    header.push("subject".to_owned());
+    header.extend(metrics.iter().map(|m| unit(m)));
+    let mut table = output::table(&header, |column| column >= fixed);
+    for (axes, cells) in &overview.points {
+        let mut subjects: Vec<&str> = Vec::new();
+        for cell in cells.iter().filter(shown) {
+            if !subjects.contains(&cell.subject.as_str()) {
+                subjects.push(&cell.subject);
+            }
+        }
+        for subject in subjects {
+            let mut row: Vec<String> = axes.iter().map(|(_, value)| axis_text(value)).collect();
+            row.push(subject.to_owned());
+            row.extend(metrics.iter().map(|metric| {
+                let cell = cells.iter().find(|c| c.subject == subject && c.metric == *metric);
+                cell.map(|c| output::with_interval(c.mean, c.half_width)).unwrap_or_default()
+            }));
+            table.add_row(row);
+        }
+    }
+    output::print(&table);
+}
