@@ -29,7 +29,7 @@ pub fn simulate(plan: &Plan, folder: &Path, seeds: Option<u64>, settings: &mut S
     let mut transient = TransientCheck::default();
     let clock = Stopwatch::start();
     let label = plan.base().name.clone();
-    let prepared = run_all(prepared, &label, settings, |key, record| {
+    run_all(&prepared, &label, settings, |key, record| {
         transient.add(&key, &record);
         Ok(builder.push(key, &record)?)
     })?;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use cellway_apps::Workload;
@@ -107,57 +107,66 @@ pub(crate) fn axis_value(value: &AxisValue) -> record::AxisValue {
 
 /// Runs everything; hands the records to `take` in run order, whatever the number of threads.
 pub(crate) fn run_all(
-    prepared: Prepared,
+    prepared: &Prepared,
     label: &str,
     settings: &mut Settings<'_>,
     mut take: impl FnMut(RunKey, RunRecord) -> Result<(), Error>,
-) -> Result<Prepared, Error> {
+) -> Result<(), Error> {
     let total = prepared.runs();
     let threads = settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| Error::Option(format!("cannot start {threads} threads: {e}")))?;
-    let prepared = Arc::new(prepared);
-    let stop = Arc::new(AtomicBool::new(false));
+    let (started, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let (send, receive) = mpsc::channel();
-    for index in 0..total {
-        let (prepared, stop, send) = (prepared.clone(), stop.clone(), send.clone());
-        pool.spawn_fifo(move || {
-            if !stop.load(Ordering::Relaxed) {
-                // The receiver is gone only when the study is given up.
-                let _ = send.send((index, prepared.run(index, &stop)));
-            }
-        });
-    }
-    drop(send);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(total as usize) {
+            let (started, stop, send) = (&started, &stop, send.clone());
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let index = started.fetch_add(1, Ordering::Relaxed);
+                    // The receiver is gone only when the study is given up.
+                    if index >= total || send.send((index, prepared.run(index, stop))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(send);
+        let outcome = collect(&receive, prepared, label, settings, &mut take);
+        stop.store(true, Ordering::Relaxed);
+        outcome
+    })
+}
+
+/// Takes finished runs as they come and passes them on in run order.
+fn collect(
+    finished: &mpsc::Receiver<(u64, Result<RunRecord, Error>)>,
+    prepared: &Prepared,
+    label: &str,
+    settings: &mut Settings<'_>,
+    take: &mut impl FnMut(RunKey, RunRecord) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let total = prepared.runs();
     // Runs that finished before an earlier one.
     let mut early = BTreeMap::new();
     let (mut next, mut done) = (0, 0);
-    let mut outcome = Ok(());
     (settings.progress)(Progress { label, done, total });
-    while next < total && outcome.is_ok() {
-        match receive.recv_timeout(PATIENCE) {
-            Ok((index, Ok(record))) => {
+    while next < total {
+        match finished.recv_timeout(PATIENCE) {
+            Ok((index, record)) => {
+                early.insert(index, record?);
                 done += 1;
                 (settings.progress)(Progress { label, done, total });
-                early.insert(index, record);
-                while let Some(record) = early.remove(&next)
-                    && outcome.is_ok()
-                {
-                    outcome = take(prepared.key(next), record);
+                while let Some(record) = early.remove(&next) {
+                    take(prepared.key(next), record)?;
                     next += 1;
                 }
             }
-            Ok((_, Err(error))) => outcome = Err(error),
             Err(mpsc::RecvTimeoutError::Timeout) => {}
-            Err(mpsc::RecvTimeoutError::Disconnected) => unreachable!("a run ended without a word"),
+            // A thread has panicked; the scope will say so.
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
         }
         if (settings.stop)() {
-            outcome = Err(Error::Stopped);
+            return Err(Error::Stopped);
         }
     }
-    stop.store(true, Ordering::Relaxed);
-    drop(receive);
-    drop(pool);
-    outcome?;
-    Ok(Arc::into_inner(prepared).expect("all threads have ended"))
+    Ok(())
 }

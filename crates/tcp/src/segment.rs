@@ -151,3 +151,20 @@ impl Segment {
         self.flags.contains(flags)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_stands_for_the_nearest_position() {
+        let origin = SeqNum(u32::MAX - 4);
+        for near in [0, 1, 4, 5, 1 << 20, (1 << 32) - 3, 1 << 32, (7 << 32) + 11] {
+            for ahead in [0, 1, 65_535, (1 << 31) - 1] {
+                assert_eq!(origin.add(near + ahead).position(origin, near), Some(near + ahead));
+                assert_eq!(origin.add(near).position(origin, near + ahead), Some(near));
+            }
+        }
+        assert_eq!(SeqNum(u32::MAX - 5).position(origin, 3), None);
+    }
+}

@@ -168,6 +168,48 @@ fn the_channel_is_as_bad_as_it_says() {
     }
 }
 
+/// Sequence numbers go round more than once.
+#[test]
+fn a_transfer_of_more_than_four_gibibytes() {
+    const BYTES: u64 = 9_000_000_000;
+    let config = Config {
+        variant: Variant::NewReno,
+        mss: 65_000,
+        receive_window: 64 << 20,
+        send_buffer: 64 << 20,
+        window_scaling: true,
+        delayed_ack: Some(Span::from_ms(100)),
+        ..Config::default()
+    };
+    let mut ends = [Endpoint::active(config, u32::MAX - 9), Endpoint::passive(config, 7)];
+    let (mut out, mut sent, mut now) = (Output::default(), Vec::new(), Time::ZERO);
+    let (mut written, mut delivered) = (0, 0);
+    ends[0].connect(now, &mut out);
+    let mut to = 1;
+    while ends[0].stats().bytes_acked < BYTES {
+        std::mem::swap(&mut sent, &mut out.segments);
+        assert!(!sent.is_empty() || ends[to].deadline().is_some(), "stuck at {delivered} B");
+        now += Span::from_ms(20);
+        for segment in sent.drain(..) {
+            ends[to].receive(now, &segment, &mut out);
+        }
+        ends[to].wake(now, &mut out);
+        for event in out.events.drain(..) {
+            match event {
+                Event::Readable { bytes } => delivered += bytes,
+                Event::Connected | Event::Acked { .. } | Event::Writable => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        if to == 0 {
+            written += ends[0].write(now, BYTES - written, &mut out);
+        }
+        to = 1 - to;
+    }
+    assert_eq!((written, delivered), (BYTES, BYTES));
+    assert_eq!(ends[0].stats().retransmissions, 0);
+}
+
 /// A wake before the deadline sends nothing, tells nothing and changes nothing.
 #[test]
 fn waking_early_does_nothing() {

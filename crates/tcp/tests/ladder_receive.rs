@@ -77,7 +77,12 @@ fn gaps_and_their_filling_are_acknowledged_at_once() {
          130 ! Readable 1000
          130 > 1 ack 2001
          140 < 2001..2101 ack 1
-         140 ? timer DelayedAck",
+         140 ? timer DelayedAck deadline 340
+         150 < 3001..3501 ack 1
+         150 > 1 ack 2101
+         # fills part of a gap without reaching what lies beyond
+         160 < 2101..2601 ack 1
+         160 > 1 ack 2601",
     );
 }
 

@@ -145,9 +145,9 @@ fn a_timeout_forgets_the_blocks_and_later_blocks_are_passed_over() {
          # the blocks come again; no recovery before all sent before the timeout is acknowledged
          1100 < 1 ack 3001 sack 4001..5001,6001..7001,8001..10001
          1100 > 3001..4001
+         1100 > 5001..6001
          1100 ? cwnd 2000 recovery false
          1200 < 1 ack 5001 sack 6001..7001,8001..10001
-         1200 > 5001..6001
          1200 > 7001..8001
          1200 > 10001..11001
          1200 ? cwnd 3000
@@ -156,6 +156,59 @@ fn a_timeout_forgets_the_blocks_and_later_blocks_are_passed_over() {
          1300 > 12001..13001
          1300 > 13001..14001
          1300 ? cwnd 4000",
+    );
+}
+
+#[test]
+fn a_hole_is_filled_no_further_than_the_next_block() {
+    ten_out(
+        Config { limited_transmit: false, ..config() },
+        "1000 > 1..1001
+         1100 < 1 ack 3001 sack 3501..5001
+         1100 > 3001..3501
+         1100 > 5001..6001",
+    );
+    ten_out(
+        config(),
+        "200 < 1 ack 1 sack 401..5001
+         200 > 1..401
+         200 ? recovery true",
+    );
+}
+
+#[test]
+fn what_a_peer_discards_after_a_timeout_is_sent_again() {
+    ten_out(
+        Config { limited_transmit: false, ..config() },
+        "200  < 1 ack 1 sack 1001..3001
+         1000 > 1..1001
+         1100 < 1 ack 1001
+         1100 > 1001..2001
+         1100 > 2001..3001",
+    );
+}
+
+#[test]
+fn a_rescue_goes_once_and_does_not_pass_for_the_hole_before_it() {
+    // The first and the last two of six segments are lost.
+    connected(
+        config(),
+        "100 do write 6000
+         100 > 1..1001
+         100 > 1001..2001
+         100 > 2001..3001
+         100 > 3001..4001
+         100 > 4001..5001
+         100 > 5001..6001
+         200 < 1 ack 1 sack 1001..4001
+         200 > 1..1001
+         200 ? cwnd 3000
+         300 < 1 ack 4001
+         300 > 5001..6001
+         400 < 1 ack 4001 sack 5001..6001
+         400 > 4001..5001
+         500 < 1 ack 6001
+         500 ? recovery false resent 3 timeouts 0",
     );
 }
 

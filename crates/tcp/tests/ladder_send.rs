@@ -294,9 +294,19 @@ fn a_silly_window_is_filled_when_the_persist_timer_says_so() {
 
 #[test]
 fn a_late_window_of_an_older_segment_is_ignored() {
-    let ladder =
-        connected(config(), "100 < 1..101 ack 1 win 9000\n100 > 1 ack 101\n110 < 1 ack 1 win 40000\n110 > 1 ack 101");
+    let ladder = connected(
+        config(),
+        "100 < 101..201 ack 1 win 9000
+         100 > 1 ack 1
+         110 < 1..101 ack 1 win 40000
+         110 > 1 ack 201
+         # without payload it is answered and dropped
+         120 < 1 ack 1 win 45000
+         120 > 1 ack 201",
+    );
     assert_eq!(ladder.endpoint.peer_window(), 9000);
+    // A newer segment does set it.
+    assert_eq!(ladder.run("130 < 201 ack 1 win 8000").endpoint.peer_window(), 8000);
 }
 
 #[test]

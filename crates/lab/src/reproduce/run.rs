@@ -178,7 +178,7 @@ impl Finished {
             progress: &mut |p| progress(crate::Progress { done: before + p.done, total, ..p }),
             stop: &mut *settings.stop,
         };
-        let ready = run_all(ready, &study.title, &mut within, |key, record| {
+        run_all(&ready, &study.title, &mut within, |key, record| {
             values.add(&key, &record);
             transient.add(&key, &record);
             Ok(builder.push(key, &record)?)

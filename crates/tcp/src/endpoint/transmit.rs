@@ -42,8 +42,9 @@ impl Endpoint {
             let (start, end) = sack.sacked().gap_from(self.sender.nxt);
             self.sender.nxt = start;
             stop = end;
-            // RFC 6675 §5 (3): what the peer holds has left the network.
-            if sack.may_send_new() {
+            // RFC 6675 §5 (3): what the peer holds has left the network. That lets new data go only
+            // as limited transmit does.
+            if start < self.sender.max || sack.may_send_new() {
                 allowance += sack.sacked().len_below(start);
             }
         }
