@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use cellway_lab::{Error, Plan};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::{self, Check};
 use crate::{Failure, output};
@@ -36,29 +36,39 @@ pub(crate) fn run(options: &Check) -> Result<(), Failure> {
             return Err(error.into());
         }
     };
-    let base = plan.base();
-    let run = &base.run;
-    let runs = run.seeds * points as u64;
     if scenario.json {
-        let axes: Vec<_> = plan
-            .axes()
-            .iter()
-            .map(|(name, values)| json!({ "name": name, "values": values.iter().map(ToString::to_string).collect::<Vec<_>>() }))
-            .collect();
-        output::json(&json!({
-            "valid": true, "name": base.name, "points": points, "seeds": run.seeds, "runs": runs,
-            "duration_s": run.duration.as_secs_f64(), "warmup_s": run.warmup.as_secs_f64(),
-            "rtt_s": run.rtt.as_secs_f64(), "axes": axes,
-        }));
-        return Ok(());
+        output::json(&as_json(&plan, points));
+    } else {
+        show(&scenario.file, &plan, points);
     }
-    output::line(&format!("{}: right", scenario.file.display()));
-    output::line(&format!("  {} nodes, {} links, {} conversations", base.nodes.len(), base.links.len(), base.conversations()));
-    output::line(&format!("  {} of simulated time a run, the first {} not counted; round trip {}", run.duration, run.warmup, run.rtt));
+    Ok(())
+}
+
+/// What a scenario that was found right would run.
+pub fn as_json(plan: &Plan, points: usize) -> Value {
+    let (base, run) = (plan.base(), &plan.base().run);
+    let axes: Vec<Value> = plan
+        .axes()
+        .iter()
+        .map(|(name, values)| json!({ "name": name, "values": values.iter().map(ToString::to_string).collect::<Vec<_>>() }))
+        .collect();
+    json!({
+        "valid": true, "name": base.name, "points": points, "seeds": run.seeds, "runs": run.seeds * points as u64,
+        "duration_s": run.duration.as_secs_f64(), "warmup_s": run.warmup.as_secs_f64(),
+        "rtt_s": run.rtt.as_secs_f64(), "axes": axes,
+    })
+}
+
+fn show(file: &Path, plan: &Plan, points: usize) {
+    let (base, run) = (plan.base(), &plan.base().run);
+    let (nodes, links, conversations) = (base.nodes.len(), base.links.len(), base.conversations());
+    output::line(&format!("{}: right", file.display()));
+    output::line(&format!("  {nodes} nodes, {links} links, {conversations} conversations"));
+    output::line(&format!("  {} of simulated time a run, the first {} not counted", run.duration, run.warmup));
+    output::line(&format!("  round trip {}", run.rtt));
     for (name, values) in plan.axes() {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
         output::line(&format!("  {name}: {}", values.join(", ")));
     }
-    output::line(&format!("  {points} points x {} seeds = {runs} runs", run.seeds));
-    Ok(())
+    output::line(&format!("  {points} points x {} seeds = {} runs", run.seeds, run.seeds * points as u64));
 }

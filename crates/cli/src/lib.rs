@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 
 use args::{Args, Command, WorkloadCommand};
+pub use check::as_json as checked_json;
 
 /// Everything went well.
 pub const DONE: u8 = 0;

@@ -62,7 +62,7 @@ pub fn capture(plan: &Plan, folder: &Path, node: &str, path: &Path) -> Result<u6
 }
 
 /// At most three names, and how many more there are.
-fn shortened(names: &[String]) -> String {
+pub(crate) fn shortened(names: &[String]) -> String {
     let more = names.len().saturating_sub(3);
     let shown = names[..names.len() - more].join("; ");
     if more == 0 { shown } else { format!("{shown}; and {more} more") }
@@ -104,6 +104,11 @@ impl Stopwatch {
 }
 
 impl Simulated {
+    /// The manifest of tables that stay in memory.
+    pub fn manifest(&self) -> Manifest {
+        Manifest::new(&self.about, self.results.runs.num_rows() as u64, self.results.counts, Vec::new())
+    }
+
     /// Writes the result folder.
     pub fn write(&self, target: &Path, force: bool) -> Result<Manifest, Error> {
         Ok(self.results.write(target, force, &self.about)?)

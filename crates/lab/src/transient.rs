@@ -4,6 +4,14 @@ use cellway_record::stats::mser;
 use cellway_record::{RunKey, RunRecord};
 use cellway_scenario::Point;
 
+/// The relative change of the mean that a leftover of the transient may cause unmentioned. MSER alone
+/// also cuts at harmless wiggles of a series that hardly varies.
+const TOLERATED: f64 = 0.01;
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
 /// Per point, the total throughput of all conversations in each bin, summed over the replications:
 /// averaging over seeds takes out the noise of single runs and leaves the transient.
 #[derive(Default)]
@@ -35,13 +43,20 @@ impl TransientCheck {
         }
     }
 
-    /// The points whose transient outlasts the warm-up by the MSER rule.
+    /// The points whose transient outlasts the warm-up: the MSER rule cuts after it, and what stands
+    /// between the warm-up and the cut moves the mean by more than [`TOLERATED`].
     pub(crate) fn doubtful<'a>(&self, points: impl Iterator<Item = &'a Point>) -> Vec<String> {
         points
             .zip(&self.bins)
             .filter(|(point, bins)| {
-                let warmup = point.scenario.run.warmup.as_ps() / point.scenario.observe.interval.as_ps().max(1);
-                mser(bins, 1).is_some_and(|cut| !cut.suffices(warmup as usize))
+                let warmup = point.scenario.run.warmup.as_ps() / point.scenario.observe.interval.as_ps();
+                let warmup = (warmup as usize).min(bins.len());
+                mser(bins, 1).is_some_and(|cut| {
+                    !cut.suffices(warmup) && cut.cut > warmup && {
+                        let (counted, settled) = (mean(&bins[warmup..]), mean(&bins[cut.cut..]));
+                        (counted - settled).abs() > TOLERATED * settled.abs()
+                    }
+                })
             })
             .map(|(point, _)| {
                 let axes: Vec<String> = point.axes.iter().map(|(name, value)| format!("{name} = {value}")).collect();

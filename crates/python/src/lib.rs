@@ -1,1 +1,162 @@
-//! Python bindings.
+//! Python bindings: `lab` and the command line as `cellway._native`.
+//!
+//! Nothing is decided here. Runs release the interpreter and ask it for signals several times a
+//! second, so that Ctrl-C stops them; tables leave as Arrow, without a copy.
+
+mod error;
+mod results;
+
+use std::path::{Path, PathBuf};
+
+use cellway_cli::Face;
+use cellway_lab::reproduce::{Paper, ReproduceOptions};
+use cellway_lab::{Override, Plan, Progress, Settings};
+use pyo3::prelude::*;
+
+use error::{Error, raise};
+use results::Results;
+
+/// The extension module `cellway._native`.
+#[pymodule]
+mod _native {
+    use super::PyModuleMethods;
+
+    #[pymodule_export]
+    use super::{Error, Results, check, cli_main, reproduce, schema, simulate};
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        module.add("ScenarioError", super::error::scenario_error(module.py())?)?;
+        module.add("version", cellway_lab::VERSION)
+    }
+}
+
+/// Key and TOML value of each key to set.
+type Changes = Vec<(String, String)>;
+
+/// Reads and checks a scenario; returns it with the folder that relative paths in it start from.
+fn plan(source: &str, is_text: bool, set: Changes) -> Result<(Plan, PathBuf), cellway_lab::Error> {
+    let overrides: Vec<Override> = set.into_iter().map(|(key, value)| Override::new(key, value)).collect();
+    if is_text {
+        return Ok((cellway_lab::plan_from_text(source, "<text>", &overrides)?, PathBuf::from(".")));
+    }
+    let path = Path::new(source);
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok((cellway_lab::plan_from_file(path, &overrides)?, folder.to_owned()))
+}
+
+/// Whether the interpreter has a signal to act on, and the exception that it then raises.
+fn interrupted(raised: &mut Option<PyErr>) -> bool {
+    Python::attach(|py| {
+        *raised = py.check_signals().err();
+        raised.is_some()
+    })
+}
+
+/// Runs `work` without the interpreter, with its signals and its progress callback.
+fn run<T: Send>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut Settings<'_>) -> Result<T, cellway_lab::Error> + Send,
+) -> PyResult<T> {
+    let mut raised = None;
+    let done = py.detach(|| {
+        let mut failed = None;
+        let outcome = {
+            let mut tell = |p: Progress<'_>| {
+                if let (Some(progress), None) = (&progress, &failed) {
+                    failed = Python::attach(|py| progress.call1(py, (p.done, p.total))).err();
+                }
+            };
+            work(&mut Settings { threads, progress: &mut tell, stop: &mut || interrupted(&mut raised) })
+        };
+        (outcome, failed)
+    });
+    match (raised, done) {
+        (Some(signal), _) => Err(signal),
+        (None, (_, Some(failed))) => Err(failed),
+        (None, (outcome, None)) => outcome.map_err(raise),
+    }
+}
+
+/// Simulates every point of a scenario with every seed.
+#[pyfunction]
+#[pyo3(signature = (source, is_text, set, seeds, threads, out, force, progress))]
+#[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
+fn simulate(
+    py: Python<'_>,
+    source: &str,
+    is_text: bool,
+    set: Changes,
+    seeds: Option<u64>,
+    threads: Option<usize>,
+    out: Option<PathBuf>,
+    force: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Results> {
+    let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
+    if let Some(out) = &out {
+        cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
+    }
+    run(py, threads, progress, |settings| {
+        let simulated = cellway_lab::simulate(&plan, &folder, seeds, settings)?;
+        let manifest = match &out {
+            Some(out) => simulated.write(out, force)?,
+            None => simulated.manifest(),
+        };
+        Ok(Results::new(simulated.results, manifest.to_json(), simulated.warnings))
+    })
+}
+
+/// Checks a scenario; returns what would be run, as JSON.
+#[pyfunction]
+fn check(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
+    let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
+    let points = cellway_lab::check(&plan, &folder).map_err(raise)?;
+    Ok(cellway_cli::checked_json(&plan, points).to_string())
+}
+
+/// Runs the studies of a paper and judges its claims; returns the rows as JSON.
+#[pyfunction]
+#[pyo3(signature = (paper, quick, out, force, threads, progress))]
+fn reproduce(
+    py: Python<'_>,
+    paper: &str,
+    quick: bool,
+    out: Option<PathBuf>,
+    force: bool,
+    threads: Option<usize>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let paper = Paper::find(paper).map_err(raise)?;
+    run(py, threads, progress, |settings| {
+        let options = ReproduceOptions { quick, out: out.as_deref(), force };
+        Ok(cellway_lab::reproduce::reproduce(paper, &options, settings)?.claims_json())
+    })
+}
+
+/// The JSON schema of scenario files.
+#[pyfunction]
+fn schema() -> String {
+    cellway_lab::schema()
+}
+
+/// The command line. `report` draws the report of a folder and returns its path.
+#[pyfunction]
+fn cli_main(py: Python<'_>, argv: Vec<std::ffi::OsString>, report: Py<PyAny>) -> PyResult<u8> {
+    let mut raised = None;
+    let code = py.detach(|| {
+        let mut draw = |folder: &Path| {
+            Python::attach(|py| {
+                let drawn = report.call1(py, (folder,)).and_then(|path| path.extract::<PathBuf>(py));
+                drawn.map_err(|e| e.to_string())
+            })
+        };
+        let stop = Box::new(|| interrupted(&mut raised));
+        let mut face = Face { report: Some(&mut draw), interrupted: stop };
+        let args = std::iter::once("cellway".into()).chain(argv);
+        cellway_cli::main(args, &mut face)
+    });
+    raised.map_or(Ok(code), Err)
+}

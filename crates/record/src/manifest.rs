@@ -88,7 +88,7 @@ pub struct Manifest {
 
 impl Manifest {
     /// The manifest of `runs` runs that did `counts` of work and left `files`.
-    pub(crate) fn new(about: &Provenance, runs: u64, counts: Counts, files: Vec<FileEntry>) -> Manifest {
+    pub fn new(about: &Provenance, runs: u64, counts: Counts, files: Vec<FileEntry>) -> Manifest {
         let rate = counts.cell_hops as f64 / about.wall_seconds;
         Manifest {
             format: FORMAT,
@@ -113,7 +113,7 @@ impl Manifest {
     }
 
     /// The text of the file.
-    pub(crate) fn to_json(&self) -> String {
+    pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("numbers, texts and lists always serialise");
         text.push('\n');
         text

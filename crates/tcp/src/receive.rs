@@ -138,7 +138,6 @@ impl Receiver {
         if self.fin_at == Some(self.nxt) {
             self.fin_at = None;
             self.nxt += 1;
-            self.edge = self.edge.max(self.nxt);
             arrival.fin = true;
             self.ack_now = true;
         }

@@ -176,4 +176,15 @@ mod tests {
         long.recover_from_syn_loss();
         assert_eq!(long.current(), Span::from_secs(6));
     }
+
+    #[test]
+    fn a_steady_round_trip_leaves_one_tick_of_margin() {
+        let mut rto = Rto::new(RtoConfig::default());
+        for i in 0..60 {
+            rto.sent(i, ms(i * 2000));
+            rto.acked(i, ms(i * 2000 + 1500));
+        }
+        let rto = rto.current().as_millis_f64();
+        assert!((1999.0..2001.0).contains(&rto), "{rto} ms");
+    }
 }

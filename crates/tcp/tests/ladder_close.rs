@@ -220,3 +220,18 @@ fn an_unanswered_fin_is_given_up() {
          3000 ! TimedOut",
     );
 }
+
+#[test]
+fn aborting_in_time_wait_tells_nobody() {
+    connected(
+        config(),
+        "100 do shutdown
+         100 > FIN 1
+         110 < FIN 1 ack 2
+         110 ! PeerClosed
+         110 ! Closed
+         110 > 2 ack 2
+         120 do abort
+         120 ? state Closed deadline none",
+    );
+}

@@ -354,3 +354,15 @@ fn a_duplicate_threshold_can_be_chosen() {
          200 ? cwnd 9000 ssthresh 4000",
     );
 }
+
+#[test]
+fn newreno_puts_no_segment_back_for_less_than_a_segment() {
+    eight_out(
+        config(Variant::NewReno),
+        "200 < 1 ack 1 x3
+         200 > 1..1001
+         300 < 1 ack 501
+         300 > 501..1501
+         300 ? cwnd 6500 recovery true",
+    );
+}

@@ -224,3 +224,35 @@ fn an_old_empty_segment_is_answered() {
 fn a_segment_without_acknowledgment_is_dropped() {
     connected(config(), "100 < 1..11\n100 ? readable 0 state Established");
 }
+
+#[test]
+fn a_gap_is_told_in_a_segment_without_data() {
+    // The acknowledgment lets data go, but on data the peer would not count the duplicate.
+    connected(
+        config(),
+        "100 do write 1500
+         100 > 1..501
+         200 < 501..1001 ack 501
+         200 > 501 ack 1
+         200 > 501..1001 ack 1
+         200 > 1001..1501 ack 1",
+    );
+}
+
+#[test]
+fn a_sender_that_may_be_stuck_is_told_of_one_segment() {
+    connected(
+        Config { receive_window: 3000, ..slow_reader() },
+        "100 < 1..501 ack 1
+         100 > 1 ack 501 win 2500
+         100 < 501..2901 ack 1
+         100 > 1 ack 2901 win 100
+         110 do consume 499
+         120 do consume 1
+         120 > 1 ack 2901 win 600
+         # now it is not stuck
+         130 do consume 999
+         140 do consume 1
+         140 > 1 ack 2901 win 1600",
+    );
+}

@@ -263,3 +263,33 @@ fn a_full_segment_leaves_no_room_for_blocks() {
          110 > 1001..1101 sack 1001..2001",
     );
 }
+
+#[test]
+fn new_data_goes_before_what_may_not_be_lost() {
+    ten_out(
+        Config { limited_transmit: false, ..config() },
+        "200 < 1 ack 1 sack 1001..4001
+         200 > 1..1001
+         200 ? cwnd 5000
+         200 < 1 ack 1 sack 5001..7001,1001..4001
+         300 < 1 ack 4001 sack 5001..7001
+         300 > 10001..11001",
+    );
+    // With nothing new to send, what may be lost goes again.
+    connected(
+        Config { limited_transmit: false, send_buffer: 8000, ..config() },
+        "100 do write 8000
+         100 > 1..1001
+         100 > 1001..2001
+         100 > 2001..3001
+         100 > 3001..4001
+         100 > 4001..5001
+         100 > 5001..6001
+         100 > 6001..7001
+         100 > 7001..8001
+         200 < 1 ack 1 sack 1001..4001
+         200 > 1..1001
+         200 < 1 ack 1 sack 5001..7001,1001..4001
+         200 > 4001..5001",
+    );
+}

@@ -181,7 +181,9 @@ fn the_send_buffer_bounds_writes_and_tells_when_there_is_room() {
          200 ! Acked 1000
          200 ! Writable
          200 do write 1000
-         200 > 2001..3001",
+         200 > 2001..3001
+         # told once
+         210 < 1 ack 1501",
     );
 }
 
@@ -322,5 +324,35 @@ fn a_fine_clock_needs_no_ticks() {
          150 > 1..1001
          450 > 1..1001
          1050 > 1..1001",
+    );
+}
+
+#[test]
+fn nagle_does_not_hold_what_is_sent_again() {
+    connected(
+        Config { nagle: true, initial_window: 4, ..config() },
+        "100  do write 10
+         100  > 1..11
+         100  do write 2000
+         100  > 11..1011
+         100  > 1011..2011
+         1000 > 1..1001
+         1100 < 1 ack 1001
+         1100 > 1001..2001
+         1100 > 2001..2011",
+    );
+}
+
+#[test]
+fn a_probe_carries_no_fin() {
+    connected(
+        config(),
+        "100  do write 1001
+         100  > 1..1001
+         110  do shutdown
+         150  < 1 ack 1001 win 0
+         1000 > 1001..1002
+         1050 < 1 ack 1002 win 0
+         1050 > FIN 1002",
     );
 }

@@ -10,7 +10,7 @@ use super::claim::{ClaimRow, Verdict};
 use super::paper::{Paper, Studies, Study};
 use super::values::{Figure, StudyValues};
 use crate::error::Error;
-use crate::simulate::Stopwatch;
+use crate::simulate::{Stopwatch, shortened};
 use crate::study::{Prepared, Settings, VERSION, run_all};
 use crate::transient::TransientCheck;
 
@@ -186,7 +186,8 @@ impl Finished {
         let doubtful = transient.doubtful(ready.points());
         if !doubtful.is_empty() {
             let (n, all) = (doubtful.len(), ready.points().len());
-            self.warnings.push(format!("{}: the warm-up may be too short at {n} of {all} points: {}", study.id, doubtful.join("; ")));
+            let shown = shortened(&doubtful);
+            self.warnings.push(format!("{}: the warm-up may be too short at {n} of {all} points: {shown}", study.id));
         }
         let results = builder.finish()?;
         self.runs += ready.runs();
@@ -210,6 +211,11 @@ impl Finished {
 }
 
 impl Reproduced {
+    /// The rows as JSON: the content of `claims.json`.
+    pub fn claims_json(&self) -> String {
+        serde_json::to_string_pretty(&self.claims).expect("plain data has a JSON form")
+    }
+
     /// How many claims had each verdict: reproduced, shape, undecided, not reproduced.
     pub fn tally(&self) -> [usize; 4] {
         let count = |verdict| self.claims.iter().filter(|c| c.verdict == verdict).count();
