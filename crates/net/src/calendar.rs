@@ -12,39 +12,62 @@ pub(crate) enum Event {
     Arrival(u32),
 }
 
+/// Instant and place of an event: the class in the high half of the place, the port in the low.
+/// Two words that are stored and loaded one by one, which a 128-bit key would not be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    at: u64,
+    place: u64,
+}
+
 /// Events in their total order: time, class, port. An event is never moved or taken back, so a
 /// plain heap does.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
-    heap: BinaryHeap<Reverse<u128>>,
+    heap: BinaryHeap<Reverse<Key>>,
 }
 
 const ARRIVAL: u64 = 1 << 32;
 
-impl Calendar {
+impl Key {
     #[inline]
-    pub(crate) fn add(&mut self, at: Time, event: Event) {
-        let low = match event {
+    fn new(at: Time, event: Event) -> Key {
+        let place = match event {
             Event::Departure(port) => u64::from(port),
             Event::Arrival(port) => ARRIVAL | u64::from(port),
         };
-        self.heap.push(Reverse(u128::from(at.as_ps()) << 64 | u128::from(low)));
+        Key { at: at.as_ps(), place }
+    }
+}
+
+impl Calendar {
+    #[inline]
+    pub(crate) fn add(&mut self, at: Time, event: Event) {
+        self.heap.push(Reverse(Key::new(at, event)));
+    }
+
+    /// Replaces the first event by a later one.
+    #[inline]
+    pub(crate) fn replace_first(&mut self, at: Time, event: Event) {
+        if let Some(mut first) = self.heap.peek_mut() {
+            *first = Reverse(Key::new(at, event));
+        }
     }
 
     #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse(key)| Time::from_ps((key >> 64) as u64))
+        self.heap.peek().map(|Reverse(key)| Time::from_ps(key.at))
     }
 
     /// The first event, if it happens at `now`.
     #[inline]
     pub(crate) fn peek_at(&self, now: Time) -> Option<Event> {
         let Reverse(key) = self.heap.peek()?;
-        if (key >> 64) as u64 != now.as_ps() {
+        if key.at != now.as_ps() {
             return None;
         }
-        let port = *key as u32;
-        Some(if *key as u64 & ARRIVAL == 0 { Event::Departure(port) } else { Event::Arrival(port) })
+        let port = key.place as u32;
+        Some(if key.place & ARRIVAL == 0 { Event::Departure(port) } else { Event::Arrival(port) })
     }
 
     #[inline]

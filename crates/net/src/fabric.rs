@@ -105,8 +105,8 @@ pub struct Fabric<B> {
     reassembly: Vec<Reassembly>,
     packets: Packets<B>,
     calendar: Calendar,
-    /// Units that left in this instant over links without delay, by port.
-    instant: Vec<(u32, Unit)>,
+    /// Ports whose unit left in this instant over a link without delay.
+    instant: Vec<u32>,
     to_serve: Vec<u32>,
     cell_hops: u64,
     events: u64,
@@ -266,15 +266,16 @@ impl<B: Clone> Fabric<B> {
                 _ => None,
             };
             match (instant, pending) {
-                (Some((port, unit)), pending) if pending.is_none_or(|p| port < p) => {
+                (Some(port), pending) if pending.is_none_or(|p| port < p) => {
                     next_instant += 1;
+                    let unit = self.ports[port as usize].departed();
                     self.arrive(now, port, unit, delivered);
                 }
                 (_, Some(port)) => {
-                    self.calendar.pop();
                     let (unit, next) = self.ports[port as usize].link.pop();
-                    if let Some(at) = next {
-                        self.calendar.add(at, Event::Arrival(port));
+                    match next {
+                        Some(at) => self.calendar.replace_first(at, Event::Arrival(port)),
+                        None => self.calendar.pop(),
                     }
                     self.arrive(now, port, unit, delivered);
                 }
@@ -297,22 +298,23 @@ impl<B: Clone> Fabric<B> {
 
     fn depart(&mut self, now: Time, index: u32) {
         self.events += 1;
-        let port = &mut self.ports[index as usize];
-        let unit = port.depart(now);
-        if let Unit::Cell(_) = unit {
-            self.cell_hops += 1;
+        if self.tap.is_some() {
+            let unit = self.ports[index as usize].on_line().expect("a departure is pending");
+            self.observe(now, index, Direction::Out, unit);
         }
+        let port = &mut self.ports[index as usize];
+        self.cell_hops += u64::from(port.depart(now));
         if port.link.is_instant() {
-            self.instant.push((index, unit));
-        } else if let Some(at) = port.link.push(now, unit) {
-            self.calendar.add(at, Event::Arrival(index));
+            self.instant.push(index);
+        } else {
+            let unit = port.departed();
+            if let Some(at) = port.link.push(now, unit) {
+                self.calendar.add(at, Event::Arrival(index));
+            }
         }
         if !port.called {
             port.called = true;
             self.to_serve.push(index);
-        }
-        if self.tap.is_some() {
-            self.observe(now, index, Direction::Out, unit);
         }
     }
 

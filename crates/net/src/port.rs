@@ -148,16 +148,27 @@ impl Port {
         self.sending.is_none()
     }
 
-    /// The last bit of the unit on the line leaves now.
+    /// The last bit of the unit on the line leaves now; returns whether it is a cell.
     #[inline]
-    pub(crate) fn depart(&mut self, now: Time) -> Unit {
-        let unit = self.sending.take().expect("a departure is pending");
+    pub(crate) fn depart(&mut self, now: Time) -> bool {
         self.counters.busy += now - self.began;
-        match unit {
-            Unit::Cell(_) => self.counters.cells += 1,
-            Unit::Packet(_) => self.counters.packets += 1,
+        let is_cell = matches!(self.queue, Queue::Cells(_));
+        match is_cell {
+            true => self.counters.cells += 1,
+            false => self.counters.packets += 1,
         }
-        unit
+        is_cell
+    }
+
+    /// The unit that has just departed. It stays here until it is asked for: moving it through one
+    /// more place for links without delay costs a fifth of the whole simulation.
+    #[inline]
+    pub(crate) fn departed(&mut self) -> Unit {
+        self.sending.take().expect("a unit has departed")
+    }
+
+    pub(crate) fn on_line(&self) -> Option<Unit> {
+        self.sending
     }
 
     /// The free line takes its next unit; returns the instant it will have left.

@@ -6,6 +6,7 @@
 mod error;
 mod results;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use cellway_cli::Face;
@@ -62,16 +63,17 @@ fn run<T: Send>(
 ) -> PyResult<T> {
     let mut raised = None;
     let done = py.detach(|| {
-        let mut failed = None;
-        let outcome = {
-            let mut tell = |p: Progress<'_>| {
-                if let (Some(progress), None) = (&progress, &failed) {
-                    failed = Python::attach(|py| progress.call1(py, (p.done, p.total))).err();
-                }
-            };
-            work(&mut Settings { threads, progress: &mut tell, stop: &mut || interrupted(&mut raised) })
+        // A callback that raises stops the run, as a signal does.
+        let failed = RefCell::new(None);
+        let mut tell = |p: Progress<'_>| {
+            if let (Some(progress), true) = (&progress, failed.borrow().is_none()) {
+                let told = Python::attach(|py| progress.call1(py, (p.done, p.total)));
+                *failed.borrow_mut() = told.err();
+            }
         };
-        (outcome, failed)
+        let mut stop = || failed.borrow().is_some() || interrupted(&mut raised);
+        let outcome = work(&mut Settings { threads, progress: &mut tell, stop: &mut stop });
+        (outcome, failed.into_inner())
     });
     match (raised, done) {
         (Some(signal), _) => Err(signal),

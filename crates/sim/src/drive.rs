@@ -103,7 +103,7 @@ impl Run<'_> {
         let mut delivered: Vec<Delivery<Body>> = Vec::new();
         let mut instants = 0u64;
         loop {
-            let next = [self.fabric.deadline(), self.timers.next()].into_iter().flatten().min().unwrap_or(end);
+            let next = self.fabric.deadline().unwrap_or(end).min(self.timers.next().unwrap_or(end));
             while self.meter.next() <= next.min(end) {
                 self.meter.tick(self.meter.next(), &mut self.fabric);
             }

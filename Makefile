@@ -1,0 +1,69 @@
+# `make` lists the verbs. Everything they need is set up by this file in .venv and target.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: help run test check fmt bench docs wheel clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+WHEELS := target/wheels
+
+# The first of these that runs and is 3.11 or later; `make PYTHON=...` overrides.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
+
+# All that goes into the wheel.
+SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE crates python papers data scenarios \
+	-type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
+
+help: ## List the verbs
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(INSTALLED) ## Reproduce the paper into out/cellsim, with its report (ARGS=--quick for a quick look)
+	$(BIN)/cellway reproduce cellsim --out out/cellsim --force $(ARGS)
+
+test: $(INSTALLED) ## Run every test, in Rust and in Python
+	$(BIN)/python tools/test.py
+
+check: $(INSTALLED) ## Formatting, lints and types
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check python tests/python tools
+	$(BIN)/ruff check python tests/python tools
+	$(BIN)/mypy
+
+fmt: $(INSTALLED) ## Format the code
+	cargo fmt --all
+	$(BIN)/ruff format python tests/python tools
+	$(BIN)/ruff check --fix --quiet python tests/python tools
+
+bench: ## Measure the speed of the simulator
+	cargo bench --workspace --exclude cellway-python --locked
+
+docs: ## Build the reference of the Rust crates in target/doc
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+wheel: $(INSTALLED) ## Build the Python wheel in target/wheels
+	@ls $(WHEELS)/*.whl
+
+clean: ## Remove what was built, and the results in out
+	rm -rf $(VENV) target out
+
+$(VENV)/.tools:
+	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust from https://rustup.rs" >&2; exit 1; }
+	@[ -n "$(PYTHON)" ] || { echo "make: Python 3.11 or later is missing: install it, or name it with PYTHON=..." >&2; exit 1; }
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+		echo "make: $(PYTHON) cannot make a virtual environment: install its venv module (Debian: python3-venv)" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'maturin>=1.16,<2'
+	@touch $@
+
+$(INSTALLED): $(VENV)/.tools $(SOURCES)
+	rm -rf $(WHEELS)
+	$(BIN)/maturin build --release --locked --out $(WHEELS) --interpreter $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(WHEELS)/*.whl
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(ls $(WHEELS)/*.whl)[dev]"
+	@touch $@

@@ -1,0 +1,121 @@
+//! Captures of whole runs, as tshark reads them.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{plan, single, skip};
+
+/// Runs tshark; `None`, said on the terminal, where there is none.
+fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
+    let options = ["-o", "erf.aal5_type:Unspecified", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
+    match Command::new("tshark").args(options).args(arguments).arg("-r").arg(file).output() {
+        Ok(output) => {
+            assert!(output.status.success(), "tshark: {}", String::from_utf8_lossy(&output.stderr));
+            Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        }
+        Err(_) => {
+            skip("tshark is not installed");
+            None
+        }
+    }
+}
+
+/// A capture at `node` of a short run of three FTP and a TELNET.
+fn captured(node: &str, set: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf, u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("capture.pcap");
+    let mut all = vec![
+        ("run.duration", "\"20 s\""),
+        ("run.warmup", "\"0 s\""),
+        ("buffer.size", "\"1 bdp\""),
+    ];
+    all.extend_from_slice(set);
+    let records = cellway_lab::capture(&plan(single(), &all), Path::new("."), node, &path).unwrap();
+    assert!(records > 200, "{records} records");
+    (folder, path, records)
+}
+
+/// Rows of the given fields, one for each record.
+fn fields(file: &Path, names: &[&str]) -> Option<Vec<Vec<String>>> {
+    let mut arguments = vec!["-T", "fields"];
+    names.iter().for_each(|name| arguments.extend(["-e", name]));
+    let text = tshark(file, &arguments)?;
+    Some(text.lines().map(|line| line.split('\t').map(str::to_owned).collect()).collect())
+}
+
+#[test]
+fn every_frame_reassembles_with_a_good_crc_and_good_checksums() {
+    for encapsulation in ["\"vc-mux\"", "\"llc-snap\""] {
+        for node in ["r1", "s1", "r2"] {
+            let (_folder, path, records) = captured(node, &[("multiplexing.encapsulation", encapsulation)]);
+            let Some(text) = tshark(&path, &["-V"]) else { return };
+            let crcs: Vec<&str> = text.lines().filter(|l| l.contains("AAL5 CRC:")).collect();
+            assert!(crcs.len() > 200 && crcs.iter().all(|l| l.ends_with("(correct)")), "{node}, {encapsulation}");
+            assert!(!text.contains("Malformed"), "{node}, {encapsulation}");
+            let rows = fields(&path, &["ip.checksum.status", "tcp.checksum.status", "atm.vci"]).unwrap();
+            assert_eq!(rows.len() as u64, records);
+            let frames = rows.iter().filter(|row| !row[2].is_empty()).count();
+            assert_eq!(frames, crcs.len(), "{node}, {encapsulation}: each frame has a CRC");
+            // A switch sees frames only, each on its way in and out; a router packets of its hosts too.
+            assert_eq!(frames == rows.len(), node == "s1", "{node}: {frames} of {records}");
+            // Status 1 is "good".
+            let bad: Vec<_> = rows.iter().filter(|row| row[..2] != ["1", "1"]).take(3).collect();
+            assert!(bad.is_empty(), "{node}, {encapsulation}: {bad:?}");
+        }
+    }
+}
+
+#[test]
+fn a_host_is_captured_as_whole_connections() {
+    let (_folder, path, records) = captured("ftp-1", &[]);
+    let names = ["ip.src", "tcp.stream", "tcp.flags.syn", "tcp.flags.fin", "tcp.len", "tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment"];
+    let Some(rows) = fields(&path, &names) else { return };
+    assert_eq!(rows.len() as u64, records);
+    assert!(rows.iter().all(|row| row[5].is_empty() && row[6].is_empty()), "nothing is missing between SYN and FIN");
+    let mut streams: BTreeMap<&str, Vec<&Vec<String>>> = BTreeMap::new();
+    rows.iter().for_each(|row| streams.entry(&row[1]).or_default().push(row));
+    for (stream, rows) in &streams {
+        let on = |cell: &str| cell == "1" || cell == "True";
+        assert_eq!(rows.iter().filter(|row| on(&row[2])).count(), 2, "stream {stream}: SYN and its answer");
+        assert!(on(&rows[0][2]), "stream {stream} begins with a SYN");
+    }
+    let hosts: std::collections::BTreeSet<_> = rows.iter().map(|row| &row[0]).collect();
+    assert_eq!(hosts.len(), 2, "{hosts:?}: the host and its peer");
+}
+
+/// Each policy has its own number of channels on the line, from VCI 32 on.
+#[test]
+fn channels_of_a_capture_are_those_of_the_policy() {
+    for (policy, there) in [("\"per-conversation\"", 4), ("\"per-type\"", 2), ("\"per-destination\"", 1)] {
+        let (_folder, path, _) = captured("s1", &[("multiplexing.channel", policy)]);
+        let Some(rows) = fields(&path, &["atm.vpi", "atm.vci", "ip.src"]) else { return };
+        let channels: std::collections::BTreeSet<(&String, &String)> = rows.iter().map(|row| (&row[0], &row[1])).collect();
+        // There and back.
+        assert_eq!(channels.len(), 2 * there, "{policy}: {channels:?}");
+        assert!(channels.iter().all(|(vpi, vci)| *vpi == "0" && vci.parse::<u32>().unwrap() >= 32), "{channels:?}");
+    }
+}
+
+/// The counterpart: where single cells are dropped, what is left of their frames fails the check.
+#[test]
+fn frames_that_lost_cells_fail_the_check() {
+    let tight = [("buffer.discard", "\"cell\""), ("buffer.size", "\"20 cell\""), ("multiplexing.channel", "\"per-destination\"")];
+    let (_folder, path, _) = captured("r2", &tight);
+    let Some(text) = tshark(&path, &["-V"]) else { return };
+    let [good, bad] = ["(correct)", "(incorrect)"]
+        .map(|word| text.lines().filter(|l| l.contains("AAL5 CRC:") && l.trim_end().ends_with(word)).count());
+    assert!(bad > 0 && good > bad, "{good} good, {bad} bad");
+}
+
+#[test]
+fn no_file_is_left_for_a_node_that_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("capture.pcap");
+    let refused = cellway_lab::capture(&plan(single(), &[]), Path::new("."), "r7", &path).unwrap_err();
+    assert!(refused.is_input() && refused.to_string().contains("r7") && refused.to_string().contains("ftp-1-sink"), "{refused}");
+    assert_eq!(common::names(folder.path()), Vec::<String>::new());
+}

@@ -1,0 +1,129 @@
+//! The rules of the house: who may see whom, and that simulation code asks nobody for time or chance.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use common::repository;
+use serde_json::Value;
+
+/// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
+const MAY_SEE: [(&str, &[&str]); 11] = [
+    ("units", &[]),
+    ("wire", &["units"]),
+    ("net", &["units", "wire"]),
+    ("tcp", &["units", "wire", "net"]),
+    ("apps", &["units", "wire", "net", "tcp"]),
+    ("scenario", &["units"]),
+    ("record", &["units"]),
+    ("sim", &["units", "wire", "net", "tcp", "apps", "scenario", "record"]),
+    ("lab", &["units", "apps", "scenario", "record", "sim"]),
+    ("cli", &["lab"]),
+    ("python", &["lab", "cli"]),
+];
+
+/// Where nothing may depend on the machine.
+const PURE: [&str; 7] = ["units", "wire", "net", "tcp", "apps", "scenario", "sim"];
+
+/// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline", "--manifest-path"])
+        .arg(repository("Cargo.toml"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let short = |name: &Value| name.as_str().unwrap().trim_start_matches("cellway-").to_owned();
+    let names: BTreeSet<String> = packages.iter().map(|package| short(&package["name"])).collect();
+    let needed = |package: &Value| {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        all.filter(|d| d["kind"] != "dev").map(|d| short(&d["name"])).filter(|name| names.contains(name)).collect()
+    };
+    packages.iter().map(|package| (short(&package["name"]), needed(package))).collect()
+}
+
+#[test]
+fn crates_see_only_those_that_they_may() {
+    let found = dependencies();
+    let rules: BTreeMap<&str, &[&str]> = MAY_SEE.into_iter().collect();
+    for (name, needed) in &found {
+        let allowed = rules.get(&name[..]).unwrap_or_else(|| panic!("no rule for the crate {name}: add one here"));
+        for other in needed {
+            assert!(allowed.contains(&&other[..]), "{name} must not depend on {other}");
+        }
+    }
+    // The rules are about what there is.
+    assert_eq!(found.keys().map(String::as_str).collect::<Vec<_>>(), rules.into_keys().collect::<Vec<_>>());
+    assert!(found["sim"].contains("net") && found["cli"].contains("lab"), "{found:?}");
+}
+
+fn sources(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// What a file names that its run's result must not depend on.
+fn impure(text: &str) -> Vec<&'static str> {
+    const BANNED: [&str; 18] = [
+        "std::time", "std::thread", "std::net::Tcp", "std::net::Udp", "std::fs", "std::env::var", "std::process",
+        "TcpStream", "TcpListener", "UdpSocket", "SystemTime", "Instant::now", "thread_rng", "rand::rng", "OsRng",
+        "getrandom", "HashMap", "HashSet",
+    ];
+    // Comments may speak of clocks.
+    let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let named = |word: &str| code.iter().any(|line| line.contains(word));
+    let nested = ["time", "thread", "fs", "env", "process"];
+    let grouped = |module: &&str| {
+        let marks = [format!("{{{module}::"), format!(" {module}::"), format!("{{{module},"), format!(" {module},")];
+        code.iter().any(|line| line.trim_start().starts_with("use std::{") && marks.iter().any(|m| line.contains(&m[..])))
+    };
+    let mut all: Vec<&str> = BANNED.into_iter().filter(|word| named(word)).collect();
+    all.extend(nested.into_iter().filter(grouped));
+    all
+}
+
+#[test]
+fn simulation_code_asks_no_clock_thread_socket_or_chance() {
+    let mut files = Vec::new();
+    for name in PURE {
+        let before = files.len();
+        sources(&repository("crates").join(name).join("src"), &mut files);
+        assert!(files.len() > before, "{name} has sources");
+    }
+    for path in files {
+        let found = impure(&std::fs::read_to_string(&path).unwrap());
+        assert!(found.is_empty(), "{} names {found:?}", path.display());
+    }
+}
+
+/// The check of the check.
+#[test]
+fn the_scan_sees_what_it_looks_for() {
+    assert_eq!(impure("let t = std::time::Instant::now();"), ["std::time", "Instant::now"]);
+    assert_eq!(impure("use std::{io, time::Duration};"), ["time"]);
+    assert_eq!(impure("// not std::time\nuse std::net::Ipv4Addr;\n"), Vec::<&str>::new());
+}
+
+/// What stands in the repository is for everyone: no path or name of the place where it was written.
+#[test]
+fn no_source_names_the_place_where_it_was_written() {
+    let mut files = Vec::new();
+    sources(&repository("crates"), &mut files);
+    assert!(files.len() > 100);
+    let work = ["/", "work", "/"].concat();
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains(&work), "{} names {work}", path.display());
+    }
+}

@@ -1,0 +1,174 @@
+//! A small network to run, and the time that packets take through it, worked out apart from the simulator.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use std::path::PathBuf;
+
+use cellway_apps::Workload;
+use cellway_record::RunRecord;
+use cellway_scenario::{Override, Plan, Scenario};
+use cellway_sim::{Capture, Control};
+
+pub(crate) const LINE: u128 = 1_500_000;
+pub(crate) const PS: u128 = 1_000_000_000_000;
+
+/// The network of `cellsim` with one bulk transfer, no loss and no sweep.
+pub(crate) const BULK: &str = r#"version = 1
+name = "bulk"
+node = [{ name = "r1", kind = "router" }, { name = "s1", kind = "switch" }, { name = "r2", kind = "router" }]
+
+[run]
+duration = "60 s"
+warmup = "20 s"
+
+[buffer]
+size = "4000 cell"
+per = "port"
+
+[tcp]
+variant = "tahoe"
+mss = "512 B"
+window = "8 KiB"
+
+[[link]]
+between = ["r1", "s1"]
+rate = "1.5 Mbit/s"
+delay = "22.5 ms"
+
+[[link]]
+between = ["s1", "r2"]
+rate = "1.5 Mbit/s"
+delay = "0 s"
+
+[[traffic]]
+name = "bulk"
+app = "bulk"
+from = "r1"
+to = "r2"
+access = { rate = "1.5 Mbit/s", delay = "0 s" }
+
+[observe]
+interval = "1 s"
+fairness-window = "1 s"
+"#;
+
+/// `text` as a scenario, with keys set.
+pub(crate) fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
+    let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
+    Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}")).base().clone()
+}
+
+pub(crate) fn workloads(scenario: &Scenario) -> Vec<Workload> {
+    scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect()
+}
+
+pub(crate) fn run(scenario: &Scenario, seed: u64) -> RunRecord {
+    run_with(scenario, &workloads(scenario), seed)
+}
+
+pub(crate) fn run_with(scenario: &Scenario, workloads: &[Workload], seed: u64) -> RunRecord {
+    cellway_sim::run(scenario, workloads, seed, Control { stop: &|| false, capture: None }).unwrap()
+}
+
+/// What passes `node`, as a pcap file.
+pub(crate) fn capture(scenario: &Scenario, seed: u64, node: &str) -> Vec<u8> {
+    let (mut file, mut records) = (Vec::new(), 0);
+    let capture = Some(Capture::new(node, &mut file, &mut records));
+    cellway_sim::run(scenario, &workloads(scenario), seed, Control { stop: &|| false, capture }).unwrap();
+    assert!(records > 0, "nothing passed {node}");
+    file
+}
+
+/// A figure of the summary.
+pub(crate) fn figure(record: &RunRecord, subject: &str, metric: &str) -> f64 {
+    let mut rows = record.summary.iter().filter(|row| &*row.subject == subject && row.metric == metric);
+    let row = rows.next().unwrap_or_else(|| panic!("no {metric} of {subject}"));
+    assert!(rows.next().is_none(), "{metric} of {subject} twice");
+    row.value
+}
+
+/// A series: (end of the bin in seconds, value).
+pub(crate) fn series(record: &RunRecord, subject: &str, metric: &str) -> Vec<(f64, f64)> {
+    let rows = record.series.iter().filter(|row| &*row.subject == subject && row.metric == metric);
+    rows.map(|row| (row.t.expect("a series has times"), row.value)).collect()
+}
+
+/// Bytes delivered to the applications of a slot after the warm-up, both directions.
+pub(crate) fn delivered(scenario: &Scenario, record: &RunRecord, slot: &str) -> u64 {
+    let span = scenario.run.duration - scenario.run.warmup;
+    let bytes = figure(record, slot, "goodput") * span.as_secs_f64() / 8.0;
+    assert!((bytes - bytes.round()).abs() < 1e-3, "{bytes} is no count");
+    bytes.round() as u64
+}
+
+/// Cells of an IP packet: ceil((IP + encapsulation + 8) / 48), the AAL5 trailer included.
+pub(crate) fn cells(ip_octets: u32, llc: bool) -> u128 {
+    u128::from((ip_octets + if llc { 8 } else { 0 } + 8).div_ceil(48))
+}
+
+/// A way through the network: access links at both ends, ATM links between.
+#[derive(Clone)]
+pub(crate) struct Way {
+    /// bit/s of both access links, and their delay in ps.
+    pub(crate) access: (u128, u128),
+    /// (bit/s, delay in ps) of each ATM link in the direction of travel.
+    pub(crate) atm: Vec<(u128, u128)>,
+    pub(crate) llc: bool,
+}
+
+impl Way {
+    pub(crate) fn cellsim() -> Way {
+        Way { access: (LINE, 0), atm: vec![(LINE, 22_500_000_000), (LINE, 0)], llc: false }
+    }
+
+    pub(crate) fn back(&self) -> Way {
+        let mut back = self.clone();
+        back.atm.reverse();
+        back
+    }
+
+    /// When packets, each (ready at ps, IP octets), arrive whole at the far host: first come, first
+    /// served at each line, hosts and routers store and forward packets, switches cells.
+    pub(crate) fn travel(&self, packets: &[(u128, u32)]) -> Vec<u128> {
+        let line = |rate: u128, ready: &[(u128, u128)], delay: u128| {
+            let mut free = 0;
+            let sent = ready.iter().map(|&(at, bits)| {
+                free = free.max(at) + bits * PS / rate;
+                free + delay
+            });
+            sent.collect::<Vec<u128>>()
+        };
+        let bits: Vec<u128> = packets.iter().map(|p| u128::from(p.1) * 8).collect();
+        let with_bits = |at: &[u128]| at.iter().copied().zip(bits.iter().copied()).collect::<Vec<_>>();
+        let ready: Vec<u128> = packets.iter().map(|p| p.0).collect();
+        let at_router = line(self.access.0, &with_bits(&ready), self.access.1);
+        let cells_of = |i: usize| cells(packets[i].1, self.llc) as usize;
+        let mut at: Vec<u128> =
+            at_router.iter().enumerate().flat_map(|(i, &t)| std::iter::repeat_n(t, cells_of(i))).collect();
+        for &(rate, delay) in &self.atm {
+            let ready: Vec<(u128, u128)> = at.iter().map(|&t| (t, 424)).collect();
+            at = line(rate, &ready, delay);
+        }
+        let mut last = 0;
+        let whole: Vec<u128> = (0..packets.len())
+            .map(|i| {
+                last += cells_of(i);
+                at[last - 1]
+            })
+            .collect();
+        line(self.access.0, &with_bits(&whole), self.access.1)
+    }
+
+    /// From the sending of a lone packet to the arrival of the bare acknowledgement of it, in ps.
+    pub(crate) fn round_trip(&self, ip_octets: u32) -> u128 {
+        let there = self.travel(&[(0, ip_octets)])[0];
+        self.back().travel(&[(there, 40)])[0]
+    }
+}
+
+pub(crate) fn ps(span: u128) -> String {
+    format!("\"{span} ps\"")
+}
+
+pub(crate) fn repository(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}

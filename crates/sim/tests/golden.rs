@@ -1,0 +1,107 @@
+//! What the shipped scenarios give, in short runs with a fixed seed, in `golden/*.txt`: a change of
+//! behaviour shows there as a change of throughput, delay or loss.
+//! `UPDATE_GOLDEN=1 cargo test` writes the files anew; read the difference.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::fmt::Write;
+
+use cellway_scenario::{Override, Plan, SweepSpec};
+use common::{repository, run};
+
+const SHOWN: [&str; 12] = [
+    "utilisation",
+    "queue_mean",
+    "dropped_frames",
+    "dropped_cells",
+    "throughput",
+    "delay_mean_rtt",
+    "window_mean",
+    "retransmissions",
+    "timeouts",
+    "items",
+    "jain",
+    "lost_frames",
+];
+
+/// One line for each figure of each point that is not zero.
+fn table(path: &str, set: &[(&str, &str)], sweep: Option<&[(&str, &[&str])]>) -> String {
+    let text = std::fs::read_to_string(repository(path)).unwrap();
+    let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
+    let axes = |axes: &[(&str, &[&str])]| {
+        axes.iter().map(|(key, values)| ((*key).to_owned(), values.iter().map(|v| (*v).to_owned()).collect())).collect()
+    };
+    let sweep = sweep.map(|sweep| SweepSpec { axes: axes(sweep), variants: Vec::new() });
+    let plan = Plan::parse_with(&text, path, &set, sweep).unwrap_or_else(|e| panic!("{e}"));
+    let mut table = String::new();
+    for point in plan.points().unwrap() {
+        let axes: Vec<String> = point.axes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        writeln!(table, "## {}", axes.join(", ")).unwrap();
+        let record = run(&point.scenario, 1);
+        writeln!(table, "{} cell-hops, {} packets", record.counts.cell_hops, record.counts.packets).unwrap();
+        for row in record.summary.iter().filter(|row| SHOWN.contains(&row.metric) && row.value != 0.0) {
+            // Six digits: the last ones of a sum are of no interest to a reader.
+            writeln!(table, "{:<18} {:<16} {:>12.6} {}", row.subject, row.metric, row.value, row.unit).unwrap();
+        }
+    }
+    table
+}
+
+fn assert_golden(name: &str, table: &str) {
+    let path = repository("crates/sim/tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, table).unwrap();
+    }
+    let golden = std::fs::read_to_string(&path).unwrap_or_default();
+    let differing: Vec<String> = table
+        .lines()
+        .zip(golden.lines())
+        .filter(|(now, then)| now != then)
+        .map(|(now, then)| format!("- {then}\n+ {now}"))
+        .collect();
+    assert!(
+        differing.is_empty() && table.lines().count() == golden.lines().count(),
+        "{name} has changed (UPDATE_GOLDEN=1 writes it anew); first differences:\n{}",
+        differing[..differing.len().min(30)].join("\n"),
+    );
+}
+
+const SHORT: [(&str, &str); 4] = [
+    ("run.duration", "\"800 rtt\""),
+    ("run.warmup", "\"200 rtt\""),
+    ("observe.interval", "\"100 rtt\""),
+    ("observe.fairness-window", "\"100 rtt\""),
+];
+
+#[test]
+fn the_three_policies_of_cellsim() {
+    let policies: &[&str] = &["\"per-conversation\"", "\"per-type\"", "\"per-destination\""];
+    let sweep: [(&str, &[&str]); 2] = [("multiplexing.channel", policies), ("traffic.ftp.count", &["1", "5"])];
+    assert_golden("cellsim.txt", &table("papers/cellsim/cellsim.toml", &SHORT, Some(&sweep)));
+}
+
+#[test]
+fn the_load_of_each_type() {
+    let types: &[&str] = &["\"ftp\"", "\"nntp\"", "\"smtp\"", "\"telnet\""];
+    let sweep: [(&str, &[&str]); 1] = [("traffic.source.app", types)];
+    let set: Vec<_> = SHORT.into_iter().chain([("traffic.source.count", "3")]).collect();
+    assert_golden("load.txt", &table("papers/cellsim/load.toml", &set, Some(&sweep)));
+}
+
+#[test]
+fn the_variants_of_tcp() {
+    let variants: &[&str] = &["\"tahoe\"", "\"reno\"", "\"newreno\"", "\"sack\""];
+    let sweep: [(&str, &[&str]); 1] = [("tcp.variant", variants)];
+    let set: Vec<_> = SHORT
+        .into_iter()
+        .chain([("multiplexing.channel", "\"per-destination\""), ("buffer.size", "\"60 cell\"")])
+        .collect();
+    assert_golden("variants.txt", &table("papers/cellsim/cellsim.toml", &set, Some(&sweep)));
+}
+
+#[test]
+fn the_satellite_example() {
+    let set = [("run.duration", "\"90 s\""), ("run.warmup", "\"30 s\"")];
+    assert_golden("satellite-bulk.txt", &table("scenarios/satellite-bulk.toml", &set, None));
+}

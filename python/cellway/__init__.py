@@ -1,0 +1,68 @@
+"""Cellway: TCP over wide-area ATM, simulated exactly to the cell.
+
+    import cellway
+
+    results = cellway.simulate("scenario.toml", seeds=20)
+    results.summary                          # polars: one row per run, subject and metric
+    results.series("throughput", at="ftp-1")
+    cellway.plot.delay(results.summary)      # matplotlib Figure
+
+Importing this package loads neither polars nor matplotlib: each is loaded by the first call that needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from cellway.api import check, load, load_reproduction, reproduce, schema, simulate
+
+if TYPE_CHECKING:
+    from cellway import plot, report, stats
+    from cellway._native import Error, ScenarioError
+    from cellway._native import version as __version__
+    from cellway.results import Reproduction, Results
+
+__all__ = [
+    "Error",
+    "Reproduction",
+    "Results",
+    "ScenarioError",
+    "__version__",
+    "check",
+    "load",
+    "load_reproduction",
+    "plot",
+    "report",
+    "reproduce",
+    "schema",
+    "simulate",
+    "stats",
+]
+
+# What is fetched on first use: attribute -> (module, name in it, or None for the module itself).
+_LAZY: dict[str, tuple[str, str | None]] = {
+    "Error": ("cellway._native", "Error"),
+    "ScenarioError": ("cellway._native", "ScenarioError"),
+    "__version__": ("cellway._native", "version"),
+    "Reproduction": ("cellway.results", "Reproduction"),
+    "Results": ("cellway.results", "Results"),
+    "plot": ("cellway.plot", None),
+    "report": ("cellway.report", None),
+    "stats": ("cellway.stats", None),
+}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        module, attribute = _LAZY[name]
+    except KeyError:
+        raise AttributeError(f"module 'cellway' has no attribute {name!r}") from None
+    loaded = import_module(module)
+    value = loaded if attribute is None else getattr(loaded, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,50 @@
+"""What the compiled part offers. Users call `cellway`, not this module."""
+
+from collections.abc import Callable
+
+version: str
+
+class Error(Exception):
+    """Anything that Cellway refuses or that fails while it runs."""
+
+class ScenarioError(Error, ValueError):
+    """A scenario that does not make sense: the message names file, line, key and what is accepted."""
+
+class Table:
+    """An Arrow table: hand it to polars, pyarrow or any reader of the Arrow C stream interface, without a copy."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+class Results:
+    @property
+    def runs(self) -> Table: ...
+    @property
+    def summary(self) -> Table: ...
+    @property
+    def series(self) -> Table: ...
+    @property
+    def manifest(self) -> str: ...
+    @property
+    def warnings(self) -> list[str]: ...
+
+def simulate(
+    source: str,
+    is_text: bool,
+    set: list[tuple[str, str]],
+    seeds: int | None,
+    threads: int | None,
+    out: str | None,
+    force: bool,
+    progress: Callable[[int, int], None] | None,
+) -> Results: ...
+def check(source: str, is_text: bool, set: list[tuple[str, str]]) -> str: ...
+def reproduce(
+    paper: str,
+    quick: bool,
+    out: str,
+    force: bool,
+    threads: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> str: ...
+def schema() -> str: ...
+def cli_main(argv: list[str], report: Callable[[str], str]) -> int: ...

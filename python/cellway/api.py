@@ -1,0 +1,131 @@
+"""What a program calls: `simulate`, `check`, `reproduce`, `load`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cellway.progress import reporter
+
+if TYPE_CHECKING:
+    from cellway.results import Reproduction, Results
+
+Source = str | os.PathLike[str]
+"""A scenario: the path of a TOML file, or the TOML text itself."""
+
+
+def simulate(
+    source: Source,
+    *,
+    seeds: int | None = None,
+    set: Mapping[str, object] | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: bool = True,
+) -> Results:
+    """Simulate every point of a scenario with every seed.
+
+    `source` is a path, or TOML text (a string with a line break or an `=` in it).
+    `seeds` is the number of replications and `set` changes single keys, as `--set` does on the command line:
+    `{"tcp.mss": "1460 B", "traffic.ftp.count": 3}`.
+    `threads` bounds the parallel runs (default: all cores); it never changes a result.
+    With `out`, the tables and the manifest are also written to that folder, which must not exist unless `force`.
+
+    Raises `ScenarioError` for a scenario that does not make sense, `Error` for any other failure.
+    """
+    from cellway import _native
+    from cellway.results import Results
+
+    text, is_text = _source(source)
+    with reporter("simulate", enabled=progress) as tick:
+        native = _native.simulate(
+            text, is_text, _overrides(set), seeds, threads, None if out is None else os.fspath(out), force, tick
+        )
+    return Results.from_native(native)
+
+
+def check(source: Source, *, set: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """Check a scenario without running it; returns what would be run. Raises `ScenarioError`."""
+    from cellway import _native
+
+    text, is_text = _source(source)
+    checked: dict[str, Any] = json.loads(_native.check(text, is_text, _overrides(set)))
+    return checked
+
+
+def reproduce(
+    paper: str,
+    *,
+    quick: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    threads: int | None = None,
+    progress: bool = True,
+) -> Reproduction:
+    """Run every study of a published paper and judge its claims.
+
+    The folder is `out/<paper>` unless `out` says otherwise. `quick` runs few seeds, to look around; its confidence
+    intervals are wide. Call `.report()` on what is returned for the HTML page.
+    """
+    from cellway import _native
+
+    folder = Path("out", paper) if out is None else Path(out)
+    with reporter(f"reproduce {paper}", enabled=progress) as tick:
+        _native.reproduce(paper, quick, str(folder), force, threads, tick)
+    return load_reproduction(folder)
+
+
+def load(folder: str | os.PathLike[str]) -> Results:
+    """Read a result folder that `simulate` wrote."""
+    from cellway.results import Results
+
+    return Results.from_folder(folder)
+
+
+def load_reproduction(folder: str | os.PathLike[str]) -> Reproduction:
+    """Read a folder that `reproduce` wrote."""
+    from cellway.results import Reproduction
+
+    return Reproduction(folder)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of scenario files, for editors and validators."""
+    from cellway import _native
+
+    loaded: dict[str, Any] = json.loads(_native.schema())
+    return loaded
+
+
+def _source(source: Source) -> tuple[str, bool]:
+    if isinstance(source, str):
+        return source, "\n" in source or "=" in source
+    return os.fspath(source), False
+
+
+def _overrides(changes: Mapping[str, object] | None) -> list[tuple[str, str]]:
+    return [(path, toml_value(value, path)) for path, value in (changes or {}).items()]
+
+
+def toml_value(value: object, path: str = "value") -> str:
+    """A Python value as TOML text. `path` names the key in the error for a value that TOML cannot hold."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        # TOML's basic strings take JSON's escapes; JSON leaves DEL as it is, which TOML refuses.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(toml_value(item, path) for item in value) + "]"
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{toml_value(str(key))} = {toml_value(item, path)}" for key, item in value.items())
+        return "{" + inner + "}"
+    raise TypeError(
+        f"{path}: a {type(value).__name__} has no TOML form; "
+        "use a string with a unit, a number, a bool, a list or a dict"
+    )

@@ -1,0 +1,37 @@
+"""Figures, as functions of tables.
+
+Each function takes a table of `cellway.Results` (`summary`, or `series(...)`) and returns a matplotlib `Figure`, in the
+width of a journal column. Nothing global is touched, so they serve scripts and notebooks alike:
+
+    cellway.plot.delay(results.summary).savefig("delay.pdf")
+
+A function raises `MissingDataError` when the table does not hold what it draws.
+"""
+
+from cellway.plot.buffers import buffers
+from cellway.plot.choices import choices
+from cellway.plot.contrast import contrast
+from cellway.plot.load import delay, delay_deviation, fairness, per_load, throughput, utilisation
+from cellway.plot.select import MissingDataError
+from cellway.plot.style import svg
+from cellway.plot.time import throughput_over_time, transient
+from cellway.plot.traffic import offered_load
+from cellway.plot.window import window
+
+__all__ = [
+    "MissingDataError",
+    "buffers",
+    "choices",
+    "contrast",
+    "delay",
+    "delay_deviation",
+    "fairness",
+    "offered_load",
+    "per_load",
+    "svg",
+    "throughput",
+    "throughput_over_time",
+    "transient",
+    "utilisation",
+    "window",
+]

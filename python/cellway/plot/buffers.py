@@ -1,0 +1,69 @@
+"""Performance against the size of the buffer and the way that it is shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from cellway import stats
+from cellway.plot import select, style
+from cellway.plot.load import policy_lines
+
+SIZE = "buffer.size"
+SHARING = "buffer.sharing"
+
+SHARED = {
+    "pool": "one pool for all",
+    "channel": "split by channel",
+    "conversation": "split by conversation",
+}
+
+UNITS = {"bdp": "bandwidth × delay", "cell": "cells"}
+
+
+def buffers(rows: pl.DataFrame, ylabel: str, *, limits: tuple[float | None, float | None] | None = None) -> Figure:
+    """A value against the buffer's size, one panel per way of sharing; `rows` holds one value per run."""
+    table, unit = buffers_table(rows)
+    panels = select.in_order(table, SHARING)
+    with style.styled():
+        figure, grid = style.new(0.9 + 1.3 * len(panels), rows=len(panels), sharex=True, sharey=True)
+        for axes, name in zip(grid, panels, strict=True):
+            policy_lines(axes, table.filter(pl.col(SHARING) == name), "x")
+            axes.set_title(SHARED.get(str(name), str(name)), loc="left", color=style.SOFT)
+        if limits is not None:
+            grid[0].autoscale_view()
+            grid[0].set_ylim(*limits)
+        if unit is None:
+            sizes = select.in_order(table, SIZE)
+            grid[-1].set_xticks(range(len(sizes)), [str(size) for size in sizes], rotation=30, ha="right")
+        elif table["x"].max() >= 8 * table["x"].min():  # type: ignore[operator]
+            # Sizes that are multiples of each other: equal steps for equal factors.
+            places = sorted(table["x"].unique())
+            grid[-1].set_xscale("log", base=2)
+            grid[-1].set_xticks(places, [f"{place:g}" for place in places])
+            grid[-1].minorticks_off()
+        grid[-1].set_xlabel("Buffer size" + (f" ({UNITS.get(unit, unit)})" if unit else ""))
+        figure.supylabel(ylabel, fontsize=8.5)
+        style.legend(figure, grid[0])
+        return figure
+
+
+def buffers_table(rows: pl.DataFrame) -> tuple[pl.DataFrame, str | None]:
+    """Mean and interval by size, sharing and policy, with a column `x` to plot against, and its unit.
+
+    Sizes in one unit are placed by their numbers; sizes in several units by their order in the sweep, with no unit.
+    """
+    select.need(rows, SIZE, SHARING, select.POLICY)
+    table = stats.summarise(rows, [SHARING, select.POLICY, SIZE])
+    if table.is_empty():
+        raise select.MissingDataError("no value for any buffer size")
+    sizes: list[Any] = select.in_order(table, SIZE)
+    read = [select.quantity(str(size)) for size in sizes]
+    known = [pair for pair in read if pair is not None]
+    units = {pair[1] for pair in known}
+    numeric = len(known) == len(sizes) and len(units) == 1
+    places = [pair[0] for pair in known] if numeric else [float(index) for index in range(len(sizes))]
+    placed = pl.DataFrame({SIZE: sizes, "x": places})
+    return table.join(placed, on=SIZE, how="left", maintain_order="left"), units.pop() if numeric else None

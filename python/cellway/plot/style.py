@@ -1,0 +1,158 @@
+"""One look for every figure: size, fonts, colours, and the same bytes each time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+COLUMN = 3.5
+"""Width of a journal column, in inches."""
+
+INK = "#1b1f24"
+SOFT = "#6b7280"
+GRID = "#e3e6ea"
+
+RC: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib: the same glyphs on every machine
+    "font.size": 8.0,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8.5,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "legend.handlelength": 1.9,
+    "legend.columnspacing": 0.9,
+    "legend.handletextpad": 0.4,
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 3.0,
+    "ytick.major.size": 3.0,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "cellway",
+    "axes.formatter.useoffset": False,
+}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How one kind of thing is drawn: colour for the screen, dashes and marker for paper."""
+
+    label: str
+    color: str
+    dashes: Any
+    marker: str
+
+
+# Okabe and Ito's palette, which stays distinct for every common kind of colour blindness.
+POLICIES = {
+    "per-conversation": Mark("per conversation", "#0072B2", "-", "o"),
+    "per-type": Mark("per type", "#CC8400", (0, (5, 1.6)), "s"),
+    "per-destination": Mark("per destination", "#C8401A", (0, (5, 1.4, 1, 1.4)), "^"),
+}
+
+TRAFFIC = {
+    "ftp": Mark("FTP", "#1b1f24", "-", "o"),
+    "nntp": Mark("NNTP", "#9C4F96", (0, (5, 1.6)), "s"),
+    "smtp": Mark("SMTP", "#00795C", (0, (5, 1.4, 1, 1.4)), "D"),
+    "telnet": Mark("TELNET", "#3E8FC4", (0, (1.2, 1.2)), "v"),
+}
+
+SEQUENCE = [
+    Mark("", "#0072B2", "-", "o"),
+    Mark("", "#CC8400", (0, (5, 1.6)), "s"),
+    Mark("", "#00795C", (0, (5, 1.4, 1, 1.4)), "^"),
+    Mark("", "#9C4F96", (0, (1.2, 1.2)), "D"),
+    Mark("", "#1b1f24", (0, (7, 1.4, 1, 1.4, 1, 1.4)), "v"),
+]
+
+
+def policy(name: str) -> Mark:
+    """The mark of a multiplexing policy; a policy that is not the paper's gets a neutral one."""
+    return POLICIES.get(name, Mark(name, SOFT, "-", "x"))
+
+
+def traffic(name: str) -> Mark:
+    """The mark of a traffic type."""
+    return TRAFFIC.get(name.lower(), Mark(name, SOFT, "-", "x"))
+
+
+def numbered(index: int) -> Mark:
+    """The mark of the `index`-th of several equals."""
+    return SEQUENCE[index % len(SEQUENCE)]
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw with this look, and leave the caller's settings alone."""
+    with mpl.rc_context(RC):
+        yield
+
+
+def new(height: float = 2.45, rows: int = 1, width: float = COLUMN, **share: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of one column with `rows` panels above each other."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    grid = [row[0] for row in figure.subplots(rows, 1, squeeze=False, **share)]
+    for axes in grid:
+        # Ticks are made anew when a figure is drawn, after this look has been left: it must be fixed on the axes.
+        axes.tick_params(labelsize=RC["xtick.labelsize"], width=0.6, length=3.0, color=SOFT, labelcolor=INK)
+        axes.grid(visible=True, axis="y", color=GRID, linewidth=0.6)
+    return figure, grid
+
+
+def legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
+    """The legend of `axes`, above everything, in one row where it fits."""
+    handles, labels = axes.get_legend_handles_labels()
+    if len(handles) > 1:
+        figure.legend(handles, labels, loc="outside upper center", ncols=columns, borderaxespad=0.2)
+
+
+def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]], gap: float = 0.085) -> None:
+    """Name lines at their right ends, given as (x, y, text, colour), pushed apart where they would overlap.
+
+    They are placed from the top down, and lines that end together keep the order in which they are given.
+    """
+    low, high = axes.get_ylim()
+    ceiling = high
+    for x, y, text, color in sorted(ends, key=lambda end: -round(end[1], 2)):
+        at = min(y, ceiling)
+        ceiling = at - gap * (high - low)
+        axes.annotate(
+            text, (x, at), xytext=(7, 0), textcoords="offset points", va="center", color=color, annotation_clip=False
+        )
+
+
+def svg(figure: Figure) -> str:
+    """The figure as SVG text: the same figure gives the same bytes."""
+    out = io.StringIO()
+    with styled():
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return out.getvalue()

@@ -1,0 +1,78 @@
+"""The TCP window over time."""
+
+from __future__ import annotations
+
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from cellway.plot import select, style
+
+KIB = 1024.0
+SLICE = 200.0
+"""Length of the closer look, in round trips."""
+
+
+def window(
+    series: pl.DataFrame,
+    *,
+    policy: str | None = None,
+    subject: str = "ftp-1",
+    rtt: float | None = None,
+    warmup: float = 0.0,
+    limit: float | None = None,
+) -> Figure:
+    """The window of one conversation, changed step by step: the whole measured time, and a closer look at its start.
+
+    `rtt` and `warmup` are in seconds; `limit` is the top of the scale in KiB.
+    """
+    rows = select.values(series, "window", subject)
+    if policy is not None:
+        rows = rows.filter(pl.col(select.POLICY) == policy)
+    rows = select.first_seed(rows).sort("t", maintain_order=True)
+    if rows.is_empty():
+        raise select.MissingDataError(f"no window over time under {policy}")
+    unit = rtt or 1.0
+    whole = thin(rows.select(x=pl.col("t") / unit, y=pl.col("value") / KIB), 900)
+    start = warmup / unit
+    whole = whole.filter(pl.col("x") >= start)
+    if whole.is_empty():
+        raise select.MissingDataError(f"no window after the warm-up under {policy}")
+    exact = rows.select(x=pl.col("t") / unit, y=pl.col("value") / KIB).filter(
+        pl.col("x").is_between(start, start + SLICE)
+    )
+    mark = style.policy(policy) if policy else style.numbered(0)
+    with style.styled():
+        figure, (above, below) = style.new(3.3, rows=2, sharey=True)
+        for axes, table in ((above, whole), (below, exact)):
+            axes.step(table["x"], table["y"], where="post", color=mark.color, linewidth=0.9)
+            axes.set_ylim(0, limit)
+            axes.margins(x=0.01)
+            axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 4, 8, 10]))
+        below.set_xlim(start, start + SLICE)
+        below.set_xlabel("Time (RTT)" if rtt else "Time (s)")
+        figure.supylabel("Window (KiB)", fontsize=8.5)
+        above.set_title("all of the measured time", loc="left", color=style.SOFT, fontsize=8)
+        below.set_title(f"its first {SLICE:.0f} {'RTT' if rtt else 's'}", loc="left", color=style.SOFT, fontsize=8)
+        return figure
+
+
+def thin(table: pl.DataFrame, columns: int) -> pl.DataFrame:
+    """At most four points per column of the plot (first, lowest, highest, last), so that no peak or dip is lost."""
+    if table.height <= 4 * columns:
+        return table
+    low, high = table["x"].min(), table["x"].max()
+    width = (high - low) / columns or 1.0  # type: ignore[operator]
+    binned = table.with_row_index("i").with_columns(bin=((pl.col("x") - low) / width).floor())
+    kept = binned.group_by("bin").agg(
+        pl.concat_list(
+            pl.col("i").first(),
+            pl.col("i").gather(pl.col("y").arg_min()).first(),
+            pl.col("i").gather(pl.col("y").arg_max()).first(),
+            pl.col("i").last(),
+        )
+        .first()
+        .alias("keep")
+    )
+    keep = kept["keep"].explode().unique().sort()
+    return binned.filter(pl.col("i").is_in(keep.implode())).select("x", "y")

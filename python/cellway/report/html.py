@@ -1,0 +1,94 @@
+"""Small pieces of HTML. Whatever comes from a file is escaped here and nowhere else."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import polars as pl
+
+__all__ = ["data_uri", "details", "escape", "number", "places_for", "table", "tag", "text_or_dash"]
+
+
+def tag(name: str, *content: str, **attributes: str) -> str:
+    """An element. `content` is HTML; attribute values are escaped; `class_` is `class`, `data_x` is `data-x`."""
+    written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items())
+    return f"<{name}{written}>{''.join(content)}</{name}>"
+
+
+def data_uri(content: str, media_type: str) -> str:
+    """Text as an address that carries it."""
+    return f"data:{media_type};base64,{base64.b64encode(content.encode()).decode()}"
+
+
+def details(summary: str, content: str) -> str:
+    """A part that opens on demand."""
+    return tag("details", tag("summary", escape(summary)), content)
+
+
+THIN = "\u202f"
+"""The narrow space that sets thousands apart."""
+
+
+def number(value: Any, digits: int = 4, decimals: int | None = None) -> str:
+    """A number for reading: `digits` significant digits or a number of decimals, thousands apart, no exponents."""
+    if value is None or value != value:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, int) or (decimals is None and value.is_integer()):
+        return f"{int(value):,}".replace(",", THIN).replace("-", "−")
+    places = places_for(value, digits) if decimals is None else decimals
+    return f"{value:,.{places}f}".replace(",", THIN).replace("-", "−")
+
+
+def places_for(value: float, digits: int = 4) -> int:
+    """How many decimals show `digits` significant digits of a value; never more than nine."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return min(9, max(0, digits - 1 - math.floor(math.log10(abs(value)))))
+
+
+def text_or_dash(value: object) -> str:
+    """Escaped text, or a dash for nothing."""
+    return escape(str(value)) if value not in (None, "") else "–"
+
+
+def table(
+    frame: pl.DataFrame, names: dict[str, str] | None = None, alike: Sequence[str] = (), by_row: bool = False
+) -> str:
+    """A table, numbers to the right, in a box that scrolls sideways on a narrow screen.
+
+    The columns in `alike` hold one quantity, so all their values (or, `by_row`, those of a row) get the decimals that
+    the largest needs; the others get four significant digits, value by value.
+    """
+    numeric = {name for name, kind in frame.schema.items() if kind.is_numeric()}
+    digits = 3 if by_row else 4
+    places = [_places([row[name] for name in alike], digits) for row in frame.iter_rows(named=True)]
+    if not by_row:
+        places = [min(places, default=0)] * frame.height
+    head = "".join(
+        tag("th", escape((names or {}).get(name, name)), scope="col", **({"class_": "num"} if name in numeric else {}))
+        for name in frame.columns
+    )
+    body = "".join(
+        tag(
+            "tr",
+            *(
+                tag("td", escape(number(cell, decimals=decimals if name in alike else None)), class_="num")
+                if name in numeric
+                else tag("td", text_or_dash(cell))
+                for name, cell in zip(frame.columns, row, strict=True)
+            ),
+        )
+        for row, decimals in zip(frame.iter_rows(), places, strict=True)
+    )
+    return tag("div", tag("table", tag("thead", tag("tr", head)), tag("tbody", body)), class_="scroll")
+
+
+def _places(values: Sequence[float | None], digits: int) -> int:
+    sizes = [abs(value) for value in values if value is not None and math.isfinite(value) and value != 0]
+    return places_for(max(sizes), digits) if sizes else digits

@@ -1,0 +1,268 @@
+"""The page around the sections: head, contents, claims, methods, files."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import polars as pl
+
+from cellway import plot
+from cellway.report import claims as claim_parts
+from cellway.report.claims import Claim
+from cellway.report.html import data_uri, details, escape, number, table, tag, text_or_dash
+from cellway.report.plates import Plate, Section
+from cellway.results import Reproduction
+
+COLUMNS = {
+    "mean": "mean",
+    "sd": "sd",
+    "n": "seeds",
+    "low": "95 % CI from",
+    "high": "to",
+    "multiplexing.channel": "policy",
+    "traffic.ftp.count": "FTP conversations",
+    "count": "conversations",
+    "buffer.size": "buffer",
+    "buffer.sharing": "sharing",
+}
+
+# Fills in the download links of the figures; without scripts the figures can still be saved from the context menu.
+SCRIPT = """
+for (const link of document.querySelectorAll('a.svg')) {
+  link.href = link.closest('figure').querySelector('img').src
+  link.hidden = false
+}
+"""
+
+
+def page(reproduction: Reproduction, sections: list[Section]) -> str:
+    """The whole document."""
+    about = reproduction.about
+    claims = [
+        Claim.read(record) for record in json.loads((reproduction.folder / "claims.json").read_text(encoding="utf-8"))
+    ]
+    placed, rest = place(claims, sections)
+    paper = str(about.get("paper", "paper"))
+    parts = [
+        tag(
+            "section",
+            tag("h2", "The claims"),
+            claim_parts.tally(claims) + claim_parts.overview(claims) if claims else tag("p", "No claim was judged."),
+            id="claims",
+        ),
+        *(_section(section, placed[section.anchor], paper) for section in sections),
+    ]
+    if rest:
+        parts.append(tag("section", tag("h2", "Other claims"), claim_parts.in_full(rest), id="other"))
+    parts += [_methods(reproduction), _files(reproduction)]
+    entries = [
+        ("claims", "The claims"),
+        *((s.anchor, s.title) for s in sections),
+        *([("other", "Other claims")] if rest else []),
+        ("methods", "Methods"),
+        ("files", "Files"),
+    ]
+    title = f"{about.get('title', paper)}: a reproduction"
+    contents = tag(
+        "nav",
+        tag("b", "Contents"),
+        tag("ol", *(tag("li", tag("a", escape(name), href=f"#{anchor}")) for anchor, name in entries)),
+        aria_label="Contents",
+    )
+    css = files("cellway.report").joinpath("page.css").read_text(encoding="utf-8")
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            '<link rel="icon" href="data:,">',
+            tag("title", escape(title)),
+            f"<style>\n{css}</style>",
+            "</head>",
+            "<body>",
+            _header(about),
+            '<div class="page">',
+            contents,
+            tag("main", *parts),
+            "</div>",
+            f"<script>{SCRIPT}</script>",
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def place(claims: list[Claim], sections: list[Section]) -> tuple[dict[str, list[Claim]], list[Claim]]:
+    """Each claim to one section: by its first figure, else by its section of the paper; what fits nowhere is last."""
+    placed: dict[str, list[Claim]] = {section.anchor: [] for section in sections}
+    rest: list[Claim] = []
+    for claim in claims:
+        by_figure = (s for s in sections if claim.figures and claim.figures[0] in s.figures)
+        by_part = (s for s in sections if claim.section in s.parts)
+        target = next(by_figure, None) or next(by_part, None)
+        (rest if target is None else placed[target.anchor]).append(claim)
+    return placed, rest
+
+
+def _header(about: dict[str, Any]) -> str:
+    citation = about.get("citation")
+    speed = about.get("cell_hops_per_second")
+    facts = [
+        ("Cellway", about.get("version")),
+        ("Made", about.get("started")),
+        ("Machine", about.get("host")),
+        ("Runs", number(about["runs"]) if about.get("runs") is not None else None),
+        (
+            "Wall time",
+            f"{number(about['wall_seconds'], 3)} s" if about.get("wall_seconds") is not None else None,
+        ),
+        ("Speed", f"{number(speed / 1e6, 3)} million cell-hops per second" if speed else None),
+    ]
+    quick = tag(
+        "p",
+        "A quick run: few seeds, wide intervals. Run it without the quick option before you quote a number.",
+        class_="warning",
+    )
+    return tag(
+        "header",
+        tag("p", "Reproduction", class_="kicker"),
+        tag("h1", escape(str(about.get("title", about.get("paper", ""))))),
+        tag("p", escape(str(citation)), class_="authors") if citation else "",
+        tag(
+            "p",
+            "What the paper says, what Cellway measures when it simulates the same network cell by cell, "
+            "and where the two differ.",
+            class_="lead",
+        ),
+        tag(
+            "ul",
+            *(tag("li", tag("span", name), " ", escape(str(value))) for name, value in facts if value),
+            class_="facts",
+        ),
+        quick if about.get("quick") else "",
+    )
+
+
+def _section(section: Section, claims: list[Claim], paper: str) -> str:
+    return tag(
+        "section",
+        tag("h2", escape(section.title)),
+        tag("p", escape(section.text), class_="lead"),
+        *(tag("p", escape(f"Left out here: {reason}."), class_="missing") for reason in section.missing),
+        tag("div", *(_plate(plate, paper, claims) for plate in section.plates), class_="plates")
+        if section.plates
+        else "",
+        tag("h3", "What the paper says of it") + claim_parts.in_full(claims) if claims else "",
+        *(
+            tag(
+                "div",
+                tag("h3", escape(title)),
+                table(frame, COLUMNS, ("mean", "low", "high"), by_row=True),
+                class_="paired",
+            )
+            for title, frame in section.tables
+        ),
+        id=section.anchor,
+    )
+
+
+def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
+    name = f"{paper}-{plate.name}"
+    source = data_uri(plot.svg(plate.figure), "image/svg+xml")
+    image = f'<img alt="{escape(plate.title)}: {escape(plate.caption)}" src="{source}">'
+    links = '<a class="svg" hidden download="' + escape(f"{name}.svg") + '">SVG</a>'
+    numbers = ""
+    if plate.data is not None:
+        links += tag("a", "CSV", href=data_uri(_csv(plate.data), "text/csv"), download=f"{name}.csv")
+        numbers = details("Numbers", table(plate.data, COLUMNS, alike=("mean", "sd", "low", "high")))
+    caption = tag(
+        "figcaption",
+        tag("b", escape(f"{plate.title}. ")),
+        escape(plate.caption),
+        " ",
+        tag("span", links, class_="links"),
+    )
+    return tag("figure", tag("div", image, class_="paper"), caption, _chips(plate, claims), numbers, id=plate.name)
+
+
+def _chips(plate: Plate, claims: list[Claim]) -> str:
+    """The verdicts on what the paper says of this figure; they lead to the claims."""
+    about = [claim for claim in claims if plate.name in {f"figure-{number}" for number in claim.figures}]
+    if not about:
+        return ""
+    chips = (claim_parts.chip(verdict, count) for verdict, count in claim_parts.counts(about))
+    return tag(
+        "p",
+        tag("a", *chips, href=f"#{claim_parts.anchor(about[0])}", title="The claims about this figure"),
+        class_="chips",
+    )
+
+
+def _csv(frame: pl.DataFrame) -> str:
+    return frame.write_csv()
+
+
+def _methods(reproduction: Reproduction) -> str:
+    about, rows, scenarios = reproduction.about, [], []
+    for name in reproduction.studies:
+        study = next(entry for entry in about["studies"] if entry["id"] == name)
+        manifest = reproduction.study(name).manifest
+        rows.append(
+            {
+                "study": study.get("title", name),
+                "points": manifest.get("points"),
+                "seeds": manifest.get("seeds"),
+                "runs": manifest.get("runs"),
+                "simulated (s)": manifest.get("simulated_seconds"),
+                "events": manifest.get("events"),
+                "cell-hops": manifest.get("cell_hops"),
+                "cell-hops per second": manifest.get("cell_hops_per_second"),
+                "wall time (s)": manifest.get("wall_seconds"),
+            }
+        )
+        if manifest.get("scenario"):
+            scenarios.append(
+                details(f"Scenario: {study.get('title', name)}", tag("pre", escape(str(manifest["scenario"]))))
+            )
+    parts = [
+        tag("h2", "Methods"),
+        tag(
+            "p",
+            "Every point of every study is simulated cell by cell, once per seed. A seed fixes all that is random; the "
+            "same seed under two policies gives the same traffic, so differences between policies are taken seed by "
+            "seed. A point's value is the mean over its seeds, and bands and bars are 95 % confidence intervals by "
+            "Student's t over them. What happens before the warm-up ends is not counted.",
+        ),
+        table(pl.DataFrame(rows, infer_schema_length=None)) if rows else "",
+    ]
+    if about.get("warnings"):
+        parts.append(tag("h3", "Warnings"))
+        parts += [tag("p", escape(str(warning)), class_="missing") for warning in about["warnings"]]
+    return tag("section", *parts, *scenarios, id="methods")
+
+
+def _files(reproduction: Reproduction) -> str:
+    items = []
+    for entry in reproduction.about.get("studies", []):
+        if entry["id"] not in reproduction.studies:
+            continue
+        folder = entry.get("folder", f"tables/{entry['id']}")
+        links = " · ".join(
+            tag("a", escape(name), href=f"{folder}/{name}")
+            for name in ("runs.parquet", "summary.parquet", "series.parquet", "manifest.json")
+        )
+        items.append(tag("li", text_or_dash(entry.get("title", entry["id"])), ": ", links))
+    return tag(
+        "section",
+        tag("h2", "Files"),
+        tag("p", "This page stands alone. The tables that it was drawn from lie beside it:"),
+        tag("ul", *items),
+        tag("p", "In Python: ", tag("code", escape('cellway.load_reproduction("…").study("policies").summary')), "."),
+        id="files",
+    )

@@ -1,0 +1,191 @@
+"""Results as tables: what a simulation returned, or a folder that holds it."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from cellway import _native
+
+TableName = Literal["runs", "summary", "series"]
+
+KEYS = ("run", "point", "seed")
+"""Columns of the table of runs that are no axis."""
+
+
+class Results:
+    """Three tidy tables and a manifest.
+
+    `runs` has one row per simulation run: `run`, `point`, `seed` and one column per axis of the sweep.
+    `summary` and `series` have one row per value: the columns of `runs` and then `source`, `subject`, `metric`, `unit`,
+    `t` (seconds; the end of the bin; null in `summary`) and `value`. `warnings` says what to check before trusting the
+    numbers of a run that was just made.
+    """
+
+    def __init__(
+        self,
+        runs: pl.DataFrame,
+        summary: pl.DataFrame,
+        series: pl.DataFrame,
+        manifest: dict[str, Any],
+        warnings: Sequence[str] = (),
+    ) -> None:
+        self.runs = _plain_text(runs)
+        self.manifest = manifest
+        self.warnings = list(warnings)
+        self._summary = summary
+        self._series = series
+
+    @classmethod
+    def from_native(cls, native: _native.Results) -> Results:
+        """Take over the engine's tables, without copying them."""
+        return cls(
+            pl.DataFrame(native.runs),
+            pl.DataFrame(native.summary),
+            pl.DataFrame(native.series),
+            json.loads(native.manifest),
+            native.warnings,
+        )
+
+    @classmethod
+    def from_folder(cls, folder: str | os.PathLike[str]) -> Results:
+        """Read `runs.parquet`, `summary.parquet`, `series.parquet` and `manifest.json`."""
+        at = Path(folder)
+        if not (at / "runs.parquet").is_file():
+            raise FileNotFoundError(f"{at}: no result folder (there is no runs.parquet in it)")
+        manifest = json.loads((at / "manifest.json").read_text(encoding="utf-8"))
+        runs, summary, series = (pl.read_parquet(at / f"{name}.parquet") for name in ("runs", "summary", "series"))
+        return cls(runs, summary, series, manifest)
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The scenario that was swept, as the manifest holds it."""
+        return tomllib.loads(self.manifest.get("scenario") or "")
+
+    @cached_property
+    def rtt(self) -> float | None:
+        """The propagation round trip in seconds: as the scenario gives it, or from a delay given in both units.
+
+        Of a sweep that changes it, it is that of the scenario before the change. None if neither is there.
+        """
+        return seconds(self.scenario.get("run", {}).get("rtt")) or _round_trip(self.summary)
+
+    @property
+    def warmup(self) -> float | None:
+        """The time before measurement starts, in seconds."""
+        return seconds(self.scenario.get("run", {}).get("warmup"), self.rtt)
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of `runs` that the sweep varied."""
+        return [name for name in self.runs.columns if name not in KEYS]
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """One value per run, subject and metric, measured after the warm-up."""
+        return self._joined(self._summary)
+
+    def series(self, metric: str | None = None, *, at: str | None = None) -> pl.DataFrame:
+        """Values over time, of one metric and at one subject if these are given."""
+        chosen = self._series
+        if metric is not None:
+            chosen = chosen.filter(pl.col("metric").cast(pl.String) == metric)
+        if at is not None:
+            chosen = chosen.filter(pl.col("subject").cast(pl.String) == at)
+        return self._joined(chosen)
+
+    def arrow(self, table: TableName = "summary") -> pl.DataFrame:
+        """A table as the engine made it, not joined with the axes. It exports the Arrow C stream interface."""
+        return {"runs": self.runs, "summary": self._summary, "series": self._series}[table]
+
+    def pandas(self, table: TableName = "summary") -> Any:
+        """A joined table as a pandas DataFrame, through Arrow. Needs `pip install cellway[pandas]`."""
+        frame = self.runs if table == "runs" else self.summary if table == "summary" else self.series()
+        return frame.to_pandas()
+
+    def __repr__(self) -> str:
+        axes = ", ".join(self.axes) or "none"
+        return f"<cellway.Results: {self.runs.height} runs, {self.runs['point'].n_unique()} points, axes: {axes}>"
+
+    def _joined(self, table: pl.DataFrame) -> pl.DataFrame:
+        rest = [name for name in table.columns if name != "run"]
+        joined = _plain_text(table).join(self.runs, on="run", how="left", maintain_order="left")
+        return joined.select(*self.runs.columns, *rest)
+
+
+class Reproduction:
+    """The studies of one paper, read from a folder that `reproduce` wrote."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        study = self.folder / "study.json"
+        if not study.is_file():
+            raise FileNotFoundError(f"{self.folder}: no folder of a reproduction (there is no study.json in it)")
+        self.about: dict[str, Any] = json.loads(study.read_text(encoding="utf-8"))
+
+    @cached_property
+    def claims(self) -> pl.DataFrame:
+        """The paper's claims, what was measured, and the verdict on each."""
+        records = json.loads((self.folder / "claims.json").read_text(encoding="utf-8"))
+        return pl.DataFrame(records, infer_schema_length=None)
+
+    @property
+    def studies(self) -> list[str]:
+        """The names of the studies whose tables are in the folder."""
+        return [entry["id"] for entry in self.about.get("studies", []) if self._path(entry).is_dir()]
+
+    def study(self, name: str) -> Results:
+        """The tables of one study."""
+        for entry in self.about.get("studies", []):
+            if entry["id"] == name:
+                return Results.from_folder(self._path(entry))
+        raise KeyError(f"no study {name!r} in {self.folder}; there are: {', '.join(self.studies) or 'none'}")
+
+    def report(self) -> Path:
+        """Draw the report: one HTML file that needs nothing beside it. Returns its path."""
+        from cellway.report import build
+
+        return build(self.folder)
+
+    def __repr__(self) -> str:
+        studies = ", ".join(self.studies) or "none"
+        return f"<cellway.Reproduction: {self.about.get('paper', '?')} in {self.folder}, studies: {studies}>"
+
+    def _path(self, entry: dict[str, Any]) -> Path:
+        return self.folder / str(entry.get("folder", f"tables/{entry['id']}"))
+
+
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
+
+
+def seconds(text: object, rtt: float | None = None) -> float | None:
+    """A time as a scenario writes it, such as `"22.5 ms"`; `rtt` is the unit rtt in seconds. None for anything else."""
+    number, _, unit = text.partition(" ") if isinstance(text, str) else ("", "", "")
+    scale = rtt if unit == "rtt" else UNITS.get(unit)
+    try:
+        return None if scale is None else float(number) * scale
+    except ValueError:
+        return None
+
+
+def _round_trip(summary: pl.DataFrame) -> float | None:
+    both = summary.filter(pl.col("metric").is_in(["delay_mean", "delay_mean_rtt"]) & (pl.col("value") > 0))
+    wide = both.pivot(on="metric", index=["run", "subject"], values="value", aggregate_function="first")
+    if not {"delay_mean", "delay_mean_rtt"} <= set(wide.columns):
+        return None
+    ratio: float | None = wide.select((pl.col("delay_mean") / pl.col("delay_mean_rtt")).median()).item()
+    return ratio
+
+
+def _plain_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """Dictionary-encoded columns as plain strings, which compare and join with anything."""
+    coded = [name for name, kind in frame.schema.items() if kind in (pl.Categorical, pl.Enum)]
+    return frame.with_columns(pl.col(coded).cast(pl.String)) if coded else frame

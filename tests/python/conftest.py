@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import synthetic
+
+
+@pytest.fixture(scope="session")
+def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with every study, of few seeds. Tests only read it; the report may be drawn into it."""
+    return synthetic.folder(tmp_path_factory.mktemp("reproduction") / "cellsim", seeds=4)

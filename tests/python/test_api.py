@@ -1,0 +1,211 @@
+"""What the Python side does by itself: overrides as TOML, progress, folders."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+import cellway
+import polars as pl
+import pytest
+import synthetic
+from cellway import __main__, api, progress
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["1460 B", 'a "quoted" \\ path', "Zürich\n\t\x7f", True, False, 3, 0.25, 1e-9, [1, 2, 3], ["a", "b"], (1.5,),
+     {"rate": "3 Mbit/s", "odd key": [True]}],
+)  # fmt: skip
+def test_overrides_are_read_back_from_toml_as_they_were(value: object) -> None:
+    assert tomllib.loads(f"x = {api.toml_value(value)}")["x"] == (list(value) if isinstance(value, tuple) else value)
+
+
+def test_a_value_without_a_toml_form_is_refused_by_its_key() -> None:
+    with pytest.raises(TypeError, match=r"tcp\.mss: a NoneType has no TOML form"):
+        api._overrides({"tcp.mss": None})
+
+
+@pytest.mark.parametrize(
+    ("source", "is_text"),
+    [("scenario.toml", False), (Path("a=b.toml"), False), ('version = 1\nname = "x"', True), ("version=1", True)],
+)
+def test_text_is_told_from_a_path(source: api.Source, is_text: bool) -> None:
+    assert api._source(source) == (str(source), is_text)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_is_silent_unless_a_person_watches() -> None:
+    with progress.reporter("simulate", stream=io.StringIO()) as tick:
+        assert tick is None
+    with progress.reporter("simulate", enabled=False, stream=Terminal()) as tick:
+        assert tick is None
+
+
+def test_progress_clears_its_line_even_after_an_error() -> None:
+    out = Terminal()
+
+    def fail_after_one() -> None:
+        with progress.reporter("simulate", stream=out) as tick:
+            assert tick is not None
+            tick(1, 4)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_after_one()
+    assert "simulate [######..................] 1/4 runs" in out.getvalue()
+    assert out.getvalue().endswith("\r\x1b[K")
+
+
+def test_progress_says_how_long_is_left() -> None:
+    assert progress.line("run", 10, 40, 30.0).endswith("10/40 runs, 30 s, 1 min 30 s left")
+    assert progress.line("run", 40, 40, 30.0).endswith("40/40 runs, 30 s")
+    assert progress.line("run", 0, 0, 0.0).endswith("0/0 runs, 0 s")
+    assert progress.clock(3_780) == "1 h 03 min"
+
+
+def test_a_study_is_read_with_its_axes_joined(reproduction: Path) -> None:
+    results = cellway.load_reproduction(reproduction).study("policies")
+    assert results.axes == [synthetic.CHANNEL, synthetic.COUNT]
+    assert results.summary.columns[:5] == ["run", "point", "seed", synthetic.CHANNEL, synthetic.COUNT]
+    assert results.summary.schema["subject"] == pl.String
+    one = results.summary.filter((pl.col("run") == 5) & (pl.col("metric") == "utilisation"))
+    assert one.height == 1
+    assert one[synthetic.COUNT].item() == results.runs.filter(pl.col("run") == 5)[synthetic.COUNT].item()
+
+
+def test_series_are_chosen_by_metric_and_subject(reproduction: Path) -> None:
+    results = cellway.load(reproduction / "tables" / "policies")
+    delay = results.series("delay_mean", at="telnet-1")
+    assert set(delay["metric"]) == {"delay_mean"}
+    assert set(delay["subject"]) == {"telnet-1"}
+    assert 0 < delay.height < results.series().height
+    assert delay["t"].is_not_null().all()
+
+
+def test_tables_go_to_other_libraries_through_arrow(reproduction: Path) -> None:
+    import pyarrow as pa
+
+    results = cellway.load(reproduction / "tables" / "load")
+    table = pa.table(results.arrow("summary"))
+    assert table.num_rows == results.summary.height
+
+
+def test_folders_that_hold_nothing_are_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no result folder .*runs\.parquet"):
+        cellway.load(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"no study\.json"):
+        cellway.load_reproduction(tmp_path)
+
+
+def test_an_unknown_study_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    some = cellway.load_reproduction(synthetic.folder(tmp_path / "f", seeds=1, only=["load"]))
+    assert some.studies == ["load"]
+    with pytest.raises(KeyError, match=r"no study 'polices' .*load"):
+        some.study("polices")
+    assert some.claims.height == len(synthetic.CLAIMS)
+
+
+class FakeNative:
+    """Stands for the compiled module: records how the command line calls it."""
+
+    def __init__(self, result: int | BaseException) -> None:
+        self.result = result
+        self.argv: list[str] = []
+
+    def cli_main(self, argv: list[str], report: object) -> int:
+        self.argv = argv
+        assert callable(report)
+        if isinstance(self.result, BaseException):
+            raise self.result
+        return self.result
+
+
+@pytest.mark.parametrize("argv", [[], ["check", "x.toml"]])
+def test_the_command_line_hands_over_arguments_and_status(monkeypatch: pytest.MonkeyPatch, argv: Sequence[str]) -> None:
+    fake = FakeNative(3)
+    monkeypatch.setattr(cellway, "_native", fake, raising=False)
+    monkeypatch.setitem(__import__("sys").modules, "cellway._native", fake)
+    assert __main__.main(argv) == 3
+    assert fake.argv == list(argv)
+
+
+def test_an_interrupted_command_has_the_status_of_the_signal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake = FakeNative(KeyboardInterrupt())
+    monkeypatch.setattr(cellway, "_native", fake, raising=False)
+    monkeypatch.setitem(__import__("sys").modules, "cellway._native", fake)
+    assert __main__.main(["simulate", "x.toml"]) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_the_times_of_a_scenario_are_found_in_its_manifest(reproduction: Path) -> None:
+    results = cellway.load(reproduction / "tables" / "load")
+    assert results.rtt == pytest.approx(0.045)
+    assert results.warmup == pytest.approx(45.0)
+    assert results.scenario["name"] == "load"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("22.5 ms", 0.0225),
+        ("180 s", 180.0),
+        ("7 us", 7e-6),
+        ("100 rtt", 4.5),
+        ("3 apples", None),
+        ("x s", None),
+        (None, None),
+    ],
+)
+def test_times_are_read_as_scenarios_write_them(text: str | None, expected: float | None) -> None:
+    from cellway.results import seconds
+
+    assert seconds(text, 0.045) == (None if expected is None else pytest.approx(expected))
+
+
+def test_the_round_trip_is_else_found_in_a_delay_in_both_units(reproduction: Path) -> None:
+    folder = reproduction / "tables"
+    for study, rtt, warmup in (("policies", 0.045, 45.0), ("load", None, None)):
+        results = cellway.load(folder / study)
+        results.manifest["scenario"] = 'run = { warmup = "1000 rtt" }'
+        assert results.rtt == (None if rtt is None else pytest.approx(rtt))
+        assert results.warmup == (None if warmup is None else pytest.approx(warmup))
+
+
+def test_tables_of_the_engine_are_taken_over_as_arrow() -> None:
+    import pyarrow as pa
+
+    def words(*values: str) -> pa.DictionaryArray:
+        return pa.array(values).dictionary_encode()
+
+    columns = {
+        "source": words("simulate"),
+        "subject": words("ftp-1"),
+        "metric": words("goodput"),
+        "unit": words("bit/s"),
+    }
+    rest = {"run": pa.array([0], pa.uint32()), "value": pa.array([1.5e6])}
+
+    class Native:
+        runs = pa.table(
+            {"run": rest["run"], "point": rest["run"], "seed": pa.array([1], pa.uint64()), "a.b": words("x")}
+        )
+        summary = pa.table({**columns, **rest, "t": pa.array([None], pa.float64())})
+        series = pa.table({**columns, **rest, "t": pa.array([4.5])})
+        manifest = "{}"
+        warnings = ("look",)
+
+    results = cellway.Results.from_native(Native())  # type: ignore[arg-type]
+    assert results.axes == ["a.b"]
+    assert results.summary.row(0) == (0, 0, 1, "x", "simulate", "ftp-1", "goodput", "bit/s", 1.5e6, None)
+    assert results.series("goodput", at="ftp-1")["t"].to_list() == [4.5]
+    assert results.warnings == ["look"]
+    assert (results.rtt, results.warmup) == (None, None)

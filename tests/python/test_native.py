@@ -1,0 +1,228 @@
+"""The compiled module, through the Python face: small scenarios that run in a blink."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import cellway
+import polars as pl
+import pyarrow as pa
+import pytest
+from cellway import _native
+from polars.testing import assert_frame_equal
+
+TINY = """
+version = 1
+name = "tiny"
+node = [{ name = "r1", kind = "router" }, { name = "s1", kind = "switch" }, { name = "r2", kind = "router" }]
+[run]
+duration = "300 rtt"
+warmup = "100 rtt"
+seed = 1
+seeds = 2
+rtt = "45 ms"
+[multiplexing]
+channel = "per-conversation"
+[buffer]
+size = "1 bdp"
+[tcp]
+variant = "tahoe"
+mss = "512 B"
+window = "8 KiB"
+[[link]]
+between = ["r1", "s1"]
+rate = "1.5 Mbit/s"
+delay = "22.5 ms"
+[[link]]
+between = ["s1", "r2"]
+rate = "1.5 Mbit/s"
+delay = "0 s"
+[[traffic]]
+name = "ftp"
+app = "ftp"
+count = 2
+from = "r1"
+to = "r2"
+access = { rate = "1.5 Mbit/s", delay = "0 s" }
+[sweep]
+axes = { "multiplexing.channel" = ["per-conversation", "per-destination"], "traffic.ftp.count" = [1, 3] }
+"""
+
+
+@pytest.fixture(scope="module")
+def results() -> cellway.Results:
+    return cellway.simulate(TINY)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert cellway.__version__ == _native.version == version("cellway")
+
+
+def test_each_point_runs_with_each_seed(results: cellway.Results) -> None:
+    assert results.axes == ["multiplexing.channel", "traffic.ftp.count"]
+    assert results.runs.height == 2 * 2 * 2
+    assert results.runs["seed"].unique().sort().to_list() == [1, 2]
+    assert results.runs["point"].n_unique() == 4
+
+
+def test_the_summary_holds_what_was_measured(results: cellway.Results) -> None:
+    use = results.summary.filter((pl.col("subject") == "r1>s1") & (pl.col("metric") == "utilisation"))
+    assert use.height == results.runs.height
+    assert use["value"].is_between(0.01, 1.0).all()
+    assert use["t"].is_null().all()
+    slots = results.summary.filter(pl.col("subject").str.contains(r"^ftp-\d$"))
+    assert slots.filter(pl.col("traffic.ftp.count") == 3)["subject"].n_unique() == 3
+
+
+def test_warnings_say_what_to_check_before_trusting_the_numbers(results: cellway.Results) -> None:
+    assert all(isinstance(warning, str) for warning in results.warnings)
+
+
+def test_series_are_binned_over_the_whole_run(results: cellway.Results) -> None:
+    series = results.series("throughput", at="ftp-1")
+    assert series.height == 3 * results.runs.height
+    assert series["t"].unique().sort().to_list() == pytest.approx([4.5, 9.0, 13.5])
+    assert results.rtt == pytest.approx(0.045)
+    assert results.warmup == pytest.approx(4.5)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(results: cellway.Results) -> None:
+    for threads in (1, 3):
+        again = cellway.simulate(TINY, threads=threads)
+        assert_frame_equal(again.summary, results.summary, check_exact=True)
+        assert_frame_equal(again.series(), results.series(), check_exact=True)
+
+
+def test_seeds_and_single_keys_can_be_changed(results: cellway.Results) -> None:
+    changed = cellway.simulate(TINY, seeds=1, set={"tcp.mss": "256 B", "observe.series": False})
+    assert changed.runs.height == 4
+    assert changed.series().is_empty()
+    use = pl.col("metric") == "utilisation"
+    first = results.summary.filter(use & (pl.col("seed") == 1))["value"]
+    assert changed.summary.filter(use)["value"].to_list() != first.to_list()
+
+
+def test_tables_are_handed_over_without_a_copy() -> None:
+    native = _native.simulate(TINY, True, [], 1, None, None, False, None)
+    addresses = {pa.table(native.summary)["value"].chunk(0).buffers()[1].address for _ in range(3)}
+    assert len(addresses) == 1
+    ours = pl.DataFrame(native.summary)["value"]
+    assert ours.to_arrow().buffers()[1].address in addresses
+
+
+def test_progress_is_told_after_each_run() -> None:
+    told: list[tuple[int, int]] = []
+    _native.simulate(TINY, True, [], 3, 1, None, False, lambda done, total: told.append((done, total)))
+    assert told[-1] == (12, 12)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert {total for _, total in told} == {12}
+
+
+def test_an_error_in_the_progress_function_stops_the_run(tmp_path: Path) -> None:
+    def fail(done: int, total: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        _native.simulate(TINY, True, [], 2, 1, str(tmp_path / "out"), False, fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_result_folder_is_read_back_as_it_was_written(tmp_path: Path, results: cellway.Results) -> None:
+    cellway.simulate(TINY, out=tmp_path / "out")
+    read = cellway.load(tmp_path / "out")
+    assert_frame_equal(read.summary, results.summary, check_exact=True)
+    assert_frame_equal(read.series(), results.series(), check_exact=True)
+    assert read.manifest["cellway"] == cellway.__version__
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_result_is_only_replaced_by_force(tmp_path: Path) -> None:
+    cellway.simulate(TINY, seeds=1, out=tmp_path / "out")
+    with pytest.raises(cellway.Error, match="out"):
+        cellway.simulate(TINY, seeds=1, out=tmp_path / "out")
+    cellway.simulate(TINY, seeds=2, out=tmp_path / "out", force=True)
+    assert cellway.load(tmp_path / "out").runs.height == 8
+
+
+def test_a_scenario_may_be_a_file(tmp_path: Path, results: cellway.Results) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY, encoding="utf-8")
+    for source in (path, str(path)):
+        assert_frame_equal(cellway.simulate(source).summary, results.summary, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('rate = "1.5 Mbit/s"', "rate = 1500000"), r"rate"),
+        (('channel = "per-conversation"', 'channel = "per-conversion"'), r"per-conversation"),
+        (('warmup = "100 rtt"', 'warmup = "300 rtt"'), r"warmup"),
+        (("seeds = 2", "sedes = 2"), r"seeds"),
+        (("version = 1", "version = = 1"), r"line|:2"),
+    ],
+)
+def test_scenarios_that_make_no_sense_are_refused(change: tuple[str, str], words: str) -> None:
+    with pytest.raises(cellway.ScenarioError, match=words) as caught:
+        cellway.check(TINY.replace(*change))
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, cellway.Error)
+
+
+def test_a_wrong_override_is_a_scenario_error() -> None:
+    with pytest.raises(cellway.ScenarioError, match=r"tcp\.msss"):
+        cellway.simulate(TINY, set={"tcp.msss": "256 B"})
+
+
+def test_failures_name_what_failed_and_leave_nothing(tmp_path: Path) -> None:
+    with pytest.raises(cellway.Error, match=r"absent\.toml"):
+        cellway.simulate(tmp_path / "absent.toml")
+    with pytest.raises(cellway.Error, match="cellsim"):
+        cellway.reproduce("no-such-paper", out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_check_says_what_would_run() -> None:
+    assert isinstance(cellway.check(TINY), dict)
+
+
+def test_the_schema_describes_scenarios() -> None:
+    schema = cellway.schema()
+    assert {"run", "link", "traffic", "tcp", "sweep"} <= set(schema["properties"])
+    assert json.dumps(schema)
+
+
+def test_the_command_line_is_the_same_program(capfd: pytest.CaptureFixture[str]) -> None:
+    from cellway.__main__ import main
+
+    assert main(["--version"]) == 0
+    assert cellway.__version__ in capfd.readouterr().out
+    assert main(["no-such-command"]) != 0
+
+
+@pytest.mark.parametrize("way", ["api", "command"])
+def test_an_interrupt_stops_a_run_and_leaves_nothing(tmp_path: Path, way: str) -> None:
+    scenario = tmp_path / "long.toml"
+    scenario.write_text(TINY.replace('"300 rtt"', '"3000000 rtt"'), encoding="utf-8")
+    out = tmp_path / "results" / "out"
+    out.parent.mkdir()
+    command = {
+        "api": ["-c", f"import cellway; cellway.simulate({str(scenario)!r}, out={str(out)!r})"],
+        "command": ["-m", "cellway", "simulate", str(scenario), "--out", str(out)],
+    }[way]
+    with subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            time.sleep(2.0)
+            assert process.poll() is None, process.communicate()[1].decode()
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=20)
+        finally:
+            process.kill()
+    # Python ends an uncaught KeyboardInterrupt by the signal itself.
+    assert process.returncode == (-signal.SIGINT if way == "api" else 130)
+    assert list(out.parent.iterdir()) == []

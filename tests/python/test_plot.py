@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import cellway
+import matplotlib as mpl
+import polars as pl
+import pytest
+import synthetic
+from cellway import plot
+from cellway.plot import select
+from cellway.plot.buffers import buffers_table
+from cellway.plot.load import per_load_table
+from cellway.plot.traffic import offered_load_table
+from cellway.plot.window import thin
+from cellway.results import Results
+from matplotlib.figure import Figure
+
+
+@pytest.fixture(scope="module")
+def study(reproduction: Path) -> Callable[[str], Results]:
+    whole = cellway.load_reproduction(reproduction)
+    return whole.study
+
+
+def test_a_line_goes_through_the_means(study: Callable[[str], Results]) -> None:
+    summary = study("policies").summary
+    axes = plot.delay(summary).axes[0]
+    line = next(line for line in axes.lines if line.get_label() == "per destination")
+    wanted = summary.filter((pl.col(synthetic.CHANNEL) == "per-destination") & (pl.col("metric") == "delay_mean_rtt"))
+    for count, drawn in zip(line.get_xdata(), line.get_ydata(), strict=True):
+        mean = wanted.filter(pl.col(synthetic.COUNT) == count)["value"].mean()
+        assert drawn == pytest.approx(mean)
+    assert axes.get_ylabel() == "Delay (RTT)"
+    assert axes.get_xlabel() == "Concurrent FTP conversations"
+
+
+def test_policies_differ_in_colour_dashes_and_marker(study: Callable[[str], Results]) -> None:
+    lines = plot.throughput(study("policies").summary).axes[0].lines
+    assert len(lines) == 3
+    for of in (lambda x: x.get_color(), lambda x: str(x._unscaled_dash_pattern), lambda x: x.get_marker()):
+        assert len({of(line) for line in lines}) == 3
+
+
+def test_fairness_leaves_out_single_conversations(study: Callable[[str], Results]) -> None:
+    assert per_load_table(study("policies").summary, "jain", "ftp", start=2)[synthetic.COUNT].min() == 2
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("variant", "traffic.source.count"),
+        ("variant", "count"),
+        ("traffic", "count"),
+        ("traffic.load.app", "traffic.load.count"),
+    ],
+)
+def test_the_axes_of_the_load_study_may_have_either_name(
+    study: Callable[[str], Results], names: tuple[str, str]
+) -> None:
+    rows = study("load").summary.rename({"variant": names[0], "traffic.source.count": names[1]})
+    table = offered_load_table(rows)
+    assert table["traffic"].unique(maintain_order=True).to_list() == ["ftp", "nntp", "smtp", "telnet"]
+    assert table.height == 40
+
+
+def test_an_ambiguous_axis_is_refused(study: Callable[[str], Results]) -> None:
+    rows = study("load").summary.with_columns(a=pl.lit(1)).rename({"a": "a.count"})
+    with pytest.raises(plot.MissingDataError, match=r"2 axes like count"):
+        offered_load_table(rows)
+
+
+def test_what_is_missing_is_named(study: Callable[[str], Results]) -> None:
+    with pytest.raises(plot.MissingDataError, match=r"no delay_mean_rtt of telnet-9"):
+        plot.delay(study("policies").summary, subject="telnet-9")
+    with pytest.raises(plot.MissingDataError, match=r"no axis traffic\.ftp\.count"):
+        plot.delay(study("choices").summary)
+
+
+def test_conversations_are_drawn_after_the_warm_up_only(study: Callable[[str], Results]) -> None:
+    series = study("policies").series("throughput")
+    figure = plot.throughput_over_time(series, policy="per-type", rtt=synthetic.RTT, warmup=1000 * synthetic.RTT)
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) > 2]
+    assert len(lines) == 5
+    assert min(line.get_xdata()[0] for line in lines) == pytest.approx(1100)
+    assert max(line.get_xdata()[-1] for line in lines) == pytest.approx(4000)
+
+
+def test_conversations_are_in_the_order_of_their_numbers() -> None:
+    table = pl.DataFrame({"subject": ["ftp-10", "ftp-2", "ftp-1", "ftp-2"]})
+    assert select.slots(table) == ["ftp-1", "ftp-2", "ftp-10"]
+
+
+def test_thinning_keeps_every_peak_and_dip() -> None:
+    y = [8.0] * 50_000
+    y[12_345], y[40_000] = 0.5, 9.0
+    table = pl.DataFrame({"x": [float(i) for i in range(50_000)], "y": y})
+    few = thin(table, 500)
+    assert few.height <= 2000
+    assert few.filter(pl.col("x") == 12_345)["y"].item() == 0.5
+    assert few.filter(pl.col("x") == 40_000)["y"].item() == 9.0
+    assert few["x"].is_sorted()
+    assert thin(table.head(100), 500).equals(table.head(100))
+
+
+def test_buffer_sizes_in_one_unit_are_placed_by_their_numbers(study: Callable[[str], Results]) -> None:
+    rows = select.values(study("buffers").summary, "jain", "ftp")
+    table, unit = buffers_table(rows)
+    assert unit == "bdp"
+    assert table["x"].unique().sort().to_list() == [0.25, 0.5, 1, 2, 4]
+    mixed = rows.with_columns(pl.col("buffer.size").replace({"4 bdp": "640 cell"}))
+    table, unit = buffers_table(mixed)
+    assert unit is None
+    assert table["x"].unique().sort().to_list() == [0, 1, 2, 3, 4]
+
+
+def test_collapses_are_summed_over_the_conversations(study: Callable[[str], Results]) -> None:
+    summary = study("choices").summary
+    rows = select.total(select.values(summary, "collapses", slots_of="ftp"))
+    assert rows.height == study("choices").runs.height
+    run = summary.filter((pl.col("run") == 3) & (pl.col("metric") == "collapses"))
+    assert run.height == 5
+    assert rows.filter(pl.col("run") == 3)["value"].item() == run["value"].sum()
+
+
+def every_figure(study: Callable[[str], Results]) -> dict[str, Figure]:
+    policies, series = study("policies").summary, study("policies").series()
+    return {
+        "load": plot.offered_load(study("load").summary),
+        "deviation": plot.delay_deviation(policies),
+        "fairness": plot.fairness(policies),
+        "transient": plot.transient(series, rtt=synthetic.RTT, warmup=45.0),
+        "window": plot.window(
+            study("windows").series("window"), policy="per-destination", rtt=synthetic.RTT, warmup=45.0
+        ),
+        "contrast": plot.contrast(policies, study("corrected").summary, "jain", "ftp", "J", names=("a", "b")),
+        "choices": plot.choices(select.values(study("choices").summary, "jain", "ftp"), "J"),
+    }
+
+
+def test_figures_are_the_same_bytes_each_time(study: Callable[[str], Results]) -> None:
+    first = {name: plot.svg(figure) for name, figure in every_figure(study).items()}
+    assert first == {name: plot.svg(figure) for name, figure in every_figure(study).items()}
+
+
+def test_text_stays_inside_the_figure(study: Callable[[str], Results]) -> None:
+    for name, figure in every_figure(study).items():
+        plot.svg(figure)
+        box, page = figure.get_tightbbox(), figure.get_size_inches()
+        assert box.x0 >= -0.01, name
+        assert box.y0 >= -0.01, name
+        assert box.x1 <= page[0] + 0.01, name
+        assert box.y1 <= page[1] + 0.01, name
+
+
+def test_the_settings_of_the_caller_stay_as_they_are(study: Callable[[str], Results]) -> None:
+    before = dict(mpl.rcParams)
+    plot.svg(plot.delay(study("policies").summary))
+    assert dict(mpl.rcParams) == before

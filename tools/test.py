@@ -1,0 +1,96 @@
+"""Run the tests in Rust and in Python, show what they print, and end with the counts of both in one line.
+
+The exit status is that of the first part that fails; the last line never says `0 failed` when something did.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The Python bindings are a library that only an interpreter can load: pytest tests them, cargo cannot.
+CARGO = ["cargo", "test", "--workspace", "--exclude", "cellway-python", "--locked", "--no-fail-fast"]
+PYTEST = [sys.executable, "-m", "pytest"]
+
+RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclass
+class Counts:
+    """Tests by how they ended."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        """The counts of both."""
+        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+
+    def __str__(self) -> str:
+        """The closing line."""
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def of_cargo_line(line: str) -> Counts:
+    """What one line of cargo's output adds; most add nothing."""
+    match = RESULT.match(COLOUR.sub("", line))
+    return Counts(*(int(count) for count in match.groups())) if match else Counts()
+
+
+def of_junit(text: str) -> Counts:
+    """The counts in pytest's report."""
+    total = Counts()
+    for suite in ElementTree.fromstring(text).iter("testsuite"):
+        tests, failures, errors, skipped = (int(suite.get(k, 0)) for k in ("tests", "failures", "errors", "skipped"))
+        total += Counts(tests - failures - errors - skipped, failures + errors, skipped)
+    return total
+
+
+def cargo() -> tuple[int, Counts]:
+    """Run cargo's tests, passing on what they print."""
+    total = Counts()
+    with subprocess.Popen(CARGO, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace") as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            sys.stdout.write(line)
+            sys.stdout.flush()
+            total += of_cargo_line(line)
+    return process.returncode, total
+
+
+def pytest(arguments: list[str]) -> tuple[int, Counts]:
+    """Run pytest."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "junit.xml")
+        status = subprocess.run([*PYTEST, f"--junitxml={report}", *arguments], cwd=ROOT, check=False).returncode
+        return status, of_junit(report.read_text(encoding="utf-8")) if report.is_file() else Counts()
+
+
+def closing(parts: list[tuple[int, Counts]]) -> tuple[int, Counts]:
+    """Status and counts of all parts; one that failed without a failed test, as in a build error, counts as one."""
+    total, status = Counts(), 0
+    for code, counts in parts:
+        total += counts if code == 0 or counts.failed else counts + Counts(failed=1)
+        status = status or code
+    return status, total
+
+
+def main() -> int:
+    """Run both parts; arguments go to pytest."""
+    status, total = closing([cargo(), pytest(sys.argv[1:])])
+    print(f"\n{total}", flush=True)
+    # A signal's negative status would reach the shell as a large number.
+    return status if 0 <= status < 256 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
