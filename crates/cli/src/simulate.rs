@@ -20,6 +20,9 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     if let Some(out) = &options.out {
         cellway_lab::check_target(out, options.force).map_err(Error::from)?;
     }
+    if let Some(node) = &options.pcap {
+        cellway_lab::check_capture(&plan, node)?;
+    }
     let bar = Bar::new();
     let mut settings = Settings {
         threads: options.threads.map(usize::from),

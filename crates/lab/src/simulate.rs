@@ -48,16 +48,32 @@ pub fn simulate(plan: &Plan, folder: &Path, seeds: Option<u64>, settings: &mut S
     Ok(Simulated { results, about, warnings })
 }
 
+/// Whether there is a node `node` to capture at, which a caller asks before a long run.
+pub fn check_capture(plan: &Plan, node: &str) -> Result<(), Error> {
+    let points = plan.points()?;
+    let names = cellway_sim::node_names(&points.first().expect("a plan has a point").scenario)?;
+    if names.iter().any(|name| name == node) {
+        return Ok(());
+    }
+    Err(cellway_sim::Error::NoSuchNode { name: node.to_owned(), known: names.join(", ") }.into())
+}
+
 /// Runs the first replication of the first point again and writes what passes `node` to `path`, as a
-/// pcap file. Returns the number of records.
+/// pcap file. Returns the number of records. A run that fails leaves no file.
 pub fn capture(plan: &Plan, folder: &Path, node: &str, path: &Path) -> Result<u64, Error> {
+    check_capture(plan, node)?;
     let prepared = Prepared::new(plan, folder, Some(1))?;
     let (point, workloads) = prepared.first();
     let file = std::fs::File::create(path).map_err(cellway_sim::Error::Capture)?;
     let mut to = std::io::BufWriter::new(file);
     let mut records = 0;
     let capture = Some(Capture::new(node, &mut to, &mut records));
-    cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, Control { stop: &|| false, capture })?;
+    let control = Control { stop: &|| false, capture };
+    if let Err(error) = cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, control) {
+        // Best effort: the first error is the one to tell.
+        let _ = std::fs::remove_file(path);
+        return Err(error.into());
+    }
     Ok(records)
 }
 

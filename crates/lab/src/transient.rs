@@ -1,12 +1,34 @@
 //! Whether the warm-up was long enough. `cellsim` section 2.3 plotted output over time to find out.
 
-use cellway_record::stats::mser;
+use cellway_record::stats::{Moments, mser};
 use cellway_record::{RunKey, RunRecord};
 use cellway_scenario::Point;
 
 /// The relative change of the mean that a leftover of the transient may cause unmentioned. MSER alone
-/// also cuts at harmless wiggles of a series that hardly varies.
+/// also cuts at harmless wiggles, of a series that hardly varies or of one that is noise throughout.
 const TOLERATED: f64 = 0.01;
+
+/// Mean of some bins, and the variance of a single one.
+struct Spread {
+    mean: f64,
+    variance: Option<f64>,
+    bins: f64,
+}
+
+fn spread(bins: &[f64]) -> Spread {
+    let mut moments = Moments::new();
+    bins.iter().for_each(|&bin| moments.push(bin));
+    Spread { mean: mean(bins), variance: moments.variance(), bins: bins.len() as f64 }
+}
+
+impl Spread {
+    /// Whether the means are further apart than noise explains: three standard errors. A single bin
+    /// is taken to vary as those of the other part do.
+    fn differs_from(&self, other: &Spread) -> bool {
+        let variance = |s: &Spread, o: &Spread| s.variance.or(o.variance).unwrap_or(0.0) / s.bins;
+        (self.mean - other.mean).abs() > 3.0 * (variance(self, other) + variance(other, self)).sqrt()
+    }
+}
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
@@ -44,7 +66,7 @@ impl TransientCheck {
     }
 
     /// The points whose transient outlasts the warm-up: the MSER rule cuts after it, and what stands
-    /// between the warm-up and the cut moves the mean by more than [`TOLERATED`].
+    /// between the warm-up and the cut moves the mean by more than [`TOLERATED`] and is not noise.
     pub(crate) fn doubtful<'a>(&self, points: impl Iterator<Item = &'a Point>) -> Vec<String> {
         points
             .zip(&self.bins)
@@ -53,8 +75,9 @@ impl TransientCheck {
                 let warmup = (warmup as usize).min(bins.len());
                 mser(bins, 1).is_some_and(|cut| {
                     !cut.suffices(warmup) && cut.cut > warmup && {
-                        let (counted, settled) = (mean(&bins[warmup..]), mean(&bins[cut.cut..]));
-                        (counted - settled).abs() > TOLERATED * settled.abs()
+                        let (left, settled) = (spread(&bins[warmup..cut.cut]), spread(&bins[cut.cut..]));
+                        let moved = (mean(&bins[warmup..]) - settled.mean).abs();
+                        moved > TOLERATED * settled.mean.abs() && left.differs_from(&settled)
                     }
                 })
             })

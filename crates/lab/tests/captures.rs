@@ -28,11 +28,7 @@ fn tshark(file: &Path, arguments: &[&str]) -> Option<String> {
 fn captured(node: &str, set: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf, u64) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture.pcap");
-    let mut all = vec![
-        ("run.duration", "\"20 s\""),
-        ("run.warmup", "\"0 s\""),
-        ("buffer.size", "\"1 bdp\""),
-    ];
+    let mut all = vec![("run.duration", "\"20 s\""), ("run.warmup", "\"0 s\""), ("buffer.size", "\"1 bdp\"")];
     all.extend_from_slice(set);
     let records = cellway_lab::capture(&plan(single(), &all), Path::new("."), node, &path).unwrap();
     assert!(records > 200, "{records} records");
@@ -72,7 +68,15 @@ fn every_frame_reassembles_with_a_good_crc_and_good_checksums() {
 #[test]
 fn a_host_is_captured_as_whole_connections() {
     let (_folder, path, records) = captured("ftp-1", &[]);
-    let names = ["ip.src", "tcp.stream", "tcp.flags.syn", "tcp.flags.fin", "tcp.len", "tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment"];
+    let names = [
+        "ip.src",
+        "tcp.stream",
+        "tcp.flags.syn",
+        "tcp.flags.fin",
+        "tcp.len",
+        "tcp.analysis.lost_segment",
+        "tcp.analysis.ack_lost_segment",
+    ];
     let Some(rows) = fields(&path, &names) else { return };
     assert_eq!(rows.len() as u64, records);
     assert!(rows.iter().all(|row| row[5].is_empty() && row[6].is_empty()), "nothing is missing between SYN and FIN");
@@ -93,7 +97,8 @@ fn channels_of_a_capture_are_those_of_the_policy() {
     for (policy, there) in [("\"per-conversation\"", 4), ("\"per-type\"", 2), ("\"per-destination\"", 1)] {
         let (_folder, path, _) = captured("s1", &[("multiplexing.channel", policy)]);
         let Some(rows) = fields(&path, &["atm.vpi", "atm.vci", "ip.src"]) else { return };
-        let channels: std::collections::BTreeSet<(&String, &String)> = rows.iter().map(|row| (&row[0], &row[1])).collect();
+        let channels: std::collections::BTreeSet<(&String, &String)> =
+            rows.iter().map(|row| (&row[0], &row[1])).collect();
         // There and back.
         assert_eq!(channels.len(), 2 * there, "{policy}: {channels:?}");
         assert!(channels.iter().all(|(vpi, vci)| *vpi == "0" && vci.parse::<u32>().unwrap() >= 32), "{channels:?}");
@@ -103,7 +108,11 @@ fn channels_of_a_capture_are_those_of_the_policy() {
 /// The counterpart: where single cells are dropped, what is left of their frames fails the check.
 #[test]
 fn frames_that_lost_cells_fail_the_check() {
-    let tight = [("buffer.discard", "\"cell\""), ("buffer.size", "\"20 cell\""), ("multiplexing.channel", "\"per-destination\"")];
+    let tight = [
+        ("buffer.discard", "\"cell\""),
+        ("buffer.size", "\"20 cell\""),
+        ("multiplexing.channel", "\"per-destination\""),
+    ];
     let (_folder, path, _) = captured("r2", &tight);
     let Some(text) = tshark(&path, &["-V"]) else { return };
     let [good, bad] = ["(correct)", "(incorrect)"]
@@ -116,6 +125,9 @@ fn no_file_is_left_for_a_node_that_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture.pcap");
     let refused = cellway_lab::capture(&plan(single(), &[]), Path::new("."), "r7", &path).unwrap_err();
-    assert!(refused.is_input() && refused.to_string().contains("r7") && refused.to_string().contains("ftp-1-sink"), "{refused}");
+    assert!(
+        refused.is_input() && refused.to_string().contains("r7") && refused.to_string().contains("ftp-1-sink"),
+        "{refused}"
+    );
     assert_eq!(common::names(folder.path()), Vec::<String>::new());
 }

@@ -47,7 +47,12 @@ fn a_replication_is_the_run_of_its_seed() {
     let runs: Vec<(u32, u32, u64)> = keys.iter().map(|k| (k.run, k.point, k.seed)).collect();
     let expected: Vec<(u32, u32, u64)> = (0..8).map(|run| (run, run / 2, 5 + u64::from(run % 2))).collect();
     assert_eq!(runs, expected);
-    let set = [("multiplexing.channel", "\"per-destination\""), ("traffic.ftp.count", "2"), ("run.seed", "6"), ("run.seeds", "1")];
+    let set = [
+        ("multiplexing.channel", "\"per-destination\""),
+        ("traffic.ftp.count", "2"),
+        ("run.seed", "6"),
+        ("run.seeds", "1"),
+    ];
     let alone = simulate(&plan(single(), &set), 1).unwrap();
     let values = |simulated: &Simulated, run: u32| -> Vec<(String, String, f64)> {
         let rows = simulated.results.summary.observations().unwrap().filter(|row| row.run == run);
@@ -87,7 +92,8 @@ fn the_overview_is_the_mean_over_the_seeds() {
     let overview = Overview::of(&study.results).unwrap();
     assert_eq!(overview.points.len(), 4);
     let mut values = study.results.summary.observations().unwrap();
-    let mut of = |run: u32| values.find(|r| r.run == run && r.subject == "r1>s1" && r.metric == "utilisation").unwrap().value;
+    let mut of =
+        |run: u32| values.find(|r| r.run == run && r.subject == "r1>s1" && r.metric == "utilisation").unwrap().value;
     let [a, b] = [of(0), of(1)];
     let (axes, cells) = &overview.points[0];
     assert_eq!(axes.len(), 2);
@@ -133,7 +139,8 @@ fn a_study_that_is_stopped_leaves_nothing() {
             *polls.borrow() > 2
         },
     };
-    let stopped = cellway_lab::simulate(&plan(SWEEP, &[("run.duration", "\"100000 rtt\"")]), Path::new("."), None, &mut settings);
+    let stopped =
+        cellway_lab::simulate(&plan(SWEEP, &[("run.duration", "\"100000 rtt\"")]), Path::new("."), None, &mut settings);
     assert!(matches!(stopped, Err(Error::Stopped)));
     let options = ReproduceOptions { quick: true, out: Some(&out), force: false };
     let half_way = RefCell::new(Vec::new());
@@ -173,8 +180,12 @@ fn a_warm_up_that_is_too_short_is_warned_of() {
         if set[6].0 != "run.warmup" {
             set.push(("run.warmup", "\"20 rtt\""));
         }
-        let calm: Vec<(&str, &str)> =
-            set.iter().enumerate().filter(|(i, (key, _))| !set[i + 1..].iter().any(|(k, _)| k == key)).map(|(_, s)| *s).collect();
+        let calm: Vec<(&str, &str)> = set
+            .iter()
+            .enumerate()
+            .filter(|(i, (key, _))| !set[i + 1..].iter().any(|(k, _)| k == key))
+            .map(|(_, s)| *s)
+            .collect();
         assert_eq!(simulate(&plan(single(), &calm), 2).unwrap().warnings, Vec::<String>::new());
     }
 }
@@ -226,8 +237,15 @@ fn a_folder_without_tables_or_with_a_wrong_one_is_refused() {
     let mine = folder.path().join("mine");
     std::fs::create_dir(&mine).unwrap();
     for name in [
-        "ftp_nitems", "ftp_itemsize", "ftp_ctlsize", "nntp_nitems", "nntp_itemsize", "smtp_itemsize", "telnet_pktsize",
-        "telnet_interarrival", "telnet_duration",
+        "ftp_nitems",
+        "ftp_itemsize",
+        "ftp_ctlsize",
+        "nntp_nitems",
+        "nntp_itemsize",
+        "smtp_itemsize",
+        "telnet_pktsize",
+        "telnet_interarrival",
+        "telnet_duration",
     ] {
         std::fs::write(mine.join(format!("{name}.csv")), "value,cum_prob\n10,0.5\n20,1\n").unwrap();
     }

@@ -76,9 +76,24 @@ fn sources(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
 /// What a file names that its run's result must not depend on.
 fn impure(text: &str) -> Vec<&'static str> {
     const BANNED: [&str; 18] = [
-        "std::time", "std::thread", "std::net::Tcp", "std::net::Udp", "std::fs", "std::env::var", "std::process",
-        "TcpStream", "TcpListener", "UdpSocket", "SystemTime", "Instant::now", "thread_rng", "rand::rng", "OsRng",
-        "getrandom", "HashMap", "HashSet",
+        "std::time",
+        "std::thread",
+        "std::net::Tcp",
+        "std::net::Udp",
+        "std::fs",
+        "std::env::var",
+        "std::process",
+        "TcpStream",
+        "TcpListener",
+        "UdpSocket",
+        "SystemTime",
+        "Instant::now",
+        "thread_rng",
+        "rand::rng",
+        "OsRng",
+        "getrandom",
+        "HashMap",
+        "HashSet",
     ];
     // Comments may speak of clocks.
     let code: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
@@ -86,7 +101,8 @@ fn impure(text: &str) -> Vec<&'static str> {
     let nested = ["time", "thread", "fs", "env", "process"];
     let grouped = |module: &&str| {
         let marks = [format!("{{{module}::"), format!(" {module}::"), format!("{{{module},"), format!(" {module},")];
-        code.iter().any(|line| line.trim_start().starts_with("use std::{") && marks.iter().any(|m| line.contains(&m[..])))
+        code.iter()
+            .any(|line| line.trim_start().starts_with("use std::{") && marks.iter().any(|m| line.contains(&m[..])))
     };
     let mut all: Vec<&str> = BANNED.into_iter().filter(|word| named(word)).collect();
     all.extend(nested.into_iter().filter(grouped));

@@ -110,6 +110,12 @@ pub(crate) fn build(scenario: &Scenario, streams: &Streams) -> Result<Built, Err
     Ok(Built { fabric, slots, meter, names })
 }
 
+/// The nodes of `scenario` that a [`crate::Capture`] may name: those of the file and the implicit hosts,
+/// in the order of their names.
+pub fn node_names(scenario: &Scenario) -> Result<Vec<String>, Error> {
+    Ok(build(scenario, &Streams::new(0))?.names.into_keys().collect())
+}
+
 /// The ATM ports of a group's route, there and back.
 fn atm_paths(scenario: &Scenario, traffic: &Traffic, ports: &[LinkPorts]) -> [Vec<PortId>; 2] {
     let mut here = traffic.from.node();

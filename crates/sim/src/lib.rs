@@ -16,7 +16,7 @@ mod meter;
 mod slot;
 mod timers;
 
-pub use build::workload;
+pub use build::{node_names, workload};
 pub use capture::Capture;
 pub use drive::{Control, Outcome, run};
 pub use error::Error;

@@ -138,7 +138,7 @@ fn slow_start_doubles_the_window_each_round_trip() {
     let rtt = 0.045;
     let connected = trace[begin].0;
     for round in 1..=6 {
-        let by_then = |t: f64| trace.iter().filter(|(at, _)| *at <= connected + t).last().unwrap().1 / 512.0;
+        let by_then = |t: f64| trace.iter().rfind(|(at, _)| *at <= connected + t).unwrap().1 / 512.0;
         let doubled = f64::from(1 << round);
         assert_eq!(by_then(rtt * f64::from(round) + rtt / 2.0), doubled, "after {round} round trips");
     }

@@ -124,6 +124,9 @@ fn per_conversation_shares_nothing() {
     assert_eq!(figure(&record, "r1>s1", "utilisation"), 1.0, "the flood takes what is left");
 }
 
+/// Sequence numbers of the SYN and the FIN of one direction.
+type Span = (Option<u32>, Option<u32>);
+
 /// Sequence space of every connection that was closed at both ends, in the order of opening: the bytes
 /// that its two ends wrote in all.
 fn connections(pcap: &[u8]) -> Vec<(u32, u32)> {
@@ -131,7 +134,7 @@ fn connections(pcap: &[u8]) -> Vec<(u32, u32)> {
     let be16 = |at: usize| u16::from_be_bytes([pcap[at], pcap[at + 1]]);
     let mut order = Vec::new();
     // By (local, remote) port: SYN and FIN positions of the two directions.
-    let mut ends: BTreeMap<(u16, u16), [(Option<u32>, Option<u32>); 2]> = BTreeMap::new();
+    let mut ends: BTreeMap<(u16, u16), [Span; 2]> = BTreeMap::new();
     let (mut at, mut local) = (24, None);
     while at < pcap.len() {
         let length = u32::from_le_bytes(pcap[at + 8..at + 12].try_into().unwrap()) as usize;
@@ -155,7 +158,7 @@ fn connections(pcap: &[u8]) -> Vec<(u32, u32)> {
         }
         at = ip + length;
     }
-    let whole = |end: (Option<u32>, Option<u32>)| Some(end.1?.wrapping_sub(end.0?) - 1);
+    let whole = |end: Span| Some(end.1?.wrapping_sub(end.0?) - 1);
     order.iter().map_while(|key| Some((whole(ends[key][0])?, whole(ends[key][1])?))).collect()
 }
 

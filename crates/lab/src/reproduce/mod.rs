@@ -3,6 +3,8 @@
 mod claim;
 mod paper;
 mod run;
+#[cfg(test)]
+mod tests;
 mod values;
 
 pub use claim::{Claim, ClaimRow, Verdict};

@@ -1,0 +1,263 @@
+//! The commands when all is well: what they print, what they write, and what they answer in JSON.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use common::{Place, SMALL, names, repository};
+use serde_json::Value;
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap_or_else(|| panic!("{value}")).keys().map(String::as_str).collect()
+}
+
+#[test]
+fn simulate_prints_a_table_and_writes_a_result() {
+    let place = Place::new(SMALL);
+    let ran = place.run(&["simulate", "study.toml", "--out", "out/study"]).done();
+    let table = ran.out();
+    assert!(
+        table.lines().next().unwrap().contains("utilisation") && table.contains("r1>s1") && table.contains('±'),
+        "{table}"
+    );
+    assert!(ran.err().contains("2 runs") && ran.err().contains("tables in out/study"), "{}", ran.err());
+    assert_eq!(names(&place.path().join("out")), ["study"]);
+    let folder = place.path().join("out/study");
+    assert_eq!(names(&folder), ["manifest.json", "runs.parquet", "series.parquet", "summary.parquet"]);
+    let manifest: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
+    assert_eq!((&manifest["runs"], &manifest["seeds"], &manifest["scenario"]), (&2.into(), &2.into(), &SMALL.into()));
+    assert!(manifest["cell_hops_per_second"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn nothing_is_written_without_out() {
+    let place = Place::new(SMALL);
+    place.run(&["simulate", "study.toml"]).done();
+    assert_eq!(place.names(), ["study.toml"]);
+}
+
+#[test]
+fn an_existing_result_is_kept_unless_forced() {
+    let place = Place::new(SMALL);
+    place.run(&["simulate", "study.toml", "--out", "out"]).done();
+    let manifest = || std::fs::read_to_string(place.path().join("out/manifest.json")).unwrap();
+    let first = manifest();
+    let told = place.run(&["simulate", "study.toml", "--out", "out", "--seeds", "1"]).refused();
+    assert!(told.contains("out") && told.contains("--force"), "{told}");
+    assert_eq!(manifest(), first);
+    let told = place.run(&["reproduce", "cellsim", "--quick", "--out", "out"]).refused();
+    assert!(told.contains("--force"), "{told}");
+    place.run(&["simulate", "study.toml", "--out", "out", "--seeds", "1", "--force"]).done();
+    assert!(manifest().contains("\"seeds\": 1"));
+    assert_eq!(place.names(), ["out", "study.toml"]);
+    // What is no result is not replaced, even by force.
+    std::fs::create_dir(place.path().join("mine")).unwrap();
+    std::fs::write(place.path().join("mine/thesis.tex"), "x").unwrap();
+    place.run(&["simulate", "study.toml", "--out", "mine", "--force"]).refused();
+    assert_eq!(names(&place.path().join("mine")), ["thesis.tex"]);
+}
+
+#[test]
+fn the_result_of_simulate_as_json() {
+    let place = Place::new(SMALL);
+    let args = [
+        "simulate",
+        "study.toml",
+        "--set",
+        "traffic.ftp.count=1",
+        "--seeds",
+        "3",
+        "--json",
+        "--out",
+        "out",
+        "--pcap",
+        "s1",
+    ];
+    let ran = place.run(&args).done();
+    let told = ran.json();
+    let expected = ["capture", "cell_hops", "folder", "name", "points", "runs", "wall_seconds", "warnings"];
+    let mut found = keys(&told);
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    assert_eq!((&told["name"], &told["runs"], &told["folder"]), (&"small".into(), &3.into(), &"out".into()));
+    assert!(told["cell_hops"].as_u64().unwrap() > 1000 && told["wall_seconds"].is_f64() && told["warnings"].is_array());
+    assert_eq!(told["capture"]["path"], "out/s1.pcap");
+    assert!(told["capture"]["records"].as_u64().unwrap() > 100);
+    assert!(std::fs::metadata(place.path().join("out/s1.pcap")).unwrap().len() > 10_000);
+    let points = told["points"].as_array().unwrap();
+    assert_eq!((points.len(), keys(&points[0])), (1, vec!["axes", "figures"]));
+    let figures = points[0]["figures"].as_array().unwrap();
+    let figure = figures.iter().find(|f| f["subject"] == "r1>s1" && f["metric"] == "utilisation").unwrap();
+    assert_eq!((&figure["unit"], &figure["runs"]), (&"1".into(), &3.into()));
+    let [mean, half] = ["mean", "half_width_95"].map(|key| figure[key].as_f64().unwrap());
+    assert!(0.0 < mean && mean <= 1.0 && half > 0.0, "{figure}");
+    assert!(figures.iter().all(|f| f["subject"] != "ftp-2"), "the key was set");
+}
+
+#[test]
+fn the_axes_of_a_sweep_are_in_the_json() {
+    let place = Place::new(&format!(
+        "{SMALL}\n[sweep]\naxes = {{ \"multiplexing.channel\" = [\"per-type\", \"per-destination\"], \"traffic.ftp.count\" = [0, 1] }}\n"
+    ));
+    let told = place.run(&["simulate", "study.toml", "--seeds", "1", "--json", "--threads", "2"]).done().json();
+    let axes: Vec<(&str, f64)> = told["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| {
+            (p["axes"]["multiplexing.channel"].as_str().unwrap(), p["axes"]["traffic.ftp.count"].as_f64().unwrap())
+        })
+        .collect();
+    assert_eq!(axes, [("per-type", 0.0), ("per-type", 1.0), ("per-destination", 0.0), ("per-destination", 1.0)]);
+    assert!(told["folder"].is_null() && told["capture"].is_null());
+    let figure = &told["points"][1]["figures"][0];
+    assert!(figure["half_width_95"].is_null(), "one seed has no interval: {figure}");
+}
+
+#[test]
+fn threads_do_not_show_in_the_tables() {
+    let place = Place::new(SMALL);
+    for threads in ["1", "2"] {
+        place.run(&["simulate", "study.toml", "--seeds", "4", "--threads", threads, "--out", threads]).done();
+    }
+    for table in ["runs.parquet", "summary.parquet", "series.parquet"] {
+        let [one, two] = ["1", "2"].map(|folder| std::fs::read(place.path().join(folder).join(table)).unwrap());
+        assert!(one == two, "{table}");
+    }
+}
+
+#[test]
+fn a_capture_stands_beside_the_tables_or_here() {
+    let place = Place::new(SMALL);
+    place.run(&["simulate", "study.toml", "--seeds", "1", "--pcap", "ftp-1"]).done();
+    assert_eq!(place.names(), ["ftp-1.pcap", "study.toml"]);
+    let magic = std::fs::read(place.path().join("ftp-1.pcap")).unwrap();
+    assert_eq!(magic[..4], [0x4d, 0x3c, 0xb2, 0xa1]);
+}
+
+#[test]
+fn check_says_what_would_run() {
+    let place = Place::new(SMALL);
+    let ran = place.run(&["check", "study.toml"]).done();
+    assert!(
+        ran.out().starts_with("study.toml: right\n") && ran.out().contains("1 points x 2 seeds = 2 runs"),
+        "{}",
+        ran.out()
+    );
+    let told = place.run(&["check", "study.toml", "--json", "--set", "run.seeds=7"]).done().json();
+    assert_eq!(
+        (&told["valid"], &told["points"], &told["seeds"], &told["runs"]),
+        (&true.into(), &1.into(), &7.into(), &7.into())
+    );
+    assert_eq!(
+        (told["rtt_s"].as_f64(), told["duration_s"].as_f64(), told["warmup_s"].as_f64()),
+        (Some(0.045), Some(9.0), Some(0.9))
+    );
+    assert_eq!((&told["name"], &told["axes"]), (&"small".into(), &Value::Array(vec![])));
+    assert_eq!(place.names(), ["study.toml"]);
+}
+
+#[test]
+fn every_shipped_scenario_is_right() {
+    let place = Place::new(SMALL);
+    for path in ["papers/cellsim/cellsim.toml", "papers/cellsim/load.toml", "scenarios/satellite-bulk.toml"] {
+        place.run(&["check", &repository(path).to_string_lossy()]).done();
+    }
+}
+
+/// The network of the paper can be written in under 50 lines.
+#[test]
+fn the_cellsim_file_is_short() {
+    let text = std::fs::read_to_string(repository("papers/cellsim/cellsim.toml")).unwrap();
+    assert!(text.lines().count() < 50, "{} lines", text.lines().count());
+}
+
+#[test]
+fn the_schema_is_json_and_the_committed_one() {
+    let ran = Place::new(SMALL).run(&["schema"]).done();
+    assert_eq!(ran.json()["type"], "object");
+    let committed = std::fs::read_to_string(repository("schema/scenario.schema.json")).unwrap();
+    assert_eq!(ran.out().trim_end(), committed.trim_end());
+}
+
+#[test]
+fn a_table_is_fitted() {
+    let place = Place::new(SMALL);
+    // A thousand rows of a curve: far more than a model has knots.
+    let rows: String = (1..=1000).map(|i| format!("{},{}\n", i * i, f64::from(i) / 1000.0)).collect();
+    std::fs::write(place.path().join("squares.csv"), format!("value,cum_prob\n{rows}")).unwrap();
+    let ran = place.run(&["workload", "fit", "squares.csv"]).done();
+    assert!(ran.out().contains("[squares]") && ran.out().contains("knots"), "{}", ran.out());
+    assert!(ran.err().contains("for 1000 rows, KS distance"), "{}", ran.err());
+    let told = place.run(&["workload", "fit", "squares.csv", "--json"]).done().json();
+    let fit = &told[0];
+    assert_eq!((&fit["table"], &fit["rows"], told.as_array().unwrap().len()), (&"squares".into(), &1000.into(), 1));
+    assert!(fit["knots"].as_u64().unwrap() <= 40 && fit["ks"].as_f64().unwrap() <= 0.01, "{fit}");
+    let [table, model] = ["mean_table", "mean_model"].map(|key| fit[key].as_f64().unwrap());
+    assert!((model / table - 1.0).abs() < 0.03, "{fit}");
+    assert!(fit["model"].as_str().unwrap().contains("[squares]"));
+    assert_eq!(place.names(), ["squares.csv", "study.toml"]);
+}
+
+#[test]
+fn help_teaches_by_example() {
+    let place = Place::new(SMALL);
+    for command in [&[][..], &["simulate"], &["check"], &["reproduce"], &["report"], &["schema"], &["workload", "fit"]]
+    {
+        let ran = place.run(&[command, &["--help"]].concat()).done();
+        let example = ["  cellway", command.first().unwrap_or(&"")].join(" ");
+        assert!(ran.out().contains("Example") && ran.out().contains(example.trim_end()), "{command:?}:\n{}", ran.out());
+        assert_eq!(ran.err(), "", "help goes to standard output");
+    }
+    let help = place.run(&["--help"]).done().out();
+    assert!(help.contains("Exit codes: 0 done, 1 failed, 2 the input is wrong"), "{help}");
+    let version = place.run(&["--version"]).done().out();
+    assert_eq!(version.trim(), format!("cellway {}", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn without_the_python_package_there_is_no_report() {
+    let place = Place::new(SMALL);
+    place.run(&["simulate", "study.toml", "--seeds", "1", "--out", "out"]).done();
+    let ran = place.run(&["report", "out"]);
+    assert_eq!(ran.code(), 1);
+    assert!(ran.err().contains("Python package"), "{}", ran.err());
+}
+
+/// The output goes to a program that reads one line and leaves.
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let place = Place::new(SMALL);
+    let mut child = place.command(&["schema"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ran = child.wait_with_output().unwrap();
+    assert_eq!((ran.status.code(), String::from_utf8_lossy(&ran.stderr).as_ref()), (Some(0), ""));
+}
+
+/// Ctrl-C in the middle of a long run: at the place of the result there is nothing, and what may be left
+/// beside it carries the mark of the unfinished.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_nothing_that_looks_whole() {
+    let long = SMALL.replacen("\"200 rtt\"", "\"2000000 rtt\"", 1).replacen("\"20 rtt\"", "\"20000 rtt\"", 3);
+    let place = Place::new(&long);
+    for args in [&["simulate", "study.toml", "--out", "out"][..], &["reproduce", "cellsim", "--out", "out"]] {
+        let mut child = place.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(400));
+        assert!(child.try_wait().unwrap().is_none(), "{args:?}: still running");
+        let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        let status = child.wait().unwrap();
+        assert!(!status.success(), "{args:?}: {status}");
+        for name in place.names().iter().filter(|name| *name != "study.toml") {
+            assert!(name.starts_with("out.partial-"), "{args:?} left {name}");
+            assert!(!place.path().join(name).join("manifest.json").exists(), "{args:?}: {name} has no manifest");
+        }
+    }
+    // The next run is not hindered by what is left.
+    std::fs::write(place.path().join("study.toml"), SMALL).unwrap();
+    place.run(&["simulate", "study.toml", "--out", "out"]).done();
+}
