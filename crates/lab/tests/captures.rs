@@ -82,7 +82,10 @@ fn a_host_is_captured_as_whole_connections() {
     assert!(rows.iter().all(|row| row[5].is_empty() && row[6].is_empty()), "nothing is missing between SYN and FIN");
     let mut streams: BTreeMap<&str, Vec<&Vec<String>>> = BTreeMap::new();
     rows.iter().for_each(|row| streams.entry(&row[1]).or_default().push(row));
-    for (stream, rows) in &streams {
+    // The end of the run may cut the last one short.
+    let last = rows.last().expect("there are rows")[1].clone();
+    assert!(streams.len() >= 3, "{} connections", streams.len());
+    for (stream, rows) in streams.iter().filter(|(stream, _)| **stream != last) {
         let on = |cell: &str| cell == "1" || cell == "True";
         assert_eq!(rows.iter().filter(|row| on(&row[2])).count(), 2, "stream {stream}: SYN and its answer");
         assert!(on(&rows[0][2]), "stream {stream} begins with a SYN");

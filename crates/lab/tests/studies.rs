@@ -201,7 +201,9 @@ fn the_warning_names_the_points() {
         ("run.warmup", "\"0 s\""),
     ];
     let warned = simulate(&plan(SWEEP, &rising), 2).unwrap().warnings;
-    assert!(warned[0].contains("multiplexing.channel = per-destination, traffic.ftp.count = 4"), "{warned:?}");
+    let expected = "multiplexing.channel = per-conversation, traffic.ftp.count = 4; \
+                    multiplexing.channel = per-destination, traffic.ftp.count = 2; and 1 more";
+    assert!(warned[0].contains("4 of 4 points") && warned[0].ends_with(expected), "{warned:?}");
 }
 
 #[test]

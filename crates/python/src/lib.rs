@@ -66,7 +66,8 @@ fn run<T: Send>(
         // A callback that raises stops the run, as a signal does.
         let failed = RefCell::new(None);
         let mut tell = |p: Progress<'_>| {
-            if let (Some(progress), true) = (&progress, failed.borrow().is_none()) {
+            let well = failed.borrow().is_none();
+            if let (Some(progress), true) = (&progress, well) {
                 let told = Python::attach(|py| progress.call1(py, (p.done, p.total)));
                 *failed.borrow_mut() = told.err();
             }

@@ -130,7 +130,7 @@ fn octets(packet: &Packet<Body>, slots: &[Slot]) -> Vec<u8> {
         destination: address(packet.to),
         source_port,
         destination_port,
-        identification: number as u16,
+        identification: identification(number),
         ttl: TIME_TO_LIVE,
         seq: seq.0,
         ack: ack.0,
@@ -146,6 +146,16 @@ fn octets(packet: &Packet<Body>, slots: &[Slot]) -> Vec<u8> {
     }
     .octets()
     .expect("the endpoint makes segments that fit")
+}
+
+/// A packet that may not be fragmented may have any identification (RFC 6864 section 4.1): the packet's
+/// number. But in a frame without LLC header Wireshark guesses what it holds, and takes these two, at
+/// their place, for the protocol identifiers of Frame Relay (RFC 2427).
+fn identification(number: u64) -> u16 {
+    match number as u16 {
+        0x03cc | 0x038e => 0,
+        number => number,
+    }
 }
 
 fn tcp_flags(segment: &Segment) -> TcpFlags {

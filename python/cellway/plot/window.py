@@ -33,14 +33,13 @@ def window(
     if rows.is_empty():
         raise select.MissingDataError(f"no window over time under {policy}")
     unit = rtt or 1.0
-    whole = thin(rows.select(x=pl.col("t") / unit, y=pl.col("value") / KIB), 900)
     start = warmup / unit
-    whole = whole.filter(pl.col("x") >= start)
-    if whole.is_empty():
+    steps = standing_from(rows.select(x=pl.col("t") / unit, y=pl.col("value") / KIB), start)
+    if steps.is_empty():
         raise select.MissingDataError(f"no window after the warm-up under {policy}")
-    exact = rows.select(x=pl.col("t") / unit, y=pl.col("value") / KIB).filter(
-        pl.col("x").is_between(start, start + SLICE)
-    )
+    whole = thin(steps, 900)
+    exact = steps.filter(pl.col("x") <= start + SLICE)
+    exact = pl.concat([exact, exact.tail(1).with_columns(x=pl.lit(start + SLICE))])
     mark = style.policy(policy) if policy else style.numbered(0)
     with style.styled():
         figure, (above, below) = style.new(3.3, rows=2, sharey=True)
@@ -55,6 +54,12 @@ def window(
         above.set_title("all of the measured time", loc="left", color=style.SOFT, fontsize=8)
         below.set_title(f"its first {SLICE:.0f} {'RTT' if rtt else 's'}", loc="left", color=style.SOFT, fontsize=8)
         return figure
+
+
+def standing_from(steps: pl.DataFrame, start: float) -> pl.DataFrame:
+    """The steps from `start` on, beginning with the value that then stands."""
+    standing = steps.filter(pl.col("x") < start).tail(1).with_columns(x=pl.lit(start))
+    return pl.concat([standing, steps.filter(pl.col("x") >= start)])
 
 
 def thin(table: pl.DataFrame, columns: int) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -186,14 +187,28 @@ def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
         tag("b", escape(f"{plate.title}. ")),
         escape(plate.caption),
         " ",
+        escape(_said(plate, claims)),
+        " ",
         tag("span", links, class_="links"),
     )
     return tag("figure", tag("div", image, class_="paper"), caption, _chips(plate, claims), numbers, id=plate.name)
 
 
+def _about(plate: Plate, claims: list[Claim]) -> list[Claim]:
+    """The claims about this figure of the paper."""
+    return [claim for claim in claims if plate.name in {f"figure-{number}" for number in claim.figures}]
+
+
+def _said(plate: Plate, claims: list[Claim]) -> str:
+    """What the paper says of this figure, each sentence once however many policies it is tested on."""
+    sentences = (re.sub(r" \([^()]*\)\.$", ".", claim.claim) for claim in _about(plate, claims))
+    said = " ".join(dict.fromkeys(sentences))
+    return f"The paper: {said}" if said else ""
+
+
 def _chips(plate: Plate, claims: list[Claim]) -> str:
     """The verdicts on what the paper says of this figure; they lead to the claims."""
-    about = [claim for claim in claims if plate.name in {f"figure-{number}" for number in claim.figures}]
+    about = _about(plate, claims)
     if not about:
         return ""
     chips = (claim_parts.chip(verdict, count) for verdict, count in claim_parts.counts(about))
