@@ -5,6 +5,11 @@
 //! conversations that send a new 552-octet packet for each one delivered.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::hint::black_box;
+use std::time::Instant;
+
 use cellway_net::{
     BufferSpec, Charge, ConversationSpec, Discard, Encapsulation, Fabric, Framing, Multiplexing, NodeKind, Packet,
     Sharing,
@@ -61,20 +66,66 @@ fn host_before(responder: cellway_net::NodeId) -> cellway_net::NodeId {
     cellway_net::NodeId(responder.0 - 1)
 }
 
+const CASES: [(&str, u32, Multiplexing); 3] = [
+    ("per-conversation", 6, Multiplexing::PerConversation),
+    ("per-conversation", 100, Multiplexing::PerConversation),
+    ("per-destination", 6, Multiplexing::PerDestination),
+];
+
 fn cell_hops(c: &mut Criterion) {
     let mut group = c.benchmark_group("cell_hops");
     group.throughput(Throughput::Elements(HOPS));
     group.sample_size(20);
-    for (name, conversations, multiplexing) in [
-        ("per-conversation", 6, Multiplexing::PerConversation),
-        ("per-conversation", 100, Multiplexing::PerConversation),
-        ("per-destination", 6, Multiplexing::PerDestination),
-    ] {
+    for (name, conversations, multiplexing) in CASES {
         let mut net = network(conversations, multiplexing);
         run(&mut net, HOPS); // fill the pipe
         group.bench_function(BenchmarkId::new(name, conversations), |b| b.iter(|| run(&mut net, HOPS)));
     }
+    group.bench_function("yardstick", |b| b.iter(|| yardstick(HOPS)));
     group.finish();
+    summary();
+}
+
+/// What any event-driven simulator does at least once per event: the earliest of 16 pending events
+/// is taken from a binary heap and another one put in.
+fn yardstick(events: u64) -> u64 {
+    let mut heap: BinaryHeap<Reverse<(u64, u32)>> = (0..16).map(|i| Reverse((u64::from(i), i))).collect();
+    for _ in 0..events {
+        let Reverse((at, i)) = heap.pop().unwrap();
+        // Spacings that differ from source to source, so that the order keeps changing.
+        heap.push(Reverse((at + 101 + u64::from(i) * 7, i)));
+    }
+    heap.len() as u64
+}
+
+/// The figures in plain words: the median of nine measurements, each beside the yardstick measured right
+/// before it, so that their ratio holds when the machine's speed drifts.
+fn summary() {
+    let rate = |work: &mut dyn FnMut() -> u64| {
+        let start = Instant::now();
+        black_box(work());
+        HOPS as f64 / start.elapsed().as_secs_f64()
+    };
+    println!(
+        "\n{:<22}{:>14}  million cell-hops per second per core (min to max)   heap operations each",
+        "policy", "conversations"
+    );
+    for (name, conversations, multiplexing) in CASES {
+        let mut net = network(conversations, multiplexing);
+        run(&mut net, HOPS);
+        let mut pairs: Vec<(f64, f64)> = (0..9)
+            .map(|_| {
+                let heap = rate(&mut || yardstick(HOPS));
+                let hops = rate(&mut || run(&mut net, HOPS));
+                (hops / 1e6, heap / hops)
+            })
+            .collect();
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let hops = pairs[4].0;
+        let range = format!("{hops:.1} ({:.1} to {:.1})", pairs[0].0, pairs[8].0);
+        pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
+        println!("{name:<22}{conversations:>14}  {range:<51}{:>21.2}", pairs[4].1);
+    }
 }
 
 criterion_group!(benches, cell_hops);
