@@ -95,6 +95,10 @@ fn the_result_of_simulate_as_json() {
     let [mean, half] = ["mean", "half_width_95"].map(|key| figure[key].as_f64().unwrap());
     assert!(0.0 < mean && mean <= 1.0 && half > 0.0, "{figure}");
     assert!(figures.iter().all(|f| f["subject"] != "ftp-2"), "the key was set");
+    let manifest = std::fs::read_to_string(place.path().join("out/manifest.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    let expected = format!("{SMALL}\n# Run with:\n# --set traffic.ftp.count=1\n");
+    assert_eq!(manifest["scenario"], expected.as_str(), "the manifest says what was run, not only the file");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub fn simulate(plan: &Plan, folder: &Path, seeds: Option<u64>, settings: &mut S
         Ok(builder.push(key, &record)?)
     })?;
     let results = builder.finish()?;
-    let about = clock.provenance(plan.text(), plan.base().run.seed, prepared.seeds(), prepared.points().len(), settings);
+    let about = clock.provenance(&asked_for(plan), plan.base().run.seed, prepared.seeds(), prepared.points().len(), settings);
     let warnings = match &transient.doubtful(prepared.points())[..] {
         [] => Vec::new(),
         doubtful => vec![format!(
@@ -75,6 +75,16 @@ pub fn capture(plan: &Plan, folder: &Path, node: &str, path: &Path) -> Result<u6
         return Err(error.into());
     }
     Ok(records)
+}
+
+/// The text of the scenario file, with the keys that were overridden named at its end.
+fn asked_for(plan: &Plan) -> String {
+    let mut text = plan.text().to_owned();
+    if !plan.overrides().is_empty() {
+        text.push_str("\n# Run with:\n");
+        plan.overrides().iter().for_each(|set| text.push_str(&format!("# --set {set}\n")));
+    }
+    text
 }
 
 /// At most three names, and how many more there are.

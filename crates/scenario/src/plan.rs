@@ -108,6 +108,7 @@ pub struct Plan {
     axes: Vec<Axis>,
     swept_counts: BTreeSet<usize>,
     base: Scenario,
+    overrides: Vec<Override>,
 }
 
 impl Plan {
@@ -148,7 +149,9 @@ impl Plan {
         let settings = || axes.iter().flat_map(|axis| &axis.choices).flat_map(|choice| &choice.settings);
         let swept_counts = settings().filter_map(|(target, _)| count_of(target)).collect();
         match check::check(tree.clone(), &swept_counts) {
-            Ok(base) if found.is_empty() => Ok(Plan { sources, tree, axes, swept_counts, base }),
+            Ok(base) if found.is_empty() => {
+                Ok(Plan { sources, tree, axes, swept_counts, base, overrides: overrides.to_vec() })
+            }
             Ok(_) => Err(found::error(&sources, found)),
             Err(more) => {
                 found.extend(more);
@@ -175,6 +178,11 @@ impl Plan {
     /// The text of the file.
     pub fn text(&self) -> &str {
         &self.sources.all[0].text
+    }
+
+    /// The keys that were overridden, in order: with the text of the file, all that was asked for.
+    pub fn overrides(&self) -> &[Override] {
+        &self.overrides
     }
 
     /// The name of the file, as it was handed in.

@@ -83,6 +83,12 @@ fn cases() -> Vec<(&'static str, String)> {
             "first timeout past the largest",
             edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nrto-initial = \"65 s\"")]),
         ),
+        ("a least timeout of one tick", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nrto-min = \"500 ms\"")])),
+        ("a coarse clock", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\ntimer-granularity = \"600 ms\"")])),
+        (
+            "first timeout below the least",
+            edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nrto-min = \"4 s\"\ndelayed-ack = \"501 ms\"")]),
+        ),
         ("initial window of none", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\ninitial-window = 0")])),
         ("names", edited(&[("name = \"r1\"", "name = \"r 1\""), ("name = \"ftp\"", "name = \"f.t.p\"")])),
         ("the same node twice", edited(&[("name = \"s1\"", "name = \"r1\"")])),

@@ -68,20 +68,22 @@ pub(crate) fn build(scenario: &Scenario, streams: &Streams) -> Result<Built, Err
         let paths = atm_paths(scenario, traffic, &ports);
         for number in 1..=traffic.count {
             let name = traffic.slot(number);
-            let hosts = [(traffic.from, name.clone()), (traffic.to, format!("{name}-sink"))].map(|(end, host_name)| {
-                match end {
-                    Attachment::Host(node) => nodes[node.0],
-                    Attachment::Router(router) => {
-                        let host = fabric.add_node(net::NodeKind::Host);
-                        let access = traffic.access.expect("a checked scenario gives implicit hosts their access link");
-                        let ends = [host, nodes[router.0]];
-                        let buffers = [None, Some(self::buffer(scenario))];
-                        fabric.add_link(ends, access.rate, access.delay, net::Framing::Packet, buffers);
-                        names.insert(host_name, host);
-                        host
-                    }
-                }
-            });
+            let hosts =
+                [(traffic.from, name.clone()), (traffic.to, format!("{name}-sink"))].map(
+                    |(end, host_name)| match end {
+                        Attachment::Host(node) => nodes[node.0],
+                        Attachment::Router(router) => {
+                            let host = fabric.add_node(net::NodeKind::Host);
+                            let access =
+                                traffic.access.expect("a checked scenario gives implicit hosts their access link");
+                            let ends = [host, nodes[router.0]];
+                            let buffers = [None, Some(self::buffer(scenario))];
+                            fabric.add_link(ends, access.rate, access.delay, net::Framing::Packet, buffers);
+                            names.insert(host_name, host);
+                            host
+                        }
+                    },
+                );
             let conversation = slots.len() as u32;
             let kind = type_number(&traffic.app);
             fabric.open(ConversationSpec { conversation, kind, hosts, paths: [&paths[0], &paths[1]] })?;
@@ -151,7 +153,10 @@ fn well_known_port(app: &App) -> u16 {
 
 /// The workload of a traffic group, with the distributions built into the program; `tables` are those
 /// read from the folder that the group names, if it does.
+///
+/// Refuses TCP options that contradict each other, too: a study is to end before it begins, not half-way.
 pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps::Workload, Error> {
+    tcp_config(traffic)?;
     let tables = tables.unwrap_or_else(apps::Tables::shipped);
     let draw = |t: &file::Tables| match t.draw {
         file::Draw::Tcplib => apps::Draw::Tcplib,

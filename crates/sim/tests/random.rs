@@ -51,7 +51,7 @@ fn network(case: u64) -> String {
     let _ = write!(
         text,
         "[tcp]\nvariant = \"{}\"\nmss = \"{}\"\nwindow = \"{}\"\ninitial-window = {}\ndelayed-ack = \"{}\"\nnagle = {}\n\
-         timer-granularity = \"{}\"\nrto-min = \"500 ms\"\n",
+         timer-granularity = \"{}\"\nrto-min = \"1 s\"\n",
         pick(&mut s, &["tahoe", "reno", "newreno", "sack"]),
         pick(&mut s, &["256 B", "512 B", "1000 B"]),
         pick(&mut s, &["4 KiB", "16 KiB", "65535 B"]),

@@ -292,3 +292,22 @@ fn a_claim_with_an_unknown_key_is_refused() {
     let text = "id = \"c\"\nsection = \"3\"\nclaim = \"So.\"\nform = \"number\"\nstudy = \"s\"\nsubject = \"line\"\nmetric = \"load\"\nmeasure = \"level\"\nat = {}\nmaximum = 3\n";
     assert!(toml::from_str::<Claim>(text).is_err());
 }
+
+/// What `reproduce --json` prints for each claim.
+#[test]
+fn a_row_as_json_has_the_documented_keys() {
+    let values = study(&[(1.0, &[0.5, 0.5])]);
+    let row = judge("form = \"number\"\nmeasure = \"level\"\nat = { n = 1 }\nmin = 0.4\nmax = 0.6", &values);
+    let json = serde_json::to_value(&row).unwrap();
+    let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    for key in ["id", "section", "expected", "measured", "ci_low", "ci_high", "verdict"] {
+        assert!(keys.contains(&key), "{key} is not among {keys:?}");
+    }
+    assert_eq!(
+        (&json["verdict"], &json["form"], &json["measured"]),
+        (&"reproduced".into(), &"number".into(), &0.5.into())
+    );
+    let unmeasured =
+        serde_json::to_value(claim("form = \"trend\"\nmeasure = \"level\"\nat = {}").judge(None, None)).unwrap();
+    assert_eq!((&unmeasured["verdict"], &unmeasured["measured"]), (&"not-reproduced".into(), &serde_json::Value::Null));
+}

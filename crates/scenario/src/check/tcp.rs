@@ -17,6 +17,9 @@ const MAX_PLAIN_WINDOW: u64 = 65_535;
 /// The largest window with it: 65 535 shifted by 14. RFC 7323 section 2.3.
 const MAX_SCALED_WINDOW: u64 = 65_535 << 14;
 
+/// The longest that an acknowledgement may wait. RFC 1122 section 4.2.3.2.
+const MAX_DELAYED_ACK: Span = Span::from_ms(500);
+
 /// What a group's TCP is made from, and where that stands.
 struct Merge<'f> {
     group: Option<&'f TcpFile>,
@@ -69,10 +72,18 @@ impl Check<'_> {
         if let (Some(initial), Some(min), Some(max)) = (rto_initial, rto_min, rto_max) {
             self.timeouts(i, initial, min, max);
         }
+        if let (Some(min), Some(tick)) = (rto_min, granularity) {
+            self.two_ticks(i, min, tick);
+        }
         let delayed_ack = self.or(&merge, "delayed-ack", |t| t.delayed_ack, Quantity(AckDelay(None)));
-        if let Some(Quantity(AckDelay(Some(Span::ZERO)))) = delayed_ack {
+        if let Some(Quantity(AckDelay(Some(delay)))) = delayed_ack {
             let path = self.tcp_path(i, "delayed-ack");
-            self.refuse_value(&path, "is zero", "more than 0, like \"200 ms\", or \"off\"");
+            if delay.is_zero() {
+                self.refuse_value(&path, "is zero", "more than 0, like \"200 ms\", or \"off\"");
+            } else if delay > MAX_DELAYED_ACK {
+                let message = format!("{delay} is longer than an acknowledgement may wait");
+                self.refuse(&path, message, format!("at most {MAX_DELAYED_ACK}, or \"off\""));
+            }
         }
         let time_wait = self.or(&merge, "time-wait", |t| t.time_wait, Quantity(Span::from_secs(60)));
         let spec = TcpSpec {
@@ -171,6 +182,30 @@ impl Check<'_> {
         } else if initial > max {
             let message = format!("{initial} is more than rto-max, {max}");
             self.refuse(&self.tcp_path(i, "rto-initial"), message, "at most rto-max");
+        } else if initial < min {
+            let path = self.tcp_path(i, if self.stands(i, "rto-initial") { "rto-initial" } else { "rto-min" });
+            self.refuse(
+                &path,
+                format!("rto-initial, {initial}, is less than rto-min, {min}"),
+                "rto-min at most rto-initial",
+            );
         }
+    }
+
+    /// The first tick can follow at once: a timer of less than two may fire before any answer.
+    fn two_ticks(&mut self, i: usize, min: Span, tick: Span) {
+        if min < tick.saturating_mul(2) {
+            let path = self.tcp_path(i, if self.stands(i, "rto-min") { "rto-min" } else { "timer-granularity" });
+            self.refuse(
+                &path,
+                format!("rto-min, {min}, is less than two ticks of {tick}"),
+                "rto-min at least 2 x timer-granularity",
+            );
+        }
+    }
+
+    /// Whether the file gives a key of the TCP of group `i`.
+    fn stands(&self, i: usize, key: &str) -> bool {
+        self.tree.find(&self.tcp_path(i, key)).is_some()
     }
 }
