@@ -7,14 +7,21 @@ use clap::{Args as Group, Parser, Subcommand};
 
 /// What rate does TCP get over this long, fat, shared path, and what would fix it?
 #[derive(Debug, Parser)]
-#[command(name = "cellway", version, about, max_term_width = 100, arg_required_else_help = true, after_help = "\
+#[command(
+    name = "cellway",
+    version,
+    about,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "\
 Examples:
   cellway reproduce cellsim --quick --out out/cellsim    a whole published study, with a report
   cellway check study.toml                               is this scenario right? what would run?
   cellway simulate study.toml --seeds 20 --out out/study
   cellway simulate study.toml --set traffic.ftp.count=3 --set tcp.variant=sack
 
-Exit codes: 0 done, 1 failed, 2 the input is wrong, 130 stopped by the user.")]
+Exit codes: 0 done, 1 failed, 2 the input is wrong, 130 stopped by the user."
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -1,6 +1,6 @@
 //! `cellway reproduce` and `cellway report`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cellway_lab::Settings;
 use cellway_lab::reproduce::{Paper, ReproduceOptions, Reproduced, Verdict, reproduce};
@@ -53,7 +53,8 @@ fn show(done: &Reproduced) {
     let header = ["section", "claim", "expected", "measured [95 % interval]", "verdict"].map(str::to_owned);
     let mut table = output::table(&header, |_| false);
     for row in &done.claims {
-        let place = if row.figure.is_empty() { row.section.clone() } else { format!("{}, {}", row.section, row.figure) };
+        let place =
+            if row.figure.is_empty() { row.section.clone() } else { format!("{}, {}", row.section, row.figure) };
         table.add_row([&place, &row.id, &row.expected, &row.measured_text, verdict(row.verdict)]);
     }
     output::print(&table);
@@ -85,7 +86,7 @@ fn tell(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
     }
 }
 
-pub(crate) fn report(folder: &PathBuf, face: &mut Face<'_>) -> Result<(), Failure> {
+pub(crate) fn report(folder: &Path, face: &mut Face<'_>) -> Result<(), Failure> {
     let Some(draw) = &mut face.report else {
         return Err(Failure { message: NO_REPORT.to_owned(), code: FAILED });
     };

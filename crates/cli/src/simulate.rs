@@ -1,8 +1,8 @@
 //! `cellway simulate`.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use cellway_lab::{AxisValueRecord, Cell, Error, Overview, Settings};
+use cellway_lab::{AxisValueRecord, Cell, Error, Overview, PointFigures, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::args::Simulate;
@@ -11,8 +11,16 @@ use crate::progress::Bar;
 use crate::{Face, Failure, output};
 
 /// The figures of the table that people see, where a study has them; the rest is in the tables.
-const SHOWN: [&str; 8] =
-    ["utilisation", "throughput_mean", "jain", "delay_mean_rtt", "delay_sd_rtt", "collapses_mean", "queue_mean", "lost_frames"];
+const SHOWN: [&str; 8] = [
+    "utilisation",
+    "throughput_mean",
+    "jain",
+    "delay_mean_rtt",
+    "delay_sd_rtt",
+    "collapses_mean",
+    "queue_mean",
+    "lost_frames",
+];
 
 pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure> {
     let file = &options.scenario.file;
@@ -32,17 +40,19 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     let simulated = cellway_lab::simulate(&plan, folder_of(file), options.seeds, &mut settings)?;
     drop(bar);
     let overview = Overview::of(&simulated.results)?;
-    if let Some(out) = &options.out {
-        simulated.write(out, options.force)?;
-    }
-    let capture = match &options.pcap {
-        None => None,
-        Some(node) => {
-            let path = options.out.clone().unwrap_or_else(|| PathBuf::from(".")).join(format!("{node}.pcap"));
-            let records = cellway_lab::capture(&plan, folder_of(file), node, &path)?;
-            Some((path, records))
-        }
+    let mut capture = None;
+    let mut capture_into = |folder: &Path, shown: &Path| -> Result<Vec<String>, Error> {
+        let Some(node) = &options.pcap else { return Ok(Vec::new()) };
+        let name = format!("{node}.pcap");
+        let (path, stop) = (folder.join(&name), &mut face.interrupted);
+        let records = cellway_lab::capture(&plan, folder_of(file), node, &path, options.force, stop)?;
+        capture = Some((shown.join(&name), records));
+        Ok(vec![name])
     };
+    match &options.out {
+        Some(out) => drop(simulated.write_with(out, options.force, |folder| capture_into(folder, out))?),
+        None => drop(capture_into(Path::new("."), Path::new("."))?),
+    }
     if options.scenario.json {
         let capture = capture.as_ref().map(|(path, records)| json!({ "path": path, "records": records }));
         output::json(&json!({
@@ -79,7 +89,7 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     Ok(())
 }
 
-fn point_json((axes, cells): &(Vec<(String, AxisValueRecord)>, Vec<Cell>)) -> Value {
+fn point_json((axes, cells): &PointFigures) -> Value {
     let axes: Map<String, Value> = axes.iter().map(|(name, value)| (name.clone(), axis_json(value))).collect();
     let figures: Vec<Value> = cells
         .iter()
@@ -115,10 +125,12 @@ fn show(overview: &Overview) {
         .collect();
     let unit = |metric: &str| {
         let cell = overview.points.iter().flat_map(|(_, cells)| cells).find(|c| c.metric == metric);
-        cell.map(|c| if c.unit == "1" { metric.to_owned() } else { format!("{metric} [{}]", c.unit) }).unwrap_or_default()
+        cell.map(|c| if c.unit == "1" { metric.to_owned() } else { format!("{metric} [{}]", c.unit) })
+            .unwrap_or_default()
     };
     // Axis names are paths; their last two parts tell them apart.
-    let axis_name = |name: &String| name.rsplit('.').take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(".");
+    let axis_name =
+        |name: &String| name.rsplit('.').take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(".");
     let mut header: Vec<String> = axes.iter().map(|(name, _)| axis_name(name)).collect();
     let fixed = header.len() + 1;
     header.push("subject".to_owned());

@@ -55,9 +55,15 @@ impl Error {
     pub fn is_input(&self) -> bool {
         use cellway_record::Error as R;
         match self {
-            Error::Scenario(_) | Error::Read { .. } | Error::Table(_) | Error::Option(_) | Error::NoSuchPaper { .. } => true,
+            Error::Scenario(_)
+            | Error::Read { .. }
+            | Error::Table(_)
+            | Error::Option(_)
+            | Error::NoSuchPaper { .. } => true,
             Error::Run(e) => !matches!(e, cellway_sim::Error::Capture(_) | cellway_sim::Error::Stopped { .. }),
-            Error::Record(e) => matches!(e, R::Exists { .. } | R::NotReplaceable { .. } | R::BadName { .. } | R::NoManifest { .. }),
+            Error::Record(e) => {
+                matches!(e, R::Exists { .. } | R::NotReplaceable { .. } | R::BadName { .. } | R::NoManifest { .. })
+            }
             Error::Fit { .. } | Error::Stopped => false,
         }
     }

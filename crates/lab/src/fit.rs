@@ -29,8 +29,8 @@ pub struct FitReport {
 pub fn fit_file(path: &Path) -> Result<FitReport, Error> {
     let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     let table = FullTable::parse_csv(&text, &path.to_string_lossy())?;
-    let fitted = fit(&table, FitOptions::default())
-        .map_err(|e| Error::Fit { path: path.to_owned(), message: e.to_string() })?;
+    let fitted =
+        fit(&table, FitOptions::default()).map_err(|e| Error::Fit { path: path.to_owned(), message: e.to_string() })?;
     Ok(FitReport {
         name: fitted.name.clone(),
         rows: fitted.rows,

@@ -20,6 +20,6 @@ pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Prob
 pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{check, plan_from_file, plan_from_text};
-pub use overview::{Cell, Overview};
+pub use overview::{Cell, Overview, PointFigures};
 pub use simulate::{Simulated, capture, check_capture, simulate};
 pub use study::{Progress, Settings, VERSION};

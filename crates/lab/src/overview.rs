@@ -24,11 +24,14 @@ pub struct Cell {
     pub runs: usize,
 }
 
-/// All points of a study, each with its place on the axes and its figures.
+/// A point of a study: its place on the axes, and its figures.
+pub type PointFigures = (Vec<(String, AxisValue)>, Vec<Cell>);
+
+/// All points of a study.
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
     /// In the order of the sweep.
-    pub points: Vec<(Vec<(String, AxisValue)>, Vec<Cell>)>,
+    pub points: Vec<PointFigures>,
 }
 
 /// Place of a figure among those of its point, so that figures keep the order they were recorded in.
@@ -44,7 +47,8 @@ impl Overview {
         for row in results.summary.observations()? {
             let fresh = places.len();
             let place = *places.entry((row.subject.to_owned(), row.metric.to_owned())).or_insert(fresh);
-            let sample = samples.entry((point_of[&row.run], place)).or_insert_with(|| (row.unit.to_owned(), Vec::new()));
+            let sample =
+                samples.entry((point_of[&row.run], place)).or_insert_with(|| (row.unit.to_owned(), Vec::new()));
             sample.1.push(row.value);
         }
         let mut names = vec![(String::new(), String::new()); places.len()];

@@ -1,9 +1,10 @@
 //! One scenario file, all its points and seeds, to one set of tables.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
-use cellway_record::{Manifest, Provenance, Results, ResultsBuilder};
+use cellway_record::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
 use cellway_scenario::Plan;
 use cellway_sim::{Capture, Control};
 
@@ -23,7 +24,12 @@ pub struct Simulated {
 
 /// Runs a plan. `folder` is where relative table folders start; `seeds` replaces the number of
 /// replications of the file.
-pub fn simulate(plan: &Plan, folder: &Path, seeds: Option<u64>, settings: &mut Settings<'_>) -> Result<Simulated, Error> {
+pub fn simulate(
+    plan: &Plan,
+    folder: &Path,
+    seeds: Option<u64>,
+    settings: &mut Settings<'_>,
+) -> Result<Simulated, Error> {
     let prepared = Prepared::new(plan, folder, seeds)?;
     let mut builder = ResultsBuilder::new("simulate");
     let mut transient = TransientCheck::default();
@@ -34,7 +40,8 @@ pub fn simulate(plan: &Plan, folder: &Path, seeds: Option<u64>, settings: &mut S
         Ok(builder.push(key, &record)?)
     })?;
     let results = builder.finish()?;
-    let about = clock.provenance(&asked_for(plan), plan.base().run.seed, prepared.seeds(), prepared.points().len(), settings);
+    let about =
+        clock.provenance(&asked_for(plan), plan.base().run.seed, prepared.seeds(), prepared.points().len(), settings);
     let warnings = match &transient.doubtful(prepared.points())[..] {
         [] => Vec::new(),
         doubtful => vec![format!(
@@ -59,20 +66,35 @@ pub fn check_capture(plan: &Plan, node: &str) -> Result<(), Error> {
 }
 
 /// Runs the first replication of the first point again and writes what passes `node` to `path`, as a
-/// pcap file. Returns the number of records. A run that fails leaves no file.
-pub fn capture(plan: &Plan, folder: &Path, node: &str, path: &Path) -> Result<u64, Error> {
+/// pcap file; a file that stands there is replaced only with `force`. Returns the number of records.
+/// A run that fails or is stopped leaves no file.
+pub fn capture(
+    plan: &Plan,
+    folder: &Path,
+    node: &str,
+    path: &Path,
+    force: bool,
+    stop: &mut dyn FnMut() -> bool,
+) -> Result<u64, Error> {
     check_capture(plan, node)?;
     let prepared = Prepared::new(plan, folder, Some(1))?;
     let (point, workloads) = prepared.first();
-    let file = std::fs::File::create(path).map_err(cellway_sim::Error::Capture)?;
+    let mut open = std::fs::OpenOptions::new();
+    open.write(true).truncate(true).create(true).create_new(!force);
+    let file = open.open(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => Error::Option(format!("{} exists; --force replaces it", path.display())),
+        _ => cellway_sim::Error::Capture(e).into(),
+    })?;
+    let stop = RefCell::new(stop);
     let mut to = std::io::BufWriter::new(file);
     let mut records = 0;
     let capture = Some(Capture::new(node, &mut to, &mut records));
-    let control = Control { stop: &|| false, capture };
+    let control = Control { stop: &|| (stop.borrow_mut())(), capture };
     if let Err(error) = cellway_sim::run(&point.scenario, workloads, prepared.key(0).seed, control) {
         // Best effort: the first error is the one to tell.
         let _ = std::fs::remove_file(path);
-        return Err(error.into());
+        let stopped = matches!(error, cellway_sim::Error::Stopped { .. });
+        return Err(if stopped { Error::Stopped } else { error.into() });
     }
     Ok(records)
 }
@@ -113,7 +135,14 @@ impl Stopwatch {
         chrono::DateTime::<chrono::Utc>::from(self.started).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
     }
 
-    pub(crate) fn provenance(&self, scenario: &str, first_seed: u64, seeds: u64, points: usize, settings: &Settings<'_>) -> Provenance {
+    pub(crate) fn provenance(
+        &self,
+        scenario: &str,
+        first_seed: u64,
+        seeds: u64,
+        points: usize,
+        settings: &Settings<'_>,
+    ) -> Provenance {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
         Provenance {
             version: VERSION.to_owned(),
@@ -137,6 +166,22 @@ impl Simulated {
 
     /// Writes the result folder.
     pub fn write(&self, target: &Path, force: bool) -> Result<Manifest, Error> {
-        Ok(self.results.write(target, force, &self.about)?)
+        self.write_with(target, force, |_| Ok(Vec::new()))
+    }
+
+    /// Writes the result folder. `beside` may write more files into it, whose names it returns; they
+    /// are listed in the manifest, and the folder appears with them or not at all.
+    pub fn write_with(
+        &self,
+        target: &Path,
+        force: bool,
+        beside: impl FnOnce(&Path) -> Result<Vec<String>, Error>,
+    ) -> Result<Manifest, Error> {
+        let mut folder = ResultFolder::create(target, force)?;
+        self.results.write_into(&mut folder)?;
+        for name in beside(folder.path())? {
+            folder.adopt(&name)?;
+        }
+        Ok(folder.commit(&self.about, self.results.runs.num_rows() as u64, self.results.counts)?)
     }
 }

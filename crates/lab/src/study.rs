@@ -62,7 +62,11 @@ impl Prepared {
         let seeds = seeds.unwrap_or(run.seeds);
         let runs = seeds.saturating_mul(points.len() as u64);
         if seeds == 0 || runs > u64::from(u32::MAX) {
-            return Err(Error::Option(format!("{seeds} seeds of {} points make {runs} runs; there must be 1 to {}", points.len(), u32::MAX)));
+            return Err(Error::Option(format!(
+                "{seeds} seeds of {} points make {runs} runs; there must be 1 to {}",
+                points.len(),
+                u32::MAX
+            )));
         }
         Ok(Prepared { points, seed: run.seed, seeds })
     }

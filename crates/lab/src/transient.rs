@@ -8,26 +8,13 @@ use cellway_scenario::Point;
 /// also cuts at harmless wiggles, of a series that hardly varies or of one that is noise throughout.
 const TOLERATED: f64 = 0.01;
 
-/// Mean of some bins, and the variance of a single one.
-struct Spread {
-    mean: f64,
-    variance: Option<f64>,
-    bins: f64,
-}
-
-fn spread(bins: &[f64]) -> Spread {
-    let mut moments = Moments::new();
-    bins.iter().for_each(|&bin| moments.push(bin));
-    Spread { mean: mean(bins), variance: moments.variance(), bins: bins.len() as f64 }
-}
-
-impl Spread {
-    /// Whether the means are further apart than noise explains: three standard errors. A single bin
-    /// is taken to vary as those of the other part do.
-    fn differs_from(&self, other: &Spread) -> bool {
-        let variance = |s: &Spread, o: &Spread| s.variance.or(o.variance).unwrap_or(0.0) / s.bins;
-        (self.mean - other.mean).abs() > 3.0 * (variance(self, other) + variance(other, self)).sqrt()
-    }
+/// Whether the mean of `left` is further from that of `settled` than noise explains: three standard
+/// errors, both parts taken to vary as the settled one does.
+fn stands_out(left: &[f64], settled: &[f64]) -> bool {
+    let mut noise = Moments::new();
+    settled.iter().for_each(|&bin| noise.push(bin));
+    let bins = 1.0 / left.len() as f64 + 1.0 / settled.len() as f64;
+    (mean(left) - mean(settled)).abs() > 3.0 * (noise.variance().unwrap_or(0.0) * bins).sqrt()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -75,9 +62,9 @@ impl TransientCheck {
                 let warmup = (warmup as usize).min(bins.len());
                 mser(bins, 1).is_some_and(|cut| {
                     !cut.suffices(warmup) && cut.cut > warmup && {
-                        let (left, settled) = (spread(&bins[warmup..cut.cut]), spread(&bins[cut.cut..]));
-                        let moved = (mean(&bins[warmup..]) - settled.mean).abs();
-                        moved > TOLERATED * settled.mean.abs() && left.differs_from(&settled)
+                        let (left, settled) = (&bins[warmup..cut.cut], &bins[cut.cut..]);
+                        let moved = (mean(&bins[warmup..]) - mean(settled)).abs();
+                        moved > TOLERATED * mean(settled).abs() && stands_out(left, settled)
                     }
                 })
             })

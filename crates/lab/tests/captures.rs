@@ -31,7 +31,8 @@ fn captured(node: &str, set: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf, u6
     let mut all = vec![("run.duration", "\"6 s\""), ("run.warmup", "\"0 s\""), ("buffer.size", "\"1 bdp\"")];
     all.retain(|(key, _)| set.iter().all(|(other, _)| other != key));
     all.extend_from_slice(set);
-    let records = cellway_lab::capture(&plan(single(), &all), Path::new("."), node, &path).unwrap();
+    let records =
+        cellway_lab::capture(&plan(single(), &all), Path::new("."), node, &path, false, &mut || false).unwrap();
     assert!(records > 200, "{records} records");
     (folder, path, records)
 }
@@ -137,7 +138,8 @@ fn frames_that_lost_cells_fail_the_check() {
 fn no_file_is_left_for_a_node_that_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("capture.pcap");
-    let refused = cellway_lab::capture(&plan(single(), &[]), Path::new("."), "r7", &path).unwrap_err();
+    let refused =
+        cellway_lab::capture(&plan(single(), &[]), Path::new("."), "r7", &path, false, &mut || false).unwrap_err();
     assert!(
         refused.is_input() && refused.to_string().contains("r7") && refused.to_string().contains("ftp-1-sink"),
         "{refused}"

@@ -452,6 +452,11 @@ impl<B: Clone> Fabric<B> {
         self.nodes[node.0 as usize].1
     }
 
+    /// Frames and packets refused whole because a buffer was full, all ports together.
+    pub fn dropped_frames(&self) -> u64 {
+        self.ports.iter().map(Port::dropped_frames).sum()
+    }
+
     /// Cells that have left an output line, all lines together.
     pub fn cell_hops(&self) -> u64 {
         self.cell_hops

@@ -206,6 +206,10 @@ impl Port {
         }
     }
 
+    pub(crate) fn dropped_frames(&self) -> u64 {
+        self.counters.dropped_frames
+    }
+
     pub(crate) fn forget_peak(&mut self) {
         self.level.forget_peak();
     }

@@ -81,7 +81,14 @@ pub(crate) fn at(side: Side) -> usize {
 pub(crate) const SIDES: [Side; 2] = [Side::Originator, Side::Responder];
 
 impl Connection {
-    pub(crate) fn new(serial: u32, conversation: u32, conn: ConnId, from: Side, config: Config, iss: [u32; 2]) -> Connection {
+    pub(crate) fn new(
+        serial: u32,
+        conversation: u32,
+        conn: ConnId,
+        from: Side,
+        config: Config,
+        iss: [u32; 2],
+    ) -> Connection {
         let ends = SIDES.map(|side| {
             let iss = iss[at(side)];
             End::new(if side == from { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) })

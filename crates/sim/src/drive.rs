@@ -70,7 +70,7 @@ pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: 
         actions: Vec::new(),
         todo: VecDeque::new(),
     }
-    .to_the_end(Time::ZERO + scenario.run.duration, control)
+    .into_record(Time::ZERO + scenario.run.duration, control)
 }
 
 /// Something that one part of a slot has to tell another within the same instant.
@@ -99,7 +99,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn to_the_end(mut self, end: Time, mut control: Control<'_>) -> Outcome {
+    fn into_record(mut self, end: Time, mut control: Control<'_>) -> Outcome {
         let mut delivered: Vec<Delivery<Body>> = Vec::new();
         let mut instants = 0u64;
         loop {

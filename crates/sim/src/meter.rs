@@ -1,11 +1,13 @@
 //! What a run records: totals after the warm-up, and means over bins of time.
 
+mod summary;
+
 use std::sync::Arc;
 
 use cellway_net::{Fabric, LossCounters, NodeId, PortCounters, PortId};
 use cellway_record::Row;
 use cellway_record::stats::{Moments, Sample, TimeWeighted, jain};
-use cellway_units::{Cells, Rate, Span, Time};
+use cellway_units::{Rate, Span, Time};
 
 /// An output port that is reported.
 pub(crate) struct PortMeter {
@@ -92,6 +94,7 @@ pub(crate) struct Meter {
     groups: Vec<GroupMeter>,
     routers: Vec<NodeId>,
     lost_at_warmup: LossCounters,
+    dropped_at_warmup: u64,
     rtt: Span,
     warmup: Time,
     warming_up: bool,
@@ -159,6 +162,7 @@ impl Meter {
                 .collect(),
             routers,
             lost_at_warmup: LossCounters::default(),
+            dropped_at_warmup: 0,
             rtt: pace.rtt,
             warmup,
             warming_up: true,
@@ -225,6 +229,7 @@ impl Meter {
             slot.full.restart(now);
         }
         self.lost_at_warmup = self.lost(fabric);
+        self.dropped_at_warmup = fabric.dropped_frames();
     }
 
     fn lost<B: Clone>(&self, fabric: &Fabric<B>) -> LossCounters {
@@ -281,103 +286,13 @@ impl Meter {
             }
         }
     }
-
-    /// The rows of the whole run, at its end; and those over time.
-    pub(crate) fn finish<B: Clone>(mut self, now: Time, fabric: &Fabric<B>) -> (Vec<Row>, Vec<Row>) {
-        let span = now.since(self.warmup);
-        let mut rows = Vec::new();
-        let mut put = |subject: &Arc<str>, metric, unit, value: f64| {
-            rows.push(Row { subject: subject.clone(), metric, unit, t: None, value });
-        };
-        for port in &self.ports {
-            let counters = fabric.port_counters(port.id, now);
-            let before = &port.at_warmup;
-            put(&port.subject, "utilisation", "1", ratio(counters.busy - before.busy, span));
-            put(&port.subject, "queue_mean", "cell", mean_queue(&counters, before, span));
-            put(&port.subject, "queue_max", "cell", f64::from(counters.queue_peak));
-            put(&port.subject, "cells", "cell", (counters.cells - before.cells) as f64);
-            let frames = counters.dropped_frames - before.dropped_frames;
-            put(&port.subject, "dropped_frames", "frame", frames as f64);
-            put(&port.subject, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
-        }
-        let rtt = self.rtt.as_secs_f64();
-        let put_delays = |put: &mut dyn FnMut(&Arc<str>, &'static str, &'static str, f64), subject: &Arc<str>, delays: &mut Sample| {
-            let mut moments = Moments::default();
-            delays.values().iter().for_each(|&d| moments.push(d));
-            if let (Some(mean), Some(sd)) = (moments.mean(), moments.sd()) {
-                put(subject, "delay_mean", "s", mean);
-                put(subject, "delay_sd", "s", sd);
-                put(subject, "delay_mean_rtt", "rtt", mean / rtt);
-                put(subject, "delay_sd_rtt", "rtt", sd / rtt);
-            }
-            if let Some(p95) = delays.percentile(0.95) {
-                put(subject, "delay_p95", "s", p95);
-            }
-        };
-        for slot in &mut self.slots {
-            let s = slot.subject.clone();
-            let since = |count: fn(&SlotTotals) -> u64| (count(&slot.now) - count(&slot.at_warmup)) as f64;
-            let sent = slot.now.delivered[0] - slot.at_warmup.delivered[0];
-            let both = since(|t| t.delivered[0] + t.delivered[1]);
-            put(&s, "goodput", "bit/s", both * 8.0 / span.as_secs_f64());
-            put(&s, "throughput", "1", slot.throughput(sent, span));
-            let on_line = Cells(slot.now.cells - slot.at_warmup.cells).bits().0 as f64;
-            put(&s, "line_share", "1", on_line / (slot.bottleneck.as_bps() as f64 * span.as_secs_f64()));
-            put(&s, "retransmissions", "segment", since(|t| t.tcp.retransmissions));
-            put(&s, "timeouts", "1", since(|t| t.tcp.timeouts));
-            put(&s, "fast_retransmits", "1", since(|t| t.tcp.fast_retransmits));
-            put(&s, "collapses", "1", since(|t| t.tcp.collapses));
-            put(&s, "conversations", "1", since(|t| t.conversations));
-            put(&s, "failures", "1", since(|t| t.failures));
-            put(&s, "items", "1", since(|t| t.items));
-            if let (Some(window), Some(full)) = (slot.window.mean(now), slot.full.mean(now)) {
-                put(&s, "window_mean", "B", window);
-                put(&s, "window_at_max", "1", full);
-            }
-            if slot.interactive {
-                put_delays(&mut put, &s, &mut slot.delays);
-            }
-        }
-        for (index, group) in self.groups.iter().enumerate() {
-            let members: Vec<&SlotMeter> = self.slots.iter().filter(|s| s.group == index).collect();
-            if members.is_empty() {
-                continue;
-            }
-            let mean = |value: &dyn Fn(&SlotMeter) -> f64| members.iter().map(|s| value(s)).sum::<f64>() / members.len() as f64;
-            let s = &group.subject;
-            put(s, "throughput_mean", "1", mean(&|s| s.throughput(s.now.delivered[0] - s.at_warmup.delivered[0], span)));
-            let line = |s: &SlotMeter| Cells(s.now.cells - s.at_warmup.cells).bits().0 as f64;
-            put(s, "line_share_mean", "1", mean(&|s| line(s) / (s.bottleneck.as_bps() as f64 * span.as_secs_f64())));
-            put(s, "collapses_mean", "1", mean(&|s| (s.now.tcp.collapses - s.at_warmup.tcp.collapses) as f64));
-            put(s, "timeouts_mean", "1", mean(&|s| (s.now.tcp.timeouts - s.at_warmup.tcp.timeouts) as f64));
-            put(s, "window_at_max_mean", "1", mean(&|s| s.full.mean(now).unwrap_or(0.0)));
-            if let Some(mean) = group.jain.mean() {
-                put(s, "jain", "1", mean);
-                put(s, "jain_min", "1", group.jain_min);
-            }
-            if members.iter().all(|m| m.interactive) {
-                let mut all = Sample::new();
-                members.iter().for_each(|m| all.extend(&m.delays));
-                put_delays(&mut put, s, &mut all);
-            }
-        }
-        let network: Arc<str> = "network".into();
-        let lost = self.lost(fabric);
-        put(&network, "lost_frames_length", "frame", (lost.length - self.lost_at_warmup.length) as f64);
-        put(&network, "lost_frames_crc", "frame", (lost.crc - self.lost_at_warmup.crc) as f64);
-        put(&network, "lost_frames_too_long", "frame", (lost.too_long - self.lost_at_warmup.too_long) as f64);
-        let dropped: u64 = self.ports.iter().map(|p| fabric.port_counters(p.id, now).dropped_frames - p.at_warmup.dropped_frames).sum();
-        put(&network, "lost_frames", "frame", (lost.total() - self.lost_at_warmup.total() + dropped) as f64);
-        (rows, std::mem::take(&mut self.series))
-    }
 }
 
-fn ratio(part: Span, whole: Span) -> f64 {
+pub(super) fn ratio(part: Span, whole: Span) -> f64 {
     part.as_ps() as f64 / whole.as_ps() as f64
 }
 
 /// Mean number of units waiting between two readings of a port.
-fn mean_queue(now: &PortCounters, before: &PortCounters, span: Span) -> f64 {
+pub(super) fn mean_queue(now: &PortCounters, before: &PortCounters, span: Span) -> f64 {
     (now.queue_area - before.queue_area) as f64 / span.as_ps() as f64
 }
-

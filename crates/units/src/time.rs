@@ -172,6 +172,9 @@ impl FromStr for Span {
 }
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_zero() {
+            return f.pad("0 s");
+        }
         parse::print(f, self.0, &[UNITS[0], UNITS[1], UNITS[2], UNITS[4], UNITS[5]])
     }
 }

@@ -128,10 +128,10 @@ impl Claim {
     /// The figures that it needs, with their studies.
     pub(crate) fn figures(&self) -> Vec<(&str, Figure)> {
         let own = (self.subject.clone(), self.metric.clone());
-        vec![(&self.study, own), (self.from_study.as_ref().unwrap_or(&self.study), self.from_figure())]
+        vec![(&self.study, own), (self.from_study.as_ref().unwrap_or(&self.study), self.other_figure())]
     }
 
-    fn from_figure(&self) -> Figure {
+    fn other_figure(&self) -> Figure {
         let or = |own: &Option<String>, other: &String| own.as_ref().unwrap_or(other).clone();
         (or(&self.from_subject, &self.subject), or(&self.from_metric, &self.metric))
     }
@@ -197,7 +197,12 @@ impl Claim {
             [point] => Some(point),
             _ => None,
         };
-        let of = |interval: Interval| Measured { value: interval.mean, low: interval.low(), high: interval.high(), text: None };
+        let of = |interval: Interval| Measured {
+            value: interval.mean,
+            low: interval.low(),
+            high: interval.high(),
+            text: None,
+        };
         if self.measure == Measure::Crossing {
             return self.crossing(study, &figure);
         }
@@ -206,7 +211,7 @@ impl Claim {
             let values: Vec<f64> = sample.iter().map(|&(_, value)| value).collect();
             return interval95(&values).map(of);
         }
-        let base = from_study.sample(one(from_study, self.from.as_ref()?)?, &self.from_figure());
+        let base = from_study.sample(one(from_study, self.from.as_ref()?)?, &self.other_figure());
         // The other point first: a paired difference is the second less the first.
         let pairs: Vec<(f64, f64)> = sample
             .iter()
@@ -236,9 +241,11 @@ impl Claim {
             curve.iter().find(|(_, interval)| reaches(interval) >= threshold).map_or(f64::INFINITY, |&(x, _)| x)
         };
         let end = curve.last()?.0;
-        let measured = Measured { value: first(&|i| i.mean), low: first(&|i| i.high()), high: first(&|i| i.low()), text: None };
+        let measured =
+            Measured { value: first(&|i| i.mean), low: first(&|i| i.high()), high: first(&|i| i.low()), text: None };
         let show = |x: f64| if x.is_finite() { short(x) } else { format!("more than {}", short(end)) };
-        let text = format!("{} [{}, {}]{}", show(measured.value), show(measured.low), show(measured.high), self.unit_text());
+        let text =
+            format!("{} [{}, {}]{}", show(measured.value), show(measured.low), show(measured.high), self.unit_text());
         Some(Measured { text: Some(text), ..measured })
     }
 }

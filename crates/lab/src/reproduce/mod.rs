@@ -9,4 +9,4 @@ mod values;
 
 pub use claim::{Claim, ClaimRow, Verdict};
 pub use paper::{Paper, papers};
-pub use run::{Reproduced, ReproduceOptions, reproduce};
+pub use run::{ReproduceOptions, Reproduced, reproduce};

@@ -91,7 +91,10 @@ impl Paper {
     /// The paper of that name.
     pub fn find(name: &str) -> Result<&'static Paper, Error> {
         let known = || PAPERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
-        PAPERS.iter().find(|p| p.name == name).ok_or_else(|| Error::NoSuchPaper { name: name.to_owned(), known: known() })
+        PAPERS
+            .iter()
+            .find(|p| p.name == name)
+            .ok_or_else(|| Error::NoSuchPaper { name: name.to_owned(), known: known() })
     }
 
     fn file(&self, name: &str) -> &'static str {
@@ -100,12 +103,18 @@ impl Paper {
     }
 
     pub(crate) fn studies(&self) -> Studies {
-        toml::from_str(self.file("study.toml")).expect("the shipped studies are well formed")
+        toml::from_str(self.studies_text()).expect("the shipped studies are well formed")
+    }
+
+    /// The file that says what is run.
+    pub(crate) fn studies_text(&self) -> &'static str {
+        self.file("study.toml")
     }
 
     /// The claims, in the order of the paper.
     pub fn claims(&self) -> Vec<Claim> {
-        let expected: Expected = toml::from_str(self.file("expected.toml")).expect("the shipped claims are well formed");
+        let expected: Expected =
+            toml::from_str(self.file("expected.toml")).expect("the shipped claims are well formed");
         expected.claim
     }
 
@@ -117,7 +126,11 @@ impl Paper {
         };
         let sweep = SweepSpec {
             axes: axes.iter().map(|axis| (axis.key.clone(), axis.values.iter().map(text).collect())).collect(),
-            variants: study.variant.iter().map(|v| VariantSpec { name: v.name.clone(), set: overrides(&v.set) }).collect(),
+            variants: study
+                .variant
+                .iter()
+                .map(|v| VariantSpec { name: v.name.clone(), set: overrides(&v.set) })
+                .collect(),
         };
         let file = format!("papers/{}/{}", self.name, study.scenario);
         Ok(Plan::parse_with(self.file(&study.scenario), &file, &overrides(&study.set), Some(sweep))?)

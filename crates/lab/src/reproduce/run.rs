@@ -71,12 +71,16 @@ struct Entry {
 }
 
 /// Runs all studies of `paper` and judges its claims.
-pub fn reproduce(paper: &Paper, options: &ReproduceOptions<'_>, settings: &mut Settings<'_>) -> Result<Reproduced, Error> {
+pub fn reproduce(
+    paper: &Paper,
+    options: &ReproduceOptions<'_>,
+    settings: &mut Settings<'_>,
+) -> Result<Reproduced, Error> {
     let clock = Stopwatch::start();
     let Studies { title, citation, study: studies } = paper.studies();
     let claims = paper.claims();
     // The folder is claimed first, so that a long run does not end in a refusal.
-    let mut folder = options.out.map(|out| ResultFolder::create(out, options.force)).transpose()?;
+    let folder = options.out.map(|out| ResultFolder::create(out, options.force)).transpose()?;
     let mut prepared = Vec::new();
     for study in studies {
         let plan = paper.plan(&study, options.quick)?;
@@ -91,6 +95,7 @@ pub fn reproduce(paper: &Paper, options: &ReproduceOptions<'_>, settings: &mut S
         let wanted: BTreeSet<Figure> = wanted.filter(|(id, _)| *id == study.id).map(|(_, figure)| figure).collect();
         let scenario = plan.base().to_toml();
         let first_seed = plan.base().run.seed;
+        finished.first_seed = first_seed;
         let tables = folder.as_ref().map(|folder| folder.path().join("tables").join(&study.id));
         let about = |clock: &Stopwatch, seeds, points, settings: &Settings<'_>| {
             clock.provenance(&scenario, first_seed, seeds, points, settings)
@@ -107,8 +112,10 @@ pub fn reproduce(paper: &Paper, options: &ReproduceOptions<'_>, settings: &mut S
         .collect();
     let wall_seconds = clock.seconds();
     let runs = finished.runs;
-    if let Some(folder) = &mut folder {
-        let about = clock.provenance(&citation, 0, 0, finished.studies.iter().map(|s| s.points).sum(), settings);
+    if let Some(mut folder) = folder {
+        let points = finished.studies.iter().map(|s| s.points).sum();
+        let seeds = finished.studies.iter().map(|s| s.seeds).max().unwrap_or_default();
+        let about = clock.provenance(paper.studies_text(), finished.first_seed, seeds, points, settings);
         let index = Index {
             paper: paper.name,
             title: &title,
@@ -125,11 +132,8 @@ pub fn reproduce(paper: &Paper, options: &ReproduceOptions<'_>, settings: &mut S
             studies: std::mem::take(&mut finished.studies),
             warnings: &finished.warnings,
         };
-        write_json(folder, "study.json", &index)?;
-        write_json(folder, "claims.json", &rows)?;
-    }
-    if let Some(folder) = folder {
-        let about = clock.provenance(&citation, 0, 0, 0, settings);
+        write_json(&mut folder, "study.json", &index)?;
+        write_json(&mut folder, "claims.json", &rows)?;
         folder.commit(&about, runs, finished.counts)?;
     }
     Ok(Reproduced {
@@ -152,6 +156,7 @@ fn write_json(folder: &mut ResultFolder, name: &str, content: &impl Serialize) -
 struct Finished {
     total: u64,
     runs: u64,
+    first_seed: u64,
     counts: Counts,
     studies: Vec<Entry>,
     values: BTreeMap<String, StudyValues>,

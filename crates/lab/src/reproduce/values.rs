@@ -39,7 +39,9 @@ impl StudyValues {
 
     /// The points that lie at `at`, which may leave axes open.
     pub(crate) fn points_at(&self, at: &At) -> Vec<usize> {
-        (0..self.points.len()).filter(|&point| at.iter().all(|(axis, value)| self.lies_at(point, axis, value))).collect()
+        (0..self.points.len())
+            .filter(|&point| at.iter().all(|(axis, value)| self.lies_at(point, axis, value)))
+            .collect()
     }
 
     fn lies_at(&self, point: usize, axis: &str, wanted: &toml::Value) -> bool {

@@ -1,0 +1,137 @@
+//! The figures of a whole run, from its totals after the warm-up.
+
+use std::sync::Arc;
+
+use cellway_net::Fabric;
+use cellway_record::Row;
+use cellway_record::stats::{Moments, Sample};
+use cellway_units::{Cells, Span, Time};
+
+use super::{GroupMeter, Meter, PortMeter, SlotMeter, SlotTotals, mean_queue, ratio};
+
+/// The rows of a summary as they are made.
+struct Summary {
+    rows: Vec<Row>,
+    now: Time,
+    /// From the warm-up to now.
+    span: Span,
+    rtt: Span,
+}
+
+impl Meter {
+    /// The rows of the whole run, at its end; and those over time.
+    pub(crate) fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>) -> (Vec<Row>, Vec<Row>) {
+        let mut summary = Summary { rows: Vec::new(), now, span: now.since(self.warmup), rtt: self.rtt };
+        self.ports.iter().for_each(|port| summary.port(port, fabric));
+        self.slots.iter().for_each(|slot| summary.slot(slot));
+        for (index, group) in self.groups.iter().enumerate() {
+            let members: Vec<&SlotMeter> = self.slots.iter().filter(|slot| slot.group == index).collect();
+            if !members.is_empty() {
+                summary.group(group, &members);
+            }
+        }
+        summary.network(&self, fabric);
+        (summary.rows, self.series)
+    }
+}
+
+impl Summary {
+    fn put(&mut self, subject: &Arc<str>, metric: &'static str, unit: &'static str, value: f64) {
+        self.rows.push(Row { subject: subject.clone(), metric, unit, t: None, value });
+    }
+
+    fn port<B: Clone>(&mut self, port: &PortMeter, fabric: &Fabric<B>) {
+        let (counters, before, s) = (fabric.port_counters(port.id, self.now), &port.at_warmup, &port.subject);
+        self.put(s, "utilisation", "1", ratio(counters.busy - before.busy, self.span));
+        self.put(s, "queue_mean", "cell", mean_queue(&counters, before, self.span));
+        self.put(s, "queue_max", "cell", f64::from(counters.queue_peak));
+        self.put(s, "cells", "cell", (counters.cells - before.cells) as f64);
+        self.put(s, "dropped_frames", "frame", (counters.dropped_frames - before.dropped_frames) as f64);
+        self.put(s, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
+    }
+
+    fn slot(&mut self, slot: &SlotMeter) {
+        let s = &slot.subject;
+        let bytes = slot.since_warmup(|t| t.delivered[0] + t.delivered[1]);
+        self.put(s, "goodput", "bit/s", bytes * 8.0 / self.span.as_secs_f64());
+        self.put(s, "throughput", "1", slot.throughput_since_warmup(self.span));
+        self.put(s, "line_share", "1", slot.line_share(self.span));
+        self.put(s, "retransmissions", "segment", slot.since_warmup(|t| t.tcp.retransmissions));
+        self.put(s, "timeouts", "1", slot.since_warmup(|t| t.tcp.timeouts));
+        self.put(s, "fast_retransmits", "1", slot.since_warmup(|t| t.tcp.fast_retransmits));
+        self.put(s, "collapses", "1", slot.since_warmup(|t| t.tcp.collapses));
+        self.put(s, "conversations", "1", slot.since_warmup(|t| t.conversations));
+        self.put(s, "failures", "1", slot.since_warmup(|t| t.failures));
+        self.put(s, "items", "1", slot.since_warmup(|t| t.items));
+        if let (Some(window), Some(full)) = (slot.window.mean(self.now), slot.full.mean(self.now)) {
+            self.put(s, "window_mean", "B", window);
+            self.put(s, "window_at_max", "1", full);
+        }
+        if slot.interactive {
+            self.delays(s, slot.delays.clone());
+        }
+    }
+
+    fn group(&mut self, group: &GroupMeter, members: &[&SlotMeter]) {
+        let (s, now, span) = (&group.subject, self.now, self.span);
+        let mean =
+            |value: &dyn Fn(&SlotMeter) -> f64| members.iter().map(|m| value(m)).sum::<f64>() / members.len() as f64;
+        self.put(s, "throughput_mean", "1", mean(&|m| m.throughput_since_warmup(span)));
+        self.put(s, "line_share_mean", "1", mean(&|m| m.line_share(span)));
+        self.put(s, "collapses_mean", "1", mean(&|m| m.since_warmup(|t| t.tcp.collapses)));
+        self.put(s, "timeouts_mean", "1", mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
+        self.put(s, "window_at_max_mean", "1", mean(&|m| m.full.mean(now).unwrap_or(0.0)));
+        if let Some(jain) = group.jain.mean() {
+            self.put(s, "jain", "1", jain);
+            self.put(s, "jain_min", "1", group.jain_min);
+        }
+        if members.iter().all(|m| m.interactive) {
+            let mut all = Sample::new();
+            members.iter().for_each(|m| all.extend(&m.delays));
+            self.delays(s, all);
+        }
+    }
+
+    fn delays(&mut self, subject: &Arc<str>, mut delays: Sample) {
+        let rtt = self.rtt.as_secs_f64();
+        let mut moments = Moments::new();
+        delays.values().iter().for_each(|&delay| moments.push(delay));
+        if let Some(mean) = moments.mean() {
+            self.put(subject, "delay_mean", "s", mean);
+            self.put(subject, "delay_mean_rtt", "rtt", mean / rtt);
+        }
+        if let Some(sd) = moments.sd() {
+            self.put(subject, "delay_sd", "s", sd);
+            self.put(subject, "delay_sd_rtt", "rtt", sd / rtt);
+        }
+        if let Some(p95) = delays.percentile(0.95) {
+            self.put(subject, "delay_p95", "s", p95);
+        }
+    }
+
+    fn network<B: Clone>(&mut self, meter: &Meter, fabric: &Fabric<B>) {
+        let s: Arc<str> = "network".into();
+        let (lost, before) = (meter.lost(fabric), meter.lost_at_warmup);
+        let refused = fabric.dropped_frames() - meter.dropped_at_warmup;
+        self.put(&s, "lost_frames_length", "frame", (lost.length - before.length) as f64);
+        self.put(&s, "lost_frames_crc", "frame", (lost.crc - before.crc) as f64);
+        self.put(&s, "lost_frames_too_long", "frame", (lost.too_long - before.too_long) as f64);
+        self.put(&s, "lost_frames", "frame", (lost.total() - before.total() + refused) as f64);
+    }
+}
+
+impl SlotMeter {
+    fn since_warmup(&self, count: fn(&SlotTotals) -> u64) -> f64 {
+        (count(&self.now) - count(&self.at_warmup)) as f64
+    }
+
+    fn throughput_since_warmup(&self, span: Span) -> f64 {
+        self.throughput(self.now.delivered[0] - self.at_warmup.delivered[0], span)
+    }
+
+    /// The share of the bottleneck's time that the cells of delivered packets took.
+    fn line_share(&self, span: Span) -> f64 {
+        let bits = Cells(self.now.cells - self.at_warmup.cells).bits().0 as f64;
+        bits / (self.bottleneck.as_bps() as f64 * span.as_secs_f64())
+    }
+}
