@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _native.cli_main(list(sys.argv[1:] if argv is None else argv), _report)
     except KeyboardInterrupt:
-        print("cellway: interrupted; nothing was written", file=sys.stderr)
+        # The command has said what became of its work.
         return INTERRUPTED
 
 

@@ -72,16 +72,16 @@ class Results:
 
     @cached_property
     def rtt(self) -> float | None:
-        """The propagation round trip in seconds: as the scenario gives it, or from a delay given in both units.
+        """The propagation round trip in seconds.
 
-        Of a sweep that changes it, it is that of the scenario before the change. None if neither is there.
+        Of a sweep that changes it, it is that of the scenario before the change. None without a manifest.
         """
-        return seconds(self.scenario.get("run", {}).get("rtt")) or _round_trip(self.summary)
+        return self.manifest.get("rtt_seconds")
 
     @property
     def warmup(self) -> float | None:
         """The time before measurement starts, in seconds."""
-        return seconds(self.scenario.get("run", {}).get("warmup"), self.rtt)
+        return self.manifest.get("warmup_seconds")
 
     @property
     def axes(self) -> list[str]:
@@ -161,28 +161,6 @@ class Reproduction:
 
     def _path(self, entry: dict[str, Any]) -> Path:
         return self.folder / str(entry.get("folder", f"tables/{entry['id']}"))
-
-
-UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "ps": 1e-12}
-
-
-def seconds(text: object, rtt: float | None = None) -> float | None:
-    """A time as a scenario writes it, such as `"22.5 ms"`; `rtt` is the unit rtt in seconds. None for anything else."""
-    number, _, unit = text.partition(" ") if isinstance(text, str) else ("", "", "")
-    scale = rtt if unit == "rtt" else UNITS.get(unit)
-    try:
-        return None if scale is None else float(number) * scale
-    except ValueError:
-        return None
-
-
-def _round_trip(summary: pl.DataFrame) -> float | None:
-    both = summary.filter(pl.col("metric").is_in(["delay_mean", "delay_mean_rtt"]) & (pl.col("value") > 0))
-    wide = both.pivot(on="metric", index=["run", "subject"], values="value", aggregate_function="first")
-    if not {"delay_mean", "delay_mean_rtt"} <= set(wide.columns):
-        return None
-    ratio: float | None = wide.select((pl.col("delay_mean") / pl.col("delay_mean_rtt")).median()).item()
-    return ratio
 
 
 def _plain_text(frame: pl.DataFrame) -> pl.DataFrame:

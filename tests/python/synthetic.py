@@ -232,6 +232,8 @@ def manifest(name: str, runs: pl.DataFrame) -> dict[str, Any]:
         "wall_seconds": 10.2,
         "host": "8 cores, Linux",
         "threads": 8,
+        "rtt_seconds": 0.045,
+        "warmup_seconds": 45.0,
         "simulated_seconds": 180.0 * runs.height,
         "events": 900_000 * runs.height,
         "cell_hops": 1_200_000 * runs.height,

@@ -61,14 +61,17 @@ pub fn as_json(plan: &Plan, points: usize) -> Value {
 
 fn show(file: &Path, plan: &Plan, points: usize) {
     let (base, run) = (plan.base(), &plan.base().run);
-    let (nodes, links, conversations) = (base.nodes.len(), base.links.len(), base.conversations());
+    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let (nodes, links) = (count(base.nodes.len() as u64, "node"), count(base.links.len() as u64, "link"));
+    let conversations = count(base.conversations(), "conversation");
     output::line(&format!("{}: right", file.display()));
-    output::line(&format!("  {nodes} nodes, {links} links, {conversations} conversations"));
+    output::line(&format!("  {nodes}, {links}, {conversations}"));
     output::line(&format!("  {} of simulated time a run, the first {} not counted", run.duration, run.warmup));
     output::line(&format!("  round trip {}", run.rtt));
     for (name, values) in plan.axes() {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
         output::line(&format!("  {name}: {}", values.join(", ")));
     }
-    output::line(&format!("  {points} points x {} seeds = {} runs", run.seeds, run.seeds * points as u64));
+    let (points, runs) = (points as u64, run.seeds * points as u64);
+    output::line(&format!("  {} x {} = {}", count(points, "point"), count(run.seeds, "seed"), count(runs, "run")));
 }

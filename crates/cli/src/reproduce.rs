@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::args::Reproduce;
 use crate::progress::Bar;
-use crate::{FAILED, Face, Failure, output};
+use crate::{FAILED, Face, Failure, WRONG_INPUT, output};
 
 /// What to do about a report outside the Python package.
 const NO_REPORT: &str = "reports are drawn by the Python package: pip install cellway (or `make run` in the source tree), then cellway report";
@@ -92,6 +92,10 @@ pub(crate) fn report(folder: &Path, face: &mut Face<'_>) -> Result<(), Failure> 
     };
     // Nothing is drawn from a folder that is not whole.
     cellway_lab::Manifest::read(folder).map_err(cellway_lab::Error::from)?;
+    if !folder.join("study.json").is_file() {
+        let message = format!("{} was not written by `cellway reproduce`: it has no study.json", folder.display());
+        return Err(Failure { message, code: WRONG_INPUT });
+    }
     let path = draw(folder).map_err(|message| Failure { message, code: FAILED })?;
     output::line(&path.display().to_string());
     Ok(())

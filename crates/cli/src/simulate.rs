@@ -31,6 +31,9 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     if let Some(node) = &options.pcap {
         cellway_lab::check_capture(&plan, node)?;
     }
+    if let (Some(node), None, false) = (&options.pcap, &options.out, options.force) {
+        cellway_lab::check_free(Path::new(&format!("{node}.pcap")))?;
+    }
     let bar = Bar::new();
     let mut settings = Settings {
         threads: options.threads.map(usize::from),

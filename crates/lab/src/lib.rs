@@ -21,5 +21,5 @@ pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{check, plan_from_file, plan_from_text};
 pub use overview::{Cell, Overview, PointFigures};
-pub use simulate::{Simulated, capture, check_capture, simulate};
+pub use simulate::{Simulated, capture, check_capture, check_free, simulate};
 pub use study::{Progress, Settings, VERSION};

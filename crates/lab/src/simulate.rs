@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use cellway_record::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
-use cellway_scenario::Plan;
+use cellway_scenario::{Plan, Run};
 use cellway_sim::{Capture, Control};
 
 use crate::error::Error;
@@ -41,7 +41,7 @@ pub fn simulate(
     })?;
     let results = builder.finish()?;
     let about =
-        clock.provenance(&asked_for(plan), plan.base().run.seed, prepared.seeds(), prepared.points().len(), settings);
+        clock.provenance(&asked_for(plan), &plan.base().run, prepared.seeds(), prepared.points().len(), settings);
     let warnings = match &transient.doubtful(prepared.points())[..] {
         [] => Vec::new(),
         doubtful => vec![format!(
@@ -65,6 +65,15 @@ pub fn check_capture(plan: &Plan, node: &str) -> Result<(), Error> {
     Err(cellway_sim::Error::NoSuchNode { name: node.to_owned(), known: names.join(", ") }.into())
 }
 
+/// Whether nothing stands at `path`, where a capture is to be written without `force`.
+pub fn check_free(path: &Path) -> Result<(), Error> {
+    if path.exists() { Err(exists(path)) } else { Ok(()) }
+}
+
+fn exists(path: &Path) -> Error {
+    Error::Option(format!("{} exists; --force replaces it", path.display()))
+}
+
 /// Runs the first replication of the first point again and writes what passes `node` to `path`, as a
 /// pcap file; a file that stands there is replaced only with `force`. Returns the number of records.
 /// A run that fails or is stopped leaves no file.
@@ -82,7 +91,7 @@ pub fn capture(
     let mut open = std::fs::OpenOptions::new();
     open.write(true).truncate(true).create(true).create_new(!force);
     let file = open.open(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => Error::Option(format!("{} exists; --force replaces it", path.display())),
+        std::io::ErrorKind::AlreadyExists => exists(path),
         _ => cellway_sim::Error::Capture(e).into(),
     })?;
     let stop = RefCell::new(stop);
@@ -138,7 +147,7 @@ impl Stopwatch {
     pub(crate) fn provenance(
         &self,
         scenario: &str,
-        first_seed: u64,
+        run: &Run,
         seeds: u64,
         points: usize,
         settings: &Settings<'_>,
@@ -147,13 +156,15 @@ impl Stopwatch {
         Provenance {
             version: VERSION.to_owned(),
             scenario: scenario.to_owned(),
-            first_seed,
+            first_seed: run.seed,
             seeds: seeds as u32,
             points: points as u32,
             started: self.started(),
             wall_seconds: self.seconds(),
             host: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             threads: settings.threads.unwrap_or_else(all) as u32,
+            rtt_seconds: run.rtt.as_secs_f64(),
+            warmup_seconds: run.warmup.as_secs_f64(),
         }
     }
 }

@@ -27,10 +27,15 @@ pub struct Provenance {
     pub started: String,
     /// How long they took on the wall clock, in seconds.
     pub wall_seconds: f64,
-    /// The machine: processor, cores, operating system.
+    /// The kind of machine: operating system and processor architecture.
     pub host: String,
     /// Worker threads.
     pub threads: u32,
+    /// The round trip that the scenario counts in, in seconds, overrides applied; that of the base where
+    /// a sweep changes it.
+    pub rtt_seconds: f64,
+    /// The part of each run that is not counted, in seconds, likewise.
+    pub warmup_seconds: f64,
 }
 
 /// A file of the result.
@@ -67,10 +72,14 @@ pub struct Manifest {
     pub started: String,
     /// How long they took on the wall clock, in seconds.
     pub wall_seconds: f64,
-    /// The machine.
+    /// The kind of machine: operating system and processor architecture.
     pub host: String,
     /// Worker threads.
     pub threads: u32,
+    /// The round trip that the scenario counts in, in seconds.
+    pub rtt_seconds: f64,
+    /// The part of each run that is not counted, in seconds.
+    pub warmup_seconds: f64,
     /// Simulated time of all runs together, in seconds.
     pub simulated_seconds: f64,
     /// Events handled.
@@ -103,6 +112,8 @@ impl Manifest {
             wall_seconds: about.wall_seconds,
             host: about.host.clone(),
             threads: about.threads,
+            rtt_seconds: about.rtt_seconds,
+            warmup_seconds: about.warmup_seconds,
             simulated_seconds: counts.simulated.as_secs_f64(),
             events: counts.events,
             cell_hops: counts.cell_hops,

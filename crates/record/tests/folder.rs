@@ -31,6 +31,8 @@ fn about() -> Provenance {
         wall_seconds: 1.5,
         host: "test".to_owned(),
         threads: 2,
+        rtt_seconds: 0.045,
+        warmup_seconds: 45.0,
     }
 }
 

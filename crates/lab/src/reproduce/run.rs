@@ -94,13 +94,13 @@ pub fn reproduce(
         let wanted = claims.iter().flat_map(|claim| claim.figures());
         let wanted: BTreeSet<Figure> = wanted.filter(|(id, _)| *id == study.id).map(|(_, figure)| figure).collect();
         let scenario = plan.base().to_toml();
-        let first_seed = plan.base().run.seed;
-        finished.first_seed = first_seed;
+        let run = plan.base().run;
+        finished.run = finished.run.or(Some(run));
         let tables = folder.as_ref().map(|folder| folder.path().join("tables").join(&study.id));
         let about = |clock: &Stopwatch, seeds, points, settings: &Settings<'_>| {
-            clock.provenance(&scenario, first_seed, seeds, points, settings)
+            clock.provenance(&scenario, &run, seeds, points, settings)
         };
-        finished.run(study, ready, StudyValues::new(wanted), tables.as_deref(), settings, about)?;
+        finished.add(study, ready, StudyValues::new(wanted), tables.as_deref(), settings, about)?;
     }
     let values = &finished.values;
     let rows: Vec<ClaimRow> = claims
@@ -115,7 +115,13 @@ pub fn reproduce(
     if let Some(mut folder) = folder {
         let points = finished.studies.iter().map(|s| s.points).sum();
         let seeds = finished.studies.iter().map(|s| s.seeds).max().unwrap_or_default();
-        let about = clock.provenance(paper.studies_text(), finished.first_seed, seeds, points, settings);
+        let about = clock.provenance(
+            paper.studies_text(),
+            &finished.run.expect("a paper has a study"),
+            seeds,
+            points,
+            settings,
+        );
         let index = Index {
             paper: paper.name,
             title: &title,
@@ -156,7 +162,8 @@ fn write_json(folder: &mut ResultFolder, name: &str, content: &impl Serialize) -
 struct Finished {
     total: u64,
     runs: u64,
-    first_seed: u64,
+    /// How the first study runs.
+    run: Option<cellway_scenario::Run>,
     counts: Counts,
     studies: Vec<Entry>,
     values: BTreeMap<String, StudyValues>,
@@ -164,7 +171,7 @@ struct Finished {
 }
 
 impl Finished {
-    fn run(
+    fn add(
         &mut self,
         study: Study,
         ready: Prepared,

@@ -113,6 +113,10 @@ impl Summary {
         let s: Arc<str> = "network".into();
         let (lost, before) = (meter.lost(fabric), meter.lost_at_warmup);
         let refused = fabric.dropped_frames() - meter.dropped_at_warmup;
+        let on_atm =
+            |port: &PortMeter| fabric.port_counters(port.id, self.now).dropped_frames - port.at_warmup.dropped_frames;
+        let at_access = refused - meter.ports.iter().map(on_atm).sum::<u64>();
+        self.put(&s, "dropped_at_access", "packet", at_access as f64);
         self.put(&s, "lost_frames_length", "frame", (lost.length - before.length) as f64);
         self.put(&s, "lost_frames_crc", "frame", (lost.crc - before.crc) as f64);
         self.put(&s, "lost_frames_too_long", "frame", (lost.too_long - before.too_long) as f64);
