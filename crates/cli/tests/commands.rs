@@ -147,7 +147,7 @@ fn check_says_what_would_run() {
     let place = Place::new(SMALL);
     let ran = place.run(&["check", "study.toml"]).done();
     assert!(
-        ran.out().starts_with("study.toml: right\n") && ran.out().contains("1 points x 2 seeds = 2 runs"),
+        ran.out().starts_with("study.toml: right\n") && ran.out().contains("1 point x 2 seeds = 2 runs"),
         "{}",
         ran.out()
     );

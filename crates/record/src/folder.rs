@@ -24,7 +24,7 @@ pub fn check_target(path: &Path, force: bool) -> Result<(), Error> {
         Err(e) => Err(Error::io("cannot look at", path)(e)),
         Ok(_) if !force => Err(Error::Exists { path: path.to_owned() }),
         // A link is not followed: what would be removed is not what the caller sees.
-        Ok(found) if found.is_dir() && Manifest::parse(&read_manifest(path).unwrap_or_default()).is_ok() => Ok(()),
+        Ok(found) if found.is_dir() && Manifest::is_one(&read_manifest(path).unwrap_or_default()) => Ok(()),
         Ok(_) => Err(Error::NotReplaceable { path: path.to_owned() }),
     }
 }

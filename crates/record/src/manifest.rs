@@ -130,6 +130,13 @@ impl Manifest {
         text
     }
 
+    /// Whether `text` is the manifest of some version of Cellway, also of one that this version
+    /// cannot read: enough to know whose folder it is.
+    pub(crate) fn is_one(text: &str) -> bool {
+        let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+        value["cellway"].is_string() && value["format"].is_u64()
+    }
+
     /// The manifest in `text`, or why it is none.
     pub(crate) fn parse(text: &str) -> Result<Manifest, String> {
         /// Read first, so that a later format is named as such and not as a missing key.

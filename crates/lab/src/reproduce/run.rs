@@ -14,6 +14,10 @@ use crate::simulate::{Stopwatch, shortened};
 use crate::study::{Prepared, Settings, VERSION, run_all};
 use crate::transient::TransientCheck;
 
+/// Replications from which on the warm-up of a study is checked: the mean of fewer follows single long
+/// transfers, not the transient.
+const ENOUGH_SEEDS: u64 = 4;
+
 /// What to run and where to put it.
 pub struct ReproduceOptions<'a> {
     /// Fewer replications.
@@ -196,7 +200,7 @@ impl Finished {
             Ok(builder.push(key, &record)?)
         })?;
         let doubtful = transient.doubtful(ready.points());
-        if !doubtful.is_empty() {
+        if !doubtful.is_empty() && ready.seeds() >= ENOUGH_SEEDS {
             let (n, all) = (doubtful.len(), ready.points().len());
             let shown = shortened(&doubtful);
             self.warnings.push(format!("{}: the warm-up may be too short at {n} of {all} points: {shown}", study.id));
