@@ -16,7 +16,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo "$$p"; break; }; done)
 
 # All that goes into the wheel.
-SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md crates python papers data scenarios \
+SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md crates python papers scenarios \
 	-type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
 
 help: ## List the verbs

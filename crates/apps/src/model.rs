@@ -5,6 +5,10 @@ use std::sync::Arc;
 use crate::random::Stream;
 use crate::table::TableError;
 
+/// The largest value of a distribution: 1 PB or 30 000 years, far above any that was measured and
+/// small enough that doubles still tell neighbouring whole numbers apart.
+const MAX_VALUE: u64 = 1_000_000_000_000_000;
+
 /// A point of a distribution: `probability` that a draw is at most `value`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knot {
@@ -46,7 +50,11 @@ impl QuantileModel {
     pub(crate) fn from_rows(rows: &[(usize, Knot)], file: &str) -> Result<QuantileModel, TableError> {
         let file = || file.to_string();
         for &(line, Knot { probability, value }) in rows {
-            if value < 0.0 || !value.is_finite() {
+            if value > MAX_VALUE as f64 {
+                let found = if value < 1e18 { value.to_string() } else { format!("{value:e}") };
+                return Err(TableError::TooLarge { file: file(), line, found, limit: MAX_VALUE });
+            }
+            if value < 0.0 || value.is_nan() {
                 return Err(TableError::Negative { file: file(), line, found: value.to_string() });
             }
             if !(0.0..=1.0).contains(&probability) {

@@ -34,6 +34,18 @@ pub enum TableError {
         /// What stands there.
         found: String,
     },
+    /// A value above what can be meant.
+    #[error("{file}:{line}: value {found} is too large; the limit is {limit:e}, in bytes, items or ms")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What stands there.
+        found: String,
+        /// The limit.
+        limit: u64,
+    },
     /// A column that does not grow.
     #[error("{file}:{line}: {column} {found} is not above {before} of the row before it")]
     NotIncreasing {
@@ -194,6 +206,12 @@ mod tests {
             error("value,cum_prob\n-1,0.5\n2,1\n"),
             "tables/t.csv:2: value -1 is negative; sizes, counts and times are 0 or more"
         );
+        assert_eq!(
+            error("value,cum_prob\n1,0.5\n1e300,1\n"),
+            "tables/t.csv:3: value 1e300 is too large; the limit is 1e15, in bytes, items or ms"
+        );
+        assert!(error("value,cum_prob\n1,0.5\n1000000000000001,1\n").contains("t.csv:3: value 1000000000000001"));
+        assert!(FullTable::parse_csv("value,cum_prob\n1,0.5\n1e15,1\n", "t.csv").is_ok());
         assert_eq!(error("value,cum_prob\n1,1\n"), "tables/t.csv: 1 rows; a distribution needs at least 2");
         assert!(error("value,cum_prob\n1,NaN\n").contains("t.csv:2"));
         assert!(error("").contains("t.csv:1"));

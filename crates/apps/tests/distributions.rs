@@ -208,6 +208,13 @@ fn models_files_are_checked() {
         error("version = 1\n[ftp_nitems]\nknots = [[0.5, 3], [0.4, 4], [1, 5]]")
             .contains("my.toml: [ftp_nitems] knot:2: cum_prob 0.4 is not above 0.5")
     );
+    assert_eq!(
+        error("version = 1\n[ftp_nitems]\nknots = [[0.5, 3], [1, 1e300]]"),
+        "my.toml: [ftp_nitems] knot:2: value 1e300 is too large; the limit is 1e15, in bytes, items or ms"
+    );
+    assert!(
+        error("version = 1\n[ftp_nitems]\nknots = [[0.5, 3], [1, inf]]").contains("knot:2: value inf is too large")
+    );
     assert!(error("version = 1\n[ftp_nitems]\nknots = [[0.5, 3], [1, 5]]").contains("no table for ftp_itemsize, "));
     let many: Vec<String> = (0..=40).map(|i| format!("[{}, {i}]", f64::from(i) / 40.0)).collect();
     let many = format!("version = 1\n[ftp_nitems]\nknots = [{}]", many.join(", "));

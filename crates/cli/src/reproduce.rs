@@ -46,6 +46,7 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Shape => "shape",
         Verdict::Undecided => "undecided",
         Verdict::NotReproduced => "NOT REPRODUCED",
+        Verdict::NotMeasured => "not measured",
     }
 }
 
@@ -61,10 +62,11 @@ fn show(done: &Reproduced) {
 }
 
 fn tell(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
-    let [reproduced, shape, undecided, not] = done.tally();
+    let [reproduced, shape, undecided, not, absent] = done.tally();
     output::say(&format!(
-        "\n{} claims: {reproduced} reproduced, {shape} shape, {undecided} undecided, {not} not reproduced",
+        "\n{} claims: {reproduced} reproduced, {shape} shape, {undecided} undecided, {not} not reproduced{}",
         done.claims.len(),
+        if absent == 0 { String::new() } else { format!(", {absent} not measured") },
     ));
     output::say(&format!(
         "{} runs in {:.1} s, {:.1} million cell-hops/s{}",

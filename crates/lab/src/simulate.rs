@@ -42,16 +42,7 @@ pub fn simulate(
     let results = builder.finish()?;
     let about =
         clock.provenance(&asked_for(plan), &plan.base().run, prepared.seeds(), prepared.points().len(), settings);
-    let warnings = match &transient.doubtful(prepared.points())[..] {
-        [] => Vec::new(),
-        doubtful => vec![format!(
-            "the warm-up of {} may be too short at {} of {} points (MSER rule on the mean throughput over time): {}",
-            plan.base().run.warmup,
-            doubtful.len(),
-            prepared.points().len(),
-            shortened(doubtful),
-        )],
-    };
+    let warnings = transient.warning(prepared.points(), prepared.seeds()).into_iter().collect();
     Ok(Simulated { results, about, warnings })
 }
 
@@ -116,13 +107,6 @@ fn asked_for(plan: &Plan) -> String {
         plan.overrides().iter().for_each(|set| text.push_str(&format!("# --set {set}\n")));
     }
     text
-}
-
-/// At most three names, and how many more there are.
-pub(crate) fn shortened(names: &[String]) -> String {
-    let more = names.len().saturating_sub(3);
-    let shown = names[..names.len() - more].join("; ");
-    if more == 0 { shown } else { format!("{shown}; and {more} more") }
 }
 
 /// When a study started and how long it took: for the manifest only.

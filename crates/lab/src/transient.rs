@@ -17,6 +17,12 @@ fn stands_out(left: &[f64], settled: &[f64]) -> bool {
     (mean(left) - mean(settled)).abs() > 3.0 * (noise.variance().unwrap_or(0.0) * bins).sqrt()
 }
 
+/// Replications from which on the check means anything: the mean of fewer follows single long transfers.
+const ENOUGH_SEEDS: u64 = 4;
+
+/// Bins from which on the rule has a choice of cuts.
+const ENOUGH_BINS: usize = 8;
+
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -52,26 +58,87 @@ impl TransientCheck {
         }
     }
 
-    /// The points whose transient outlasts the warm-up: the MSER rule cuts after it, and what stands
-    /// between the warm-up and the cut moves the mean by more than [`TOLERATED`] and is not noise.
-    pub(crate) fn doubtful<'a>(&self, points: impl Iterator<Item = &'a Point>) -> Vec<String> {
-        points
-            .zip(&self.bins)
-            .filter(|(point, bins)| {
-                let warmup = point.scenario.run.warmup.as_ps() / point.scenario.observe.interval.as_ps();
-                let warmup = (warmup as usize).min(bins.len());
-                mser(bins, 1).is_some_and(|cut| {
-                    !cut.suffices(warmup) && cut.cut > warmup && {
-                        let (left, settled) = (&bins[warmup..cut.cut], &bins[cut.cut..]);
-                        let moved = (mean(&bins[warmup..]) - mean(settled)).abs();
-                        moved > TOLERATED * mean(settled).abs() && stands_out(left, settled)
-                    }
-                })
-            })
-            .map(|(point, _)| {
-                let axes: Vec<String> = point.axes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-                if axes.is_empty() { "the only point".to_owned() } else { axes.join(", ") }
-            })
-            .collect()
+    /// A word on the warm-up of a study, unless it was checked and found long enough.
+    pub(crate) fn warning<'a>(&self, points: impl ExactSizeIterator<Item = &'a Point>, seeds: u64) -> Option<String> {
+        let unchecked = |why: &str| Some(format!("whether the warm-up is long enough was not checked: {why}"));
+        if seeds < ENOUGH_SEEDS {
+            return unchecked(&format!("{seeds} of the {ENOUGH_SEEDS} replications that it takes"));
+        }
+        let bins = self.bins.iter().map(Vec::len).min().unwrap_or_default();
+        if bins < ENOUGH_BINS {
+            return unchecked(&format!("{bins} of the {ENOUGH_BINS} recorded bins that it takes"));
+        }
+        let all = points.len();
+        let doubtful: Vec<String> =
+            points.zip(&self.bins).filter(|(point, bins)| outlasts_warmup(point, bins)).map(|(p, _)| name(p)).collect();
+        (!doubtful.is_empty()).then(|| {
+            let (n, shown) = (doubtful.len(), shortened(&doubtful));
+            format!("the warm-up may be too short at {n} of {all} points (MSER rule on the mean throughput over time): {shown}")
+        })
+    }
+}
+
+/// Whether the transient outlasts the warm-up: the MSER rule cuts after it, and what stands between the
+/// warm-up and the cut moves the mean by more than [`TOLERATED`] and is not noise.
+fn outlasts_warmup(point: &Point, bins: &[f64]) -> bool {
+    let warmup = point.scenario.run.warmup.as_ps() / point.scenario.observe.interval.as_ps();
+    lasts_past(bins, (warmup as usize).min(bins.len()))
+}
+
+fn lasts_past(bins: &[f64], warmup: usize) -> bool {
+    mser(bins, 1).is_some_and(|cut| {
+        !cut.suffices(warmup) && cut.cut > warmup && {
+            let (left, settled) = (&bins[warmup..cut.cut], &bins[cut.cut..]);
+            let moved = (mean(&bins[warmup..]) - mean(settled)).abs();
+            moved > TOLERATED * mean(settled).abs() && stands_out(left, settled)
+        }
+    })
+}
+
+fn name(point: &Point) -> String {
+    let axes: Vec<String> = point.axes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if axes.is_empty() { "the only point".to_owned() } else { axes.join(", ") }
+}
+
+/// At most three names, and how many more there are.
+fn shortened(names: &[String]) -> String {
+    let more = names.len().saturating_sub(3);
+    let shown = names[..names.len() - more].join("; ");
+    if more == 0 { shown } else { format!("{shown}; and {more} more") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fixed pattern of mean zero in place of noise.
+    fn ripple(i: usize) -> f64 {
+        ((i * 7919 + 13) % 101) as f64 / 101.0 - 0.5
+    }
+
+    #[test]
+    fn a_step_after_the_warm_up_is_found_and_one_before_it_is_not() {
+        let step = |at: usize| (0..40).map(|i| if i < at { 0.2 } else { 0.8 } + 0.02 * ripple(i)).collect::<Vec<f64>>();
+        assert!(lasts_past(&step(15), 10));
+        assert!(!lasts_past(&step(8), 10));
+        assert!(lasts_past(&step(8), 0));
+    }
+
+    #[test]
+    fn noise_and_what_is_too_small_to_matter_are_passed_over() {
+        let noise: Vec<f64> = (0..40).map(|i| 0.8 + 0.3 * ripple(i)).collect();
+        let small: Vec<f64> = (0..40).map(|i| if i < 15 { 0.799 } else { 0.8 }).collect();
+        assert!((0..40).all(|warmup| !lasts_past(&noise, warmup)));
+        assert!(!lasts_past(&small, 10));
+    }
+
+    #[test]
+    fn what_was_not_checked_is_said() {
+        let check = TransientCheck { bins: vec![vec![1.0; 3]] };
+        let none = || std::iter::empty::<&Point>();
+        assert!(check.warning(none(), 3).unwrap().contains("not checked: 3 of the 4 replications"));
+        assert!(check.warning(none(), 4).unwrap().contains("not checked: 3 of the 8 recorded bins"));
+        assert!(TransientCheck::default().warning(none(), 20).unwrap().contains("not checked: 0 of the 8"));
+        assert_eq!(TransientCheck { bins: vec![vec![1.0; 8]] }.warning(none(), 4), None);
     }
 }

@@ -171,6 +171,7 @@ fn a_warm_up_that_is_too_short_is_warned_of() {
             ("traffic.telnet.count", "0"),
             ("tcp.window", "\"1024 B\""),
             ("run.warmup", warmup),
+            ("run.seeds", "4"),
         ];
         simulate(&plan(single(), &set), 2).unwrap().warnings
     };
@@ -192,6 +193,7 @@ fn the_warning_names_the_points() {
         ("traffic.telnet.count", "0"),
         ("tcp.window", "\"1024 B\""),
         ("run.warmup", "\"0 s\""),
+        ("run.seeds", "4"),
     ];
     let warned = simulate(&plan(SWEEP, &rising), 2).unwrap().warnings;
     assert_eq!(warned.len(), 1, "one line for the whole sweep: {warned:?}");

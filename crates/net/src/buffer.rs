@@ -108,8 +108,10 @@ impl Buffer {
         self.conversations += 1;
         self.groups[group].conversations += 1;
         for group in &mut self.groups {
-            let share = spec.size.0 * group.conversations;
-            group.limit = if spec.whole_port { share / self.conversations } else { share };
+            // In 128 bits, so that a share of a huge line is exact; past 64 bits there is no limit.
+            let share = u128::from(spec.size.0) * u128::from(group.conversations);
+            let share = if spec.whole_port { share / u128::from(self.conversations) } else { share };
+            group.limit = u64::try_from(share).unwrap_or(u64::MAX);
         }
     }
 
@@ -237,6 +239,20 @@ mod tests {
         assert_eq!(buffer.admit_frame(Owner { slot: 0, conversation: 0, octets: 0 }, 10), 10);
         assert_eq!(buffer.admit_frame(Owner { slot: 0, conversation: 0, octets: 0 }, 1), 0);
         assert_eq!(buffer.admit_frame(Owner { slot: 0, conversation: 1, octets: 0 }, 10), 10);
+    }
+
+    #[test]
+    fn a_huge_size_is_a_limit_that_nothing_reaches() {
+        for (whole_port, sharing, limit) in
+            [(false, Sharing::Pool, u64::MAX), (true, Sharing::Pool, u64::MAX), (true, Sharing::Channel, u64::MAX / 2)]
+        {
+            let size = Bits(u64::MAX);
+            let spec = BufferSpec { size, whole_port, ..spec(sharing, Charge::Cell, Discard::Frame) };
+            let mut buffer = Buffer::new(Some(spec));
+            buffer.add_conversation(0, 0);
+            buffer.add_conversation(1, 1);
+            assert!(buffer.groups.iter().all(|g| g.limit == limit), "{whole_port} {sharing:?}: {:?}", buffer.groups);
+        }
     }
 
     #[test]

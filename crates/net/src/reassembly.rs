@@ -20,6 +20,8 @@ pub(crate) struct Reassembly {
     cells: u32,
     /// Cells were missing or of another frame.
     damaged: bool,
+    /// The wreck that is being collected has been counted as too long.
+    counted: bool,
 }
 
 impl Reassembly {
@@ -51,15 +53,15 @@ impl Reassembly {
     }
 
     fn end<B>(&mut self, last: Cell, packets: &mut Packets<B>, losses: &mut LossCounters) -> Option<Packet<B>> {
-        let Reassembly { run, cells, damaged } = std::mem::take(self);
+        let Reassembly { run, cells, damaged, counted } = std::mem::take(self);
         let (frame, got, count) = run.expect("the last cell has just been added");
         if !damaged {
             return Some(packets.remove(frame));
         }
-        if cells == u32::from(last.count) {
-            losses.crc += 1;
-        } else {
-            losses.length += 1;
+        // One wreck is one loss, by the first check that it failed.
+        if !counted {
+            let failed = if cells == u32::from(last.count) { &mut losses.crc } else { &mut losses.length };
+            *failed += 1;
         }
         packets.lose(frame, got, count);
         None
@@ -69,9 +71,9 @@ impl Reassembly {
         if self.cells > LONGEST {
             let (frame, got, count) = self.run.take().expect("cells have come");
             packets.lose(frame, got, count);
-            losses.too_long += 1;
+            losses.too_long += u64::from(!self.counted);
             // What follows until the next end of frame is still part of the same wreck.
-            *self = Reassembly { damaged: true, ..Reassembly::default() };
+            *self = Reassembly { damaged: true, counted: true, ..Reassembly::default() };
         }
         None
     }
@@ -79,5 +81,56 @@ impl Reassembly {
     /// Cells held, by frame: for accounts of what is inside the network.
     pub(crate) fn is_empty(&self) -> bool {
         self.run.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::ChannelId;
+    use crate::fabric::NodeId;
+
+    /// A channel's end, with packets of `CELLS` cells each.
+    #[derive(Default)]
+    struct End {
+        reassembly: Reassembly,
+        losses: LossCounters,
+    }
+
+    const CELLS: u16 = 1000;
+
+    impl End {
+        /// Sends the cells of a new packet in `range`; the others were lost. Whether it arrived.
+        fn send(&mut self, packets: &mut Packets<()>, range: std::ops::Range<u16>) -> bool {
+            let octets = u32::from(CELLS) * 48 - 8;
+            let packet = Packet { conversation: 0, from: NodeId(0), to: NodeId(1), octets, body: () };
+            let frame = packets.insert(packet);
+            packets.lose(frame, CELLS - range.len() as u16, CELLS);
+            let mut arrived = false;
+            for index in range {
+                let cell = Cell { channel: ChannelId(0), frame, index, count: CELLS };
+                arrived |= self.reassembly.accept(cell, packets, &mut self.losses).is_some();
+            }
+            arrived
+        }
+    }
+
+    #[test]
+    fn a_wreck_past_the_longest_frame_is_one_loss() {
+        // Frames that lost their ends, so many that they are cut off once, and three times.
+        for endless in [2, 5] {
+            let (mut end, mut packets) = (End::default(), Packets::new());
+            for _ in 0..endless {
+                assert!(!end.send(&mut packets, 0..CELLS - 1));
+            }
+            assert_eq!(end.losses, LossCounters { too_long: 1, ..LossCounters::default() });
+            assert!(!end.send(&mut packets, 0..CELLS), "its end belongs to the wreck");
+            assert_eq!(end.losses, LossCounters { too_long: 1, ..LossCounters::default() });
+            assert_eq!(packets.len(), 0);
+            // What follows is judged anew.
+            assert!(end.send(&mut packets, 0..CELLS));
+            assert!(!end.send(&mut packets, 1..CELLS));
+            assert_eq!(end.losses, LossCounters { too_long: 1, length: 1, crc: 0 });
+        }
     }
 }

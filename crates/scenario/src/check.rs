@@ -8,7 +8,7 @@ mod traffic;
 
 use std::collections::BTreeSet;
 
-use cellway_units::Span;
+use cellway_units::{Bytes, Span};
 
 use crate::file::File;
 use crate::found::Found;
@@ -16,6 +16,9 @@ use crate::model::{Channel, Encapsulation, Multiplexing, Scenario};
 use crate::quantity::{Quantity, RttSpan};
 use crate::shape;
 use crate::tree::{Node, Step, at};
+
+/// The most memory that a buffer may have (bytes): 1 TiB, far above any machine of the networks modelled.
+const MAX_BUFFER: u64 = 1 << 40;
 
 /// Checks all of `tree`. Groups whose place is in `swept_counts` have another count in other
 /// points of the plan, so that their slots may be named though they are not there now.
@@ -53,6 +56,13 @@ impl Check<'_> {
     fn refuse_value(&mut self, path: &[Step], message: &str, accepted: impl Into<String>) {
         let given = self.tree.find(path).map_or(String::new(), |node| format!("{} ", node.to_toml()));
         self.refuse(path, format!("{given}{message}"), accepted);
+    }
+
+    /// Refuses the size at `path` if it is more than `most` bytes.
+    fn size_limit(&mut self, path: &[Step], size: Bytes, most: u64) {
+        if size.0 > most {
+            self.refuse(path, format!("{} B is too much", size.0), format!("at most {most} B ({} GiB)", most >> 30));
+        }
     }
 
     /// Whether the value at `path` has been refused already.

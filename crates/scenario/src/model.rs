@@ -178,7 +178,8 @@ pub struct Access {
 pub struct Observe {
     /// Bin of the recorded series. Never zero.
     pub interval: Span,
-    /// Window over which fairness is computed. Never zero.
+    /// Window over which fairness is computed. Never zero, never longer than the run after its
+    /// warm-up.
     pub fairness_window: Span,
     /// Slots whose send window is recorded at each change; only slots that exist.
     pub trace: Vec<Slot>,

@@ -163,9 +163,32 @@ fn times_in_round_trips_are_exact() {
 }
 
 #[test]
-fn the_default_bin_is_never_longer_than_the_run() {
+fn default_bins_are_never_longer_than_what_they_divide() {
     let s = scenario(&edited(&[("\"60 s\"", "\"3 s\""), ("\"10 s\"", "\"1 s\"")]));
-    assert_eq!((s.observe.interval, s.observe.fairness_window), (Span::from_secs(3), Span::from_secs(3)));
+    assert_eq!((s.observe.interval, s.observe.fairness_window), (Span::from_secs(3), Span::from_secs(2)));
+    // However little is counted, the default fits it, also in the points of a sweep.
+    let axes = "\n[sweep]\naxes = { \"run.warmup\" = [\"0 s\", \"59 s\", \"59.999999999999 s\"] }\n";
+    let points = Plan::parse(&with(axes), "t.toml").and_then(|p| p.points()).unwrap_or_else(|e| panic!("{e}"));
+    let windows: Vec<Span> = points.iter().map(|p| p.scenario.observe.fairness_window).collect();
+    assert_eq!(windows, [Span::from_ms(4500), Span::from_secs(1), Span::from_ps(1)]);
+}
+
+#[test]
+fn upper_limits_themselves_are_accepted() {
+    let s = scenario(&edited(&[
+        ("size = \"1 bdp\"", "size = \"1024 GiB\"\ncount = \"packet\""),
+        ("window = \"8 KiB\"", "window = \"8 KiB\"\nsend-buffer = \"1024 GiB\""),
+        ("app = \"ftp\"", "app = \"bulk\"\nworkload = { size = \"1048576 GiB\" }"),
+        ("[[node]]", "[observe]\nfairness-window = \"50 s\"\n\n[[node]]"),
+    ]));
+    assert_eq!(s.buffer.size, BufferSize::Bytes(Bytes(1 << 40)));
+    assert_eq!(s.traffic[0].tcp.send_buffer, Bytes(1 << 40));
+    assert_eq!(s.traffic[0].app, App::Bulk { size: Some(Bytes(1 << 50)) });
+    assert_eq!(s.observe.fairness_window, Span::from_secs(50));
+    let s = scenario(&edited(&[("\"1 bdp\"", "\"20745502410 cell\"")]));
+    assert_eq!(s.buffer.size, BufferSize::Cells(Cells(20_745_502_410)));
+    let spike = with("workload = { spike = { size = \"1048576 GiB\", weight = 0.5 } }\n");
+    assert!(matches!(scenario(&spike).traffic[0].app, App::Ftp { spike: Some(s), .. } if s.size == Bytes(1 << 50)));
 }
 
 #[test]

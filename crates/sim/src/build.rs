@@ -228,7 +228,7 @@ fn buffer(scenario: &Scenario) -> net::BufferSpec {
     net::BufferSpec {
         size: match b.size {
             file::BufferSize::Cells(cells) => cells.bits(),
-            file::BufferSize::Bytes(bytes) => Bits(bytes.0 * 8),
+            file::BufferSize::Bytes(bytes) => Bits(bytes.0.saturating_mul(8)),
         },
         whole_port: b.per == file::BufferPer::Port,
         sharing: match b.sharing {

@@ -81,6 +81,15 @@ fn the_three_policies_of_cellsim() {
     assert_golden("cellsim.txt", &table("papers/cellsim/cellsim.toml", &SHORT, Some(&sweep)));
 }
 
+/// The other reading of the paper's buffers, on which the collapse of windows hangs.
+#[test]
+fn the_three_policies_with_one_pool_of_buffers() {
+    let policies: &[&str] = &["\"per-conversation\"", "\"per-type\"", "\"per-destination\""];
+    let sweep: [(&str, &[&str]); 1] = [("multiplexing.channel", policies)];
+    let set: Vec<_> = SHORT.into_iter().chain([("buffer.sharing", "\"pool\"")]).collect();
+    assert_golden("pool.txt", &table("papers/cellsim/cellsim.toml", &set, Some(&sweep)));
+}
+
 #[test]
 fn the_load_of_each_type() {
     let types: &[&str] = &["\"ftp\"", "\"nntp\"", "\"smtp\"", "\"telnet\""];

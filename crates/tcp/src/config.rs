@@ -7,6 +7,8 @@ use thiserror::Error;
 pub const MAX_WINDOW: u64 = 65_535 << 14;
 /// The largest segment payload (bytes): an IPv4 packet less two headers without options.
 const MAX_MSS: u32 = 65_535 - 40;
+/// The largest send buffer (bytes): 1 TiB, a thousand times the largest window.
+const MAX_SEND_BUFFER: u64 = 1 << 40;
 /// An acknowledgment must not be delayed longer. RFC 1122 §4.2.3.2.
 const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 
@@ -145,6 +147,12 @@ pub enum ConfigError {
         /// The segment size (bytes).
         mss: u32,
     },
+    /// The send buffer is larger than any host's memory.
+    #[error("the send buffer is {buffer} B; the limit is {MAX_SEND_BUFFER} B")]
+    SendBufferTooLarge {
+        /// What was asked for (bytes).
+        buffer: u64,
+    },
     /// A count that must not be zero is.
     #[error("{field} is 0; it must be at least 1")]
     Zero {
@@ -195,6 +203,9 @@ impl Config {
         if self.send_buffer < u64::from(mss) {
             return Err(ConfigError::SendBufferBelowMss { buffer: self.send_buffer, mss });
         }
+        if self.send_buffer > MAX_SEND_BUFFER {
+            return Err(ConfigError::SendBufferTooLarge { buffer: self.send_buffer });
+        }
         for (field, value) in [
             ("initial_window", self.initial_window),
             ("duplicate_threshold", self.duplicate_threshold),
@@ -224,5 +235,19 @@ impl RtoConfig {
             return Err(ConfigError::RtoBelowTwoTicks { min, granularity });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_send_buffer_has_an_upper_limit() {
+        let validate = |send_buffer| Config { send_buffer, ..Config::default() }.validate();
+        assert_eq!(validate(1 << 40), Ok(()));
+        let refused = |send_buffer| validate(send_buffer).expect_err("past the limit").to_string();
+        assert_eq!(refused((1 << 40) + 1), "the send buffer is 1099511627777 B; the limit is 1099511627776 B");
+        assert_eq!(refused(u64::MAX), "the send buffer is 18446744073709551615 B; the limit is 1099511627776 B");
     }
 }

@@ -1,8 +1,8 @@
 //! A claim of a paper, and how it is judged.
 
-use cellway_record::stats::{Interval, interval95, paired_difference};
 use serde::{Deserialize, Serialize};
 
+use super::measure::Measured;
 use super::values::{At, Figure, StudyValues};
 
 /// One row of `expected.toml`.
@@ -22,20 +22,20 @@ pub struct Claim {
     pub form: Form,
     /// The study that it is tested on.
     pub(crate) study: String,
-    subject: String,
-    metric: String,
+    pub(super) subject: String,
+    pub(super) metric: String,
     /// What is computed of the metric.
-    measure: Measure,
-    at: At,
+    pub(super) measure: Measure,
+    pub(super) at: At,
     /// The other point, for a difference or a ratio.
-    from: Option<At>,
+    pub(super) from: Option<At>,
     /// The other point's study, if not the same.
     pub(crate) from_study: Option<String>,
     from_subject: Option<String>,
     from_metric: Option<String>,
     /// For a crossing: the axis, and the value that the metric reaches.
-    axis: Option<String>,
-    threshold: Option<f64>,
+    pub(super) axis: Option<String>,
+    pub(super) threshold: Option<f64>,
     /// Unit of the measured value.
     #[serde(default)]
     unit: String,
@@ -60,11 +60,13 @@ pub enum Form {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Measure {
+pub(super) enum Measure {
     /// The metric at one point.
     Level,
     /// The metric at one point less that at another, seed by seed.
     Difference,
+    /// How much the difference between two points grows from the other study to this one, seed by seed.
+    Growth,
     /// The metric at one point over that at another, seed by seed.
     Ratio,
     /// The first value of an axis at which the mean of the metric reaches a threshold.
@@ -83,6 +85,8 @@ pub enum Verdict {
     Undecided,
     /// It did not come out.
     NotReproduced,
+    /// The runs had nothing to measure it by, which says nothing about the claim.
+    NotMeasured,
 }
 
 /// A claim with what was measured.
@@ -110,18 +114,14 @@ pub struct ClaimRow {
     pub ci_low: Option<f64>,
     /// Upper end of the 95 % confidence interval.
     pub ci_high: Option<f64>,
+    /// Replications that had the figure.
+    pub seeds: usize,
+    /// Replications that were run.
+    pub of_seeds: usize,
     /// The verdict.
     pub verdict: Verdict,
     /// Why the range stands for the paper's words, and what stood in the way.
     pub note: String,
-}
-
-/// A measured value, its interval, and a word about it.
-struct Measured {
-    value: f64,
-    low: f64,
-    high: f64,
-    text: Option<String>,
 }
 
 impl Claim {
@@ -131,7 +131,7 @@ impl Claim {
         vec![(&self.study, own), (self.from_study.as_ref().unwrap_or(&self.study), self.other_figure())]
     }
 
-    fn other_figure(&self) -> Figure {
+    pub(super) fn other_figure(&self) -> Figure {
         let or = |own: &Option<String>, other: &String| own.as_ref().unwrap_or(other).clone();
         (or(&self.from_subject, &self.subject), or(&self.from_metric, &self.metric))
     }
@@ -142,7 +142,7 @@ impl Claim {
         let (min, max) = (self.min.unwrap_or(f64::NEG_INFINITY), self.max.unwrap_or(f64::INFINITY));
         let inside = |x: f64| (min..=max).contains(&x);
         let verdict = match &measured {
-            None => Verdict::NotReproduced,
+            None => Verdict::NotMeasured,
             Some(m) if inside(m.low) && inside(m.high) => match self.form {
                 Form::Number => Verdict::Reproduced,
                 Form::Trend => Verdict::Shape,
@@ -167,12 +167,14 @@ impl Claim {
             unit: self.unit.clone(),
             ci_low: measured.as_ref().map(|m| m.low).filter(|v| v.is_finite()),
             ci_high: measured.as_ref().map(|m| m.high).filter(|v| v.is_finite()),
+            seeds: measured.as_ref().map_or(0, |m| m.seeds),
+            of_seeds: study.map_or(0, StudyValues::seeds),
             verdict,
             note: self.tolerance.clone(),
         }
     }
 
-    fn unit_text(&self) -> String {
+    pub(super) fn unit_text(&self) -> String {
         if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) }
     }
 
@@ -180,6 +182,7 @@ impl Claim {
         let what = match self.measure {
             Measure::Level | Measure::Crossing => "",
             Measure::Difference => "difference ",
+            Measure::Growth => "change of the difference ",
             Measure::Ratio => "ratio ",
         };
         let unit = self.unit_text();
@@ -190,68 +193,10 @@ impl Claim {
             (None, None) => "any".to_owned(),
         }
     }
-
-    fn measure(&self, study: &StudyValues, from_study: &StudyValues) -> Option<Measured> {
-        let figure = (self.subject.clone(), self.metric.clone());
-        let one = |values: &StudyValues, at: &At| match values.points_at(at)[..] {
-            [point] => Some(point),
-            _ => None,
-        };
-        let of = |interval: Interval| Measured {
-            value: interval.mean,
-            low: interval.low(),
-            high: interval.high(),
-            text: None,
-        };
-        if self.measure == Measure::Crossing {
-            return self.crossing(study, &figure);
-        }
-        let sample = study.sample(one(study, &self.at)?, &figure);
-        if self.measure == Measure::Level {
-            let values: Vec<f64> = sample.iter().map(|&(_, value)| value).collect();
-            return interval95(&values).map(of);
-        }
-        let base = from_study.sample(one(from_study, self.from.as_ref()?)?, &self.other_figure());
-        // The other point first: a paired difference is the second less the first.
-        let pairs: Vec<(f64, f64)> = sample
-            .iter()
-            .filter_map(|&(seed, value)| base.iter().find(|&&(s, _)| s == seed).map(|&(_, other)| (other, value)))
-            .collect();
-        if self.measure == Measure::Difference {
-            return paired_difference(&pairs, 0.95).map(of);
-        }
-        let ratios: Vec<f64> = pairs.iter().map(|(other, value)| value / other).collect();
-        interval95(&ratios).filter(|i| i.mean.is_finite()).map(of)
-    }
-
-    /// The interval goes from where the upper bounds of the curve reach the threshold to where the
-    /// lower bounds do.
-    fn crossing(&self, study: &StudyValues, figure: &Figure) -> Option<Measured> {
-        let (axis, threshold) = (self.axis.as_ref()?, self.threshold?);
-        let mut curve: Vec<(f64, Interval)> = study
-            .points_at(&self.at)
-            .into_iter()
-            .filter_map(|point| {
-                let values: Vec<f64> = study.sample(point, figure).iter().map(|&(_, value)| value).collect();
-                Some((study.number(point, axis)?, interval95(&values)?))
-            })
-            .collect();
-        curve.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let first = |reaches: &dyn Fn(&Interval) -> f64| {
-            curve.iter().find(|(_, interval)| reaches(interval) >= threshold).map_or(f64::INFINITY, |&(x, _)| x)
-        };
-        let end = curve.last()?.0;
-        let measured =
-            Measured { value: first(&|i| i.mean), low: first(&|i| i.high()), high: first(&|i| i.low()), text: None };
-        let show = |x: f64| if x.is_finite() { short(x) } else { format!("more than {}", short(end)) };
-        let text =
-            format!("{} [{}, {}]{}", show(measured.value), show(measured.low), show(measured.high), self.unit_text());
-        Some(Measured { text: Some(text), ..measured })
-    }
 }
 
 /// A number in as many digits as a reader can use.
-fn short(x: f64) -> String {
+pub(super) fn short(x: f64) -> String {
     let digits = match x.abs() {
         a if a == 0.0 || a >= 1000.0 => 0,
         a if a >= 100.0 => 1,

@@ -1,6 +1,7 @@
 //! The experiments of a paper: its studies run, its claims held against what came out.
 
 mod claim;
+mod measure;
 mod paper;
 mod run;
 #[cfg(test)]

@@ -42,6 +42,9 @@ pub fn papers() -> &'static [Paper] {
 pub(crate) struct Studies {
     pub(crate) title: String,
     pub(crate) citation: String,
+    /// What a reader must know before reading the verdicts.
+    #[serde(default)]
+    pub(crate) remarks: Vec<String>,
     pub(crate) study: Vec<Study>,
 }
 

@@ -10,13 +10,9 @@ use super::claim::{ClaimRow, Verdict};
 use super::paper::{Paper, Studies, Study};
 use super::values::{Figure, StudyValues};
 use crate::error::Error;
-use crate::simulate::{Stopwatch, shortened};
+use crate::simulate::Stopwatch;
 use crate::study::{Prepared, Settings, VERSION, run_all};
 use crate::transient::TransientCheck;
-
-/// Replications from which on the warm-up of a study is checked: the mean of fewer follows single long
-/// transfers, not the transient.
-const ENOUGH_SEEDS: u64 = 4;
 
 /// What to run and where to put it.
 pub struct ReproduceOptions<'a> {
@@ -61,6 +57,8 @@ struct Index<'a> {
     cell_hops: u64,
     cell_hops_per_second: f64,
     studies: Vec<Entry>,
+    /// What a reader must know before reading the verdicts.
+    remarks: &'a [String],
     warnings: &'a [String],
 }
 
@@ -81,7 +79,7 @@ pub fn reproduce(
     settings: &mut Settings<'_>,
 ) -> Result<Reproduced, Error> {
     let clock = Stopwatch::start();
-    let Studies { title, citation, study: studies } = paper.studies();
+    let Studies { title, citation, remarks, study: studies } = paper.studies();
     let claims = paper.claims();
     // The folder is claimed first, so that a long run does not end in a refusal.
     let folder = options.out.map(|out| ResultFolder::create(out, options.force)).transpose()?;
@@ -140,6 +138,7 @@ pub fn reproduce(
             cell_hops: finished.counts.cell_hops,
             cell_hops_per_second: finished.counts.cell_hops as f64 / wall_seconds,
             studies: std::mem::take(&mut finished.studies),
+            remarks: &remarks,
             warnings: &finished.warnings,
         };
         write_json(&mut folder, "study.json", &index)?;
@@ -199,11 +198,8 @@ impl Finished {
             transient.add(&key, &record);
             Ok(builder.push(key, &record)?)
         })?;
-        let doubtful = transient.doubtful(ready.points());
-        if !doubtful.is_empty() && ready.seeds() >= ENOUGH_SEEDS {
-            let (n, all) = (doubtful.len(), ready.points().len());
-            let shown = shortened(&doubtful);
-            self.warnings.push(format!("{}: the warm-up may be too short at {n} of {all} points: {shown}", study.id));
+        if let Some(warning) = transient.warning(ready.points(), ready.seeds()) {
+            self.warnings.push(format!("{}: {warning}", study.id));
         }
         let results = builder.finish()?;
         self.runs += ready.runs();
@@ -232,9 +228,10 @@ impl Reproduced {
         serde_json::to_string_pretty(&self.claims).expect("plain data has a JSON form")
     }
 
-    /// How many claims had each verdict: reproduced, shape, undecided, not reproduced.
-    pub fn tally(&self) -> [usize; 4] {
+    /// How many claims had each verdict: reproduced, shape, undecided, not reproduced, not measured.
+    pub fn tally(&self) -> [usize; 5] {
         let count = |verdict| self.claims.iter().filter(|c| c.verdict == verdict).count();
-        [Verdict::Reproduced, Verdict::Shape, Verdict::Undecided, Verdict::NotReproduced].map(count)
+        [Verdict::Reproduced, Verdict::Shape, Verdict::Undecided, Verdict::NotReproduced, Verdict::NotMeasured]
+            .map(count)
     }
 }

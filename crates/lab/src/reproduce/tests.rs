@@ -12,6 +12,8 @@ fn assert_every_claim_is_measured(quick: bool) {
     let paper = Paper::find("cellsim").unwrap();
     let claims = paper.claims();
     let mut values: Vec<(String, StudyValues)> = Vec::new();
+    let delays = ["delay_mean_rtt", "delay_sd_rtt"];
+    let mut seen = [false; 2];
     for study in paper.studies().study {
         let mut plan_points = paper.plan(&study, quick).unwrap().points().unwrap();
         let wanted = claims.iter().flat_map(Claim::figures);
@@ -32,8 +34,9 @@ fn assert_every_claim_is_measured(quick: bool) {
                 let mut record = cellway_sim::run(scenario, &workloads, seed, control).unwrap();
                 // So short a run may see no keystroke: the figure is then absent, not misnamed.
                 let telnet = scenario.traffic.iter().any(|t| t.name == "telnet" && t.count > 0);
-                for metric in ["delay_mean_rtt", "delay_sd_rtt"] {
+                for (metric, seen) in delays.into_iter().zip(&mut seen) {
                     let has = record.summary.iter().any(|r| &*r.subject == "telnet-1" && r.metric == metric);
+                    *seen |= has;
                     if telnet && !has {
                         record.summary.push(row("telnet-1", metric, 1.0));
                     }
@@ -44,6 +47,7 @@ fn assert_every_claim_is_measured(quick: bool) {
         }
         values.push((study.id, study_values));
     }
+    assert_eq!(seen, [true; 2], "no run has {delays:?} of telnet-1");
     let of = |id: &str| values.iter().find(|(name, _)| name == id).map(|(_, values)| values);
     for claim in &claims {
         let from = claim.from_study.as_ref().unwrap_or(&claim.study);
@@ -188,7 +192,20 @@ fn a_ratio_is_taken_seed_by_seed() {
     assert_eq!((row.measured, row.verdict), (Some(2.0), Verdict::Reproduced));
     // A ratio to nothing is no number.
     let row = judge("form = \"number\"\nmeasure = \"ratio\"\nat = { n = 2 }\nfrom = { n = 3 }\nmin = 2", &values);
-    assert_eq!((row.measured, row.verdict, &row.measured_text[..]), (None, Verdict::NotReproduced, "not measured"));
+    assert_eq!((row.measured, row.verdict, &row.measured_text[..]), (None, Verdict::NotMeasured, "not measured"));
+}
+
+#[test]
+fn growth_is_the_difference_here_less_the_difference_there() {
+    let here = study(&[(1.0, &[10.0, 50.0, 7.0]), (2.0, &[4.0, 44.0, 1.0])]);
+    let there = study(&[(1.0, &[3.0, 8.0, 2.0]), (2.0, &[1.0, 6.0])]);
+    let claim = claim(
+        "form = \"number\"\nmeasure = \"growth\"\nat = { n = 1 }\nfrom = { n = 2 }\nfrom-study = \"there\"\nmin = 4\nmax = 4",
+    );
+    let row = claim.judge(Some(&here), Some(&there));
+    // 6 less 2 for the first two seeds; the third has no partner there.
+    assert_eq!((row.measured, row.verdict), (Some(4.0), Verdict::Reproduced));
+    assert_eq!((row.seeds, row.of_seeds), (2, 3));
 }
 
 const CROSSING: &str = "form = \"number\"\nmeasure = \"crossing\"\naxis = \"n\"\nthreshold = 0.9\nunit = \"sources\"\n";
@@ -237,13 +254,13 @@ fn what_is_not_there_is_not_measured() {
         let row = judge(&format!("form = \"number\"\n{lines}\nmin = 0"), &values);
         assert_eq!(
             (row.verdict, row.measured, &row.measured_text[..]),
-            (Verdict::NotReproduced, None, "not measured"),
+            (Verdict::NotMeasured, None, "not measured"),
             "{lines}"
         );
     }
     assert_eq!(
         claim("form = \"number\"\nmeasure = \"level\"\nat = {}").judge(None, None).verdict,
-        Verdict::NotReproduced
+        Verdict::NotMeasured
     );
 }
 
@@ -300,7 +317,7 @@ fn a_row_as_json_has_the_documented_keys() {
     let row = judge("form = \"number\"\nmeasure = \"level\"\nat = { n = 1 }\nmin = 0.4\nmax = 0.6", &values);
     let json = serde_json::to_value(&row).unwrap();
     let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-    for key in ["id", "section", "expected", "measured", "ci_low", "ci_high", "verdict"] {
+    for key in ["id", "section", "expected", "measured", "ci_low", "ci_high", "seeds", "of_seeds", "verdict"] {
         assert!(keys.contains(&key), "{key} is not among {keys:?}");
     }
     assert_eq!(
@@ -309,5 +326,5 @@ fn a_row_as_json_has_the_documented_keys() {
     );
     let unmeasured =
         serde_json::to_value(claim("form = \"trend\"\nmeasure = \"level\"\nat = {}").judge(None, None)).unwrap();
-    assert_eq!((&unmeasured["verdict"], &unmeasured["measured"]), (&"not-reproduced".into(), &serde_json::Value::Null));
+    assert_eq!((&unmeasured["verdict"], &unmeasured["measured"]), (&"not-measured".into(), &serde_json::Value::Null));
 }

@@ -15,6 +15,8 @@ pub(crate) type Figure = (String, String);
 pub(crate) struct StudyValues {
     wanted: BTreeSet<Figure>,
     points: Vec<Vec<(String, AxisValue)>>,
+    /// All seeds, also those that lack a figure.
+    seeds: BTreeSet<u64>,
     /// Per point and figure: (seed, value).
     values: BTreeMap<(usize, Figure), Vec<(u64, f64)>>,
 }
@@ -29,12 +31,18 @@ impl StudyValues {
         if self.points.len() <= point {
             self.points.push(key.axes.clone());
         }
+        self.seeds.insert(key.seed);
         for row in &record.summary {
             let figure = (row.subject.to_string(), row.metric.to_owned());
             if self.wanted.contains(&figure) {
                 self.values.entry((point, figure)).or_default().push((key.seed, row.value));
             }
         }
+    }
+
+    /// Replications of each point.
+    pub(crate) fn seeds(&self) -> usize {
+        self.seeds.len()
     }
 
     /// The points that lie at `at`, which may leave axes open.

@@ -2,7 +2,7 @@
 
 use cellway_units::{Bytes, CELL_OCTETS, CELL_PAYLOAD_OCTETS, Cells, Span};
 
-use crate::check::Check;
+use crate::check::{Check, MAX_BUFFER};
 use crate::file::BufferFile;
 use crate::model::{Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Multiplexing, Traffic};
 use crate::quantity::Size;
@@ -34,10 +34,15 @@ impl Check<'_> {
                 u64::try_from(bits).ok().and_then(|bits| multiple.times(bits)).map(|bits| bits / 8)
             }
         };
+        let most = || format!("at most {MAX_BUFFER} B ({} GiB) or {} cell", MAX_BUFFER >> 30, MAX_BUFFER / CELL_OCTETS);
         let Some(bytes) = bytes else {
-            self.refuse_value(&path, "is more bytes than can be counted", format!("at most {} B", u64::MAX));
+            self.refuse_value(&path, "is more bytes than can be counted", most());
             return None;
         };
+        if bytes > MAX_BUFFER {
+            self.refuse_value(&path, &format!("is a buffer of {bytes} B"), most());
+            return None;
+        }
         let size = match count {
             BufferCount::Cell => BufferSize::Cells(Cells(bytes / CELL_OCTETS)),
             BufferCount::Packet => BufferSize::Bytes(Bytes(bytes)),

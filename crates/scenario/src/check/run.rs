@@ -11,6 +11,7 @@ use crate::file::{ObserveFile, RunFile, TrafficFile};
 use crate::found::{Found, one_of};
 use crate::model::{Observe, Run, Slot};
 use crate::problem::nearest;
+use crate::quantity::{Quantity, RttSpan};
 use crate::route;
 use crate::tree::at;
 
@@ -79,30 +80,35 @@ impl Check<'_> {
         swept_counts: &BTreeSet<usize>,
     ) -> Option<Observe> {
         let trace = self.trace(observe, groups, swept_counts);
-        let interval = self.bin("interval", observe.interval, run, rtt);
-        let fairness_window = self.bin("fairness-window", observe.fairness_window, run, rtt);
+        let whole = run.map(|run| (run.duration, "the run", "run.duration"));
+        // Windows begin when the warm-up ends: one that does not end within the run is never judged.
+        let counted =
+            run.map(|run| (run.duration - run.warmup, "what is counted of the run", "run.duration - run.warmup"));
+        let interval = self.bin("interval", observe.interval, whole, rtt);
+        let fairness_window = self.bin("fairness-window", observe.fairness_window, counted, rtt);
         let series = observe.series.unwrap_or(true);
         Some(Observe { interval: interval?, fairness_window: fairness_window?, trace: trace?, series })
     }
 
+    /// A bin of a part of the run, given as its length, its name and how it is computed.
     fn bin(
         &mut self,
         key: &str,
-        given: Option<crate::quantity::Quantity<crate::quantity::RttSpan>>,
-        run: Option<&Run>,
+        given: Option<Quantity<RttSpan>>,
+        part: Option<(Span, &str, &str)>,
         rtt: Option<Span>,
     ) -> Option<Span> {
         let path = at!["observe", key];
         let span = self.positive_span(&path, given, rtt, 100)?;
-        let duration = run?.duration;
-        let span = if given.is_none() { span.min(duration) } else { span };
-        if span > duration {
-            self.refuse(&path, format!("{span} is longer than the run, {duration}"), "at most run.duration");
+        let (length, name, formula) = part?;
+        let span = if given.is_none() { span.min(length) } else { span };
+        if span > length {
+            self.refuse(&path, format!("{span} is longer than {name}, {length}"), format!("at most {formula}"));
             return None;
         }
-        let bins = duration.as_ps() / span.as_ps();
+        let bins = length.as_ps() / span.as_ps();
         if bins > MAX_BINS {
-            let message = format!("{span} makes {bins} bins of a run of {duration}");
+            let message = format!("{span} makes {bins} bins of {name}, {length}");
             self.refuse(&path, message, format!("a time that makes at most {MAX_BINS}"));
             return None;
         }

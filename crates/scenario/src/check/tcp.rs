@@ -2,7 +2,7 @@
 
 use cellway_units::{Bytes, Span};
 
-use crate::check::Check;
+use crate::check::{Check, MAX_BUFFER};
 use crate::file::TcpFile;
 use crate::model::TcpSpec;
 use crate::quantity::{AckDelay, Quantity};
@@ -61,6 +61,10 @@ impl Check<'_> {
             if self.tree.find(&self.tcp_path(i, "send-buffer")).is_some() {
                 self.holds_segment(i, "send-buffer", send_buffer, mss);
             }
+        }
+        // Without the key it is as large as the window, which has its own limit.
+        if let Some(Some(Quantity(given))) = self.given(&merge, "send-buffer", |t| t.send_buffer) {
+            self.size_limit(&self.tcp_path(i, "send-buffer"), given, MAX_BUFFER);
         }
         if let (Some(window), Some(scaling)) = (window, scaling) {
             self.window_limit(i, window, scaling);

@@ -1,6 +1,6 @@
 //! Traffic groups: who talks, from where to where.
 
-use cellway_units::Span;
+use cellway_units::{Bytes, Span};
 
 use crate::check::Check;
 use crate::check::network::Network;
@@ -15,6 +15,9 @@ use crate::tree::at;
 
 /// Channel numbers that a link has: 16 bits of VCI, of which 0 to 31 are reserved. ITU-T I.361.
 const MAX_CHANNELS: u64 = 65_535 - 31;
+
+/// The most that one transfer may be (bytes): 1 PiB, which no link here carries within the longest run.
+const MAX_TRANSFER: u64 = 1 << 50;
 
 /// A group whose start still waits for the round trip.
 pub(super) struct Group {
@@ -194,20 +197,22 @@ impl Check<'_> {
             AppKind::Telnet => App::Telnet { tables, echo: options.echo.unwrap_or(true) },
             AppKind::Bulk => App::Bulk { size: options.size.map(|q| q.0) },
         };
-        if matches!(app, App::Bulk { size: Some(cellway_units::Bytes(0)) }) {
-            self.refuse_value(
-                &at!["traffic", i, "workload", "size"],
-                "is zero",
-                "more than 0, or no size: without end",
-            );
+        if let App::Bulk { size: Some(size) } = app {
+            let path = at!["traffic", i, "workload", "size"];
+            if size.0 == 0 {
+                self.refuse_value(&path, "is zero", "more than 0, or no size: without end");
+            }
+            self.size_limit(&path, size, MAX_TRANSFER);
         }
         (self.found.len() == before && !bad).then_some(app)
     }
 
-    fn spike(&mut self, i: usize, size: cellway_units::Bytes, weight: f64) -> Spike {
+    fn spike(&mut self, i: usize, size: Bytes, weight: f64) -> Spike {
+        let path = at!["traffic", i, "workload", "spike", "size"];
         if size.0 == 0 {
-            self.refuse_value(&at!["traffic", i, "workload", "spike", "size"], "is zero", "at least 1 B");
+            self.refuse_value(&path, "is zero", "at least 1 B");
         }
+        self.size_limit(&path, size, MAX_TRANSFER);
         Spike { size, weight }
     }
 

@@ -1,0 +1,88 @@
+//! What a claim is measured by: one value for each seed, and the interval over the seeds.
+
+use cellway_record::stats::{Interval, interval95};
+
+use super::claim::{Claim, Measure, short};
+use super::values::{At, Figure, StudyValues};
+
+/// A measured value with its 95 % interval.
+pub(super) struct Measured {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// Replications that it rests on.
+    pub(super) seeds: usize,
+    /// How to print it, where value and interval are not all there is to say.
+    pub(super) text: Option<String>,
+}
+
+/// A value for each seed.
+type Sample = Vec<(u64, f64)>;
+
+impl Measured {
+    fn of(sample: &[(u64, f64)]) -> Option<Measured> {
+        let values: Vec<f64> = sample.iter().map(|&(_, value)| value).collect();
+        let interval = interval95(&values).filter(|i| i.mean.is_finite() && i.half_width.is_finite())?;
+        let (low, high) = (interval.low(), interval.high());
+        Some(Measured { value: interval.mean, low, high, seeds: values.len(), text: None })
+    }
+}
+
+/// The values of both samples, for the seeds that both have.
+fn paired(one: &[(u64, f64)], other: &[(u64, f64)], combine: impl Fn(f64, f64) -> f64) -> Sample {
+    let partner = |seed: u64| other.iter().find(|&&(s, _)| s == seed).map(|&(_, value)| value);
+    one.iter().filter_map(|&(seed, value)| Some((seed, combine(value, partner(seed)?)))).collect()
+}
+
+impl Claim {
+    /// Measures the claim in `study`; `from_study` is where its other point lies.
+    pub(super) fn measure(&self, study: &StudyValues, from_study: &StudyValues) -> Option<Measured> {
+        let figure = (self.subject.clone(), self.metric.clone());
+        let sample = |values: &StudyValues, at: &At, figure: &Figure| match values.points_at(at)[..] {
+            [point] => Some(values.sample(point, figure).to_vec()),
+            _ => None,
+        };
+        let less = |a: f64, b: f64| a - b;
+        match self.measure {
+            Measure::Crossing => self.crossing(study, &figure),
+            Measure::Level => Measured::of(&sample(study, &self.at, &figure)?),
+            Measure::Difference | Measure::Ratio => {
+                let one = sample(study, &self.at, &figure)?;
+                let other = sample(from_study, self.from.as_ref()?, &self.other_figure())?;
+                let ratio = self.measure == Measure::Ratio;
+                Measured::of(&paired(&one, &other, |a, b| if ratio { a / b } else { a - b }))
+            }
+            Measure::Growth => {
+                let from = self.from.as_ref()?;
+                let gap = |values: &StudyValues| {
+                    Some(paired(&sample(values, &self.at, &figure)?, &sample(values, from, &figure)?, less))
+                };
+                Measured::of(&paired(&gap(study)?, &gap(from_study)?, less))
+            }
+        }
+    }
+
+    /// The first value of an axis at which the mean reaches the threshold. The interval goes from where
+    /// the upper bounds of the curve reach it to where the lower bounds do.
+    fn crossing(&self, study: &StudyValues, figure: &Figure) -> Option<Measured> {
+        let (axis, threshold) = (self.axis.as_ref()?, self.threshold?);
+        let mut curve: Vec<(f64, Interval, usize)> = study
+            .points_at(&self.at)
+            .into_iter()
+            .filter_map(|point| {
+                let values: Vec<f64> = study.sample(point, figure).iter().map(|&(_, value)| value).collect();
+                Some((study.number(point, axis)?, interval95(&values)?, values.len()))
+            })
+            .collect();
+        curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let first = |reaches: &dyn Fn(&Interval) -> f64| {
+            curve.iter().find(|(_, interval, _)| reaches(interval) >= threshold).map_or(f64::INFINITY, |&(x, ..)| x)
+        };
+        let end = curve.last()?.0;
+        let seeds = curve.iter().map(|&(.., n)| n).min()?;
+        let (value, low, high) = (first(&|i| i.mean), first(&|i| i.high()), first(&|i| i.low()));
+        let show = |x: f64| if x.is_finite() { short(x) } else { format!("more than {}", short(end)) };
+        let text = Some(format!("{} [{}, {}]{}", show(value), show(low), show(high), self.unit_text()));
+        Some(Measured { value, low, high, seeds, text })
+    }
+}
