@@ -255,7 +255,7 @@ fn multiplexing(scenario: &Scenario) -> net::Multiplexing {
     }
 }
 
-fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
+pub(crate) fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
     match scenario.multiplexing.encapsulation {
         file::Encapsulation::VcMux => net::Encapsulation::VcMultiplexed,
         file::Encapsulation::LlcSnap => net::Encapsulation::LlcSnap,

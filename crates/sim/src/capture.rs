@@ -55,8 +55,11 @@ impl<'a> Capture<'a> {
         &self.node
     }
 
-    pub(crate) fn begin(&mut self, is_host: bool, encapsulation: Encapsulation) -> Result<(), Error> {
-        self.encapsulation = encapsulation;
+    pub(crate) fn begin(&mut self, is_host: bool, encapsulation: cellway_net::Encapsulation) -> Result<(), Error> {
+        self.encapsulation = match encapsulation {
+            cellway_net::Encapsulation::VcMultiplexed => Encapsulation::VcMux,
+            cellway_net::Encapsulation::LlcSnap => Encapsulation::LlcSnap,
+        };
         if let Some(to) = self.to.take() {
             let link = if is_host { LinkType::RawIp } else { LinkType::Erf };
             self.writer = Some(Writer::new(to, link).map_err(written)?);

@@ -10,7 +10,7 @@ use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output};
 use cellway_units::Time;
 
-use crate::build::{Body, Built, build};
+use crate::build::{Body, Built, build, encapsulation};
 use crate::capture::Capture;
 use crate::connection::{Connection, SIDES, at};
 use crate::error::Error;
@@ -36,26 +36,19 @@ pub type Outcome = Result<RunRecord, Error>;
 /// [`crate::workload`]).
 pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: Control<'_>) -> Outcome {
     let streams = Streams::new(seed);
+    let encapsulation = encapsulation(scenario);
     let Built { mut fabric, slots, meter, names } = build(scenario, &streams)?;
     if let Some(capture) = &mut control.capture {
         let known = || names.keys().cloned().collect::<Vec<_>>().join(", ");
         let name = capture.node();
         let node = names.get(name).ok_or_else(|| Error::NoSuchNode { name: name.to_owned(), known: known() })?;
         fabric.tap(*node);
-        let encapsulation = match scenario.multiplexing.encapsulation {
-            cellway_scenario::Encapsulation::VcMux => cellway_wire::Encapsulation::VcMux,
-            cellway_scenario::Encapsulation::LlcSnap => cellway_wire::Encapsulation::LlcSnap,
-        };
         capture.begin(fabric.kind(*node) == NodeKind::Host, encapsulation)?;
     }
     let mut timers = Timers::default();
     for (index, slot) in slots.iter().enumerate() {
         timers.add(slot.plan.start, TimerKey { slot: index as u32, what: What::Begin });
     }
-    let encapsulation = match scenario.multiplexing.encapsulation {
-        cellway_scenario::Encapsulation::VcMux => Encapsulation::VcMultiplexed,
-        cellway_scenario::Encapsulation::LlcSnap => Encapsulation::LlcSnap,
-    };
     Run {
         workloads,
         streams,
@@ -173,7 +166,7 @@ impl Run<'_> {
                 });
             }
             What::App { conversation, id } => {
-                self.app(now, index, conversation, |app, out| app.timer(now, id, out));
+                self.app(index, conversation, |app, out| app.timer(now, id, out));
             }
         }
         self.settle(now, index);
@@ -184,7 +177,7 @@ impl Run<'_> {
         let slot = &mut self.slots[index];
         slot.next_conversation(&self.workloads[slot.plan.group], &self.streams);
         let number = slot.current();
-        self.app(now, index, number, |app, out| app.start(now, out));
+        self.app(index, number, |app, out| app.start(now, out));
     }
 
     /// Lets an endpoint act; sends what it wants sent, and notes what it has to tell.
@@ -239,7 +232,6 @@ impl Run<'_> {
     /// Lets the application of a conversation act, if that conversation is still the current one.
     fn app(
         &mut self,
-        _now: Time,
         index: usize,
         conversation: u32,
         act: impl FnOnce(&mut cellway_apps::Conversation, &mut Vec<Action>),
@@ -268,25 +260,25 @@ impl Run<'_> {
         let Some(connection) = self.slots[index].connection(serial) else { return };
         let (conversation, conn) = (connection.conversation, connection.conn);
         match event {
-            Event::Connected => self.app(now, index, conversation, |app, out| app.connected(now, conn, side, out)),
+            Event::Connected => self.app(index, conversation, |app, out| app.connected(now, conn, side, out)),
             Event::Readable { bytes } => {
                 self.meter.slots[index].now.delivered[at(side.peer())] += bytes;
-                self.app(now, index, conversation, |app, out| app.received(now, conn, side, bytes, out));
+                self.app(index, conversation, |app, out| app.received(now, conn, side, bytes, out));
             }
             Event::Acked { bytes } => {
-                self.app(now, index, conversation, |app, out| app.acked(now, conn, side, bytes, out));
+                self.app(index, conversation, |app, out| app.acked(now, conn, side, bytes, out));
             }
             Event::Writable => self.end(now, index, serial, side, |end, out| end.flush(now, out)),
-            Event::PeerClosed => self.app(now, index, conversation, |app, out| app.peer_closed(now, conn, side, out)),
+            Event::PeerClosed => self.app(index, conversation, |app, out| app.peer_closed(now, conn, side, out)),
             Event::Closed => {
                 connection.closed_ends += 1;
                 if connection.closed_ends == 2 {
-                    self.app(now, index, conversation, |app, out| app.closed(now, conn, out));
+                    self.app(index, conversation, |app, out| app.closed(now, conn, out));
                 }
             }
             Event::Reset | Event::TimedOut => {
                 if !std::mem::replace(&mut connection.failed, true) {
-                    self.app(now, index, conversation, |app, out| app.failed(now, conn, out));
+                    self.app(index, conversation, |app, out| app.failed(now, conn, out));
                 }
             }
             _ => unreachable!("every event of an endpoint is known here"),
