@@ -293,8 +293,8 @@ pub(crate) struct ObserveFile {
     /// Bin of the recorded series. Default: 100 rtt, or the whole run if that is shorter.
     #[schemars(extend("default" = "100 rtt"))]
     pub(crate) interval: Option<Quantity<RttSpan>>,
-    /// Window over which fairness between the slots of a group is computed. Default: as for
-    /// `interval`.
+    /// Window over which fairness between the slots of a group is computed. Default: 100 rtt,
+    /// or what is counted of the run if that is shorter.
     #[schemars(extend("default" = "100 rtt"))]
     pub(crate) fairness_window: Option<Quantity<RttSpan>>,
     /// Conversations whose send window is recorded at each change: slots like "ftp-1", or all
