@@ -29,7 +29,8 @@ def simulate(
 ) -> Results:
     """Simulate every point of a scenario with every seed.
 
-    `source` is a path, or TOML text (a string with a line break or an `=` in it).
+    `source` is a path, or TOML text: a string with a line break in it, or with an `=` unless it ends in `.toml` or
+    there is a file of that name.
     `seeds` is the number of replications and `set` changes single keys, as `--set` does on the command line:
     `{"tcp.mss": "1460 B", "traffic.ftp.count": 3}`.
     `threads` bounds the parallel runs (default: all cores); it never changes a result.
@@ -103,8 +104,17 @@ def schema() -> dict[str, Any]:
 
 def _source(source: Source) -> tuple[str, bool]:
     if isinstance(source, str):
-        return source, "\n" in source or "=" in source
+        return source, "\n" in source or ("=" in source and not _names_a_file(source))
     return os.fspath(source), False
+
+
+def _names_a_file(text: str) -> bool:
+    if text.endswith(".toml"):
+        return True
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # Too long for a path, or a character that no path has.
+        return False
 
 
 def _overrides(changes: Mapping[str, object] | None) -> list[tuple[str, str]]:

@@ -36,6 +36,16 @@ def test_text_is_told_from_a_path(source: api.Source, is_text: bool) -> None:
     assert api._source(source) == (str(source), is_text)
 
 
+def test_an_equals_sign_in_a_path_does_not_make_it_text(tmp_path: Path) -> None:
+    named = tmp_path / "seed=1"
+    assert api._source(str(named)) == (str(named), True)
+    named.write_text("version = 1\n")
+    assert api._source(str(named)) == (str(named), False)
+    assert api._source("out/seed=1/missing.toml") == ("out/seed=1/missing.toml", False)
+    assert api._source("x = " + "1" * 10_000)[1]
+    assert api._source("x = \0")[1]
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

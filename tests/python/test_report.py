@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import synthetic
 from cellway.report import build
-from cellway.report.claims import Claim, chip
+from cellway.report.claims import Claim, chip, tally
 from cellway.report.html import number, table, tag
 from cellway.report.page import place
 from cellway.report.plates import Section
@@ -83,7 +83,11 @@ def test_links_to_tables_lead_to_files(page: Page, reproduction: Path) -> None:
 def test_every_claim_is_in_the_overview_and_once_in_full(page: Page) -> None:
     for claim in synthetic.CLAIMS:
         # Once more in the caption of each of its figures, but without the policy it is tested on.
-        captions = 0 if claim["claim"].endswith(").") else len(re.findall(r"\d+", claim["figure"]))
+        captions = (
+            0
+            if claim["claim"].endswith(").") or claim["id"].startswith("control-")
+            else len(re.findall(r"\d+", claim["figure"]))
+        )
         assert page.text.count(claim["claim"]) == 2 + captions, claim["id"]
         assert claim["note"] in page.text, claim["id"]
         assert f"claim-{claim['id']}" in page.ids
@@ -193,6 +197,26 @@ def test_a_claim_without_words_for_its_measurement_gets_them() -> None:
     assert claim(measured=None, measured_text="").measured == ""
 
 
+def test_seeds_are_told_where_some_lack_the_figure(page: Page) -> None:
+    assert claim(seeds=19, of_seeds=20).fewer_seeds == "19 of 20 seeds"
+    assert claim(seeds=20, of_seeds=20).fewer_seeds == claim().fewer_seeds == ""
+    # In the overview and in full.
+    assert page.text.count("19 of 20 seeds") == 2
+
+
+def test_controls_and_other_readings_are_not_counted_as_claims_of_the_paper(page: Page) -> None:
+    first = [claim(id="a"), claim(id="b", verdict="undecided")]
+    added = [claim(id="control-a"), claim(id="a-pool", verdict="not-measured"), claim(id="sec7-gap-a")]
+    assert tally([*first, *added]).startswith(tally(first))
+    assert "added after a first run, 2:" in tally([*first, *added])
+    assert page.text.count("A control, not a claim of the paper.") == 2
+    assert page.text.count("Another reading, added after a first run.") == 2
+
+
+def test_remarks_stand_at_the_head(document: str) -> None:
+    assert document.index(synthetic.REMARK) < document.index('id="claims"')
+
+
 def test_figures_show_the_verdicts_on_them(document: str) -> None:
     figure = document[document.index('id="figure-3"') : document.index('id="figure-4"')]
     chips = re.findall(r'class="chip \w+">([^<]+)<', figure)
@@ -206,6 +230,7 @@ def test_figures_show_the_verdicts_on_them(document: str) -> None:
         ("shape", "trend", "✓ trend holds"),
         ("undecided", "fair", "? undecided"),
         ("not-reproduced", "poor", "✗ not reproduced"),
+        ("not-measured", "none", "not measured"),
         ("odd", "none", "odd"),
     ],
 )

@@ -14,8 +14,19 @@ VERDICTS = {
     "shape": ("trend", "✓", "trend holds"),
     "undecided": ("fair", "?", "undecided"),
     "not-reproduced": ("poor", "✗", "not reproduced"),
+    "not-measured": ("none", "", "not measured"),
 }
 """Verdict -> style, sign, words. Any other verdict is shown as it is written."""
+
+PAPER, READING, CONTROL = "paper", "reading", "control"
+"""What a row is: a claim as it was first read, one judged once more in another way, or no claim of the paper."""
+
+ORIGINS = {
+    PAPER: "",
+    READING: "Another reading, added after a first run",
+    CONTROL: "A control, not a claim of the paper",
+}
+"""Origin of a row -> what is said beside it."""
 
 BRACKETED = re.compile(r"(?P<value>[^\[\]]+) \[(?P<low>[^,\[\]]+), (?P<high>[^\[\]]+)\](?P<unit>[^\[\]]*)")
 """A measured value with its interval, such as `3 [3, 4] conversations`."""
@@ -34,6 +45,8 @@ class Claim:
     interval: str
     verdict: str
     note: str
+    seeds: int | None = None
+    of_seeds: int | None = None
 
     @classmethod
     def read(cls, record: dict[str, Any]) -> Claim:
@@ -49,7 +62,23 @@ class Claim:
             interval=interval,
             verdict=str(record["verdict"]),
             note=str(record.get("note") or ""),
+            seeds=record.get("seeds"),
+            of_seeds=record.get("of_seeds"),
         )
+
+    @property
+    def origin(self) -> str:
+        """Whether this is a claim of the paper as first read, another reading of one, or a control; its id says so."""
+        if self.id.startswith("control-"):
+            return CONTROL
+        return READING if self.id.endswith("-pool") or self.id.startswith("sec7-gap-") else PAPER
+
+    @property
+    def fewer_seeds(self) -> str:
+        """On how many seeds the value rests, if not on all that were run."""
+        if self.seeds is None or self.of_seeds is None or self.seeds >= self.of_seeds:
+            return ""
+        return f"{self.seeds} of {self.of_seeds} seeds"
 
     @property
     def figures(self) -> list[int]:
@@ -95,13 +124,27 @@ def counts(claims: list[Claim]) -> list[tuple[str, int]]:
 
 def tally(claims: list[Claim]) -> str:
     """The counts, large, with what the verdicts mean."""
-    parts = (tag("span", tag("b", str(count)), " ", chip(verdict)) for verdict, count in counts(claims))
+    told = {origin: [claim for claim in claims if claim.origin == origin] for origin in ORIGINS}
     meaning = (
         "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Trend holds: so does "
-        "an order or a trend. Undecided: the interval straddles the edge of the range. The ranges stand for the words "
+        "an order or a trend. Undecided: the interval straddles the edge of the range. Not measured: the runs had "
+        "nothing to measure it by, which says nothing about the claim. The ranges stand for the words "
         "of the paper, which gives few numbers; each claim says below how its words were read."
     )
-    return tag("p", *parts, class_="tally") + tag("p", escape(meaning), class_="meaning")
+    apart = (
+        tag("p", f"{escape(words)}, {len(told[origin])}:", class_="meaning") + _numbers(told[origin])
+        for origin, words in (
+            (READING, "Not counted above: claims judged once more under another reading, added after a first run"),
+            (CONTROL, "Not counted above: controls, which are not claims of the paper"),
+        )
+        if told[origin]
+    )
+    return _numbers(told[PAPER]) + tag("p", escape(meaning), class_="meaning") + "".join(apart)
+
+
+def _numbers(claims: list[Claim]) -> str:
+    parts = (tag("span", tag("b", str(count)), " ", chip(verdict)) for verdict, count in counts(claims))
+    return tag("p", *parts, class_="tally")
 
 
 def overview(claims: list[Claim]) -> str:
@@ -109,7 +152,7 @@ def overview(claims: list[Claim]) -> str:
     rows = (
         _row(
             ("Place", "place", text_or_dash(claim.place)),
-            ("Claim", "claim", tag("a", escape(claim.claim), href=f"#{anchor(claim)}")),
+            ("Claim", "claim", tag("a", escape(claim.claim), href=f"#{anchor(claim)}") + _origin(claim)),
             ("Measured", "", _value(claim)),
             ("Verdict", "", chip(claim.verdict)),
         )
@@ -126,7 +169,9 @@ def in_full(claims: list[Claim]) -> str:
             (
                 "Claim",
                 "claim",
-                escape(claim.claim) + (tag("span", escape(claim.note), class_="note") if claim.note else ""),
+                escape(claim.claim)
+                + _origin(claim)
+                + (tag("span", escape(claim.note), class_="note") if claim.note else ""),
             ),
             ("Expected", "", text_or_dash(claim.expected)),
             ("Measured", "", _value(claim)),
@@ -144,9 +189,13 @@ def anchor(claim: Claim) -> str:
 
 
 def _value(claim: Claim) -> str:
-    return tag(
-        "span", text_or_dash(claim.measured), tag("span", escape(claim.interval), class_="ci") if claim.interval else ""
-    )
+    below = (tag("span", escape(text), class_="ci") for text in (claim.interval, claim.fewer_seeds) if text)
+    return tag("span", text_or_dash(claim.measured), *below)
+
+
+def _origin(claim: Claim) -> str:
+    words = ORIGINS[claim.origin]
+    return tag("span", f"{escape(words)}.", class_="note origin") if words else ""
 
 
 def _row(*cells: tuple[str, str, str], **attributes: str) -> str:

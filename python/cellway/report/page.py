@@ -147,6 +147,7 @@ def _header(about: dict[str, Any]) -> str:
             class_="facts",
         ),
         quick if about.get("quick") else "",
+        *(tag("p", escape(str(remark)), class_="warning") for remark in about.get("remarks") or ()),
     )
 
 
@@ -195,8 +196,9 @@ def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
 
 
 def _about(plate: Plate, claims: list[Claim]) -> list[Claim]:
-    """The claims about this figure of the paper."""
-    return [claim for claim in claims if plate.name in {f"figure-{number}" for number in claim.figures}]
+    """The claims of the paper about this figure; other readings and controls rest on other runs than it shows."""
+    of_paper = (claim for claim in claims if claim.origin == claim_parts.PAPER)
+    return [claim for claim in of_paper if plate.name in {f"figure-{number}" for number in claim.figures}]
 
 
 def _said(plate: Plate, claims: list[Claim]) -> str:

@@ -1,4 +1,4 @@
-//! Tahoe: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, as in 4.3BSD-Tahoe.
+//! Tahoe: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988. Goes back N after a fast retransmit.
 
 use super::{DuplicateAcks, Flight, Reaction, Window};
 
