@@ -41,6 +41,8 @@ def simulate(
     from cellway import _native
     from cellway.results import Results
 
+    if seeds is not None and seeds < 1:
+        raise ValueError(f"seeds is {seeds}; it must be 1 or more")
     text, is_text = _source(source)
     with reporter("simulate", enabled=progress) as tick:
         native = _native.simulate(

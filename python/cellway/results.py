@@ -96,10 +96,13 @@ class Results:
     def series(self, metric: str | None = None, *, at: str | None = None) -> pl.DataFrame:
         """Values over time, of one metric and at one subject if these are given."""
         chosen = self._series
-        if metric is not None:
-            chosen = chosen.filter(pl.col("metric").cast(pl.String) == metric)
-        if at is not None:
-            chosen = chosen.filter(pl.col("subject").cast(pl.String) == at)
+        for column, wanted in (("metric", metric), ("subject", at)):
+            if wanted is None:
+                continue
+            known = chosen[column].cast(pl.String).unique().sort().to_list()
+            if known and wanted not in known:
+                raise ValueError(f"no series has the {column} {wanted!r}; there are {', '.join(known)}")
+            chosen = chosen.filter(pl.col(column).cast(pl.String) == wanted)
         return self._joined(chosen)
 
     def arrow(self, table: TableName = "summary") -> pl.DataFrame:

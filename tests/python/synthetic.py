@@ -88,8 +88,7 @@ def bulk_and_telnet(axes: dict[str, Any], rng: random.Random, scale: float = 1.0
     ]
     if n:
         summary += [("ftp", "throughput_mean", "1", None, mean), ("ftp", "jain", "1", None, jain)]
-    for slot in range(1, n + 1):
-        summary.append((f"ftp-{slot}", "collapses", "1", None, float(round(_near(rng, 14 if shared else 1, 0.5)))))
+        summary.append(("ftp", "collapses_mean", "1", None, _near(rng, 14 if shared else 1, 0.5)))
     return summary
 
 

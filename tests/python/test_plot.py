@@ -115,15 +115,6 @@ def test_buffer_sizes_in_one_unit_are_placed_by_their_numbers(study: Callable[[s
     assert table["x"].unique().sort().to_list() == [0, 1, 2, 3, 4]
 
 
-def test_collapses_are_summed_over_the_conversations(study: Callable[[str], Results]) -> None:
-    summary = study("choices").summary
-    rows = select.total(select.values(summary, "collapses", slots_of="ftp"))
-    assert rows.height == study("choices").runs.height
-    run = summary.filter((pl.col("run") == 3) & (pl.col("metric") == "collapses"))
-    assert run.height == 5
-    assert rows.filter(pl.col("run") == 3)["value"].item() == run["value"].sum()
-
-
 def every_figure(study: Callable[[str], Results]) -> dict[str, Figure]:
     policies, series = study("policies").summary, study("policies").series()
     return {

@@ -10,7 +10,6 @@ use clap::{Args as Group, Parser, Subcommand};
 #[command(
     name = "cellway",
     version,
-    about,
     max_term_width = 100,
     arg_required_else_help = true,
     after_help = "\

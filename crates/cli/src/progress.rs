@@ -12,7 +12,7 @@ pub(crate) struct Bar {
 
 impl Bar {
     pub(crate) fn new() -> Bar {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(8));
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8));
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {elapsed} (about {eta} left)  {wide_msg}");
         bar.set_style(style.expect("the template is well formed"));
         bar.enable_steady_tick(Duration::from_millis(250));

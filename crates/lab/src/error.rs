@@ -51,6 +51,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the scenario, or a table that it names, is at fault.
+    pub fn is_scenario(&self) -> bool {
+        use cellway_sim::Error as S;
+        let in_run = |e: &S| matches!(e, S::Tcp { .. } | S::Workload { .. } | S::Network(_));
+        matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))
+    }
+
     /// Whether the input is at fault (exit code 2) rather than the run (exit code 1).
     pub fn is_input(&self) -> bool {
         use cellway_record::Error as R;

@@ -26,10 +26,10 @@ pub(crate) fn scenario_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(made.bind(py))
 }
 
-/// The exception for a failure: wrong input is a `ScenarioError`, everything else an `Error`.
+/// The exception for a failure: a wrong scenario is a `ScenarioError`, everything else an `Error`.
 pub(crate) fn raise(error: cellway_lab::Error) -> PyErr {
     let message = error.to_string();
-    if !error.is_input() {
+    if !error.is_scenario() {
         return Error::new_err(message);
     }
     Python::attach(|py| match scenario_error(py) {

@@ -32,12 +32,6 @@ def values(
     return rows
 
 
-def total(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per run: the sum over subjects."""
-    rest = [name for name in rows.columns if name not in ("subject", "value")]
-    return rows.group_by(*rest, maintain_order=True).agg(pl.col("value").sum())
-
-
 def need(table: pl.DataFrame, *columns: str) -> None:
     """Raise `MissingDataError` unless the table has these axes."""
     for name in columns:

@@ -37,8 +37,8 @@ MEASURES: list[
     (
         "collapses",
         "Window collapses",
-        "Window collapses per run",
-        lambda t: select.total(select.values(t, "collapses", slots_of="ftp")),
+        "Window collapses per conversation",
+        lambda t: select.values(t, "collapses_mean", "ftp"),
         (0, None),
     ),
 ]

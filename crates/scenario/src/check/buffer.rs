@@ -96,6 +96,18 @@ impl Check<'_> {
             self.refuse(&path, message, format!("at least {needed} {unit}"));
             return None;
         }
+        // The port to a host that only one conversation uses has the memory of one, and takes packets whole.
+        let (held, needed) = match buffer.size {
+            BufferSize::Cells(cells) => (cells.0.saturating_mul(CELL_OCTETS), packet.div_ceil(CELL_OCTETS)),
+            BufferSize::Bytes(bytes) => (bytes.0, packet),
+        };
+        if buffer.per == BufferPer::Conversation && traffic.iter().any(|t| t.access.is_some()) && held < packet {
+            let message = format!(
+                "{size} {unit} is {held} B at the port to a host with one conversation: no full packet of {packet} B fits"
+            );
+            self.refuse(&path, message, format!("at least {needed} {unit}"));
+            return None;
+        }
         Some(())
     }
 }
