@@ -41,7 +41,7 @@ fmt: $(INSTALLED) ## Format the code
 	$(BIN)/ruff check --fix --quiet python tests/python tools
 
 bench: ## Measure the speed of the simulator
-	cargo bench --workspace --exclude cellway-python --locked
+	cargo bench --package cellway-net --locked
 
 docs: ## Build the reference of the Rust crates in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
