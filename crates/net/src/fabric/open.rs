@@ -11,7 +11,7 @@ use crate::reassembly::Reassembly;
 pub struct ConversationSpec<'a> {
     /// Its number, from 0 and dense.
     pub conversation: u32,
-    /// Its type, for [`Multiplexing::PerType`].
+    /// Its type, for [`crate::Multiplexing::PerType`].
     pub kind: u32,
     /// The two hosts.
     pub hosts: [NodeId; 2],
