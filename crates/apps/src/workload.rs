@@ -34,11 +34,6 @@ impl AppKind {
             AppKind::Bulk => "bulk",
         }
     }
-
-    /// Whether delay is what counts (TELNET) and not throughput.
-    pub const fn is_interactive(self) -> bool {
-        matches!(self, AppKind::Telnet)
-    }
 }
 
 /// Request-and-reply exchanges, each a pause of one round trip between the two hosts.

@@ -70,10 +70,6 @@ impl CellQueue {
         self.cells == 0
     }
 
-    pub(crate) fn len(&self) -> u32 {
-        self.cells
-    }
-
     /// Queues the first `fitting` of the `count` cells of a frame, as one group.
     pub(crate) fn push_frame(&mut self, frame: PacketRef, fitting: u16, count: u16) {
         if fitting > 0 {

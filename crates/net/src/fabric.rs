@@ -367,11 +367,6 @@ impl<B: Clone> Fabric<B> {
         self.packets.len()
     }
 
-    /// Channels with an unfinished frame at their end.
-    pub fn frames_in_reassembly(&self) -> usize {
-        self.reassembly.iter().filter(|r| !r.is_empty()).count()
-    }
-
     /// Takes what the tap has seen since the last call.
     pub fn tapped(&mut self) -> Vec<TapRecord<B>> {
         self.tap.as_mut().map(|tap| std::mem::take(&mut tap.records)).unwrap_or_default()

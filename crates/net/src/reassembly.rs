@@ -77,11 +77,6 @@ impl Reassembly {
         }
         None
     }
-
-    /// Cells held, by frame: for accounts of what is inside the network.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.run.is_none()
-    }
 }
 
 #[cfg(test)]

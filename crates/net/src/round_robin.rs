@@ -53,11 +53,6 @@ impl RoundRobin {
         self.waiting
     }
 
-    /// Cells waiting in one queue.
-    pub fn waiting_in(&self, slot: u32) -> u32 {
-        self.slots[slot as usize].queue.len()
-    }
-
     pub(crate) fn push_frame(&mut self, slot: u32, frame: PacketRef, fitting: u16, count: u16) {
         self.slots[slot as usize].queue.push_frame(frame, fitting, count);
         self.waiting += u32::from(fitting);

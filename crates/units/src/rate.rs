@@ -32,10 +32,6 @@ impl Rate {
         let rate = self.0 as u128;
         (Span::from_ps((ps / rate) as u64), (ps % rate) as u64)
     }
-    /// The whole bits that fit into `span`, rounded down.
-    pub const fn bits_in(self, span: Span) -> Bits {
-        Bits((self.0 as u128 * span.as_ps() as u128 / 1_000_000_000_000) as u64)
-    }
 }
 
 const UNITS: &[Scale] = &[
