@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -56,7 +55,8 @@ def curve(
         _references(axes, level, chosen)
         axes.set_xlabel(xlabel)
         axes.set_ylabel(ylabel)
-        style.legend(figure, axes, columns=2 if len(names) > 1 else 3)
+        entries = len(axes.get_legend_handles_labels()[0])
+        style.legend(figure, axes, columns=2 if len(names) > 1 or entries > 3 else 3)
         return figure
 
 
@@ -121,19 +121,10 @@ def _plain(axis: Any) -> None:
 
 
 def _references(axes: Axes, level: Level | None, chosen: Level | None) -> None:
-    dashes: Sequence[float] = (4, 2)
-    note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7.5, "color": style.SOFT}
+    """They are named in the legend, where no curve can run through their names."""
     if level is not None:
-        axes.axhline(level[0], color=style.INK, linewidth=0.8, linestyle=(0, dashes), zorder=1)
-        at = (1.0, level[0])
-        kind = axes.get_yaxis_transform()
-        axes.annotate(level[1], at, xycoords=kind, xytext=(0, 2.5), ha="right", va="bottom", **note)
+        axes.axhline(level[0], color=style.INK, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1, label=level[1])
     if chosen is not None:
-        axes.axvline(chosen[0], color=style.SOFT, linewidth=0.8, linestyle=(0, (1, 1.4)), zorder=1)
-        kind = axes.get_xaxis_transform()
-        low, high = axes.get_xlim()
-        right = chosen[0] > (low + high) / 2
-        place = ("right", -3) if right else ("left", 3)
-        axes.annotate(
-            chosen[1], (chosen[0], 0.0), xycoords=kind, xytext=(place[1], 3), ha=place[0], va="bottom", **note
+        axes.axvline(
+            chosen[0], color=style.SOFT, linewidth=0.9, linestyle=(0, (5, 1.2, 1, 1.2)), zorder=1, label=chosen[1]
         )

@@ -49,6 +49,19 @@ class Network:
     """at, towards, kind (`shaper` or `policer`), what it says."""
 
     @property
+    def form(self) -> str:
+        """What makes two networks the same picture: kinds, places and lines, whatever their rates and traffic."""
+        nodes = sorted((vertex.kind, vertex.column, vertex.row) for vertex in self.vertices.values())
+        lines = sorted((min(edge.ends), max(edge.ends), edge.framing) for edge in self.edges if "/" not in edge.ends[0])
+        hosts = sorted((edge.ends[1], edge.framing) for edge in self.edges if "/" in edge.ends[0])
+        return repr((nodes, lines, hosts))
+
+    @property
+    def groups(self) -> int:
+        """How many groups of traffic bring hosts of their own, counted at both ends."""
+        return sum(1 + vertex.name.count("\n") for key, vertex in self.vertices.items() if "/" in key)
+
+    @property
     def columns(self) -> int:
         """How many columns there are."""
         return 1 + max((vertex.column for vertex in self.vertices.values()), default=-1)

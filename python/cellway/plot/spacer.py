@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from cellway.plot import select, style
-from cellway.plot.window import thin
+from cellway.plot.window import standing_from, thin
 
 POINTS = 900
 ROOM = 1.16
@@ -22,19 +22,21 @@ def content(
     theory: pl.DataFrame | None = None,
     start: float = 0.0,
     until: float | None = None,
+    zero: bool = True,
     width: float = style.WIDE,
 ) -> Figure:
     """Cells in the buffer at each change (columns `t` in seconds, `value`), from `start` to `until`.
 
-    `lines` are values that theory gives, with their labels; `theory` a trajectory with the same columns.
+    `lines` are values that theory gives, with their labels; `theory` a trajectory with the same columns. The scale
+    begins at 0 unless `zero` is false.
     """
-    rows = steps.sort("t", maintain_order=True).filter(pl.col("t") >= start)
+    placed = steps.sort("t", maintain_order=True).select(x=(pl.col("t") - start) * 1e3, y=pl.col("value"))
+    rows = standing_from(placed, 0.0)
     if until is not None:
-        rows = rows.filter(pl.col("t") <= until)
+        rows = rows.filter(pl.col("x") <= (until - start) * 1e3)
     if rows.is_empty():
         raise select.MissingDataError("no change of the queue in the time to draw")
-    shift = pl.col("t") - start
-    points = thin(rows.select(x=shift * 1e3, y=pl.col("value")), POINTS)
+    points = thin(rows, POINTS)
     mark = style.SIMULATED
     with style.styled():
         figure, (axes,) = style.new(2.7, width=width)
@@ -53,8 +55,10 @@ def content(
                           xytext=(4, 3 if above else -3), textcoords="offset points",
                           va="bottom" if above else "top")  # fmt: skip
         top = max([float(points["y"].max()), *(value for value, _ in lines)])  # type: ignore[arg-type]
-        axes.set_ylim(0, ROOM * top)
-        axes.margins(x=0.0)
+        low = 0.0 if zero else min([float(points["y"].min()), *(value for value, _ in lines)])  # type: ignore[arg-type]
+        room = (ROOM - 1) * top if zero else 0.9 * (top - low) + 1
+        axes.set_ylim(low if zero else low - room, top + room)
+        axes.set_xlim(0, float(points["x"].max()))  # type: ignore[arg-type]
         axes.set_xlabel("Time (ms)")
         axes.set_ylabel("Cells in the buffer")
         style.legend(figure, axes)
@@ -80,7 +84,7 @@ def deviations(rows: pl.DataFrame, *, width: float = style.COLUMN) -> Figure:
                 continue
             axes.plot(
                 some["deviation"],
-                _spread(some, strips),
+                _spread(some, strips, 0.5 if inside else 0.75),
                 linestyle="none",
                 marker="o" if inside else "^",
                 markersize=3.6,
@@ -102,12 +106,12 @@ def deviations(rows: pl.DataFrame, *, width: float = style.COLUMN) -> Figure:
         return figure
 
 
-def _spread(rows: pl.DataFrame, strips: Sequence[object]) -> list[float]:
+def _spread(rows: pl.DataFrame, strips: Sequence[object], first: float) -> list[float]:
     """A height for each dot: dots of one strip are fanned out in their order, so that equal ones all show."""
     seen: dict[object, int] = {}
     heights = []
     for strip in rows["strip"]:
         count = seen.get(strip, 0)
         seen[strip] = count + 1
-        heights.append(strips.index(strip) + 0.36 * (2 * ((count * 0.618034) % 1.0) - 1))
+        heights.append(strips.index(strip) + 0.36 * (2 * ((first + count * 0.618034) % 1.0) - 1))
     return heights

@@ -19,7 +19,10 @@ STEP = 1.22
 DROP = 0.92
 """From row to row, in inches."""
 
-SIDE, ABOVE, BELOW = 0.62, 0.46, 0.78
+LEAST = 7.4
+"""Least width in inches: small networks keep the size of their signs."""
+
+SIDE, ABOVE, BELOW = 0.62, 0.5, 0.74
 SIZE = 0.17
 """Half the height of a node, in inches."""
 
@@ -37,8 +40,10 @@ KINDS = ("host", "router", "switch", "gateway")
 def topology(scenario: Mapping[str, Any]) -> Figure:
     """The network of a scenario file that has been read as TOML, drawn from its senders to its receivers."""
     drawn = network(scenario)
-    width = max(4.6, 2 * SIDE + STEP * (drawn.columns - 1))
-    height = ABOVE + BELOW + DROP * (drawn.rows - 1) + _extra(drawn) + 0.12
+    width = max(LEAST, 2 * SIDE + STEP * (drawn.columns - 1))
+    height = ABOVE + BELOW + DROP * (drawn.rows - 1) + _extra(drawn)
+    # A long network is shown smaller, so its letters are larger.
+    letters = min(1.25, width / LEAST)
     with style.styled():
         figure = Figure(figsize=(width, height))
         figure.set_layout_engine("none")
@@ -49,17 +54,17 @@ def topology(scenario: Mapping[str, Any]) -> Figure:
         axes.axis("off")
         left = (width - STEP * (drawn.columns - 1)) / 2
         at = {
-            key: (left + STEP * vertex.column, height - ABOVE - 0.12 - DROP * vertex.row)
+            key: (left + STEP * vertex.column, height - ABOVE - DROP * vertex.row)
             for key, vertex in drawn.vertices.items()
         }
         for edge in drawn.edges:
             if edge.ends[0] in at and edge.ends[1] in at:
-                _edge(axes, edge, at[edge.ends[0]], at[edge.ends[1]])
+                _edge(axes, edge, at[edge.ends[0]], at[edge.ends[1]], 7.5 * letters)
         for start, towards, kind, words in drawn.marks:
-            _mark(axes, kind, words, at[start], at[towards])
+            _mark(axes, kind, words, at[start], at[towards], 7.5 * letters)
         for key, vertex in drawn.vertices.items():
-            _vertex(axes, vertex, *at[key])
-        _key(axes, drawn, width)
+            _vertex(axes, vertex, *at[key], 8 * letters)
+        _key(axes, drawn, width, letters)
         return figure
 
 
@@ -69,22 +74,22 @@ def _extra(drawn: Network) -> float:
     return 0.13 * max(vertex.name.count("\n") for vertex in drawn.vertices.values() if vertex.row == lowest)
 
 
-def _edge(axes: Axes, edge: Edge, start: tuple[float, float], end: tuple[float, float]) -> None:
+def _edge(axes: Axes, edge: Edge, start: tuple[float, float], end: tuple[float, float], size: float) -> None:
     _, color, dashes, width = LINES.get(edge.framing, LINES["packet"])
     axes.plot([start[0], end[0]], [start[1], end[1]], color=color, linestyle=dashes, linewidth=width, zorder=1)
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     # The unit belongs to the number, but a line of a hop has room for one of them only.
     rate = edge.rate.replace(" ", "\n", 1) if len(edge.rate) > 10 else edge.rate
     if abs(start[1] - end[1]) < 0.01:
-        axes.text(x, y + 0.06, rate, ha="center", va="bottom", fontsize=7.5, linespacing=1.05)
-        axes.text(x, y - 0.06, edge.delay, ha="center", va="top", fontsize=7.5, color=style.SOFT)
+        axes.text(x, y + 0.06, rate, ha="center", va="bottom", fontsize=size, linespacing=1.05)
+        axes.text(x, y - 0.06, edge.delay, ha="center", va="top", fontsize=size, color=style.SOFT)
         return
     both = "\n".join(part for part in (edge.rate, edge.delay) if part)
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
-    axes.text(x, y, both, ha="center", va="center", fontsize=7.5, linespacing=1.1, bbox=box, zorder=2)
+    axes.text(x, y, both, ha="center", va="center", fontsize=size, linespacing=1.1, bbox=box, zorder=2)
 
 
-def _mark(axes: Axes, kind: str, words: str, start: tuple[float, float], end: tuple[float, float]) -> None:
+def _mark(axes: Axes, kind: str, words: str, start: tuple[float, float], end: tuple[float, float], size: float) -> None:
     length = math.dist(start, end)
     dx, dy = (end[0] - start[0]) / length, (end[1] - start[1]) / length
     x, y = start[0] + 0.27 * dx, start[1] + 0.27 * dy
@@ -95,13 +100,13 @@ def _mark(axes: Axes, kind: str, words: str, start: tuple[float, float], end: tu
         points = [(-0.05, 0.1), (-0.05, -0.1), (0.05, -0.1), (0.05, 0.1)]
     turned = [(x + px * dx - py * dy, y + px * dy + py * dx) for px, py in points]
     axes.add_patch(Polygon(turned, facecolor="#F3C06B", edgecolor=style.INK, linewidth=0.8, zorder=4))
-    axes.text(x, y - 0.16, words.replace(" ", "\n", 1), ha="center", va="top", fontsize=7.5, zorder=4, linespacing=1.05,
-              bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
+    # Above the line's own rate, which stands in its middle.
+    axes.text(x, y + 0.25, words, ha="center", va="bottom", fontsize=size, zorder=4)
 
 
-def _vertex(axes: Axes, vertex: Vertex, x: float, y: float) -> None:
+def _vertex(axes: Axes, vertex: Vertex, x: float, y: float, size: float) -> None:
     shape(axes, vertex.kind, x, y)
-    axes.text(x, y - SIZE - 0.09, vertex.name, ha="center", va="top", fontsize=8, linespacing=1.1, zorder=5,
+    axes.text(x, y - SIZE - 0.09, vertex.name, ha="center", va="top", fontsize=size, linespacing=1.1, zorder=5,
               bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
 
 
@@ -136,12 +141,12 @@ def shape(axes: Axes, kind: str, x: float, y: float, scale: float = 1.0) -> None
             axes.plot([back, tip, back], [height + 0.26 * r, height, height - 0.26 * r], **pen)
 
 
-def _key(axes: Axes, drawn: Network, width: float) -> None:
+def _key(axes: Axes, drawn: Network, width: float, letters: float) -> None:
     """What the shapes and lines that occur mean."""
     kinds = [kind for kind in KINDS if kind in {vertex.kind for vertex in drawn.vertices.values()}]
     framings = [name for name in LINES if name in {edge.framing for edge in drawn.edges}]
     entries = [("kind", name, name) for name in kinds] + [("line", name, LINES[name][0]) for name in framings]
-    widths = [0.38 + 0.062 * len(words) + 0.2 for _, _, words in entries]
+    widths = [0.58 + 0.062 * letters * len(words) for _, _, words in entries]
     x = (width - sum(widths)) / 2
     for (what, name, words), wide in zip(entries, widths, strict=True):
         if what == "kind":
@@ -149,5 +154,5 @@ def _key(axes: Axes, drawn: Network, width: float) -> None:
         else:
             _, color, dashes, line = LINES[name]
             axes.plot([x, x + 0.28], [0.15, 0.15], color=color, linestyle=dashes, linewidth=line)
-        axes.text(x + 0.36, 0.15, words, va="center", fontsize=7.5, color=style.SOFT)
+        axes.text(x + 0.36, 0.15, words, va="center", fontsize=7.5 * letters, color=style.SOFT)
         x += wide

@@ -32,6 +32,10 @@ ORIGINS = {
 BRACKETED = re.compile(r"(?P<value>[^\[\]]+) \[(?P<low>[^,\[\]]+), (?P<high>[^\[\]]+)\](?P<unit>[^\[\]]*)")
 """A measured value with its interval, such as `3 [3, 4] conversations`."""
 
+SECTION = re.compile(r"(?:[Ss]ection|§)\s*([0-9][0-9.]*[0-9]|[0-9])")
+FIGURE = re.compile(r"((?:Figures?|Table) [0-9]+(?:(?:, | and |-)[0-9]+)*)")
+"""What a place such as `section 4.4.1, Table 2` names."""
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -79,8 +83,8 @@ class Claim:
         simulated = record.get("simulated")
         return cls(
             id=str(record["id"]),
-            section=str(record.get("section") or ""),
-            figure=str(record.get("figure") or ""),
+            section=str(record.get("section") or _found(SECTION, record)),
+            figure=str(record.get("figure") or _found(FIGURE, record)),
             claim=str(record["claim"]),
             expected=str(record.get("expected") or ""),
             measured=measured,
@@ -152,6 +156,11 @@ class Claim:
         return f"{'+' if percent >= 0.05 else ''}{number(round(percent, 1), decimals=1)} %"
 
 
+def _found(pattern: re.Pattern[str], record: Mapping[str, Any]) -> str:
+    match = pattern.search(str(record.get("place") or ""))
+    return match[1] if match else ""
+
+
 def _text(record: Mapping[str, Any], key: str, unit: str) -> str:
     """The number as the paper prints it, or as it is; with its unit."""
     if text := record.get(f"{key}_text"):
@@ -180,14 +189,14 @@ def _measured(record: dict[str, Any]) -> tuple[str, str]:
     """The measured value and its interval, both as text."""
     text, unit = str(record.get("measured_text") or ""), str(record.get("unit") or "")
     if match := BRACKETED.fullmatch(text):
-        return match["value"] + match["unit"], f"95 % CI {match['low']} to {match['high']}"
+        return match["value"] + match["unit"], f"[{match['low']}, {match['high']}]"
     value, low, high = record.get("measured"), record.get("ci_low"), record.get("ci_high")
     if not text and value is not None:
         text = f"{number(value)} {unit}".strip()
     if low is None or high is None:
         return text, ""
     places = places_for(max(abs(low), abs(high)), 3)
-    return text, f"95 % CI {number(low, decimals=places)} to {number(high, decimals=places)}"
+    return text, "" if low == high == value else f"[{number(low, decimals=places)}, {number(high, decimals=places)}]"
 
 
 def chip(verdict: str, count: int = 0) -> str:

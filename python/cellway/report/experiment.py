@@ -21,23 +21,23 @@ def experiment(studies: Studies, reproduction: Reproduction, paper: Paper) -> Se
     """What was set up and measured, and a drawing of each network that differs from the others."""
     section = Section("experiment", "The experiment", paper.experiment)
     titles = {str(entry["id"]): str(entry.get("title") or entry["id"]) for entry in reproduction.about["studies"]}
-    drawn: dict[str, tuple[str, list[str]]] = {}
+    alike: dict[str, list[tuple[int, str]]] = {}
     for name in reproduction.studies:
-        scenario = studies[name].scenario
         try:
-            # Two scenarios with the same picture are one network.
-            key = repr(network(scenario))
+            graph = network(studies[name].scenario)
         except select.MissingDataError:
             continue
-        drawn.setdefault(key, (name, []))[1].append(titles[name])
-    for index, (name, users) in enumerate(list(drawn.values())[:MOST], start=1):
-        scenario = studies[name].scenario
+        alike.setdefault(graph.form, []).append((graph.groups, name))
+    for index, users in enumerate(list(alike.values())[:MOST], start=1):
+        # Of studies on the same network the one with most kinds of traffic is drawn.
+        name = max(users, key=lambda user: user[0])[1]
+        told = "; ".join(titles[user] for _, user in users)
         section.plates.append(
             Plate(
                 f"network-{index}",
-                f"Network {index}" if len(drawn) > 1 else "Network",
-                f"As the scenario has it before a study changes it. Used by: {'; '.join(users)}.",
-                topology(scenario),
+                f"Network {index}" if len(alike) > 1 else "Network",
+                f"As in the scenario of “{titles[name]}”, before a study changes it. Used by: {told}.",
+                topology(studies[name].scenario),
                 wide=True,
             )
         )

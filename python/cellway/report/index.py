@@ -15,6 +15,8 @@ from cellway.report.html import escape, tag, text_or_dash
 from cellway.report.papers import PAPERS, Paper, paper_of
 from cellway.results import Reproduction
 
+NUMBERS = {1: "One", 2: "Two", 3: "Three", 4: "Four", 5: "Five"}
+
 AGREES = ("reproduced", "shape")
 """Verdicts that say that a row came out as the paper has it, without a parameter tuned to it."""
 
@@ -57,11 +59,14 @@ def index(entries: Sequence[Entry]) -> str:
     counted = [claim for entry in ordered for claim in entry.counted]
     several = len(ordered) != 1
     return shell.document(
-        "Cellway: published experiments reproduced",
+        "Cellway: published experiments, run again",
         tag(
             "header",
             tag("p", "Cellway", class_="kicker"),
-            tag("h1", f"{len(ordered)} published experiment{'s' if several else ''}, reproduced"),
+            tag(
+                "h1",
+                f"{NUMBERS.get(len(ordered), len(ordered))} published experiment{'s' if several else ''}, run again",
+            ),
             tag(
                 "p",
                 "Each number that the papers print beside what theory predicts and what a simulation of the same "
@@ -109,16 +114,15 @@ def _card(entry: Entry) -> str:
     title = str(entry.about.get("title") or entry.paper.title)
     chips = (chip(verdict, count) for verdict, count in claim_parts.counts(entry.counted))
     citation = entry.about.get("citation")
-    # What a run wrote of its own finding goes before the sentence about the paper.
-    finding = str(entry.about.get("finding") or entry.paper.finding)
+    here = " ".join(part for part in (outcome(entry.counted), str(entry.about.get("finding") or "")) if part)
     return tag(
         "article",
         tag("p", escape(entry.paper.name), class_="kicker"),
         tag("h2", tag("a", escape(title), href=entry.address)),
         tag("p", escape(str(citation)), class_="authors") if citation else "",
-        tag("p", escape(finding)) if finding else "",
+        tag("p", tag("b", "The paper: "), escape(entry.paper.finding)) if entry.paper.finding else "",
         tag("p", *chips, class_="tally"),
-        tag("p", escape(f"Here: {outcome(entry.counted)}")),
+        tag("p", tag("b", "Here: "), escape(here)),
         tag("p", tag("a", "The report", href=entry.address), class_="more"),
         class_="card",
         id=f"paper-{entry.paper.name}",
@@ -146,7 +150,16 @@ def _select(all_of_them: str, options: Sequence[tuple[str, str]]) -> str:
 
 
 def _table(pairs: Sequence[tuple[Entry, Claim]]) -> str:
-    names = ("Paper", "Place", "Claim", "Published", "Predicted", "Simulated", "Deviation", "Verdict")
+    names = (
+        "Paper",
+        "Place",
+        "Claim",
+        "Published",
+        "Predicted",
+        "Simulated [95\u00a0%\u00a0CI]",
+        "Deviation",
+        "Verdict",
+    )
     order = {verdict: str(index) for index, verdict in enumerate(VERDICTS)}
     body = []
     for position, (entry, claim) in enumerate(pairs):
@@ -154,10 +167,10 @@ def _table(pairs: Sequence[tuple[Entry, Claim]]) -> str:
         off = "" if claim.deviation is None else repr(abs(claim.deviation))
         cells = (
             (tag("span", escape(entry.paper.name)), "place", str(position)),
-            (tag("span", text_or_dash(claim.place)), "place", claim.place),
+            (rows.place(claim), "place", claim.place),
             (tag("span", link, rows.origin(claim)), "claim", claim.claim),
-            (rows.published(claim), "", _plain(claim.published)),
-            (rows.predicted(claim), "", _plain(claim.predicted)),
+            (rows.published(claim), "value", _plain(claim.published)),
+            (rows.predicted(claim), "value", _plain(claim.predicted)),
             (rows.simulated(claim), "", _plain(claim.simulated)),
             (tag("span", text_or_dash(claim.off)), "num", off),
             (tag("span", chip(claim.verdict)), "", order.get(claim.verdict, claim.verdict)),

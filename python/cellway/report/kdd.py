@@ -11,15 +11,8 @@ from cellway.plot import select
 from cellway.plot.compare import compare
 from cellway.plot.curve import curve
 from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sources import (
-    MEGA,
-    ONLY,
-    Curve,
-    Line,
-    compare_table,
-    curve_table,
-    simulated,
-)  # fmt: skip
+from cellway.report.sensitivity import Sensitivity, sensitivity
+from cellway.report.sources import MEGA, Curve, Line, compare_table, curve_table, simulated
 
 COUNT = "traffic.ttcp.count"
 RATE = "item_rate_mean"
@@ -46,12 +39,21 @@ DOMESTIC = (
     ("figure-10", "Figure 10", "Ethernet", "domestic-ethernet", "ethernet"),
 )
 SHARES = ("ttcp-atm", {"variant": "with"}, "table2-{count}-{connection}")
+COST = "One connection over ATM, against the time that a gateway needs for a packet."
+LATENCY = "One connection over ATM, against a latency within the loop of the host and its gateway."
+DISPLAY = "The largest file with gateways, against the rate at which the browser displays."
 FITTED = (
-    ("gateway-cost", "Cost of a packet in a gateway", "Cost per packet (ms)", 1e3, RATE, MEGA, "Throughput (Mbit/s)"),
-    ("lan-latency", "Latency of the local network", "Latency (ms)", 1e3, RATE, MEGA, "Throughput (Mbit/s)"),
-    ("display-rate", "Rate of the display", "Rate (Mbit/s)", MEGA, "item_time_mean", 1.0, "Response time (s)"),
-)
-"""Study (of one axis, and `variant` for several lines), title, axis, scale, metric, scale, axis."""
+    Sensitivity("gateway-cost", "Cost of a packet in a gateway", COST, "Cost (ms)", 1e3, RATE, "ttcp-atm-with-1"),
+    Sensitivity("lan-latency", "Latency of the local network", LATENCY, "Latency (ms)", 1e3, RATE, "ttcp-atm-with-1"),
+    Sensitivity("display-rate", "Rate of the display", DISPLAY, "Rate (Mbit/s)", MEGA, "item_time_mean", "www-with",
+                "Response time (s)", 1.0, total=False),
+)  # fmt: skip
+
+
+def limit(studies: Studies) -> Section:
+    """Section 2.1, equation (1)."""
+    text = "A sender stops when its window is out, until the first acknowledgement returns: equation (1)."
+    return Section("limit", "What a window allows", text, (1,), ("2.1",), ("eq",))
 
 
 def www(studies: Studies) -> Section:
@@ -109,7 +111,7 @@ def fitted(studies: Studies) -> Section:
         "The paper does not give these parameters; they were tuned to numbers that it prints. The curves show how much "
         "hangs on them."
     )
-    return add(Section("fitted", "Fitted parameters", text), *(_fitted(studies, *one) for one in FITTED))
+    return add(Section("fitted", "Fitted parameters", text), *(sensitivity(studies, one) for one in FITTED))
 
 
 def _total(studies: Studies, name: str, title: str, lan: str, study: str, short: str) -> Callable[[], Plate]:
@@ -163,20 +165,5 @@ def _shares(studies: Studies) -> Plate:
     return Plate("table-2", "Table 2", "What each of the connections gets, with gateways, on ATM LANs.", figure, table)
 
 
-def _fitted(
-    studies: Studies, study: str, title: str, xlabel: str, x_scale: float, metric: str, scale: float, ylabel: str
-) -> Callable[[], Plate]:
-    def make() -> Plate:
-        results = studies[study]
-        variants = select.in_order(results.runs, "variant") if "variant" in results.axes else []
-        lines = tuple(Line(str(name), study, {"variant": name}) for name in variants) or (Line(ylabel, study),)
-        total = metric == RATE
-        drawn = Curve(lines, ONLY, metric, total=total, scale=scale, x_scale=x_scale)
-        table = curve_table(studies, drawn)
-        return Plate(study, title, "Everything else as in the scenario.", curve(table, xlabel, ylabel), table)
-
-    return make
-
-
-ORDER = (www, ftp, ttcp, domestic, fitted)
+ORDER = (limit, www, ftp, ttcp, domestic, fitted)
 """The sections on this paper."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from cellway.plot.compare import compare
 from cellway.plot.curve import curve
 from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sources import MEGA, ONLY, Curve, Line, compare_table, curve_table
+from cellway.report.sensitivity import Sensitivity, sensitivity
+from cellway.report.sources import MEGA, Curve, Line, compare_table, curve_table
 
 RATE = "goodput"
 
@@ -21,13 +20,17 @@ WINDOWS = Curve(
     x_scale=1 / 1024,
 )
 PACING = "table2-"
-EDGES = (
-    ("buffer", "Switch buffer", "Buffer (cells)", 1.0, "Scenario 1 without pacing, against the buffer of the port."),
-    ("taxi", "Rate of the TAXI link", "Rate for cells (Mbit/s)", MEGA, "Scenario 1 without pacing, against the rate."),
-    ("pcr", "Paced rate", "Peak cell rate (Mbit/s)", MEGA, "Scenario 1, the card paced at this rate."),
-    ("host-time", "Host transmit time", "Time per packet (ms)", 1e3, "Scenario 3a, against the sender's time."),
+BUFFER, TAXI = (
+    "Scenario 1 without pacing, against the buffer of the port.",
+    "Scenario 1 without pacing, against its rate.",
 )
-"""Study of one axis (and `variant` for several lines), title, axis, scale, caption."""
+PCR, HOST = "Scenario 1, the card paced at this rate.", "Scenario 3a, against the sender's time for a packet."
+EDGES = (
+    Sensitivity("buffer", "Switch buffer", BUFFER, "Buffer (cells)", 1.0, RATE, "table2-1-unpaced"),
+    Sensitivity("taxi", "Rate of the TAXI link", TAXI, "Rate for cells (Mbit/s)", MEGA, RATE, "table2-1-unpaced"),
+    Sensitivity("pcr", "Paced rate", PCR, "Peak cell rate (Mbit/s)", MEGA, RATE, "table2-1-paced"),
+    Sensitivity("host-time", "Host transmit time", HOST, "Time per packet (ms)", 1e3, RATE, "table2-3a"),
+)
 
 
 def windows(studies: Studies) -> Section:
@@ -63,19 +66,7 @@ def edges(studies: Studies) -> Section:
         "The paper gives neither the buffer of the switch nor the times of the hosts. Where a curve is steep, the "
         "number in the paper is a fact about that one machine; where it is flat, it is a fact about the network."
     )
-    return add(Section("edges", "Knife-edges", text), *(_edge(studies, *edge) for edge in EDGES))
-
-
-def _edge(studies: Studies, study: str, title: str, xlabel: str, x_scale: float, caption: str) -> Callable[[], Plate]:
-    def make() -> Plate:
-        results = studies[study]
-        variants = results.runs["variant"].unique(maintain_order=True).to_list() if "variant" in results.axes else []
-        lines = tuple(Line(str(name), study, {"variant": name}) for name in variants) or (Line("simulated", study),)
-        table = curve_table(studies, Curve(lines, ONLY, RATE, scale=MEGA, x_scale=x_scale))
-        figure = curve(table, xlabel, "Throughput (Mbit/s)")
-        return Plate(study, title, caption, figure, table)
-
-    return make
+    return add(Section("edges", "Knife-edges", text), *(sensitivity(studies, edge) for edge in EDGES))
 
 
 ORDER = (windows, pacing, edges)

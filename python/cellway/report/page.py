@@ -187,8 +187,9 @@ def _about(plate: Plate, claims: list[Claim]) -> list[Claim]:
 def _said(plate: Plate, claims: list[Claim]) -> str:
     """What the paper says of this figure, each sentence once however many policies it is tested on."""
     sentences = (re.sub(r" \([^()]*\)\.$", ".", claim.claim) for claim in _about(plate, claims))
-    said = " ".join(dict.fromkeys(sentences))
-    return f"The paper: {said}" if said else ""
+    # Rows of a table are no sentences, and are told better by the figure.
+    said = [sentence for sentence in dict.fromkeys(sentences) if sentence.endswith(".")]
+    return f"The paper: {' '.join(said)}" if said else ""
 
 
 def _chips(plate: Plate, claims: list[Claim]) -> str:

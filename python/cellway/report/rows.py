@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,9 +22,14 @@ class Column:
 
 
 def published(claim: Claim) -> str:
+    """The paper's number, or the range that stands for its words."""
+    return tag("span", text_or_dash(claim.published_text or claim.expected))
+
+
+def published_in_full(claim: Claim) -> str:
     """The paper's number and the range that counts as the same; or the range that stands for its words."""
     if not claim.published_text:
-        return tag("span", text_or_dash(claim.expected))
+        return published(claim)
     accepted = tag("span", escape(f"accepted: {claim.expected}"), class_="ci") if claim.expected else ""
     return tag("span", escape(claim.published_text), accepted)
 
@@ -36,7 +42,7 @@ def predicted(claim: Claim) -> str:
 
 def simulated(claim: Claim) -> str:
     """The measured value with its interval below."""
-    below = (tag("span", escape(text), class_="ci") for text in (claim.interval, claim.fewer_seeds) if text)
+    below = (tag("span", escape(text), class_="ci whole") for text in (claim.interval, claim.fewer_seeds) if text)
     return tag("span", text_or_dash(claim.measured), *below)
 
 
@@ -86,10 +92,17 @@ def origin(claim: Claim) -> str:
     return tag("span", f"{escape(words)}.", class_="note origin") if words else ""
 
 
-PLACE = Column("Place", "place", lambda claim: tag("span", text_or_dash(claim.place)))
+def place(claim: Claim) -> str:
+    """Where the paper says it; a number stays on the line of the word before it."""
+    return tag("span", NUMBERED.sub("\\1\u00a0\\2", text_or_dash(claim.place)))
+
+
+NUMBERED = re.compile(r"(§|Figs?\.|\w+) ([0-9])")
+
+PLACE = Column("Place", "place", place)
 NUMBERS = (
-    Column("Predicted", "", predicted, lambda claim: claim.predicted_text),
-    Column("Simulated", "", simulated),
+    Column("Predicted", "value", predicted, lambda claim: claim.predicted_text),
+    Column("Simulated [95\u00a0%\u00a0CI]", "", simulated),
     Column("Deviation", "num", lambda claim: tag("span", text_or_dash(claim.off)), lambda claim: claim.off),
 )
 RESTS_ON = Column("Rests on", "", rests_on, lambda c: c.given or c.inferred or c.fitted or c.unexplained)
@@ -98,19 +111,19 @@ VERDICT = Column("Verdict", "", lambda claim: tag("span", chip(claim.verdict)))
 
 def overview(claims: Sequence[Claim]) -> str:
     """All claims in one table; each leads to where it is told in full."""
-    columns = (PLACE, Column("Claim", "claim", _linked), _said(claims), *NUMBERS, RESTS_ON, VERDICT)
+    columns = (PLACE, Column("Claim", "claim", _linked), _said(claims, published), *NUMBERS, RESTS_ON, VERDICT)
     return table(claims, columns)
 
 
 def in_full(claims: Sequence[Claim]) -> str:
     """The claims of one section, with the range that is expected, the reason for it, and what the number rests on."""
-    columns = (PLACE, Column("Claim", "claim", _claim_in_full), _said(claims), *NUMBERS, VERDICT)
+    columns = (PLACE, Column("Claim", "claim", _claim_in_full), _said(claims, published_in_full), *NUMBERS, VERDICT)
     return table(claims, columns, anchor)
 
 
-def _said(claims: Sequence[Claim]) -> Column:
+def _said(claims: Sequence[Claim], cell: Callable[[Claim], str]) -> Column:
     """The paper's side: headed by what it mostly is."""
-    return Column("Published" if any(claim.published_text for claim in claims) else "Expected", "", published)
+    return Column("Published" if any(claim.published_text for claim in claims) else "Expected", "value", cell)
 
 
 def table(claims: Sequence[Claim], columns: Iterable[Column], id_of: Callable[[Claim], str] | None = None) -> str:

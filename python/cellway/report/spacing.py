@@ -59,7 +59,7 @@ def buffer(studies: Studies) -> Section:
 
     def end() -> Plate:
         steps = _queue(studies, BUFFER)
-        figure = content(steps, lines=_lines(studies), start=steps["t"][-1] - TAIL)
+        figure = content(steps, lines=_lines(studies), start=steps["t"][-1] - TAIL, zero=False)
         caption = f"The last {1e3 * TAIL:g} ms of the same run, at the maximum window."
         return Plate("figure-3-end", "Figure 3, closer", caption, figure, wide=True)
 
