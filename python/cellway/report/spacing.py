@@ -5,18 +5,20 @@ from __future__ import annotations
 import polars as pl
 
 from cellway.plot import select, style
+from cellway.plot.compare import compare
 from cellway.plot.spacer import content, deviations
 from cellway.plot.steps import Panel, over_time
 from cellway.report.claims import with_prefix
 from cellway.report.nasa import contract
 from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sources import MEGA, THEORY, busiest, series, simulated
+from cellway.report.sources import MEGA, THEORY, busiest, compare_table, series, simulated
 
 # What the figures read: studies, series, axes, and the claims that hold what theory predicts.
 MODULATED, RATE = "modulated", "goodput"
 BUFFER, QUEUE = "buffer", "queue"
 LINES = ("figure3-low", "figure3-high")
-SLOW_START = "slow-start"
+SLOW_START, PEAKS = "slow-start", "slow-start-"
+"""A study, with rows of source `theory` for the trajectory; and claims about the peak of each round."""
 GRIDS = (("Theorem 2", "theorem2"), ("Theorem 3", "theorem3"))
 """Title, and the study of that name; or claims whose ids begin with it."""
 ENDS = (("queue_min", "low"), ("queue_max", "high"))
@@ -51,10 +53,7 @@ def buffer(studies: Studies) -> Section:
 
     def whole() -> Plate:
         steps = _queue(studies, BUFFER)
-        first = steps["t"][0]
-        top = float(steps["value"].max())  # type: ignore[arg-type]
-        full = steps.filter(pl.col("value") >= 0.98 * top)["t"][0]
-        figure = content(steps, lines=_lines(studies), start=first, until=first + 1.6 * (full - first))
+        figure = content(steps, lines=_lines(studies), start=steps["t"][0], until=_settled(steps))
         return Plate("figure-3", "Figure 3", "Cells in the spacer from the first one on.", figure, wide=True)
 
     def end() -> Plate:
@@ -92,15 +91,28 @@ def slow_start(studies: Studies) -> Section:
 
     def trajectory() -> Plate:
         theory = _theory(studies)
-        figure = content(_queue(studies, SLOW_START), theory=theory)
+        steps = _queue(studies, SLOW_START)
+        figure = content(steps, theory=theory, start=steps["t"][0], until=_settled(steps))
         caption = "Cells in the spacer during slow start"
         caption += (
             ", beside theory (dashed)." if theory is not None else "; the tables hold no theory to draw beside it."
         )
         return Plate("trajectory", "Slow start", caption, figure, wide=True)
 
+    def peaks() -> Plate:
+        table = compare_table(studies, (PEAKS,))
+        caption = "The most cells in the spacer in each of the first round trips."
+        return Plate("peaks", "Peaks", caption, compare(table, "Cells in the buffer"), table)
+
     text = "In each round trip the window doubles; as long as the buffer empties between the rounds each has its peak."
-    return add(Section("slow-start", "Slow start", text, ids=("slow-start",)), trajectory)
+    return add(Section("slow-start", "Slow start", text, ids=(SLOW_START,)), trajectory, peaks)
+
+
+def _settled(steps: pl.DataFrame) -> float:
+    """A time by which the queue has been at its fullest for a while, in seconds."""
+    first, top = float(steps["t"][0]), float(steps["value"].max())  # type: ignore[arg-type]
+    full = float(steps.filter(pl.col("value") >= 0.98 * top)["t"][0])
+    return first + 1.6 * max(full - first, 1e-3)
 
 
 def deviation_table(studies: Studies) -> pl.DataFrame:
