@@ -100,8 +100,8 @@ def spacing() -> tuple[list[Study], list[dict[str, Any]]]:
     ]
     claims = [
         row(
-            "figure3-low",
-            "Figure 3",
+            "eq24-low",
+            "Equation (24)",
             "The content swings down to 1182 cells.",
             1182,
             1182.4,
@@ -110,8 +110,8 @@ def spacing() -> tuple[list[Study], list[dict[str, Any]]]:
             "cells",
         ),
         row(
-            "figure3-high",
-            "Figure 3",
+            "eq24-high",
+            "Equation (24)",
             "The content swings up to 1217 cells.",
             1217,
             1217.6,

@@ -179,7 +179,7 @@ def magic() -> tuple[list[Study], list[dict[str, Any]]]:
     claims = [
         *(
             row(
-                f"table1-{kib:g}k",
+                f"table1-{kib:g}k".replace(".", "-"),
                 "Table 1",
                 f"Window {kib:g}k",
                 p,

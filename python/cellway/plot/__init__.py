@@ -1,7 +1,8 @@
 """Figures, as functions of tables.
 
 Each function takes a table of `cellway.Results` (`summary`, or `series(...)`), or one made of it, and returns a
-matplotlib `Figure`, in the width of a journal column; `topology` takes a scenario. Nothing global is touched, so they serve scripts and notebooks alike:
+matplotlib `Figure`, in the width of a journal column; `topology` takes a scenario. Nothing global is touched, so they
+serve scripts and notebooks alike:
 
     cellway.plot.delay(results.summary).savefig("delay.pdf")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 from cellway.report.index import Entry, entry, index
 from cellway.report.page import page
@@ -30,13 +31,13 @@ def build(folder: str | os.PathLike[str]) -> Path:
     entries: list[Entry] = []
     for path in inner:
         reproduction = Reproduction(path)
-        _one(reproduction)
-        entries.append(entry(reproduction, f"{path.name}/{FILE_NAME}"))
+        _one(reproduction, f"../{INDEX_NAME}")
+        entries.append(entry(reproduction, f"{quote(path.name)}/{FILE_NAME}"))
     return _write(at / INDEX_NAME, index(entries))
 
 
-def _one(reproduction: Reproduction) -> Path:
-    return _write(reproduction.folder / FILE_NAME, page(reproduction, sections(reproduction)))
+def _one(reproduction: Reproduction, others: str | None = None) -> Path:
+    return _write(reproduction.folder / FILE_NAME, page(reproduction, sections(reproduction), others))
 
 
 def _write(path: Path, text: str) -> Path:

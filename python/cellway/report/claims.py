@@ -130,13 +130,19 @@ class Claim:
     @property
     def figures(self) -> list[int]:
         """The numbers of the paper's figures that the claim is about."""
-        return [] if self.figure.startswith("Table") else [int(digits) for digits in re.findall(r"\d+", self.figure)]
+        named = self.figure.startswith("Figure") or self.figure[:1].isdigit()
+        return [int(digits) for digits in re.findall(r"\d+", self.figure)] if named else []
 
     @property
     def plates(self) -> set[str]:
         """The names of the report's figures that show the paper's figures and tables which the claim is about."""
-        kind = "table" if self.figure.startswith("Table") else "figure"
-        return {f"{kind}-{digits}" for digits in re.findall(r"\d+", self.figure)}
+        tables = re.findall(r"\d+", self.figure) if self.figure.startswith("Table") else []
+        return {f"figure-{digits}" for digits in self.figures} | {f"table-{digits}" for digits in tables}
+
+    def within(self, part: str) -> bool:
+        """Whether the claim stands in this section or table: `4.4.1` holds `4.4.1 (2)`, but not `4.4.10`."""
+        names = (self.section.lower(), self.figure.lower())
+        return any(name == part.lower() or name.startswith(f"{part.lower()} ") for name in names)
 
     @property
     def place(self) -> str:
@@ -153,7 +159,8 @@ class Claim:
         if self.deviation is None:
             return ""
         percent = 100 * self.deviation
-        return f"{'+' if percent >= 0.05 else ''}{number(round(percent, 1), decimals=1)} %"
+        places = 1 if abs(percent) < 100 else 0
+        return f"{'+' if percent >= 0.05 else ''}{number(round(percent, places), decimals=places)} %"
 
 
 def _found(pattern: re.Pattern[str], record: Mapping[str, Any]) -> str:

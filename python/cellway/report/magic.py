@@ -13,7 +13,7 @@ RATE = "goodput"
 # What the figures read: studies, axes, metrics, and the claims that hold the published values.
 KIBS = (0.5, 1, 2, 4, 8, 16, 32, 64, 128)
 WINDOWS = Curve(
-    (Line("simulated", "windows", {}, {kib: f"table1-{kib:g}k" for kib in KIBS}),),
+    (Line("simulated", "windows", {}, {kib: f"table1-{kib:g}k".replace(".", "-") for kib in KIBS}),),
     x="tcp.window",
     metric=RATE,
     scale=MEGA,

@@ -34,14 +34,14 @@ RATE, ALLOWED, QUEUE, DROPS = "goodput", "acr", "queue_mean", "dropped_cells"
 def single(studies: Studies) -> Section:
     """One stream across the NREN."""
     text = "350 Mbyte over one connection, with hosts on ATM at both ends or with one of them behind an FDDI ring."
-    section = Section("single", "One stream", text, ids=(SINGLE,))
+    section = Section("single", "One stream", text, (), ("Single TCP stream test", "NREN TCP Test"), (SINGLE,))
     return add(section, lambda: _dots(studies, SINGLE, "One stream", "Throughput of one connection, round trip 66 ms."))
 
 
 def three(studies: Studies) -> Section:
     """Three streams in the laboratory."""
     text = "One sender, three receivers, a virtual circuit for each, round trip 60 ms."
-    section = Section("three", "Three streams", text, ids=(THREE,))
+    section = Section("three", "Three streams", text, (), ("In Lab Multiple TCP Stream test",), (THREE,))
     return add(section, lambda: _dots(studies, THREE, "Three streams", "Throughput of each receiver and of all."))
 
 
@@ -52,7 +52,10 @@ def windows(studies: Studies) -> Section:
         "dotted line is the window over the propagation round trip, the dashed one what 48 of 53 octets leave of the "
         "slowest ATM line."
     )
-    return add(Section("windows", "Windows", text, ids=("window", "tuning")), lambda: _product(studies))
+    return add(
+        Section("windows", "Windows", text, (), ("In lab Results", "Baseline In Lab Tests"), ("window", "ds3")),
+        lambda: _product(studies),
+    )
 
 
 def contracts(studies: Studies) -> Section:
@@ -61,7 +64,9 @@ def contracts(studies: Studies) -> Section:
         "TCP does not know the contract. Under VBR it learns of a lower rate only by loss; under ABR the sources are "
         "told, and the queue moves to the edge of the network. Dotted lines mark the changes."
     )
-    section = Section("contracts", "Changing contracts", text, ids=("vbr", "abr", "cti", "contract"))
+    section = Section(
+        "contracts", "Changing contracts", text, (), ("CTI Test", "CTI results"), ("vbr", "abr", "contract")
+    )
     return add(section, *(_contract(studies, *contract) for contract in CONTRACTS))
 
 

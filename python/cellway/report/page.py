@@ -42,8 +42,8 @@ for (const link of document.querySelectorAll('a.svg')) {
 """
 
 
-def page(reproduction: Reproduction, sections: list[Section]) -> str:
-    """The whole document."""
+def page(reproduction: Reproduction, sections: list[Section], others: str | None = None) -> str:
+    """The whole document. `others` is the address of the page over all papers, if there is one."""
     about = reproduction.about
     claims = [Claim.read(record) for record in reproduction.claim_records]
     placed, rest = place(claims, sections)
@@ -75,7 +75,7 @@ def page(reproduction: Reproduction, sections: list[Section]) -> str:
         aria_label="Contents",
     )
     return shell.document(
-        title, _header(about), '<div class="page">', contents, tag("main", *parts), "</div>", script=SCRIPT
+        title, _header(about, others), '<div class="page">', contents, tag("main", *parts), "</div>", script=SCRIPT
     )
 
 
@@ -86,13 +86,13 @@ def place(claims: list[Claim], sections: list[Section]) -> tuple[dict[str, list[
     for claim in claims:
         by_id = (s for s in sections if claim.id.startswith(s.ids or ("\0",)))
         by_figure = (s for s in sections if claim.figures and claim.figures[0] in s.figures)
-        by_part = (s for s in sections if claim.section in s.parts)
+        by_part = (s for s in sections if any(claim.within(part) for part in s.parts))
         target = next(by_id, None) or next(by_figure, None) or next(by_part, None)
         (rest if target is None else placed[target.anchor]).append(claim)
     return placed, rest
 
 
-def _header(about: dict[str, Any]) -> str:
+def _header(about: dict[str, Any], others: str | None) -> str:
     citation = about.get("citation")
     speed = about.get("cell_hops_per_second")
     facts = [
@@ -113,7 +113,7 @@ def _header(about: dict[str, Any]) -> str:
     )
     return tag(
         "header",
-        tag("p", "Reproduction", class_="kicker"),
+        tag("p", tag("a", "All papers", href=others) if others else "Reproduction", class_="kicker"),
         tag("h1", escape(str(about.get("title", about.get("paper", ""))))),
         tag("p", escape(str(citation)), class_="authors") if citation else "",
         tag(

@@ -63,7 +63,7 @@ def rests_on(claim: Claim) -> str:
 
 
 def provenance(claim: Claim) -> str:
-    """Every parameter behind the number by kind, what was tried, and what stays unexplained."""
+    """Every parameter behind the number by kind, what was tried, what stays unexplained, and the equation's caveats."""
     lines = [
         tag("span", tag("span", word, class_=f"kind {word}"), " ", escape("; ".join(getattr(claim, key))))
         for key, word, _ in KINDS
@@ -71,10 +71,11 @@ def provenance(claim: Claim) -> str:
     ]
     if claim.unexplained:
         lines.append(tag("span", tag("span", "unexplained", class_="kind unexplained"), " ", escape(claim.unexplained)))
+    if claim.tried:
+        lines.append(tag("span", tag("span", "tried", class_="kind"), " ", escape(claim.tried)))
     shown = "".join(tag("span", line, class_="origin-line") for line in lines)
-    more = [*([f"Tried: {claim.tried}"] if claim.tried else []), *claim.caveats]
-    folded = details("Tried and assumed", tag("ul", *(tag("li", escape(text)) for text in more))) if more else ""
-    return shown + folded
+    caveats = tag("ul", *(tag("li", escape(text)) for text in claim.caveats))
+    return shown + (details("Where the equation may not hold", caveats) if claim.caveats else "")
 
 
 def _claim_in_full(claim: Claim) -> str:
@@ -97,7 +98,7 @@ def place(claim: Claim) -> str:
     return tag("span", NUMBERED.sub("\\1\u00a0\\2", text_or_dash(claim.place)))
 
 
-NUMBERED = re.compile(r"(§|Figs?\.|\w+) ([0-9])")
+NUMBERED = re.compile(r"(§|Figs?\.|\w+) (\(?[0-9])")
 
 PLACE = Column("Place", "place", place)
 NUMBERS = (

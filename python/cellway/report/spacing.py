@@ -16,7 +16,7 @@ from cellway.report.sources import MEGA, THEORY, busiest, compare_table, series,
 # What the figures read: studies, series, axes, and the claims that hold what theory predicts.
 MODULATED, RATE = "modulated", "goodput"
 BUFFER, QUEUE = "buffer", "queue"
-LINES = ("figure3-low", "figure3-high")
+LINES = ("eq24-low", "eq24-high")
 SLOW_START, PEAKS = "slow-start", "slow-start-"
 """A study, with rows of source `theory` for the trajectory; and claims about the peak of each round."""
 GRIDS = (("Theorem 2", "theorem2"), ("Theorem 3", "theorem3"))
@@ -67,7 +67,7 @@ def buffer(studies: Studies) -> Section:
         "lines are what theory gives. For the lower one the paper prints 118 in equation (24); its own parameters give "
         "1182."
     )
-    return add(Section("buffer", "The buffer of the spacer", text, (3,), ("6",), ("figure3-",)), whole, end)
+    return add(Section("buffer", "The buffer of the spacer", text, (3,), ("6",), ("eq24-", "figure3-")), whole, end)
 
 
 def theorems(studies: Studies) -> Section:
