@@ -142,6 +142,33 @@ def test_senders_that_share_a_switch_stand_above_each_other() -> None:
     assert vertices["sparc-10"].column == 3
 
 
+def test_a_sender_from_the_other_side_stands_on_the_other_side() -> None:
+    scenario = tomllib.loads("""
+node = [{ name = "ks", kind = "host" }, { name = "a", kind = "switch" }, { name = "kc", kind = "switch" },
+        { name = "onyx", kind = "host" }, { name = "b", kind = "switch" }, { name = "sd", kind = "host" }]
+link = [{ between = ["ks", "a"], rate = "taxi" }, { between = ["a", "kc"], rate = "oc3c", delay = "1 ms" },
+        { between = ["kc", "onyx"], rate = "taxi" }, { between = ["kc", "b"], rate = "oc3c", delay = "3 ms" },
+        { between = ["b", "sd"], rate = "taxi" }]
+traffic = [{ name = "x", from = "ks", to = "onyx" }, { name = "y", from = "sd", to = "onyx" }]
+""")
+    columns = {name: vertex.column for name, vertex in network(scenario).vertices.items()}
+    assert columns == {"ks": 0, "a": 1, "kc": 2, "onyx": 3, "b": 3, "sd": 4}
+    topology(scenario)
+
+
+def test_hosts_stand_outside_of_their_nodes_whichever_way_they_send() -> None:
+    scenario = tomllib.loads("""
+node = [{ name = "l" }, { name = "r" }]
+link = [{ between = ["l", "r"], rate = "ds3", delay = "1 ms" }]
+traffic = [{ name = "x", from = "l", to = "r", access = { rate = "10 Mbit/s" } },
+           { name = "y", from = "r", to = "l", access = { rate = "1 Mbit/s" } }]
+""")
+    vertices = network(scenario).vertices
+    ends = {vertex.column for vertex in vertices.values() if vertex.kind == "host"}
+    assert ends == {0, 3}
+    assert (vertices["l"].column, vertices["r"].column) == (1, 2)
+
+
 def test_shapers_and_policers_stand_at_their_lines() -> None:
     assert network(SCENARIOS["SPACING"]).marks == [("s1", "b", "shaper", "spacer 33.92 Mbit/s")]
     assert network(SCENARIOS["NASA"]).marks == [("s1", "s2", "policer", "upc 20 Mbit/s")]

@@ -126,31 +126,49 @@ def _hosts(scenario: Mapping[str, Any], nodes: Mapping[str, str]) -> Iterator[tu
 
 
 def _columns(drawn: Network, scenario: Mapping[str, Any], hosts: list[tuple[str, str, str, Edge]]) -> None:
-    """Columns by the number of links from where the first group starts; hosts before and behind their nodes."""
-    groups = scenario.get("traffic") or [{}]
-    start = str(groups[0].get("from", next(iter(drawn.vertices))))
-    if start not in drawn.vertices:
-        start = next(iter(drawn.vertices))
-    reached, edge_of = {start: 0}, [start]
-    for name in edge_of:
-        for edge in drawn.edges:
-            if name in edge.ends:
-                other = edge.ends[1] if edge.ends[0] == name else edge.ends[0]
-                if other in drawn.vertices and other not in reached:
-                    reached[other] = reached[name] + 1
-                    edge_of.append(other)
-    senders = {str(group.get("from")) for group in groups}
+    """Columns by the number of links from where the first group starts; hosts outside of their nodes."""
+    group = (scenario.get("traffic") or [{}])[0]
+    start = str(group.get("from", ""))
+    start = start if start in drawn.vertices else next(iter(drawn.vertices))
+    reached, before = {start: 0}, {start: start}
+    queue = [start]
+    for name in queue:
+        for other in _neighbours(drawn, name):
+            if other not in reached:
+                reached[other], before[other] = reached[name] + 1, name
+                queue.append(other)
+    end = str(group.get("to", ""))
+    end = end if end in reached else queue[-1]
+    route = _route(before, start, end)
+    senders = {str(group.get("from")) for group in scenario.get("traffic", ())}
     for name, vertex in drawn.vertices.items():
         vertex.column = reached.get(name, 0)
-        if vertex.kind == "host" and name in senders and vertex.column > 1:
-            vertex.column -= 2  # A further sender stands before the node that it is linked to, not behind it.
+        if vertex.kind == "host" and name in senders and name != start and before.get(name) in route:
+            vertex.column -= 2  # A further sender to the same route stands before the node that it is linked to.
     for label, node, side, edge in hosts:
-        step = -1 if side == "from" else 1
-        drawn.vertices[edge.ends[0]] = Vertex(label, "host", drawn.vertices[node].column + step)
+        left = node == start or (side == "from" and node in route and node != end)
+        drawn.vertices[edge.ends[0]] = Vertex(label, "host", drawn.vertices[node].column + (-1 if left else 1))
         drawn.edges.append(edge)
     first = min(vertex.column for vertex in drawn.vertices.values())
     for vertex in drawn.vertices.values():
         vertex.column -= first
+
+
+def _neighbours(drawn: Network, name: str) -> Iterator[str]:
+    for edge in drawn.edges:
+        if name in edge.ends:
+            other = edge.ends[1] if edge.ends[0] == name else edge.ends[0]
+            if other in drawn.vertices:
+                yield other
+
+
+def _route(before: Mapping[str, str], start: str, end: str) -> set[str]:
+    """The nodes from start to end."""
+    route = {end}
+    while end != start:
+        end = before[end]
+        route.add(end)
+    return route
 
 
 def _rows(drawn: Network) -> None:

@@ -22,7 +22,9 @@ DROP = 0.92
 LEAST = 7.4
 """Least width in inches: small networks keep the size of their signs."""
 
-SIDE, ABOVE, BELOW = 0.62, 0.5, 0.74
+SIDE, ABOVE, BELOW = 0.62, 0.52, 0.74
+OVER, MORE = 0.33, 0.15
+"""From the middle of a node to the name of what stands at its line, and from that to the next."""
 SIZE = 0.17
 """Half the height of a node, in inches."""
 
@@ -41,7 +43,9 @@ def topology(scenario: Mapping[str, Any]) -> Figure:
     """The network of a scenario file that has been read as TOML, drawn from its senders to its receivers."""
     drawn = network(scenario)
     width = max(LEAST, 2 * SIDE + STEP * (drawn.columns - 1))
-    height = ABOVE + BELOW + DROP * (drawn.rows - 1) + _extra(drawn)
+    most = max((sum(mark[0] == name for mark in drawn.marks) for name in drawn.vertices), default=0)
+    above = ABOVE + MORE * max(0, most - 1)
+    height = above + BELOW + DROP * (drawn.rows - 1) + _extra(drawn)
     # A long network is shown smaller, so its letters are larger.
     letters = min(1.25, width / LEAST)
     with style.styled():
@@ -54,14 +58,19 @@ def topology(scenario: Mapping[str, Any]) -> Figure:
         axes.axis("off")
         left = (width - STEP * (drawn.columns - 1)) / 2
         at = {
-            key: (left + STEP * vertex.column, height - ABOVE - DROP * vertex.row)
+            key: (left + STEP * vertex.column, height - above - DROP * vertex.row)
             for key, vertex in drawn.vertices.items()
         }
         for edge in drawn.edges:
             if edge.ends[0] in at and edge.ends[1] in at:
                 _edge(axes, edge, at[edge.ends[0]], at[edge.ends[1]], 7.5 * letters)
-        for start, towards, kind, words in drawn.marks:
-            _mark(axes, kind, words, at[start], at[towards], 7.5 * letters)
+        for index, (start, towards, kind, words) in enumerate(drawn.marks):
+            before = sum(mark[0] == start for mark in drawn.marks[:index])
+            _mark(axes, kind, at[start], at[towards])
+            # Above the node, and above the rates of its lines.
+            x, y = at[start]
+            axes.text(x, y + OVER + MORE * before, words, ha="center", va="bottom", fontsize=7.5 * letters, zorder=4,
+                      bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
         for key, vertex in drawn.vertices.items():
             _vertex(axes, vertex, *at[key], 8 * letters)
         _key(axes, drawn, width, letters)
@@ -89,7 +98,7 @@ def _edge(axes: Axes, edge: Edge, start: tuple[float, float], end: tuple[float, 
     axes.text(x, y, both, ha="center", va="center", fontsize=size, linespacing=1.1, bbox=box, zorder=2)
 
 
-def _mark(axes: Axes, kind: str, words: str, start: tuple[float, float], end: tuple[float, float], size: float) -> None:
+def _mark(axes: Axes, kind: str, start: tuple[float, float], end: tuple[float, float]) -> None:
     length = math.dist(start, end)
     dx, dy = (end[0] - start[0]) / length, (end[1] - start[1]) / length
     x, y = start[0] + 0.27 * dx, start[1] + 0.27 * dy
@@ -100,8 +109,6 @@ def _mark(axes: Axes, kind: str, words: str, start: tuple[float, float], end: tu
         points = [(-0.05, 0.1), (-0.05, -0.1), (0.05, -0.1), (0.05, 0.1)]
     turned = [(x + px * dx - py * dy, y + px * dy + py * dx) for px, py in points]
     axes.add_patch(Polygon(turned, facecolor="#F3C06B", edgecolor=style.INK, linewidth=0.8, zorder=4))
-    # Above the line's own rate, which stands in its middle.
-    axes.text(x, y + 0.25, words, ha="center", va="bottom", fontsize=size, zorder=4)
 
 
 def _vertex(axes: Axes, vertex: Vertex, x: float, y: float, size: float) -> None:

@@ -27,8 +27,9 @@ CONTRACTS: tuple[tuple[str, str, Mapping[str, object]], ...] = (
     ("ABR", "contract-abr", {}),
 )
 """Service, study, values of its axes."""
-RATE, ALLOWED, QUEUE, DROPS = "goodput", "acr", "queue_mean", "dropped_cells"
-"""Series: of conversations (bit/s), of conversations (bit/s), of ports (cells), of ports (cells in the bin)."""
+RATE, ALLOWED, QUEUE = "goodput", "acr", "queue_mean"
+DROPS, POLICED = "dropped_cells", "policed_discarded"
+"""Series: of conversations in bit/s (the first two), and of ports, in cells."""
 
 
 def single(studies: Studies) -> Section:
@@ -103,6 +104,7 @@ def _contract(studies: Studies, service: str, study: str, chosen: Mapping[str, o
             (ALLOWED, "ACR (Mbit/s)", MEGA),
             (QUEUE, "Queue (cells)", 1.0),
             (DROPS, "Drops (cells)", 1.0),
+            (POLICED, "Policed (cells)", 1.0),
         ):
             try:
                 rows = series(studies, study, metric, chosen, scale=scale)
