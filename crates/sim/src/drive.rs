@@ -135,7 +135,7 @@ impl Run<'_> {
             }
             self.fabric.serve(now);
             if let Some(capture) = &mut control.capture {
-                capture.write(self.fabric.tapped(), &self.slots)?;
+                capture.write(self.fabric.tapped(), &self.slots, &self.legs)?;
             }
             instants += 1;
             if instants.is_multiple_of(1 << 16) && (control.stop)() {
