@@ -1,15 +1,16 @@
 //! An output port: a queue, the line it feeds and the link behind the line.
 
-use cellway_units::{Bytes, Rate, Span, Time};
+use cellway_units::{Rate, Span, Time};
 
 use crate::buffer::{Buffer, BufferSpec, Owner};
 use crate::cell::Cell;
-use crate::channel::{ChannelId, NextHop};
+use crate::channel::{ChannelId, Class, NextHop};
 use crate::counters::{Level, PortCounters};
 use crate::fabric::NodeId;
 use crate::fifo::PacketFifo;
+use crate::framing::Framing;
 use crate::line::Line;
-use crate::link::{Framing, Link, Unit};
+use crate::link::{Link, Unit};
 use crate::packet::{PacketRef, Packets};
 use crate::round_robin::RoundRobin;
 
@@ -28,7 +29,10 @@ pub(crate) struct Port {
     pub(crate) node: NodeId,
     pub(crate) to: NodeId,
     pub(crate) link: Link,
+    framing: Framing,
     line: Line,
+    /// What each packet costs on top of its time on the line.
+    packet_cost: Span,
     queue: Queue,
     buffer: Buffer,
     sending: Option<Unit>,
@@ -54,10 +58,12 @@ impl Port {
             node,
             to,
             link: Link::new(delay),
+            framing,
             line: Line::new(rate),
+            packet_cost: Span::ZERO,
             queue: match framing {
-                Framing::Atm => Queue::Cells(RoundRobin::new()),
-                Framing::Packet => Queue::Packets(PacketFifo::default()),
+                Framing::Atm => Queue::Cells(RoundRobin::default()),
+                Framing::Packet | Framing::Ethernet | Framing::Fddi => Queue::Packets(PacketFifo::default()),
             },
             buffer: Buffer::new(buffer),
             sending: None,
@@ -70,10 +76,11 @@ impl Port {
     }
 
     pub(crate) fn framing(&self) -> Framing {
-        match self.queue {
-            Queue::Cells(_) => Framing::Atm,
-            Queue::Packets(_) => Framing::Packet,
-        }
+        self.framing
+    }
+
+    pub(crate) fn set_packet_cost(&mut self, cost: Span) {
+        self.packet_cost = cost;
     }
 
     pub(crate) fn rate(&self) -> Rate {
@@ -81,9 +88,9 @@ impl Port {
     }
 
     /// Adds a queue for `channel`; returns its slot.
-    pub(crate) fn add_channel(&mut self, channel: ChannelId) -> u32 {
+    pub(crate) fn add_channel(&mut self, channel: ChannelId, class: Class) -> u32 {
         match &mut self.queue {
-            Queue::Cells(server) => server.add(channel),
+            Queue::Cells(server) => server.add(channel, class),
             Queue::Packets(_) => unreachable!("channels run over ATM links only"),
         }
     }
@@ -188,7 +195,7 @@ impl Port {
                 self.level.change(now, fifo.len());
                 let owner = owner_of_packet(0, packet, packets);
                 self.buffer.release_packet(owner);
-                (Unit::Packet(packet), self.line.send(now, Bytes(u64::from(owner.octets)).bits()))
+                (Unit::Packet(packet), self.line.send(now, self.framing.bits(owner.octets), self.packet_cost))
             }
         };
         self.sending = Some(unit);

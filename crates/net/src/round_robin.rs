@@ -9,47 +9,47 @@
 //!   if the queue then holds a cell, and is discarded otherwise;
 //! - arrivals of the same instant come first.
 //!
-//! So two queues that stay backlogged are served alternately: over any interval their counts of
+//! There are three token queues, by service class ([`Class`]): the server takes the front of the first
+//! that is not empty, and the rule holds within each.
+//!
+//! So two queues of one class that stay backlogged are served alternately: over any interval their counts of
 //! cells served differ by at most one.
 
 use std::collections::VecDeque;
 
 use crate::cell::{Cell, CellQueue};
-use crate::channel::ChannelId;
+use crate::channel::{ChannelId, Class};
 use crate::packet::PacketRef;
 
 #[derive(Clone, Debug)]
 struct Slot {
     channel: ChannelId,
     queue: CellQueue,
+    /// The token queue it uses.
+    priority: u8,
     /// Whether a token names this queue, in the token queue or in service.
     token: bool,
 }
 
 /// The cell queues of one output line and their server.
 #[derive(Clone, Debug, Default)]
-pub struct RoundRobin {
+pub(crate) struct RoundRobin {
     slots: Vec<Slot>,
-    tokens: VecDeque<u32>,
+    tokens: [VecDeque<u32>; 3],
     /// The queue whose cell is on the line, or has just left it and not been settled.
     in_service: Option<u32>,
     waiting: u32,
 }
 
 impl RoundRobin {
-    /// A server with no queues.
-    pub fn new() -> RoundRobin {
-        RoundRobin::default()
-    }
-
     /// Adds an empty queue for `channel`; returns its slot.
-    pub fn add(&mut self, channel: ChannelId) -> u32 {
-        self.slots.push(Slot { channel, queue: CellQueue::default(), token: false });
+    pub(crate) fn add(&mut self, channel: ChannelId, class: Class) -> u32 {
+        self.slots.push(Slot { channel, queue: CellQueue::default(), priority: class.priority(), token: false });
         self.slots.len() as u32 - 1
     }
 
     /// Cells waiting in all queues, the one in service not counted.
-    pub fn waiting(&self) -> u32 {
+    pub(crate) fn waiting(&self) -> u32 {
         self.waiting
     }
 
@@ -69,15 +69,15 @@ impl RoundRobin {
     /// Ends the service of the last cell and takes the next one, with its slot; `None` when all
     /// queues are empty.
     #[inline]
-    pub fn serve(&mut self) -> Option<(u32, Cell)> {
+    pub(crate) fn serve(&mut self) -> Option<(u32, Cell)> {
         if let Some(slot) = self.in_service.take() {
             let served = &mut self.slots[slot as usize];
             served.token = !served.queue.is_empty();
             if served.token {
-                self.tokens.push_back(slot);
+                self.tokens[usize::from(served.priority)].push_back(slot);
             }
         }
-        let slot = self.tokens.pop_front()?;
+        let slot = self.tokens.iter_mut().find_map(VecDeque::pop_front)?;
         let next = &mut self.slots[slot as usize];
         let cell = next.queue.pop(next.channel).expect("a token names a queue that is not empty");
         self.waiting -= 1;
@@ -90,7 +90,7 @@ impl RoundRobin {
         let queue = &mut self.slots[slot as usize];
         if !queue.token && !queue.queue.is_empty() {
             queue.token = true;
-            self.tokens.push_back(slot);
+            self.tokens[usize::from(queue.priority)].push_back(slot);
         }
     }
 }

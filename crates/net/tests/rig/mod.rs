@@ -2,8 +2,8 @@
 #![allow(dead_code, unreachable_pub)]
 
 use cellway_net::{
-    BufferSpec, ConversationSpec, Delivery, Encapsulation, Fabric, Framing, Multiplexing, NodeId, NodeKind, Packet,
-    PortId,
+    BufferSpec, Class, ConversationSpec, Delivery, Encapsulation, Fabric, Framing, Multiplexing, NodeId, NodeKind,
+    Packet, PortId,
 };
 use cellway_units::{Rate, Span, Time};
 
@@ -37,10 +37,12 @@ impl Rig {
         let mut hosts = Vec::new();
         for conversation in 0..shape.conversations {
             let pair = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
-            net.add_link([pair[0], r1], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
-            net.add_link([pair[1], r2], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
-            let paths: [&[PortId]; 2] = [&[a, b], &[back_a, back_b]];
-            net.open(ConversationSpec { conversation, kind: conversation % 2, hosts: pair, paths }).unwrap();
+            let [up, down] = net.add_link([pair[0], r1], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
+            let [far_up, far_down] = net.add_link([pair[1], r2], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
+            let paths: [&[PortId]; 2] = [&[up, a, b, far_down], &[far_up, back_a, back_b, down]];
+            let kind = conversation % 2;
+            let (share, class) = (None, Class::Ubr);
+            net.open(ConversationSpec { conversation, kind, hosts: pair, paths, share, class }).unwrap();
             hosts.push(pair);
         }
         Rig { net, hosts, far: r2, there: [a, b], delivered: Vec::new() }
@@ -70,4 +72,19 @@ impl Rig {
             self.net.serve(now);
         }
     }
+}
+
+/// Runs any network until nothing happens any more, with `sends` in order of time; what was delivered.
+pub fn run(net: &mut Fabric<u32>, sends: Vec<(Time, Packet<u32>)>) -> Vec<(Time, u32)> {
+    let (mut arrived, mut delivered) = (Vec::new(), Vec::new());
+    let mut sends = sends.into_iter().peekable();
+    while let Some(now) = [net.deadline(), sends.peek().map(|s| s.0)].into_iter().flatten().min() {
+        net.advance(now, &mut arrived);
+        delivered.extend(arrived.drain(..).map(|d| (now, d.packet.body)));
+        while let Some((_, packet)) = sends.next_if(|s| s.0 == now) {
+            net.send(now, packet);
+        }
+        net.serve(now);
+    }
+    delivered
 }
