@@ -67,6 +67,8 @@ struct Builder<'a> {
     names: BTreeMap<String, NodeId>,
     /// The nodes of the scenario.
     nodes: Vec<Attached>,
+    /// Where frames are put together again: routers, gateways, and the cards of hosts.
+    routers: Vec<NodeId>,
     /// The ports of each link, in the directions a to b and b to a.
     ports: Vec<[PortId; 2]>,
     port_meters: Vec<PortMeter>,
@@ -87,6 +89,7 @@ pub(crate) fn build(scenario: &Scenario, streams: &Streams) -> Result<Built, Err
         fabric: Fabric::new(convert::multiplexing(scenario), encapsulation(scenario)),
         names: BTreeMap::new(),
         nodes: Vec::new(),
+        routers: Vec::new(),
         ports: Vec::new(),
         port_meters: Vec::new(),
         slots: Vec::new(),
@@ -108,13 +111,11 @@ pub(crate) fn build(scenario: &Scenario, streams: &Streams) -> Result<Built, Err
 impl Builder<'_> {
     fn built(self, changes: Vec<Change>) -> Built {
         let scenario = self.scenario;
-        // Where frames are put together again: routers, gateways, and the cards of hosts.
-        let reassembling = self.fabric.reassembling_nodes();
         let meter = Meter::new(
             self.port_meters,
             self.slot_meters,
             scenario.traffic.iter().map(|t| t.name.clone()).collect(),
-            reassembling,
+            self.routers,
             Pace {
                 rtt: scenario.run.rtt,
                 warmup: scenario.run.warmup,

@@ -49,6 +49,9 @@ impl Builder<'_> {
             let attached = match node.kind {
                 file::NodeKind::Router | file::NodeKind::Switch => {
                     let line = self.fabric.add_node(convert::node_kind(node.kind));
+                    if node.kind == file::NodeKind::Router {
+                        self.routers.push(line);
+                    }
                     Attached { line, host: None, inner: None }
                 }
                 file::NodeKind::Host => {
@@ -80,6 +83,7 @@ impl Builder<'_> {
 
     fn two_nodes(&mut self, spec: &HostSpec) -> Attached {
         let line = self.fabric.add_node(NodeKind::Router);
+        self.routers.push(line);
         let host = self.fabric.add_node(NodeKind::Host);
         let rate = spec.rate.unwrap_or(AT_ONCE);
         let inner = self.fabric.add_link([host, line], rate, Span::ZERO, Framing::Packet, [None; 2]);

@@ -79,6 +79,15 @@ impl Builder<'_> {
         if self.scenario.links[link.0].a == node { ab } else { ba }
     }
 
+    /// The nodes before and behind a port of the scenario's links.
+    fn ends(&self, port: PortId) -> Option<[NodeIndex; 2]> {
+        self.scenario.links.iter().zip(&self.ports).find_map(|(link, ports)| match ports {
+            [ab, _] if *ab == port => Some([link.a, link.b]),
+            [_, ba] if *ba == port => Some([link.b, link.a]),
+            _ => None,
+        })
+    }
+
     /// The queues of the channels of `groups` at an output port.
     fn queues(&self, node: NodeIndex, link: LinkIndex, groups: &[usize]) -> Vec<Queue> {
         let port = self.port(node, link);
@@ -168,9 +177,9 @@ impl Builder<'_> {
         if direction == 1 {
             between.reverse();
         }
-        let [from, to] = between.map(|node| self.nodes[node.0].line);
-        let first = ports.iter().position(|&port| self.fabric.ends(port)[0] == from)?;
-        let last = ports.iter().position(|&port| self.fabric.ends(port)[1] == to)?;
+        let [from, to] = between;
+        let first = ports.iter().position(|&port| self.ends(port).is_some_and(|ends| ends[0] == from))?;
+        let last = ports.iter().position(|&port| self.ends(port).is_some_and(|ends| ends[1] == to))?;
         (first <= last).then(|| (ports[first], ports[last]))
     }
 }
