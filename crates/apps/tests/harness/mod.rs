@@ -2,6 +2,9 @@
 //! was written and is not acknowledged, and what has arrived and is not read. Drives a conversation
 //! to its end and checks on the way that each end acts only on what happens at it.
 
+// Each file of tests uses a part of it.
+#![allow(dead_code)]
+
 use std::collections::BTreeMap;
 
 use cellway_apps::random::Streams;
@@ -265,5 +268,10 @@ impl Run {
             _ => None,
         };
         self.actions.iter().filter_map(of).collect()
+    }
+
+    /// When the actions that `of` chooses were taken.
+    pub(crate) fn times(&self, of: impl Fn(&Action) -> bool) -> Vec<Time> {
+        self.actions.iter().filter(|(_, action)| of(action)).map(|(at, _)| *at).collect()
     }
 }
