@@ -47,8 +47,12 @@ pub(crate) struct End {
     pub(crate) tcp: Endpoint,
     /// Bytes written by the application and not yet accepted.
     pending: u64,
+    /// Bytes have been written since the writer was last told that all were accepted.
+    unsaid: bool,
     /// The application wants to close once all is accepted.
     closing: bool,
+    /// Whether this end opened the connection.
+    active: bool,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
     seen: Stats,
@@ -57,12 +61,13 @@ pub(crate) struct End {
 impl End {
     fn new(config: Config, iss: u32, active: bool) -> End {
         let tcp = if active { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) };
-        End { tcp, pending: 0, closing: false, armed: None, seen: Stats::default() }
+        End { tcp, pending: 0, unsaid: false, closing: false, active, armed: None, seen: Stats::default() }
     }
 
     /// The application writes, and perhaps closes behind it.
     pub(crate) fn write(&mut self, now: Time, bytes: u64, close: bool, out: &mut Output) {
         self.pending += bytes;
+        self.unsaid |= bytes > 0;
         self.closing |= close;
         self.flush(now, out);
     }
@@ -78,9 +83,14 @@ impl End {
         }
     }
 
-    /// Whether TCP has taken all that was written.
-    pub(crate) fn is_flushed(&self) -> bool {
-        self.pending == 0
+    /// Whether TCP has by now taken all that was written; says so once.
+    pub(crate) fn take_written(&mut self) -> bool {
+        self.pending == 0 && std::mem::take(&mut self.unsaid)
+    }
+
+    /// Whether this end opened the connection.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active
     }
 
     /// What TCP has done since the last call.

@@ -231,7 +231,6 @@ impl Run<'_> {
         let Some(connection) = slot.connection(serial) else { return };
         let conn = connection.conn.0;
         let Some(end) = connection.end(place) else { return };
-        let had_pending = !end.is_flushed();
         self.output.clear();
         act(end, &mut self.output);
         for segment in self.output.segments.drain(..) {
@@ -241,7 +240,9 @@ impl Run<'_> {
             self.packets += 1;
         }
         self.todo.extend(self.output.events.drain(..).map(|event| Todo::Tcp { slot: index, serial, place, event }));
-        if let (Some(side), true, true) = (place.side(), had_pending || end.was_written(), end.is_flushed()) {
+        if let Some(side) = place.side()
+            && end.take_written()
+        {
             self.todo.push_back(Todo::Written { slot: index, serial, side });
         }
         let news = end.news(config.variant);

@@ -64,10 +64,25 @@ pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps:
         (apps::Workload::Telnet(telnet), App::Telnet { tables: source, echo }) => {
             (telnet.tables, telnet.draw, telnet.echo) = (tables, draw(source), *echo);
         }
-        (apps::Workload::Bulk(bulk), App::Bulk { size }) => {
+        (apps::Workload::Bulk(bulk), App::Bulk { size, write, write_cost }) => {
             bulk.size = *size;
-            // One write must cover a window, or the transfer would wait for its application.
-            bulk.write = Bytes(bulk.write.0.max(2 * traffic.tcp.send_buffer.0));
+            match write {
+                // One write must cover a window, or the transfer would wait for its application.
+                None => bulk.write = Bytes(bulk.write.0.max(2 * traffic.tcp.send_buffer.0)),
+                Some(write) => (bulk.write, bulk.blocking) = (*write, Some(*write_cost)),
+            }
+        }
+        (apps::Workload::Ttcp(ttcp), App::Ttcp { write, buffers, write_cost }) => {
+            (ttcp.write, ttcp.buffers, ttcp.write_cost) = (*write, *buffers, *write_cost);
+        }
+        (apps::Workload::FtpGet(get), App::FtpGet { size, disk_rate, handshake }) => {
+            (get.size, get.disk_rate, get.handshake) = (*size, *disk_rate, *handshake);
+        }
+        (apps::Workload::Www(www), App::Www { sizes, request, display_rate }) => {
+            (www.sizes, www.request, www.display_rate) = (sizes.clone(), *request, *display_rate);
+        }
+        (apps::Workload::Animation(animation), App::Animation { frame, rate, duration }) => {
+            (animation.frame, animation.rate, animation.duration) = (*frame, *rate, *duration);
         }
         _ => unreachable!("the workload is made of the same kind"),
     }
