@@ -23,13 +23,11 @@ pub(crate) struct GatewayPair {
     /// The connection behind each flow: slot and serial number.
     pub(crate) flows: Vec<(u32, u32)>,
     armed: [Option<Time>; 2],
-    /// Most bytes that each gateway has held since the warm-up.
-    pub(crate) most_held: [u64; 2],
 }
 
 impl GatewayPair {
     pub(crate) fn new(names: [String; 2], gateways: [Gateway; 2], hosts: [NodeId; 2], conversation: u32) -> Self {
-        GatewayPair { names, gateways, hosts, conversation, flows: Vec::new(), armed: [None; 2], most_held: [0; 2] }
+        GatewayPair { names, gateways, hosts, conversation, flows: Vec::new(), armed: [None; 2] }
     }
 
     /// A new flow, for a connection of `slot`.
@@ -59,7 +57,6 @@ impl Run<'_> {
             self.packets += 1;
         }
         self.todo.extend(out.actions.drain(..).map(|action| Todo::Gateway { pair, which, action }));
-        this.most_held[which] = this.most_held[which].max(this.gateways[which].held());
         if let Some((at, _)) = this.gateways[which].deadline()
             && this.armed[which].is_none_or(|armed| at < armed)
         {
@@ -113,7 +110,7 @@ impl Run<'_> {
 
     /// A gateway asks something of its own TCP end of a flow.
     pub(crate) fn obey_gateway(&mut self, now: Time, pair: usize, which: usize, action: Action) {
-        let flow = action.flow();
+        let flow = flow_of(action);
         let (slot, serial) = self.pairs[pair].flows[flow.0 as usize];
         let index = slot as usize;
         let Some(connection) = self.slots[index].connection(serial) else { return };
@@ -143,7 +140,8 @@ impl Run<'_> {
             }
             Action::Shutdown { .. } => self.end(now, index, serial, place, |end, out| end.write(now, 0, true, out)),
             Action::Reset { .. } => self.end(now, index, serial, place, |end, out| end.tcp.abort(now, out)),
-            Action::Closed { .. } => {}
+            // What was written last may still be on its way; the endpoint ends by itself.
+            _ => {}
         }
     }
 
@@ -168,5 +166,19 @@ impl Run<'_> {
             let which = if place == Place::Near { relay.near } else { 1 - relay.near };
             self.gateway(now, pair, which, |gateway, out| gateway.incoming(now, flow, out));
         }
+    }
+}
+
+fn flow_of(action: Action) -> FlowId {
+    match action {
+        Action::Connect { flow }
+        | Action::Accept { flow }
+        | Action::Refuse { flow }
+        | Action::Consume { flow, .. }
+        | Action::Write { flow, .. }
+        | Action::Shutdown { flow }
+        | Action::Reset { flow }
+        | Action::Closed { flow } => flow,
+        _ => unreachable!("every action names its flow"),
     }
 }

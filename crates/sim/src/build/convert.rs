@@ -198,13 +198,13 @@ pub(super) fn policer_action(action: file::PolicerAction) -> net::PolicerAction 
     }
 }
 
-pub(super) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool) -> GatewayConfig {
+pub(super) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool, mtu: Bytes) -> GatewayConfig {
     let llc = scenario.multiplexing.encapsulation == file::Encapsulation::LlcSnap;
     GatewayConfig {
         window: spec.window,
-        rate: spec.rate,
         payload: spec.packet,
+        mtu,
         wire: if on_atm { Wire::Atm { llc } } else { Wire::Packet },
-        ..GatewayConfig::default()
+        ..GatewayConfig::new(spec.rate)
     }
 }

@@ -138,13 +138,19 @@ impl Builder<'_> {
         let [near, far] = self.places(traffic, nodes);
         let route = self.route(traffic);
         let on_atm = traffic.route[near..far].iter().any(|l| self.scenario.links[l.0].framing == file::Framing::Atm);
+        let mtu = traffic.route[near..far].iter().map(|l| self.scenario.links[l.0].mtu).min();
+        let mtu = mtu.expect("a link lies between two gateways");
         let path = whole(&route[near..far]).between(&self.inside(nodes[0]), &self.inside(nodes[1]));
         let hosts = nodes.map(|node| self.inside(node).host);
         let conversation = self.open(Leg::Gateways, traffic, group, hosts, &path)?;
         let gateways = nodes.map(|node| {
             let spec = self.scenario.nodes[node.0].gateway.as_ref().expect("a checked gateway says what it is");
-            cellway_gateway::Gateway::new(convert::gateway(self.scenario, spec, on_atm))
+            let config = convert::gateway(self.scenario, spec, on_atm, mtu);
+            let name = &self.scenario.nodes[node.0].name;
+            cellway_gateway::Gateway::new(config).map_err(|e| Error::Gateway { node: name.clone(), message: e.to_string() })
         });
+        let [first, second] = gateways;
+        let gateways = [first?, second?];
         let names = nodes.map(|node| self.scenario.nodes[node.0].name.clone());
         self.pairs.push(GatewayPair::new(names, gateways, hosts, conversation));
         self.paired.push(nodes);
