@@ -13,7 +13,8 @@
 //! 1. **departures**: the last bit of a cell or packet leaves a line;
 //! 2. **arrivals**: units reach the node at the end of a link, also those that left in this
 //!    very instant over a link without delay; hosts react, and their packets are queued;
-//! 3. **service**: each line that is free takes its next unit.
+//! 3. **releases**: cells that a shaper held back may leave;
+//! 4. **service**: each line that is free takes its next unit.
 //!
 //! Service comes last, so a server always chooses among everything that has arrived by then.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -33,6 +34,7 @@ mod packet;
 mod port;
 mod reassembly;
 mod round_robin;
+mod shaper;
 mod tap;
 
 pub use buffer::{BufferSpec, Charge, Discard, Sharing};
@@ -45,4 +47,5 @@ pub use gcra::{DualGcra, Gcra, LeakyBucket, burst_tolerance};
 pub use line::Line;
 pub use packet::Packet;
 pub use port::PortId;
+pub use shaper::ShaperSpec;
 pub use tap::{Direction, TapRecord, TapUnit};

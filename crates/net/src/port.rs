@@ -3,6 +3,7 @@
 use cellway_units::{Rate, Span, Time};
 
 use crate::buffer::{Buffer, BufferSpec, Owner};
+use crate::calendar::Calendar;
 use crate::cell::Cell;
 use crate::channel::{ChannelId, Class, NextHop};
 use crate::counters::{Level, PortCounters};
@@ -26,6 +27,7 @@ pub(crate) enum Queue {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
+    id: u32,
     pub(crate) node: NodeId,
     pub(crate) to: NodeId,
     pub(crate) link: Link,
@@ -47,6 +49,7 @@ pub(crate) struct Port {
 
 impl Port {
     pub(crate) fn new(
+        id: u32,
         node: NodeId,
         to: NodeId,
         rate: Rate,
@@ -55,6 +58,7 @@ impl Port {
         buffer: Option<BufferSpec>,
     ) -> Port {
         Port {
+            id,
             node,
             to,
             link: Link::new(delay),
@@ -107,6 +111,7 @@ impl Port {
         frame: PacketRef,
         count: u16,
         packets: &Packets<B>,
+        calendar: &mut Calendar,
     ) -> u16 {
         let owner = owner_of_cell(&self.buffer, slot, frame, packets);
         let fitting = self.buffer.admit_frame(owner, count);
@@ -117,7 +122,7 @@ impl Port {
             self.counters.dropped_cells += u64::from(lost);
         }
         if let Queue::Cells(server) = &mut self.queue {
-            server.push_frame(slot, frame, fitting, count);
+            server.push_frame(now, slot, frame, fitting, count, &mut calendar.releases(self.id));
             self.level.change(now, server.waiting());
         }
         lost
@@ -125,14 +130,21 @@ impl Port {
 
     /// Queues one cell; returns whether it fitted.
     #[inline]
-    pub(crate) fn push_cell<B>(&mut self, now: Time, slot: u32, cell: Cell, packets: &Packets<B>) -> bool {
+    pub(crate) fn push_cell<B>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        cell: Cell,
+        packets: &Packets<B>,
+        calendar: &mut Calendar,
+    ) -> bool {
         let owner = owner_of_cell(&self.buffer, slot, cell.frame, packets);
         if !self.buffer.admit_cell(owner, cell.index) {
             self.counters.dropped_cells += 1;
             return false;
         }
         if let Queue::Cells(server) = &mut self.queue {
-            server.push(slot, cell);
+            server.push(now, slot, cell, &mut calendar.releases(self.id));
             self.level.change(now, server.waiting());
         }
         true
@@ -180,11 +192,11 @@ impl Port {
 
     /// The free line takes its next unit; returns the instant it will have left.
     #[inline]
-    pub(crate) fn serve<B>(&mut self, now: Time, packets: &Packets<B>) -> Option<Time> {
+    pub(crate) fn serve<B>(&mut self, now: Time, packets: &Packets<B>, calendar: &mut Calendar) -> Option<Time> {
         debug_assert!(self.is_idle(), "service on a busy line");
         let (unit, leaves) = match &mut self.queue {
             Queue::Cells(server) => {
-                let (slot, cell) = server.serve()?;
+                let (slot, cell) = server.serve(now, &mut calendar.releases(self.id))?;
                 self.level.change(now, server.waiting());
                 let owner = owner_of_cell(&self.buffer, slot, cell.frame, packets);
                 self.buffer.release_cell(owner, cell.index);
@@ -203,12 +215,38 @@ impl Port {
         Some(leaves)
     }
 
+    /// A queue asked to be called now; returns whether it has something to send.
+    pub(crate) fn release(&mut self, now: Time, slot: u32) -> bool {
+        self.server_mut().is_some_and(|server| server.release(now, slot))
+    }
+
+    /// The cell queues, if this is a cell line.
+    pub(crate) fn server_mut(&mut self) -> Option<&mut RoundRobin> {
+        match &mut self.queue {
+            Queue::Cells(server) => Some(server),
+            Queue::Packets(_) => None,
+        }
+    }
+
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.line.set_rate(rate);
+    }
+
+    pub(crate) fn watch(&mut self) {
+        self.level.watch();
+    }
+
+    pub(crate) fn watched(&mut self) -> Vec<(Time, u32)> {
+        self.level.watched()
+    }
+
     pub(crate) fn counters(&self, now: Time) -> PortCounters {
         let sent_so_far = if self.is_idle() { Span::ZERO } else { now - self.began };
         PortCounters {
             busy: self.counters.busy + sent_so_far,
             queue_area: self.level.area(now),
             queue_peak: self.level.peak(),
+            queue_min: self.level.min(),
             ..self.counters
         }
     }
@@ -217,8 +255,8 @@ impl Port {
         self.counters.dropped_frames
     }
 
-    pub(crate) fn forget_peak(&mut self) {
-        self.level.forget_peak();
+    pub(crate) fn forget_extremes(&mut self) {
+        self.level.forget_extremes();
     }
 
     /// Units waiting.
