@@ -17,10 +17,19 @@ pub struct PortCounters {
     pub queue_peak: u32,
     /// Fewest units that have waited at once since then.
     pub queue_min: u32,
-    /// Frames or packets refused whole because the buffer was full.
+    /// Frames or packets refused whole by the buffer of a node that handles packets.
     pub dropped_frames: u64,
-    /// Cells refused one by one because the buffer was full.
+    /// Cells refused one by one by the buffer, for whatever reason.
     pub dropped_cells: u64,
+    /// Of `dropped_frames`, and of the frames whose cells are in `dropped_cells`: those refused whole by
+    /// early packet discard.
+    pub epd_frames: u64,
+    /// Of `dropped_cells`: those refused for their loss priority.
+    pub clp_discarded: u64,
+    /// Cells that a policer dropped before the buffer.
+    pub policed_discarded: u64,
+    /// Cells that a policer tagged (cell loss priority 1) and passed on to the buffer.
+    pub policed_tagged: u64,
 }
 
 /// Frames that a router's reassembly discarded, by the check that failed. ITU-T I.363.5.

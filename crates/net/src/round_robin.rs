@@ -64,6 +64,11 @@ impl RoundRobin {
         self.slots.iter().position(|slot| slot.channel == channel).map(|slot| slot as u32)
     }
 
+    /// The channel of a queue.
+    pub(crate) fn channel(&self, slot: u32) -> ChannelId {
+        self.slots[slot as usize].channel
+    }
+
     /// Cells waiting in all queues, the one in service not counted.
     pub(crate) fn waiting(&self) -> u32 {
         self.waiting

@@ -5,6 +5,7 @@ use cellway_units::{Rate, Time};
 use super::Fabric;
 use crate::calendar::Releases;
 use crate::channel::ChannelId;
+use crate::policer::{Policer, PolicerSpec};
 use crate::port::PortId;
 use crate::round_robin::RoundRobin;
 use crate::shaper::{Shaper, ShaperSpec};
@@ -23,6 +24,13 @@ impl<B: Clone> Fabric<B> {
     pub fn set_shaper_rate(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
         let (server, slot, mut releases) = self.queue_of(port, channel);
         server.set_shaper_rate(now, slot, peak, &mut releases)
+    }
+
+    /// Polices the cells of `channel` as they come to the queue at `port`, which must be on its way; in place
+    /// of a policer that is there.
+    pub fn police(&mut self, port: PortId, channel: ChannelId, spec: PolicerSpec) {
+        let (_, slot, _) = self.queue_of(port, channel);
+        self.port_mut(port).police(slot, Policer::new(spec));
     }
 
     /// Changes the rate of a line (bit/s) from the next unit on.
