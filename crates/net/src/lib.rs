@@ -18,6 +18,7 @@
 //! Service comes last, so a server always chooses among everything that has arrived by then.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod abr;
 mod buffer;
 mod calendar;
 mod cell;
@@ -34,6 +35,10 @@ mod reassembly;
 mod round_robin;
 mod tap;
 
+pub use abr::{
+    AbrDestination, AbrError, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, Fraction, InRateCell, RmCell,
+    RmDirection, TAGGED_CELL_RATE, Waiting,
+};
 pub use buffer::{BufferSpec, Charge, Discard, Sharing};
 pub use cell::{Cell, cells_for};
 pub use channel::{ChannelId, Encapsulation, Multiplexing};
