@@ -42,8 +42,12 @@ impl EricaSpec {
 ///
 /// A backward RM cell of a connection that sends at CCR is given ER = max(fair share, CCR / z) if
 /// z > 1 + δ, and max(fair share, CCR / z, largest ER of the last interval) otherwise; a connection below its
-/// fair share rises no further than that in one step; and no ER is above the target. The ER of a connection
-/// is computed once an interval.
+/// fair share rises no further than that in one step; and no ER is above the target. The ER of a
+/// connection is computed once an interval.
+///
+/// CCR is the mean of what the forward RM cells said over the interval in which z was measured.
+/// The last CCR belongs to a later load than z: with it, rates swing where round trips are longer
+/// than the interval.
 ///
 /// Guaranteed rates come first: target, input and CCR above are what remains after the MCRs, and a
 /// connection gets its MCR on top, as in ATM Forum/98-0408. This is the "MCR plus equal share" among the fairness criteria that TM 4.0 names.
@@ -62,13 +66,44 @@ pub struct Erica {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Connection {
-    /// From its last forward RM cell.
-    ccr: u64,
+    ccr: CurrentRate,
     mcr: u64,
     /// The interval of its last cell.
     active_in: Option<u64>,
     /// The interval in which ER was last computed, and ER.
     given: Option<(u64, u64)>,
+}
+
+/// CCR of a connection (bit/s), and its mean over the last interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct CurrentRate {
+    now: u64,
+    mean: u64,
+    /// The integral of CCR from the start of the interval to `until`.
+    area: u128,
+    until: Time,
+}
+
+impl CurrentRate {
+    fn set(&mut self, now: Time, start: Time, interval: Span, rate: u64) {
+        self.account(start, interval);
+        self.area += u128::from(self.now) * u128::from((now - self.until).as_ps());
+        self.until = now;
+        self.now = rate;
+    }
+
+    /// Ends the interval before the one that started at `start`, if that was not done yet.
+    fn account(&mut self, start: Time, interval: Span) {
+        if self.until >= start {
+            return;
+        }
+        let rest = start - self.until;
+        let area = if rest >= interval { 0 } else { self.area };
+        let area = area + u128::from(self.now) * u128::from(rest.as_ps().min(interval.as_ps()));
+        self.mean = (area / u128::from(interval.as_ps())) as u64;
+        self.area = 0;
+        self.until = start;
+    }
 }
 
 /// Counts of the current interval.
@@ -126,8 +161,11 @@ impl Erica {
 
     /// Counts a forward RM cell of `slot` that comes to the port at `now`, and notes CCR and MCR.
     pub fn forward(&mut self, now: Time, slot: usize, rm: &RmCell) {
+        self.advance(now);
+        let (start, interval) = (self.start(), self.spec.interval);
         let connection = self.connection(slot);
-        (connection.ccr, connection.mcr) = (rm.ccr.as_bps(), rm.mcr.as_bps());
+        connection.ccr.set(now, start, interval, rm.ccr.as_bps());
+        connection.mcr = rm.mcr.as_bps();
         self.cell(now, slot);
     }
 
@@ -141,12 +179,14 @@ impl Erica {
     /// Lowers ER in the backward RM cell of `slot` that passes at `now`.
     pub fn backward(&mut self, now: Time, slot: usize, rm: &mut RmCell) {
         self.advance(now);
-        let (number, share) = (self.number, self.share);
-        let Connection { ccr, mcr, given, .. } = *self.connection(slot);
+        let (number, start, interval) = (self.number, self.start(), self.spec.interval);
+        let connection = self.connection(slot);
+        connection.ccr.account(start, interval);
+        let Connection { ccr: CurrentRate { mean: ccr, .. }, mcr, given, .. } = *connection;
         let er = match given {
             Some((interval, er)) if interval == number => er,
             _ => {
-                let (er, largest) = share.explicit_rate(ccr.saturating_sub(mcr), self.spec.tolerance);
+                let (er, largest) = self.share.explicit_rate(ccr.saturating_sub(mcr), self.spec.tolerance);
                 self.largest = self.largest.max(largest);
                 self.connection(slot).given = Some((number, er));
                 er
@@ -160,6 +200,11 @@ impl Erica {
             self.connections.resize(slot + 1, Connection::default());
         }
         &mut self.connections[slot]
+    }
+
+    /// When the current interval started.
+    fn start(&self) -> Time {
+        Time::ZERO + self.spec.interval * self.number
     }
 
     /// Ends the intervals that are over at `now`. After a silence only the last of them counts: it

@@ -82,6 +82,19 @@ fn within_the_tolerance_rates_are_not_cut() {
     assert_eq!(er(&mut erica, 3, 0), 50 * CELL, "z = 1.2");
 }
 
+/// CCR is 120 for a quarter of the interval and 80 for the rest: 90 on average. With a second
+/// connection z = 150 / 100, and 90 / z = 60.
+#[test]
+fn ccr_is_the_mean_over_the_interval_in_which_z_was_measured() {
+    let mut erica = erica(whole());
+    sends(&mut erica, 0, 0, 89, 120, 0);
+    erica.forward(Time::ZERO + Span::from_us(250), 0, &rm(RmDirection::Forward, 80, 0));
+    sends(&mut erica, 0, 1, 60, 60, 0);
+    // What it says in the next interval belongs to the next z.
+    erica.forward(Time::ZERO + Span::from_ms(1), 0, &rm(RmDirection::Forward, 7, 0));
+    assert_eq!(er(&mut erica, 1, 0), 60 * CELL);
+}
+
 #[test]
 fn er_is_computed_once_an_interval() {
     let mut erica = erica(whole());
