@@ -19,6 +19,7 @@
 //! Service comes last, so a server always chooses among everything that has arrived by then.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod abr;
 mod buffer;
 mod calendar;
 mod cell;
@@ -39,6 +40,10 @@ mod round_robin;
 mod shaper;
 mod tap;
 
+pub use abr::{
+    AbrDestination, AbrError, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, Fraction, InRateCell, RmCell,
+    RmDirection, TAGGED_CELL_RATE, Waiting,
+};
 pub use buffer::{BufferSpec, Charge, Discard, Sharing};
 pub use cell::{Cell, cells_for};
 pub use channel::{ChannelId, Class, Encapsulation, Multiplexing};
