@@ -28,6 +28,8 @@ fn network(conversations: u32, multiplexing: Multiplexing) -> Fabric<()> {
         sharing: Sharing::Pool,
         charge: Charge::Cell,
         discard: Discard::Frame,
+        threshold: None,
+        clp_threshold: None,
     });
     let (core, edge) = (Rate::from_bps(149_760_000), Rate::from_bps(10_000_000_000));
     let [a, back_b] = net.add_link([r1, s1], core, Span::from_us(22_500), Framing::Atm, [buffer; 2]);

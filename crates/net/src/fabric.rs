@@ -1,5 +1,6 @@
 //! The network as a whole: nodes joined by ports, driven by one calendar.
 
+mod control;
 mod get;
 mod handle;
 mod open;
@@ -89,6 +90,8 @@ pub struct Fabric<B> {
     /// Ports whose unit left in this instant over a link without delay.
     instant: Vec<u32>,
     to_serve: Vec<u32>,
+    /// Ports whose queue lengths are recorded.
+    watched: Vec<PortId>,
     cell_hops: u64,
     events: u64,
     tap: Option<Tap<B>>,
@@ -109,6 +112,7 @@ impl<B: Clone> Fabric<B> {
             calendar: Calendar::default(),
             instant: Vec::new(),
             to_serve: Vec::new(),
+            watched: Vec::new(),
             cell_hops: 0,
             events: 0,
             tap: None,
@@ -134,8 +138,8 @@ impl<B: Clone> Fabric<B> {
         buffers: [Option<BufferSpec>; 2],
     ) -> [PortId; 2] {
         let first = self.ports.len() as u32;
-        self.ports.push(Port::new(a, b, rate, delay, framing, buffers[0]));
-        self.ports.push(Port::new(b, a, rate, delay, framing, buffers[1]));
+        self.ports.push(Port::new(first, a, b, rate, delay, framing, buffers[0]));
+        self.ports.push(Port::new(first + 1, b, a, rate, delay, framing, buffers[1]));
         [PortId(first), PortId(first + 1)]
     }
 

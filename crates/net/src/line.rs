@@ -27,6 +27,11 @@ impl Line {
         self.rate
     }
 
+    /// Changes the rate from the next unit on. What the line was owed of a picosecond is forgotten.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        *self = Line { free_at: self.free_at, ..Line::new(rate) };
+    }
+
     /// Starts to send one cell at `now`, when the line is free; returns the instant its last bit
     /// leaves. Division-free: the quotient and remainder of a cell time are kept.
     #[inline]

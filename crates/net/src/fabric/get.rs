@@ -41,9 +41,9 @@ impl<B: Clone> Fabric<B> {
         self.port(port).buffered()
     }
 
-    /// Starts all queue peaks anew from the present length.
+    /// Starts peak and minimum of all queues anew from the present length.
     pub fn forget_peaks(&mut self) {
-        self.ports.iter_mut().for_each(Port::forget_peak);
+        self.ports.iter_mut().for_each(Port::forget_extremes);
     }
 
     /// Frames that a node's reassembly has discarded.

@@ -1,4 +1,4 @@
-//! What happens at an instant: departures, arrivals, service.
+//! What happens at an instant: departures, arrivals, releases, service.
 
 use cellway_units::Time;
 
@@ -54,12 +54,20 @@ impl<B: Clone> Fabric<B> {
         self.instant.clear();
     }
 
-    /// Each free line with something to send takes its next unit.
+    /// Cells that were held back until now may leave; then each free line with something to send takes
+    /// its next unit.
     pub fn serve(&mut self, now: Time) {
+        while let Some(Event::Release { port, slot }) = self.calendar.peek_at(now) {
+            self.calendar.pop();
+            self.events += 1;
+            if self.ports[port as usize].release(now, slot) {
+                self.call(port);
+            }
+        }
         while let Some(index) = self.to_serve.pop() {
             let port = &mut self.ports[index as usize];
             port.called = false;
-            if let Some(leaves) = port.serve(now, &self.packets) {
+            if let Some(leaves) = port.serve(now, &self.packets, &mut self.calendar) {
                 self.calendar.add(leaves, Event::Departure(index));
             }
         }
@@ -104,7 +112,7 @@ impl<B: Clone> Fabric<B> {
         match from.channels[cell.channel.0 as usize] {
             NextHop::Forward { port, slot } => {
                 let next = &mut self.ports[port.0 as usize];
-                if next.push_cell(now, slot, cell, &self.packets) {
+                if next.push_cell(now, slot, cell, &self.packets, &mut self.calendar) {
                     self.call(port.0);
                 } else {
                     self.packets.lose(cell.frame, 1, cell.count);
@@ -140,7 +148,8 @@ impl<B: Clone> Fabric<B> {
             Step::Cells { port, slot } => (port, slot),
         };
         let count = cells_for(packet.octets + self.encapsulation.octets()) as u16;
-        let lost = self.ports[port.0 as usize].push_frame(now, slot, frame, count, &self.packets);
+        let out = &mut self.ports[port.0 as usize];
+        let lost = out.push_frame(now, slot, frame, count, &self.packets, &mut self.calendar);
         if lost > 0 {
             self.packets.lose(frame, lost, count);
         }
