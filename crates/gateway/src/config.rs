@@ -11,7 +11,8 @@ const MIN_PAYLOAD: u64 = 64;
 const MAX_PACKET: u64 = 65_535;
 
 /// Everything that can be chosen about a gateway. Both gateways of a pair must use the same
-/// `ack_delay`; the rest may differ.
+/// `ack_delay`, and rates close enough that an acknowledgement does not wait for a packet of the
+/// peer much longer than for an own one; the rest may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatewayConfig {
     /// Most bytes of one flow and direction that a gateway holds: those taken from the local TCP
