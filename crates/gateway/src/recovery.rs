@@ -207,7 +207,10 @@ mod tests {
 
     #[test]
     fn probes_back_off_to_the_longest() {
-        let mut side = side(1);
+        let config =
+            GatewayConfig { probe_max: Span::from_secs(3), ..GatewayConfig::new(Rate::from_bps(1_000_000_000)) };
+        let mut side = Recovery::new(&config);
+        side.send(at(0), &frame(0));
         let mut waits = Vec::new();
         let mut last = at(0);
         for _ in 0..3 {
@@ -217,8 +220,8 @@ mod tests {
             assert!(side.wake(next, &mut Vec::new()));
             last = next;
         }
-        // 333 + 4 x 166.5 + 25 ms and a packet of 9180 B in 192 cells, doubled, but at most 2 s.
-        assert_eq!(waits, [1024.081408, 2000.0, 2000.0]);
+        // 333 + 4 x 166.5 + 25 ms and a packet of 9180 B in 192 cells, doubled, but at most 3 s.
+        assert_eq!(waits, [1024.081408, 2048.162816, 3000.0]);
         assert_eq!(side.take_oldest().map(|sent| flows(&[sent])), Some(vec![0]));
         assert!(side.take_oldest().is_none());
         assert_eq!(side.deadline(), None);

@@ -86,6 +86,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let mut pair = Pair::new(configs, line, &flows, seed);
+        pair.tick = Span::from_ms(5);
         pair.run(Time::ZERO + Span::from_secs(300));
         pair.check_ends();
     }
@@ -93,6 +94,7 @@ proptest! {
     #[test]
     fn nothing_is_resent_over_a_good_line(config in config(Span::from_ms(25)), flows in prop::collection::vec(flow(), 1..5), delay in 1u64..150) {
         let mut pair = Pair::new([config; 2], Line::good(Span::from_ms(delay)), &flows, 0);
+        pair.tick = Span::from_ms(5);
         pair.run(Time::ZERO + Span::from_secs(300));
         pair.check_ends();
         let resent = pair.gateways.map(|g| g.stats().packets_lost);
@@ -103,6 +105,7 @@ proptest! {
     fn the_same_inputs_give_the_same_outputs(configs in configs(), line in line(), flows in prop::collection::vec(flow(), 1..5), seed in any::<u64>()) {
         let runs = [0, 1].map(|_| {
             let mut pair = Pair::new(configs, line, &flows, seed);
+            pair.tick = Span::from_ms(5);
             pair.run(Time::ZERO + Span::from_secs(5));
             (format!("{:?}", pair.departures), pair.gateways.map(|g| g.stats()))
         });

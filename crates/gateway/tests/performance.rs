@@ -56,6 +56,18 @@ fn a_large_window_fills_the_line() {
 }
 
 #[test]
+fn both_directions_fill_their_lines_and_acknowledgements_get_through() {
+    let both = Plan::sender(1 << 40);
+    let mut pair = pair(1 << 20, line(), &[[both, both]]);
+    let there = goodput(&mut pair, 1) / (RATE as f64 * PAYLOAD_SHARE);
+    // An acknowledgement and a credit take one cell more in every second packet of 172 cells.
+    assert!((1.0 - 2.0 / 172.0..=1.0).contains(&there), "{there}");
+    let back = pair.host(0, FlowId(0)).read as f64 / pair.host(1, FlowId(0)).read as f64;
+    assert!((0.99..=1.01).contains(&back), "{back}");
+    assert!(pair.gateways.iter().all(|g| g.stats().packets_lost == 0));
+}
+
+#[test]
 fn a_small_window_gives_one_window_a_round_trip() {
     let window = 256 << 10;
     let rate = goodput(&mut pair(window, line(), &[endless()]), 1);
@@ -103,7 +115,8 @@ fn a_slow_reader_stops_its_sender_and_nobody_else() {
     assert_eq!(sender.sent - sender.consumed, sender.plan.buffer, "its window is shut");
     assert!(sender.consumed - reader.read <= 2 * window + reader.plan.buffer);
     let held = pair.gateways[1].flow_stats(FlowId(0)).unwrap().held_inbound;
-    assert!(held > window - 3 * 8192 && held <= window, "{held}");
+    // What it reads in a round trip, a step of credit and a part of a packet are under way.
+    assert!(held >= window - 17_500 - 2 * 8192 - 8192 && held <= window, "{held}");
     // It is read at its pace all the same, and the other flow has the rest of the line.
     let before = (reader.read, pair.host(1, FlowId(2)).read);
     pair.run(at(20_000));
@@ -118,12 +131,12 @@ fn an_outage_of_two_seconds_costs_little_more() {
     let mut ends = Vec::new();
     for outage in [None, Some((at(3_000), at(5_000)))] {
         let mut pair = pair(1 << 20, Line { outage, ..line() }, &[transfer]);
-        while !pair.host(0, FlowId(0)).over {
-            let until = pair.now + Span::from_ms(10);
-            pair.run(until.max(at(10)));
-            assert!(pair.now < at(60_000), "no end");
-        }
-        ends.push(pair.now);
+        let end = (0..).map(|n| at(10 * n)).find(|&until| {
+            assert!(until < at(60_000), "no end");
+            pair.run(until);
+            pair.host(0, FlowId(0)).over
+        });
+        ends.push(end.unwrap());
         pair.run(pair.now + Span::from_secs(10));
         pair.check_ends();
         let stats = pair.gateways[0].stats();
@@ -133,7 +146,7 @@ fn an_outage_of_two_seconds_costs_little_more() {
     }
     // Two seconds, and at most the longest wait for a probe and two round trips.
     let cost = ends[1] - ends[0];
-    assert!(cost < Span::from_secs(2) + Span::from_secs(2) + ROUND_TRIP * 2, "{cost}");
+    assert!(cost < Span::from_secs(2) + Span::from_secs(1) + ROUND_TRIP * 2, "{cost}");
 }
 
 #[test]
