@@ -11,7 +11,8 @@ const MIN_PAYLOAD: u64 = 64;
 const MAX_PACKET: u64 = 65_535;
 
 /// Everything that can be chosen about a gateway. Both gateways of a pair must use the same
-/// `ack_delay`; the rest may differ.
+/// `ack_delay`, and rates close enough that an acknowledgement does not wait for a packet of the
+/// peer much longer than for an own one; the rest may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatewayConfig {
     /// Most bytes of one flow and direction that a gateway holds: those taken from the local TCP
@@ -38,13 +39,14 @@ pub struct GatewayConfig {
     pub ack_delay: Span,
     /// The round-trip time taken for granted before it is measured. RFC 9002, section 6.2.2.
     pub initial_rtt: Span,
-    /// The longest probe timeout. The line between gateways is theirs: probing it seldom helps nobody.
+    /// The longest probe timeout. The line between gateways is theirs: to
+    /// probe it seldom helps nobody, and prolongs every outage.
     pub probe_max: Span,
 }
 
 impl GatewayConfig {
     /// Windows of 1 MiB, payloads of 8192 B on a 9180 B MTU (RFC 2225) of ATM without LLC/SNAP,
-    /// 1 GiB of memory, the timers of RFC 9002, at most 2 s between probes.
+    /// 1 GiB of memory, the timers of RFC 9002, at most 1 s between probes.
     pub const fn new(rate: Rate) -> GatewayConfig {
         GatewayConfig {
             window: Bytes(1 << 20),
@@ -57,7 +59,7 @@ impl GatewayConfig {
             ack_every: 2,
             ack_delay: Span::from_ms(25),
             initial_rtt: Span::from_ms(333),
-            probe_max: Span::from_secs(2),
+            probe_max: Span::from_secs(1),
         }
     }
 

@@ -259,8 +259,8 @@ impl Flow {
         if self.inn.shut() {
             context.actions.push(Action::Shutdown { flow });
         }
-        let wanted = self.reset_at.is_none() && self.inn.owes_credit(window, context.config.credit_step());
-        if wanted && !self.credit_queued {
+        // Also for a peer whose side is gone: it has to deliver what it took before.
+        if self.inn.owes_credit(window, context.config.credit_step()) && !self.credit_queued {
             self.credit_queued = true;
             context.queue.push(Frame::Credit { flow, limit: 0 });
         }

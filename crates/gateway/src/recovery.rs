@@ -24,6 +24,7 @@ pub(crate) struct Sent {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Recovery {
+    /// How long the peer may hold an acknowledgement: its delay, and a packet that leaves before it.
     ack_delay: Span,
     probe_max: Span,
     /// The number of the next packet.
@@ -43,8 +44,9 @@ pub(crate) struct Recovery {
 
 impl Recovery {
     pub(crate) fn new(config: &GatewayConfig) -> Recovery {
+        let (packet, _) = config.rate.time_for(config.wire.bits(config.mtu.0 as u32), 0);
         Recovery {
-            ack_delay: config.ack_delay,
+            ack_delay: config.ack_delay + packet,
             probe_max: config.probe_max,
             next: 0,
             under_way: VecDeque::new(),
@@ -184,7 +186,7 @@ mod tests {
         sent.iter().map(flow).collect()
     }
     fn side(packets: u32) -> Recovery {
-        let mut side = Recovery::new(&GatewayConfig::new(Rate::from_bps(1)));
+        let mut side = Recovery::new(&GatewayConfig::new(Rate::from_bps(1_000_000_000)));
         (0..packets).for_each(|n| assert_eq!(side.send(at(n.into()), &frame(n)), u64::from(n)));
         side
     }
@@ -205,7 +207,10 @@ mod tests {
 
     #[test]
     fn probes_back_off_to_the_longest() {
-        let mut side = side(1);
+        let config =
+            GatewayConfig { probe_max: Span::from_secs(3), ..GatewayConfig::new(Rate::from_bps(1_000_000_000)) };
+        let mut side = Recovery::new(&config);
+        side.send(at(0), &frame(0));
         let mut waits = Vec::new();
         let mut last = at(0);
         for _ in 0..3 {
@@ -215,8 +220,8 @@ mod tests {
             assert!(side.wake(next, &mut Vec::new()));
             last = next;
         }
-        // 333 + 4 x 166.5 + 25 ms, doubled, but at most 2 s.
-        assert_eq!(waits, [1024.0, 2000.0, 2000.0]);
+        // 333 + 4 x 166.5 + 25 ms and a packet of 9180 B in 192 cells, doubled, but at most 3 s.
+        assert_eq!(waits, [1024.081408, 2048.162816, 3000.0]);
         assert_eq!(side.take_oldest().map(|sent| flows(&[sent])), Some(vec![0]));
         assert!(side.take_oldest().is_none());
         assert_eq!(side.deadline(), None);

@@ -43,9 +43,13 @@ impl Relay {
 
     /// A local host wants to connect.
     pub(crate) fn incoming(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
-        if self.flows.contains_key(&flow) || self.has_ended(flow) || !self.may_wait(Origin::Local) {
+        let live = self.flows.contains_key(&flow);
+        if live || self.has_ended(flow) || !self.may_wait(Origin::Local) {
             self.stats.flows_refused += 1;
             actions.push(Action::Refuse { flow });
+            if !live {
+                actions.push(Action::Closed { flow });
+            }
             return;
         }
         self.flows.insert(flow, Flow::new(flow, Origin::Local));
@@ -141,18 +145,19 @@ impl Relay {
         }
     }
     fn data(&mut self, flow: FlowId, offset: u64, len: u32, fin: bool, actions: &mut Vec<Action>) {
-        let mut outcome = Ok(());
+        let mut violation = None;
         self.change(flow, actions, |flow, _| {
-            if flow.stage != Stage::Resetting {
-                outcome = flow.inn.arrive(offset, len, fin);
+            if flow.stage != Stage::Resetting && flow.inn.arrive(offset, len, fin).is_err() {
+                violation = Some((flow.stage, flow.told));
             }
         });
-        if outcome.is_err() {
-            self.stats.violations += 1;
-            actions.push(Action::Reset { flow });
-            self.end(flow, actions);
-            self.queue.push_reset(flow, 0);
+        let Some((stage, told)) = violation else { return };
+        self.stats.violations += 1;
+        if told {
+            actions.push(if stage == Stage::Opening { Action::Refuse { flow } } else { Action::Reset { flow } });
         }
+        self.end(flow, actions);
+        self.queue.push_reset(flow, 0);
     }
 
     /// The peer has what `frame` carried.

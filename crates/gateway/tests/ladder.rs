@@ -145,7 +145,8 @@ fn refusals_reach_the_client() {
     assert_eq!(far.ack(0, far.sent() - 1).1, [Action::Closed { flow }]);
     // A name is used once.
     assert_eq!(far.peer(&[Frame::Open { flow, limit: WINDOW }]), NOTHING);
-    assert_eq!(far.local(|g, now, out| g.incoming(now, flow, out)).1, [Action::Refuse { flow }]);
+    let (_, actions) = far.local(|g, now, out| g.incoming(now, flow, out));
+    assert_eq!(actions, [Action::Refuse { flow }, Action::Closed { flow }]);
 }
 
 #[test]
@@ -231,6 +232,18 @@ fn what_goes_beyond_the_limit_ends_its_flow() {
     assert_eq!(actions, [Action::Reset { flow }, Action::Closed { flow }]);
     assert_eq!(frames, [Frame::Reset { flow, at: 0 }]);
     assert_eq!((s.gateway.stats().violations, s.gateway.stats().buffered), (1, 0));
+    // While opening the client is refused, and where nothing was asked for yet nobody is told.
+    let mut s = Script::new();
+    s.local(|g, now, out| g.incoming(now, flow, out));
+    assert_eq!(s.peer(&[data(WINDOW, 1, false)]).1, [Action::Refuse { flow }, Action::Closed { flow }]);
+    let config = GatewayConfig { total_buffer: Bytes(4 * WINDOW), ..config() };
+    let mut s = Script { gateway: Gateway::new(config).unwrap(), ..Script::new() };
+    s.peer(&[Frame::Open { flow: FlowId(4), limit: 0 }]);
+    assert_eq!(
+        s.peer(&[Frame::Open { flow, limit: 0 }, data(0, 1, false)]),
+        (vec![Frame::Reset { flow, at: 0 }], vec![])
+    );
+    assert_eq!((s.gateway.stats().flows, s.gateway.stats().flows_waiting), (1, 0));
 }
 
 #[test]
@@ -242,7 +255,7 @@ fn flows_wait_for_memory_in_order() {
     assert_eq!(incoming(0).0, [open(0)]);
     assert_eq!(incoming(2).0, [open(2)]);
     assert_eq!(incoming(4), NOTHING);
-    assert_eq!(incoming(6).1, [Action::Refuse { flow: FlowId(6) }]);
+    assert_eq!(incoming(6).1, [Action::Refuse { flow: FlowId(6) }, Action::Closed { flow: FlowId(6) }]);
     // Those that the peer opens have the other half.
     assert_eq!(s.peer(&[open(1)]).1, [Action::Connect { flow: FlowId(1) }]);
     assert_eq!(s.peer(&[open(3)]).1, [Action::Connect { flow: FlowId(3) }]);
