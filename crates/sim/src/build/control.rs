@@ -22,7 +22,7 @@ pub(crate) struct Change {
 impl Change {
     pub(crate) fn apply(&self, now: Time, fabric: &mut Fabric<Body>) {
         for &port in &self.lines {
-            fabric.set_line_rate(now, port, self.rate);
+            fabric.set_line_rate(port, self.rate);
         }
         for &(port, channel) in &self.queues {
             fabric.set_shaper_rate(now, port, channel, self.rate);
@@ -34,7 +34,6 @@ impl Builder<'_> {
     /// Sets everything up; returns what is to change later.
     pub(super) fn control(&mut self) -> Vec<Change> {
         let scenario = self.scenario;
-        self.fabric.set_abr_switch(convert::abr_switch(&scenario.abr));
         let at_sources: Vec<Vec<Queue>> = (0..scenario.traffic.len()).map(|group| self.service(group)).collect();
         let shapers: Vec<Vec<Queue>> = scenario
             .shapers
@@ -52,7 +51,7 @@ impl Builder<'_> {
                 let spec = PolicerSpec {
                     peak: policer.pcr,
                     cdvt: policer.cdvt,
-                    sustained: policer.sustained.map(|(rate, mbs)| (rate, mbs.0)),
+                    sustained: policer.sustained.map(|(rate, mbs)| (rate, policer.cdvt, mbs.0)),
                     action: convert::policer_action(policer.action),
                 };
                 self.fabric.police(port, channel, spec);
@@ -161,7 +160,7 @@ impl Builder<'_> {
             let directions = [(forward, forward_ports, reverse, 0), (reverse, reverse_ports, forward, 1)];
             for (channel, ports, other, direction) in directions {
                 let Some((first, last)) = self.ends_of_loop(spec, ports, direction) else { continue };
-                self.fabric.abr(first, *channel, *other, last, convert::abr(spec));
+                let _ = (other, last);
                 if direction == 0
                     && let Leg::Slot { slot, .. } = self.legs[conversation]
                 {

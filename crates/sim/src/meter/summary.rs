@@ -50,12 +50,11 @@ impl Summary {
         self.put(s, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
         self.put(s, "queue_min", "cell", f64::from(counters.queue_min));
         // Counted only where something of the kind stands, so that plain networks keep short tables.
-        let rare: [(&'static str, &'static str, fn(&PortCounters) -> u64); 5] = [
+        let rare: [(&'static str, &'static str, fn(&PortCounters) -> u64); 4] = [
             ("policed_discarded", "cell", |c| c.policed_discarded),
             ("policed_tagged", "cell", |c| c.policed_tagged),
             ("clp_discarded", "cell", |c| c.clp_discarded),
             ("epd_frames", "frame", |c| c.epd_frames),
-            ("rm_cells", "cell", |c| c.rm_cells),
         ];
         for (metric, unit, count) in rare {
             if count(&counters) > 0 {
