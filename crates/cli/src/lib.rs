@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod figures;
 mod fit;
 mod output;
 mod progress;
