@@ -1,0 +1,5 @@
+//! x
+mod error;
+mod spacer;
+pub use error::Error;
+pub use spacer::*;
