@@ -196,11 +196,8 @@ impl Spacer {
     /// behind, and no more can be there than the source can have sent at rate h.
     fn peak_of(&self, acks: u64, growing: u64) -> f64 {
         let (d, g, n) = (self.d as f64, growing as f64, (self.d * acks + growing) as f64);
-        let paced = if growing == acks && growing > 0 {
-            (g - 1.0) + (d + 1.0) * self.gain()
-        } else {
-            g + d * self.gain()
-        };
+        let paced =
+            if growing == acks && growing > 0 { (g - 1.0) + (d + 1.0) * self.gain() } else { g + d * self.gain() };
         self.sigma * paced.min(n * self.gain())
     }
 }

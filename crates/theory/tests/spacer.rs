@@ -16,11 +16,7 @@ fn spacer(s: Setting) -> Spacer {
         peak: Rate::from_bps(s.peak * 100 * 424),
         rate: Rate::from_bps(s.rate * 100 * 424),
         delay: Span::from_ps((s.delay + s.rate) * tick_ps),
-        acknowledgements: if s.covers == 1 {
-            Acknowledgements::EverySegment
-        } else {
-            Acknowledgements::EverySecond
-        },
+        acknowledgements: if s.covers == 1 { Acknowledgements::EverySegment } else { Acknowledgements::EverySecond },
         initial: s.initial,
         threshold: s.threshold,
         window: s.window,
@@ -40,9 +36,7 @@ fn settings() -> Vec<Setting> {
                     {
                         let delay = pipe * segment * peak / 4;
                         let total = window * window + 400;
-                        all.push(Setting {
-                            segment, peak, rate, delay, covers, initial, threshold, window, total
-                        });
+                        all.push(Setting { segment, peak, rate, delay, covers, initial, threshold, window, total });
                     }
                 }
             }
@@ -74,13 +68,18 @@ fn the_final_oscillation_is_that_of_theorems_2_and_3() {
         let from = ticks(s, theory.avoidance().oscillation_time) as u64 + 1;
         assert!(from < end - end / 4, "{s:?}: settles at {from} of {end}");
         let (low, high) = trace.range(from, end);
-        let cells = (theory.low_counted(s.window, Count::Cells), theory.peak_counted(theory.high(s.window), Count::Cells));
+        let cells =
+            (theory.low_counted(s.window, Count::Cells), theory.peak_counted(theory.high(s.window), Count::Cells));
         assert_eq!((low as f64, high as f64), cells, "{s:?}");
         let fluid = (theory.low(s.window), theory.high(s.window));
         assert!((low as f64 - fluid.0).abs() <= 1.0, "{s:?}: {low} for {fluid:?}");
         let most = 1.0 + s.rate as f64 / s.peak as f64;
         assert!((0.0..most).contains(&(high as f64 - fluid.1)), "{s:?}: {high} for {fluid:?}");
-        if 2 * s.rate > s.peak { faster += 1 } else { slower += 1 }
+        if 2 * s.rate > s.peak {
+            faster += 1
+        } else {
+            slower += 1
+        }
         if theory.slow_start().condition { inside += 1 } else { outside += 1 }
     }
     assert!(faster >= 300 && slower >= 300 && inside >= 300 && outside >= 300, "{faster} {slower} {inside} {outside}");
@@ -112,18 +111,32 @@ fn slow_start_goes_interval_by_interval_as_said() {
         }
         if theory.threshold() > s.initial {
             let reached = trace.windows.iter().find(|(_, w)| *w == theory.threshold()).unwrap().0;
-            assert!(same_instant(s, start.threshold_time, reached), "{s:?}: {} at {reached}", ticks(s, start.threshold_time));
+            assert!(
+                same_instant(s, start.threshold_time, reached),
+                "{s:?}: {} at {reached}",
+                ticks(s, start.threshold_time)
+            );
         }
         if start.condition && s.threshold == s.window {
             // From t_b on, and not before, each acknowledgement finds the source waiting for it.
             let end = end_of_sending(s, &trace);
             let last = start.last();
             let next = last.start + last.length;
-            let grown = trace.windows.iter().rfind(|(at, w)| *w == s.window && same_instant(s, start.threshold_time, *at));
+            let grown =
+                trace.windows.iter().rfind(|(at, w)| *w == s.window && same_instant(s, start.threshold_time, *at));
             let busy = trace.acknowledgements.iter().rfind(|(at, idle)| !idle && *at < end);
             let after = grown.map(|g| g.0).max(busy.map(|b| b.0)).unwrap_or(0);
-            let first = trace.acknowledgements.iter().find(|(at, _)| *at > after && *at as f64 > ticks(s, next) - 0.5).unwrap().0;
-            assert!(same_instant(s, start.oscillation_time, first), "{s:?}: {} {first}", ticks(s, start.oscillation_time));
+            let first = trace
+                .acknowledgements
+                .iter()
+                .find(|(at, _)| *at > after && *at as f64 > ticks(s, next) - 0.5)
+                .unwrap()
+                .0;
+            assert!(
+                same_instant(s, start.oscillation_time, first),
+                "{s:?}: {} {first}",
+                ticks(s, start.oscillation_time)
+            );
         }
     }
     assert!(maxima > 3000 && cut > 10, "{maxima} {cut}");
@@ -137,7 +150,11 @@ fn congestion_avoidance_ends_when_said_and_the_buffer_is_what_is_needed() {
         let avoidance = theory.avoidance();
         if s.window > s.threshold.max(s.initial) {
             let reached = trace.windows.iter().find(|(_, w)| *w == s.window).unwrap().0;
-            assert!(same_instant(s, avoidance.window_time, reached), "{s:?}: {} at {reached}", ticks(s, avoidance.window_time));
+            assert!(
+                same_instant(s, avoidance.window_time, reached),
+                "{s:?}: {} at {reached}",
+                ticks(s, avoidance.window_time)
+            );
         }
         let most = trace.content.iter().map(|(_, n)| *n).max().unwrap();
         assert_eq!(most as f64, theory.peak_counted(theory.buffer(), Count::Cells), "{s:?}");

@@ -107,8 +107,7 @@ impl Spacer {
         let growing = acks.min(self.b - before.window);
         let window = before.window + growing;
         let start = before.start + before.length;
-        let next =
-            self.interval(before.number + 1, start, window, before.window % self.d, self.peak_of(acks, growing));
+        let next = self.interval(before.number + 1, start, window, before.window % self.d, self.peak_of(acks, growing));
         (next, growing)
     }
 
