@@ -11,7 +11,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 11] = [
+const MAY_SEE: [(&str, &[&str]); 12] = [
     ("units", &[]),
     ("wire", &["units"]),
     ("net", &["units", "wire"]),
@@ -19,6 +19,7 @@ const MAY_SEE: [(&str, &[&str]); 11] = [
     ("apps", &["units", "wire", "net", "tcp"]),
     ("scenario", &["units"]),
     ("record", &["units"]),
+    ("theory", &["units", "scenario"]),
     ("sim", &["units", "wire", "net", "tcp", "apps", "scenario", "record"]),
     ("lab", &["units", "apps", "scenario", "record", "sim"]),
     ("cli", &["lab"]),
@@ -26,7 +27,7 @@ const MAY_SEE: [(&str, &[&str]); 11] = [
 ];
 
 /// Where nothing may depend on the machine.
-const PURE: [&str; 7] = ["units", "wire", "net", "tcp", "apps", "scenario", "sim"];
+const PURE: [&str; 8] = ["units", "wire", "net", "tcp", "apps", "scenario", "theory", "sim"];
 
 /// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
