@@ -14,7 +14,7 @@ use clap::{ArgGroup, Args as Group, Parser, Subcommand};
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  cellway predict --rate 45mbit/s --rtt 60ms --window 64KiB    what theory says, at once
+  cellway predict --rate ds3 --rtt 60ms --window 64KiB    what theory says, at once
   cellway reproduce --quick --out out/papers             five papers, with a report
   cellway check study.toml                               is this scenario right? what would run?
   cellway simulate study.toml --seeds 20 --out out/study
@@ -50,12 +50,12 @@ Examples:
     /// Say what theory expects, without running anything: of a scenario, of a path, or of one equation.
     #[command(after_help = "\
 Examples:
-  cellway predict --rate 45mbit/s --rtt 60ms --window 64KiB --mss 1460B
-  cellway predict --rate oc3c --rtt 60ms --window 1MiB --mss 9140B --framing aal5 --loss 1e-4
+  cellway predict --rate 40Mbit/s --rtt 60ms --window 64KiB --mss 1460B --framing packet
+  cellway predict --rate oc3c --rtt 60ms --window 1MiB --mss 9140B --loss 1e-4 --buffer '256 cell'
   cellway predict study.toml --set tcp.window=256KiB    each traffic group at each point of its sweep
   cellway predict --equations                           every equation, its source and its arguments
   cellway predict --equation window-limited --arg window=8KiB --arg rtt=200ms \\
-      --arg segment=9188B --arg rate=6mbit/s
+      --arg segment=9188B --arg rate=6Mbit/s
   cellway predict study.toml --json
 
 A value outside the domain of its equation comes with a caveat.")]
@@ -148,40 +148,17 @@ pub(crate) struct Check {
 }
 
 #[derive(Debug, Group)]
-#[command(group = ArgGroup::new("path").args(["rate", "rtt", "window", "mss", "framing", "loss", "buffer", "delayed_ack"]).multiple(true).conflicts_with_all(["file", "set", "equation", "equations"]))]
+#[command(group = ArgGroup::new("question").args(["file", "rate", "equations", "equation"]).required(true))]
 pub(crate) struct Predict {
     /// A scenario file: each of its traffic groups, at each point of its sweep.
-    #[arg(conflicts_with_all = ["equation", "equations"])]
     pub(crate) file: Option<PathBuf>,
     /// Set a key of the scenario before anything else, as often as needed.
     #[arg(long, value_name = "KEY=VALUE", requires = "file")]
     pub(crate) set: Vec<Override>,
-    /// Of a path: the rate of its slowest line, such as 45mbit/s, or a line such as oc3c.
-    #[arg(long, value_name = "RATE", requires = "rtt")]
-    pub(crate) rate: Option<String>,
-    /// Round trip of the path, without queues.
-    #[arg(long, value_name = "TIME", requires = "rate")]
-    pub(crate) rtt: Option<String>,
-    /// Window of TCP.
-    #[arg(long, value_name = "BYTES", requires = "rate")]
-    pub(crate) window: Option<String>,
-    /// TCP payload of a segment.
-    #[arg(long, value_name = "BYTES", requires = "rate")]
-    pub(crate) mss: Option<String>,
-    /// What stands around packets on the slowest line.
-    #[arg(long, value_name = "NAME", requires = "rate")]
-    pub(crate) framing: Option<String>,
-    /// Share of segments that are lost.
-    #[arg(long, value_name = "P", requires = "rate")]
-    pub(crate) loss: Option<String>,
-    /// Buffer at the slowest line.
-    #[arg(long, value_name = "SIZE", requires = "rate")]
-    pub(crate) buffer: Option<String>,
-    /// Time that an acknowledgement may wait for a second segment, or off.
-    #[arg(long, value_name = "TIME", requires = "rate")]
-    pub(crate) delayed_ack: Option<String>,
+    #[command(flatten)]
+    pub(crate) path: PathFlags,
     /// List all equations with their sources and arguments.
-    #[arg(long, conflicts_with = "equation")]
+    #[arg(long)]
     pub(crate) equations: bool,
     /// Evaluate one equation.
     #[arg(long, value_name = "ID")]
@@ -192,6 +169,46 @@ pub(crate) struct Predict {
     /// Print the result as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A path in a few numbers. Texts: what they may be is said by those who read them.
+#[derive(Debug, Group)]
+pub(crate) struct PathFlags {
+    /// A path: the rate that its slowest line leaves for cells or frames (40Mbit/s), or its name
+    /// (e1, ds1, e3, ds3, oc3c, oc12c, taxi, ethernet, fast-ethernet, fddi).
+    #[arg(long, requires_all = ["rtt", "window"])]
+    pub(crate) rate: Option<String>,
+    /// Its round trip, without the time to send anything.
+    #[arg(long, value_name = "TIME", requires = "rate")]
+    pub(crate) rtt: Option<String>,
+    /// The window of TCP.
+    #[arg(long, value_name = "BYTES", requires = "rate")]
+    pub(crate) window: Option<String>,
+    /// TCP payload of a segment [default: 1460B].
+    #[arg(long, value_name = "BYTES", requires = "rate")]
+    pub(crate) mss: Option<String>,
+    /// packet, ethernet, fddi, aal5-vc-mux or aal5-llc-snap [default: that of the line's name, else
+    /// aal5-llc-snap].
+    #[arg(long, value_name = "NAME", requires = "rate")]
+    pub(crate) framing: Option<String>,
+    /// Losses per packet, from 0 to 1 [default: 0].
+    #[arg(long, value_name = "P", requires = "rate")]
+    pub(crate) loss: Option<String>,
+    /// Buffer before the line: 256cell or 64KiB.
+    #[arg(long, value_name = "SIZE", requires = "rate")]
+    pub(crate) buffer: Option<String>,
+    /// on if every second segment is acknowledged [default: off].
+    #[arg(long, value_name = "on|off", requires = "rate")]
+    pub(crate) delayed_ack: Option<String>,
+    /// Rate of the line of the source, if it is another.
+    #[arg(long, value_name = "RATE", requires = "rate")]
+    pub(crate) source: Option<String>,
+    /// Rate to which the source paces its cells or frames.
+    #[arg(long, value_name = "RATE", requires = "rate")]
+    pub(crate) shaping: Option<String>,
+    /// Connections that share the line [default: 1].
+    #[arg(long, value_name = "N", requires = "rate")]
+    pub(crate) connections: Option<String>,
 }
 
 #[derive(Debug, Group)]

@@ -75,8 +75,7 @@ fn cells(row: &ClaimRow) -> [String; 8] {
         }
     };
     let long_unit = row.unit.chars().count() > LONGEST_UNIT;
-    let published =
-        if long_unit { published.trim_end_matches(&row.unit).trim_end().to_owned() } else { published };
+    let published = if long_unit { published.trim_end_matches(&row.unit).trim_end().to_owned() } else { published };
     [
         row.paper.clone(),
         row.place.replace("Figure", "Fig.").replace("Section", "Sec."),

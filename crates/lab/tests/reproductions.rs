@@ -61,7 +61,10 @@ fn several_papers_stand_in_a_folder_with_an_index() {
     let predicted = rows[0]["predicted"].as_f64().unwrap();
     // 8 x 8192 bit / (200 ms + 8 x 9188 bit / 6 Mbit/s), in kbit/s.
     assert!((predicted - 65.536 / (0.2 + 0.073504 / 6.0)).abs() < 1e-9, "{predicted}");
-    assert_eq!((&rows[0]["verdict"], &rows[0]["source"], &rows[0]["simulated"]), (&"reproduced".into(), &"predict".into(), &Value::Null));
+    assert_eq!(
+        (&rows[0]["verdict"], &rows[0]["source"], &rows[0]["simulated"]),
+        (&"reproduced".into(), &"predict".into(), &Value::Null)
+    );
     assert_eq!((&index["tally"]["reproduced"], &index["tally"]["not-measured"]), (&2.into(), &0.into()));
     // Nothing is replaced unasked, and by force the whole.
     let Err(refused) = run(&["kdd"], &TWO[..1], Some(&out), false) else { panic!("replaced") };
@@ -89,7 +92,14 @@ fn only_what_a_claim_needs_is_run() {
 fn the_same_rows_give_the_same_page() {
     let [one, two] = [(); 2].map(|()| markdown(&run(&["kdd", "magic"], &TWO, None, false).unwrap()));
     assert_eq!(one, two);
-    for words in ["| [kdd](#kdd) | 1 | 1 | 0 |", "## magic\n", "| § 2.1, Equation (1) | ", "roughly 310 kbit/s", "308.8 kbit/s", "-0.4 %"] {
+    for words in [
+        "| [kdd](#kdd) | 1 | 1 | 0 |",
+        "## magic\n",
+        "| § 2.1, Equation (1) | ",
+        "roughly 310 kbit/s",
+        "308.8 kbit/s",
+        "-0.4 %",
+    ] {
         assert!(one.contains(words), "{words:?} is missing:\n{one}");
     }
     assert!(one.lines().all(|line| !line.starts_with("| ") || line.ends_with(" |")), "{one}");

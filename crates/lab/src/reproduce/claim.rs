@@ -162,7 +162,12 @@ impl Claim {
         let Some(study) = &self.study else { return Vec::new() };
         let other = self.from_study.as_ref().unwrap_or(study);
         // A growth is taken between the same two places of both studies.
-        let all = [(study, Some(&self.at)), (other, Some(&self.at)), (study, self.from.as_ref()), (other, self.from.as_ref())];
+        let all = [
+            (study, Some(&self.at)),
+            (other, Some(&self.at)),
+            (study, self.from.as_ref()),
+            (other, self.from.as_ref()),
+        ];
         all.into_iter().filter_map(|(id, at)| Some((&id[..], at?))).collect()
     }
 

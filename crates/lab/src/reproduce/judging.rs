@@ -200,7 +200,8 @@ fn differences_between_policies_are_tighter_than_levels() {
     .unwrap();
     let lines = |rest: &str| claim_of_port(&format!("form = \"trend\"\n{rest}"));
     let at = |policy: &str| format!("{{ \"multiplexing.channel\" = \"{policy}\" }}");
-    let level = lines(&format!("measure = \"level\"\nat = {}", at("per-destination"))).judge("p", Some(&values), None, None);
+    let level =
+        lines(&format!("measure = \"level\"\nat = {}", at("per-destination"))).judge("p", Some(&values), None, None);
     let difference =
         format!("measure = \"difference\"\nat = {}\nfrom = {}", at("per-destination"), at("per-conversation"));
     let difference = lines(&difference).judge("p", Some(&values), Some(&values), None);
@@ -238,7 +239,8 @@ fn a_row_as_json_has_the_documented_keys() {
         (&"reproduced".into(), &"number".into(), &0.5.into())
     );
     let unmeasured =
-        serde_json::to_value(claim("form = \"trend\"\nmeasure = \"level\"\nat = {}").judge("p", None, None, None)).unwrap();
+        serde_json::to_value(claim("form = \"trend\"\nmeasure = \"level\"\nat = {}").judge("p", None, None, None))
+            .unwrap();
     assert_eq!((&unmeasured["verdict"], &unmeasured["measured"]), (&"not-measured".into(), &serde_json::Value::Null));
 }
 

@@ -14,8 +14,7 @@ use crate::study::axis_value;
 
 /// Whether conversations are drawn from tcplib's distributions: a short run then has the figures of a long one.
 fn drawn(point: &Point) -> bool {
-    let tcplib =
-        |app: &App| matches!(app, App::Ftp { .. } | App::Nntp { .. } | App::Smtp { .. } | App::Telnet { .. });
+    let tcplib = |app: &App| matches!(app, App::Ftp { .. } | App::Nntp { .. } | App::Smtp { .. } | App::Telnet { .. });
     point.scenario.traffic.iter().any(|traffic| tcplib(&traffic.app))
 }
 
@@ -24,8 +23,7 @@ fn run_point(point: &mut Point, deterministic: bool) -> Vec<(u64, RunRecord)> {
     if drawn(point) {
         let scenario = &mut point.scenario;
         (scenario.run.duration, scenario.run.warmup) = (scenario.run.rtt * 100, scenario.run.rtt * 20);
-        (scenario.observe.interval, scenario.observe.fairness_window) =
-            (scenario.run.rtt * 20, scenario.run.rtt * 20);
+        (scenario.observe.interval, scenario.observe.fairness_window) = (scenario.run.rtt * 20, scenario.run.rtt * 20);
     }
     let scenario = &point.scenario;
     let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
