@@ -98,8 +98,21 @@ impl Check<'_> {
             multiplexing,
             buffer: buffer?,
             nodes: network.nodes,
-            links: network.links,
+            links: network
+                .links
+                .into_iter()
+                .map(|l| crate::model::Link { buffer: buffer.unwrap_or(l.buffer), ..l })
+                .collect(),
             traffic: traffic?.to_vec(),
+            shapers: Vec::new(),
+            policers: Vec::new(),
+            changes: Vec::new(),
+            abr: crate::model::AbrSwitch {
+                marking: crate::model::Marking::Erica,
+                target: 0.95,
+                interval: Span::from_ms(1),
+                threshold: cellway_units::Cells(64),
+            },
             observe: observe?,
         })
     }

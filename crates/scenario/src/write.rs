@@ -56,7 +56,7 @@ impl Scenario {
         let [from, to] = [traffic.from, traffic.to].map(|end| quoted(&self.nodes[end.node().0].name));
         writeln!(out, "count = {}\nfrom = {from}\nto = {to}", traffic.count)?;
         writeln!(out, "start = \"{}\"\nstagger = \"{}\"", traffic.start, traffic.stagger)?;
-        if let Some(Access { rate, delay }) = traffic.access {
+        if let Some(Access { rate, delay, .. }) = traffic.access {
             writeln!(out, "access = {{ rate = \"{rate}\", delay = \"{delay}\" }}")?;
         }
         write_app(out, &traffic.app)?;
@@ -87,8 +87,8 @@ fn write_app(out: &mut String, app: &App) -> std::fmt::Result {
             write_tables(out, tables)?;
             writeln!(out, "echo = {echo}")
         }
-        App::Bulk { size: Some(size) } => writeln!(out, "size = \"{size}\""),
-        App::Bulk { size: None } => Ok(()),
+        App::Bulk { size: Some(size), .. } => writeln!(out, "size = \"{size}\""),
+        _ => Ok(()),
     }
 }
 

@@ -183,7 +183,7 @@ fn upper_limits_themselves_are_accepted() {
     ]));
     assert_eq!(s.buffer.size, BufferSize::Bytes(Bytes(1 << 40)));
     assert_eq!(s.traffic[0].tcp.send_buffer, Bytes(1 << 40));
-    assert_eq!(s.traffic[0].app, App::Bulk { size: Some(Bytes(1 << 50)) });
+    assert_eq!(s.traffic[0].app, App::Bulk { size: Some(Bytes(1 << 50)), write: None, write_cost: Span::ZERO });
     assert_eq!(s.observe.fairness_window, Span::from_secs(50));
     let s = scenario(&edited(&[("\"1 bdp\"", "\"20745502410 cell\"")]));
     assert_eq!(s.buffer.size, BufferSize::Cells(Cells(20_745_502_410)));

@@ -53,6 +53,8 @@ impl Check<'_> {
             sharing: buffer.sharing.unwrap_or(BufferSharing::Pool),
             count,
             discard: buffer.discard.unwrap_or(Discard::Frame),
+            threshold: None,
+            clp_threshold: None,
         };
         self.holds_packet(&checked, multiplexing, traffic)?;
         Some(checked)

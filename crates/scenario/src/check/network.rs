@@ -1,11 +1,27 @@
 //! Nodes and links.
 
+use cellway_units::{Bytes, Cells};
+
 use crate::check::Check;
 use crate::file::{LinkFile, NodeFile};
 use crate::found::{Found, one_of};
-use crate::model::{Framing, Link, Node, NodeIndex, NodeKind};
+use crate::model::{
+    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Framing, HostSpec, Link, Node, NodeIndex,
+    NodeKind,
+};
 use crate::problem::nearest;
 use crate::tree::{Step, at};
+
+/// Stands until buffers are resolved, which takes the traffic.
+const NO_BUFFER: Buffer = Buffer {
+    size: BufferSize::Cells(Cells(0)),
+    per: BufferPer::Conversation,
+    sharing: BufferSharing::Pool,
+    count: BufferCount::Cell,
+    discard: Discard::Frame,
+    threshold: None,
+    clp_threshold: None,
+};
 
 /// Nodes and links that are right.
 pub(super) struct Network {
@@ -37,13 +53,27 @@ impl Check<'_> {
                 let [a, b] = ends[i]?;
                 let framing = self.framing(i, link.framing, [kinds[a]?, kinds[b]?])?;
                 let name = link_names[i].clone()?;
-                Some(Link { name, a: NodeIndex(a), b: NodeIndex(b), rate: rate?, delay: link.delay?.0, framing })
+                let mtu = Bytes(if framing == Framing::Atm { 9180 } else { 65_535 });
+                let buffer = NO_BUFFER;
+                Some(Link {
+                    name,
+                    a: NodeIndex(a),
+                    b: NodeIndex(b),
+                    rate: rate?,
+                    delay: link.delay?.0,
+                    framing,
+                    mtu,
+                    buffer,
+                })
             })
             .collect();
         self.hosts(&names, &kinds, &ends);
 
-        let nodes: Option<Vec<Node>> =
-            names.into_iter().zip(kinds).map(|(name, kind)| Some(Node { name: name?, kind: kind? })).collect();
+        let nodes: Option<Vec<Node>> = names
+            .into_iter()
+            .zip(kinds)
+            .map(|(name, kind)| Some(Node { name: name?, kind: kind?, host: HostSpec::default(), gateway: None }))
+            .collect();
         let links: Option<Vec<Link>> = checked.into_iter().collect();
         let network = Network { nodes: nodes?, links: links? };
         (self.found.len() == before).then_some(network)
@@ -112,7 +142,7 @@ impl Check<'_> {
                 self.refuse(&path, "\"atm\" does not fit the link of a host", "\"packet\"");
                 None
             }
-            (Some(Framing::Packet), false) => {
+            (Some(Framing::Packet | Framing::Ethernet | Framing::Fddi), false) => {
                 self.refuse(&path, "\"packet\" does not fit a link between routers and switches", "\"atm\"");
                 None
             }

@@ -87,7 +87,13 @@ impl Check<'_> {
         let interval = self.bin("interval", observe.interval, whole, rtt);
         let fairness_window = self.bin("fairness-window", observe.fairness_window, counted, rtt);
         let series = observe.series.unwrap_or(true);
-        Some(Observe { interval: interval?, fairness_window: fairness_window?, trace: trace?, series })
+        Some(Observe {
+            interval: interval?,
+            fairness_window: fairness_window?,
+            trace: trace?,
+            series,
+            queue: Vec::new(),
+        })
     }
 
     /// A bin of a part of the run, given as its length, its name and how it is computed.

@@ -106,6 +106,9 @@ impl Check<'_> {
             rto_max: rto_max?,
             max_retransmissions: self.or(&merge, "max-retransmissions", |t| t.max_retransmissions, 12)?,
             time_wait: time_wait?.0,
+            limited_transmit: true,
+            idle_restart: true,
+            profile: None,
         };
         (self.found.len() == before).then_some(spec)
     }

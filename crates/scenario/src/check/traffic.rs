@@ -61,6 +61,13 @@ impl Check<'_> {
                     app: app?,
                     count,
                     from,
+                    host: crate::model::HostSpec::default(),
+                    jitter: Span::ZERO,
+                    repeat: true,
+                    service: crate::model::Service::Ubr { pcr: None },
+                    gateways: None,
+                    gateway_tcp: [tcp?; 2],
+                    mtu: Bytes(9180),
                     to,
                     access,
                     start: Span::ZERO,
@@ -123,7 +130,7 @@ impl Check<'_> {
         let names: Vec<Option<String>> = network.nodes.iter().map(|n| Some(n.name.clone())).collect();
         let node = self.node_named(&path, name, &names)?;
         match network.nodes[node].kind {
-            NodeKind::Router => Some(Attachment::Router(NodeIndex(node))),
+            NodeKind::Router | NodeKind::Gateway => Some(Attachment::Router(NodeIndex(node))),
             NodeKind::Host => Some(Attachment::Host(NodeIndex(node))),
             NodeKind::Switch => {
                 self.refuse(
@@ -142,7 +149,7 @@ impl Check<'_> {
             return (!self.is_bad(&at!["traffic", i, "access"])).then_some(None);
         };
         let rate = self.rate(&at!["traffic", i, "access", "rate"], access.rate?.0)?;
-        Some(Some(Access { rate, delay: access.delay?.0 }))
+        Some(Some(Access { rate, delay: access.delay?.0, framing: crate::model::Framing::Packet, mtu: Bytes(65_535) }))
     }
 
     fn access_fits(&mut self, i: usize, ends: [Attachment; 2], access: Option<Access>) {
@@ -195,9 +202,9 @@ impl Check<'_> {
             AppKind::Nntp => App::Nntp { tables, handshake },
             AppKind::Smtp => App::Smtp { tables, handshake },
             AppKind::Telnet => App::Telnet { tables, echo: options.echo.unwrap_or(true) },
-            AppKind::Bulk => App::Bulk { size: options.size.map(|q| q.0) },
+            AppKind::Bulk => App::Bulk { size: options.size.map(|q| q.0), write: None, write_cost: Span::ZERO },
         };
-        if let App::Bulk { size: Some(size) } = app {
+        if let App::Bulk { size: Some(size), .. } = app {
             let path = at!["traffic", i, "workload", "size"];
             if size.0 == 0 {
                 self.refuse_value(&path, "is zero", "more than 0, or no size: without end");

@@ -37,6 +37,59 @@ pub struct TcpSpec {
     pub max_retransmissions: u32,
     /// How long a closed connection lingers.
     pub time_wait: Span,
+    /// Whether the first two duplicate acknowledgements let a new segment go each (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether the window falls back to its initial size after a time without sending (RFC 5681 section 4.1).
+    pub idle_restart: bool,
+    /// The system whose habits fill what the file leaves out; they are in the other fields already.
+    pub profile: Option<TcpProfile>,
+}
+
+/// Keys of TCP of which any may be left out: what a profile or one table of the file says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the same fields as in `TcpSpec`; `delayed_ack` holds `Some(None)` for \"off\"")]
+pub struct TcpKeys {
+    pub variant: Option<TcpVariant>,
+    pub mss: Option<Bytes>,
+    pub window: Option<Bytes>,
+    pub send_buffer: Option<Bytes>,
+    pub window_scaling: Option<bool>,
+    pub initial_window: Option<u32>,
+    pub delayed_ack: Option<Option<Span>>,
+    pub nagle: Option<bool>,
+    pub duplicate_threshold: Option<u32>,
+    pub timer_granularity: Option<Span>,
+    pub rto_initial: Option<Span>,
+    pub rto_min: Option<Span>,
+    pub rto_max: Option<Span>,
+    pub max_retransmissions: Option<u32>,
+    pub time_wait: Option<Span>,
+    pub limited_transmit: Option<bool>,
+    pub idle_restart: Option<bool>,
+    pub profile: Option<TcpProfile>,
+}
+
+/// A system of the 1990s whose TCP habits can stand in for keys that a file leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum TcpProfile {
+    /// 4.4BSD.
+    #[serde(rename = "bsd-4.4")]
+    Bsd44,
+    /// SunOS 4.1.3.
+    #[serde(rename = "sunos-4.1.3")]
+    SunOs413,
+    /// Solaris 2.5.
+    #[serde(rename = "solaris-2.5")]
+    Solaris25,
+    /// IRIX 6.3.
+    #[serde(rename = "irix-6.3")]
+    Irix63,
+    /// DEC OSF/1.
+    #[serde(rename = "osf1")]
+    Osf1,
+    /// Windows 95.
+    #[serde(rename = "windows-95")]
+    Windows95,
 }
 
 /// How a TCP sender recovers from loss.
