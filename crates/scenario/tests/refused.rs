@@ -147,16 +147,6 @@ fn cases() -> Vec<(&'static str, String)> {
         ),
         ("framing", edited(&[("delay = \"22.5 ms\"", "delay = \"22.5 ms\"\nframing = \"packet\"")])),
         (
-            "framing of a host's link",
-            edited(&[(
-                "[[link]]",
-                &format!(
-                    "{}\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\nframing = \"atm\"\n\n[[link]]",
-                    host.trim_start()
-                ),
-            )]),
-        ),
-        (
             "access between hosts",
             edited(&[
                 (
@@ -164,19 +154,6 @@ fn cases() -> Vec<(&'static str, String)> {
                     "[[node]]\nname = \"h\"\nkind = \"host\"\n\n[[node]]\nname = \"g\"\nkind = \"host\"\n\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]\nbetween = [\"g\", \"r2\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
                 ),
                 ("from = \"r1\"\nto = \"r2\"", "from = \"h\"\nto = \"g\""),
-            ]),
-        ),
-        (
-            "no ATM on the path",
-            edited(&[
-                (
-                    "[[link]]",
-                    "[[node]]\nname = \"h\"\nkind = \"host\"\n\n[[node]]\nname = \"g\"\nkind = \"host\"\n\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]\nbetween = [\"g\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
-                ),
-                (
-                    "from = \"r1\"\nto = \"r2\"\naccess = { rate = \"10 Mbit/s\", delay = \"0 s\" }",
-                    "from = \"h\"\nto = \"g\"",
-                ),
             ]),
         ),
         ("weight", with("workload = { spike = { size = \"74 B\", weight = 1.01 } }\n")),

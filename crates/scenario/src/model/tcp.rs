@@ -69,6 +69,57 @@ pub struct TcpKeys {
     pub profile: Option<TcpProfile>,
 }
 
+impl TcpKeys {
+    /// These keys, and those of `other` where these leave one out.
+    pub fn or(self, other: TcpKeys) -> TcpKeys {
+        TcpKeys {
+            variant: self.variant.or(other.variant),
+            mss: self.mss.or(other.mss),
+            window: self.window.or(other.window),
+            send_buffer: self.send_buffer.or(other.send_buffer),
+            window_scaling: self.window_scaling.or(other.window_scaling),
+            initial_window: self.initial_window.or(other.initial_window),
+            delayed_ack: self.delayed_ack.or(other.delayed_ack),
+            nagle: self.nagle.or(other.nagle),
+            duplicate_threshold: self.duplicate_threshold.or(other.duplicate_threshold),
+            timer_granularity: self.timer_granularity.or(other.timer_granularity),
+            rto_initial: self.rto_initial.or(other.rto_initial),
+            rto_min: self.rto_min.or(other.rto_min),
+            rto_max: self.rto_max.or(other.rto_max),
+            max_retransmissions: self.max_retransmissions.or(other.max_retransmissions),
+            time_wait: self.time_wait.or(other.time_wait),
+            limited_transmit: self.limited_transmit.or(other.limited_transmit),
+            idle_restart: self.idle_restart.or(other.idle_restart),
+            profile: self.profile.or(other.profile),
+        }
+    }
+}
+
+impl From<TcpSpec> for TcpKeys {
+    fn from(spec: TcpSpec) -> TcpKeys {
+        TcpKeys {
+            variant: Some(spec.variant),
+            mss: Some(spec.mss),
+            window: Some(spec.window),
+            send_buffer: Some(spec.send_buffer),
+            window_scaling: Some(spec.window_scaling),
+            initial_window: Some(spec.initial_window),
+            delayed_ack: Some(spec.delayed_ack),
+            nagle: Some(spec.nagle),
+            duplicate_threshold: Some(spec.duplicate_threshold),
+            timer_granularity: Some(spec.timer_granularity),
+            rto_initial: Some(spec.rto_initial),
+            rto_min: Some(spec.rto_min),
+            rto_max: Some(spec.rto_max),
+            max_retransmissions: Some(spec.max_retransmissions),
+            time_wait: Some(spec.time_wait),
+            limited_transmit: Some(spec.limited_transmit),
+            idle_restart: Some(spec.idle_restart),
+            profile: spec.profile,
+        }
+    }
+}
+
 /// A system of the 1990s whose TCP habits can stand in for keys that a file leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum TcpProfile {
