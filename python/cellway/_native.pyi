@@ -39,9 +39,10 @@ def simulate(
 ) -> Results: ...
 def check(source: str, is_text: bool, set: list[tuple[str, str]]) -> str: ...
 def reproduce(
-    paper: str,
+    papers: list[str],
+    only: list[str],
     quick: bool,
-    out: str,
+    out: str | None,
     force: bool,
     threads: int | None,
     progress: Callable[[int, int], None] | None,

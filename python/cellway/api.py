@@ -1,12 +1,12 @@
-"""What a program calls: `simulate`, `check`, `reproduce`, `load`."""
+"""What a program calls: `simulate`, `check`, `predict`, `reproduce`, `load`."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from cellway.progress import reporter
 
@@ -60,26 +60,68 @@ def check(source: Source, *, set: Mapping[str, object] | None = None) -> dict[st
     return checked
 
 
+@overload
 def reproduce(
     paper: str,
     *,
+    only: str | Sequence[str] | None = None,
     quick: bool = False,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     threads: int | None = None,
     progress: bool = True,
-) -> Reproduction:
-    """Run every study of a published paper and judge its claims.
+) -> Reproduction: ...
+@overload
+def reproduce(
+    paper: Sequence[str] | None = None,
+    *,
+    only: str | Sequence[str] | None = None,
+    quick: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    threads: int | None = None,
+    progress: bool = True,
+) -> dict[str, Reproduction]: ...
+def reproduce(
+    paper: str | Sequence[str] | None = None,
+    *,
+    only: str | Sequence[str] | None = None,
+    quick: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    threads: int | None = None,
+    progress: bool = True,
+) -> Reproduction | dict[str, Reproduction]:
+    """Run the studies of published papers and judge their claims.
 
-    The folder is `out/<paper>` unless `out` says otherwise. `quick` runs few seeds, to look around; its confidence
-    intervals are wide. Call `.report()` on what is returned for the HTML page.
+    With the name of one paper, the result is its `Reproduction`, and the folder is `out/<paper>` unless `out` says
+    otherwise. With a list of names, or none for all papers, the result is a `Reproduction` by name, each in a folder of
+    that name in `out` (default: `out/papers`).
+
+    `only` names the claims that are wanted, by id, the beginning of ids, or a pattern with `*`, each perhaps after
+    `PAPER/`; only the studies that they need are run. `quick` runs few seeds, to look around; its confidence intervals
+    are wide. Call `.report()` on a `Reproduction` for the HTML page, or `cellway.report.build` on the folder of
+    several. Raises `Error`.
     """
     from cellway import _native
 
-    folder = Path("out", paper) if out is None else Path(out)
-    with reporter(f"reproduce {paper}", enabled=progress) as tick:
-        _native.reproduce(paper, quick, str(folder), force, threads, tick)
-    return load_reproduction(folder)
+    single = isinstance(paper, str)
+    names = [paper] if isinstance(paper, str) else list(paper or [])
+    # No name means all papers to the compiled part; an empty list means none to a program.
+    if not names and paper is not None:
+        raise ValueError("no papers are named; leave the argument out for all of them")
+    wanted = [only] if isinstance(only, str) else list(only or [])
+    default = Path("out", names[0]) if single else Path("out", "papers")
+    folder = default if out is None else Path(out)
+    label = f"reproduce {' '.join(names)}".strip()
+    # A list of one name gets folders in a folder, as any list does.
+    target = folder if single or len(names) != 1 else folder / names[0]
+    with reporter(label, enabled=progress) as tick:
+        _native.reproduce(names, wanted, quick, str(target), force, threads, tick)
+    if single:
+        return load_reproduction(folder)
+    found = sorted(path.parent for path in folder.glob("*/study.json"))
+    return {path.name: load_reproduction(path) for path in found if not names or path.name in names}
 
 
 def load(folder: str | os.PathLike[str]) -> Results:

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use cellway_lab::Override;
-use clap::{Args as Group, Parser, Subcommand};
+use clap::{ArgGroup, Args as Group, Parser, Subcommand};
 
 /// What rate does TCP get over this long, fat, shared path, and what would fix it?
 #[derive(Debug, Parser)]
@@ -14,7 +14,8 @@ use clap::{Args as Group, Parser, Subcommand};
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  cellway reproduce cellsim --quick --out out/cellsim    a whole published study, with a report
+  cellway predict --rate ds3 --rtt 60ms --window 64KiB    what theory says, at once
+  cellway reproduce --quick --out out/papers             five papers, with a report
   cellway check study.toml                               is this scenario right? what would run?
   cellway simulate study.toml --seeds 20 --out out/study
   cellway simulate study.toml --set traffic.ftp.count=3 --set tcp.variant=sack
@@ -46,15 +47,35 @@ Examples:
   cellway check study.toml --set tcp.window=4KiB
   cellway check study.toml --json    every problem with file, line, column, key and what is accepted")]
     Check(Check),
-    /// Run the experiments of a published paper and hold its claims against what comes out.
+    /// Say what theory expects, without running anything: of a scenario, of a path, or of one equation.
     #[command(after_help = "\
 Examples:
-  cellway reproduce cellsim --out out/cellsim       all seeds; writes tables and report.html
-  cellway reproduce cellsim --quick                 few seeds: a look around in under 30 seconds
-  cellway reproduce cellsim --json                  one row per claim: id, section, expected,
-                                                    measured, confidence interval, verdict
+  cellway predict --rate 40Mbit/s --rtt 60ms --window 64KiB --mss 1460B --framing packet
+  cellway predict --rate oc3c --rtt 60ms --window 1MiB --mss 9140B --loss 1e-4 --buffer '256 cell'
+  cellway predict study.toml --set tcp.window=256KiB    each traffic group at each point of its sweep
+  cellway predict --equations                           every equation, its source and its arguments
+  cellway predict --equation window-limited --arg window=8KiB --arg rtt=200ms \\
+      --arg segment=9188B --arg rate=6Mbit/s
+  cellway predict study.toml --json
 
-Papers: cellsim (R. Caceres, Multiplexing TCP Traffic over Wide-Area ATM Networks).")]
+A value outside the domain of its equation comes with a caveat.")]
+    Predict(Predict),
+    /// Run the experiments of published papers and hold their claims against what comes out.
+    #[command(after_help = "\
+Examples:
+  cellway reproduce --out out/papers                all papers, all seeds: tables and reports
+  cellway reproduce cellsim --quick                 one paper, few seeds: a look around
+  cellway reproduce kdd --only eq1                  the claims whose names begin so, with the runs they need
+  cellway reproduce --only 'cellsim/fig2-*,magic/table1'
+  cellway reproduce --json                          one row per claim: id, published, predicted,
+                                                    simulated, confidence interval, verdict
+
+Papers:
+  cellsim   R. Caceres, Multiplexing TCP Traffic over Wide-Area ATM Networks
+  kdd       AT&T, KDD, NTT: high-speed TCP/IP between the US and Japan, with TCP gateways
+  magic     B. Ewy et al., Why TCP Is Broken in ATM WANs, and How Traffic Shaping Can Fix It
+  nasa      A. Sciuto, TCP over ATM Performance in NASA NREN and CTI
+  spacing   F. Guillemin et al., Analysis of Cell Spacing on a TCP Flow Mapped onto an ATM Connection")]
     Reproduce(Reproduce),
     /// Draw the report of a folder that `cellway reproduce` wrote.
     #[command(after_help = "Example:\n  cellway report out/cellsim    writes out/cellsim/report.html")]
@@ -112,6 +133,9 @@ pub(crate) struct Simulate {
     /// Replace an earlier result in DIR.
     #[arg(long)]
     pub(crate) force: bool,
+    /// Show all figures of the table, however wide it gets.
+    #[arg(long)]
+    pub(crate) wide: bool,
     /// Capture what passes this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).
     #[arg(long, value_name = "NODE")]
     pub(crate) pcap: Option<String>,
@@ -124,13 +148,82 @@ pub(crate) struct Check {
 }
 
 #[derive(Debug, Group)]
+#[command(group = ArgGroup::new("question").args(["file", "rate", "equations", "equation"]).required(true))]
+pub(crate) struct Predict {
+    /// A scenario file: each of its traffic groups, at each point of its sweep.
+    pub(crate) file: Option<PathBuf>,
+    /// Set a key of the scenario before anything else, as often as needed.
+    #[arg(long, value_name = "KEY=VALUE", requires = "file")]
+    pub(crate) set: Vec<Override>,
+    #[command(flatten)]
+    pub(crate) path: PathFlags,
+    /// List all equations with their sources and arguments.
+    #[arg(long)]
+    pub(crate) equations: bool,
+    /// Evaluate one equation.
+    #[arg(long, value_name = "ID")]
+    pub(crate) equation: Option<String>,
+    /// An argument of the equation, with its unit, as often as needed.
+    #[arg(long, value_name = "NAME=VALUE", requires = "equation")]
+    pub(crate) arg: Vec<String>,
+    /// Print the result as JSON on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A path in a few numbers. Texts: what they may be is said by those who read them.
+#[derive(Debug, Group)]
+pub(crate) struct PathFlags {
+    /// A path: the rate that its slowest line leaves for cells or frames (40Mbit/s), or its name
+    /// (e1, ds1, e3, ds3, oc3c, oc12c, taxi, ethernet, fast-ethernet, fddi).
+    #[arg(long, requires_all = ["rtt", "window"])]
+    pub(crate) rate: Option<String>,
+    /// Its round trip, without the time to send anything.
+    #[arg(long, value_name = "TIME", requires = "rate")]
+    pub(crate) rtt: Option<String>,
+    /// The window of TCP.
+    #[arg(long, value_name = "BYTES", requires = "rate")]
+    pub(crate) window: Option<String>,
+    /// TCP payload of a segment [default: 1460B].
+    #[arg(long, value_name = "BYTES", requires = "rate")]
+    pub(crate) mss: Option<String>,
+    /// packet, ethernet, fddi, aal5-vc-mux or aal5-llc-snap [default: that of the line's name, else
+    /// aal5-llc-snap].
+    #[arg(long, value_name = "NAME", requires = "rate")]
+    pub(crate) framing: Option<String>,
+    /// Losses per packet, from 0 to 1 [default: 0].
+    #[arg(long, value_name = "P", requires = "rate")]
+    pub(crate) loss: Option<String>,
+    /// Buffer before the line: 256cell or 64KiB.
+    #[arg(long, value_name = "SIZE", requires = "rate")]
+    pub(crate) buffer: Option<String>,
+    /// on if every second segment is acknowledged [default: off].
+    #[arg(long, value_name = "on|off", requires = "rate")]
+    pub(crate) delayed_ack: Option<String>,
+    /// Rate of the line of the source, if it is another.
+    #[arg(long, value_name = "RATE", requires = "rate")]
+    pub(crate) source: Option<String>,
+    /// Rate to which the source paces its cells or frames.
+    #[arg(long, value_name = "RATE", requires = "rate")]
+    pub(crate) shaping: Option<String>,
+    /// Connections that share the line [default: 1].
+    #[arg(long, value_name = "N", requires = "rate")]
+    pub(crate) connections: Option<String>,
+}
+
+#[derive(Debug, Group)]
 pub(crate) struct Reproduce {
-    /// The short name of the paper.
-    pub(crate) paper: String,
+    /// Short names of papers; all papers if none is given.
+    #[arg(value_name = "PAPER")]
+    pub(crate) papers: Vec<String>,
+    /// Only the claims of this name, or beginning so, or fitting a pattern with *; PAPER/ID of one
+    /// paper. Separated by commas, or as often as needed.
+    #[arg(long, value_name = "ID")]
+    pub(crate) only: Vec<String>,
     /// Few seeds and fewer points: wide intervals, but soon done.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Write tables, verdicts and the report to this folder.
+    /// Write tables, verdicts and the report to this folder; several papers to a folder each in it.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Replace an earlier result in DIR.
@@ -142,6 +235,9 @@ pub(crate) struct Reproduce {
     /// Print the rows as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Also write the rows to FILE, as a page of Markdown.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
 }
 
 #[derive(Debug, Group)]

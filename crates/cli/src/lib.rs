@@ -3,8 +3,10 @@
 
 mod args;
 mod check;
+mod figures;
 mod fit;
 mod output;
+mod predict;
 mod progress;
 mod reproduce;
 mod simulate;
@@ -58,6 +60,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
     let done = match args.command {
         Command::Simulate(options) => simulate::run(&options, face),
         Command::Check(options) => check::run(&options),
+        Command::Predict(options) => predict::run(&options),
         Command::Reproduce(options) => reproduce::run(&options, face),
         Command::Report { folder } => reproduce::report(&folder, face),
         Command::Schema => {

@@ -25,13 +25,16 @@ pub(crate) fn complain(text: &str) {
     say(&format!("cellway: {text}"));
 }
 
+/// Blanks between two columns of a table.
+pub(crate) const GAP: usize = 2;
+
 /// A table with a header; columns named in `right` are aligned to the right.
 pub(crate) fn table(header: &[String], right: impl Fn(usize) -> bool) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.to_vec());
     for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
+        column.set_padding((0, GAP as u16));
         if right(index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -42,6 +45,14 @@ pub(crate) fn table(header: &[String], right: impl Fn(usize) -> bool) -> Table {
 /// Prints a table without trailing blanks.
 pub(crate) fn print(table: &Table) {
     table.lines().for_each(|row| line(row.trim_end()));
+}
+
+/// A text in at most `width` characters; where it was cut stands an ellipsis.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// A number in as many digits as its interval bears: "0.912 ± 0.004".

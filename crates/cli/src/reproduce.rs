@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use cellway_lab::Settings;
-use cellway_lab::reproduce::{Paper, ReproduceOptions, Reproduced, Verdict, reproduce};
+use cellway_lab::reproduce::{ClaimRow, Paper, ReproduceOptions, Reproduced, markdown, reproduce, short, tally_text};
+use cellway_lab::{Settings, check_free};
 use serde_json::json;
 
 use crate::args::Reproduce;
@@ -13,61 +13,118 @@ use crate::{FAILED, Face, Failure, WRONG_INPUT, output};
 /// What to do about a report outside the Python package.
 const NO_REPORT: &str = "reports are drawn by the Python package: pip install cellway (or `make run` in the source tree), then cellway report";
 
+/// The widest table that is printed where it can be helped, in characters.
+const WIDTH: usize = 120;
+
+/// The least that is left of the name of a claim: enough to find it with --only.
+const LEAST_ID: usize = 12;
+
+/// A unit that is longer is left to --json.
+const LONGEST_UNIT: usize = 8;
+
 pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failure> {
-    let paper = Paper::find(&options.paper)?;
+    let papers = Paper::find_all(&options.papers)?;
+    if let (Some(page), false) = (&options.markdown, options.force) {
+        check_free(page)?;
+    }
     let bar = Bar::new();
     let mut settings = Settings {
         threads: options.threads.map(usize::from),
         progress: &mut |progress| bar.show(progress),
         stop: &mut face.interrupted,
     };
-    let wanted = ReproduceOptions { quick: options.quick, out: options.out.as_deref(), force: options.force };
-    let done = reproduce(paper, &wanted, &mut settings)?;
+    let only: Vec<String> = options.only.iter().flat_map(|ids| ids.split(',')).map(|id| id.trim().to_owned()).collect();
+    let wanted =
+        ReproduceOptions { only: &only, quick: options.quick, out: options.out.as_deref(), force: options.force };
+    let done = reproduce(&papers, &wanted, &mut settings)?;
     drop(bar);
     let drawn = match (&options.out, &mut face.report) {
         (Some(out), Some(draw)) => Some(draw(out).map_err(|message| Failure { message, code: FAILED })?),
         _ => None,
     };
+    if let Some(page) = &options.markdown {
+        let failed = |e| Failure { message: format!("cannot write {}: {e}", page.display()), code: FAILED };
+        std::fs::write(page, markdown(&done)).map_err(failed)?;
+    }
     if options.json {
-        output::json(&json!(done.claims));
+        output::json(&json!(done.claims().collect::<Vec<_>>()));
     } else {
         show(&done);
     }
-    for warning in &done.warnings {
+    for warning in done.warnings() {
         output::say(&format!("warning: {warning}"));
     }
     tell(&done, options, drawn.as_deref());
     Ok(())
 }
 
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Reproduced => "reproduced",
-        Verdict::Shape => "shape",
-        Verdict::Undecided => "undecided",
-        Verdict::NotReproduced => "NOT REPRODUCED",
-        Verdict::NotMeasured => "not measured",
-    }
+/// The cells of a row; the name of the claim, at [`ID`], is cut to what is left of the width.
+fn cells(row: &ClaimRow) -> [String; 8] {
+    let value = |value: Option<f64>| value.map_or_else(String::new, short);
+    let simulated = match (row.simulated, row.ci_low.zip(row.ci_high)) {
+        (Some(value), Some((low, high))) if low < high => format!("{} [{}, {}]", short(value), short(low), short(high)),
+        (Some(value), _) => short(value),
+        // "not measured", or a crossing that was never reached.
+        (None, _) => row.measured_text.split(" [").next().unwrap_or_default().to_owned(),
+    };
+    let published = match row.published {
+        Some(_) => row.published_text.clone(),
+        None => {
+            let words = row.expected.trim_start_matches("change of the ").trim_start_matches("difference ");
+            words.trim_start_matches("ratio ").replace("at least ", ">= ").replace("at most ", "<= ")
+        }
+    };
+    let long_unit = row.unit.chars().count() > LONGEST_UNIT;
+    let published = if long_unit { published.trim_end_matches(&row.unit).trim_end().to_owned() } else { published };
+    [
+        row.paper.clone(),
+        row.place.replace("Figure", "Fig.").replace("Section", "Sec."),
+        row.id.clone(),
+        published,
+        value(row.predicted),
+        simulated,
+        row.deviation.map_or_else(String::new, |d| format!("{:+.1} %", 100.0 * d)),
+        row.verdict.words().to_owned(),
+    ]
 }
 
+/// Place of the name of the claim among the cells.
+const ID: usize = 2;
+
+/// The cells that are aligned to the right: numbers.
+const RIGHT: [usize; 3] = [4, 5, 6];
+
 fn show(done: &Reproduced) {
-    let header = ["section", "claim", "expected", "measured [95 % interval]", "verdict"].map(str::to_owned);
-    let mut table = output::table(&header, |_| false);
-    for row in &done.claims {
-        let place =
-            if row.figure.is_empty() { row.section.clone() } else { format!("{}, {}", row.section, row.figure) };
-        table.add_row([&place, &row.id, &row.expected, &row.measured_text, verdict(row.verdict)]);
+    let header = ["paper", "place", "claim", "published", "predicted", "simulated [95 % CI]", "deviation", "verdict"];
+    let mut rows: Vec<[String; 8]> = done.claims().map(cells).collect();
+    // A column that says nothing only takes room.
+    let shown: Vec<usize> = (0..header.len()).filter(|&c| rows.iter().any(|row| !row[c].is_empty())).collect();
+    let wide = |column: &usize| {
+        let widths = rows.iter().map(|row| row[*column].chars().count());
+        widths.chain([header[*column].chars().count()]).max().unwrap_or_default()
+    };
+    let others: usize = shown.iter().filter(|&&c| c != ID).map(wide).sum();
+    let left = WIDTH.saturating_sub(others + output::GAP * shown.len().saturating_sub(1)).max(LEAST_ID);
+    for row in &mut rows {
+        row[ID] = output::cut(&row[ID], left);
+    }
+    let names: Vec<String> = shown.iter().map(|&c| header[c].to_owned()).collect();
+    let mut table = output::table(&names, |column| RIGHT.contains(&shown[column]));
+    for row in rows {
+        table.add_row(shown.iter().map(|&c| row[c].clone()));
     }
     output::print(&table);
 }
 
 fn tell(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
-    let [reproduced, shape, undecided, not, absent] = done.tally();
-    output::say(&format!(
-        "\n{} claims: {reproduced} reproduced, {shape} shape, {undecided} undecided, {not} not reproduced{}",
-        done.claims.len(),
-        if absent == 0 { String::new() } else { format!(", {absent} not measured") },
-    ));
+    let count = |n: usize| format!("{n} claim{}", if n == 1 { "" } else { "s" });
+    output::say(&format!("\n{}: {}", count(done.claims().count()), tally_text(&done.tally())));
+    if done.papers.len() > 1 {
+        for paper in &done.papers {
+            let tally = cellway_lab::reproduce::tally(&paper.claims);
+            output::say(&format!("  {}: {}", paper.paper, tally_text(&tally)));
+        }
+    }
     output::say(&format!(
         "{} runs in {:.1} s, {:.1} million cell-hops/s{}",
         done.runs,
@@ -75,16 +132,18 @@ fn tell(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
         done.counts.cell_hops as f64 / done.wall_seconds.max(1e-9) / 1e6,
         if options.quick { " (quick: few seeds, wide intervals)" } else { "" },
     ));
-    match (&options.out, report) {
-        (Some(out), Some(report)) => {
-            output::say(&format!("tables in {}", out.join("tables").display()));
-            output::say(&format!("report in {}", report.display()));
-        }
-        (Some(out), None) => {
-            output::say(&format!("tables in {}", out.join("tables").display()));
-            output::say(NO_REPORT);
-        }
-        (None, _) => output::say("nothing was written; --out DIR keeps tables and report"),
+    if let Some(page) = &options.markdown {
+        output::say(&format!("page in {}", page.display()));
+    }
+    let Some(out) = &options.out else {
+        return output::say("nothing was written; --out DIR keeps tables and report");
+    };
+    let one = out.join("study.json").is_file();
+    let tables = if one { out.join("tables") } else { out.join("PAPER").join("tables") };
+    output::say(&format!("tables in {}", tables.display()));
+    match report {
+        Some(report) => output::say(&format!("report in {}", report.display())),
+        None => output::say(NO_REPORT),
     }
 }
 
@@ -94,8 +153,9 @@ pub(crate) fn report(folder: &Path, face: &mut Face<'_>) -> Result<(), Failure> 
     };
     // Nothing is drawn from a folder that is not whole.
     cellway_lab::Manifest::read(folder).map_err(cellway_lab::Error::from)?;
-    if !folder.join("study.json").is_file() {
-        let message = format!("{} was not written by `cellway reproduce`: it has no study.json", folder.display());
+    if !["study.json", "index.json"].iter().any(|name| folder.join(name).is_file()) {
+        let folder = folder.display();
+        let message = format!("{folder} was not written by `cellway reproduce`: it has no study.json or index.json");
         return Err(Failure { message, code: WRONG_INPUT });
     }
     let path = draw(folder).map_err(|message| Failure { message, code: FAILED })?;

@@ -2,25 +2,13 @@
 
 use std::path::Path;
 
-use cellway_lab::{AxisValueRecord, Cell, Error, Overview, PointFigures, Settings};
+use cellway_lab::{AxisValueRecord, Error, Overview, PointFigures, Settings};
 use serde_json::{Map, Value, json};
 
 use crate::args::Simulate;
 use crate::check::{folder_of, plan};
 use crate::progress::Bar;
-use crate::{Face, Failure, output};
-
-/// The figures of the table that people see, where a study has them; the rest is in the tables.
-const SHOWN: [&str; 8] = [
-    "utilisation",
-    "throughput_mean",
-    "jain",
-    "delay_mean_rtt",
-    "delay_sd_rtt",
-    "collapses_mean",
-    "queue_mean",
-    "lost_frames",
-];
+use crate::{Face, Failure, figures, output};
 
 pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure> {
     let file = &options.scenario.file;
@@ -69,7 +57,7 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
             "capture": capture,
         }));
     } else {
-        show(&overview);
+        figures::show(&overview, options.wide);
         let counts = simulated.results.counts;
         let speed = counts.cell_hops as f64 / simulated.about.wall_seconds.max(1e-9) / 1e6;
         output::say(&format!(
@@ -109,52 +97,4 @@ fn axis_json(value: &AxisValueRecord) -> Value {
         AxisValueRecord::Text(text) => json!(text),
         AxisValueRecord::Number(number) => json!(number),
     }
-}
-
-fn axis_text(value: &AxisValueRecord) -> String {
-    match value {
-        AxisValueRecord::Text(text) => text.clone(),
-        AxisValueRecord::Number(number) => number.to_string(),
-    }
-}
-
-/// One row for each point and subject, one column for each figure worth a look.
-fn show(overview: &Overview) {
-    let Some((axes, _)) = overview.points.first() else { return };
-    let shown = |cell: &&Cell| SHOWN.contains(&cell.metric.as_str());
-    let metrics: Vec<&str> = SHOWN
-        .into_iter()
-        .filter(|m| overview.points.iter().any(|(_, cells)| cells.iter().any(|c| c.metric == *m)))
-        .collect();
-    let unit = |metric: &str| {
-        let cell = overview.points.iter().flat_map(|(_, cells)| cells).find(|c| c.metric == metric);
-        cell.map(|c| if c.unit == "1" { metric.to_owned() } else { format!("{metric} [{}]", c.unit) })
-            .unwrap_or_default()
-    };
-    // Axis names are paths; their last two parts tell them apart.
-    let axis_name =
-        |name: &String| name.rsplit('.').take(2).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(".");
-    let mut header: Vec<String> = axes.iter().map(|(name, _)| axis_name(name)).collect();
-    let fixed = header.len() + 1;
-    header.push("subject".to_owned());
-    header.extend(metrics.iter().map(|m| unit(m)));
-    let mut table = output::table(&header, |column| column >= fixed);
-    for (axes, cells) in &overview.points {
-        let mut subjects: Vec<&str> = Vec::new();
-        for cell in cells.iter().filter(shown) {
-            if !subjects.contains(&cell.subject.as_str()) {
-                subjects.push(&cell.subject);
-            }
-        }
-        for subject in subjects {
-            let mut row: Vec<String> = axes.iter().map(|(_, value)| axis_text(value)).collect();
-            row.push(subject.to_owned());
-            row.extend(metrics.iter().map(|metric| {
-                let cell = cells.iter().find(|c| c.subject == subject && c.metric == *metric);
-                cell.map(|c| output::with_interval(c.mean, c.half_width)).unwrap_or_default()
-            }));
-            table.add_row(row);
-        }
-    }
-    output::print(&table);
 }

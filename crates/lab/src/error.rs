@@ -39,6 +39,9 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// Theory has no answer.
+    #[error(transparent)]
+    Theory(#[from] cellway_theory::Error),
     /// A scenario that was found right cannot be run.
     #[error(transparent)]
     Run(#[from] cellway_sim::Error),
@@ -66,6 +69,7 @@ impl Error {
             | Error::Read { .. }
             | Error::Table(_)
             | Error::Option(_)
+            | Error::Theory(_)
             | Error::NoSuchPaper { .. } => true,
             Error::Run(e) => !matches!(e, cellway_sim::Error::Capture(_) | cellway_sim::Error::Stopped { .. }),
             Error::Record(e) => {

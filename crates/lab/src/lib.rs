@@ -9,6 +9,7 @@ mod error;
 mod fit;
 mod load;
 mod overview;
+pub mod predict;
 pub mod reproduce;
 mod simulate;
 mod study;

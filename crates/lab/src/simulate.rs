@@ -40,8 +40,8 @@ pub fn simulate(
         Ok(builder.push(key, &record)?)
     })?;
     let results = builder.finish()?;
-    let about =
-        clock.provenance(&asked_for(plan), &plan.base().run, prepared.seeds(), prepared.points().len(), settings);
+    let (run, points) = (Some(&plan.base().run), prepared.points().len());
+    let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
     let warnings = transient.warning(prepared.points(), prepared.seeds()).into_iter().collect();
     Ok(Simulated { results, about, warnings })
 }
@@ -128,27 +128,28 @@ impl Stopwatch {
         chrono::DateTime::<chrono::Utc>::from(self.started).to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
     }
 
+    /// What is to be written about runs; `run` is absent where there is no scenario.
     pub(crate) fn provenance(
         &self,
         scenario: &str,
-        run: &Run,
+        run: Option<&Run>,
         seeds: u64,
         points: usize,
-        settings: &Settings<'_>,
+        threads: Option<usize>,
     ) -> Provenance {
         let all = || std::thread::available_parallelism().map_or(1, usize::from);
         Provenance {
             version: VERSION.to_owned(),
             scenario: scenario.to_owned(),
-            first_seed: run.seed,
+            first_seed: run.map_or(0, |run| run.seed),
             seeds: seeds as u32,
             points: points as u32,
             started: self.started(),
             wall_seconds: self.seconds(),
             host: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-            threads: settings.threads.unwrap_or_else(all) as u32,
-            rtt_seconds: run.rtt.as_secs_f64(),
-            warmup_seconds: run.warmup.as_secs_f64(),
+            threads: threads.unwrap_or_else(all) as u32,
+            rtt_seconds: run.map_or(0.0, |run| run.rtt.as_secs_f64()),
+            warmup_seconds: run.map_or(0.0, |run| run.warmup.as_secs_f64()),
         }
     }
 }

@@ -109,68 +109,117 @@ pub(crate) fn axis_value(value: &AxisValue) -> record::AxisValue {
     }
 }
 
-/// Runs everything; hands the records to `take` in run order, whatever the number of threads.
+/// Several prepared studies as one row of runs, so that one pool of threads works through them without a pause
+/// between two.
+pub(crate) struct Batch<'a> {
+    /// Each with its label.
+    studies: Vec<(&'a str, &'a Prepared)>,
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(studies: impl IntoIterator<Item = (&'a str, &'a Prepared)>) -> Batch<'a> {
+        Batch { studies: studies.into_iter().collect() }
+    }
+
+    fn runs(&self) -> u64 {
+        self.studies.iter().map(|(_, study)| study.runs()).sum()
+    }
+
+    /// The study of run `index`, and its number there.
+    fn find(&self, mut index: u64) -> (usize, u64) {
+        for (study, (_, prepared)) in self.studies.iter().enumerate() {
+            if index < prepared.runs() {
+                return (study, index);
+            }
+            index -= prepared.runs();
+        }
+        unreachable!("a run is one of some study")
+    }
+
+    fn run(&self, index: u64, stop: &AtomicBool) -> Result<RunRecord, Error> {
+        let (study, index) = self.find(index);
+        self.studies[study].1.run(index, stop)
+    }
+
+    /// Runs everything; hands the records to `take` with the place of their study, in the order of studies and
+    /// runs, whatever the number of threads.
+    pub(crate) fn run_all(
+        &self,
+        settings: &mut Settings<'_>,
+        mut take: impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let total = self.runs();
+        let threads = settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+        let (started, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+        let (send, receive) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(total as usize) {
+                let (started, stop, send) = (&started, &stop, send.clone());
+                scope.spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        let index = started.fetch_add(1, Ordering::Relaxed);
+                        // The receiver is gone only when the study is given up.
+                        if index >= total || send.send((index, self.run(index, stop))).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(send);
+            let outcome = self.collect(&receive, settings, &mut take);
+            stop.store(true, Ordering::Relaxed);
+            outcome
+        })
+    }
+
+    /// Takes finished runs as they come and passes them on in run order.
+    fn collect(
+        &self,
+        finished: &mpsc::Receiver<(u64, Result<RunRecord, Error>)>,
+        settings: &mut Settings<'_>,
+        take: &mut impl FnMut(usize, RunKey, RunRecord) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let total = self.runs();
+        // Runs that finished before an earlier one.
+        let mut early = BTreeMap::new();
+        let (mut next, mut done) = (0, 0);
+        let tell = |settings: &mut Settings<'_>, done, next: u64| {
+            if let Some(last) = total.checked_sub(1) {
+                let label = self.studies[self.find(next.min(last)).0].0;
+                (settings.progress)(Progress { label, done, total });
+            }
+        };
+        tell(settings, done, next);
+        while next < total {
+            match finished.recv_timeout(PATIENCE) {
+                Ok((index, record)) => {
+                    early.insert(index, record?);
+                    done += 1;
+                    tell(settings, done, next);
+                    while let Some(record) = early.remove(&next) {
+                        let (study, index) = self.find(next);
+                        take(study, self.studies[study].1.key(index), record)?;
+                        next += 1;
+                    }
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                // A thread has panicked; the scope will say so.
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+            if (settings.stop)() {
+                return Err(Error::Stopped);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// [`Batch::run_all`] of a single study.
 pub(crate) fn run_all(
     prepared: &Prepared,
     label: &str,
     settings: &mut Settings<'_>,
     mut take: impl FnMut(RunKey, RunRecord) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let total = prepared.runs();
-    let threads = settings.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let (started, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-    let (send, receive) = mpsc::channel();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(total as usize) {
-            let (started, stop, send) = (&started, &stop, send.clone());
-            scope.spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    let index = started.fetch_add(1, Ordering::Relaxed);
-                    // The receiver is gone only when the study is given up.
-                    if index >= total || send.send((index, prepared.run(index, stop))).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(send);
-        let outcome = collect(&receive, prepared, label, settings, &mut take);
-        stop.store(true, Ordering::Relaxed);
-        outcome
-    })
-}
-
-/// Takes finished runs as they come and passes them on in run order.
-fn collect(
-    finished: &mpsc::Receiver<(u64, Result<RunRecord, Error>)>,
-    prepared: &Prepared,
-    label: &str,
-    settings: &mut Settings<'_>,
-    take: &mut impl FnMut(RunKey, RunRecord) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let total = prepared.runs();
-    // Runs that finished before an earlier one.
-    let mut early = BTreeMap::new();
-    let (mut next, mut done) = (0, 0);
-    (settings.progress)(Progress { label, done, total });
-    while next < total {
-        match finished.recv_timeout(PATIENCE) {
-            Ok((index, record)) => {
-                early.insert(index, record?);
-                done += 1;
-                (settings.progress)(Progress { label, done, total });
-                while let Some(record) = early.remove(&next) {
-                    take(prepared.key(next), record)?;
-                    next += 1;
-                }
-            }
-            Err(mpsc::RecvTimeoutError::Timeout) => {}
-            // A thread has panicked; the scope will say so.
-            Err(mpsc::RecvTimeoutError::Disconnected) => break,
-        }
-        if (settings.stop)() {
-            return Err(Error::Stopped);
-        }
-    }
-    Ok(())
+    Batch::new([(label, prepared)]).run_all(settings, |_, key, record| take(key, record))
 }

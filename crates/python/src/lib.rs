@@ -120,22 +120,25 @@ fn check(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
     Ok(cellway_cli::checked_json(&plan, points).to_string())
 }
 
-/// Runs the studies of a paper and judges its claims; returns the rows as JSON.
+/// Runs the studies of papers, all papers if none is named, and judges their claims; returns the rows as JSON.
+/// `only` are the names of the claims that are wanted, all if empty.
 #[pyfunction]
-#[pyo3(signature = (paper, quick, out, force, threads, progress))]
+#[pyo3(signature = (papers, only, quick, out, force, threads, progress))]
+#[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn reproduce(
     py: Python<'_>,
-    paper: &str,
+    papers: Vec<String>,
+    only: Vec<String>,
     quick: bool,
     out: Option<PathBuf>,
     force: bool,
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let paper = Paper::find(paper).map_err(raise)?;
+    let papers = Paper::find_all(&papers).map_err(raise)?;
     run(py, threads, progress, |settings| {
-        let options = ReproduceOptions { quick, out: out.as_deref(), force };
-        Ok(cellway_lab::reproduce::reproduce(paper, &options, settings)?.claims_json())
+        let options = ReproduceOptions { only: &only, quick, out: out.as_deref(), force };
+        Ok(cellway_lab::reproduce::reproduce(&papers, &options, settings)?.claims_json())
     })
 }
 

@@ -1,9 +1,10 @@
-//! A claim of a paper, and how it is judged.
+//! A claim of a paper: one row of `expected.toml`.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::measure::Measured;
-use super::values::{At, Figure, StudyValues};
+use super::values::{At, Figure};
 
 /// One row of `expected.toml`.
 #[derive(Clone, Debug, Deserialize)]
@@ -12,20 +13,50 @@ pub struct Claim {
     /// Its name, unique in the paper.
     pub id: String,
     /// Section of the paper.
+    #[serde(default)]
     pub section: String,
-    /// Figure or table of the paper.
+    /// Figure, table or equation of the paper.
     #[serde(default)]
     pub figure: String,
     /// What the paper says, in our words.
     pub claim: String,
+    /// The same in a few words, for figures.
+    #[serde(default)]
+    pub(super) label: String,
     /// Whether the paper gives a number or describes a trend.
     pub form: Form,
+
+    /// The number of the paper, in `unit`.
+    pub(super) published: Option<f64>,
+    /// The number as it is printed, where it is more than a number: "roughly 310".
+    pub(super) published_text: Option<String>,
+    /// Accepted deviation relative to the published number: 0.05 is 5 % to either side.
+    pub(super) within: Option<f64>,
+    /// Least accepted value, where `within` does not say it.
+    pub(super) min: Option<f64>,
+    /// Largest accepted value, likewise.
+    pub(super) max: Option<f64>,
+    /// Why this tolerance stands for the words of the paper.
+    #[serde(default)]
+    pub(super) tolerance: String,
+    /// Unit of all values of the row.
+    #[serde(default)]
+    pub(super) unit: String,
+
+    /// Which value is judged: that of the study where there is one, unless this says otherwise.
+    source: Option<Source>,
+    /// The equation that predicts the value.
+    pub(super) predict: Option<Predict>,
     /// The study that it is tested on.
-    pub(crate) study: String,
+    pub(crate) study: Option<String>,
+    #[serde(default)]
     pub(super) subject: String,
+    #[serde(default)]
     pub(super) metric: String,
     /// What is computed of the metric.
+    #[serde(default)]
     pub(super) measure: Measure,
+    #[serde(default)]
     pub(super) at: At,
     /// The other point, for a difference or a ratio.
     pub(super) from: Option<At>,
@@ -36,16 +67,25 @@ pub struct Claim {
     /// For a crossing: the axis, and the value that the metric reaches.
     pub(super) axis: Option<String>,
     pub(super) threshold: Option<f64>,
-    /// Unit of the measured value.
+    /// The metric times this is in the unit of the row.
+    #[serde(default = "one")]
+    pub(super) scale: f64,
+
+    /// Parameters that the paper states: "window = 36592 B".
     #[serde(default)]
-    unit: String,
-    /// Least accepted value.
-    min: Option<f64>,
-    /// Largest accepted value.
-    max: Option<f64>,
-    /// Why these bounds stand for the words of the paper.
+    pub(super) given: Vec<String>,
+    /// Parameters that follow from other statements of the paper.
     #[serde(default)]
-    tolerance: String,
+    pub(super) inferred: Vec<String>,
+    /// Parameters tuned until this very number came out, so that it is no test.
+    #[serde(default)]
+    pub(super) fitted: Vec<String>,
+    /// What was tried where it does not come out.
+    #[serde(default)]
+    pub(super) tried: String,
+    /// What remains without an explanation.
+    #[serde(default)]
+    pub(super) unexplained: String,
 }
 
 /// What kind of evidence a claim is.
@@ -58,10 +98,21 @@ pub enum Form {
     Trend,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The runs of a study.
+    Simulate,
+    /// An equation.
+    Predict,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Measure {
     /// The metric at one point.
+    #[default]
     Level,
     /// The metric at one point less that at another, seed by seed.
     Difference,
@@ -73,62 +124,51 @@ pub(super) enum Measure {
     Crossing,
 }
 
-/// How a claim came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// The number came out: its whole confidence interval lies within the tolerance.
-    Reproduced,
-    /// The order or trend holds, confidence interval included.
-    Shape,
-    /// The confidence interval straddles the tolerance: these replications cannot tell.
-    Undecided,
-    /// It did not come out.
-    NotReproduced,
-    /// The runs had nothing to measure it by, which says nothing about the claim.
-    NotMeasured,
+/// The equation that predicts a value.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Predict {
+    /// Its name: see `cellway predict --equations`.
+    pub(super) equation: String,
+    /// Its arguments, with their units.
+    #[serde(default)]
+    pub(super) arguments: BTreeMap<String, String>,
+    /// The predicted value over this is in the unit of the row: 1e6 for bit/s where the row has Mbit/s.
+    #[serde(default = "one")]
+    pub(super) per: f64,
 }
 
-/// A claim with what was measured.
-#[derive(Clone, Debug, Serialize)]
-pub struct ClaimRow {
-    /// Name of the claim.
-    pub id: String,
-    /// Section of the paper.
-    pub section: String,
-    /// Figure of the paper.
-    pub figure: String,
-    /// What the paper says.
-    pub claim: String,
-    /// Number or trend.
-    pub form: Form,
-    /// The accepted range.
-    pub expected: String,
-    /// The measured value; absent if there was none.
-    pub measured: Option<f64>,
-    /// The measured value with its interval, as text.
-    pub measured_text: String,
-    /// Unit of the measured value.
-    pub unit: String,
-    /// Lower end of the 95 % confidence interval.
-    pub ci_low: Option<f64>,
-    /// Upper end of the 95 % confidence interval.
-    pub ci_high: Option<f64>,
-    /// Replications that had the figure.
-    pub seeds: usize,
-    /// Replications that were run.
-    pub of_seeds: usize,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Why the range stands for the paper's words, and what stood in the way.
-    pub note: String,
+fn one() -> f64 {
+    1.0
 }
 
 impl Claim {
+    /// Which value is judged.
+    pub(super) fn source(&self) -> Source {
+        let simulated = if self.study.is_some() { Source::Simulate } else { Source::Predict };
+        self.source.unwrap_or(simulated)
+    }
+
     /// The figures that it needs, with their studies.
     pub(crate) fn figures(&self) -> Vec<(&str, Figure)> {
+        let Some(study) = &self.study else { return Vec::new() };
         let own = (self.subject.clone(), self.metric.clone());
-        vec![(&self.study, own), (self.from_study.as_ref().unwrap_or(&self.study), self.other_figure())]
+        vec![(study, own), (self.from_study.as_ref().unwrap_or(study), self.other_figure())]
+    }
+
+    /// The places in sweeps that it looks at, with their studies.
+    #[cfg(test)]
+    pub(super) fn places(&self) -> Vec<(&str, &At)> {
+        let Some(study) = &self.study else { return Vec::new() };
+        let other = self.from_study.as_ref().unwrap_or(study);
+        // A growth is taken between the same two places of both studies.
+        let all = [
+            (study, Some(&self.at)),
+            (other, Some(&self.at)),
+            (study, self.from.as_ref()),
+            (other, self.from.as_ref()),
+        ];
+        all.into_iter().filter_map(|(id, at)| Some((&id[..], at?))).collect()
     }
 
     pub(super) fn other_figure(&self) -> Figure {
@@ -136,74 +176,38 @@ impl Claim {
         (or(&self.from_subject, &self.subject), or(&self.from_metric, &self.metric))
     }
 
-    /// Judges the claim by the studies it names; `None` for one that was not run.
-    pub(crate) fn judge(&self, study: Option<&StudyValues>, from: Option<&StudyValues>) -> ClaimRow {
-        let measured = study.and_then(|study| self.measure(study, from.unwrap_or(study)));
-        let (min, max) = (self.min.unwrap_or(f64::NEG_INFINITY), self.max.unwrap_or(f64::INFINITY));
-        let inside = |x: f64| (min..=max).contains(&x);
-        let verdict = match &measured {
-            None => Verdict::NotMeasured,
-            Some(m) if inside(m.low) && inside(m.high) => match self.form {
-                Form::Number => Verdict::Reproduced,
-                Form::Trend => Verdict::Shape,
-            },
-            Some(m) if m.high < min || m.low > max => Verdict::NotReproduced,
-            Some(_) => Verdict::Undecided,
-        };
-        let measured_text = match &measured {
-            None => "not measured".to_owned(),
-            Some(Measured { text: Some(text), .. }) => text.clone(),
-            Some(m) => format!("{} [{}, {}]{}", short(m.value), short(m.low), short(m.high), self.unit_text()),
-        };
-        ClaimRow {
-            id: self.id.clone(),
-            section: self.section.clone(),
-            figure: self.figure.clone(),
-            claim: self.claim.clone(),
-            form: self.form,
-            expected: self.expected_text(),
-            measured: measured.as_ref().map(|m| m.value).filter(|v| v.is_finite()),
-            measured_text,
-            unit: self.unit.clone(),
-            ci_low: measured.as_ref().map(|m| m.low).filter(|v| v.is_finite()),
-            ci_high: measured.as_ref().map(|m| m.high).filter(|v| v.is_finite()),
-            seeds: measured.as_ref().map_or(0, |m| m.seeds),
-            of_seeds: study.map_or(0, StudyValues::seeds),
-            verdict,
-            note: self.tolerance.clone(),
+    /// The accepted range; infinite at a side that is open.
+    pub(super) fn range(&self) -> (f64, f64) {
+        match (self.published, self.within) {
+            (Some(published), Some(within)) => {
+                let half = published.abs() * within;
+                (published - half, published + half)
+            }
+            _ => (self.min.unwrap_or(f64::NEG_INFINITY), self.max.unwrap_or(f64::INFINITY)),
         }
     }
 
-    pub(super) fn unit_text(&self) -> String {
-        if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) }
+    /// What contradicts itself in the row, or is missing from it.
+    #[cfg(test)]
+    pub(super) fn faults(&self) -> Vec<&'static str> {
+        let (bounds, relative) = (self.min.is_some() || self.max.is_some(), self.within.is_some());
+        let texts = [&self.given, &self.inferred, &self.fitted];
+        let checks = [
+            (self.section.is_empty() && self.figure.is_empty(), "it has no place in the paper"),
+            (!self.claim.ends_with('.'), "the claim is no sentence"),
+            (bounds && relative, "within and min or max: one of them says what is accepted"),
+            (!bounds && !relative, "it accepts anything: within, min or max is missing"),
+            (relative && self.published.is_none(), "within needs a published number"),
+            (self.within.is_some_and(|w| !(w > 0.0 && w.is_finite())), "within is not above 0"),
+            (self.min.zip(self.max).is_some_and(|(min, max)| min > max), "min is above max"),
+            (self.study.is_none() && self.predict.is_none(), "it has neither a study nor an equation"),
+            (self.source == Some(Source::Simulate) && self.study.is_none(), "no study to be judged by"),
+            (self.source() == Source::Predict && self.predict.is_none(), "no equation to be judged by"),
+            (self.study.is_some() && (self.subject.is_empty() || self.metric.is_empty()), "no subject or metric"),
+            (!(self.scale > 0.0 && self.scale.is_finite()), "scale is not above 0"),
+            (self.predict.as_ref().is_some_and(|p| !(p.per > 0.0 && p.per.is_finite())), "per is not above 0"),
+            (texts.into_iter().flatten().any(|p| !p.contains(" = ")), "a parameter is not written as name = value"),
+        ];
+        checks.into_iter().filter_map(|(wrong, what)| wrong.then_some(what)).collect()
     }
-
-    fn expected_text(&self) -> String {
-        let what = match self.measure {
-            Measure::Level | Measure::Crossing => "",
-            Measure::Difference => "difference ",
-            Measure::Growth => "change of the difference ",
-            Measure::Ratio => "ratio ",
-        };
-        let unit = self.unit_text();
-        match (self.min, self.max) {
-            (Some(min), Some(max)) => format!("{what}{} to {}{unit}", short(min), short(max)),
-            (Some(min), None) => format!("{what}at least {}{unit}", short(min)),
-            (None, Some(max)) => format!("{what}at most {}{unit}", short(max)),
-            (None, None) => "any".to_owned(),
-        }
-    }
-}
-
-/// A number in as many digits as a reader can use.
-pub(super) fn short(x: f64) -> String {
-    let digits = match x.abs() {
-        a if a == 0.0 || a >= 1000.0 => 0,
-        a if a >= 100.0 => 1,
-        a if a >= 10.0 => 2,
-        a if a >= 0.1 => 3,
-        _ => 4,
-    };
-    let text = format!("{x:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }

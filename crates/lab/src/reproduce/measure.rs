@@ -2,7 +2,8 @@
 
 use cellway_record::stats::{Interval, interval95};
 
-use super::claim::{Claim, Measure, short};
+use super::claim::{Claim, Measure};
+use super::row::short;
 use super::values::{At, Figure, StudyValues};
 
 /// A measured value with its 95 % interval.
@@ -12,6 +13,8 @@ pub(super) struct Measured {
     pub(super) high: f64,
     /// Replications that it rests on.
     pub(super) seeds: usize,
+    /// Whether it comes from a deterministic study: there is no interval.
+    pub(super) exact: bool,
     /// How to print it, where value and interval are not all there is to say.
     pub(super) text: Option<String>,
 }
@@ -19,12 +22,21 @@ pub(super) struct Measured {
 /// A value for each seed.
 type Sample = Vec<(u64, f64)>;
 
+/// Mean and 95 % interval of a sample. The one value of a deterministic study is known exactly.
+fn interval(sample: &[(u64, f64)], exact: bool) -> Option<Interval> {
+    let values: Vec<f64> = sample.iter().map(|&(_, value)| value).collect();
+    let interval = match values[..] {
+        [value] if exact => Some(Interval { mean: value, half_width: 0.0, level: 0.95 }),
+        _ => interval95(&values),
+    };
+    interval.filter(|i| i.mean.is_finite() && i.half_width.is_finite())
+}
+
 impl Measured {
-    fn of(sample: &[(u64, f64)]) -> Option<Measured> {
-        let values: Vec<f64> = sample.iter().map(|&(_, value)| value).collect();
-        let interval = interval95(&values).filter(|i| i.mean.is_finite() && i.half_width.is_finite())?;
+    fn of(sample: &[(u64, f64)], exact: bool) -> Option<Measured> {
+        let interval = interval(sample, exact)?;
         let (low, high) = (interval.low(), interval.high());
-        Some(Measured { value: interval.mean, low, high, seeds: values.len(), text: None })
+        Some(Measured { value: interval.mean, low, high, seeds: sample.len(), exact, text: None })
     }
 }
 
@@ -38,26 +50,31 @@ impl Claim {
     /// Measures the claim in `study`; `from_study` is where its other point lies.
     pub(super) fn measure(&self, study: &StudyValues, from_study: &StudyValues) -> Option<Measured> {
         let figure = (self.subject.clone(), self.metric.clone());
-        let sample = |values: &StudyValues, at: &At, figure: &Figure| match values.points_at(at)[..] {
-            [point] => Some(values.sample(point, figure).to_vec()),
-            _ => None,
+        let scaled = |sample: &[(u64, f64)]| sample.iter().map(|&(seed, value)| (seed, value * self.scale)).collect();
+        let sample = |values: &StudyValues, at: &At, figure: &Figure| -> Option<Sample> {
+            match values.points_at(at)[..] {
+                [point] => Some(scaled(values.sample(point, figure))),
+                _ => None,
+            }
         };
+        // A value of two studies is as exact as the less exact of them.
+        let exact = study.deterministic() && from_study.deterministic();
         let less = |a: f64, b: f64| a - b;
         match self.measure {
             Measure::Crossing => self.crossing(study, &figure),
-            Measure::Level => Measured::of(&sample(study, &self.at, &figure)?),
+            Measure::Level => Measured::of(&sample(study, &self.at, &figure)?, study.deterministic()),
             Measure::Difference | Measure::Ratio => {
                 let one = sample(study, &self.at, &figure)?;
                 let other = sample(from_study, self.from.as_ref()?, &self.other_figure())?;
                 let ratio = self.measure == Measure::Ratio;
-                Measured::of(&paired(&one, &other, |a, b| if ratio { a / b } else { a - b }))
+                Measured::of(&paired(&one, &other, |a, b| if ratio { a / b } else { a - b }), exact)
             }
             Measure::Growth => {
                 let from = self.from.as_ref()?;
                 let gap = |values: &StudyValues| {
                     Some(paired(&sample(values, &self.at, &figure)?, &sample(values, from, &figure)?, less))
                 };
-                Measured::of(&paired(&gap(study)?, &gap(from_study)?, less))
+                Measured::of(&paired(&gap(study)?, &gap(from_study)?, less), exact)
             }
         }
     }
@@ -66,12 +83,13 @@ impl Claim {
     /// the upper bounds of the curve reach it to where the lower bounds do.
     fn crossing(&self, study: &StudyValues, figure: &Figure) -> Option<Measured> {
         let (axis, threshold) = (self.axis.as_ref()?, self.threshold?);
+        let (exact, threshold) = (study.deterministic(), threshold / self.scale);
         let mut curve: Vec<(f64, Interval, usize)> = study
             .points_at(&self.at)
             .into_iter()
             .filter_map(|point| {
-                let values: Vec<f64> = study.sample(point, figure).iter().map(|&(_, value)| value).collect();
-                Some((study.number(point, axis)?, interval95(&values)?, values.len()))
+                let sample = study.sample(point, figure);
+                Some((study.number(point, axis)?, interval(sample, exact)?, sample.len()))
             })
             .collect();
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -82,7 +100,10 @@ impl Claim {
         let seeds = curve.iter().map(|&(.., n)| n).min()?;
         let (value, low, high) = (first(&|i| i.mean), first(&|i| i.high()), first(&|i| i.low()));
         let show = |x: f64| if x.is_finite() { short(x) } else { format!("more than {}", short(end)) };
-        let text = Some(format!("{} [{}, {}]{}", show(value), show(low), show(high), self.unit_text()));
-        Some(Measured { value, low, high, seeds, text })
+        let text = match exact {
+            true => format!("{}{}", show(value), self.unit_text()),
+            false => format!("{} [{}, {}]{}", show(value), show(low), show(high), self.unit_text()),
+        };
+        Some(Measured { value, low, high, seeds, exact, text: Some(text) })
     }
 }

@@ -1,13 +1,23 @@
-//! The experiments of a paper: its studies run, its claims held against what came out.
+//! The experiments of papers: their studies run, their claims held against what came out.
 
 mod claim;
+mod judge;
+#[cfg(test)]
+mod judging;
+mod markdown;
 mod measure;
 mod paper;
+mod predicted;
+mod row;
 mod run;
+mod select;
 #[cfg(test)]
-mod tests;
+mod shipped;
 mod values;
+mod write;
 
-pub use claim::{Claim, ClaimRow, Verdict};
+pub use claim::{Claim, Form, Source};
+pub use markdown::{PAGE, markdown};
 pub use paper::{Paper, papers};
-pub use run::{ReproduceOptions, Reproduced, reproduce};
+pub use row::{ClaimRow, Tally, Verdict, short, tally, tally_text};
+pub use run::{PaperResult, ReproduceOptions, Reproduced, reproduce};

@@ -1,4 +1,4 @@
-//! What ships of a paper: its scenario file, its studies and its expected numbers.
+//! What ships of a paper: its scenario files, its studies and its expected numbers.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,14 @@ use serde::Deserialize;
 use super::claim::Claim;
 use crate::error::Error;
 
-/// A paper whose experiments ship with the program.
+/// A paper whose experiments ship with the program: a folder of `papers`.
 pub struct Paper {
-    /// Its short name.
+    /// Its short name, which is that of the folder.
     pub name: &'static str,
     files: &'static [(&'static str, &'static str)],
 }
 
-macro_rules! file {
-    ($path:literal) => {
-        ($path, include_str!(concat!("../../../../papers/", $path)))
-    };
-}
-
-static PAPERS: &[Paper] = &[Paper {
-    name: "cellsim",
-    files: &[
-        file!("cellsim/cellsim.toml"),
-        file!("cellsim/load.toml"),
-        file!("cellsim/study.toml"),
-        file!("cellsim/expected.toml"),
-    ],
-}];
+include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
 /// All papers, by name.
 pub fn papers() -> &'static [Paper] {
@@ -45,6 +31,8 @@ pub(crate) struct Studies {
     /// What a reader must know before reading the verdicts.
     #[serde(default)]
     pub(crate) remarks: Vec<String>,
+    /// None for a paper whose claims are all judged by equations.
+    #[serde(default)]
     pub(crate) study: Vec<Study>,
 }
 
@@ -55,10 +43,13 @@ pub(crate) struct Study {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) scenario: String,
-    /// Replications.
-    pub(crate) seeds: u64,
+    /// Whether no draw enters the runs, so that one replication is all there is and its value has no interval.
+    #[serde(default)]
+    pub(crate) deterministic: bool,
+    /// Replications; absent if deterministic.
+    seeds: Option<u64>,
     /// Replications of a quick look.
-    pub(crate) quick_seeds: u64,
+    quick_seeds: Option<u64>,
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
     #[serde(default)]
@@ -87,7 +78,33 @@ struct Variant {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expected {
+    #[serde(default)]
     claim: Vec<Claim>,
+}
+
+impl Study {
+    /// Replications.
+    pub(crate) fn seeds(&self, quick: bool) -> u64 {
+        let asked = if quick { self.quick_seeds.or(self.seeds) } else { self.seeds };
+        if self.deterministic { 1 } else { asked.unwrap_or(0) }
+    }
+
+    /// What contradicts itself in how often it is run.
+    #[cfg(test)]
+    pub(super) fn faults(&self) -> Vec<&'static str> {
+        let mut faults = Vec::new();
+        let counts = [self.seeds, self.quick_seeds];
+        if self.deterministic && counts.iter().any(Option::is_some) {
+            faults.push("it is deterministic, so it has no number of seeds");
+        }
+        if !self.deterministic && counts.iter().any(|n| n.unwrap_or(0) == 0) {
+            faults.push("it needs seeds and quick_seeds, or deterministic = true");
+        }
+        if !self.deterministic && self.seeds < self.quick_seeds {
+            faults.push("a quick look has more seeds than the whole study");
+        }
+        faults
+    }
 }
 
 impl Paper {
@@ -100,13 +117,26 @@ impl Paper {
             .ok_or_else(|| Error::NoSuchPaper { name: name.to_owned(), known: known() })
     }
 
+    /// The papers of these names, in this order, each once; all papers for none.
+    pub fn find_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static Paper>, Error> {
+        let mut found: Vec<&'static Paper> = Vec::new();
+        for name in names {
+            let paper = Paper::find(name.as_ref())?;
+            if !found.iter().any(|p| p.name == paper.name) {
+                found.push(paper);
+            }
+        }
+        Ok(if names.is_empty() { PAPERS.iter().collect() } else { found })
+    }
+
     fn file(&self, name: &str) -> &'static str {
-        let path = format!("{}/{name}", self.name);
-        self.files.iter().find(|(p, _)| *p == path).expect("a paper's studies name files that ship").1
+        let file = self.files.iter().find(|(n, _)| *n == name);
+        file.unwrap_or_else(|| panic!("papers/{} has no file {name}", self.name)).1
     }
 
     pub(crate) fn studies(&self) -> Studies {
-        toml::from_str(self.studies_text()).expect("the shipped studies are well formed")
+        toml::from_str(self.studies_text())
+            .unwrap_or_else(|e| panic!("papers/{}/study.toml is not well formed: {e}", self.name))
     }
 
     /// The file that says what is run.
@@ -116,8 +146,8 @@ impl Paper {
 
     /// The claims, in the order of the paper.
     pub fn claims(&self) -> Vec<Claim> {
-        let expected: Expected =
-            toml::from_str(self.file("expected.toml")).expect("the shipped claims are well formed");
+        let expected: Expected = toml::from_str(self.file("expected.toml"))
+            .unwrap_or_else(|e| panic!("papers/{}/expected.toml is not well formed: {e}", self.name));
         expected.claim
     }
 

@@ -1,24 +1,33 @@
-//! Running a paper's studies into one result folder.
+//! Running the studies of papers, all in one row, and judging their claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use cellway_record::{Counts, Provenance, ResultFolder, ResultsBuilder};
-use serde::Serialize;
+use cellway_record::{Counts, Provenance, ResultFolder, ResultsBuilder, RunKey, RunRecord};
+use cellway_scenario::{Plan, Run};
 
-use super::claim::{ClaimRow, Verdict};
+use super::claim::Claim;
 use super::paper::{Paper, Studies, Study};
+use super::predicted::Prediction;
+use super::row::{ClaimRow, Tally, Verdict, tally};
+use super::select::{Selected, select};
 use super::values::{Figure, StudyValues};
+use super::write::{Entry, write_index, write_paper};
 use crate::error::Error;
 use crate::simulate::Stopwatch;
-use crate::study::{Prepared, Settings, VERSION, run_all};
+use crate::study::{Batch, Prepared, Settings};
 use crate::transient::TransientCheck;
 
 /// What to run and where to put it.
+#[derive(Default)]
 pub struct ReproduceOptions<'a> {
+    /// The claims wanted, with the studies that they need: ids, beginnings of ids, or patterns with `*`, each
+    /// perhaps after `PAPER/`. All claims and studies if empty.
+    pub only: &'a [String],
     /// Fewer replications.
     pub quick: bool,
-    /// The result folder; nothing is written if absent.
+    /// The result folder; nothing is written if absent. A single paper goes into the folder itself, several into
+    /// a folder each in it, with `index.json` beside them.
     pub out: Option<&'a Path>,
     /// Whether an earlier result there may be replaced.
     pub force: bool,
@@ -27,10 +36,12 @@ pub struct ReproduceOptions<'a> {
 /// What came out.
 #[derive(Debug)]
 pub struct Reproduced {
-    /// One row per claim, in the order of the paper.
-    pub claims: Vec<ClaimRow>,
-    /// What a reader should check before trusting the numbers.
-    pub warnings: Vec<String>,
+    /// In the order in which they were asked for; those that nothing was wanted of are left out.
+    pub papers: Vec<PaperResult>,
+    /// Whether fewer replications were run.
+    pub quick: bool,
+    /// When it began, as RFC 3339 text.
+    pub started: String,
     /// Seconds of running, writing included.
     pub wall_seconds: f64,
     /// Runs.
@@ -41,197 +52,256 @@ pub struct Reproduced {
     pub folder: Option<PathBuf>,
 }
 
-/// `study.json`.
-#[derive(Serialize)]
-struct Index<'a> {
-    paper: &'a str,
-    title: &'a str,
-    citation: &'a str,
-    version: &'a str,
-    quick: bool,
-    started: String,
-    wall_seconds: f64,
-    host: String,
-    threads: u32,
-    runs: u64,
-    cell_hops: u64,
-    cell_hops_per_second: f64,
-    studies: Vec<Entry>,
+/// What came out of one paper.
+#[derive(Debug)]
+pub struct PaperResult {
+    /// Its short name.
+    pub paper: &'static str,
+    /// Its title.
+    pub title: String,
+    /// How to cite it.
+    pub citation: String,
     /// What a reader must know before reading the verdicts.
-    remarks: &'a [String],
-    warnings: &'a [String],
+    pub remarks: Vec<String>,
+    /// One row per claim, in the order of the paper.
+    pub claims: Vec<ClaimRow>,
+    /// What a reader should check before trusting the numbers.
+    pub warnings: Vec<String>,
+    /// Seconds that its runs took.
+    pub wall_seconds: f64,
+    /// Runs.
+    pub runs: u64,
+    /// The work done.
+    pub counts: Counts,
 }
 
-#[derive(Serialize)]
-struct Entry {
-    id: String,
-    title: String,
-    folder: String,
-    seeds: u64,
-    points: usize,
-    axes: Vec<String>,
+/// A study about to run.
+struct Job {
+    /// Place of its paper among those at work.
+    paper: usize,
+    label: String,
+    study: Study,
+    plan: Plan,
+    ready: Prepared,
 }
 
-/// Runs all studies of `paper` and judges its claims.
+/// A paper at work.
+struct Work {
+    selected: Selected,
+    about: PaperResult,
+    predictions: Vec<Option<Prediction>>,
+    /// Where its files go.
+    folder: Option<ResultFolder>,
+    /// How the first study runs.
+    run: Option<Run>,
+    studies: Vec<Entry>,
+    values: BTreeMap<String, StudyValues>,
+}
+
+/// A study that is running.
+struct Open {
+    builder: ResultsBuilder,
+    transient: TransientCheck,
+    values: StudyValues,
+    clock: Stopwatch,
+}
+
+/// Runs the studies of `papers` and judges their claims.
 pub fn reproduce(
-    paper: &Paper,
+    papers: &[&'static Paper],
     options: &ReproduceOptions<'_>,
     settings: &mut Settings<'_>,
 ) -> Result<Reproduced, Error> {
     let clock = Stopwatch::start();
-    let Studies { title, citation, remarks, study: studies } = paper.studies();
-    let claims = paper.claims();
+    let selected = select(papers, options.only)?;
     // The folder is claimed first, so that a long run does not end in a refusal.
-    let folder = options.out.map(|out| ResultFolder::create(out, options.force)).transpose()?;
-    let mut prepared = Vec::new();
-    for study in studies {
-        let plan = paper.plan(&study, options.quick)?;
-        let seeds = if options.quick { study.quick_seeds } else { study.seeds };
-        let ready = Prepared::new(&plan, Path::new("."), Some(seeds))?;
-        prepared.push((study, plan, ready));
-    }
-    let total = prepared.iter().map(|(_, _, ready)| ready.runs()).sum();
-    let mut finished = Finished { total, ..Finished::default() };
-    for (study, plan, ready) in prepared {
-        let wanted = claims.iter().flat_map(|claim| claim.figures());
-        let wanted: BTreeSet<Figure> = wanted.filter(|(id, _)| *id == study.id).map(|(_, figure)| figure).collect();
-        let scenario = plan.base().to_toml();
-        let run = plan.base().run;
-        finished.run = finished.run.or(Some(run));
-        let tables = folder.as_ref().map(|folder| folder.path().join("tables").join(&study.id));
-        let about = |clock: &Stopwatch, seeds, points, settings: &Settings<'_>| {
-            clock.provenance(&scenario, &run, seeds, points, settings)
+    let mut out = options.out.map(|out| ResultFolder::create(out, options.force)).transpose()?;
+    let several = papers.len() != 1;
+    let mut works = Vec::new();
+    let mut jobs = Vec::new();
+    for selected in selected {
+        let folder = match &out {
+            Some(out) if several => Some(ResultFolder::create(&out.path().join(selected.paper.name), false)?),
+            _ if several => None,
+            _ => out.take(),
         };
-        finished.add(study, ready, StudyValues::new(wanted), tables.as_deref(), settings, about)?;
+        let (work, studies) = Work::new(selected, folder)?;
+        for study in studies {
+            jobs.push(Job::new(works.len(), several, &work, study, options.quick)?);
+        }
+        works.push(work);
     }
-    let values = &finished.values;
-    let rows: Vec<ClaimRow> = claims
-        .iter()
-        .map(|claim| {
-            let from = claim.from_study.as_ref().unwrap_or(&claim.study);
-            claim.judge(values.get(&claim.study), values.get(from))
-        })
-        .collect();
-    let wall_seconds = clock.seconds();
-    let runs = finished.runs;
-    if let Some(mut folder) = folder {
-        let points = finished.studies.iter().map(|s| s.points).sum();
-        let seeds = finished.studies.iter().map(|s| s.seeds).max().unwrap_or_default();
-        let about = clock.provenance(
-            paper.studies_text(),
-            &finished.run.expect("a paper has a study"),
-            seeds,
-            points,
-            settings,
-        );
-        let index = Index {
-            paper: paper.name,
-            title: &title,
-            citation: &citation,
-            version: VERSION,
-            quick: options.quick,
-            started: clock.started(),
-            wall_seconds,
-            host: about.host.clone(),
-            threads: about.threads,
-            runs,
-            cell_hops: finished.counts.cell_hops,
-            cell_hops_per_second: finished.counts.cell_hops as f64 / wall_seconds,
-            studies: std::mem::take(&mut finished.studies),
-            remarks: &remarks,
-            warnings: &finished.warnings,
-        };
-        write_json(&mut folder, "study.json", &index)?;
-        write_json(&mut folder, "claims.json", &rows)?;
-        folder.commit(&about, runs, finished.counts)?;
-    }
-    Ok(Reproduced {
-        claims: rows,
-        warnings: finished.warnings,
-        wall_seconds: clock.seconds(),
-        runs,
-        counts: finished.counts,
+    let threads = settings.threads;
+    let mut open: Option<Open> = None;
+    Batch::new(jobs.iter().map(|job| (&job.label[..], &job.ready))).run_all(settings, |place, key, record| {
+        let job = &jobs[place];
+        let running = open.get_or_insert_with(|| Open::new(job, &works[job.paper]));
+        let last = u64::from(key.run) + 1 == job.ready.runs();
+        running.add(key, record)?;
+        match open.take_if(|_| last) {
+            Some(done) => works[job.paper].add(job, done, threads),
+            None => Ok(()),
+        }
+    })?;
+    let mut result = Reproduced {
+        papers: Vec::new(),
+        quick: options.quick,
+        started: clock.started(),
+        wall_seconds: 0.0,
+        runs: 0,
+        counts: Counts::default(),
         folder: options.out.map(Path::to_owned),
-    })
+    };
+    for work in works {
+        let done = work.finish(options.quick, &clock, threads)?;
+        result.runs += done.runs;
+        result.counts.add(done.counts);
+        result.papers.push(done);
+    }
+    result.wall_seconds = clock.seconds();
+    if let Some(folder) = out {
+        write_index(folder, &result, &clock, threads)?;
+    }
+    Ok(result)
 }
 
-fn write_json(folder: &mut ResultFolder, name: &str, content: &impl Serialize) -> Result<(), Error> {
-    let text = serde_json::to_string_pretty(content).expect("plain data has a JSON form");
-    Ok(folder.write_text(name, &(text + "\n"))?)
+impl Job {
+    fn new(paper: usize, several: bool, work: &Work, study: Study, quick: bool) -> Result<Job, Error> {
+        let name = work.selected.paper.name;
+        let plan = work.selected.paper.plan(&study, quick)?;
+        let ready = Prepared::new(&plan, Path::new("."), Some(study.seeds(quick)))?;
+        let label = if several { format!("{name}: {}", study.title) } else { study.title.clone() };
+        Ok(Job { paper, label, study, plan, ready })
+    }
 }
 
-/// The studies that have run.
-#[derive(Default)]
-struct Finished {
-    total: u64,
-    runs: u64,
-    /// How the first study runs.
-    run: Option<cellway_scenario::Run>,
-    counts: Counts,
-    studies: Vec<Entry>,
-    values: BTreeMap<String, StudyValues>,
-    warnings: Vec<String>,
-}
-
-impl Finished {
-    fn add(
-        &mut self,
-        study: Study,
-        ready: Prepared,
-        mut values: StudyValues,
-        tables: Option<&Path>,
-        settings: &mut Settings<'_>,
-        about: impl Fn(&Stopwatch, u64, usize, &Settings<'_>) -> Provenance,
-    ) -> Result<(), Error> {
-        let clock = Stopwatch::start();
-        let (before, total) = (self.runs, self.total);
-        let mut builder = ResultsBuilder::new("simulate");
-        let mut transient = TransientCheck::default();
-        let progress = &mut *settings.progress;
-        let mut within = Settings {
-            threads: settings.threads,
-            progress: &mut |p| progress(crate::Progress { done: before + p.done, total, ..p }),
-            stop: &mut *settings.stop,
+impl Work {
+    /// The paper with the studies that it needs.
+    fn new(selected: Selected, folder: Option<ResultFolder>) -> Result<(Work, Vec<Study>), Error> {
+        let Studies { title, citation, remarks, study } = selected.paper.studies();
+        let predictions = selected.claims.iter().map(Claim::predicted).collect::<Result<_, _>>()?;
+        let about = PaperResult {
+            paper: selected.paper.name,
+            title,
+            citation,
+            remarks,
+            claims: Vec::new(),
+            warnings: Vec::new(),
+            wall_seconds: 0.0,
+            runs: 0,
+            counts: Counts::default(),
         };
-        run_all(&ready, &study.title, &mut within, |key, record| {
-            values.add(&key, &record);
-            transient.add(&key, &record);
-            Ok(builder.push(key, &record)?)
-        })?;
-        if let Some(warning) = transient.warning(ready.points(), ready.seeds()) {
-            self.warnings.push(format!("{}: {warning}", study.id));
+        let needed = study.into_iter().filter(|study| selected.needs(&study.id)).collect();
+        let (studies, values) = (Vec::new(), BTreeMap::new());
+        Ok((Work { selected, about, predictions, folder, run: None, studies, values }, needed))
+    }
+
+    /// A study has run: its tables are written, its figures kept.
+    fn add(&mut self, job: &Job, done: Open, threads: Option<usize>) -> Result<(), Error> {
+        let Job { study, plan, ready, .. } = job;
+        let run = plan.base().run;
+        self.run = self.run.or(Some(run));
+        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()) {
+            self.about.warnings.push(format!("{}: {warning}", study.id));
         }
-        let results = builder.finish()?;
-        self.runs += ready.runs();
-        self.counts.add(results.counts);
-        if let Some(tables) = tables {
-            let about = about(&clock, ready.seeds(), ready.points().len(), settings);
-            results.write(tables, false, &about)?;
+        let results = done.builder.finish()?;
+        if let Some(folder) = &self.folder {
+            let text = plan.base().to_toml();
+            let about = done.clock.provenance(&text, Some(&run), ready.seeds(), ready.points().len(), threads);
+            results.write(&folder.path().join("tables").join(&study.id), false, &about)?;
         }
+        self.about.runs += ready.runs();
+        self.about.counts.add(results.counts);
+        self.about.wall_seconds += done.clock.seconds();
         let axes = ready.points().next().map(|p| p.axes.iter().map(|(name, _)| name.clone()).collect());
         self.studies.push(Entry {
+            id: study.id.clone(),
+            title: study.title.clone(),
             folder: format!("tables/{}", study.id),
-            title: study.title,
+            deterministic: study.deterministic,
             seeds: ready.seeds(),
             points: ready.points().len(),
             axes: axes.unwrap_or_default(),
-            id: study.id.clone(),
         });
-        self.values.insert(study.id, values);
+        self.values.insert(study.id.clone(), done.values);
         Ok(())
+    }
+
+    /// All studies have run: the claims are judged and everything is written.
+    fn finish(mut self, quick: bool, clock: &Stopwatch, threads: Option<usize>) -> Result<PaperResult, Error> {
+        let values = &self.values;
+        let of = |id: &Option<String>| id.as_ref().and_then(|id| values.get(id));
+        let claims = self.selected.claims.iter().zip(self.predictions);
+        self.about.claims = claims
+            .map(|(claim, predicted)| {
+                let from = claim.from_study.as_ref().or(claim.study.as_ref()).cloned();
+                claim.judge(self.selected.paper.name, of(&claim.study), of(&from), predicted)
+            })
+            .collect();
+        let silent = |row: &&ClaimRow| {
+            row.verdict == Verdict::NotReproduced && row.tried.is_empty() && row.unexplained.is_empty()
+        };
+        for row in self.about.claims.iter().filter(silent) {
+            let warning = format!(
+                "{}: it does not come out, and its row says neither what was tried nor what is unexplained",
+                row.id
+            );
+            self.about.warnings.push(warning);
+        }
+        if let Some(folder) = self.folder {
+            let points = self.studies.iter().map(|s| s.points).sum();
+            let seeds = self.studies.iter().map(|s| s.seeds).max().unwrap_or_default();
+            let text = self.selected.paper.studies_text();
+            let mut about: Provenance = clock.provenance(text, self.run.as_ref(), seeds, points, threads);
+            about.wall_seconds = self.about.wall_seconds;
+            write_paper(folder, &self.about, self.studies, quick, &about)?;
+        }
+        Ok(self.about)
+    }
+}
+
+impl Open {
+    fn new(job: &Job, work: &Work) -> Open {
+        let wanted = work.selected.claims.iter().flat_map(Claim::figures);
+        let wanted: BTreeSet<Figure> = wanted.filter(|(id, _)| *id == job.study.id).map(|(_, f)| f).collect();
+        Open {
+            builder: ResultsBuilder::new("simulate"),
+            transient: TransientCheck::default(),
+            values: StudyValues::new(wanted, job.study.deterministic),
+            clock: Stopwatch::start(),
+        }
+    }
+
+    fn add(&mut self, key: RunKey, record: RunRecord) -> Result<(), Error> {
+        self.values.add(&key, &record);
+        self.transient.add(&key, &record);
+        Ok(self.builder.push(key, &record)?)
     }
 }
 
 impl Reproduced {
-    /// The rows as JSON: the content of `claims.json`.
-    pub fn claims_json(&self) -> String {
-        serde_json::to_string_pretty(&self.claims).expect("plain data has a JSON form")
+    /// The rows of all papers.
+    pub fn claims(&self) -> impl Iterator<Item = &ClaimRow> {
+        self.papers.iter().flat_map(|paper| &paper.claims)
     }
 
-    /// How many claims had each verdict: reproduced, shape, undecided, not reproduced, not measured.
-    pub fn tally(&self) -> [usize; 5] {
-        let count = |verdict| self.claims.iter().filter(|c| c.verdict == verdict).count();
-        [Verdict::Reproduced, Verdict::Shape, Verdict::Undecided, Verdict::NotReproduced, Verdict::NotMeasured]
-            .map(count)
+    /// The rows as JSON, one list for all papers.
+    pub fn claims_json(&self) -> String {
+        let rows: Vec<&ClaimRow> = self.claims().collect();
+        serde_json::to_string_pretty(&rows).expect("plain data has a JSON form")
+    }
+
+    /// How many claims had each verdict.
+    pub fn tally(&self) -> Tally {
+        tally(self.claims())
+    }
+
+    /// What a reader should check before trusting the numbers; after the name of the paper if there are several.
+    pub fn warnings(&self) -> Vec<String> {
+        let told = |paper: &PaperResult, warning: &String| match self.papers.len() {
+            1 => warning.clone(),
+            _ => format!("{}: {warning}", paper.paper),
+        };
+        self.papers.iter().flat_map(|paper| paper.warnings.iter().map(|warning| told(paper, warning))).collect()
     }
 }

@@ -14,6 +14,7 @@ pub(crate) type Figure = (String, String);
 #[derive(Default)]
 pub(crate) struct StudyValues {
     wanted: BTreeSet<Figure>,
+    deterministic: bool,
     points: Vec<Vec<(String, AxisValue)>>,
     /// All seeds, also those that lack a figure.
     seeds: BTreeSet<u64>,
@@ -22,8 +23,14 @@ pub(crate) struct StudyValues {
 }
 
 impl StudyValues {
-    pub(crate) fn new(wanted: BTreeSet<Figure>) -> StudyValues {
-        StudyValues { wanted, ..StudyValues::default() }
+    /// Of a study that is deterministic or not; keeps the `wanted` figures only.
+    pub(crate) fn new(wanted: BTreeSet<Figure>, deterministic: bool) -> StudyValues {
+        StudyValues { wanted, deterministic, ..StudyValues::default() }
+    }
+
+    /// Whether its one replication is all there is.
+    pub(crate) fn deterministic(&self) -> bool {
+        self.deterministic
     }
 
     pub(crate) fn add(&mut self, key: &RunKey, record: &RunRecord) {

@@ -1,113 +1,25 @@
-//! Claims against studies that ship, and against made-up values at the borders of their ranges.
+//! Claims against made-up values at the borders of their ranges.
 
 use cellway_record::{AxisValue, Row, RunKey, RunRecord};
 
-use super::claim::{Claim, ClaimRow, Verdict};
+use super::claim::{Claim, Source};
 use super::paper::Paper;
+use super::predicted::Prediction;
+use super::row::{ClaimRow, Verdict};
 use super::values::StudyValues;
-use crate::study::{Prepared, Settings, axis_value, run_all};
+use crate::study::{Prepared, Settings, run_all};
 
-/// Short runs of the points of every study that claims look at: what a claim names is there.
-fn assert_every_claim_is_measured(quick: bool) {
-    let paper = Paper::find("cellsim").unwrap();
-    let claims = paper.claims();
-    let mut values: Vec<(String, StudyValues)> = Vec::new();
-    let delays = ["delay_mean_rtt", "delay_sd_rtt"];
-    let mut seen = [false; 2];
-    for study in paper.studies().study {
-        let mut plan_points = paper.plan(&study, quick).unwrap().points().unwrap();
-        let wanted = claims.iter().flat_map(Claim::figures);
-        let wanted: std::collections::BTreeSet<_> = wanted.filter(|(id, _)| *id == study.id).map(|(_, f)| f).collect();
-        if wanted.is_empty() {
-            continue;
-        }
-        let mut study_values = StudyValues::new(wanted);
-        for point in &mut plan_points {
-            let scenario = &mut point.scenario;
-            (scenario.run.duration, scenario.run.warmup) = (scenario.run.rtt * 100, scenario.run.rtt * 20);
-            (scenario.observe.interval, scenario.observe.fairness_window) =
-                (scenario.run.rtt * 20, scenario.run.rtt * 20);
-            let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
-            let axes = || point.axes.iter().map(|(name, value)| (name.clone(), axis_value(value))).collect();
-            for seed in [1, 2] {
-                let control = cellway_sim::Control { stop: &|| false, capture: None };
-                let mut record = cellway_sim::run(scenario, &workloads, seed, control).unwrap();
-                // So short a run may see no keystroke: the figure is then absent, not misnamed.
-                let telnet = scenario.traffic.iter().any(|t| t.name == "telnet" && t.count > 0);
-                for (metric, seen) in delays.into_iter().zip(&mut seen) {
-                    let has = record.summary.iter().any(|r| &*r.subject == "telnet-1" && r.metric == metric);
-                    *seen |= has;
-                    if telnet && !has {
-                        record.summary.push(row("telnet-1", metric, 1.0));
-                    }
-                }
-                let key = RunKey { run: 0, point: point.index as u32, seed, axes: axes() };
-                study_values.add(&key, &record);
-            }
-        }
-        values.push((study.id, study_values));
-    }
-    assert_eq!(seen, [true; 2], "no run has {delays:?} of telnet-1");
-    let of = |id: &str| values.iter().find(|(name, _)| name == id).map(|(_, values)| values);
-    for claim in &claims {
-        let from = claim.from_study.as_ref().unwrap_or(&claim.study);
-        assert!(of(&claim.study).is_some(), "{}: no study {:?}", claim.id, claim.study);
-        assert!(of(from).is_some(), "{}: no study {from:?}", claim.id);
-        let row = claim.judge(of(&claim.study), of(from));
-        assert_ne!(row.measured_text, "not measured", "{}: no such subject, metric or point", claim.id);
-    }
-}
-
-#[test]
-fn every_claim_names_a_study_subject_metric_and_point_that_exist() {
-    assert_every_claim_is_measured(false);
-}
-
-#[test]
-fn a_quick_look_has_the_points_of_every_claim_too() {
-    assert_every_claim_is_measured(true);
-}
-
-#[test]
-fn claims_have_names_of_their_own_and_a_place_in_the_paper() {
-    let claims = Paper::find("cellsim").unwrap().claims();
-    let mut ids: Vec<&str> = claims.iter().map(|c| &c.id[..]).collect();
-    assert!(ids.len() >= 30, "{} claims", ids.len());
-    ids.sort_unstable();
-    let before = ids.len();
-    ids.dedup();
-    assert_eq!(ids.len(), before, "each id once");
-    for claim in &claims {
-        assert!(claim.section.starts_with(|c: char| c.is_ascii_digit()), "{}: section {:?}", claim.id, claim.section);
-        assert!(!claim.claim.is_empty() && claim.claim.ends_with('.'), "{}: {:?}", claim.id, claim.claim);
-    }
-    // What the paper shows and says: each figure from 2 to 9, and both sensitivity studies.
-    for n in 2..=9 {
-        let figure = format!("Figure {n}");
-        assert!(claims.iter().any(|c| c.figure.contains(&figure) || c.figure.contains(&n.to_string())), "{figure}");
-    }
-    for section in ["3", "4", "5.1", "5.2", "6", "7"] {
-        assert!(claims.iter().any(|c| c.section == section), "section {section}");
-    }
-}
-
-#[test]
-fn a_study_runs_as_many_seeds_as_it_says() {
-    let paper = Paper::find("cellsim").unwrap();
-    for study in paper.studies().study {
-        assert!(study.seeds >= study.quick_seeds && study.quick_seeds >= 1, "{}", study.id);
-        let [full, quick] = [false, true].map(|quick| paper.plan(&study, quick).unwrap().point_count());
-        assert!(full >= quick && quick >= 1, "{}: {full} and {quick} points", study.id);
-    }
-}
-
-fn row(subject: &str, metric: &'static str, value: f64) -> Row {
+pub(super) fn row(subject: &str, metric: &'static str, value: f64) -> Row {
     Row { subject: subject.into(), metric, unit: "1", t: None, value }
 }
 
 /// Values of one figure: per point (its place on the axis "n") the values of seeds 1, 2, ...
 fn study(points: &[(f64, &[f64])]) -> StudyValues {
-    let mut values = StudyValues::new([("line".to_owned(), "load".to_owned())].into());
+    study_of(points, false)
+}
+
+fn study_of(points: &[(f64, &[f64])], deterministic: bool) -> StudyValues {
+    let mut values = StudyValues::new([("line".to_owned(), "load".to_owned())].into(), deterministic);
     for (point, (n, sample)) in points.iter().enumerate() {
         for (i, value) in sample.iter().enumerate() {
             let axes =
@@ -128,7 +40,7 @@ fn claim(lines: &str) -> Claim {
 }
 
 fn judge(lines: &str, values: &StudyValues) -> ClaimRow {
-    claim(lines).judge(Some(values), Some(values))
+    claim(lines).judge("p", Some(values), Some(values), None)
 }
 
 /// Student's t of 95 % for one degree of freedom, in units of half the distance of two values.
@@ -202,7 +114,7 @@ fn growth_is_the_difference_here_less_the_difference_there() {
     let claim = claim(
         "form = \"number\"\nmeasure = \"growth\"\nat = { n = 1 }\nfrom = { n = 2 }\nfrom-study = \"there\"\nmin = 4\nmax = 4",
     );
-    let row = claim.judge(Some(&here), Some(&there));
+    let row = claim.judge("p", Some(&here), Some(&there), None);
     // 6 less 2 for the first two seeds; the third has no partner there.
     assert_eq!((row.measured, row.verdict), (Some(4.0), Verdict::Reproduced));
     assert_eq!((row.seeds, row.of_seeds), (2, 3));
@@ -259,7 +171,7 @@ fn what_is_not_there_is_not_measured() {
         );
     }
     assert_eq!(
-        claim("form = \"number\"\nmeasure = \"level\"\nat = {}").judge(None, None).verdict,
+        claim("form = \"number\"\nmeasure = \"level\"\nat = {}").judge("p", None, None, None).verdict,
         Verdict::NotMeasured
     );
 }
@@ -272,7 +184,7 @@ fn differences_between_policies_are_tighter_than_levels() {
     let study = paper.studies().study.into_iter().find(|s| s.id == "policies").unwrap();
     let plan = paper.plan(&study, true).unwrap();
     let figure = ("r1>s1".to_owned(), "utilisation".to_owned());
-    let mut values = StudyValues::new([figure].into());
+    let mut values = StudyValues::new([figure].into(), false);
     let set = [("run.duration", "\"1200 rtt\""), ("run.warmup", "\"200 rtt\""), ("traffic.ftp.count", "2")];
     let set: Vec<_> = set.iter().map(|(k, v)| cellway_scenario::Override::new(*k, *v)).collect();
     let policies = ["per-conversation", "per-destination"].map(|p| format!("{p:?}")).to_vec();
@@ -288,10 +200,11 @@ fn differences_between_policies_are_tighter_than_levels() {
     .unwrap();
     let lines = |rest: &str| claim_of_port(&format!("form = \"trend\"\n{rest}"));
     let at = |policy: &str| format!("{{ \"multiplexing.channel\" = \"{policy}\" }}");
-    let level = lines(&format!("measure = \"level\"\nat = {}", at("per-destination"))).judge(Some(&values), None);
+    let level =
+        lines(&format!("measure = \"level\"\nat = {}", at("per-destination"))).judge("p", Some(&values), None, None);
     let difference =
         format!("measure = \"difference\"\nat = {}\nfrom = {}", at("per-destination"), at("per-conversation"));
-    let difference = lines(&difference).judge(Some(&values), Some(&values));
+    let difference = lines(&difference).judge("p", Some(&values), Some(&values), None);
     let width = |row: &ClaimRow| row.ci_high.unwrap() - row.ci_low.unwrap();
     assert!(width(&difference) < width(&level) / 2.0, "{difference:?} {level:?}");
 }
@@ -317,14 +230,101 @@ fn a_row_as_json_has_the_documented_keys() {
     let row = judge("form = \"number\"\nmeasure = \"level\"\nat = { n = 1 }\nmin = 0.4\nmax = 0.6", &values);
     let json = serde_json::to_value(&row).unwrap();
     let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
-    for key in ["id", "section", "expected", "measured", "ci_low", "ci_high", "seeds", "of_seeds", "verdict"] {
-        assert!(keys.contains(&key), "{key} is not among {keys:?}");
+    let documented = include_str!("../../../../docs/reference/json.md");
+    for key in &keys {
+        assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/reference/json.md");
     }
     assert_eq!(
         (&json["verdict"], &json["form"], &json["measured"]),
         (&"reproduced".into(), &"number".into(), &0.5.into())
     );
     let unmeasured =
-        serde_json::to_value(claim("form = \"trend\"\nmeasure = \"level\"\nat = {}").judge(None, None)).unwrap();
+        serde_json::to_value(claim("form = \"trend\"\nmeasure = \"level\"\nat = {}").judge("p", None, None, None))
+            .unwrap();
     assert_eq!((&unmeasured["verdict"], &unmeasured["measured"]), (&"not-measured".into(), &serde_json::Value::Null));
+}
+
+/// A claim that is judged by an equation alone.
+fn by_equation(lines: &str) -> Claim {
+    let text = format!(
+        "id = \"c\"\nfigure = \"Table 1\"\nclaim = \"So.\"\nform = \"number\"\npredict = {{ equation = \"e\" }}\n{lines}\n"
+    );
+    toml::from_str(&text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn predicting(value: f64) -> Option<Prediction> {
+    Some(Prediction { value, equation: "e".to_owned(), caveats: vec!["no loss".to_owned()] })
+}
+
+#[test]
+fn a_claim_without_a_study_is_judged_by_its_equation() {
+    let claim = by_equation("published = 1.5\nwithin = 0.1\nunit = \"Mbit/s\"");
+    let judge = |value: f64| claim.judge("p", None, None, predicting(value));
+    let row = judge(1.65);
+    assert_eq!((row.source, row.verdict, row.predicted), (Source::Predict, Verdict::Reproduced, Some(1.65)));
+    assert_eq!((&row.predicted_text[..], &row.published_text[..]), ("1.65 Mbit/s", "1.5 Mbit/s"));
+    assert_eq!((&row.expected[..], &row.caveats[..]), ("1.35 to 1.65 Mbit/s", &["no loss".to_owned()][..]));
+    assert!((row.deviation.unwrap() - 0.1).abs() < 1e-12, "{row:?}");
+    assert_eq!((row.simulated, &row.measured_text[..], row.of_seeds), (None, "", 0));
+    assert_eq!([1.34, 1.36, 1.66].map(|v| judge(v).verdict), {
+        use Verdict::{NotReproduced, Reproduced};
+        [NotReproduced, Reproduced, NotReproduced]
+    });
+    assert_eq!(claim.judge("p", None, None, None).verdict, Verdict::NotMeasured);
+}
+
+/// With both values the simulated one is judged, unless the row says otherwise; the deviation is its own too.
+#[test]
+fn a_claim_with_both_is_judged_by_the_study() {
+    let values = study_of(&[(1.0, &[2.0])], true);
+    let lines = "form = \"number\"\npredict = { equation = \"e\" }\npublished = 4\nwithin = 0.1";
+    let judged = |lines: &str| claim(lines).judge("p", Some(&values), None, predicting(4.0));
+    let row = judged(lines);
+    assert_eq!((row.source, row.verdict, row.deviation), (Source::Simulate, Verdict::NotReproduced, Some(-0.5)));
+    let row = judged(&format!("{lines}\nsource = \"predict\""));
+    assert_eq!((row.source, row.verdict, row.simulated), (Source::Predict, Verdict::Reproduced, Some(2.0)));
+}
+
+#[test]
+fn what_is_fitted_is_never_called_reproduced() {
+    let fitted = "fitted = [\"cost = 1 ms\"]\npublished = 1\nwithin = 0.1";
+    let verdict = |value| by_equation(fitted).judge("p", None, None, predicting(value)).verdict;
+    assert_eq!([verdict(1.0), verdict(1.2)], [Verdict::Fitted, Verdict::NotReproduced]);
+    let values = study(&[(1.0, &[0.5, 0.5])]);
+    let trend = format!("form = \"trend\"\nat = {{ n = 1 }}\nmin = 0\n{}", fitted.lines().next().unwrap());
+    assert_eq!(judge(&trend, &values).verdict, Verdict::Fitted);
+}
+
+#[test]
+fn a_deterministic_value_has_no_interval() {
+    let values = study_of(&[(1.0, &[31.73e6]), (2.0, &[60e6])], true);
+    let lines = "form = \"number\"\nscale = 1e-6\nunit = \"Mbit/s\"\npublished = 31.73\nwithin = 0.01";
+    let row = judge(&format!("{lines}\nat = {{ n = 1 }}"), &values);
+    assert_eq!((row.verdict, &row.measured_text[..]), (Verdict::Reproduced, "31.73 Mbit/s"));
+    assert_eq!((row.ci_low, row.ci_high, row.simulated), (row.simulated, row.simulated, row.measured));
+    assert!(row.deviation.unwrap().abs() < 1e-12);
+    let crossing = "form = \"number\"\nmeasure = \"crossing\"\naxis = \"n\"\nscale = 1e-6\nthreshold = 50\nmax = 2";
+    let row = judge(crossing, &values);
+    assert_eq!((row.simulated, row.verdict, &row.measured_text[..]), (Some(2.0), Verdict::Reproduced, "2"));
+    let ratio = "form = \"number\"\nmeasure = \"ratio\"\nat = { n = 2 }\nfrom = { n = 1 }\nmax = 2";
+    assert_eq!(judge(ratio, &values).verdict, Verdict::Reproduced);
+    // The same from a study with draws is one value without an interval, which says nothing.
+    assert_eq!(judge(ratio, &study(&[(1.0, &[31.73e6]), (2.0, &[60e6])])).verdict, Verdict::NotMeasured);
+}
+
+#[test]
+fn a_row_that_contradicts_itself_is_found() {
+    assert_eq!(by_equation("published = 1\nwithin = 0.1").faults(), Vec::<&str>::new());
+    for (lines, fault) in [
+        ("published = 1", "it accepts anything: within, min or max is missing"),
+        ("within = 0.1", "within needs a published number"),
+        ("published = 1\nwithin = 0", "within is not above 0"),
+        ("published = 1\nwithin = 0.1\nmin = 0", "within and min or max: one of them says what is accepted"),
+        ("min = 2\nmax = 1", "min is above max"),
+        ("min = 2\nsource = \"simulate\"", "no study to be judged by"),
+        ("min = 2\nstudy = \"s\"", "no subject or metric"),
+        ("min = 2\nfitted = [\"cost\"]", "a parameter is not written as name = value"),
+    ] {
+        assert_eq!(by_equation(lines).faults(), [fault], "{lines}");
+    }
 }

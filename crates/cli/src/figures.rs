@@ -1,0 +1,116 @@
+//! The tables that `cellway simulate` prints: lines, and what goes over them.
+
+use cellway_lab::{AxisValueRecord, Cell, Overview, PointFigures};
+
+use crate::output;
+
+/// The figures that people see, where a study has them, the most telling first; the rest is in the tables on
+/// disk. Those of lines and those of traffic have no subject in common, so each get a table.
+const SHOWN: [&[&str]; 2] = [
+    &["utilisation", "queue_mean", "dropped_frames", "lost_frames", "queue_max", "dropped_cells"],
+    &[
+        "throughput_mean",
+        "jain",
+        "item_rate_mean",
+        "item_time_mean",
+        "delay_mean_rtt",
+        "delay_sd_rtt",
+        "collapses_mean",
+        "timeouts_mean",
+    ],
+];
+
+/// The widest table, in characters, unless more is asked for.
+const WIDTH: usize = 120;
+
+/// One row for each point and subject, one column for each figure worth a look. Columns that do not fit are
+/// left out, the last first, unless the table may be `wide`; how many is said.
+pub(crate) fn show(overview: &Overview, wide: bool) {
+    let mut left_out = Vec::new();
+    let mut first = true;
+    for shown in SHOWN {
+        let (header, rows) = rows(overview, shown);
+        if rows.is_empty() {
+            continue;
+        }
+        let fixed = axes(overview) + 1;
+        let columns = if wide { header.len() } else { fitting(&header, &rows, fixed) };
+        left_out.extend(header[columns..].iter().map(|name| name.split('\n').next().unwrap_or_default().to_owned()));
+        if !std::mem::take(&mut first) {
+            output::line("");
+        }
+        let mut table = output::table(&header[..columns], |column| column >= fixed);
+        for row in rows.iter().filter(|row| row[fixed..columns].iter().any(|cell| !cell.is_empty())) {
+            table.add_row(&row[..columns]);
+        }
+        output::print(&table);
+    }
+    if !left_out.is_empty() {
+        output::say(&format!("not shown: {}; --wide shows them, --json everything", left_out.join(", ")));
+    }
+}
+
+/// How many columns fit; those before `fixed` stand in any case, and one more.
+fn fitting(header: &[String], rows: &[Vec<String>], fixed: usize) -> usize {
+    let mut used = 0;
+    for column in 0..header.len() {
+        let lines = header[column].split('\n').map(|line| line.chars().count());
+        let widest = rows.iter().map(|row| row[column].chars().count()).chain(lines).max().unwrap_or_default();
+        used += widest;
+        if used > WIDTH && column > fixed {
+            return column;
+        }
+        used += output::GAP;
+    }
+    header.len()
+}
+
+fn axes(overview: &Overview) -> usize {
+    overview.points.first().map_or(0, |(axes, _)| axes.len())
+}
+
+/// Header and rows of the table of the figures `shown`; no row for a subject that has none of them.
+fn rows(overview: &Overview, shown: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
+    let cells = || overview.points.iter().flat_map(|(_, cells)| cells);
+    let metrics: Vec<&str> = shown.iter().copied().filter(|m| cells().any(|c| c.metric == *m)).collect();
+    let heading = |metric: &&str| match cells().find(|c| c.metric == **metric) {
+        Some(cell) if cell.unit != "1" => format!("{metric}\n[{}]", cell.unit),
+        _ => (*metric).to_owned(),
+    };
+    let names = overview.points.first().map(|(axes, _)| axes.iter().map(|(name, _)| axis_name(name)));
+    let mut header: Vec<String> = names.into_iter().flatten().collect();
+    header.push("subject".to_owned());
+    header.extend(metrics.iter().map(heading));
+    (header, overview.points.iter().flat_map(|point| rows_of(point, &metrics)).collect())
+}
+
+fn rows_of((axes, cells): &PointFigures, metrics: &[&str]) -> Vec<Vec<String>> {
+    let mut subjects: Vec<&str> = Vec::new();
+    for cell in cells.iter().filter(|c| metrics.contains(&c.metric.as_str())) {
+        if !subjects.contains(&cell.subject.as_str()) {
+            subjects.push(&cell.subject);
+        }
+    }
+    let row = |subject: &str| {
+        let figure = |metric: &&str| {
+            let cell: Option<&Cell> = cells.iter().find(|c| c.subject == subject && c.metric == **metric);
+            cell.map(|c| output::with_interval(c.mean, c.half_width)).unwrap_or_default()
+        };
+        let axes = axes.iter().map(|(_, value)| axis_text(value));
+        axes.chain([subject.to_owned()]).chain(metrics.iter().map(figure)).collect()
+    };
+    subjects.into_iter().map(row).collect()
+}
+
+/// Axis names are paths; their last two parts tell them apart, each on a line of its own.
+fn axis_name(path: &str) -> String {
+    let parts: Vec<&str> = path.rsplit('.').take(2).collect();
+    parts.into_iter().rev().collect::<Vec<_>>().join(".\n")
+}
+
+fn axis_text(value: &AxisValueRecord) -> String {
+    match value {
+        AxisValueRecord::Text(text) => text.clone(),
+        AxisValueRecord::Number(number) => number.to_string(),
+    }
+}

@@ -1,0 +1,94 @@
+//! `cellway reproduce`, by claims that equations judge and by a study that takes no time.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{Place, SMALL, names};
+
+#[test]
+fn a_table_with_published_and_predicted_values_that_fits() {
+    let place = Place::new(SMALL);
+    let ran = place.run(&["reproduce", "--only", "kdd/eq1-200ms,magic/table1-8k", "--quick"]).done();
+    let table = ran.out();
+    let mut lines = table.lines();
+    let header: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, ["paper", "place", "claim", "published", "predicted", "deviation", "verdict"]);
+    let row: Vec<&str> = lines.next().unwrap().split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+    let expected = ["kdd", "§ 2.1, Equation (1)", "eq1-200ms", "roughly 310 kbit/s", "308.8", "-0.4 %", "reproduced"];
+    assert_eq!(row, expected);
+    assert_eq!(table.lines().count(), 3);
+    let told = ran.err();
+    assert!(told.contains("2 claims: 2 reproduced") && told.contains("  magic: 1 reproduced"), "{told}");
+    assert!(told.contains("nothing was written"), "{told}");
+    assert_eq!(place.names(), ["study.toml"]);
+}
+
+/// The claims with the longest names and ranges, measured: wide, but not wider than the table may be.
+#[test]
+fn the_widest_rows_are_cut_to_fit() {
+    let place = Place::new(SMALL);
+    let ran = place.run(&["reproduce", "--quick", "--only", "control-*,kdd/eq1,magic/table1"]).done();
+    let table = ran.out();
+    let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!((80..=120).contains(&widest), "{widest} columns:\n{table}");
+    assert!(table.contains("simulated [95 % CI]") && table.contains("control-fair"), "{table}");
+    // What is left of a name that was cut finds the claim.
+    let cut = table.split_whitespace().find(|word| word.ends_with('…'));
+    if let Some(name) = cut {
+        place.run(&["reproduce", "--quick", "--json", "--only", name.trim_end_matches('…')]).done();
+    }
+}
+
+#[test]
+fn json_is_one_list_for_all_papers() {
+    let place = Place::new(SMALL);
+    let told = place.run(&["reproduce", "magic", "kdd", "--only", "eq1-200ms", "--only", "table1-8k", "--json"]).done();
+    let rows = told.json();
+    let places: Vec<[&str; 2]> =
+        rows.as_array().unwrap().iter().map(|row| ["paper", "id"].map(|key| row[key].as_str().unwrap())).collect();
+    assert_eq!(places, [["magic", "table1-8k"], ["kdd", "eq1-200ms"]], "in the order asked for");
+    assert_eq!((&rows[0]["published"], &rows[0]["equation"]), (&7.4.into(), &"window-over-rtt".into()));
+    assert!(rows[0]["given"].as_array().unwrap().contains(&"round trip = 8.8 ms".into()));
+}
+
+#[test]
+fn results_and_page_are_written_where_asked() {
+    let place = Place::new(SMALL);
+    let only = ["reproduce", "kdd", "magic", "--only", "eq1-200ms,table1-8k", "--out", "out", "--markdown", "page.md"];
+    let told = place.run(&only).done().err();
+    assert!(told.contains("page in page.md") && told.contains("Python package"), "{told}");
+    assert_eq!(place.names(), ["out", "page.md", "study.toml"]);
+    assert_eq!(names(&place.path().join("out")), ["index.json", "kdd", "magic", "manifest.json"]);
+    let page = std::fs::read_to_string(place.path().join("page.md")).unwrap();
+    assert!(page.starts_with("# ") && page.contains("`eq1-200ms`"), "{page}");
+    let refused = place.run(&["reproduce", "kdd", "--only", "eq1-200ms", "--markdown", "page.md"]).refused();
+    assert!(refused.contains("page.md") && refused.contains("--force"), "{refused}");
+    assert_eq!(std::fs::read_to_string(place.path().join("page.md")).unwrap(), page);
+}
+
+#[test]
+fn what_is_unknown_is_refused() {
+    let place = Place::new(SMALL);
+    let told = place.run(&["reproduce", "kdd", "--only", "eq1-200mss", "--out", "out"]).refused();
+    assert!(told.contains("\"eq1-200mss\"") && told.contains("did you mean kdd/eq1-200ms?"), "{told}");
+    let told = place.run(&["reproduce", "kddd", "--out", "out"]).refused();
+    assert!(told.contains("there are cellsim, kdd, magic, nasa, spacing"), "{told}");
+    assert_eq!(place.names(), ["study.toml"]);
+}
+
+/// The table of `simulate` is no wider than a terminal; --wide shows the rest.
+#[test]
+fn the_table_of_a_simulation_fits() {
+    let sweep = "[sweep]\naxes = { \"multiplexing.channel\" = [\"per-conversation\", \"per-destination\"], \"traffic.ftp.count\" = [2, 3] }\n";
+    let place = Place::new(&format!("{SMALL}\n{sweep}"));
+    let ran = place.run(&["simulate", "study.toml"]).done();
+    let widest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest(&ran.out()) <= 120, "{}", ran.out());
+    assert!(ran.out().contains("utilisation") && ran.out().contains("throughput_mean"), "{}", ran.out());
+    let wide = place.run(&["simulate", "study.toml", "--wide"]).done();
+    assert!(!wide.err().contains("not shown"), "{}", wide.err());
+    let left_out = ran.err().lines().find_map(|line| line.strip_prefix("not shown: ").map(str::to_owned)).unwrap();
+    for name in left_out.split(';').next().unwrap().split(", ") {
+        assert!(wide.out().contains(name) && !ran.out().contains(name), "{name}");
+    }
+}

@@ -1,0 +1,47 @@
+//! What theory says, without a run: one equation, a path, or each traffic group of a scenario.
+
+use std::collections::BTreeMap;
+
+pub use cellway_theory::{Argument, Equation, Predicted, equations};
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+/// Evaluates the equation called `id`; its arguments are texts with units.
+pub fn evaluate(id: &str, arguments: &BTreeMap<String, String>) -> Result<Predicted, Error> {
+    Ok(cellway_theory::evaluate(id, arguments)?)
+}
+
+/// An argument as "NAME=VALUE" was written.
+pub fn argument(text: &str) -> Result<(String, String), Error> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
+        _ => Err(Error::Option(format!("{text:?} is no argument; accepted: NAME=VALUE, like window=8KiB"))),
+    }
+}
+
+/// A predicted value, as JSON.
+pub fn predicted_json(predicted: &Predicted) -> Value {
+    json!({
+        "equation": predicted.equation, "value": predicted.value, "unit": predicted.unit,
+        "source": predicted.source, "caveats": predicted.caveats,
+    })
+}
+
+/// What there is to know of an equation, as JSON.
+pub fn equation_json(equation: &Equation) -> Value {
+    let arguments: Vec<Value> = equation.arguments.iter().map(argument_json).collect();
+    json!({
+        "id": equation.id, "title": equation.title, "source": equation.source, "formula": equation.formula,
+        "domain": equation.domain, "arguments": arguments,
+    })
+}
+
+fn argument_json(argument: &Argument) -> Value {
+    // An empty default is that of an argument that may be left out altogether.
+    let default = argument.default.filter(|default| !default.is_empty());
+    json!({
+        "name": argument.name, "help": argument.help, "accepted": argument.kind.accepted(),
+        "required": argument.default.is_none(), "default": default,
+    })
+}

@@ -1,0 +1,125 @@
+//! How a claim is judged.
+
+use super::claim::{Claim, Form, Measure, Source};
+use super::measure::Measured;
+use super::predicted::Prediction;
+use super::row::{ClaimRow, Verdict, short};
+use super::values::StudyValues;
+
+impl Claim {
+    /// Judges the claim by the studies it names, `None` for one that was not run, and by what its equation gives.
+    pub(super) fn judge(
+        &self,
+        paper: &str,
+        study: Option<&StudyValues>,
+        from: Option<&StudyValues>,
+        prediction: Option<Prediction>,
+    ) -> ClaimRow {
+        let simulated = study.and_then(|study| self.measure(study, from.unwrap_or(study)));
+        let predicted = prediction.as_ref().map(|p| p.value);
+        let judged = match self.source() {
+            Source::Simulate => simulated.as_ref().map(|m| (m.low, m.high)),
+            Source::Predict => predicted.map(|value| (value, value)),
+        };
+        let finite = |value: f64| Some(value).filter(|v| v.is_finite());
+        let value = simulated.as_ref().and_then(|m| finite(m.value));
+        let deviation = value.or(predicted).zip(self.published.filter(|&p| p != 0.0)).map(|(v, p)| v / p - 1.0);
+        let numbered = self.section.starts_with(|c: char| c.is_ascii_digit());
+        let section = if numbered { format!("§ {}", self.section) } else { self.section.clone() };
+        let place: Vec<&str> = [&section[..], &self.figure].into_iter().filter(|p| !p.is_empty()).collect();
+        ClaimRow {
+            paper: paper.to_owned(),
+            id: self.id.clone(),
+            section: self.section.clone(),
+            figure: self.figure.clone(),
+            place: place.join(", "),
+            claim: self.claim.clone(),
+            label: self.label.clone(),
+            form: self.form,
+            published: self.published,
+            published_text: self.published_text(),
+            expected: self.expected_text(),
+            predicted,
+            predicted_text: predicted.map_or_else(String::new, |v| short(v) + &self.unit_text()),
+            equation: prediction.as_ref().map(|p| p.equation.clone()),
+            caveats: prediction.map(|p| p.caveats).unwrap_or_default(),
+            simulated: value,
+            measured: value,
+            measured_text: self.measured_text(simulated.as_ref()),
+            unit: self.unit.clone(),
+            ci_low: simulated.as_ref().and_then(|m| finite(m.low)),
+            ci_high: simulated.as_ref().and_then(|m| finite(m.high)),
+            seeds: simulated.as_ref().map_or(0, |m| m.seeds),
+            of_seeds: study.map_or(0, StudyValues::seeds),
+            deviation,
+            source: self.source(),
+            verdict: self.verdict(judged),
+            note: self.tolerance.clone(),
+            given: self.given.clone(),
+            inferred: self.inferred.clone(),
+            fitted: self.fitted.clone(),
+            tried: self.tried.clone(),
+            unexplained: self.unexplained.clone(),
+        }
+    }
+
+    /// The verdict on a value that lies between two bounds, both included.
+    fn verdict(&self, judged: Option<(f64, f64)>) -> Verdict {
+        let (min, max) = self.range();
+        let Some((low, high)) = judged else { return Verdict::NotMeasured };
+        let inside = |x: f64| (min..=max).contains(&x);
+        if inside(low) && inside(high) {
+            match self.form {
+                _ if !self.fitted.is_empty() => Verdict::Fitted,
+                Form::Number => Verdict::Reproduced,
+                Form::Trend => Verdict::Shape,
+            }
+        } else if high < min || low > max {
+            Verdict::NotReproduced
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    fn measured_text(&self, simulated: Option<&Measured>) -> String {
+        match simulated {
+            None if self.study.is_none() => String::new(),
+            None => "not measured".to_owned(),
+            Some(m) => match &m.text {
+                Some(text) => text.clone(),
+                None if m.exact => short(m.value) + &self.unit_text(),
+                None => format!("{} [{}, {}]{}", short(m.value), short(m.low), short(m.high), self.unit_text()),
+            },
+        }
+    }
+
+    fn published_text(&self) -> String {
+        match (&self.published_text, self.published) {
+            (Some(text), _) => text.clone(),
+            // As the paper prints it: Rust writes the shortest digits that give the number back.
+            (None, Some(published)) => format!("{published}{}", self.unit_text()),
+            (None, None) => String::new(),
+        }
+    }
+
+    pub(super) fn unit_text(&self) -> String {
+        if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) }
+    }
+
+    fn expected_text(&self) -> String {
+        let what = match self.measure {
+            Measure::Level | Measure::Crossing => "",
+            Measure::Difference => "difference ",
+            Measure::Growth => "change of the difference ",
+            Measure::Ratio => "ratio ",
+        };
+        let unit = self.unit_text();
+        let (min, max) = self.range();
+        match (min.is_finite(), max.is_finite()) {
+            (true, true) => format!("{what}{} to {}{unit}", short(min), short(max)),
+            (true, false) => format!("{what}at least {}{unit}", short(min)),
+            (false, true) => format!("{what}at most {}{unit}", short(max)),
+            (false, false) => "any".to_owned(),
+        }
+    }
+}

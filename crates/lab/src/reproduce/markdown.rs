@@ -1,0 +1,122 @@
+//! The rows as a page of the documentation. The same rows give the same text: no dates, times or machines.
+
+use super::row::{ClaimRow, Verdict, tally, tally_text};
+use super::run::{PaperResult, Reproduced};
+use crate::study::VERSION;
+
+/// Where the page stands in the repository.
+pub const PAGE: &str = "docs/validation/papers.md";
+
+const HEAD: &str = "\
+# The numbers of the papers
+
+<!-- Generated: cellway reproduce --markdown FILE. What is written here by hand is lost. -->
+
+Each row is a number or a sentence of a paper, with what an equation predicts for it, what the simulator gives, and a verdict. *Given*
+parameters stand in the paper, *inferred* ones follow from other statements of it, *fitted* ones were tuned to the very number, so that the
+row is no test. What a verdict means is said in [JSON outputs](../reference/json.md#verdicts). Simulated values come with their 95 %
+confidence interval, unless a study is deterministic. The deviation is that of the simulated value, or else of the predicted one, from the
+published number.
+";
+
+/// The page for `result`.
+pub fn markdown(result: &Reproduced) -> String {
+    let mut page = HEAD.to_owned();
+    let few = if result.quick { " with few seeds (`--quick`): intervals are wide" } else { "" };
+    page += &format!("\nFrom version {VERSION}{few}. In all: {}.\n\n", tally_text(&result.tally()));
+    let verdicts: Vec<&str> = Verdict::ALL.iter().map(|verdict| verdict.words()).collect();
+    page += &format!("| paper | claims | {} |\n", verdicts.join(" | "));
+    page += &format!("|---|{}\n", "---|".repeat(verdicts.len() + 1));
+    for paper in &result.papers {
+        let counts: Vec<String> = tally(&paper.claims).values().map(usize::to_string).collect();
+        let link = format!("[{0}](#{0})", paper.paper);
+        page += &format!("| {link} | {} | {} |\n", paper.claims.len(), counts.join(" | "));
+    }
+    result.papers.iter().for_each(|paper| page += &section(paper));
+    page
+}
+
+fn section(paper: &PaperResult) -> String {
+    let mut text = format!("\n## {}\n\n{}.\n", paper.paper, paper.citation.trim_end_matches('.'));
+    for remark in &paper.remarks {
+        text += &format!("\n{remark}\n");
+    }
+    if paper.claims.is_empty() {
+        return text + "\nNo claim is judged.\n";
+    }
+    text += "\n| place | claim | published | accepted | predicted | simulated | deviation | verdict | remarks |\n";
+    text += &format!("|{}\n", "---|".repeat(9));
+    paper.claims.iter().for_each(|row| text += &line(row));
+    text
+}
+
+fn line(row: &ClaimRow) -> String {
+    let seeds = match (row.simulated, row.seeds < row.of_seeds) {
+        (Some(_), true) => format!("; {} of {} seeds", row.seeds, row.of_seeds),
+        _ => String::new(),
+    };
+    let verdict = match row.verdict {
+        Verdict::NotReproduced => format!("**{}**", row.verdict.words()),
+        verdict => verdict.words().to_owned(),
+    };
+    let cells = [
+        row.place.clone(),
+        format!("{} `{}`", row.claim, row.id),
+        row.published_text.clone(),
+        row.expected.clone(),
+        row.predicted_text.clone(),
+        format!("{}{seeds}", row.measured_text),
+        row.deviation.map_or_else(String::new, |d| format!("{:+.1} %", 100.0 * d)),
+        verdict,
+        remarks(row),
+    ];
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
+    format!("| {} |\n", cells.join(" | "))
+}
+
+/// What stands behind a row: its parameters by kind, its equation, and what was tried.
+fn remarks(row: &ClaimRow) -> String {
+    let list = |name: &str, parts: &[String]| (!parts.is_empty()).then(|| format!("{name}: {}.", parts.join(", ")));
+    let text = |name: &str, text: &str| {
+        let end = if text.ends_with('.') { "" } else { "." };
+        (!text.is_empty()).then(|| format!("{name}{text}{end}"))
+    };
+    let parts = [
+        list("Given", &row.given),
+        list("Inferred", &row.inferred),
+        list("Fitted", &row.fitted),
+        row.equation.as_ref().map(|equation| format!("Equation: `{equation}`.")),
+        text("Caveats: ", &row.caveats.join("; ")),
+        text("", &row.note),
+        text("Tried: ", &row.tried),
+        text("Unexplained: ", &row.unexplained),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::claim::{Claim, Form};
+    use super::super::row::ClaimRow;
+    use super::*;
+
+    fn row(lines: &str) -> ClaimRow {
+        let text = format!("id = \"c\"\nfigure = \"Table 1\"\nclaim = \"So | so.\"\nform = \"number\"\n{lines}\n");
+        toml::from_str::<Claim>(&text).unwrap().judge("p", None, None, None)
+    }
+
+    #[test]
+    fn a_row_shows_what_stands_behind_it() {
+        let mut shown = row(
+            "published = 1.5\nwithin = 0.1\nunit = \"Mbit/s\"\ngiven = [\"window = 8 KiB\"]\nfitted = [\"cost = 1 ms\"]\nunexplained = \"why\"",
+        );
+        (shown.simulated, shown.deviation) = (Some(1.65), Some(0.1));
+        (shown.measured_text, shown.verdict, shown.form) = ("1.65 Mbit/s".into(), Verdict::NotReproduced, Form::Number);
+        let line = line(&shown);
+        assert_eq!(
+            line,
+            "| Table 1 | So \\| so. `c` | 1.5 Mbit/s | 1.35 to 1.65 Mbit/s |  | 1.65 Mbit/s | +10.0 % | **not reproduced** \
+             | Given: window = 8 KiB. Fitted: cost = 1 ms. Unexplained: why. |\n"
+        );
+    }
+}

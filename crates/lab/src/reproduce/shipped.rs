@@ -1,0 +1,180 @@
+//! The papers that ship: their files are well formed, and what their claims name is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cellway_record::{RunKey, RunRecord};
+use cellway_scenario::{App, Point};
+
+use super::claim::{Claim, Source};
+use super::judging::row;
+use super::paper::{Paper, Study, papers};
+use super::row::{ClaimRow, Verdict};
+use super::values::{Figure, StudyValues};
+use crate::study::axis_value;
+
+/// Whether conversations are drawn from tcplib's distributions: a short run then has the figures of a long one.
+fn drawn(point: &Point) -> bool {
+    let tcplib = |app: &App| matches!(app, App::Ftp { .. } | App::Nntp { .. } | App::Smtp { .. } | App::Telnet { .. });
+    point.scenario.traffic.iter().any(|traffic| tcplib(&traffic.app))
+}
+
+/// Two runs of a point, shortened where that changes no more than values.
+fn run_point(point: &mut Point, deterministic: bool) -> Vec<(u64, RunRecord)> {
+    if drawn(point) {
+        let scenario = &mut point.scenario;
+        (scenario.run.duration, scenario.run.warmup) = (scenario.run.rtt * 100, scenario.run.rtt * 20);
+        (scenario.observe.interval, scenario.observe.fairness_window) = (scenario.run.rtt * 20, scenario.run.rtt * 20);
+    }
+    let scenario = &point.scenario;
+    let workloads: Vec<_> = scenario.traffic.iter().map(|t| cellway_sim::workload(t, None).unwrap()).collect();
+    let seeds: &[u64] = if deterministic { &[1] } else { &[1, 2] };
+    let run = |seed| {
+        let control = cellway_sim::Control { stop: &|| false, capture: None };
+        cellway_sim::run(scenario, &workloads, seed, control).unwrap()
+    };
+    seeds.iter().map(|&seed| (seed, run(seed))).collect()
+}
+
+/// The figures of the points of a study that claims look at, from short runs. `seen` tells whether a run had
+/// TELNET's delays.
+fn values_of(paper: &Paper, study: &Study, claims: &[Claim], quick: bool, seen: &mut [bool; 2]) -> StudyValues {
+    let wanted = claims.iter().flat_map(Claim::figures).filter(|(id, _)| *id == study.id);
+    let wanted: BTreeSet<Figure> = wanted.map(|(_, figure)| figure).collect();
+    let mut values = StudyValues::new(wanted.clone(), study.deterministic);
+    let mut points = paper.plan(study, quick).unwrap().points().unwrap();
+    let key = |point: &Point, seed| {
+        let axes = point.axes.iter().map(|(name, value)| (name.clone(), axis_value(value))).collect();
+        RunKey { run: 0, point: point.index as u32, seed, axes }
+    };
+    points.iter().for_each(|point| values.add(&key(point, 1), &RunRecord::default()));
+    let places = claims.iter().flat_map(|claim| claim.places()).filter(|(id, _)| *id == study.id);
+    let looked_at: BTreeSet<usize> = places.flat_map(|(_, at)| values.points_at(at)).collect();
+    for point in points.iter_mut().filter(|p| looked_at.contains(&p.index)) {
+        for (seed, mut record) in run_point(point, study.deterministic) {
+            // So short a run may see no keystroke: the figure is then absent, not misnamed.
+            let telnet = point.scenario.traffic.iter().any(|t| t.name == "telnet" && t.count > 0);
+            for (metric, seen) in ["delay_mean_rtt", "delay_sd_rtt"].into_iter().zip(seen.iter_mut()) {
+                let has = record.summary.iter().any(|r| &*r.subject == "telnet-1" && r.metric == metric);
+                *seen |= has;
+                if telnet && !has {
+                    record.summary.push(row("telnet-1", metric, 1.0));
+                }
+            }
+            values.add(&key(point, seed), &record);
+        }
+    }
+    values
+}
+
+fn assert_every_claim_is_measured(quick: bool) {
+    let mut seen = [false; 2];
+    for paper in papers() {
+        let claims: Vec<Claim> = paper.claims().into_iter().filter(|claim| claim.study.is_some()).collect();
+        let studies = paper.studies().study.into_iter();
+        let used = |study: &Study| claims.iter().flat_map(Claim::figures).any(|(id, _)| *id == study.id);
+        let values: BTreeMap<String, StudyValues> = studies
+            .filter(used)
+            .map(|study| (study.id.clone(), values_of(paper, &study, &claims, quick, &mut seen)))
+            .collect();
+        for claim in &claims {
+            let [study, from] = [claim.study.as_ref(), claim.from_study.as_ref().or(claim.study.as_ref())]
+                .map(|id| values.get(id.unwrap()).unwrap_or_else(|| panic!("{}: no study {id:?}", claim.id)));
+            let row = claim.judge(paper.name, Some(study), Some(from), None);
+            assert_ne!(row.measured_text, "not measured", "{}: no such subject, metric or point", claim.id);
+        }
+    }
+    assert_eq!(seen, [true; 2], "no run has the delays of telnet-1");
+}
+
+#[test]
+fn every_claim_names_a_study_subject_metric_and_point_that_exist() {
+    assert_every_claim_is_measured(false);
+}
+
+#[test]
+fn a_quick_look_has_the_points_of_every_claim_too() {
+    assert_every_claim_is_measured(true);
+}
+
+#[test]
+fn the_files_of_all_papers_are_well_formed() {
+    let names: Vec<&str> = papers().iter().map(|paper| paper.name).collect();
+    assert_eq!(names, ["cellsim", "kdd", "magic", "nasa", "spacing"]);
+    for paper in papers() {
+        let studies = paper.studies();
+        assert!(!studies.title.is_empty() && studies.citation.contains(&studies.title), "{}: cites itself", paper.name);
+        let mut ids = BTreeSet::new();
+        for study in &studies.study {
+            assert!(ids.insert(&study.id), "{}: two studies {}", paper.name, study.id);
+            assert_eq!(study.faults(), Vec::<&str>::new(), "{}/{}", paper.name, study.id);
+            let [full, quick] = [false, true].map(|quick| paper.plan(study, quick).unwrap().points().unwrap().len());
+            assert!(full >= quick && quick >= 1, "{}: {full} and {quick} points", study.id);
+        }
+        let claims = paper.claims();
+        assert!(!claims.is_empty(), "{}: no claims", paper.name);
+        let mut ids = BTreeSet::new();
+        for claim in &claims {
+            assert!(ids.insert(&claim.id), "{}: two claims {}", paper.name, claim.id);
+            assert!(!claim.id.contains(['/', '*', ' ']), "{}: the id is not a plain word", claim.id);
+            assert_eq!(claim.faults(), Vec::<&str>::new(), "{}/{}", paper.name, claim.id);
+        }
+    }
+}
+
+/// What has an equation can be computed, and what is judged by it alone is judged here.
+#[test]
+fn what_is_predicted_and_does_not_come_out_is_explained() {
+    let rows = papers().iter().flat_map(|paper| {
+        let row = |claim: &Claim| claim.judge(paper.name, None, None, claim.predicted().unwrap());
+        paper.claims().iter().map(row).collect::<Vec<_>>()
+    });
+    let predicted: Vec<ClaimRow> = rows.filter(|row| row.source == Source::Predict).collect();
+    assert!(predicted.len() >= 10, "{} rows", predicted.len());
+    for row in predicted {
+        assert_ne!(row.verdict, Verdict::NotMeasured, "{}/{}", row.paper, row.id);
+        let told = !row.tried.is_empty() || !row.unexplained.is_empty();
+        assert!(row.verdict != Verdict::NotReproduced || told, "{}/{} is not explained", row.paper, row.id);
+        assert!(row.verdict != Verdict::Reproduced || row.fitted.is_empty(), "{}/{} is fitted", row.paper, row.id);
+    }
+}
+
+/// The committed page has the verdicts of a whole run, which takes minutes: what did not come out there says
+/// what was tried or that it is unexplained, and what is called reproduced was not fitted.
+#[test]
+fn what_did_not_come_out_on_the_page_is_explained() {
+    let page = include_str!("../../../../docs/validation/papers.md");
+    let (mut rows, mut not) = (0, 0);
+    for (name, section) in page.split("\n## ").skip(1).map(|s| s.split_once('\n').unwrap()) {
+        let claims = Paper::find(name).unwrap().claims();
+        for line in section.lines().filter(|line| line.contains("` | ")) {
+            let cells: Vec<&str> = line.split(" | ").collect();
+            // A row of a claim that has gone since shows that the page is old, not that the papers' files are wrong.
+            let id = cells[1].rsplit('`').nth(1).unwrap();
+            let Some(claim) = claims.iter().find(|claim| claim.id == id) else { continue };
+            let verdict = cells[7];
+            rows += 1;
+            not += usize::from(verdict == "**not reproduced**");
+            let told = !claim.tried.is_empty() || !claim.unexplained.is_empty();
+            assert!(verdict != "**not reproduced**" || told, "{name}/{id} did not come out and is not explained");
+            assert!(verdict != "reproduced" || claim.fitted.is_empty(), "{name}/{id} is fitted");
+        }
+    }
+    assert!(rows >= 60 && not >= 1, "the page has {rows} rows, {not} of them not reproduced");
+}
+
+#[test]
+fn the_claims_of_cellsim_cover_the_paper() {
+    let claims = Paper::find("cellsim").unwrap().claims();
+    assert!(claims.len() >= 30, "{} claims", claims.len());
+    for claim in &claims {
+        assert!(claim.section.starts_with(|c: char| c.is_ascii_digit()), "{}: section {:?}", claim.id, claim.section);
+    }
+    // What the paper shows and says: each figure from 2 to 9, and both sensitivity studies.
+    for n in 2..=9 {
+        let figure = format!("Figure {n}");
+        assert!(claims.iter().any(|c| c.figure.contains(&figure) || c.figure.contains(&n.to_string())), "{figure}");
+    }
+    for section in ["3", "4", "5.1", "5.2", "6", "7"] {
+        assert!(claims.iter().any(|c| c.section == section), "section {section}");
+    }
+}

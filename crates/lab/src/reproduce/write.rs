@@ -1,0 +1,154 @@
+//! The JSON files of a result folder: `study.json` and `claims.json` of a paper, `index.json` of several.
+
+use cellway_record::{Provenance, ResultFolder};
+use serde::Serialize;
+
+use super::paper::Paper;
+use super::row::{ClaimRow, Tally, tally};
+use super::run::{PaperResult, Reproduced};
+use crate::error::Error;
+use crate::simulate::Stopwatch;
+use crate::study::VERSION;
+
+/// A study, as `study.json` lists it.
+#[derive(Serialize)]
+pub(super) struct Entry {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) folder: String,
+    pub(super) deterministic: bool,
+    pub(super) seeds: u64,
+    pub(super) points: usize,
+    pub(super) axes: Vec<String>,
+}
+
+/// `study.json`.
+#[derive(Serialize)]
+struct PaperFile<'a> {
+    paper: &'a str,
+    title: &'a str,
+    citation: &'a str,
+    version: &'a str,
+    quick: bool,
+    started: &'a str,
+    wall_seconds: f64,
+    host: &'a str,
+    threads: u32,
+    runs: u64,
+    cell_hops: u64,
+    cell_hops_per_second: f64,
+    tally: Tally,
+    studies: Vec<Entry>,
+    remarks: &'a [String],
+    warnings: &'a [String],
+}
+
+/// `index.json`.
+#[derive(Serialize)]
+struct IndexFile<'a> {
+    version: &'a str,
+    quick: bool,
+    started: &'a str,
+    wall_seconds: f64,
+    host: &'a str,
+    threads: u32,
+    runs: u64,
+    cell_hops: u64,
+    cell_hops_per_second: f64,
+    tally: Tally,
+    papers: Vec<IndexEntry<'a>>,
+    claims: Vec<&'a ClaimRow>,
+}
+
+#[derive(Serialize)]
+struct IndexEntry<'a> {
+    paper: &'a str,
+    title: &'a str,
+    citation: &'a str,
+    folder: &'a str,
+    runs: u64,
+    wall_seconds: f64,
+    tally: Tally,
+    warnings: &'a [String],
+}
+
+/// A rate that is 0 where nothing was done.
+fn per_second(hops: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { hops as f64 / seconds } else { 0.0 }
+}
+
+/// Writes what is known of a paper beside its tables; from then on its folder exists, whole.
+pub(super) fn write_paper(
+    mut folder: ResultFolder,
+    paper: &PaperResult,
+    studies: Vec<Entry>,
+    quick: bool,
+    about: &Provenance,
+) -> Result<(), Error> {
+    let content = PaperFile {
+        paper: paper.paper,
+        title: &paper.title,
+        citation: &paper.citation,
+        version: VERSION,
+        quick,
+        started: &about.started,
+        wall_seconds: paper.wall_seconds,
+        host: &about.host,
+        threads: about.threads,
+        runs: paper.runs,
+        cell_hops: paper.counts.cell_hops,
+        cell_hops_per_second: per_second(paper.counts.cell_hops, paper.wall_seconds),
+        tally: tally(&paper.claims),
+        studies,
+        remarks: &paper.remarks,
+        warnings: &paper.warnings,
+    };
+    write_json(&mut folder, "study.json", &content)?;
+    write_json(&mut folder, "claims.json", &paper.claims)?;
+    folder.commit(about, paper.runs, paper.counts)?;
+    Ok(())
+}
+
+/// Writes the index of several papers, whose folders stand in `folder`; from then on it exists, whole.
+pub(super) fn write_index(
+    mut folder: ResultFolder,
+    result: &Reproduced,
+    clock: &Stopwatch,
+    threads: Option<usize>,
+) -> Result<(), Error> {
+    let texts = result.papers.iter().map(|p| Ok(format!("# {}\n{}", p.paper, Paper::find(p.paper)?.studies_text())));
+    let text = texts.collect::<Result<Vec<String>, Error>>()?.join("\n");
+    let about = clock.provenance(&text, None, 0, 0, threads);
+    let papers = result.papers.iter().map(|paper| IndexEntry {
+        paper: paper.paper,
+        title: &paper.title,
+        citation: &paper.citation,
+        folder: paper.paper,
+        runs: paper.runs,
+        wall_seconds: paper.wall_seconds,
+        tally: tally(&paper.claims),
+        warnings: &paper.warnings,
+    });
+    let content = IndexFile {
+        version: VERSION,
+        quick: result.quick,
+        started: &result.started,
+        wall_seconds: result.wall_seconds,
+        host: &about.host,
+        threads: about.threads,
+        runs: result.runs,
+        cell_hops: result.counts.cell_hops,
+        cell_hops_per_second: per_second(result.counts.cell_hops, result.wall_seconds),
+        tally: result.tally(),
+        papers: papers.collect(),
+        claims: result.claims().collect(),
+    };
+    write_json(&mut folder, "index.json", &content)?;
+    folder.commit(&about, result.runs, result.counts)?;
+    Ok(())
+}
+
+fn write_json(folder: &mut ResultFolder, name: &str, content: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string_pretty(content).expect("plain data has a JSON form");
+    Ok(folder.write_text(name, &(text + "\n"))?)
+}

@@ -1,0 +1,121 @@
+//! Reproductions of papers, by claims that need no runs and by a study that takes none of the time.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::Path;
+
+use cellway_lab::reproduce::{Paper, ReproduceOptions, Reproduced, Verdict, markdown, reproduce};
+use cellway_lab::{Error, Manifest, Results, Settings};
+use serde_json::Value;
+
+/// Two claims that equations judge, and one of a study without draws.
+const TWO: [&str; 2] = ["kdd/eq1-200ms", "magic/table1-8k"];
+
+fn run(papers: &[&str], only: &[&str], out: Option<&Path>, force: bool) -> Result<Reproduced, Error> {
+    let only: Vec<String> = only.iter().map(|&o| o.to_owned()).collect();
+    let options = ReproduceOptions { only: &only, quick: true, out, force };
+    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
+    reproduce(&Paper::find_all(papers)?, &options, &mut settings)
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn papers_are_found_by_name() {
+    let Err(refused) = Paper::find("celsim") else { panic!("found") };
+    let known = "cellsim, kdd, magic, nasa, spacing";
+    assert_eq!(refused.to_string(), format!("there are no experiments of a paper \"celsim\"; there are {known}"));
+    assert!(refused.is_input());
+    let found = |names: &[&str]| Paper::find_all(names).unwrap().iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
+    assert_eq!(found(&[]), known);
+    assert_eq!(found(&["nasa", "kdd", "nasa"]), "nasa, kdd", "as asked for, each once");
+}
+
+#[test]
+fn several_papers_stand_in_a_folder_with_an_index() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("papers");
+    let done = run(&[], &TWO, Some(&out), false).unwrap();
+    assert_eq!(done.papers.iter().map(|p| p.paper).collect::<Vec<_>>(), ["kdd", "magic"], "no other is wanted");
+    assert_eq!(names(&out), ["index.json", "kdd", "magic", "manifest.json"]);
+    assert_eq!(names(&out.join("kdd")), ["claims.json", "manifest.json", "study.json"]);
+    assert!(Manifest::read(&out).is_ok() && Manifest::read(&out.join("magic")).is_ok());
+    let index = json(&out.join("index.json"));
+    let documented = include_str!("../../../docs/reference/json.md");
+    for key in index.as_object().unwrap().keys().chain(index["papers"][0].as_object().unwrap().keys()) {
+        assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/reference/json.md");
+    }
+    assert_eq!((&index["papers"][1]["paper"], &index["papers"][1]["folder"]), (&"magic".into(), &"magic".into()));
+    let rows = index["claims"].as_array().unwrap();
+    let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["eq1-200ms", "table1-8k"]);
+    assert_eq!(rows[0], json(&out.join("kdd/claims.json"))[0]);
+    let predicted = rows[0]["predicted"].as_f64().unwrap();
+    // 8 x 8192 bit / (200 ms + 8 x 9188 bit / 6 Mbit/s), in kbit/s.
+    assert!((predicted - 65.536 / (0.2 + 0.073504 / 6.0)).abs() < 1e-9, "{predicted}");
+    assert_eq!(
+        (&rows[0]["verdict"], &rows[0]["source"], &rows[0]["simulated"]),
+        (&"reproduced".into(), &"predict".into(), &Value::Null)
+    );
+    assert_eq!((&index["tally"]["reproduced"], &index["tally"]["not-measured"]), (&2.into(), &0.into()));
+    // Nothing is replaced unasked, and by force the whole.
+    let Err(refused) = run(&["kdd"], &TWO[..1], Some(&out), false) else { panic!("replaced") };
+    assert!(refused.is_input() && refused.to_string().contains("papers"), "{refused}");
+    run(&["kdd"], &TWO[..1], Some(&out), true).unwrap();
+    assert_eq!(names(&out), ["claims.json", "manifest.json", "study.json"], "one paper stands in the folder itself");
+    assert_eq!(names(place.path()), ["papers"]);
+}
+
+/// The control of `cellsim` needs one study of eight.
+#[test]
+fn only_what_a_claim_needs_is_run() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("some");
+    let done = run(&["cellsim", "magic"], &["control-fair-endless", "magic/table1-8k"], Some(&out), false).unwrap();
+    assert_eq!(names(&out.join("cellsim/tables")), ["endless"]);
+    assert_eq!(json(&out.join("cellsim/study.json"))["studies"].as_array().unwrap().len(), 1);
+    let (results, manifest) = Results::read(&out.join("cellsim/tables/endless")).unwrap();
+    assert_eq!((manifest.runs, results.run_keys().unwrap().len() as u64, done.runs), (6, 6, 6));
+    let rows: Vec<_> = done.claims().map(|row| (&row.id[..], row.verdict)).collect();
+    assert_eq!(rows, [("control-fair-endless", Verdict::Reproduced), ("table1-8k", Verdict::Reproduced)]);
+}
+
+#[test]
+fn the_same_rows_give_the_same_page() {
+    let [one, two] = [(); 2].map(|()| markdown(&run(&["kdd", "magic"], &TWO, None, false).unwrap()));
+    assert_eq!(one, two);
+    for words in [
+        "| [kdd](#kdd) | 1 | 1 | 0 |",
+        "## magic\n",
+        "| § 2.1, Equation (1) | ",
+        "roughly 310 kbit/s",
+        "308.8 kbit/s",
+        "-0.4 %",
+    ] {
+        assert!(one.contains(words), "{words:?} is missing:\n{one}");
+    }
+    assert!(one.lines().all(|line| !line.starts_with("| ") || line.ends_with(" |")), "{one}");
+}
+
+#[test]
+fn what_is_not_known_is_refused_before_anything_is_made() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    for (papers, only, words) in [
+        (&["kdd"][..], &["eq1-300ms"][..], "did you mean kdd/eq1-"),
+        (&["kdd"], &["magic/table1-8k"], "no claim of kdd"),
+        (&["kkd"], &[], "there are cellsim"),
+    ] {
+        let Err(refused) = run(papers, only, Some(&out), false) else { panic!("{only:?}") };
+        assert!(refused.is_input() && refused.to_string().contains(words), "{refused}");
+        assert_eq!(names(place.path()), Vec::<String>::new());
+    }
+}

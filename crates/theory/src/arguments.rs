@@ -1,0 +1,204 @@
+//! Arguments of equations as text with units.
+
+use std::collections::BTreeMap;
+
+use cellway_units::{Bytes, CELL_BITS, Cells, ParseError, Rate, Span, split_quantity};
+
+use crate::error::Error;
+use crate::line::Line;
+use crate::registry::Equation;
+
+/// What kind of quantity an argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// "15.264 Mbit/s", "36000 cell/s" of 53 octets, or the name of a line such as "oc3c".
+    Rate,
+    /// "200 ms".
+    Time,
+    /// "8 KiB".
+    Bytes,
+    /// "256 cell".
+    Cells,
+    /// "41 segment", or "1312 cell" where those are whole segments or more.
+    Segments,
+    /// A number from 0 to 1 without a unit.
+    Probability,
+    /// A whole number.
+    Count,
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+impl Kind {
+    /// What is accepted, in words.
+    pub fn accepted(self) -> String {
+        match self {
+            Kind::Rate => "a rate like \"6 Mbit/s\" or \"36000 cell/s\", or a line like \"oc3c\"".to_owned(),
+            Kind::Time => "a time like \"200 ms\"".to_owned(),
+            Kind::Bytes => "an amount like \"8 KiB\"".to_owned(),
+            Kind::Cells => "cells like \"256 cell\"".to_owned(),
+            Kind::Segments => "segments like \"41 segment\", or cells like \"1312 cell\"".to_owned(),
+            Kind::Probability => "a number from 0 to 1 like \"0.01\"".to_owned(),
+            Kind::Count => "a whole number like \"2\"".to_owned(),
+            Kind::Word(words) => words.join(", "),
+        }
+    }
+
+    fn parse(self, text: &str) -> Result<Value, String> {
+        let quantity = |e: ParseError| e.to_string();
+        Ok(match self {
+            Kind::Rate => Value::Rate(parse_rate(text)?),
+            Kind::Time => Value::Time(text.parse().map_err(quantity)?),
+            Kind::Bytes => Value::Bytes(text.parse().map_err(quantity)?),
+            Kind::Cells => Value::Cells(text.parse().map_err(quantity)?),
+            Kind::Segments => match split_quantity(text) {
+                Some((number, "segment" | "segments")) => Value::Segments(whole(number)?),
+                _ => Value::Cells(text.parse().map_err(quantity)?),
+            },
+            Kind::Probability => match text.trim().parse::<f64>() {
+                Ok(p) if (0.0..=1.0).contains(&p) => Value::Number(p),
+                _ => return Err(format!("{text:?} is not a number from 0 to 1")),
+            },
+            Kind::Count => Value::Count(whole(text)?),
+            Kind::Word(words) => match words.iter().find(|w| **w == text.trim()) {
+                Some(word) => Value::Word(word),
+                None => return Err(format!("{text:?} is not a word that fits here")),
+            },
+        })
+    }
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| format!("{text:?} is not a whole number"))
+}
+
+/// A rate in bit/s or cell/s, or the name of a line.
+fn parse_rate(text: &str) -> Result<Rate, String> {
+    if let Ok(line) = text.trim().parse::<Line>() {
+        return Ok(line.rate());
+    }
+    match split_quantity(text) {
+        Some((number, "cell/s" | "cells/s")) => cells_per_second(number)
+            .ok_or_else(|| format!("{text:?} is not a whole number of bit/s, at {} bit a cell", CELL_BITS.0)),
+        _ => text.parse().map_err(|e: ParseError| e.to_string()),
+    }
+}
+
+/// `number` cells of 53 octets each second; `None` if that is no whole number of bit/s.
+fn cells_per_second(number: &str) -> Option<Rate> {
+    let number = number.replace('_', "");
+    let (units, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    let digits: u64 = format!("{units}{fraction}").parse().ok()?;
+    let scale = 10u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+    let scaled = digits.checked_mul(CELL_BITS.0)?;
+    scaled.is_multiple_of(scale).then(|| Rate::from_bps(scaled / scale))
+}
+
+/// An argument that an equation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// What kind of quantity it is.
+    pub kind: Kind,
+    /// What it means.
+    pub help: &'static str,
+    /// What it is if not given; required if `None`, optional without a value if empty.
+    pub default: Option<&'static str>,
+}
+
+impl Argument {
+    pub(crate) const fn required(name: &'static str, kind: Kind, help: &'static str) -> Argument {
+        Argument { name, kind, help, default: None }
+    }
+    pub(crate) const fn or(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> Argument {
+        Argument { name, kind, help, default: Some(default) }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Value {
+    Rate(Rate),
+    Time(Span),
+    Bytes(Bytes),
+    Cells(Cells),
+    Segments(u64),
+    Number(f64),
+    Count(u64),
+    Word(&'static str),
+}
+
+/// The checked arguments of one evaluation.
+pub(crate) struct Arguments {
+    equation: &'static str,
+    values: BTreeMap<&'static str, Value>,
+}
+
+/// The getters know the kinds that their equation declares.
+macro_rules! getter {
+    ($($get:ident $variant:ident $type:ty;)*) => { $(
+        pub(crate) fn $get(&self, name: &str) -> $type {
+            match self.values.get(name) {
+                Some(Value::$variant(value)) => *value,
+                other => panic!("{}: {name} is declared otherwise: {other:?}", self.equation),
+            }
+        }
+    )* };
+}
+
+impl Arguments {
+    /// Reads `texts` as the arguments of `equation`.
+    pub(crate) fn read(equation: &'static Equation, texts: &BTreeMap<String, String>) -> Result<Arguments, Error> {
+        let declared = equation.arguments;
+        if let Some(name) = texts.keys().find(|name| declared.iter().all(|a| a.name != name.as_str())) {
+            let accepted = declared.iter().map(|a| a.name).collect::<Vec<_>>().join(", ");
+            return Err(Error::UnknownArgument { equation: equation.id, name: name.clone(), accepted });
+        }
+        let mut values = BTreeMap::new();
+        for argument in declared {
+            let name = argument.name;
+            let text = match (texts.get(name).map(String::as_str), argument.default) {
+                (Some(text), _) => text,
+                (None, Some("")) => continue,
+                (None, Some(default)) => default,
+                (None, None) => {
+                    return Err(Error::Missing { equation: equation.id, name, accepted: argument.kind.accepted() });
+                }
+            };
+            let value = argument.kind.parse(text).map_err(|what| Error::BadValue {
+                equation: equation.id,
+                name,
+                what,
+                accepted: argument.kind.accepted(),
+            })?;
+            values.insert(name, value);
+        }
+        Ok(Arguments { equation: equation.id, values })
+    }
+
+    getter! {
+        rate Rate Rate;
+        time Time Span;
+        bytes Bytes Bytes;
+        cells Cells Cells;
+        number Number f64;
+        count Count u64;
+        word Word &'static str;
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+    /// Whole segments of `cells` cells.
+    pub(crate) fn segments(&self, name: &str, cells: u64) -> u64 {
+        match self.values.get(name) {
+            Some(Value::Segments(n)) => *n,
+            Some(Value::Cells(n)) => n.0 / cells.max(1),
+            other => panic!("{}: {name} is declared otherwise: {other:?}", self.equation),
+        }
+    }
+    /// Whether `name` was given in cells that are no whole number of segments of `cells` cells.
+    pub(crate) fn is_ragged(&self, name: &str, cells: u64) -> bool {
+        matches!(self.values.get(name), Some(Value::Cells(n)) if !n.0.is_multiple_of(cells.max(1)))
+    }
+}

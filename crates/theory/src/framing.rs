@@ -1,0 +1,181 @@
+//! Octets that an IP packet takes on a line, and what is left for TCP.
+
+use cellway_units::{Bytes, CELL_OCTETS, CELL_PAYLOAD_OCTETS, Rate};
+
+use crate::arguments::{Argument, Arguments, Kind};
+use crate::error::{Error, undefined};
+use crate::predicted::Predicted;
+use crate::registry::Equation;
+
+/// IPv4 and TCP headers without options, in octets. RFC 791, RFC 9293.
+pub const HEADERS: u64 = 40;
+
+/// What stands around an IP packet on the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Nothing.
+    Packet,
+    /// Ethernet II (IEEE 802.3 clause 3): header 14 and FCS 4, data padded to 46, preamble with start delimiter 8,
+    /// interframe gap 12.
+    Ethernet,
+    /// FDDI (ANSI X3.139; RFC 1188): LLC and SNAP 8, frame control and addresses 13, FCS 4, preamble of 16 symbols 8,
+    /// starting delimiter 1, ending delimiter and frame status 2. The rotation of the token is not counted.
+    Fddi,
+    /// AAL5 (ITU-T I.363.5), trailer 8, whole cells; nothing before the packet (RFC 2684 section 6.1).
+    Aal5VcMux,
+    /// AAL5 with LLC and SNAP, 8 more (RFC 2684 section 5.1).
+    Aal5LlcSnap,
+}
+
+impl Framing {
+    /// All of them.
+    pub const ALL: [Framing; 5] =
+        [Framing::Packet, Framing::Ethernet, Framing::Fddi, Framing::Aal5VcMux, Framing::Aal5LlcSnap];
+
+    /// The name as text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Framing::Packet => "packet",
+            Framing::Ethernet => "ethernet",
+            Framing::Fddi => "fddi",
+            Framing::Aal5VcMux => "aal5-vc-mux",
+            Framing::Aal5LlcSnap => "aal5-llc-snap",
+        }
+    }
+    pub(crate) fn named(name: &str) -> Framing {
+        Framing::ALL.into_iter().find(|f| f.name() == name).expect("a word of NAMES")
+    }
+    /// The cells of an IP packet; `None` where there are none.
+    pub const fn cells(self, packet: Bytes) -> Option<u64> {
+        let encapsulation = match self {
+            Framing::Aal5VcMux => 0,
+            Framing::Aal5LlcSnap => 8,
+            _ => return None,
+        };
+        Some((packet.0 + encapsulation + 8).div_ceil(CELL_PAYLOAD_OCTETS))
+    }
+    /// The octets that an IP packet of `packet` takes of a line whose rate is what the physical
+    /// layer leaves.
+    pub const fn octets(self, packet: Bytes) -> Bytes {
+        let n = packet.0;
+        Bytes(match self {
+            Framing::Packet => n,
+            Framing::Ethernet => (if n < 46 { 46 } else { n }) + 18 + 8 + 12,
+            Framing::Fddi => n + 8 + 13 + 4 + 3 + 8,
+            Framing::Aal5VcMux | Framing::Aal5LlcSnap => match self.cells(packet) {
+                Some(cells) => cells * CELL_OCTETS,
+                None => n,
+            },
+        })
+    }
+    /// The octets of a full segment, or with a payload of 0 of an acknowledgement.
+    pub const fn segment(self, payload: Bytes) -> Bytes {
+        self.octets(Bytes(payload.0 + HEADERS))
+    }
+    /// TCP payload in what the line carries, for segments of `mss`.
+    pub fn efficiency(self, mss: Bytes) -> f64 {
+        mss.0 as f64 / self.segment(mss).0 as f64
+    }
+    /// The largest IP packet that the framing allows, as configured where nothing is said.
+    const fn mtu(self) -> u64 {
+        match self {
+            Framing::Packet => 65_535,
+            Framing::Ethernet => 1500,
+            Framing::Fddi => 4352,
+            Framing::Aal5VcMux | Framing::Aal5LlcSnap => 9180,
+        }
+    }
+}
+
+pub(crate) const NAMES: &[&str] = &["packet", "ethernet", "fddi", "aal5-vc-mux", "aal5-llc-snap"];
+
+/// TCP payload per second of full segments of `mss` that fill a line, in bit/s.
+///
+/// # Errors
+/// [`Error::Undefined`] if `mss` is 0.
+pub fn goodput(framing: Framing, mss: Bytes, rate: Rate) -> Result<Predicted, Error> {
+    let equation = match framing {
+        Framing::Packet => &EQUATIONS[3],
+        Framing::Ethernet => &EQUATIONS[1],
+        Framing::Fddi => &EQUATIONS[2],
+        Framing::Aal5VcMux | Framing::Aal5LlcSnap => &EQUATIONS[0],
+    };
+    if mss.0 == 0 {
+        return Err(undefined(equation.id, "segments carry nothing", "mss of at least 1 B"));
+    }
+    let (value, mtu) = (framing.efficiency(mss) * rate.as_bps() as f64, framing.mtu());
+    Ok(Predicted::new(value, "bit/s", equation).unless(mss.0 + HEADERS > mtu, || {
+        format!("a packet of {} B is above the usual MTU of {mtu} B", mss.0 + HEADERS)
+    }))
+}
+
+const MSS: Argument = Argument::required("mss", Kind::Bytes, "TCP payload of a segment, without options");
+const RATE: Argument = Argument::required("rate", Kind::Rate, "what the line leaves for cells or frames");
+const DOMAIN: &str = "full segments back to back, no TCP options, acknowledgements on the other direction";
+
+const fn over(
+    id: &'static str,
+    title: &'static str,
+    source: &'static str,
+    formula: &'static str,
+    arguments: &'static [Argument],
+    compute: fn(&Arguments) -> Result<Predicted, Error>,
+) -> Equation {
+    Equation { id, title, source, formula, arguments, domain: DOMAIN, compute }
+}
+
+pub(crate) const EQUATIONS: &[Equation] = &[
+    over(
+        "aal5-goodput",
+        "TCP payload over an ATM line",
+        "ITU-T I.363.5, RFC 2684",
+        "rate × mss / (53 ⌈(mss + 40 + encapsulation + 8) / 48⌉)",
+        &[
+            MSS,
+            RATE,
+            Argument::or("encapsulation", Kind::Word(&["llc-snap", "vc-mux"]), "llc-snap", "8 octets or none"),
+        ],
+        |a| {
+            let framing = if a.word("encapsulation") == "vc-mux" { Framing::Aal5VcMux } else { Framing::Aal5LlcSnap };
+            goodput(framing, a.bytes("mss"), a.rate("rate"))
+        },
+    ),
+    over(
+        "ethernet-goodput",
+        "TCP payload over Ethernet",
+        "IEEE 802.3 clause 3",
+        "rate × mss / (max(mss + 40, 46) + 38)",
+        &[MSS, Argument::or("rate", Kind::Rate, "ethernet", "what the line leaves for frames")],
+        |a| goodput(Framing::Ethernet, a.bytes("mss"), a.rate("rate")),
+    ),
+    over(
+        "fddi-goodput",
+        "TCP payload over FDDI",
+        "ANSI X3.139, RFC 1188",
+        "rate × mss / (mss + 40 + 36)",
+        &[MSS, Argument::or("rate", Kind::Rate, "fddi", "what the ring leaves for frames")],
+        |a| goodput(Framing::Fddi, a.bytes("mss"), a.rate("rate")),
+    ),
+    over(
+        "packet-goodput",
+        "TCP payload over a line that adds nothing to IP",
+        "RFC 791, RFC 9293",
+        "rate × mss / (mss + 40)",
+        &[MSS, RATE],
+        |a| goodput(Framing::Packet, a.bytes("mss"), a.rate("rate")),
+    ),
+    over(
+        "line-octets",
+        "octets that an IP packet takes on a line",
+        "ITU-T I.363.5, RFC 2684; IEEE 802.3 clause 3; ANSI X3.139, RFC 1188",
+        "AAL5: 53 ⌈(packet + encapsulation + 8) / 48⌉; Ethernet: max(packet, 46) + 38; FDDI: packet + 36",
+        &[
+            Argument::required("packet", Kind::Bytes, "the IP packet"),
+            Argument::required("framing", Kind::Word(NAMES), "what stands around it"),
+        ],
+        |a| {
+            let octets = Framing::named(a.word("framing")).octets(a.bytes("packet"));
+            Ok(Predicted::new(octets.0 as f64, "B", &EQUATIONS[4]))
+        },
+    ),
+];

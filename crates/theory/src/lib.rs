@@ -1,0 +1,47 @@
+//! What arithmetic says before anything is simulated: throughput limits, framing, spacing, bursts
+//! and loss, each with its source and the domain where it holds.
+//!
+//! Every result is a function of typed quantities that returns a [`Predicted`]; outside its domain
+//! it returns its value with a caveat. [`equations`] lists all of them, [`evaluate`] takes text.
+//! [`predict_path`] puts them together for one path, [`predict`] for each traffic group of a
+//! scenario.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod arguments;
+mod bandwidth_delay;
+mod burst;
+mod error;
+mod fair_queue;
+mod framing;
+mod gcra;
+mod leg;
+mod line;
+mod mathis;
+mod path;
+mod pftk;
+mod predicted;
+mod prediction;
+mod registry;
+mod scenario;
+mod spacer;
+mod window_limited;
+mod window_over_rtt;
+
+pub use arguments::{Argument, Kind};
+pub use bandwidth_delay::bandwidth_delay;
+pub use burst::{burst_buffer, burst_survives};
+pub use error::Error;
+pub use fair_queue::fair_queue_delay;
+pub use framing::{Framing, HEADERS, goodput};
+pub use gcra::{conforming_burst, gcra_burst, gcra_tolerance};
+pub use line::Line;
+pub use mathis::mathis;
+pub use path::{BufferSize, PathInput, predict_path};
+pub use pftk::{Lossy, pftk, pftk_short};
+pub use predicted::Predicted;
+pub use prediction::{Amount, Bound, Limit, Prediction};
+pub use registry::{Equation, equation, equations, evaluate};
+pub use scenario::{GroupPrediction, LegPrediction, predict};
+pub use spacer::{Acknowledgements, Avoidance, Count, Interval, SlowStart, Spacer, SpacerInput};
+pub use window_limited::window_limited;
+pub use window_over_rtt::window_over_rtt;
