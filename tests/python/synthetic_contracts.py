@@ -21,13 +21,13 @@ def nasa() -> tuple[list[Study], list[dict[str, Any]]]:
                 ("s1>s2", "queue_mean", "cell", t / 2, near(rng, 180 if low else 40)),
                 ("s1>s2", "dropped_cells", "cell", t / 2, 30.0 if low and t % 9 == 0 else 0.0),
             ]
-            if axes["service"] == "abr":
+            if axes["variant"] == "abr":
                 rows.append(("stream-1", "acr", "bit/s", t / 2, (9.5 if low else 19.5) * M))
         return rows
 
     studies: list[Study] = [
         (
-            "windows",
+            "ds3",
             scenarios.NASA,
             0.06,
             sweep(
@@ -35,7 +35,7 @@ def nasa() -> tuple[list[Study], list[dict[str, Any]]]:
                 flat("goodput", lambda a: min(int(a["tcp.window"][:-4]) * 1024 * 8 / 0.061, 35e6)),
             ),
         ),
-        *((f"contract-{s}", scenarios.NASA, 0.06, sweep([{"service": s}], over_time, 1)) for s in ("vbr", "abr")),
+        ("cti", scenarios.NASA, 0.06, sweep(grid(variant=("vbr", "abr")), over_time, 1)),
     ]
     single = [
         ("FDDI-ATM", 262144, 4096, 30.34),
@@ -65,7 +65,7 @@ def nasa() -> tuple[list[Study], list[dict[str, Any]]]:
             for w, ps in ((262144, (20.70, 20.38, 19.07)), (524250, (31.79, 31.41, 31.05)))
             for r, p in enumerate(ps, 1)
         ),
-        row("vbr-lab", "CTI Test", "VBR over 60 ms", 29.67, None, 29.5, "reproduced"),
+        row("sim-vbr", "CTI Test", "VBR over 60 ms", 29.67, None, 29.5, "reproduced"),
     ]
     return studies, claims
 
@@ -93,8 +93,8 @@ def spacing() -> tuple[list[Study], list[dict[str, Any]]]:
     points = grid(shaper__spacer__rate=[f"{c} Mbit/s" for c in (5, 10, 15.264, 20, 25)], c1=["true", "false"])
     grids = with_theory(sweep([{**p, "link.rate": "e3"} for p in points], theorem, 1), 1182.0)
     studies: list[Study] = [
-        ("modulated", scenarios.SPACING, 0.0036, sweep([{"v": 1.0}], rate, 1)),
-        ("buffer", scenarios.SPACING, 0.0036, sweep([{"v": 1.0}], queue, 1)),
+        ("animation", scenarios.SPACING, 0.0036, sweep(grid(variant=("5 Mbit/s", "all")), rate, 1)),
+        ("spacer", scenarios.SPACING, 0.0036, sweep([{"v": 1.0}], queue, 1)),
         ("slow-start", scenarios.SPACING, 0.0036, sweep([{"v": 1.0}], queue, 1)),
         ("theorem2", scenarios.SPACING, 0.0036, grids),
     ]
@@ -119,7 +119,7 @@ def spacing() -> tuple[list[Study], list[dict[str, Any]]]:
             "reproduced",
             "cells",
         ),
-        row("figure2-5", "Figure 2", "TCP adapts to 0.5 Mbyte/s.", 0.5, 0.53, 0.54, "shape", "Mbyte/s"),
+        row("fig2-5", "Figure 2", "TCP adapts to 0.5 Mbyte/s.", 0.5, 0.53, 0.54, "shape", "Mbyte/s"),
         *(
             row(f"theorem3-{n}{case}", "Theorem 3", f"Point {n}", None, 900.0 + n, 901.5 + n, "reproduced", "cells")
             for n, case in enumerate(("", "-2c>h", "-2c>h-outside"))

@@ -24,6 +24,13 @@ to = "lan-us"
 access = { rate = "oc3c", framing = "atm" }
 """
 
+KDD_WWW = (
+    KDD.replace("ttcp", "www")
+    + """
+workload = { sizes = ["321051 B", "380020 B", "466000 B", "572101 B"] }
+"""
+)
+
 KDD_ETHERNET = """
 node = [
     { name = "r-us", kind = "router" }, { name = "gw-us", kind = "gateway", peer = "gw-jp" },

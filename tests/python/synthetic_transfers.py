@@ -13,43 +13,41 @@ from synthetic_rows import Axes, M, Study, flat, grid, near, row, sweep
 
 
 def kdd() -> tuple[list[Study], list[dict[str, Any]]]:
-    ways, counts = ("without", "with"), (1.0, 2.0, 4.0, 8.0)
-    top = {"with": lambda n: min(25.6, 21.0 * n), "without": lambda n: 1.45 * n}
+    counts = (1.0, 2.0, 4.0, 8.0)
 
-    def ttcp(most: float) -> Callable[[Axes, random.Random], list[Row]]:
+    def ttcp(one: float, most: float) -> Callable[[Axes, random.Random], list[Row]]:
         def measure(axes: Axes, rng: random.Random) -> list[Row]:
             n = int(axes["traffic.ttcp.count"])
-            each = most / 25.6 * top.get(axes["variant"], top["with"])(n) / n * M
-            return [(f"ttcp-{slot}", "item_rate_mean", "bit/s", None, near(rng, each)) for slot in range(1, n + 1)]
+            each = min(one, most / n) * M * (1.05 if axes.get("variant") == "as given" else 1)
+            return [(f"ttcp-{slot}", "goodput", "bit/s", None, near(rng, each)) for slot in range(1, n + 1)]
 
         return measure
 
-    sizes = [f'["{size} B"]' for size in (321051, 380020, 421000, 466000, 509100, 572101)]
-    www = sweep(
-        grid(variant=ways, traffic__www__workload__sizes=sizes),
-        lambda a, r: [
-            (
-                "www-1",
-                "item_time_mean",
-                "s",
-                None,
-                near(r, int(a["traffic.www.workload.sizes"][2:8]) / (42_000 if a["variant"] == "without" else 230_000)),
-            )
-        ],
-    )
-    loads = grid(variant=ways, traffic__ttcp__count=counts)
+    def www(rate: float) -> Callable[[Axes, random.Random], list[Row]]:
+        def measure(_: Axes, rng: random.Random) -> list[Row]:
+            times = [near(rng, size / rate) for size in (321051, 380020, 466000, 572101)]
+            return [("www-1", "item_time", "s", sum(times[: n + 1]), time) for n, time in enumerate(times)]
+
+        return measure
+
+    direct = grid(traffic__ttcp__count=counts)
+    both = grid(traffic__ttcp__count=counts, variant=("as given", "fitted"))
+    delays = grid(traffic__ttcp__count=(1.0, 8.0), variant=("none", "2 ms"))
     studies: list[Study] = [
-        ("www", scenarios.KDD, 0.175, www),
-        ("ttcp-atm", scenarios.KDD, 0.175, sweep(loads, ttcp(25.6))),
-        ("ttcp-ethernet", scenarios.KDD_ETHERNET, 0.175, sweep(loads, ttcp(6.7))),
-        ("domestic-atm", scenarios.KDD, 0.177, sweep(loads, ttcp(25.2))),
+        ("direct-www", scenarios.KDD_WWW, 0.175, sweep([{"v": 1.0}], www(42_000))),
+        ("gateway-www", scenarios.KDD_WWW, 0.175, sweep([{"v": 1.0}], www(220_000))),
+        ("direct-atm", scenarios.KDD, 0.175, sweep(direct, ttcp(1.45, 25.6), 1)),
+        ("direct-ethernet", scenarios.KDD_ETHERNET, 0.175, sweep(direct, ttcp(0.33, 6.7), 1)),
+        ("gateway-atm", scenarios.KDD, 0.175, sweep(both, ttcp(21.0, 25.6), 1)),
+        ("gateway-ethernet", scenarios.KDD_ETHERNET, 0.175, sweep(both, ttcp(5.7, 6.7), 1)),
+        ("domestic-atm", scenarios.KDD, 0.177, sweep(delays, ttcp(20.0, 25.6), 1)),
         (
             "gateway-cost",
             scenarios.KDD,
             0.175,
             sweep(
                 grid(node__gw___us__gateway__send=[f"{c} ms" for c in (0.1, 0.2, 0.36, 0.5, 0.8)]),
-                flat("item_rate_mean", lambda a: 30 * M / (1 + float(a["node.gw-us.gateway.send"][:-3]) / 2)),
+                flat("goodput", lambda a: 30 * M / (1 + float(a["node.gw-us.gateway.send"][:-3]) / 2)),
             ),
         ),
         (
@@ -79,7 +77,7 @@ def kdd() -> tuple[list[Study], list[dict[str, Any]]]:
             "kbit/s",
         ),
         row(
-            "www-without",
+            "www-direct",
             "Figure 5",
             "572 101 bytes take 13.5 s without gateways.",
             13.5,
@@ -89,13 +87,21 @@ def kdd() -> tuple[list[Study], list[dict[str, Any]]]:
             "s",
         ),
         row(
-            "www-with", "Figure 5", "572 101 bytes take 2.6 s with gateways.", 2.6, None, 2.58, "fitted", "s", **fitted
+            "www-gateway",
+            "Figure 5",
+            "572 101 bytes take 2.6 s with gateways.",
+            2.6,
+            None,
+            2.58,
+            "fitted",
+            "s",
+            **fitted,
         ),
-        row("ftp-atm-without", "Figure 6", "ftp over ATM without gateways", 1.5, 1.47, 1.47, "reproduced"),
-        row("ftp-atm-with", "Figure 6", "ftp over ATM with gateways", 22, None, 20.8, "not-reproduced"),
-        row("ttcp-atm-without-1", "Section 4.4.1", "One connection over ATM", 1.42, 1.47, 1.45, "reproduced"),
+        row("ftp-atm-direct", "Figure 6", "ftp over ATM without gateways", 1.5, 1.47, 1.47, "reproduced"),
+        row("ftp-atm-gateway", "Figure 6", "ftp over ATM with gateways", 22, None, 20.8, "not-reproduced"),
+        row("one-atm-direct", "Section 4.4.1", "One connection over ATM", 1.42, 1.47, 1.45, "reproduced"),
         row(
-            "ttcp-atm-with-1",
+            "one-atm-gateway",
             "Section 4.4.1",
             "One connection over ATM through the gateways",
             21.2,
@@ -130,12 +136,22 @@ def magic() -> tuple[list[Study], list[dict[str, Any]]]:
     collapse = flat("goodput", lambda a: (0.93 if 199 <= float(str(a["buffer.size"]).split()[0]) <= 264 else 19.0) * M)
     studies: list[Study] = [
         (
-            "windows",
+            "table1",
             scenarios.MAGIC,
             0.0088,
             sweep(
                 grid(tcp__window=[f"{kib} KiB" for kib in kibs]),
                 flat("goodput", lambda a: rate[float(a["tcp.window"].split()[0])] * M),
+                1,
+            ),
+        ),
+        (
+            "table1-large-segments",
+            scenarios.MAGIC,
+            0.0088,
+            sweep(
+                grid(tcp__window=["32 KiB", "64 KiB"]),
+                flat("goodput", lambda a: 0.9 * rate[int(a["tcp.window"].split()[0])] * M),
                 1,
             ),
         ),
@@ -179,7 +195,7 @@ def magic() -> tuple[list[Study], list[dict[str, Any]]]:
     claims = [
         *(
             row(
-                f"table1-{kib:g}k".replace(".", "-"),
+                f"table1-{kib}k" if kib >= 1 else "table1-512b",
                 "Table 1",
                 f"Window {kib:g}k",
                 p,

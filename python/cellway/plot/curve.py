@@ -100,7 +100,8 @@ def _scales(axes: Axes, table: pl.DataFrame, *, logx: bool, logy: bool, ticks: b
     places = sorted(table["x"].unique())
     if logx:
         axes.set_xscale("log")
-        _plain(axes.xaxis)
+        # Over few decades powers of ten are too few to read by.
+        _plain(axes.xaxis, (1.0,) if places[-1] >= 1000 * places[0] else (1.0, 2.0, 5.0))
     if logy:
         axes.set_yscale("log")
         _plain(axes.yaxis)
@@ -113,9 +114,9 @@ def _scales(axes: Axes, table: pl.DataFrame, *, logx: bool, logy: bool, ticks: b
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 2.5, 5, 10]))
 
 
-def _plain(axis: Any) -> None:
+def _plain(axis: Any, steps: tuple[float, ...] = (1.0,)) -> None:
     """Numbers without exponents on a logarithmic axis."""
-    axis.set_major_locator(LogLocator(base=10, subs=(1.0,), numticks=9))
+    axis.set_major_locator(LogLocator(base=10, subs=steps, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(FuncFormatter(lambda _value, _place: ""))
 

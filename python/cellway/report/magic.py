@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cellway.plot.compare import compare
 from cellway.plot.curve import curve
+from cellway.report.claims import Claim
 from cellway.report.plates import Plate, Section, Studies, add
 from cellway.report.sensitivity import Sensitivity, sensitivity
 from cellway.report.sources import MEGA, Curve, Line, compare_table, curve_table
@@ -13,7 +14,12 @@ RATE = "goodput"
 # What the figures read: studies, axes, metrics, and the claims that hold the published values.
 KIBS = (0.5, 1, 2, 4, 8, 16, 32, 64, 128)
 WINDOWS = Curve(
-    (Line("simulated", "windows", {}, {kib: f"table1-{kib:g}k".replace(".", "-") for kib in KIBS}),),
+    (
+        Line(
+            "segments as fit the window", "table1", {}, {k: f"table1-{k}k" if k >= 1 else "table1-512b" for k in KIBS}
+        ),
+        Line("segments of 9140 B", "table1-large-segments"),
+    ),
     x="tcp.window",
     metric=RATE,
     scale=MEGA,
@@ -26,7 +32,7 @@ BUFFER, TAXI = (
 )
 PCR, HOST = "Scenario 1, the card paced at this rate.", "Scenario 3a, against the sender's time for a packet."
 EDGES = (
-    Sensitivity("buffer", "Switch buffer", BUFFER, "Buffer (cells)", 1.0, RATE, "table2-1-unpaced"),
+    Sensitivity("buffer", "Switch buffer", BUFFER, "Buffer (cells)", 1.0, RATE, "table2-1-unpaced", logx=True),
     Sensitivity("taxi", "Rate of the TAXI link", TAXI, "Rate for cells (Mbit/s)", MEGA, RATE, "table2-1-unpaced"),
     Sensitivity("pcr", "Paced rate", PCR, "Peak cell rate (Mbit/s)", MEGA, RATE, "table2-1-paced"),
     Sensitivity("host-time", "Host transmit time", HOST, "Time per packet (ms)", 1e3, RATE, "table2-3a"),
@@ -49,7 +55,7 @@ def pacing(studies: Studies) -> Section:
     """Table 2."""
 
     def table_2() -> Plate:
-        table = compare_table(studies, (PACING,))
+        table = compare_table(studies, (PACING,), lambda claim, _: claim.label or f"Scenario {_words(claim)}")
         figure = compare(table, "Throughput (Mbit/s)", bars=True)
         return Plate("table-2", "Table 2", "Throughput at the receiver, with and without pacing.", figure, table)
 
@@ -67,6 +73,11 @@ def edges(studies: Studies) -> Section:
         "number in the paper is a fact about that one machine; where it is flat, it is a fact about the network."
     )
     return add(Section("edges", "Knife-edges", text), *(sensitivity(studies, edge) for edge in EDGES))
+
+
+def _words(claim: Claim) -> str:
+    """`2 unpaced` of `table2-2-unpaced`."""
+    return claim.id.removeprefix(PACING).replace("-", " ")
 
 
 ORDER = (windows, pacing, edges)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,8 +13,9 @@ from cellway.plot.compare import compare
 from cellway.plot.curve import curve
 from cellway.plot.network import changes, payload_rate
 from cellway.plot.steps import Panel, over_time
+from cellway.report.claims import Claim
 from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sources import MEGA, Curve, Line, busiest, compare_table, curve_table, series
+from cellway.report.sources import MEGA, Curve, Line, busiest, compare_table, curve_table, plain_label, series
 from cellway.results import Results
 
 KIB = 1024.0
@@ -21,10 +23,10 @@ KIB = 1024.0
 # What the figures read: beginnings of claims, studies, axes, metrics.
 SINGLE = "single-"
 THREE = "three-"
-WINDOWS = Curve((Line("simulated", "windows"),), "tcp.window", "goodput", scale=MEGA, x_scale=1 / KIB)
+WINDOWS = Curve((Line("simulated", "ds3"),), "tcp.window", "goodput", scale=MEGA, x_scale=1 / KIB)
 CONTRACTS: tuple[tuple[str, str, Mapping[str, object]], ...] = (
-    ("VBR", "contract-vbr", {}),
-    ("ABR", "contract-abr", {}),
+    ("VBR", "cti", {"variant": "vbr"}),
+    ("ABR", "cti", {"variant": "abr"}),
 )
 """Service, study, values of its axes."""
 RATE, ALLOWED, QUEUE = "goodput", "acr", "queue_mean"
@@ -54,7 +56,14 @@ def windows(studies: Studies) -> Section:
         "slowest ATM line."
     )
     return add(
-        Section("windows", "Windows", text, (), ("In lab Results", "Baseline In Lab Tests"), ("window", "ds3")),
+        Section(
+            "windows",
+            "Windows",
+            text,
+            (),
+            ("Performance summary", "In lab results", "Baseline in lab tests"),
+            ("bdp", "ds3"),
+        ),
         lambda: _product(studies),
     )
 
@@ -66,15 +75,24 @@ def contracts(studies: Studies) -> Section:
         "told, and the queue moves to the edge of the network. Dotted lines mark the changes."
     )
     section = Section(
-        "contracts", "Changing contracts", text, (), ("CTI Test", "CTI results"), ("vbr", "abr", "contract")
+        "contracts", "Changing contracts", text, (), ("CTI test", "CTI results"), ("cti", "sim-", "contract")
     )
     return add(section, *(_contract(studies, *contract) for contract in CONTRACTS))
 
 
 def _dots(studies: Studies, prefix: str, title: str, caption: str) -> Plate:
-    table = compare_table(studies, (prefix,))
+    table = compare_table(studies, (prefix,), _label)
     figure = compare(table, "Throughput (Mbit/s)", width=style.WIDE)
     return Plate(f"{prefix}dots", title, caption, figure, table, wide=True)
+
+
+def _label(claim: Claim, prefix: str) -> str:
+    """A row's own label, or `FDDI-ATM, window 262k, writes of 4096 B, receiver 1` of `fddi-atm-262k-4096-r1`."""
+    found = re.fullmatch(r"((?:fddi-)?atm)-(\d+k)-(\d+)(?:-r(\d))?", claim.id.removeprefix(prefix))
+    if claim.label or found is None:
+        return plain_label(claim, prefix)
+    receiver = f", receiver {found[4]}" if found[4] else ""
+    return f"{found[1].upper()}, window {found[2]}, writes of {found[3]} B{receiver}"
 
 
 def _product(studies: Studies) -> Plate:

@@ -25,6 +25,7 @@ class Sensitivity:
     ylabel: str = "Throughput (Mbit/s)"
     scale: float = MEGA
     total: bool = True
+    logx: bool = False
 
 
 def sensitivity(studies: Studies, of: Sensitivity) -> Callable[[], Plate]:
@@ -40,7 +41,7 @@ def sensitivity(studies: Studies, of: Sensitivity) -> Callable[[], Plate]:
         table = curve_table(studies, drawn)
         claim = studies.claim(of.claim)
         level = None if claim is None or claim.published is None else (claim.published, "published")
-        figure = curve(table, of.xlabel, of.ylabel, level=level)
+        figure = curve(table, of.xlabel, of.ylabel, level=level, logx=of.logx)
         return Plate(of.study, of.title, of.caption, figure, table)
 
     return make

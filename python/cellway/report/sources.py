@@ -69,14 +69,17 @@ def curve_table(studies: Studies, curve: Curve) -> pl.DataFrame:
             pl.lit(line.label).alias("line"), pl.col("x") * curve.x_scale, pl.col("value") * curve.scale
         )
         table = stats.summarise(placed, ["line", "x"])
-        said = [_nearest(studies, line.claims, x) for x in table["x"]]
-        parts.append(
-            table.with_columns(
-                published=pl.Series([claim and claim.published for claim in said], dtype=pl.Float64),
-                predicted=pl.Series([claim and claim.predicted for claim in said], dtype=pl.Float64),
-            )
-        )
+        parts.append(beside(studies, table, line.claims))
     return pl.concat(parts)
+
+
+def beside(studies: Studies, table: pl.DataFrame, claims: Mapping[float, str]) -> pl.DataFrame:
+    """The table with what claims publish and predict at each `x`."""
+    said = [_nearest(studies, claims, x) for x in table["x"]]
+    return table.with_columns(
+        published=pl.Series([claim and claim.published for claim in said], dtype=pl.Float64),
+        predicted=pl.Series([claim and claim.predicted for claim in said], dtype=pl.Float64),
+    )
 
 
 def _nearest(studies: Studies, claims: Mapping[float, str], x: float) -> Claim | None:

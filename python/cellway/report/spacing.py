@@ -14,8 +14,8 @@ from cellway.report.plates import Plate, Section, Studies, add
 from cellway.report.sources import MEGA, THEORY, busiest, compare_table, series, simulated
 
 # What the figures read: studies, series, axes, and the claims that hold what theory predicts.
-MODULATED, RATE = "modulated", "goodput"
-BUFFER, QUEUE = "buffer", "queue"
+MODULATED, ALL_CHANGES, RATE = "animation", {"variant": "all"}, "goodput"
+BUFFER, QUEUE = "spacer", "queue"
 LINES = ("eq24-low", "eq24-high")
 SLOW_START, PEAKS = "slow-start", "slow-start-"
 """A study, with rows of source `theory` for the trajectory; and claims about the peak of each round."""
@@ -36,7 +36,9 @@ def modulation(studies: Studies) -> Section:
     """Section 6, Figure 2."""
 
     def rate() -> Plate:
-        rows = series(studies, MODULATED, RATE, {}, scale=MEGA).drop("line").with_columns(line=pl.lit("goodput"))
+        rows = (
+            series(studies, MODULATED, RATE, ALL_CHANGES, scale=MEGA).drop("line").with_columns(line=pl.lit("goodput"))
+        )
         panel = Panel("Bit rate (Mbit/s)", rows, contract=True)
         figure = over_time(
             [panel], contract=contract(studies[MODULATED]), contract_label="spacing rate (cells)", width=style.WIDE
@@ -45,7 +47,7 @@ def modulation(studies: Studies) -> Section:
         return Plate("figure-2", "Figure 2", caption, figure, wide=True)
 
     text = "TCP takes on whatever rate the spacer allows, without loss. The spacing rate counts whole cells."
-    return add(Section("modulation", "Changing the spacing rate", text, (2,), (), ("figure2-",)), rate)
+    return add(Section("modulation", "Changing the spacing rate", text, (2,), (), ("fig2-",)), rate)
 
 
 def buffer(studies: Studies) -> Section:
@@ -67,7 +69,7 @@ def buffer(studies: Studies) -> Section:
         "lines are what theory gives. For the lower one the paper prints 118 in equation (24); its own parameters give "
         "1182."
     )
-    return add(Section("buffer", "The buffer of the spacer", text, (3,), ("6",), ("eq24-", "figure3-")), whole, end)
+    return add(Section("buffer", "The buffer of the spacer", text, (3,), ("6",), ("eq24-", "fig3-")), whole, end)
 
 
 def theorems(studies: Studies) -> Section:
