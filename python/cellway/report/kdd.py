@@ -111,7 +111,9 @@ def _response(studies: Studies, line: Line) -> pl.DataFrame:
     if SIZES in results.axes:
         of = Curve((line,), SIZES, "item_time_mean", total=False, x_scale=1e-3)
         return curve_table(studies, of)
-    sizes: list[object] = next((t["workload"]["sizes"] for t in results.scenario.get("traffic", ()) if t.get("app") == "www"), [])
+    sizes: list[object] = next(
+        (t["workload"]["sizes"] for t in results.scenario.get("traffic", ()) if t.get("app") == "www"), []
+    )
     items = select.values(simulated(select.where(results.series(), line.where)), "item_time").sort("run", "t")
     numbered = items.with_columns(item=pl.int_range(pl.len()).over("run"))
     places = pl.DataFrame({"item": list(range(len(sizes))), "x": [select.amount(size) * 1e-3 for size in sizes]})
