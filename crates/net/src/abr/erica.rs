@@ -50,7 +50,8 @@ impl EricaSpec {
 /// than the interval.
 ///
 /// Guaranteed rates come first: target, input and CCR above are what remains after the MCRs, and a
-/// connection gets its MCR on top, as in ATM Forum/98-0408. This is the "MCR plus equal share" among the fairness criteria that TM 4.0 names.
+/// connection gets its MCR on top, as in ATM Forum/98-0408. This is "MCR plus equal share", one of the
+/// fairness criteria that TM 4.0 names.
 #[derive(Clone, Debug)]
 pub struct Erica {
     spec: EricaSpec,

@@ -31,10 +31,10 @@ fn in_a_row(control: Control, paths: &[&'static [usize]]) -> Network {
     Network::new(control, &hops, &connections)
 }
 
-/// Mean ACR (bit/s) of each between 2 and 6 s.
+/// Mean ACR (bit/s) of each between 2 and 4 s.
 fn means(control: Control, paths: &[&'static [usize]]) -> Vec<f64> {
     let mut network = in_a_row(control, paths);
-    network.run(at(6));
+    network.run(at(4));
     (0..paths.len()).map(|c| network.acr_since(c, at(2)).1).collect()
 }
 
@@ -47,16 +47,16 @@ fn erica() -> Control {
 }
 
 /// How far ACR of the connections on one line swings, the load of the lines (part of the rate) and
-/// their longest queues, between 2 and 6 s.
+/// their longest queues, between 2 and 4 s.
 fn swing_load_queue(control: Control) -> Vec<(f64, f64, usize)> {
     let mut network = in_a_row(control, &PARKING_LOT);
     network.run(at(2));
     let before: Vec<_> = (0..3).map(|hop| network.sent(hop)).collect();
     (0..3).for_each(|hop| _ = network.longest(hop));
-    network.run(at(6));
+    network.run(at(4));
     let mut of = |hop: usize| {
         let (low, _, high) = network.acr_since(hop + 1, at(2));
-        let load = rate_of(network.sent(hop) - before[hop], Span::from_secs(4)) / (30 * MBPS) as f64;
+        let load = rate_of(network.sent(hop) - before[hop], Span::from_secs(2)) / (30 * MBPS) as f64;
         (high / low, load, network.longest(hop))
     };
     (0..3).map(&mut of).collect()

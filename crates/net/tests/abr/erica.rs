@@ -93,6 +93,15 @@ fn also_with_minimum_rates() {
     assert_eq!(converges(&hops, &connections), Ok(()));
 }
 
+/// Round trips of 14 ms and intervals of 5 ms: with the last CCR in place of its mean over the interval of z,
+/// the second connection swings between 16.6 and 33 Mbit/s for good.
+#[test]
+fn also_where_a_round_trip_is_longer_than_an_interval() {
+    let hops = [hop(36, 0), hop(35, 0), hop(10, 0)];
+    let connections = [connection(&[1, 2], Span::ZERO, 0), connection(&[1], Span::from_ms(7), 0)];
+    assert_eq!(converges(&hops, &connections), Ok(()));
+}
+
 /// One connection has the line to itself, a second one comes: within ten round trips both have half.
 #[test]
 fn a_newcomer_gets_its_share_at_once() {
