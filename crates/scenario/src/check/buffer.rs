@@ -29,8 +29,10 @@ impl Check<'_> {
         let groups: Vec<&Traffic> = scale.traffic?.iter().collect();
         self.holds_packet(None, &buffer, scale.multiplexing, &groups)?;
         // The port to a host that only one conversation uses has the memory of one, and takes packets whole.
-        if buffer.per == BufferPer::Conversation && groups.iter().any(|t| t.access.is_some()) {
-            self.holds_whole(None, &buffer, &groups, "at the port to a host with one conversation")?;
+        let to_packets = |t: &&Traffic| t.access.is_some_and(|access| access.framing != Framing::Atm);
+        let hosts: Vec<&Traffic> = groups.into_iter().filter(to_packets).collect();
+        if buffer.per == BufferPer::Conversation && !hosts.is_empty() {
+            self.holds_whole(None, &buffer, &hosts, "at the port to a host with one conversation")?;
         }
         Some(buffer)
     }
@@ -89,8 +91,9 @@ impl Check<'_> {
             self.refuse_value(&path, &message, "at least one full packet, like \"1 bdp\", \"160 cell\" or \"8 KiB\"");
             return None;
         }
-        let threshold = self.threshold(own, "threshold", buffer.threshold, size, scale)?;
-        let clp_threshold = self.threshold(own, "clp-threshold", buffer.clp_threshold, size, scale)?;
+        let threshold = self.threshold(own, "threshold", buffer.threshold, size, scale);
+        let clp_threshold = self.threshold(own, "clp-threshold", buffer.clp_threshold, size, scale);
+        let (threshold, clp_threshold) = (threshold?, clp_threshold?);
         if discard == Discard::Epd && threshold.is_none() {
             let path = self.buffer_path(own, "discard");
             self.refuse_value(&path, "needs a threshold", "threshold = \"100 cell\", with your value, at most size");

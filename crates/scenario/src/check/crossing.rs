@@ -157,7 +157,7 @@ impl Check<'_> {
         }
         if let Some(gateways) = path.gateways() {
             for ((part, end), gateway) in path.parts.iter().zip(&mut ends).zip(gateways) {
-                let own = layers().of_gateway(gateway.0, nodes[gateway.0].tcp.as_ref());
+                let own = layers().of_gateway(gateway.0, nodes[gateway.0].tcp.as_ref(), tcp.mss);
                 *end = self.tcp(&own, Some(least(part)));
                 if let Some(spec) = *end {
                     self.segments_fit(&own, spec, part);

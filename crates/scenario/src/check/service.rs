@@ -134,7 +134,8 @@ impl Check<'_> {
         }
         let [rif, rdf, cdf] = [("rif", file.rif), ("rdf", file.rdf), ("cdf", file.cdf)].map(|(key, given)| {
             let fraction = given.map_or(SIXTEENTH, |q| q.0);
-            if fraction.num == 0 {
+            // A cutoff of zero means that there is none.
+            if fraction.num == 0 && key != "cdf" {
                 self.refuse_value(&at(key), "is zero: the rate would never change", "more than 0, like \"1/16\"");
             }
             fraction

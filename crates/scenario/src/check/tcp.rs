@@ -50,8 +50,9 @@ impl Layers {
         Layers(tables.into_iter().chain(profile.map(Layers::profile)).collect())
     }
 
-    /// The TCP of the gateway at node `n`: what the node says, its profile included, before what the group has.
-    pub(super) fn of_gateway(self, n: usize, node: Option<&TcpFile>) -> Layers {
+    /// The TCP of the gateway at node `n`: what the node says, its profile included, before what the group has, whose
+    /// segments are of `mss`.
+    pub(super) fn of_gateway(self, n: usize, node: Option<&TcpFile>, mss: Bytes) -> Layers {
         let own = Layers::table(&at!["node", n, "tcp"], node);
         let profile = own.keys.profile.map(Layers::profile);
         let own = iter::once(own).chain(profile).map(|mut layer| {
@@ -59,7 +60,9 @@ impl Layers {
             layer.keys.send_buffer = layer.keys.send_buffer.or(layer.keys.window);
             layer
         });
-        Layers(own.chain(self.0).collect())
+        // The size that hosts take from their path is theirs; a gateway does not look again.
+        let hosts = Layer { path: None, keys: TcpKeys { mss: Some(mss), ..TcpKeys::default() }, mss_of_path: false };
+        Layers(own.chain([hosts]).chain(self.0).collect())
     }
 
     fn pick<T>(&self, key: impl Fn(&TcpKeys) -> Option<T>) -> Option<T> {

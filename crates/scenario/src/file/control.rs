@@ -48,7 +48,7 @@ pub(crate) struct ServiceFile {
     /// abr: the time without sending after which the rate falls back to `icr`.
     #[schemars(extend("default" = "500 ms"))]
     pub(crate) adtf: Option<Quantity<Span>>,
-    /// abr: cutoff decrease factor.
+    /// abr: cutoff decrease factor; "0/1" for none.
     #[schemars(extend("default" = "1/16"))]
     pub(crate) cdf: Option<Quantity<Fraction>>,
     /// abr: two nodes of the path, in its order: control runs only between them. Default: from end to end of each stretch
