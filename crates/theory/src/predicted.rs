@@ -1,7 +1,7 @@
 //! A number with its unit, its source and what is to be said against it.
 
 /// One result of one equation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Predicted {
     /// The number, in `unit`.
     pub value: f64,

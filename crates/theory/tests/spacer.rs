@@ -87,7 +87,7 @@ fn the_final_oscillation_is_that_of_theorems_2_and_3() {
 
 #[test]
 fn slow_start_goes_interval_by_interval_as_said() {
-    let (mut maxima, mut cut) = (0, 0);
+    let (mut maxima, mut cut, mut settled) = (0, 0, 0);
     for s in settings() {
         let theory = spacer(s);
         let start = theory.slow_start();
@@ -118,6 +118,7 @@ fn slow_start_goes_interval_by_interval_as_said() {
             );
         }
         if start.condition && s.threshold == s.window {
+            settled += 1;
             // From t_b on, and not before, each acknowledgement finds the source waiting for it.
             let end = end_of_sending(s, &trace);
             let last = start.last();
@@ -139,7 +140,7 @@ fn slow_start_goes_interval_by_interval_as_said() {
             );
         }
     }
-    assert!(maxima > 3000 && cut > 10, "{maxima} {cut}");
+    assert!(maxima > 3000 && cut > 10 && settled > 200, "{maxima} {cut} {settled}");
 }
 
 #[test]
