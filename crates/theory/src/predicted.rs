@@ -5,7 +5,7 @@
 pub struct Predicted {
     /// The number, in `unit`.
     pub value: f64,
-    /// "bit/s", "s", "B", "cell", "packet/s", or "1" for a ratio.
+    /// "bit/s", "s", "B", "cell" or "segment".
     pub unit: &'static str,
     /// The id of the equation, as in [`equations`](crate::equations).
     pub equation: &'static str,
