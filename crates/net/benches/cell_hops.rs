@@ -11,8 +11,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cellway_net::{
-    BufferSpec, Charge, Class, ConversationSpec, Discard, Encapsulation, Fabric, Framing, Multiplexing, NodeKind,
-    Packet, Sharing,
+    AbrParameters, AbrSwitchSpec, BufferSpec, Charge, Class, ConversationSpec, Discard, Encapsulation, Fabric,
+    Fraction, Framing, Multiplexing, NodeKind, Packet, PolicerAction, PolicerSpec, PortId, ShaperSpec, Sharing,
 };
 use cellway_units::{Bits, Cells, Rate, Span, Time};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
