@@ -72,9 +72,9 @@ impl Acknowledger {
     pub(crate) fn wake(&mut self, now: Time) {
         self.due |= self.deadline.is_some_and(|at| at <= now);
     }
-    /// The acknowledgement that is due, in at most `room` octets.
+    /// The acknowledgement that is due, in at most `room` octets; it stays due if none fits.
     pub(crate) fn take(&mut self, now: Time, room: u32) -> Option<Ack> {
-        if !self.due {
+        if !self.due || Ack::most_ranges(room) == 0 {
             return None;
         }
         (self.unanswered, self.deadline, self.due) = (0, None, false);

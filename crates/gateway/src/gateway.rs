@@ -7,7 +7,7 @@ use crate::config::GatewayConfig;
 use crate::error::ConfigError;
 use crate::output::{Action, Output};
 use crate::pacer::Pacer;
-use crate::packet::{FlowId, Frame, HEADER_OCTETS, IP_OCTETS, TpPacket};
+use crate::packet::{CONTROL_OCTETS, FlowId, Frame, HEADER_OCTETS, IP_OCTETS, TpPacket};
 use crate::recovery::{Recovery, Sent};
 use crate::relay::Relay;
 use crate::stats::{FlowStats, GatewayStats};
@@ -25,6 +25,8 @@ pub struct Gateway {
     recovery: Recovery,
     acknowledger: Acknowledger,
     pacer: Pacer,
+    /// Whether data waited while the last packet had no room for them: then they go first.
+    data_first: bool,
     acked: Vec<Sent>,
     lost: Vec<Sent>,
 }
@@ -39,6 +41,7 @@ impl Gateway {
             recovery: Recovery::new(&config),
             acknowledger: Acknowledger::new(&config),
             pacer: Pacer::new(config.rate),
+            data_first: false,
             acked: Vec::new(),
             lost: Vec::new(),
         })
@@ -178,7 +181,8 @@ impl Gateway {
         }
     }
     /// The next packet: an acknowledgement if due, control frames, one data frame, as far as they
-    /// fit into the MTU.
+    /// fit into the MTU. Where they do not fit together data go first every second time, and an
+    /// acknowledgement leaves room for a control frame: none starves another.
     fn next_frames(&mut self, now: Time) -> Option<Vec<Frame>> {
         let mut room = self.config.mtu.0 as u32 - IP_OCTETS - HEADER_OCTETS;
         let mut frames = Vec::with_capacity(2);
@@ -186,15 +190,20 @@ impl Gateway {
             *room -= frame.octets();
             frames.push(frame);
         };
-        if let Some(ack) = self.acknowledger.take(now, room) {
+        let mut data = if self.data_first { self.relay.next_data(room) } else { None };
+        let had_data = data.is_some();
+        room -= data.as_ref().map_or(0, Frame::octets);
+        if let Some(ack) = self.acknowledger.take(now, room.saturating_sub(CONTROL_OCTETS)) {
             put(Frame::Ack(ack), &mut room);
         }
         while let Some(frame) = self.relay.next_control(room) {
             put(frame, &mut room);
         }
-        if let Some(frame) = self.relay.next_data(room) {
-            put(frame, &mut room);
+        if !had_data && let Some(frame) = self.relay.next_data(room) {
+            data = Some(frame);
         }
+        self.data_first = data.is_none() && self.relay.has_data();
+        frames.extend(data);
         (!frames.is_empty()).then_some(frames)
     }
 }

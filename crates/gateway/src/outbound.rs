@@ -185,4 +185,20 @@ mod tests {
         out.acked(0, 10, false);
         assert!(out.finished());
     }
+
+    #[test]
+    fn news_may_come_late_twice_and_against_each_other() {
+        let mut out = Outbound { received: 300, limit: 300, ..Outbound::default() };
+        out.consume(300);
+        let pieces = std::iter::from_fn(|| sent(&mut out)).count();
+        assert_eq!(pieces, 3);
+        out.acked(100, 200, false);
+        out.lose(0, 200, false);
+        assert_eq!(out.peek(1000), piece(0, 100, false, true));
+        out.acked(0, 50, false);
+        assert_eq!(out.peek(1000), piece(50, 50, false, true));
+        out.lose(0, 50, false);
+        out.acked(0, 300, false);
+        assert_eq!((out.peek(1000), out.delivered()), (None, true));
+    }
 }

@@ -10,6 +10,8 @@ pub const HEADER_OCTETS: u32 = 8;
 pub const DATA_OCTETS: u32 = 16;
 /// All headers of a packet with one data frame (octets).
 pub const DATA_OVERHEAD: u32 = IP_OCTETS + HEADER_OCTETS + DATA_OCTETS;
+/// Octets of the largest control frame: an `Open` with addresses of IPv6.
+pub(crate) const CONTROL_OCTETS: u32 = 52;
 /// Octets of an acknowledgement before its ranges.
 const ACK_OCTETS: u32 = 8;
 /// Octets of a range: two packet numbers of 48 bits.

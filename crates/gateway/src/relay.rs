@@ -183,6 +183,10 @@ impl Relay {
     pub(crate) fn has_frames(&self) -> bool {
         !self.queue.is_empty()
     }
+    /// Whether a flow has bytes to send, or had.
+    pub(crate) fn has_data(&self) -> bool {
+        self.queue.front_token().is_some()
+    }
     /// The control frame to send next if it fits into `room` octets.
     pub(crate) fn next_control(&mut self, room: u32) -> Option<Frame> {
         while let Some(frame) = self.queue.front() {

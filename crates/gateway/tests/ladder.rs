@@ -207,6 +207,13 @@ fn a_client_that_goes_away_while_opening() {
     assert_eq!(s.peer(&[Frame::Accepted { flow, limit: WINDOW }]), NOTHING);
     assert_eq!(s.ack(1, s.sent() - 1).1, [Action::Closed { flow }]);
 
+    // One that crosses the server's reset is sent all the same, though nobody waits for it here.
+    let mut s = Script::new();
+    s.local(|g, now, out| g.incoming(now, flow, out));
+    s.local(|g, now, out| g.local_reset(now, flow, out));
+    let (frames, actions) = s.peer(&[Frame::Reset { flow, at: 9 }]);
+    assert_eq!((frames, actions), (vec![Frame::Reset { flow, at: 0 }], vec![Action::Closed { flow }]));
+
     // At the far side the attempt is given up.
     let mut s = Script::new();
     s.peer(&[Frame::Open { flow, limit: WINDOW }]);

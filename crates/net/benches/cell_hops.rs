@@ -11,15 +11,30 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cellway_net::{
-    BufferSpec, Charge, Class, ConversationSpec, Discard, Encapsulation, Fabric, Framing, Multiplexing, NodeKind,
-    Packet, Sharing,
+    AbrParameters, AbrSwitchSpec, BufferSpec, Charge, Class, ConversationSpec, Discard, Encapsulation, Fabric,
+    Fraction, Framing, Multiplexing, NodeKind, Packet, PolicerAction, PolicerSpec, PortId, ShaperSpec, Sharing,
 };
-use cellway_units::{Bits, Rate, Span, Time};
+use cellway_units::{Bits, Cells, Rate, Span, Time};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const HOPS: u64 = 1_000_000;
 
-fn network(conversations: u32, multiplexing: Multiplexing) -> Fabric<()> {
+const LINE: Rate = Rate::from_bps(149_760_000);
+
+/// What stands at both lines, for each channel.
+#[derive(Clone, Copy, PartialEq)]
+enum Element {
+    Plain,
+    Spacer,
+    GcraShaper,
+    Policer,
+    Epd,
+    Priorities,
+    AbrEfci,
+    AbrErica,
+}
+
+fn network(conversations: u32, multiplexing: Multiplexing, element: Element) -> Fabric<()> {
     let mut net = Fabric::new(multiplexing, Encapsulation::VcMultiplexed);
     let [r1, s1, r2] = [NodeKind::Router, NodeKind::Switch, NodeKind::Router].map(|kind| net.add_node(kind));
     let buffer = Some(BufferSpec {
@@ -27,11 +42,11 @@ fn network(conversations: u32, multiplexing: Multiplexing) -> Fabric<()> {
         whole_port: false,
         sharing: Sharing::Pool,
         charge: Charge::Cell,
-        discard: Discard::Frame,
-        threshold: None,
+        discard: if element == Element::Epd { Discard::Epd } else { Discard::Frame },
+        threshold: Some(Bits(80 * 424 * 12)),
         clp_threshold: None,
     });
-    let (core, edge) = (Rate::from_bps(149_760_000), Rate::from_bps(10_000_000_000));
+    let (core, edge) = (LINE, Rate::from_bps(10_000_000_000));
     let [a, back_b] = net.add_link([r1, s1], core, Span::from_us(22_500), Framing::Atm, [buffer; 2]);
     let [b, back_a] = net.add_link([s1, r2], core, Span::ZERO, Framing::Atm, [buffer; 2]);
     for conversation in 0..conversations {
@@ -39,14 +54,45 @@ fn network(conversations: u32, multiplexing: Multiplexing) -> Fabric<()> {
         let [up, down] = net.add_link([hosts[0], r1], edge, Span::ZERO, Framing::Packet, [None; 2]);
         let [far_up, far_down] = net.add_link([hosts[1], r2], edge, Span::ZERO, Framing::Packet, [None; 2]);
         let paths: [&[_]; 2] = [&[up, a, b, far_down], &[far_up, back_a, back_b, down]];
-        let (share, class) = (None, Class::Ubr);
-        net.open(ConversationSpec { conversation, kind: 0, hosts, paths, share, class }).unwrap();
+        let classes = [Class::Cbr, Class::Vbr, Class::Abr, Class::Ubr];
+        let class = if element == Element::Priorities { classes[conversation as usize % 4] } else { Class::Ubr };
+        net.open(ConversationSpec { conversation, kind: 0, hosts, paths, share: None, class }).unwrap();
+        add(&mut net, conversation, [a, b], element, Rate::from_bps(LINE.as_bps() / u64::from(conversations)));
         for _ in 0..(8000 / conversations / 12).max(2) {
             net.send(Time::ZERO, Packet { conversation, from: hosts[0], to: hosts[1], octets: 552, body: () });
         }
     }
     net.serve(Time::ZERO);
     net
+}
+
+/// Puts the element at the ports of a conversation's channel, whose share of the line is `rate`.
+fn add(net: &mut Fabric<()>, conversation: u32, ports: [PortId; 2], element: Element, rate: Rate) {
+    let channel = net.channels(conversation, 0)[0].0;
+    let third = Rate::from_bps(LINE.as_bps() / 3);
+    for port in ports {
+        match element {
+            Element::Plain | Element::Epd | Element::Priorities | Element::AbrEfci | Element::AbrErica => {}
+            Element::Spacer => net.shape(port, channel, ShaperSpec { peak: rate, sustained: None }),
+            Element::GcraShaper => net.shape(port, channel, ShaperSpec { peak: third, sustained: Some((rate, 32)) }),
+            Element::Policer => {
+                let sustained = Some((third, Span::from_ms(50), 32));
+                let action = PolicerAction::Discard;
+                net.police(port, channel, PolicerSpec { peak: LINE, cdvt: Span::from_ms(50), sustained, action });
+            }
+        }
+    }
+    let marking = match element {
+        Element::AbrEfci => AbrSwitchSpec::Efci { threshold: Cells(64) },
+        Element::AbrErica => {
+            AbrSwitchSpec::Erica { target: Fraction::new(19, 20).unwrap(), interval: Span::from_ms(1) }
+        }
+        _ => return,
+    };
+    net.set_abr_switch(marking);
+    let reverse = net.channels(conversation, 1)[0].0;
+    let parameters = AbrParameters { icr: rate, ..AbrParameters::new(LINE) };
+    net.abr(ports[0], channel, reverse, ports[1], parameters).unwrap();
 }
 
 /// Runs until `hops` more cells have left a line.
@@ -80,13 +126,14 @@ fn cell_hops(c: &mut Criterion) {
     group.throughput(Throughput::Elements(HOPS));
     group.sample_size(20);
     for (name, conversations, multiplexing) in CASES {
-        let mut net = network(conversations, multiplexing);
+        let mut net = network(conversations, multiplexing, Element::Plain);
         run(&mut net, HOPS); // fill the pipe
         group.bench_function(BenchmarkId::new(name, conversations), |b| b.iter(|| run(&mut net, HOPS)));
     }
     group.bench_function("yardstick", |b| b.iter(|| yardstick(HOPS)));
     group.finish();
     summary();
+    elements();
 }
 
 /// What any event-driven simulator does at least once per event: the earliest of 16 pending events
@@ -114,7 +161,7 @@ fn summary() {
         "policy", "conversations"
     );
     for (name, conversations, multiplexing) in CASES {
-        let mut net = network(conversations, multiplexing);
+        let mut net = network(conversations, multiplexing, Element::Plain);
         run(&mut net, HOPS);
         let mut pairs: Vec<(f64, f64)> = (0..9)
             .map(|_| {
@@ -128,6 +175,39 @@ fn summary() {
         let range = format!("{hops:.1} ({:.1} to {:.1})", pairs[0].0, pairs[8].0);
         pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
         println!("{name:<22}{conversations:>14}  {range:<51}{:>21.2}", pairs[4].1);
+    }
+}
+
+const ELEMENTS: [(&str, Element); 7] = [
+    ("spacer", Element::Spacer),
+    ("GCRA shaper", Element::GcraShaper),
+    ("GCRA policer", Element::Policer),
+    ("early packet discard", Element::Epd),
+    ("service classes", Element::Priorities),
+    ("ABR, EFCI", Element::AbrEfci),
+    ("ABR, ERICA", Element::AbrErica),
+];
+
+/// What a hop costs where each channel meets the element at both its lines, in plain hops: the median of
+/// the ratios of short runs that take turns, so that it holds on a machine with other work to do.
+fn elements() {
+    const SLICE: u64 = 100_000;
+    println!("\n{:<22}{:>14}  plain hops each", "element", "conversations");
+    let time = |net: &mut Fabric<()>| {
+        let start = Instant::now();
+        black_box(run(net, SLICE));
+        start.elapsed().as_secs_f64()
+    };
+    for conversations in [6, 100] {
+        let mut plain = network(conversations, Multiplexing::PerConversation, Element::Plain);
+        run(&mut plain, HOPS);
+        for (name, element) in ELEMENTS {
+            let mut net = network(conversations, Multiplexing::PerConversation, element);
+            run(&mut net, HOPS);
+            let mut ratios: Vec<f64> = (0..41).map(|_| time(&mut net) / time(&mut plain)).collect();
+            ratios.sort_by(f64::total_cmp);
+            println!("{name:<22}{conversations:>14}  {:>15.2}", ratios[20]);
+        }
     }
 }
 

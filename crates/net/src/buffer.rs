@@ -98,6 +98,11 @@ impl Buffer {
         self.spec.is_some_and(|s| s.sharing == Sharing::Conversation || s.charge == Charge::Packet)
     }
 
+    /// Whether each conversation has memory of its own.
+    pub(crate) fn is_by_conversation(&self) -> bool {
+        self.spec.is_some_and(|s| s.sharing == Sharing::Conversation)
+    }
+
     /// Gives memory to a conversation whose cells wait in queue `slot`.
     pub(crate) fn add_conversation(&mut self, conversation: u32, slot: u32) {
         let Some(spec) = self.spec else { return };

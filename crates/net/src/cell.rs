@@ -23,6 +23,9 @@ pub(crate) struct Flags {
     pub(crate) clp: bool,
     /// Explicit forward congestion indication. ITU-T I.361.
     pub(crate) efci: bool,
+    /// A resource management cell (payload type 110): `frame` is its place among the RM cells, and it is
+    /// no piece of a frame.
+    pub(crate) rm: bool,
 }
 
 /// One ATM cell on its way: a few words, no bytes. The octets live once, in the packet.
@@ -38,6 +41,10 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// An RM cell.
+    pub(crate) fn rm(channel: ChannelId, place: PacketRef) -> Cell {
+        Cell { channel, frame: place, index: 0, count: 1, flags: Flags { rm: true, ..Flags::default() } }
+    }
     /// Whether this is the last cell of its frame (the AAL5 end-of-frame mark in the header).
     pub fn is_last(self) -> bool {
         self.index + 1 == self.count
@@ -83,6 +90,11 @@ pub(crate) struct CellQueue {
 impl CellQueue {
     pub(crate) fn is_empty(&self) -> bool {
         self.cells == 0
+    }
+
+    /// Cells that wait.
+    pub(crate) fn len(&self) -> u32 {
+        self.cells
     }
 
     /// Queues the first `fitting` of the `count` cells of a frame, as one group.

@@ -7,6 +7,8 @@ use cellway_units::{Span, Time};
 pub struct PortCounters {
     /// Cells sent (0 on a packet line).
     pub cells: u64,
+    /// Of these: resource management cells of ABR control loops.
+    pub rm_cells: u64,
     /// Packets sent whole (0 on a cell line).
     pub packets: u64,
     /// Time that the line was sending.

@@ -1,5 +1,6 @@
 //! The network as a whole: nodes joined by ports, driven by one calendar.
 
+mod abr;
 mod control;
 mod get;
 mod handle;
@@ -11,8 +12,9 @@ use open::ChannelKey;
 
 use std::collections::BTreeMap;
 
-use cellway_units::{Rate, Span};
+use cellway_units::{Cells, Rate, Span};
 
+use crate::abr_port::AbrSwitchSpec;
 use crate::buffer::BufferSpec;
 use crate::calendar::Calendar;
 use crate::channel::{ChannelId, Encapsulation, Multiplexing};
@@ -21,6 +23,7 @@ use crate::framing::Framing;
 use crate::packet::{Packet, Packets};
 use crate::port::{Port, PortId};
 use crate::reassembly::Reassembly;
+use crate::rm_cells::RmCells;
 use crate::tap::Tap;
 
 /// A node of the network.
@@ -86,6 +89,8 @@ pub struct Fabric<B> {
     channels: BTreeMap<ChannelKey, (ChannelId, Vec<u32>)>,
     reassembly: Vec<Reassembly>,
     packets: Packets<B>,
+    rms: RmCells,
+    abr_switch: AbrSwitchSpec,
     calendar: Calendar,
     /// Ports whose unit left in this instant over a link without delay.
     instant: Vec<u32>,
@@ -109,6 +114,8 @@ impl<B: Clone> Fabric<B> {
             channels: BTreeMap::new(),
             reassembly: Vec::new(),
             packets: Packets::new(),
+            rms: RmCells::default(),
+            abr_switch: AbrSwitchSpec::Efci { threshold: Cells(64) },
             calendar: Calendar::default(),
             instant: Vec::new(),
             to_serve: Vec::new(),

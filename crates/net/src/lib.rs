@@ -13,13 +13,14 @@
 //! 1. **departures**: the last bit of a cell or packet leaves a line;
 //! 2. **arrivals**: units reach the node at the end of a link, also those that left in this
 //!    very instant over a link without delay; hosts react, and their packets are queued;
-//! 3. **releases**: cells that a shaper held back may leave;
+//! 3. **releases**: cells that a shaper or an ABR source held back may leave;
 //! 4. **service**: each line that is free takes its next unit.
 //!
 //! Service comes last, so a server always chooses among everything that has arrived by then.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod abr;
+mod abr_port;
 mod buffer;
 mod calendar;
 mod cell;
@@ -29,6 +30,7 @@ mod discard;
 mod fabric;
 mod fifo;
 mod framing;
+mod gate;
 mod gcra;
 mod line;
 mod link;
@@ -36,6 +38,7 @@ mod packet;
 mod policer;
 mod port;
 mod reassembly;
+mod rm_cells;
 mod round_robin;
 mod shaper;
 mod tap;
@@ -44,6 +47,7 @@ pub use abr::{
     AbrDestination, AbrError, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, Fraction, InRateCell, RmCell,
     RmDirection, TAGGED_CELL_RATE, Waiting,
 };
+pub use abr_port::AbrSwitchSpec;
 pub use buffer::{BufferSpec, Charge, Discard, Sharing};
 pub use cell::{Cell, cells_for};
 pub use channel::{ChannelId, Class, Encapsulation, Multiplexing};

@@ -18,9 +18,9 @@ pub struct Packet<B> {
     pub body: B,
 }
 
-/// A packet's place in [`Packets`].
+/// A packet's place in [`Packets`], or an RM cell's in [`RmCells`](crate::rm_cells::RmCells).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PacketRef(u32);
+pub(crate) struct PacketRef(pub(crate) u32);
 
 #[derive(Clone, Debug)]
 struct Entry<B> {

@@ -1,21 +1,25 @@
 //! An output port: a queue, the line it feeds and the link behind the line.
 
+mod admit;
+
+use admit::{owner_of_cell, owner_of_packet};
 use cellway_units::{Rate, Span, Time};
 
-use crate::buffer::{Buffer, BufferSpec, Owner};
+use crate::abr_port::AbrPort;
+use crate::buffer::{Buffer, BufferSpec};
 use crate::calendar::Calendar;
-use crate::cell::{Cell, Flags};
 use crate::channel::{ChannelId, Class, NextHop};
 use crate::counters::{Level, PortCounters};
-use crate::discard::{Fate, FrameDiscard};
+use crate::discard::FrameDiscard;
 use crate::fabric::NodeId;
 use crate::fifo::PacketFifo;
 use crate::framing::Framing;
 use crate::line::Line;
 use crate::link::{Link, Unit};
-use crate::packet::{PacketRef, Packets};
-use crate::policer::{Policer, Verdict};
-use crate::round_robin::RoundRobin;
+use crate::packet::Packets;
+use crate::policer::Policer;
+use crate::rm_cells::RmCells;
+use crate::round_robin::{RoundRobin, Served};
 
 /// An output port of a node: one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,6 +47,8 @@ pub(crate) struct Port {
     frames: Vec<FrameDiscard>,
     /// Policers of the queues up to the last that has one.
     policers: Vec<Option<Policer>>,
+    /// The port's part in ABR control loops, if any runs over it.
+    pub(crate) abr: Option<Box<AbrPort>>,
     sending: Option<Unit>,
     began: Time,
     level: Level,
@@ -78,6 +84,7 @@ impl Port {
             buffer: Buffer::new(buffer),
             frames: Vec::new(),
             policers: Vec::new(),
+            abr: None,
             sending: None,
             began: Time::ZERO,
             level: Level::default(),
@@ -120,134 +127,6 @@ impl Port {
         self.buffer.add_conversation(conversation, slot);
     }
 
-    /// Queues the cells of a frame as a group. Returns how many were lost.
-    pub(crate) fn push_frame<B>(
-        &mut self,
-        now: Time,
-        slot: u32,
-        frame: PacketRef,
-        count: u16,
-        packets: &Packets<B>,
-        calendar: &mut Calendar,
-    ) -> u16 {
-        let owner = owner_of_cell(&self.buffer, slot, frame, packets);
-        if self.buffer.refuses_new_frames(owner) {
-            self.counters.epd_frames += 1;
-            self.counters.dropped_frames += 1;
-            return count;
-        }
-        if self.policers.get(slot as usize).is_some_and(Option::is_some) {
-            return self.push_policed_frame(now, owner, frame, count, packets, calendar);
-        }
-        let fitting = self.buffer.admit_frame(owner, count);
-        let lost = count - fitting;
-        if fitting == 0 {
-            self.counters.dropped_frames += 1;
-        } else {
-            self.counters.dropped_cells += u64::from(lost);
-        }
-        if let Queue::Cells(server) = &mut self.queue {
-            server.push_frame(now, slot, frame, fitting, count, &mut calendar.releases(self.id));
-            self.level.change(now, server.waiting());
-        }
-        lost
-    }
-
-    /// The cells of a frame pass a policer one by one. A frame that the buffer would refuse whole does not
-    /// come to it.
-    fn push_policed_frame<B>(
-        &mut self,
-        now: Time,
-        owner: Owner,
-        frame: PacketRef,
-        count: u16,
-        packets: &Packets<B>,
-        calendar: &mut Calendar,
-    ) -> u16 {
-        if self.buffer.refuses_frame(owner, count) {
-            self.counters.dropped_frames += 1;
-            return count;
-        }
-        let channel = self.server_mut().expect("a cell line").channel(owner.slot);
-        let lost = (0..count).filter(|&index| {
-            let cell = Cell { channel, frame, index, count, flags: Flags::default() };
-            !self.push_cell(now, owner.slot, cell, packets, calendar)
-        });
-        lost.count() as u16
-    }
-
-    /// Queues one cell; returns whether it was taken.
-    #[inline]
-    pub(crate) fn push_cell<B>(
-        &mut self,
-        now: Time,
-        slot: u32,
-        mut cell: Cell,
-        packets: &Packets<B>,
-        calendar: &mut Calendar,
-    ) -> bool {
-        if let Some(Some(policer)) = self.policers.get_mut(slot as usize) {
-            match policer.judge(now) {
-                Verdict::Pass => {}
-                Verdict::Tag => {
-                    self.counters.policed_tagged += u64::from(!cell.flags.clp);
-                    cell.flags.clp = true;
-                }
-                Verdict::Discard => {
-                    self.counters.policed_discarded += 1;
-                    if let Some(frame) = self.frames.get_mut(slot as usize) {
-                        frame.cell(cell, || false);
-                        frame.lost();
-                    }
-                    return false;
-                }
-            }
-        }
-        if !self.admit_cell(slot, cell, packets) {
-            self.counters.dropped_cells += 1;
-            return false;
-        }
-        if let Queue::Cells(server) = &mut self.queue {
-            server.push(now, slot, cell, &mut calendar.releases(self.id));
-            self.level.change(now, server.waiting());
-        }
-        true
-    }
-
-    /// Whether the buffer takes a cell; it is charged.
-    #[inline]
-    fn admit_cell<B>(&mut self, slot: u32, cell: Cell, packets: &Packets<B>) -> bool {
-        let owner = owner_of_cell(&self.buffer, slot, cell.frame, packets);
-        if let Some(frame) = self.frames.get_mut(slot as usize)
-            && let Fate::Drop { new_frame } = frame.cell(cell, || self.buffer.refuses_new_frames(owner))
-        {
-            self.counters.epd_frames += u64::from(new_frame);
-            return false;
-        }
-        if cell.flags.clp && self.buffer.refuses_tagged(owner) {
-            self.counters.clp_discarded += 1;
-        } else if self.buffer.admit_cell(owner, cell.index) {
-            return true;
-        }
-        if let Some(frame) = self.frames.get_mut(slot as usize) {
-            frame.lost();
-        }
-        false
-    }
-
-    /// Queues a whole packet; returns whether it fitted.
-    pub(crate) fn push_packet<B>(&mut self, now: Time, packet: PacketRef, packets: &Packets<B>) -> bool {
-        if !self.buffer.admit_packet(owner_of_packet(0, packet, packets)) {
-            self.counters.dropped_frames += 1;
-            return false;
-        }
-        if let Queue::Packets(fifo) = &mut self.queue {
-            fifo.push(packet);
-            self.level.change(now, fifo.len());
-        }
-        true
-    }
-
     pub(crate) fn is_idle(&self) -> bool {
         self.sending.is_none()
     }
@@ -256,12 +135,17 @@ impl Port {
     #[inline]
     pub(crate) fn depart(&mut self, now: Time) -> bool {
         self.counters.busy += now - self.began;
-        let is_cell = matches!(self.queue, Queue::Cells(_));
-        match is_cell {
-            true => self.counters.cells += 1,
-            false => self.counters.packets += 1,
+        match self.sending {
+            Some(Unit::Cell(cell)) => {
+                self.counters.cells += 1;
+                self.counters.rm_cells += u64::from(cell.flags.rm);
+                true
+            }
+            _ => {
+                self.counters.packets += 1;
+                false
+            }
         }
-        is_cell
     }
 
     /// The unit that has just departed. It stays here until it is asked for: moving it through one
@@ -277,14 +161,27 @@ impl Port {
 
     /// The free line takes its next unit; returns the instant it will have left.
     #[inline]
-    pub(crate) fn serve<B>(&mut self, now: Time, packets: &Packets<B>, calendar: &mut Calendar) -> Option<Time> {
+    pub(crate) fn serve<B>(
+        &mut self,
+        now: Time,
+        packets: &Packets<B>,
+        calendar: &mut Calendar,
+        rms: &mut RmCells,
+    ) -> Option<Time> {
         debug_assert!(self.is_idle(), "service on a busy line");
         let (unit, leaves) = match &mut self.queue {
             Queue::Cells(server) => {
-                let (slot, cell) = server.serve(now, &mut calendar.releases(self.id))?;
-                self.level.change(now, server.waiting());
-                let owner = owner_of_cell(&self.buffer, slot, cell.frame, packets);
-                self.buffer.release_cell(owner, cell.index);
+                let mut served = server.serve(now, &mut calendar.releases(self.id), rms)?;
+                if let Some(abr) = &mut self.abr {
+                    abr.leaves(now, &mut served, server.waiting_in_network(), rms);
+                }
+                let Served { slot, cell, queued, .. } = served;
+                if queued {
+                    self.level.change(now, server.waiting());
+                    if let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) {
+                        self.buffer.release_cell(owner, cell.index);
+                    }
+                }
                 (Unit::Cell(cell), self.line.send_cell(now))
             }
             Queue::Packets(fifo) => {
@@ -306,6 +203,13 @@ impl Port {
     }
 
     /// The cell queues, if this is a cell line.
+    pub(crate) fn server(&self) -> Option<&RoundRobin> {
+        match &self.queue {
+            Queue::Cells(server) => Some(server),
+            Queue::Packets(_) => None,
+        }
+    }
+
     pub(crate) fn server_mut(&mut self) -> Option<&mut RoundRobin> {
         match &mut self.queue {
             Queue::Cells(server) => Some(server),
@@ -313,8 +217,11 @@ impl Port {
         }
     }
 
-    pub(crate) fn set_rate(&mut self, rate: Rate) {
+    pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
         self.line.set_rate(rate);
+        if let Some(abr) = &mut self.abr {
+            abr.set_line_rate(now, rate);
+        }
     }
 
     pub(crate) fn watch(&mut self) {
@@ -356,19 +263,4 @@ impl Port {
     pub(crate) fn buffered(&self) -> u64 {
         self.buffer.used()
     }
-}
-
-/// The owner of a cell, its packet looked up only where the buffer asks for it.
-#[inline]
-fn owner_of_cell<B>(buffer: &Buffer, slot: u32, frame: PacketRef, packets: &Packets<B>) -> Owner {
-    if buffer.asks_for_packet() {
-        owner_of_packet(slot, frame, packets)
-    } else {
-        Owner { slot, conversation: 0, octets: 0 }
-    }
-}
-
-fn owner_of_packet<B>(slot: u32, frame: PacketRef, packets: &Packets<B>) -> Owner {
-    let packet = packets.get(frame);
-    Owner { slot, conversation: packet.conversation, octets: packet.octets }
 }

@@ -15,18 +15,20 @@
 //! So two queues of one class that stay backlogged are served alternately: over any interval their counts of
 //! cells served differ by at most one.
 //!
-//! A shaper holds the token of its queue back until the first cell may leave; then the token goes to the
-//! back of its token queue.
+//! A gate holds the token of its queue back until the next cell may leave; then the token goes to the back
+//! of its token queue.
 
 use std::collections::VecDeque;
 
-use cellway_units::{Rate, Time};
+use cellway_units::Time;
 
+use crate::abr::{AbrSource, RmCell};
 use crate::calendar::Releases;
 use crate::cell::{Cell, CellQueue};
 use crate::channel::{ChannelId, Class};
+use crate::gate::{Gate, Next};
 use crate::packet::PacketRef;
-use crate::shaper::Shaper;
+use crate::rm_cells::RmCells;
 
 #[derive(Clone, Debug)]
 struct Slot {
@@ -36,32 +38,57 @@ struct Slot {
     priority: u8,
     /// Whether a token names this queue: in the token queue, in service or held back.
     token: bool,
-    /// Its place among the shapers, if it has one.
-    shaper: Option<u16>,
+    /// Its place among the gates, if it has one.
+    gate: Option<u32>,
+    /// Whether an ABR source decides when its cells leave.
+    controlled: bool,
+}
+
+/// A cell that starts to leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Served {
+    pub(crate) slot: u32,
+    pub(crate) cell: Cell,
+    /// Whether it waited in the queue. If not, it is an RM cell that its gate has just made.
+    pub(crate) queued: bool,
+    /// Whether an ABR source has sent it.
+    pub(crate) controlled: bool,
+}
+
+/// What becomes of a queue's turn at its gate.
+enum Passage {
+    /// The token is held again.
+    Held,
+    /// The gate sends an RM cell of its own.
+    Made(Served),
+    /// The first cell of the queue leaves.
+    Open,
 }
 
 /// The cell queues of one output line and their server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoundRobin {
     slots: Vec<Slot>,
-    shapers: Vec<Shaper>,
+    gates: Vec<Gate>,
     tokens: [VecDeque<u32>; 3],
     /// The queue whose cell is on the line, or has just left it and not been settled.
     in_service: Option<u32>,
     waiting: u32,
+    /// Of those waiting: in queues that an ABR source controls.
+    waiting_at_sources: u32,
 }
 
 impl RoundRobin {
     /// Adds an empty queue for `channel`; returns its slot.
     pub(crate) fn add(&mut self, channel: ChannelId, class: Class) -> u32 {
         let (queue, priority) = (CellQueue::default(), class.priority());
-        self.slots.push(Slot { channel, queue, priority, token: false, shaper: None });
+        self.slots.push(Slot { channel, queue, priority, token: false, gate: None, controlled: false });
         self.slots.len() as u32 - 1
     }
 
-    /// The queue of `channel`.
+    /// The queue of `channel`. Channels are opened, and so numbered, in the order of their queues.
     pub(crate) fn slot(&self, channel: ChannelId) -> Option<u32> {
-        self.slots.iter().position(|slot| slot.channel == channel).map(|slot| slot as u32)
+        self.slots.binary_search_by_key(&channel, |slot| slot.channel).ok().map(|slot| slot as u32)
     }
 
     /// The channel of a queue.
@@ -74,6 +101,11 @@ impl RoundRobin {
         self.waiting
     }
 
+    /// Of those waiting, the cells that the network has let in: not those in queues of ABR sources.
+    pub(crate) fn waiting_in_network(&self) -> u32 {
+        self.waiting - self.waiting_at_sources
+    }
+
     pub(crate) fn push_frame(
         &mut self,
         now: Time,
@@ -83,84 +115,146 @@ impl RoundRobin {
         count: u16,
         releases: &mut Releases<'_>,
     ) {
-        self.slots[slot as usize].queue.push_frame(frame, fitting, count);
+        let queue = &mut self.slots[slot as usize];
+        queue.queue.push_frame(frame, fitting, count);
         self.waiting += u32::from(fitting);
+        self.waiting_at_sources += u32::from(fitting) * u32::from(queue.controlled);
         self.name(now, slot, releases);
     }
 
     #[inline]
     pub(crate) fn push(&mut self, now: Time, slot: u32, cell: Cell, releases: &mut Releases<'_>) {
-        self.slots[slot as usize].queue.push(cell);
+        let queue = &mut self.slots[slot as usize];
+        queue.queue.push(cell);
         self.waiting += 1;
+        self.waiting_at_sources += u32::from(queue.controlled);
         self.name(now, slot, releases);
     }
 
-    /// Ends the service of the last cell and takes the next one, with its slot; `None` when no queue
-    /// has a cell that may leave.
+    /// Ends the service of the last cell and takes the next one; `None` when no queue has a cell that may
+    /// leave. RM cells that are made on the way go to `rms`.
     #[inline]
-    pub(crate) fn serve(&mut self, now: Time, releases: &mut Releases<'_>) -> Option<(u32, Cell)> {
+    pub(crate) fn serve(&mut self, now: Time, releases: &mut Releases<'_>, rms: &mut RmCells) -> Option<Served> {
         if let Some(slot) = self.in_service.take() {
             self.slots[slot as usize].token = false;
             self.name(now, slot, releases);
         }
-        let slot = self.tokens.iter_mut().find_map(VecDeque::pop_front)?;
-        let next = &mut self.slots[slot as usize];
-        let cell = next.queue.pop(next.channel).expect("a token names a queue that is not empty");
-        if let Some(shaper) = next.shaper {
-            self.shapers[usize::from(shaper)].leave(now);
+        loop {
+            let slot = self.tokens.iter_mut().find_map(VecDeque::pop_front)?;
+            if self.slots[slot as usize].gate.is_some() {
+                match self.pass_gate(now, slot, releases, rms) {
+                    Passage::Held => continue,
+                    Passage::Made(served) => return Some(served),
+                    Passage::Open => {}
+                }
+            }
+            let next = &mut self.slots[slot as usize];
+            let controlled = next.controlled;
+            let cell = next.queue.pop(next.channel).expect("a token names a queue that is not empty");
+            self.waiting -= 1;
+            self.waiting_at_sources -= u32::from(controlled);
+            self.in_service = Some(slot);
+            return Some(Served { slot, cell, queued: true, controlled });
         }
-        self.waiting -= 1;
-        self.in_service = Some(slot);
-        Some((slot, cell))
     }
 
-    /// Gives a queue that is not empty and has no token one, or its shaper to hold.
+    /// What the gate of a queue has its turn used for. Out of line, as are all gates: most queues have none.
+    #[inline(never)]
+    fn pass_gate(&mut self, now: Time, slot: u32, releases: &mut Releases<'_>, rms: &mut RmCells) -> Passage {
+        let Slot { channel, ref queue, gate: Some(gate), controlled, .. } = self.slots[slot as usize] else {
+            return Passage::Open;
+        };
+        let gate = &mut self.gates[gate as usize];
+        if let Some(at) = gate.hold_again(now) {
+            releases.ask(at, slot);
+            return Passage::Held;
+        }
+        match gate.next(now, !queue.is_empty()) {
+            Next::Queued => Passage::Open,
+            Next::Rm(rm, connection) => {
+                let cell = rms.insert(channel, rm, connection.unwrap_or(channel));
+                self.in_service = Some(slot);
+                Passage::Made(Served { slot, cell, queued: false, controlled })
+            }
+        }
+    }
+
+    /// Gives a queue that has something to send and no token one, or its gate to hold.
     #[inline]
     fn name(&mut self, now: Time, slot: u32, releases: &mut Releases<'_>) {
         let queue = &mut self.slots[slot as usize];
-        if queue.token || queue.queue.is_empty() {
+        if queue.token {
+            return;
+        }
+        if queue.gate.is_some() {
+            return self.name_gated(now, slot, releases);
+        }
+        if !queue.queue.is_empty() {
+            queue.token = true;
+            self.tokens[usize::from(queue.priority)].push_back(slot);
+        }
+    }
+
+    #[inline(never)]
+    fn name_gated(&mut self, now: Time, slot: u32, releases: &mut Releases<'_>) {
+        let queue = &mut self.slots[slot as usize];
+        let Some(gate) = queue.gate else { return };
+        let gate = &mut self.gates[gate as usize];
+        if queue.queue.is_empty() && !gate.is_waiting() {
             return;
         }
         queue.token = true;
-        if let Some(shaper) = queue.shaper
-            && let Some(at) = self.shapers[usize::from(shaper)].hold(now)
-        {
-            return releases.ask(at, slot);
+        match gate.hold(now) {
+            Some(at) => releases.ask(at, slot),
+            None => self.tokens[usize::from(queue.priority)].push_back(slot),
         }
-        self.tokens[usize::from(queue.priority)].push_back(slot);
     }
 
-    /// The instant has come that a shaper asked for; returns whether a token came free.
+    /// The instant has come that a gate asked for; returns whether a token came free.
     pub(crate) fn release(&mut self, now: Time, slot: u32) -> bool {
         let queue = &self.slots[slot as usize];
-        let due = queue.shaper.is_some_and(|shaper| self.shapers[usize::from(shaper)].release(now));
+        let due = queue.gate.is_some_and(|gate| self.gates[gate as usize].release(now));
         if due {
             self.tokens[usize::from(queue.priority)].push_back(slot);
         }
         due
     }
 
-    /// Puts a shaper at a queue, in place of one that is there.
-    pub(crate) fn shape(&mut self, slot: u32, mut shaper: Shaper) {
-        match self.slots[slot as usize].shaper {
-            Some(place) => {
-                let old = &mut self.shapers[usize::from(place)];
-                shaper.replace(old);
-                *old = shaper;
-            }
-            None => {
-                self.slots[slot as usize].shaper = Some(self.shapers.len() as u16);
-                self.shapers.push(shaper);
-            }
+    /// The gate of a queue.
+    pub(crate) fn gate(&self, slot: u32) -> Option<&Gate> {
+        self.slots[slot as usize].gate.map(|gate| &self.gates[gate as usize])
+    }
+
+    /// The gate of a queue; a new and open one if there is none.
+    pub(crate) fn gate_mut(&mut self, slot: u32) -> &mut Gate {
+        let place = *self.slots[slot as usize].gate.get_or_insert_with(|| {
+            self.gates.push(Gate::default());
+            self.gates.len() as u32 - 1
+        });
+        &mut self.gates[place as usize]
+    }
+
+    /// Puts an ABR source at a queue.
+    pub(crate) fn control(&mut self, slot: u32, source: AbrSource) {
+        self.gate_mut(slot).control(source);
+        let queue = &mut self.slots[slot as usize];
+        if !std::mem::replace(&mut queue.controlled, true) {
+            self.waiting_at_sources += queue.queue.len();
         }
     }
 
-    /// Changes the rate of the shaper of a queue; returns whether it has one.
-    pub(crate) fn set_shaper_rate(&mut self, now: Time, slot: u32, peak: Rate, releases: &mut Releases<'_>) -> bool {
-        let Some(place) = self.slots[slot as usize].shaper else { return false };
-        if let Some(at) = self.shapers[usize::from(place)].set_rate(now, peak) {
+    /// The rate of a gate has changed: the cell that it holds may be free to leave earlier.
+    pub(crate) fn rate_changed(&mut self, now: Time, slot: u32, releases: &mut Releases<'_>) {
+        if let Some(at) = self.gate_mut(slot).earlier(now) {
             releases.ask(at, slot);
         }
-        true
+    }
+
+    /// An RM cell has come to the destination at a queue, which sends it back.
+    pub(crate) fn turn_around(&mut self, now: Time, slot: u32, rm: RmCell, releases: &mut Releases<'_>) {
+        if let Some(destination) = self.gate_mut(slot).destination() {
+            destination.forward(rm);
+        }
+        self.name(now, slot, releases);
     }
 }

@@ -1,4 +1,4 @@
-//! A tap on one node: a copy of all that arrives at it and leaves it, for captures.
+//! A tap on one node: a copy of all that arrives at it and leaves it, for captures; RM cells excepted.
 
 use cellway_units::Time;
 

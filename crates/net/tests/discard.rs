@@ -37,7 +37,7 @@ fn rig_with(conversations: u32, buffer: BufferSpec) -> Rig {
         delay: Span::ZERO,
         buffers: [None, Some(buffer)],
     });
-    rig.net.set_line_rate(rig.there[1], Rate::from_bps(212_000));
+    rig.net.set_line_rate(Time::ZERO, rig.there[1], Rate::from_bps(212_000));
     rig
 }
 

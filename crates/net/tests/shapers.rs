@@ -125,7 +125,7 @@ fn a_line_changes_its_rate_from_the_next_unit_on() {
     let mut rig = Rig::new(&shape(1));
     rig.net.tap(rig.near);
     rig.run(&[(Time::ZERO, 0, octets(4))], Time::ZERO + Span::from_us(1500));
-    rig.net.set_line_rate(rig.there[0], each(2));
+    rig.net.set_line_rate(Time::ZERO + Span::from_us(1500), rig.there[0], each(2));
     rig.run(&[], END);
     let left: Vec<u64> = rig.left(rig.there[0]).into_iter().map(|(t, _)| t.as_ps() / 1_000_000_000).collect();
     assert_eq!(left, [1, 2, 4, 6], "the cell on the line keeps its time");

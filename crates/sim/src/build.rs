@@ -104,7 +104,7 @@ pub(crate) fn build(scenario: &Scenario, streams: &Streams) -> Result<Built, Err
     for group in 0..scenario.traffic.len() {
         builder.open_group(group, streams)?;
     }
-    let changes = builder.control();
+    let changes = builder.control()?;
     Ok(builder.built(changes))
 }
 
@@ -122,6 +122,7 @@ impl Builder<'_> {
                 bin: scenario.observe.interval,
                 fairness: scenario.observe.fairness_window,
                 series: scenario.observe.series,
+                watches: !scenario.observe.queue.is_empty(),
             },
         );
         let Builder { fabric, slots, legs, pairs, names, .. } = self;

@@ -134,6 +134,7 @@ impl Run<'_> {
                 self.fire(now, key);
             }
             self.fabric.serve(now);
+            self.meter.queues(&mut self.fabric);
             if let Some(capture) = &mut control.capture {
                 capture.write(self.fabric.tapped(), &self.slots, &self.legs)?;
             }

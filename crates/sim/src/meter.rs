@@ -107,6 +107,8 @@ pub(crate) struct Meter {
     bins: Ticker,
     fairness: Ticker,
     record_series: bool,
+    /// Whether any queue is watched.
+    watches: bool,
     series: Vec<Row>,
 }
 
@@ -117,6 +119,7 @@ pub(crate) struct Pace {
     pub(crate) bin: Span,
     pub(crate) fairness: Span,
     pub(crate) series: bool,
+    pub(crate) watches: bool,
 }
 
 impl SlotMeter {
@@ -180,6 +183,7 @@ impl Meter {
             bins: Ticker { every: pace.bin, next: Time::ZERO + pace.bin },
             fairness: Ticker { every: pace.fairness, next: warmup + pace.fairness },
             record_series: pace.series,
+            watches: pace.watches,
             series: Vec::new(),
         }
     }
@@ -225,6 +229,18 @@ impl Meter {
         meter.delays_in_bin.push(delay.as_secs_f64());
         if now >= self.warmup {
             meter.delays.push(delay.as_secs_f64());
+        }
+    }
+
+    /// Records what the watched queues have held since the last call.
+    pub(crate) fn queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
+        if !self.watches {
+            return;
+        }
+        for (at, id, cells) in fabric.watched() {
+            let Some(port) = self.ports.iter().find(|port| port.id == id) else { continue };
+            let (subject, t, value) = (port.subject.clone(), Some(at.as_secs_f64()), f64::from(cells));
+            self.series.push(Row { subject, metric: "queue", unit: "cell", t, value });
         }
     }
 
@@ -288,7 +304,7 @@ impl Meter {
             let both = bytes + slot.now.delivered[1] - slot.at_bin.delivered[1];
             put(&slot.subject, "goodput", "bit/s", both as f64 * 8.0 / every.as_secs_f64());
             if let Some((port, channel)) = slot.paced
-                && let Some(rate) = no_abr(port, channel)
+                && let Some(rate) = fabric.abr_rate(port, channel)
             {
                 let rate = rate.as_bps() as f64;
                 put(&slot.subject, "acr", "bit/s", rate);
@@ -333,8 +349,4 @@ pub(super) fn ratio(part: Span, whole: Span) -> f64 {
 /// Mean number of units waiting between two readings of a port.
 pub(super) fn mean_queue(now: &PortCounters, before: &PortCounters, span: Span) -> f64 {
     (now.queue_area - before.queue_area) as f64 / span.as_ps() as f64
-}
-
-fn no_abr(_: PortId, _: ChannelId) -> Option<Rate> {
-    None
 }

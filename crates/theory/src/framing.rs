@@ -178,4 +178,30 @@ pub(crate) const EQUATIONS: &[Equation] = &[
             Ok(Predicted::new(octets.0 as f64, "B", &EQUATIONS[4]))
         },
     ),
+    over(
+        "tcp-goodput",
+        "TCP payload over a line of any framing",
+        "as the equation of the framing",
+        "rate × mss / octets of a segment",
+        &[MSS, RATE, Argument::required("framing", Kind::Word(NAMES), "what stands around packets")],
+        |a| {
+            let result = goodput(Framing::named(a.word("framing")), a.bytes("mss"), a.rate("rate"))?;
+            Ok(Predicted { equation: "tcp-goodput", ..result })
+        },
+    ),
+    over(
+        "aal5-cells",
+        "cells of an IP packet",
+        "ITU-T I.363.5, RFC 2684",
+        "⌈(packet + encapsulation + 8) / 48⌉",
+        &[
+            Argument::required("packet", Kind::Bytes, "the IP packet"),
+            Argument::or("encapsulation", Kind::Word(&["llc-snap", "vc-mux"]), "llc-snap", "8 octets or none"),
+        ],
+        |a| {
+            let framing = if a.word("encapsulation") == "vc-mux" { Framing::Aal5VcMux } else { Framing::Aal5LlcSnap };
+            let octets = framing.octets(a.bytes("packet")).0;
+            Ok(Predicted::new((octets / CELL_OCTETS) as f64, "cell", &EQUATIONS[6]))
+        },
+    ),
 ];

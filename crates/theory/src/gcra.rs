@@ -60,7 +60,7 @@ fn rates(equation: &'static Equation, rate: Rate, line: Rate) -> Result<(u128, u
 const RATE: Argument = Argument::required("rate", Kind::Rate, "the contracted rate 1/T, of whole cells: PCR, or SCR");
 const LINE: Argument =
     Argument::required("line", Kind::Rate, "the rate 1/δ at which the burst comes: the line, or PCR");
-const SOURCE: &str = "ITU-T I.371 annex A; ATM Forum TM 4.0 section 4.4 and annex C.3";
+const SOURCE: &str = "ITU-T I.371 annex A; ATM Forum TM 4.0 section 4.4";
 const DOMAIN: &str = "T > δ; the first cell finds the bucket empty, cells equally spaced";
 
 pub(crate) const EQUATIONS: &[Equation] = &[

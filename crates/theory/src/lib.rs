@@ -26,6 +26,7 @@ mod scenario;
 mod spacer;
 mod window_limited;
 mod window_over_rtt;
+mod window_segments;
 
 pub use arguments::{Argument, Kind};
 pub use bandwidth_delay::bandwidth_delay;
@@ -45,3 +46,4 @@ pub use scenario::{GroupPrediction, LegPrediction, predict};
 pub use spacer::{Acknowledgements, Avoidance, Count, Interval, SlowStart, Spacer, SpacerInput};
 pub use window_limited::window_limited;
 pub use window_over_rtt::window_over_rtt;
+pub use window_segments::window_segments;

@@ -59,7 +59,7 @@ struct Parameters {
     wm: f64,
 }
 
-/// The short form, in bit/s: equation (33) of the paper.
+/// The short form, in bit/s.
 ///
 /// # Errors
 /// [`Error::Undefined`] if the round trip, segment or loss is 0, or all packets are lost.
@@ -71,7 +71,7 @@ pub fn pftk_short(lossy: Lossy) -> Result<Predicted, Error> {
     Ok(lossy.predicted(packets, equation))
 }
 
-/// The full model, in bit/s: equation (32) of the paper.
+/// The full model, in bit/s.
 ///
 /// # Errors
 /// As [`pftk_short`].
@@ -79,15 +79,15 @@ pub fn pftk(lossy: Lossy) -> Result<Predicted, Error> {
     let equation = &EQUATIONS[0];
     let Parameters { p, r, t0, b, wm } = lossy.check(equation)?;
     let q = 1.0 - p;
-    // Expected window at the end of a period without timeout, equation (13).
+    // Expected window at the end of a period without timeout.
     let a = (2.0 + b) / (3.0 * b);
     let w = a + libm::sqrt(8.0 * q / (3.0 * b * p) + a * a);
-    // Chance that a loss in a window of `w` is found by timeout, equation (24).
+    // Chance that a loss in a window of `w` is found by timeout.
     let timeout = |w: f64| {
         let cubed = 1.0 - q * q * q;
         (cubed * (1.0 + q * q * q * (1.0 - libm::pow(q, w - 3.0))) / (1.0 - libm::pow(q, w))).clamp(0.0, 1.0)
     };
-    // A sequence of timeouts doubles up to 64 times, equation (27).
+    // A sequence of timeouts doubles up to 64 times.
     let doubling = 1.0 + p * (1.0 + p * (2.0 + p * (4.0 + p * (8.0 + p * (16.0 + p * 32.0)))));
     let window = w.min(wm);
     let chance = timeout(window);

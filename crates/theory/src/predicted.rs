@@ -1,11 +1,11 @@
 //! A number with its unit, its source and what is to be said against it.
 
 /// One result of one equation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Predicted {
     /// The number, in `unit`.
     pub value: f64,
-    /// "bit/s", "s", "B", "cell", "packet/s", or "1" for a ratio.
+    /// "bit/s", "s", "B", "cell" or "segment".
     pub unit: &'static str,
     /// The id of the equation, as in [`equations`](crate::equations).
     pub equation: &'static str,

@@ -3,7 +3,8 @@
 use cellway_units::Bytes;
 
 /// What can hold a connection back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// The slowest line, as it is.
     Line,
@@ -40,7 +41,7 @@ impl Limit {
 }
 
 /// One bound of the goodput of all connections together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Bound {
     /// What sets it.
     pub limit: Limit,
@@ -65,7 +66,7 @@ impl Bound {
 }
 
 /// An amount of buffer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Amount {
     /// How much.
     pub value: f64,
@@ -74,7 +75,7 @@ pub struct Amount {
 }
 
 /// What is known of one path.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Prediction {
     /// All bounds, in a fixed order of limits.
     pub bounds: Vec<Bound>,
@@ -87,6 +88,7 @@ pub struct Prediction {
     /// TCP payload that the path holds in that round trip, in bytes.
     pub bandwidth_delay_product: f64,
     /// The least window of each connection, in whole segments, with which it is not the limit.
+    #[serde(serialize_with = "as_number")]
     pub window_needed: Bytes,
     /// The buffer before the slowest line with which the windows lose nothing.
     pub buffer_needed: Amount,
@@ -103,4 +105,8 @@ impl Prediction {
     pub fn binding(&self) -> &Bound {
         &self.bounds[self.binding]
     }
+}
+
+fn as_number<S: serde::Serializer>(bytes: &Bytes, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(bytes.0)
 }

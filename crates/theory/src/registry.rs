@@ -28,6 +28,7 @@ pub struct Equation {
 static LISTS: &[&[Equation]] = &[
     crate::window_limited::EQUATIONS,
     crate::window_over_rtt::EQUATIONS,
+    crate::window_segments::EQUATIONS,
     crate::bandwidth_delay::EQUATIONS,
     crate::line::EQUATIONS,
     crate::framing::EQUATIONS,

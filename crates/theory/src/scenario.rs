@@ -17,7 +17,7 @@ use hops::{Hop, Packet};
 const TRANSPORT_HEADERS: u64 = 44;
 
 /// What is known of one traffic group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct GroupPrediction {
     /// The name of the group.
     pub group: String,
@@ -34,7 +34,7 @@ pub struct GroupPrediction {
 }
 
 /// What is known of one loop.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct LegPrediction {
     /// The node where data enters it; "" for the implicit hosts.
     pub from: String,

@@ -40,9 +40,9 @@ pub(crate) const EQUATIONS: &[Equation] = &[Equation {
     arguments: &[
         Argument::required("window", Kind::Bytes, "W: the window as it is used, in whole segments"),
         Argument::required("rtt", Kind::Time, "RTT without the time to send a segment"),
-        Argument::required("segment", Kind::Bytes, "M: what a segment takes on the line, or the MTU"),
+        Argument::required("mtu", Kind::Bytes, "M: the MTU, or what a segment takes on the line"),
         Argument::required("rate", Kind::Rate, "C: the rate of the line"),
     ],
     domain: "M ≤ W, and 8W/C at most RTT + 8M/C; no loss; each segment acknowledged at once",
-    compute: |a| window_limited(a.bytes("window"), a.time("rtt"), a.bytes("segment"), a.rate("rate")),
+    compute: |a| window_limited(a.bytes("window"), a.time("rtt"), a.bytes("mtu"), a.rate("rate")),
 }];

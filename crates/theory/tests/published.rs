@@ -18,12 +18,12 @@ fn value(id: &str, arguments: &[(&str, &str)]) -> f64 {
 #[test]
 fn kdd_equation_1() {
     let th = |window, rtt, segment, rate| {
-        value("window-limited", &[("window", window), ("rtt", rtt), ("segment", segment), ("rate", rate)])
+        value("window-limited", &[("window", window), ("rtt", rtt), ("mtu", segment), ("rate", rate)])
     };
     // "8 K bytes" are 8192: 8000 would give 301.5 and 104.5 kbit/s, not roughly 310 and 110. The
     // paper's own example has a window below its M, and so a caveat.
     let example = |window, rtt| {
-        let arguments = [("window", window), ("rtt", rtt), ("segment", "9188 B"), ("rate", "6 Mbit/s")];
+        let arguments = [("window", window), ("rtt", rtt), ("mtu", "9188 B"), ("rate", "6 Mbit/s")];
         let result = predicted("window-limited", &arguments);
         assert!(result.caveats.len() == 1 && result.caveats[0].contains("below one segment"), "{:?}", result.caveats);
         format!("{:.1}", result.value / 1e3)
@@ -187,6 +187,18 @@ fn magic_table_2_burst_through_taxi() {
 }
 
 #[test]
+fn cells_and_segments_of_spacing_section_6() {
+    // An MSS of 1516 B must be the IP packet: 32 cells, and 41 segments of 60 × 1024 B.
+    assert_eq!(value("aal5-cells", &[("packet", "1516 B"), ("encapsulation", "vc-mux")]), 32.0);
+    assert_eq!(value("aal5-cells", &[("packet", "1516 B")]), 32.0);
+    assert_eq!(value("window-segments", &[("window", "61440 B"), ("mss", "1476 B")]), 41.0);
+    assert_eq!(value("cell-time", &[("rate", "33.92 Mbit/s")]), 12.5e-6);
+    assert_eq!(value("cell-payload", &[("rate", "ds3")]), 36_864_000.0);
+    let any = value("tcp-goodput", &[("mss", "1476 B"), ("rate", "5 Mbit/s"), ("framing", "aal5-llc-snap")]);
+    assert_eq!(any, value("aal5-goodput", &[("mss", "1476 B"), ("rate", "5 Mbit/s")]));
+}
+
+#[test]
 fn delay_behind_other_queues() {
     let wait = |token| value("fair-queue-delay", &[("others", "5"), ("rate", "1.5 Mbit/s"), ("token", token)]);
     assert!((wait("after") - 5.0 * 424.0 / 1.5e6).abs() < 1e-15);
@@ -196,7 +208,7 @@ fn delay_behind_other_queues() {
 #[test]
 fn outside_its_domain_a_result_says_so() {
     let window = |window, rtt| {
-        predicted("window-limited", &[("window", window), ("rtt", rtt), ("segment", "9188 B"), ("rate", "6 Mbit/s")])
+        predicted("window-limited", &[("window", window), ("rtt", rtt), ("mtu", "9188 B"), ("rate", "6 Mbit/s")])
     };
     assert!(window("512 B", "200 ms").caveats[0].contains("below one segment"));
     assert!(window("1 MiB", "200 ms").caveats[0].contains("the limit"));

@@ -28,7 +28,7 @@ fn settings() -> Vec<Setting> {
     let mut all = Vec::new();
     for covers in [1, 2] {
         for (peak, rate) in [(500, 100), (500, 200), (500, 250), (500, 320), (500, 400), (250, 200), (500, 64)] {
-            for segment in [1, 8, 32] {
+            for segment in [1, 5, 16] {
                 // Round trips in segments at the spacing rate, in quarters.
                 for pipe in [9, 22, 41, 102] {
                     for (initial, threshold, window) in
@@ -87,7 +87,7 @@ fn the_final_oscillation_is_that_of_theorems_2_and_3() {
 
 #[test]
 fn slow_start_goes_interval_by_interval_as_said() {
-    let (mut maxima, mut cut) = (0, 0);
+    let (mut maxima, mut cut, mut settled) = (0, 0, 0);
     for s in settings() {
         let theory = spacer(s);
         let start = theory.slow_start();
@@ -117,13 +117,17 @@ fn slow_start_goes_interval_by_interval_as_said() {
                 ticks(s, start.threshold_time)
             );
         }
-        if start.condition && s.threshold == s.window {
+        if start.condition {
+            settled += 1;
             // From t_b on, and not before, each acknowledgement finds the source waiting for it.
-            let end = end_of_sending(s, &trace);
+            let grows = trace.windows.iter().find(|(_, w)| *w > theory.threshold());
+            let end = grows.map_or(end_of_sending(s, &trace), |(at, _)| *at);
             let last = start.last();
             let next = last.start + last.length;
-            let grown =
-                trace.windows.iter().rfind(|(at, w)| *w == s.window && same_instant(s, start.threshold_time, *at));
+            let grown = trace
+                .windows
+                .iter()
+                .rfind(|(at, w)| *w == theory.threshold() && same_instant(s, start.threshold_time, *at));
             let busy = trace.acknowledgements.iter().rfind(|(at, idle)| !idle && *at < end);
             let after = grown.map(|g| g.0).max(busy.map(|b| b.0)).unwrap_or(0);
             let first = trace
@@ -139,7 +143,7 @@ fn slow_start_goes_interval_by_interval_as_said() {
             );
         }
     }
-    assert!(maxima > 3000 && cut > 10, "{maxima} {cut}");
+    assert!(maxima > 3000 && cut > 10 && settled > 300, "{maxima} {cut} {settled}");
 }
 
 #[test]
@@ -185,16 +189,16 @@ fn the_printed_time_is_late_and_the_printed_interval_of_theorem_3_a_segment_off(
     assert!(late > 100 && by_much > 20, "{late} {by_much}");
     // Equation (22) takes the length of interval n0, which is Δ, not Δ', in every second case or so.
     let mut off = 0;
-    for s in settings().into_iter().filter(|s| s.covers == 2 && s.threshold == s.window && s.segment == 32) {
+    for s in settings().into_iter().filter(|s| s.covers == 2 && s.threshold == s.window && s.segment == 16) {
         let theory = spacer(s);
         let start = theory.slow_start();
         let last = start.last();
         if last.left == 1 && !last.empties {
-            let printed = s.window as f64 * 32.0 - last.length * s.rate as f64 * 100.0;
+            let printed = s.window as f64 * 16.0 - last.length * s.rate as f64 * 100.0;
             let trace = run(s);
             let end = end_of_sending(s, &trace);
             let (low, _) = trace.range(ticks(s, theory.avoidance().oscillation_time) as u64 + 1, end);
-            assert!((printed - low as f64 - 32.0).abs() <= 1.0, "{s:?}: {printed} {low}");
+            assert!((printed - low as f64 - 16.0).abs() <= 1.0, "{s:?}: {printed} {low}");
             off += 1;
         }
     }

@@ -42,15 +42,16 @@ impl EricaSpec {
 ///
 /// A backward RM cell of a connection that sends at CCR is given ER = max(fair share, CCR / z) if
 /// z > 1 + δ, and max(fair share, CCR / z, largest ER of the last interval) otherwise; a connection below its
-/// fair share rises no further than that in one step; and no ER is above the target. The ER of a
-/// connection is computed once an interval.
+/// fair share rises no further than that in one step; and no ER is above the target. All that ER
+/// depends on is of the last interval, so a connection is told the same all through an interval.
 ///
 /// CCR is the mean of what the forward RM cells said over the interval in which z was measured.
 /// The last CCR belongs to a later load than z: with it, rates swing where round trips are longer
 /// than the interval.
 ///
 /// Guaranteed rates come first: target, input and CCR above are what remains after the MCRs, and a
-/// connection gets its MCR on top, as in ATM Forum/98-0408. This is the "MCR plus equal share" among the fairness criteria that TM 4.0 names.
+/// connection gets its MCR on top, as in ATM Forum/98-0408. This is "MCR plus equal share", one of the
+/// fairness criteria that TM 4.0 names.
 #[derive(Clone, Debug)]
 pub struct Erica {
     spec: EricaSpec,
@@ -70,8 +71,6 @@ struct Connection {
     mcr: u64,
     /// The interval of its last cell.
     active_in: Option<u64>,
-    /// The interval in which ER was last computed, and ER.
-    given: Option<(u64, u64)>,
 }
 
 /// CCR of a connection (bit/s), and its mean over the last interval.
@@ -179,19 +178,12 @@ impl Erica {
     /// Lowers ER in the backward RM cell of `slot` that passes at `now`.
     pub fn backward(&mut self, now: Time, slot: usize, rm: &mut RmCell) {
         self.advance(now);
-        let (number, start, interval) = (self.number, self.start(), self.spec.interval);
+        let (start, interval) = (self.start(), self.spec.interval);
         let connection = self.connection(slot);
         connection.ccr.account(start, interval);
-        let Connection { ccr: CurrentRate { mean: ccr, .. }, mcr, given, .. } = *connection;
-        let er = match given {
-            Some((interval, er)) if interval == number => er,
-            _ => {
-                let (er, largest) = self.share.explicit_rate(ccr.saturating_sub(mcr), self.spec.tolerance);
-                self.largest = self.largest.max(largest);
-                self.connection(slot).given = Some((number, er));
-                er
-            }
-        };
+        let Connection { ccr: CurrentRate { mean: ccr, .. }, mcr, .. } = *connection;
+        let (er, largest) = self.share.explicit_rate(ccr.saturating_sub(mcr), self.spec.tolerance);
+        self.largest = self.largest.max(largest);
         rm.limit(Rate::from_bps(mcr.saturating_add(er)));
     }
 

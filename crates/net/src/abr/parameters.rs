@@ -48,7 +48,7 @@ pub struct AbrParameters {
     pub rdf: Fraction,
     /// In-rate cells for each forward RM cell, that one included.
     pub nrm: u32,
-    /// A forward RM cell also goes out this long after the last, if [`MRM`] cells were sent.
+    /// A forward RM cell also goes out this long after the last, if Mrm = 2 cells were sent.
     pub trm: Span,
     /// Forward RM cells that may go unanswered before ACR falls.
     pub crm: u32,

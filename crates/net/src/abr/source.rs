@@ -124,7 +124,7 @@ impl AbrSource {
         self.since_forward = 0;
         self.backward_sent = false;
         // Rules 7 and 10.
-        RmCell { direction: RmDirection::Forward, ccr: self.acr, mcr, er: pcr, ci: false, ni: false }
+        RmCell { direction: RmDirection::Forward, ccr: self.acr, mcr: mcr.min(pcr), er: pcr, ci: false, ni: false }
     }
 
     /// Takes a backward RM cell that comes at `now` (rules 8 and 9).
@@ -143,10 +143,9 @@ impl AbrSource {
         self.set_acr(now, acr.min(rm.er.as_bps()));
     }
 
-    /// Changes the contract's peak rate at `now`; ICR and MCR are cut to it.
+    /// Changes the contract's peak rate at `now`. While it is below MCR or ICR it stands for them.
     pub fn set_pcr(&mut self, now: Time, pcr: Rate) {
-        let AbrParameters { mcr, icr, .. } = self.parameters;
-        self.parameters = AbrParameters { pcr, mcr: mcr.min(pcr), icr: icr.min(pcr), ..self.parameters };
+        self.parameters.pcr = pcr;
         self.set_acr(now, self.acr.as_bps());
     }
 

@@ -8,14 +8,14 @@ use crate::channel::ChannelId;
 use crate::policer::{Policer, PolicerSpec};
 use crate::port::PortId;
 use crate::round_robin::RoundRobin;
-use crate::shaper::{Shaper, ShaperSpec};
+use crate::shaper::ShaperSpec;
 
 impl<B: Clone> Fabric<B> {
     /// Shapes the cells of `channel` as they leave the queue at `port`, which must be on its way; in place
     /// of a shaper that is there. A cell that waits already leaves as it would have.
     pub fn shape(&mut self, port: PortId, channel: ChannelId, spec: ShaperSpec) {
         let (server, slot, _) = self.queue_of(port, channel);
-        server.shape(slot, Shaper::new(spec));
+        server.gate_mut(slot).shape(spec.gcra());
     }
 
     /// Changes the peak rate (bit/s of whole cells, above zero) of the shaper of `channel` at `port`. What
@@ -23,7 +23,9 @@ impl<B: Clone> Fabric<B> {
     /// keeps the earlier of old and new. Returns whether there is a shaper.
     pub fn set_shaper_rate(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
         let (server, slot, mut releases) = self.queue_of(port, channel);
-        server.set_shaper_rate(now, slot, peak, &mut releases)
+        let there = server.gate_mut(slot).set_shaper_rate(now, peak);
+        server.rate_changed(now, slot, &mut releases);
+        there
     }
 
     /// Polices the cells of `channel` as they come to the queue at `port`, which must be on its way; in place
@@ -34,8 +36,8 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// Changes the rate of a line (bit/s) from the next unit on.
-    pub fn set_line_rate(&mut self, port: PortId, rate: Rate) {
-        self.port_mut(port).set_rate(rate);
+    pub fn set_line_rate(&mut self, now: Time, port: PortId, rate: Rate) {
+        self.port_mut(port).set_rate(now, rate);
     }
 
     /// Records the length of a port's queue at each change from now on; see [`Fabric::watched`].
@@ -59,7 +61,7 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// The queues of a port, the place of `channel` in them, and where they ask to be called back.
-    fn queue_of(&mut self, port: PortId, channel: ChannelId) -> (&mut RoundRobin, u32, Releases<'_>) {
+    pub(super) fn queue_of(&mut self, port: PortId, channel: ChannelId) -> (&mut RoundRobin, u32, Releases<'_>) {
         let server = self.ports[port.0 as usize].server_mut().expect("channels have queues at cell lines only");
         let slot = server.slot(channel).expect("the channel's path crosses the port");
         (server, slot, self.calendar.releases(port.0))

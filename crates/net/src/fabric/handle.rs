@@ -67,7 +67,7 @@ impl<B: Clone> Fabric<B> {
         while let Some(index) = self.to_serve.pop() {
             let port = &mut self.ports[index as usize];
             port.called = false;
-            if let Some(leaves) = port.serve(now, &self.packets, &mut self.calendar) {
+            if let Some(leaves) = port.serve(now, &self.packets, &mut self.calendar, &mut self.rms) {
                 self.calendar.add(leaves, Event::Departure(index));
             }
         }
@@ -101,13 +101,15 @@ impl<B: Clone> Fabric<B> {
             self.observe(now, index, Direction::In, unit);
         }
         match unit {
+            Unit::Cell(cell) if cell.flags.rm => self.rm_arrives(now, index, cell),
             Unit::Cell(cell) => self.cell_arrives(now, index, cell, delivered),
             Unit::Packet(packet) => self.packet_arrives(now, self.ports[index as usize].to, packet, delivered),
         }
     }
 
     #[inline]
-    fn cell_arrives(&mut self, now: Time, index: u32, cell: Cell, delivered: &mut Vec<Delivery<B>>) {
+    fn cell_arrives(&mut self, now: Time, index: u32, mut cell: Cell, delivered: &mut Vec<Delivery<B>>) {
+        self.at_destination(index, &mut cell);
         let from = &self.ports[index as usize];
         match from.channels[cell.channel.0 as usize] {
             NextHop::Forward { port, slot } => {
@@ -168,7 +170,7 @@ impl<B: Clone> Fabric<B> {
 
     /// Puts an idle port on the list of those to serve.
     #[inline]
-    fn call(&mut self, index: u32) {
+    pub(super) fn call(&mut self, index: u32) {
         let port = &mut self.ports[index as usize];
         if port.is_idle() && !port.called {
             port.called = true;
@@ -184,6 +186,7 @@ impl<B: Clone> Fabric<B> {
         };
         let Some(tap) = self.tap.as_mut().filter(|tap| tap.node == node) else { return };
         let unit = match unit {
+            Unit::Cell(cell) if cell.flags.rm => return,
             Unit::Cell(cell) => TapUnit::Cell(cell, self.packets.get(cell.frame).clone()),
             Unit::Packet(packet) => TapUnit::Packet(self.packets.get(packet).clone()),
         };

@@ -1,6 +1,7 @@
 //! Opening conversations: paths, channels, their queues and their share of the buffers.
 
 use super::{Conversation, Fabric, NodeId, NodeKind, Step};
+use crate::abr::AbrError;
 use crate::channel::{ChannelId, Class, NextHop};
 use crate::framing::Framing;
 use crate::port::PortId;
@@ -37,6 +38,17 @@ pub enum FabricError {
         /// How.
         why: &'static str,
     },
+    /// An ABR control loop whose parts do not fit.
+    #[error("no ABR control loop on channel {channel}: {why}")]
+    BrokenLoop {
+        /// The channel.
+        channel: u32,
+        /// Why.
+        why: &'static str,
+    },
+    /// Parameters of an ABR connection that contradict each other.
+    #[error(transparent)]
+    Abr(#[from] AbrError),
     /// A path without a port.
     #[error("conversation {conversation} has no path")]
     NoPath {

@@ -67,6 +67,19 @@ fn a_late_cell_gains_no_credit() {
 }
 
 #[test]
+fn a_late_cell_forgets_the_fraction_of_a_picosecond() {
+    let rate = Rate::from_bps(7_000_003);
+    let (cell, remainder) = rate.time_for(CELL_BITS, 0);
+    assert!(remainder > rate.as_bps() / 2, "two fractions would make a picosecond");
+    let mut gcra = Gcra::new(rate, Span::ZERO);
+    for second in 1..10 {
+        let late = Time::ZERO + Span::from_secs(second);
+        gcra.take(late);
+        assert_eq!(gcra.earliest(late), late + cell);
+    }
+}
+
+#[test]
 fn a_shaper_is_exactly_on_rate_and_passes_a_policer_without_tolerance() {
     for bps in [1_500_000, 15_264_000, 33_920_000, 77_880_000, 149_760_000, 7_000_003] {
         let rate = Rate::from_bps(bps);
@@ -99,7 +112,8 @@ fn the_burst_tolerance_is_that_of_the_formula() {
 
 #[test]
 fn exactly_mbs_cells_pass_at_the_peak_rate() {
-    for (pcr, scr, mbs) in [(20_000_000, 10_000_000, 200), (149_760_000, 7_000_003, 32), (33_333_333, 33_000_001, 5)] {
+    let odd = (0..200).map(|i| (33_333_333 + 17 * i, 7_000_003 + i, 32));
+    for (pcr, scr, mbs) in [(20_000_000, 10_000_000, 200), (33_333_333, 33_000_001, 5)].into_iter().chain(odd) {
         let (pcr, scr) = (Rate::from_bps(pcr), Rate::from_bps(scr));
         let mut dual = DualGcra::peak(pcr, Span::ZERO).and_sustained(scr, Cells(mbs), Span::ZERO);
         let passed = back_to_back(pcr, 1_000).into_iter().take_while(|&at| dual.conforms(at)).count();
@@ -165,10 +179,12 @@ fn the_burst_stays_mbs_when_the_peak_rate_changes() {
     assert_eq!(back_to_back(pcr, 1_000).into_iter().take_while(|&at| dual.conforms(at)).count(), 50);
 }
 
-/// What comes: a cell some time after the one before, or a new rate.
+/// What comes: a cell some time after the one before, or so many picoseconds from the edge between
+/// early and not; or a new rate.
 #[derive(Clone, Debug)]
 enum Event {
     Cell(u64),
+    Edge(i8),
     Rate(u64, u64),
 }
 
@@ -176,6 +192,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     let gap = prop_oneof![Just(0), 0..10_u64, 0..5_000_000_u64, 0..500_000_000_u64];
     let event = prop_oneof![
         20 => gap.clone().prop_map(Event::Cell),
+        20 => (-2..3_i8).prop_map(Event::Edge),
         1 => (gap, 1_000_000..600_000_000_u64).prop_map(|(gap, bps)| Event::Rate(gap, bps)),
     ];
     proptest::collection::vec(event, 1..400)
@@ -196,6 +213,11 @@ proptest! {
             match event {
                 Event::Cell(gap) => {
                     now += Span::from_ps(gap);
+                    prop_assert_eq!(scheduling.conforms(now), bucket.conforms(now), "at {}", now);
+                }
+                Event::Edge(offset) => {
+                    let edge = Time::from_ps(scheduling.earliest(now).as_ps().saturating_add_signed(offset.into()));
+                    now = now.max(edge);
                     prop_assert_eq!(scheduling.conforms(now), bucket.conforms(now), "at {}", now);
                 }
                 Event::Rate(gap, bps) => {

@@ -71,7 +71,7 @@ const PARKING_LOT: [&[usize]; 6] = [&[0, 1, 2], &[0], &[1], &[1, 2], &[1], &[2]]
 fn a_parking_lot_of_three_switches_gets_max_min_shares() {
     let hops = [hop(30, 1), hop(30, 1), hop(30, 1)];
     let connections = PARKING_LOT.map(|path| connection(path, Span::ZERO, 0));
-    converges(&hops, &connections).unwrap();
+    assert_eq!(converges(&hops, &connections), Ok(()));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn also_with_unequal_lines_and_delays() {
         ms += 2;
         connection(path, Span::from_ms(ms), 0)
     });
-    converges(&hops, &connections).unwrap();
+    assert_eq!(converges(&hops, &connections), Ok(()));
 }
 
 #[test]
@@ -90,7 +90,16 @@ fn also_with_minimum_rates() {
     let hops = [hop(30, 1), hop(40, 2), hop(20, 1)];
     let mut mcr = [3, 0, 8, 0, 2, 5].into_iter();
     let connections = PARKING_LOT.map(|path| connection(path, Span::from_ms(1), mcr.next().expect("six")));
-    converges(&hops, &connections).unwrap();
+    assert_eq!(converges(&hops, &connections), Ok(()));
+}
+
+/// Round trips of 14 ms and intervals of 5 ms: with the last CCR in place of its mean over the interval of z,
+/// the second connection swings between 16.6 and 33 Mbit/s for good.
+#[test]
+fn also_where_a_round_trip_is_longer_than_an_interval() {
+    let hops = [hop(36, 0), hop(35, 0), hop(10, 0)];
+    let connections = [connection(&[1, 2], Span::ZERO, 0), connection(&[1], Span::from_ms(7), 0)];
+    assert_eq!(converges(&hops, &connections), Ok(()));
 }
 
 /// One connection has the line to itself, a second one comes: within ten round trips both have half.
@@ -127,7 +136,7 @@ fn without_answers_a_source_falls_to_its_minimum() {
 const ROUTES: [&[usize]; 6] = [&[0], &[1], &[2], &[0, 1], &[1, 2], &[0, 1, 2]];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
     /// Any connections over three lines in a row, of any rates, with MCRs and at any distance.
     #[test]
     fn any_parking_lot_gets_max_min_shares(

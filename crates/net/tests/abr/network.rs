@@ -165,10 +165,6 @@ impl Network {
         self.ports[hop].sent
     }
 
-    pub(crate) fn queue(&self, hop: usize) -> usize {
-        self.ports[hop].queue.len()
-    }
-
     /// The longest queue of a hop since this was last asked.
     pub(crate) fn longest(&mut self, hop: usize) -> usize {
         std::mem::take(&mut self.ports[hop].longest)

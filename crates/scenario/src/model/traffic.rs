@@ -34,7 +34,7 @@ pub struct Traffic {
     /// Complete: the file's defaults with what the group overrides.
     pub tcp: TcpSpec,
     /// The links from `from` to `to`, without access links; the way back is the same links in
-    /// reverse. See [`Scenario::route`].
+    /// reverse. See [`Scenario::route`](crate::Scenario::route).
     pub route: Vec<LinkIndex>,
     /// The rate of the slowest link on `route`, access links included where no link of it carries cells.
     pub bottleneck: Rate,

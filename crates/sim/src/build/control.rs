@@ -6,6 +6,7 @@ use cellway_scenario::{ChangeOf, LinkIndex, NodeIndex, Service};
 use cellway_units::{Rate, Time};
 
 use super::{Body, Builder, Leg, convert};
+use crate::error::Error;
 
 /// A channel's queue at a port.
 type Queue = (PortId, ChannelId);
@@ -22,19 +23,25 @@ pub(crate) struct Change {
 impl Change {
     pub(crate) fn apply(&self, now: Time, fabric: &mut Fabric<Body>) {
         for &port in &self.lines {
-            fabric.set_line_rate(port, self.rate);
+            fabric.set_line_rate(now, port, self.rate);
         }
         for &(port, channel) in &self.queues {
-            fabric.set_shaper_rate(now, port, channel, self.rate);
+            // One of the two paces the queue.
+            if !fabric.set_shaper_rate(now, port, channel, self.rate) {
+                fabric.set_abr_peak(now, port, channel, self.rate);
+            }
         }
     }
 }
 
 impl Builder<'_> {
     /// Sets everything up; returns what is to change later.
-    pub(super) fn control(&mut self) -> Vec<Change> {
+    pub(super) fn control(&mut self) -> Result<Vec<Change>, Error> {
         let scenario = self.scenario;
-        let at_sources: Vec<Vec<Queue>> = (0..scenario.traffic.len()).map(|group| self.service(group)).collect();
+        self.fabric.set_abr_switch(convert::abr_switch(&scenario.abr));
+        let at_sources: Result<Vec<Vec<Queue>>, Error> =
+            (0..scenario.traffic.len()).map(|group| self.service(group)).collect();
+        let at_sources = at_sources?;
         let shapers: Vec<Vec<Queue>> = scenario
             .shapers
             .iter()
@@ -69,7 +76,7 @@ impl Builder<'_> {
             };
             Change { at: Time::ZERO + change.at, lines, queues, rate: change.rate }
         };
-        scenario.changes.iter().map(change).collect()
+        Ok(scenario.changes.iter().map(change).collect())
     }
 
     /// The output port of `node` over `link`.
@@ -107,7 +114,7 @@ impl Builder<'_> {
     }
 
     /// Gives the channels of a group its service. Returns the queues that are shaped at their source.
-    fn service(&mut self, group: usize) -> Vec<Queue> {
+    fn service(&mut self, group: usize) -> Result<Vec<Queue>, Error> {
         let traffic = &self.scenario.traffic[group];
         let peak = match &traffic.service {
             Service::Ubr { pcr: None } => None,
@@ -128,7 +135,7 @@ impl Builder<'_> {
                 continue;
             }
             if let Service::Abr(spec) = &traffic.service {
-                self.abr(spec, conversation, &stretches);
+                shaped.extend(self.abr(spec, conversation, &stretches)?);
             }
             for (channel, ports) in stretches.iter().flatten() {
                 if let (Some(spec), Some(&first)) = (peak, ports.first()) {
@@ -137,7 +144,7 @@ impl Builder<'_> {
                 }
             }
         }
-        shaped
+        Ok(shaped)
     }
 
     fn between_gateways(&mut self, conversation: usize, stretches: &[Vec<(ChannelId, Vec<PortId>)>; 2]) {
@@ -152,15 +159,22 @@ impl Builder<'_> {
     }
 
     /// Runs the control loop of ABR over each stretch of cells, or over the part of it that the
-    /// scenario names.
-    fn abr(&mut self, spec: &file::AbrSpec, conversation: usize, stretches: &[Vec<(ChannelId, Vec<PortId>)>; 2]) {
+    /// scenario names. Returns the queues at which the loops begin.
+    fn abr(
+        &mut self,
+        spec: &file::AbrSpec,
+        conversation: usize,
+        stretches: &[Vec<(ChannelId, Vec<PortId>)>; 2],
+    ) -> Result<Vec<Queue>, Error> {
+        let mut begins = Vec::new();
         let [there, back] = stretches;
         let loops = there.iter().zip(back.iter().rev());
         for ((forward, forward_ports), (reverse, reverse_ports)) in loops {
             let directions = [(forward, forward_ports, reverse, 0), (reverse, reverse_ports, forward, 1)];
             for (channel, ports, other, direction) in directions {
                 let Some((first, last)) = self.ends_of_loop(spec, ports, direction) else { continue };
-                let _ = (other, last);
+                self.fabric.abr(first, *channel, *other, last, convert::abr(spec))?;
+                begins.push((first, *channel));
                 if direction == 0
                     && let Leg::Slot { slot, .. } = self.legs[conversation]
                 {
@@ -168,6 +182,7 @@ impl Builder<'_> {
                 }
             }
         }
+        Ok(begins)
     }
 
     /// The ports at which a loop begins and ends on a stretch.

@@ -208,3 +208,31 @@ pub(super) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: boo
         ..GatewayConfig::new(spec.rate)
     }
 }
+
+pub(super) fn abr_switch(abr: &file::AbrSwitch) -> net::AbrSwitchSpec {
+    match abr.marking {
+        file::Marking::Efci => net::AbrSwitchSpec::Efci { threshold: abr.threshold },
+        file::Marking::Erica => {
+            // The share of the line that is given out, to a millionth.
+            let target = net::Fraction::new((abr.target * 1e6).round() as u32, 1_000_000);
+            let target = target.expect("a checked target lies above 0 and at most at 1");
+            net::AbrSwitchSpec::Erica { target, interval: abr.interval }
+        }
+    }
+}
+
+pub(super) fn abr(spec: &file::AbrSpec) -> net::AbrParameters {
+    let fraction = |f: file::Fraction| net::Fraction::new(f.num, f.den).expect("a checked fraction is at most 1");
+    net::AbrParameters {
+        mcr: spec.mcr,
+        icr: spec.icr,
+        rif: fraction(spec.rif),
+        rdf: fraction(spec.rdf),
+        nrm: spec.nrm,
+        trm: spec.trm,
+        crm: spec.crm,
+        cdf: fraction(spec.cdf),
+        adtf: spec.adtf,
+        ..net::AbrParameters::new(spec.pcr)
+    }
+}

@@ -50,11 +50,12 @@ impl Summary {
         self.put(s, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
         self.put(s, "queue_min", "cell", f64::from(counters.queue_min));
         // Counted only where something of the kind stands, so that plain networks keep short tables.
-        let rare: [(&'static str, &'static str, fn(&PortCounters) -> u64); 4] = [
+        let rare: [(&'static str, &'static str, fn(&PortCounters) -> u64); 5] = [
             ("policed_discarded", "cell", |c| c.policed_discarded),
             ("policed_tagged", "cell", |c| c.policed_tagged),
             ("clp_discarded", "cell", |c| c.clp_discarded),
             ("epd_frames", "frame", |c| c.epd_frames),
+            ("rm_cells", "cell", |c| c.rm_cells),
         ];
         for (metric, unit, count) in rare {
             if count(&counters) > 0 {
@@ -151,6 +152,7 @@ impl Summary {
         self.put(&s, "lost_frames_crc", "frame", (lost.crc - before.crc) as f64);
         self.put(&s, "lost_frames_too_long", "frame", (lost.too_long - before.too_long) as f64);
         self.put(&s, "lost_frames", "frame", (lost.total() - before.total() + refused) as f64);
+        self.put(&s, "goodput_total", "bit/s", meter.slots.iter().map(|slot| slot.goodput(self.span)).sum());
     }
 }
 

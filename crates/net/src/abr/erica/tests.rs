@@ -1,6 +1,6 @@
 use cellway_units::{Rate, Span, Time};
 
-use super::{Erica, EricaSpec};
+use super::{CurrentRate, Erica, EricaSpec};
 use crate::abr::{Fraction, RmCell, RmDirection};
 
 /// One cell an interval of 1 ms is 424 kbit/s; the line takes 100 cells an interval.
@@ -96,7 +96,22 @@ fn ccr_is_the_mean_over_the_interval_in_which_z_was_measured() {
 }
 
 #[test]
-fn er_is_computed_once_an_interval() {
+fn the_mean_is_of_the_last_interval_alone() {
+    let (mut ccr, interval) = (CurrentRate::default(), Span::from_ms(1));
+    let at = |us| Time::ZERO + Span::from_us(us);
+    ccr.set(at(500), at(0), interval, 1_000);
+    ccr.account(at(1_000), interval);
+    assert_eq!(ccr.mean, 500, "it started in the middle");
+    ccr.set(at(1_750), at(1_000), interval, 200);
+    ccr.account(at(2_000), interval);
+    assert_eq!(ccr.mean, 800, "3/4 of 1000 and 1/4 of 200");
+    ccr.set(at(2_750), at(2_000), interval, 400);
+    ccr.account(at(9_000), interval);
+    assert_eq!(ccr.mean, 400, "no news in the last interval");
+}
+
+#[test]
+fn er_stays_the_same_all_through_an_interval() {
     let mut erica = erica(whole());
     sends(&mut erica, 0, 0, 120, 120, 0);
     sends(&mut erica, 0, 1, 30, 30, 0);
@@ -148,11 +163,13 @@ fn mcr_is_given_even_if_there_is_no_room() {
 #[test]
 fn a_silent_connection_is_forgotten() {
     let mut erica = erica(whole());
-    sends(&mut erica, 0, 0, 120, 120, 0);
-    sends(&mut erica, 0, 1, 120, 120, 0);
-    assert_eq!(er(&mut erica, 1, 0), 50 * CELL);
-    sends(&mut erica, 7, 0, 50, 50, 0);
-    assert_eq!(er(&mut erica, 8, 0), 100 * CELL);
+    for number in 0..2 {
+        sends(&mut erica, number, 0, 120, 120, 0);
+        sends(&mut erica, number, 1, 120, 120, 0);
+    }
+    let mut after_a_pause = erica.clone();
+    assert_eq!(er(&mut erica, 2, 0), 50 * CELL);
+    assert_eq!(er(&mut after_a_pause, 3, 0), 100 * CELL);
 }
 
 #[test]

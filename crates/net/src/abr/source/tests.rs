@@ -220,9 +220,14 @@ fn a_new_acr_counts_from_now_on() {
 #[test]
 fn a_new_peak_rate_cuts_acr_at_once() {
     let mut source = AbrSource::new(parameters());
-    source.set_pcr(Time::ZERO, Rate::from_bps(2_000_000));
-    assert_eq!(source.acr(), Rate::from_bps(2_000_000));
-    assert_eq!(source.parameters().check(), Ok(()));
+    let pcr = Rate::from_bps(200_000); // below MCR too
+    source.set_pcr(Time::ZERO, pcr);
+    assert_eq!(source.acr(), pcr);
+    let Some(InRateCell::ForwardRm(rm)) = source.send(Time::ZERO, DATA) else { panic!("it is the first cell") };
+    assert_eq!((rm.ccr, rm.mcr, rm.er), (pcr, pcr, pcr));
+    // Back in force, MCR is what it was.
+    source.set_pcr(Time::ZERO, Rate::from_bps(42_400_000));
+    assert_eq!(source.acr(), Rate::from_bps(424_000));
 }
 
 #[derive(Clone, Debug)]

@@ -1,0 +1,178 @@
+//! A port's part in ABR control loops: how it marks, what it measures, where loops end behind its link.
+
+use cellway_units::{Cells, Rate, Span, Time};
+
+use crate::abr::{EfciMarker, Erica, EricaSpec, Fraction, RmCell, RmDirection};
+use crate::channel::ChannelId;
+use crate::port::PortId;
+use crate::rm_cells::RmCells;
+use crate::round_robin::Served;
+
+/// How output ports control ABR connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AbrSwitchSpec {
+    /// Data cells that leave while at least `threshold` wait are marked ([`EfciMarker`]). Cells in the
+    /// queues of the port's own ABR sources do not count: they have not been let into the network.
+    Efci {
+        /// In cells.
+        threshold: Cells,
+    },
+    /// Explicit rates ([`Erica`]). Cells of channels without a control loop that the port sends count as
+    /// capacity that is not left for ABR, whatever their class.
+    Erica {
+        /// The part of the capacity to hand out.
+        target: Fraction,
+        /// Measurement interval, above zero.
+        interval: Span,
+    },
+}
+
+#[derive(Clone, Debug)]
+enum Marking {
+    Efci(EfciMarker),
+    Erica(Box<Erica>),
+}
+
+/// A queue of a port.
+pub(crate) type Place = (PortId, u32);
+
+/// Where control loops end at the node behind the link, for one channel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ends {
+    /// The channel's cells are at their destination, whose RM cells go back through this queue.
+    pub(crate) destination: Option<Place>,
+    /// The channel's RM cells are back at the source at this queue.
+    pub(crate) source: Option<Place>,
+}
+
+/// What a queue's channel has to do with control loops.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Loop {
+    /// None runs over this port.
+    #[default]
+    None,
+    /// One begins here: an ABR source sends the queue's cells.
+    Begins,
+    /// One runs through.
+    Passes,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AbrPort {
+    marking: Marking,
+    /// By slot, up to the last that has a loop.
+    loops: Vec<Loop>,
+    /// By channel.
+    ends: Vec<Ends>,
+}
+
+impl AbrPort {
+    pub(crate) fn new(spec: AbrSwitchSpec, line: Rate) -> AbrPort {
+        AbrPort { marking: Marking::new(spec, line), loops: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Marks in another way from now on.
+    pub(crate) fn set(&mut self, spec: AbrSwitchSpec, line: Rate) {
+        self.marking = Marking::new(spec, line);
+    }
+
+    pub(crate) fn set_line_rate(&mut self, now: Time, line: Rate) {
+        if let Marking::Erica(erica) = &mut self.marking {
+            erica.set_line_rate(now, line);
+        }
+    }
+
+    /// A control loop of the channel in `slot` begins or passes.
+    pub(crate) fn control(&mut self, slot: u32, what: Loop) {
+        let slot = slot as usize;
+        if slot >= self.loops.len() {
+            self.loops.resize(slot + 1, Loop::None);
+        }
+        self.loops[slot] = what;
+    }
+
+    /// The ends behind the link of what comes on `channel`.
+    #[inline]
+    pub(crate) fn ends(&self, channel: ChannelId) -> Ends {
+        self.ends.get(channel.0 as usize).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn ends_mut(&mut self, channel: ChannelId) -> &mut Ends {
+        let channel = channel.0 as usize;
+        if channel >= self.ends.len() {
+            self.ends.resize(channel + 1, Ends::default());
+        }
+        &mut self.ends[channel]
+    }
+
+    #[inline]
+    fn loop_of(&self, slot: u32) -> Loop {
+        self.loops.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// A data cell comes to queue `slot`. Where a loop begins, cells are counted when the source sends them.
+    #[inline]
+    pub(crate) fn data_comes(&mut self, now: Time, slot: u32) {
+        let passes = self.loop_of(slot) == Loop::Passes;
+        if let Marking::Erica(erica) = &mut self.marking
+            && passes
+        {
+            erica.cell(now, slot as usize);
+        }
+    }
+
+    /// An RM cell comes to queue `slot`.
+    pub(crate) fn rm_comes(&mut self, now: Time, slot: u32, rm: &RmCell) {
+        let passes = self.loop_of(slot) == Loop::Passes;
+        if let Marking::Erica(erica) = &mut self.marking
+            && passes
+        {
+            count(erica, now, slot, Some(rm));
+        }
+    }
+
+    /// An RM cell about the channel in queue `slot` passes on its way back.
+    pub(crate) fn backward(&mut self, now: Time, slot: u32, rm: &mut RmCell) {
+        if let Marking::Erica(erica) = &mut self.marking {
+            erica.backward(now, slot as usize, rm);
+        }
+    }
+
+    /// A cell leaves a queue, with `waiting` cells of the network behind it.
+    #[inline(never)]
+    pub(crate) fn leaves(&mut self, now: Time, served: &mut Served, waiting: u32, rms: &RmCells) {
+        let what = self.loop_of(served.slot);
+        let Served { slot, cell, controlled, .. } = served;
+        match &mut self.marking {
+            Marking::Efci(marker) => {
+                let itself = u32::from(!*controlled);
+                cell.flags.efci |= !cell.flags.rm && marker.marks(Cells(u64::from(waiting + itself)));
+            }
+            Marking::Erica(erica) => match what {
+                Loop::None => erica.higher_priority(now),
+                Loop::Begins => count(erica, now, *slot, cell.flags.rm.then(|| rms.get(*cell).0).as_ref()),
+                Loop::Passes => {}
+            },
+        }
+    }
+}
+
+/// Counts a cell of an ABR connection; `rm` is what it says if it is an RM cell.
+#[inline]
+fn count(erica: &mut Erica, now: Time, slot: u32, rm: Option<&RmCell>) {
+    match rm {
+        Some(rm) if rm.direction == RmDirection::Forward => erica.forward(now, slot as usize, rm),
+        _ => erica.cell(now, slot as usize),
+    }
+}
+
+impl Marking {
+    fn new(spec: AbrSwitchSpec, line: Rate) -> Marking {
+        match spec {
+            AbrSwitchSpec::Efci { threshold } => Marking::Efci(EfciMarker::new(threshold)),
+            AbrSwitchSpec::Erica { target, interval } => {
+                Marking::Erica(Box::new(Erica::new(EricaSpec::new(target, interval), line)))
+            }
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! ABR control loops over the fabric: where they begin and end, and the way of their RM cells.
+
+use cellway_units::{Rate, Time};
+
+use super::{Fabric, FabricError};
+use crate::abr::{AbrParameters, AbrSource, RmDirection};
+use crate::abr_port::{AbrPort, AbrSwitchSpec, Loop};
+use crate::cell::Cell;
+use crate::channel::{ChannelId, NextHop};
+use crate::port::PortId;
+
+impl<B: Clone> Fabric<B> {
+    /// Closes a control loop around a part of `channel`: a (virtual) source at its queue at `first`, and a
+    /// (virtual) destination behind the link of `last`. The cells of the queue, data and RM, leave at ACR. RM
+    /// cells come back on `reverse`, which must pass both nodes in the other direction; at the destination
+    /// they go in front of its data. A channel turns around the RM cells of one other. TM 4.0 section 5.10.
+    pub fn abr(
+        &mut self,
+        first: PortId,
+        channel: ChannelId,
+        reverse: ChannelId,
+        last: PortId,
+        parameters: AbrParameters,
+    ) -> Result<(), FabricError> {
+        parameters.check()?;
+        let refused = |why| FabricError::BrokenLoop { channel: channel.0, why };
+        let ports =
+            self.loop_ports(first, channel, last).ok_or(refused("the channel does not lead from first to last"))?;
+        let (source, destination) = (self.port(first).node, self.port(last).to);
+        let turn = self.leaving(reverse, |node, _| node == destination);
+        let turn = turn.ok_or(refused("the reverse channel does not leave the destination's node"))?;
+        let home = self.leaving(reverse, |_, to| to == source);
+        let home = home.ok_or(refused("the reverse channel does not come to the source's node"))?;
+
+        let [at_source, at_destination] = [(first, channel), (turn, reverse)].map(|(port, c)| self.queue_of(port, c).1);
+        let (server, slot, _) = self.queue_of(turn, reverse);
+        if !server.gate_mut(slot).turn_around(channel) {
+            return Err(refused("the reverse channel turns around the RM cells of another already"));
+        }
+        let (server, slot, _) = self.queue_of(first, channel);
+        server.control(slot, AbrSource::new(parameters));
+        for port in ports {
+            let slot = self.queue_of(port, channel).1;
+            self.abr_port(port).control(slot, if port == first { Loop::Begins } else { Loop::Passes });
+        }
+        self.abr_port(last).ends_mut(channel).destination = Some((turn, at_destination));
+        self.abr_port(home).ends_mut(reverse).source = Some((first, at_source));
+        Ok(())
+    }
+
+    /// How all ports over which control loops run mark their cells. Without a call: EFCI from 64 cells on.
+    pub fn set_abr_switch(&mut self, spec: AbrSwitchSpec) {
+        self.abr_switch = spec;
+        for port in &mut self.ports {
+            let line = port.rate();
+            if let Some(abr) = &mut port.abr {
+                abr.set(spec, line);
+            }
+        }
+    }
+
+    /// ACR (bit/s of whole cells) of the source of `channel` at `port`; `None` if there is none.
+    pub fn abr_rate(&self, port: PortId, channel: ChannelId) -> Option<Rate> {
+        let server = self.port(port).server()?;
+        Some(server.gate(server.slot(channel)?)?.source()?.acr())
+    }
+
+    /// Changes PCR of the source of `channel` at `port`; returns whether there is one.
+    pub fn set_abr_peak(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
+        let (server, slot, mut releases) = self.queue_of(port, channel);
+        let there = server.gate_mut(slot).set_abr_peak(now, peak);
+        server.rate_changed(now, slot, &mut releases);
+        there
+    }
+
+    /// RM cells inside the network, in queues, on lines and on links.
+    pub fn rm_cells_held(&self) -> usize {
+        self.rms.len()
+    }
+
+    /// The ports of `channel` from `first` to `last`.
+    fn loop_ports(&self, first: PortId, channel: ChannelId, last: PortId) -> Option<Vec<PortId>> {
+        self.port(first).server()?.slot(channel)?;
+        let mut ports = vec![first];
+        while *ports.last()? != last {
+            let table = &self.port(*ports.last()?).channels;
+            match table.get(channel.0 as usize)? {
+                NextHop::Forward { port, .. } => ports.push(*port),
+                NextHop::Reassemble | NextHop::Unknown => return None,
+            }
+        }
+        Some(ports)
+    }
+
+    /// The port of `channel` between such nodes.
+    fn leaving(&self, channel: ChannelId, between: impl Fn(super::NodeId, super::NodeId) -> bool) -> Option<PortId> {
+        let found = self.ports.iter().position(|port| {
+            between(port.node, port.to) && port.server().is_some_and(|server| server.slot(channel).is_some())
+        });
+        found.map(|port| PortId(port as u32))
+    }
+
+    fn abr_port(&mut self, port: PortId) -> &mut AbrPort {
+        let (spec, port) = (self.abr_switch, self.port_mut(port));
+        let line = port.rate();
+        port.abr.get_or_insert_with(|| Box::new(AbrPort::new(spec, line)))
+    }
+
+    /// A data cell has come over port `index` to the node where a loop of its channel may end.
+    #[inline]
+    pub(super) fn at_destination(&mut self, index: u32, cell: &mut Cell) {
+        let Some(abr) = &self.ports[index as usize].abr else { return };
+        if let Some((port, slot)) = abr.ends(cell.channel).destination {
+            let gate = self.port_mut(port).server_mut().expect("channels run over cell lines").gate_mut(slot);
+            if let Some(destination) = gate.destination() {
+                destination.data(cell.flags.efci);
+            }
+            cell.flags.efci = false;
+        }
+    }
+
+    /// An RM cell has come over port `index`: it ends here, or goes on like data.
+    pub(super) fn rm_arrives(&mut self, now: Time, index: u32, cell: Cell) {
+        let (rm, connection) = self.rms.get(cell);
+        if rm.direction == RmDirection::Backward {
+            self.mark(now, index ^ 1, cell, connection);
+        }
+        let ends = self.ports[index as usize].abr.as_ref().map(|abr| abr.ends(cell.channel)).unwrap_or_default();
+        let rm = self.rms.get(cell).0;
+        match (rm.direction, ends.destination, ends.source) {
+            (RmDirection::Forward, Some((port, slot)), _) => {
+                self.rms.remove(cell);
+                let server = self.ports[port.0 as usize].server_mut().expect("channels run over cell lines");
+                server.turn_around(now, slot, rm, &mut self.calendar.releases(port.0));
+                self.call(port.0);
+            }
+            (RmDirection::Backward, _, Some((port, slot))) => {
+                self.rms.remove(cell);
+                let server = self.ports[port.0 as usize].server_mut().expect("channels run over cell lines");
+                server.gate_mut(slot).receive(now, &rm);
+                server.rate_changed(now, slot, &mut self.calendar.releases(port.0));
+            }
+            _ => self.pass_on(now, index, cell),
+        }
+    }
+
+    /// An RM cell on its way back passes the node of `index`, the port that its connection leaves by.
+    fn mark(&mut self, now: Time, index: u32, cell: Cell, connection: ChannelId) {
+        let port = &mut self.ports[index as usize];
+        let slot = port.server().and_then(|server| server.slot(connection));
+        if let (Some(slot), Some(abr)) = (slot, &mut port.abr) {
+            abr.backward(now, slot, self.rms.get_mut(cell));
+        }
+    }
+
+    fn pass_on(&mut self, now: Time, index: u32, cell: Cell) {
+        let next = self.ports[index as usize].channels[cell.channel.0 as usize];
+        let NextHop::Forward { port, slot } = next else {
+            unreachable!("the loop of an RM cell ends before its channel does")
+        };
+        let next = &mut self.ports[port.0 as usize];
+        if let Some(abr) = &mut next.abr {
+            abr.rm_comes(now, slot, &self.rms.get(cell).0);
+        }
+        if next.push_cell(now, slot, cell, &self.packets, &mut self.calendar) {
+            self.call(port.0);
+        } else {
+            self.rms.remove(cell);
+        }
+    }
+}

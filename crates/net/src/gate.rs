@@ -1,0 +1,147 @@
+//! What stands between a queue and the line: a shaper, an ABR source, an ABR destination that sends back.
+
+use cellway_units::{Rate, Time};
+
+use crate::abr::{AbrDestination, AbrSource, InRateCell, RmCell, Waiting};
+use crate::channel::ChannelId;
+use crate::gcra::DualGcra;
+
+/// Holds the token of a queue back until its next cell may leave, and says which cell that is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gate {
+    shaper: Option<DualGcra>,
+    source: Option<AbrSource>,
+    /// Sends the RM cells of another channel back over this one; they go in front of data.
+    destination: Option<(AbrDestination, ChannelId)>,
+    /// When the token that is held comes free.
+    release: Option<Time>,
+}
+
+/// The next cell of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next {
+    /// The first that waits.
+    Queued,
+    /// A new RM cell, about the rate of this channel, or of another if that is named.
+    Rm(RmCell, Option<ChannelId>),
+}
+
+impl Gate {
+    /// Puts a shaper here, in place of one that is. A token that is held stays so until its release.
+    pub(crate) fn shape(&mut self, gcra: DualGcra) {
+        self.shaper = Some(gcra);
+    }
+
+    /// Puts an ABR source here.
+    pub(crate) fn control(&mut self, source: AbrSource) {
+        self.source = Some(source);
+    }
+
+    /// Puts an ABR destination for `channel` here; returns whether the place was free.
+    pub(crate) fn turn_around(&mut self, channel: ChannelId) -> bool {
+        let free = self.destination.is_none();
+        self.destination = Some((AbrDestination::new(), channel));
+        free
+    }
+
+    pub(crate) fn source(&self) -> Option<&AbrSource> {
+        self.source.as_ref()
+    }
+
+    pub(crate) fn destination(&mut self) -> Option<&mut AbrDestination> {
+        self.destination.as_mut().map(|(destination, _)| destination)
+    }
+
+    /// Whether an RM cell waits to go back.
+    #[inline]
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.destination.as_ref().is_some_and(|(destination, _)| destination.is_waiting())
+    }
+
+    #[inline]
+    fn earliest(&self, now: Time) -> Time {
+        let shaper = self.shaper.as_ref().map_or(now, |gcra| gcra.earliest(now));
+        self.source.as_ref().map_or(shaper, |source| source.earliest(now).max(shaper))
+    }
+
+    /// A cell waits; returns the instant to wait for before it may leave.
+    #[inline]
+    pub(crate) fn hold(&mut self, now: Time) -> Option<Time> {
+        let at = self.earliest(now);
+        self.release = (at > now).then_some(at);
+        self.release
+    }
+
+    /// Whether the token that is held comes free now. If not, the wait was for another instant.
+    #[inline]
+    pub(crate) fn release(&mut self, now: Time) -> bool {
+        let due = self.release == Some(now);
+        if due {
+            self.release = None;
+        }
+        due
+    }
+
+    /// The token has come to the front of the line. If ACR has fallen since it was released, it is held
+    /// again: returns until when.
+    #[inline]
+    pub(crate) fn hold_again(&mut self, now: Time) -> Option<Time> {
+        let at = self.source.as_ref()?.earliest(now);
+        self.release = (at > now).then_some(at);
+        self.release
+    }
+
+    /// The next cell starts to leave: which is it? The one after counts from here, also if the line was
+    /// late for this one: two cells are never closer than their spacing. `data` is whether a cell is queued.
+    #[inline]
+    pub(crate) fn next(&mut self, now: Time, data: bool) -> Next {
+        if let Some(gcra) = &mut self.shaper {
+            gcra.take(now);
+        }
+        let backward = self.is_waiting();
+        let cell = match &mut self.source {
+            Some(source) => source.send(now, Waiting { data, backward }).expect("a token names something to send"),
+            None if backward => InRateCell::BackwardRm,
+            None => InRateCell::Data,
+        };
+        match cell {
+            InRateCell::Data => Next::Queued,
+            InRateCell::ForwardRm(rm) => Next::Rm(rm, None),
+            InRateCell::BackwardRm => {
+                let (destination, channel) = self.destination.as_mut().expect("a cell waits there");
+                Next::Rm(destination.send().expect("a cell waits there"), Some(*channel))
+            }
+        }
+    }
+
+    /// Changes the peak rate of the shaper; returns whether there is one.
+    pub(crate) fn set_shaper_rate(&mut self, now: Time, peak: Rate) -> bool {
+        if let Some(gcra) = &mut self.shaper {
+            gcra.set_peak_rate(now, peak);
+        }
+        self.shaper.is_some()
+    }
+
+    /// Changes the peak rate of the ABR source; returns whether there is one.
+    pub(crate) fn set_abr_peak(&mut self, now: Time, peak: Rate) -> bool {
+        if let Some(source) = &mut self.source {
+            source.set_pcr(now, peak);
+        }
+        self.source.is_some()
+    }
+
+    /// The ABR source is told of its rate.
+    pub(crate) fn receive(&mut self, now: Time, rm: &RmCell) {
+        if let Some(source) = &mut self.source {
+            source.receive(now, rm);
+        }
+    }
+
+    /// After a change of rate: the instant to wait for if the cell held may now leave earlier.
+    pub(crate) fn earlier(&mut self, now: Time) -> Option<Time> {
+        let earlier = self.earliest(now);
+        let held = self.release.as_mut().filter(|held| earlier < **held)?;
+        *held = earlier;
+        Some(earlier)
+    }
+}

@@ -1,0 +1,176 @@
+//! What comes to a port: policers, buffer, queue.
+
+use cellway_units::Time;
+
+use super::{Port, Queue};
+use crate::buffer::{Buffer, Owner};
+use crate::calendar::Calendar;
+use crate::cell::{Cell, Flags};
+use crate::discard::Fate;
+use crate::packet::{PacketRef, Packets};
+use crate::policer::Verdict;
+
+impl Port {
+    /// Queues the cells of a frame as a group. Returns how many were lost.
+    pub(crate) fn push_frame<B>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        frame: PacketRef,
+        count: u16,
+        packets: &Packets<B>,
+        calendar: &mut Calendar,
+    ) -> u16 {
+        let owner = owner_of_packet(slot, frame, packets);
+        if self.buffer.refuses_new_frames(owner) {
+            self.counters.epd_frames += 1;
+            self.counters.dropped_frames += 1;
+            return count;
+        }
+        if self.policers.get(slot as usize).is_some_and(Option::is_some) {
+            return self.push_policed_frame(now, owner, frame, count, packets, calendar);
+        }
+        let fitting = self.buffer.admit_frame(owner, count);
+        let lost = count - fitting;
+        if fitting == 0 {
+            self.counters.dropped_frames += 1;
+        } else {
+            self.counters.dropped_cells += u64::from(lost);
+        }
+        if let Queue::Cells(server) = &mut self.queue {
+            server.push_frame(now, slot, frame, fitting, count, &mut calendar.releases(self.id));
+            self.level.change(now, server.waiting());
+        }
+        lost
+    }
+
+    /// The cells of a frame pass a policer one by one. A frame that the buffer would refuse whole does not
+    /// come to it.
+    fn push_policed_frame<B>(
+        &mut self,
+        now: Time,
+        owner: Owner,
+        frame: PacketRef,
+        count: u16,
+        packets: &Packets<B>,
+        calendar: &mut Calendar,
+    ) -> u16 {
+        if self.buffer.refuses_frame(owner, count) {
+            self.counters.dropped_frames += 1;
+            return count;
+        }
+        let channel = self.server_mut().expect("a cell line").channel(owner.slot);
+        let lost = (0..count).filter(|&index| {
+            let cell = Cell { channel, frame, index, count, flags: Flags::default() };
+            !self.push_cell(now, owner.slot, cell, packets, calendar)
+        });
+        lost.count() as u16
+    }
+
+    /// Queues one cell; returns whether it was taken.
+    #[inline]
+    pub(crate) fn push_cell<B>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        mut cell: Cell,
+        packets: &Packets<B>,
+        calendar: &mut Calendar,
+    ) -> bool {
+        let plain = self.policers.is_empty() && self.frames.is_empty() && self.abr.is_none();
+        if plain && cell.flags == Flags::default() {
+            let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return false };
+            if !self.buffer.admit_cell(owner, cell.index) {
+                self.counters.dropped_cells += 1;
+                return false;
+            }
+        } else if !self.inspect(now, slot, &mut cell, packets) {
+            return false;
+        }
+        if let Queue::Cells(server) = &mut self.queue {
+            server.push(now, slot, cell, &mut calendar.releases(self.id));
+            self.level.change(now, server.waiting());
+        }
+        true
+    }
+
+    /// All that a port can do with a cell before it is queued. Out of line: most ports do nothing.
+    #[inline(never)]
+    fn inspect<B>(&mut self, now: Time, slot: u32, cell: &mut Cell, packets: &Packets<B>) -> bool {
+        if let Some(Some(policer)) = self.policers.get_mut(slot as usize) {
+            match policer.judge(now) {
+                Verdict::Pass => {}
+                Verdict::Tag => {
+                    self.counters.policed_tagged += u64::from(!cell.flags.clp);
+                    cell.flags.clp = true;
+                }
+                Verdict::Discard => {
+                    self.counters.policed_discarded += 1;
+                    if let Some(frame) = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.rm) {
+                        frame.cell(*cell, || false);
+                        frame.lost();
+                    }
+                    return false;
+                }
+            }
+        }
+        if let Some(abr) = self.abr.as_mut().filter(|_| !cell.flags.rm) {
+            abr.data_comes(now, slot);
+        }
+        let admitted = self.admit_cell(slot, *cell, packets);
+        self.counters.dropped_cells += u64::from(!admitted);
+        admitted
+    }
+
+    /// Whether the buffer takes a cell; it is charged.
+    fn admit_cell<B>(&mut self, slot: u32, cell: Cell, packets: &Packets<B>) -> bool {
+        let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return true };
+        let mut frame = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.rm);
+        if let Some(frame) = &mut frame
+            && let Fate::Drop { new_frame } = frame.cell(cell, || self.buffer.refuses_new_frames(owner))
+        {
+            self.counters.epd_frames += u64::from(new_frame);
+            return false;
+        }
+        if cell.flags.clp && self.buffer.refuses_tagged(owner) {
+            self.counters.clp_discarded += 1;
+        } else if self.buffer.admit_cell(owner, cell.index) {
+            return true;
+        }
+        if let Some(frame) = frame {
+            frame.lost();
+        }
+        false
+    }
+
+    /// Queues a whole packet; returns whether it fitted.
+    pub(crate) fn push_packet<B>(&mut self, now: Time, packet: PacketRef, packets: &Packets<B>) -> bool {
+        if !self.buffer.admit_packet(owner_of_packet(0, packet, packets)) {
+            self.counters.dropped_frames += 1;
+            return false;
+        }
+        if let Queue::Packets(fifo) = &mut self.queue {
+            fifo.push(packet);
+            self.level.change(now, fifo.len());
+        }
+        true
+    }
+}
+
+/// The owner of a cell, its packet looked up only where the buffer asks for it; `None` for an RM cell, of no
+/// conversation, where conversations have memory of their own.
+#[inline]
+pub(super) fn owner_of_cell<B>(buffer: &Buffer, slot: u32, cell: Cell, packets: &Packets<B>) -> Option<Owner> {
+    if !buffer.asks_for_packet() {
+        Some(Owner { slot, conversation: 0, octets: 0 })
+    } else if !cell.flags.rm {
+        Some(owner_of_packet(slot, cell.frame, packets))
+    } else {
+        (!buffer.is_by_conversation()).then_some(Owner { slot, conversation: 0, octets: 0 })
+    }
+}
+
+pub(super) fn owner_of_packet<B>(slot: u32, frame: PacketRef, packets: &Packets<B>) -> Owner {
+    let packet = packets.get(frame);
+    Owner { slot, conversation: packet.conversation, octets: packet.octets }
+}

@@ -1,0 +1,50 @@
+//! What the RM cells in the network say: a slab whose places are used again.
+
+use crate::abr::RmCell;
+use crate::cell::Cell;
+use crate::channel::ChannelId;
+use crate::packet::PacketRef;
+
+/// The RM cells under way, each with the channel whose rate it is about.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RmCells {
+    cells: Vec<(RmCell, ChannelId)>,
+    free: Vec<u32>,
+}
+
+impl RmCells {
+    /// A cell on `channel` that carries `rm`, about the rate of `connection`.
+    pub(crate) fn insert(&mut self, channel: ChannelId, rm: RmCell, connection: ChannelId) -> Cell {
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.cells[place as usize] = (rm, connection);
+                place
+            }
+            None => {
+                self.cells.push((rm, connection));
+                self.cells.len() as u32 - 1
+            }
+        };
+        Cell::rm(channel, PacketRef(place))
+    }
+
+    pub(crate) fn get(&self, cell: Cell) -> (RmCell, ChannelId) {
+        debug_assert!(cell.flags.rm, "not an RM cell");
+        self.cells[cell.frame.0 as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, cell: Cell) -> &mut RmCell {
+        debug_assert!(cell.flags.rm, "not an RM cell");
+        &mut self.cells[cell.frame.0 as usize].0
+    }
+
+    pub(crate) fn remove(&mut self, cell: Cell) {
+        debug_assert!(cell.flags.rm, "not an RM cell");
+        self.free.push(cell.frame.0);
+    }
+
+    /// RM cells held.
+    pub(crate) fn len(&self) -> usize {
+        self.cells.len() - self.free.len()
+    }
+}
