@@ -1,28 +1,31 @@
 //! `cellway predict`.
 
-use cellway_lab::predict::{self, Equation, Predicted};
+use std::collections::BTreeMap;
+
+use cellway_lab::predict::{self, Equation, Predicted, Prediction};
 use cellway_lab::reproduce::short;
 use serde_json::{Value, json};
 
-use crate::args::Predict;
+use crate::args::{PathFlags, Predict};
 use crate::{Failure, output};
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if options.equations {
-        return list(options.json);
+        list(options.json);
+        return Ok(());
     }
     if let Some(id) = &options.equation {
         return one(id, options);
     }
-    Ok(())
+    path(&options.path, options.json)
 }
 
 /// All equations.
-fn list(as_json: bool) -> Result<(), Failure> {
+fn list(as_json: bool) {
     if as_json {
         let all: Vec<Value> = predict::equations().iter().map(predict::equation_json).collect();
         output::json(&json!(all));
-        return Ok(());
+        return;
     }
     for (place, equation) in predict::equations().iter().enumerate() {
         if place > 0 {
@@ -30,7 +33,6 @@ fn list(as_json: bool) -> Result<(), Failure> {
         }
         tell(equation);
     }
-    Ok(())
 }
 
 fn tell(equation: &Equation) {
@@ -58,22 +60,67 @@ fn one(id: &str, options: &Predict) -> Result<(), Failure> {
         output::json(&predict::predicted_json(&predicted));
         return Ok(());
     }
-    output::line(&value(&predicted));
-    output::line(&format!("{}, {}", predicted.equation, predicted.source));
-    predicted.caveats.iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
+    let Predicted { value, unit, equation, source, caveats } = predicted;
+    output::line(&quantity(value, unit));
+    output::line(&format!("{equation}, {source}"));
+    caveats.iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
     Ok(())
 }
 
-/// A value with its unit, rates in the prefix that makes them short.
-pub(crate) fn value(predicted: &Predicted) -> String {
-    let Predicted { value, unit, .. } = predicted;
-    let (scale, prefix) = match (*unit, value.abs()) {
+fn path(flags: &PathFlags, as_json: bool) -> Result<(), Failure> {
+    let PathFlags { rate, rtt, window, mss, framing, loss, buffer, delayed_ack, source, shaping, connections } = flags;
+    let given = [rate, rtt, window, mss, framing, loss, buffer, delayed_ack, source, shaping, connections];
+    let names = predict::PATH.into_iter().map(|(name, _)| name.to_owned());
+    let texts: BTreeMap<String, String> =
+        names.zip(given).filter_map(|(name, text)| Some((name, text.clone()?))).collect();
+    let prediction = predict::path(&texts)?;
+    if as_json {
+        output::json(&Value::Object(predict::path_json(&prediction)));
+    } else {
+        show(&prediction);
+    }
+    Ok(())
+}
+
+/// What is known of a path: the figures, then all bounds.
+pub(crate) fn show(prediction: &Prediction) {
+    let binding = prediction.binding();
+    let at = if binding.at.is_empty() { String::new() } else { format!(" ({})", binding.at) };
+    let goodput = quantity(prediction.goodput, "bit/s");
+    output::line(&format!("{:24}{goodput}, bound by: {}{at}", "goodput", binding.limit.name()));
+    let mut line = |name: &str, value: f64, unit| output::line(&format!("{name:24}{}", quantity(value, unit)));
+    line("round trip", prediction.round_trip, "s");
+    line("bandwidth x delay", prediction.bandwidth_delay_product, "B");
+    line("window needed", prediction.window_needed.0 as f64, "B");
+    line("buffer needed", prediction.buffer_needed.value, prediction.buffer_needed.unit);
+    if let Some(buffer) = &prediction.spacer_buffer {
+        line("buffer of a shaper", buffer.value, buffer.unit);
+    }
+    output::line(&prediction.advice);
+    output::line("");
+    let mut table = output::table(&["bound", "at", "value", "equation", "source"].map(str::to_owned), |c| c == 2);
+    for bound in &prediction.bounds {
+        let value = quantity(bound.value, "bit/s");
+        table.add_row([bound.limit.name(), &bound.at, &value, bound.equation, bound.source]);
+    }
+    output::print(&table);
+    let of_bounds = prediction
+        .bounds
+        .iter()
+        .flat_map(|bound| bound.caveats.iter().map(|caveat| format!("{}: {caveat}", bound.equation)));
+    let caveats: Vec<String> = prediction.caveats.iter().cloned().chain(of_bounds).collect();
+    caveats.iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
+}
+
+/// A value with its unit, in the prefix that makes it short.
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match (unit, value.abs()) {
         ("bit/s", v) if v >= 1e9 => (1e9, "G"),
         ("bit/s", v) if v >= 1e6 => (1e6, "M"),
         ("bit/s", v) if v >= 1e3 => (1e3, "k"),
         ("s", v) if v < 1.0 && v > 0.0 => (1e-3, "m"),
         _ => (1.0, ""),
     };
-    let unit = if *unit == "1" { String::new() } else { format!(" {prefix}{unit}") };
+    let unit = if unit == "1" { String::new() } else { format!(" {prefix}{unit}") };
     format!("{}{unit}", short(value / scale))
 }

@@ -8,17 +8,17 @@ use common::{Place, SMALL, names};
 #[test]
 fn a_table_with_published_and_predicted_values_that_fits() {
     let place = Place::new(SMALL);
-    let ran = place.run(&["reproduce", "--only", "kdd/eq1-200ms,magic/table1-8k", "--quick"]).done();
+    let ran = place.run(&["reproduce", "--only", "kdd/eq1-200ms,spacing/eq24-low", "--quick"]).done();
     let table = ran.out();
     let mut lines = table.lines();
     let header: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
     assert_eq!(header, ["paper", "place", "claim", "published", "predicted", "deviation", "verdict"]);
     let row: Vec<&str> = lines.next().unwrap().split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
-    let expected = ["kdd", "§ 2.1, Equation (1)", "eq1-200ms", "roughly 310 kbit/s", "308.8", "-0.4 %", "reproduced"];
+    let expected = ["kdd", "§ 2.1", "eq1-200ms", "310 kbit/s", "308.8", "-0.4 %", "reproduced"];
     assert_eq!(row, expected);
     assert_eq!(table.lines().count(), 3);
     let told = ran.err();
-    assert!(told.contains("2 claims: 2 reproduced") && told.contains("  magic: 1 reproduced"), "{told}");
+    assert!(told.contains("2 claims: 2 reproduced") && told.contains("  spacing: 1 reproduced"), "{told}");
     assert!(told.contains("nothing was written"), "{told}");
     assert_eq!(place.names(), ["study.toml"]);
 }
@@ -27,7 +27,7 @@ fn a_table_with_published_and_predicted_values_that_fits() {
 #[test]
 fn the_widest_rows_are_cut_to_fit() {
     let place = Place::new(SMALL);
-    let ran = place.run(&["reproduce", "--quick", "--only", "control-*,kdd/eq1,magic/table1"]).done();
+    let ran = place.run(&["reproduce", "--quick", "--only", "control-*,kdd/eq1,spacing/eq24"]).done();
     let table = ran.out();
     let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
     assert!((80..=120).contains(&widest), "{widest} columns:\n{table}");
@@ -42,23 +42,24 @@ fn the_widest_rows_are_cut_to_fit() {
 #[test]
 fn json_is_one_list_for_all_papers() {
     let place = Place::new(SMALL);
-    let told = place.run(&["reproduce", "magic", "kdd", "--only", "eq1-200ms", "--only", "table1-8k", "--json"]).done();
+    let told =
+        place.run(&["reproduce", "spacing", "kdd", "--only", "eq1-200ms", "--only", "eq24-low", "--json"]).done();
     let rows = told.json();
     let places: Vec<[&str; 2]> =
         rows.as_array().unwrap().iter().map(|row| ["paper", "id"].map(|key| row[key].as_str().unwrap())).collect();
-    assert_eq!(places, [["magic", "table1-8k"], ["kdd", "eq1-200ms"]], "in the order asked for");
-    assert_eq!((&rows[0]["published"], &rows[0]["equation"]), (&7.4.into(), &"window-over-rtt".into()));
-    assert!(rows[0]["given"].as_array().unwrap().contains(&"round trip = 8.8 ms".into()));
+    assert_eq!(places, [["spacing", "eq24-low"], ["kdd", "eq1-200ms"]], "in the order asked for");
+    assert_eq!((&rows[0]["published"], &rows[0]["equation"]), (&1182.0.into(), &"spacer-theorem-3".into()));
+    assert!(rows[0]["given"].as_array().unwrap().contains(&"one ACK for two segments".into()));
 }
 
 #[test]
 fn results_and_page_are_written_where_asked() {
     let place = Place::new(SMALL);
-    let only = ["reproduce", "kdd", "magic", "--only", "eq1-200ms,table1-8k", "--out", "out", "--markdown", "page.md"];
+    let only = ["reproduce", "kdd", "spacing", "--only", "eq1-200ms,eq24-low", "--out", "out", "--markdown", "page.md"];
     let told = place.run(&only).done().err();
     assert!(told.contains("page in page.md") && told.contains("Python package"), "{told}");
     assert_eq!(place.names(), ["out", "page.md", "study.toml"]);
-    assert_eq!(names(&place.path().join("out")), ["index.json", "kdd", "magic", "manifest.json"]);
+    assert_eq!(names(&place.path().join("out")), ["index.json", "kdd", "spacing", "manifest.json"]);
     let page = std::fs::read_to_string(place.path().join("page.md")).unwrap();
     assert!(page.starts_with("# ") && page.contains("`eq1-200ms`"), "{page}");
     let refused = place.run(&["reproduce", "kdd", "--only", "eq1-200ms", "--markdown", "page.md"]).refused();

@@ -3,8 +3,7 @@
 //!
 //! Every result is a function of typed quantities that returns a [`Predicted`]; outside its domain
 //! it returns its value with a caveat. [`equations`] lists all of them, [`evaluate`] takes text.
-//! [`predict_path`] puts them together for one path, [`predict`] for each traffic group of a
-//! scenario.
+//! [`predict_path`] puts them together for one path.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;
@@ -14,10 +13,13 @@ mod error;
 mod fair_queue;
 mod framing;
 mod gcra;
+mod leg;
 mod line;
 mod mathis;
+mod path;
 mod pftk;
 mod predicted;
+mod prediction;
 mod registry;
 mod spacer;
 mod window_limited;
@@ -32,8 +34,10 @@ pub use framing::{Framing, HEADERS, goodput};
 pub use gcra::{conforming_burst, gcra_burst, gcra_tolerance};
 pub use line::Line;
 pub use mathis::mathis;
+pub use path::{BufferSize, PathInput, predict_path};
 pub use pftk::{Lossy, pftk, pftk_short};
 pub use predicted::Predicted;
+pub use prediction::{Amount, Bound, Limit, Prediction};
 pub use registry::{Equation, equation, equations, evaluate};
 pub use spacer::{Acknowledgements, Avoidance, Count, Interval, SlowStart, Spacer, SpacerInput};
 pub use window_limited::window_limited;

@@ -126,6 +126,18 @@ impl Spacer {
         })
     }
 
+    /// A spacer in any unit of data: `segment` units, rates in units per s, `delay` in s.
+    pub(crate) fn of_units(
+        segment: f64,
+        [peak, rate]: [f64; 2],
+        delay: f64,
+        d: u64,
+        [initial, window]: [u64; 2],
+    ) -> Spacer {
+        let w0 = initial.clamp(1, window);
+        Spacer { sigma: segment, h: peak, c: rate, delta: delay, d, w0, b: window, w: window }
+    }
+
     /// Δ = δ + dσ/c, in s.
     pub fn round_trip(&self) -> f64 {
         self.delta + self.d as f64 * self.step()

@@ -102,7 +102,7 @@ fn the_files_of_all_papers_are_well_formed() {
     assert_eq!(names, ["cellsim", "kdd", "magic", "nasa", "spacing"]);
     for paper in papers() {
         let studies = paper.studies();
-        assert!(!studies.title.is_empty() && studies.citation.contains(&studies.title), "{}: cites itself", paper.name);
+        assert!(!studies.title.is_empty() && !studies.citation.is_empty(), "{}: no title or citation", paper.name);
         let mut ids = BTreeSet::new();
         for study in &studies.study {
             assert!(ids.insert(&study.id), "{}: two studies {}", paper.name, study.id);

@@ -1,8 +1,8 @@
-//! What theory says, without a run: one equation, a path, or each traffic group of a scenario.
+//! Single equations.
 
 use std::collections::BTreeMap;
 
-pub use cellway_theory::{Argument, Equation, Predicted, equations};
+use cellway_theory::{Argument, Equation, Predicted};
 use serde_json::{Value, json};
 
 use crate::error::Error;

@@ -1,0 +1,237 @@
+//! One closed loop: a sender, what its segments pass one after the other, and the acknowledgements.
+
+use cellway_units::Bytes;
+
+use crate::prediction::{Amount, Bound, Limit, Prediction};
+use crate::spacer::Spacer;
+
+/// Something that a segment passes and that takes a time for each.
+#[derive(Clone, Debug)]
+pub(crate) struct Stage {
+    pub(crate) limit: Limit,
+    pub(crate) at: String,
+    /// For a full segment, in s.
+    pub(crate) seconds: f64,
+    /// The rate of a line or shaper in bit/s, as it is.
+    pub(crate) rate: f64,
+    pub(crate) equation: &'static str,
+    /// Whether all connections share it; else each has one.
+    pub(crate) shared: bool,
+    /// The buffer before it, in units of the leg.
+    pub(crate) buffer: Option<f64>,
+}
+
+/// The loop and its stages, in the direction of the data.
+#[derive(Clone, Debug)]
+pub(crate) struct Leg {
+    /// Payload of a full segment.
+    pub(crate) mss: Bytes,
+    /// The receiver's window.
+    pub(crate) window: Bytes,
+    /// What the sender keeps until it is acknowledged.
+    pub(crate) send_buffer: Bytes,
+    /// Segments that an acknowledgement covers, 1 or 2.
+    pub(crate) covers: u64,
+    pub(crate) initial: u64,
+    pub(crate) connections: u64,
+    /// Unloaded, for one segment that is acknowledged at once, in s.
+    pub(crate) round_trip: f64,
+    pub(crate) stages: Vec<Stage>,
+    /// Cells or bytes of a full segment in a buffer, and what they are called.
+    pub(crate) units: f64,
+    pub(crate) unit: &'static str,
+    /// Bounds that come from elsewhere, such as loss.
+    pub(crate) others: Vec<Bound>,
+    /// Whether the segments come from a gateway's transport, which has no slow start.
+    pub(crate) transport: bool,
+}
+
+impl Leg {
+    pub(crate) fn predict(self) -> Prediction {
+        let n = self.connections as f64;
+        let bits = self.mss.bits().0 as f64;
+        let slowest = self.slowest();
+        let line = self.slowest_line();
+        let mut bounds = vec![Bound::new(Limit::Line, &line.at, line.rate, "line-rate")];
+        bounds.push(Bound::new(Limit::Framing, &line.at, bits / line.seconds, line.equation));
+        bounds.push(self.window_bound());
+        for stage in self.stages.iter().filter(|s| !matches!(s.limit, Limit::Line)) {
+            let value = bits / stage.seconds * if stage.shared { 1.0 } else { n };
+            bounds.push(Bound::new(stage.limit, &stage.at, value, stage.equation));
+        }
+        bounds.extend(self.others.iter().cloned());
+        bounds.extend(self.burst_bound());
+        let binding =
+            (0..bounds.len()).fold(0, |least, i| if bounds[i].value < bounds[least].value { i } else { least });
+        let needed = self.segments_needed();
+        let spacer_buffer =
+            self.stages.iter().position(|s| s.limit == Limit::Shaping).and_then(|i| self.buffer_at(i, 1));
+        let line_index = self.stages.iter().position(|s| std::ptr::eq(s, line)).unwrap_or(0);
+        let buffer_needed = match self.connections {
+            0 | 1 => self.buffer_at(line_index, 1).map_or(0.0, |a| a.value),
+            n => self.crowd(line, n),
+        };
+        let mut prediction = Prediction {
+            goodput: bounds[binding].value,
+            binding,
+            bounds,
+            round_trip: self.round_trip,
+            bandwidth_delay_product: self.mss.0 as f64 / slowest * self.round_trip,
+            window_needed: Bytes(needed * self.mss.0),
+            buffer_needed: Amount { value: buffer_needed, unit: self.unit },
+            spacer_buffer,
+            advice: String::new(),
+            caveats: Vec::new(),
+        };
+        prediction.advice = self.advice(&prediction);
+        prediction
+    }
+
+    /// Whole segments of the window in use.
+    fn segments(&self) -> u64 {
+        self.usable().0 / self.mss.0
+    }
+    fn usable(&self) -> Bytes {
+        self.window.min(self.send_buffer)
+    }
+    /// The time between segments of one connection at the slowest stage if all share evenly, in s.
+    fn slowest(&self) -> f64 {
+        let n = self.connections as f64;
+        self.stages.iter().map(|s| s.seconds * if s.shared { n } else { 1.0 }).fold(0.0, f64::max)
+    }
+    fn slowest_line(&self) -> &Stage {
+        let lines = self.stages.iter().filter(|s| s.limit == Limit::Line);
+        lines.reduce(|a, b| if b.seconds > a.seconds { b } else { a }).expect("a path has a line")
+    }
+    /// The longest time at a stage, the connection alone, in s.
+    fn step(&self) -> f64 {
+        self.stages.iter().map(|s| s.seconds).fold(0.0, f64::max)
+    }
+
+    /// The mean time per segment that a window of `k` segments allows, in s: a loop of k segments,
+    /// and with every second segment acknowledged (docs/models/theory.md) one of k - 1 or k + 1 if
+    /// k is odd, because the last of a round is acknowledged with the first of the next.
+    fn period(&self, k: u64) -> f64 {
+        let delta = self.round_trip - self.step();
+        let round = |segments: u64| delta + segments as f64 * self.step();
+        match (self.covers, k % 2) {
+            (1, _) | (_, 1) if self.covers == 1 || k == 1 => round(1) / k as f64,
+            (_, 0) => round(2) / k as f64,
+            _ => (round(1) / (k - 1) as f64).max(round(3) / (k + 1) as f64),
+        }
+    }
+
+    fn window_bound(&self) -> Bound {
+        let k = self.segments();
+        let bits = self.mss.bits().0 as f64;
+        let each = match k {
+            0 => self.usable().bits().0 as f64 / self.round_trip,
+            k => bits / self.period(k),
+        };
+        let at = if self.send_buffer < self.window { "send buffer" } else { "window" };
+        let mut bound = Bound::new(Limit::Window, at, each * self.connections as f64, "window-limited");
+        let unused = self.usable().0 - k * self.mss.0;
+        if k == 0 {
+            bound.caveats.push(format!("{} is below one segment of {}", self.usable(), self.mss));
+        } else if unused > 0 {
+            bound.caveats.push(format!("{} of {} are no whole segment and not used", Bytes(unused), self.usable()));
+        }
+        if self.covers == 2 && k < 2 {
+            bound.caveats.push("a single segment waits for the timer of the delayed acknowledgement".to_owned());
+        } else if self.covers == 2 && k % 2 == 1 {
+            bound.caveats.push(format!("with {k} segments the last of a round is acknowledged in the next"));
+        }
+        bound
+    }
+
+    /// The least whole segments whose window is not the limit.
+    fn segments_needed(&self) -> u64 {
+        let slowest = self.slowest() * (1.0 + 1e-12);
+        let delta = self.round_trip - self.step();
+        let mut k = (libm::ceil((delta + self.step()) / slowest) as u64).max(self.covers);
+        while self.period(k) > slowest {
+            k += 1;
+        }
+        k
+    }
+
+    /// The largest content before stage `i` if segments come from the slowest before it. `None` if
+    /// that is no faster.
+    fn buffer_at(&self, i: usize, connections: u64) -> Option<Amount> {
+        let out = self.stages[i].seconds;
+        let into = self.stages[..i].iter().map(|s| s.seconds).fold(0.0, f64::max);
+        let k = (self.segments() * connections).max(self.covers);
+        if into >= out || into == 0.0 {
+            return None;
+        }
+        let initial = if self.transport { k } else { self.initial.max(self.covers) };
+        let rates = [self.units / into, self.units / out];
+        let spacer = Spacer::of_units(self.units, rates, self.round_trip - out, self.covers, [initial, k]);
+        Some(Amount { value: spacer.buffer(), unit: self.unit })
+    }
+
+    /// At most what all windows hold beyond the loop without its queue.
+    fn crowd(&self, line: &Stage, n: u64) -> f64 {
+        let all = (n * self.segments().max(1)) as f64;
+        let pipe = (self.round_trip - line.seconds) / line.seconds;
+        (all - pipe).max(0.0) * self.units
+    }
+
+    /// The largest window whose burst every buffer takes, where it is smaller than the window.
+    fn burst_bound(&self) -> Option<Bound> {
+        let k = self.segments();
+        let mut worst: Option<(f64, &Stage)> = None;
+        for (i, stage) in self.stages.iter().enumerate() {
+            let into = self.stages[..i].iter().map(|s| s.seconds).fold(0.0, f64::max);
+            let Some(buffer) = stage.buffer.filter(|_| into > 0.0 && into < stage.seconds) else { continue };
+            let gain = 1.0 - into / stage.seconds;
+            let survives = if self.unit == "cell" { 1.0 + libm::floor(buffer / gain) } else { buffer / gain };
+            let fits = libm::floor(survives / self.units);
+            if fits < k as f64 && worst.is_none_or(|(least, _)| fits < least) {
+                worst = Some((fits, stage));
+            }
+        }
+        let (fits, stage) = worst?;
+        let each = if fits < 1.0 { 0.0 } else { self.mss.bits().0 as f64 / self.period(fits as u64) };
+        let mut bound = Bound::new(Limit::Burst, &stage.at, each * self.connections as f64, "burst-survives");
+        bound.caveats.push(format!(
+            "{fits} of the {k} segments of a window fit back to back; a larger window that comes as one burst loses \
+             cells, and timeouts then decide, at a rate that may be far lower"
+        ));
+        Some(bound)
+    }
+
+    fn advice(&self, p: &Prediction) -> String {
+        let bound = p.binding();
+        let kibibytes = Bytes(p.window_needed.0.div_ceil(1024) * 1024);
+        let scaling = if kibibytes.0 > 65_535 { ", with window scaling" } else { "" };
+        match bound.limit {
+            Limit::Window if self.transport => format!("set the window of the gateways to {kibibytes}"),
+            Limit::Window => {
+                let which = match self.send_buffer < p.window_needed {
+                    true if self.window < p.window_needed => "receive window and the send buffer",
+                    true => "send buffer",
+                    false => "receive window",
+                };
+                format!("set the {which} to {kibibytes}{scaling}, or place a gateway pair")
+            }
+            Limit::Line | Limit::Framing => {
+                format!("the line {} is full: a larger window only lengthens its queue", bound.at).replace("  ", " ")
+            }
+            Limit::Shaping => format!("the spacing rate of {} decides: raise it for more", bound.at),
+            Limit::Host => format!("{} takes too long for each packet: larger segments help", bound.at),
+            Limit::Gateway => format!("the rate of gateway {} decides: raise it for more", bound.at),
+            Limit::Loss => {
+                "find and mend the losses, or split the path at a gateway pair to shorten the round trip".to_owned()
+            }
+            Limit::Burst => {
+                let need = libm::ceil(p.buffer_needed.value.max(1.0));
+                let whole = match self.unit {
+                    "cell" => format!("{need} cell"),
+                    _ => Bytes(need as u64).to_string(),
+                };
+                format!("shape the source to the slowest line, or give {} a buffer of {whole} or more", bound.at)
+            }
+        }
+    }
+}

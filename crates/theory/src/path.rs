@@ -1,0 +1,170 @@
+//! One path, described by a few numbers.
+
+use cellway_units::{Bytes, Cells, Rate, Span};
+
+use crate::error::{Error, undefined};
+use crate::framing::{Framing, HEADERS};
+use crate::leg::{Leg, Stage};
+use crate::mathis::mathis;
+use crate::pftk::{Lossy, pftk};
+use crate::prediction::{Bound, Limit, Prediction};
+
+/// What a buffer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BufferSize {
+    /// Cells.
+    Cells(Cells),
+    /// Bytes of IP packets.
+    Bytes(Bytes),
+}
+
+/// A path with one slowest line, and the TCP connections on it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PathInput {
+    /// What the slowest line leaves for cells or frames.
+    pub rate: Rate,
+    /// The round trip of propagation, without the time to send anything.
+    pub rtt: Span,
+    /// The receive window of each connection.
+    pub window: Bytes,
+    /// The send buffer of each connection; no limit if absent.
+    pub send_buffer: Option<Bytes>,
+    /// TCP payload of a segment.
+    pub mss: Bytes,
+    /// What stands around packets on the line.
+    pub framing: Framing,
+    /// Losses per packet.
+    pub loss: Option<f64>,
+    /// Whether every second segment is acknowledged.
+    pub delayed_ack: bool,
+    /// The retransmission timeout before any doubling; decides under loss.
+    pub rto: Span,
+    /// The buffer before the line.
+    pub buffer: Option<BufferSize>,
+    /// The rate of the line of the source, framed alike; as `rate` if absent.
+    pub source: Option<Rate>,
+    /// The rate to which each source paces its cells or frames.
+    pub shaping: Option<Rate>,
+    /// Like connections that share the line.
+    pub connections: u32,
+}
+
+impl PathInput {
+    /// A path over AAL5 with LLC/SNAP, one connection with an MSS of 1460 B, each segment
+    /// acknowledged, no loss, a timeout of 1 s (RFC 6298 section 2.4), nothing else known.
+    pub const fn new(rate: Rate, rtt: Span, window: Bytes) -> PathInput {
+        PathInput {
+            rate,
+            rtt,
+            window,
+            send_buffer: None,
+            mss: Bytes(1460),
+            framing: Framing::Aal5LlcSnap,
+            loss: None,
+            delayed_ack: false,
+            rto: Span::from_secs(1),
+            buffer: None,
+            source: None,
+            shaping: None,
+            connections: 1,
+        }
+    }
+}
+
+/// What is known of the path: all bounds and the least of them.
+///
+/// # Errors
+/// [`Error::Undefined`] if a rate, the window, the MSS or the number of connections is 0, if all or
+/// a negative part of the packets is lost, or if the buffer is counted in cells where there are none.
+pub fn predict_path(input: &PathInput) -> Result<Prediction, Error> {
+    check(input)?;
+    let PathInput { framing, mss, .. } = *input;
+    let packet = Bytes(mss.0 + HEADERS);
+    let octets = framing.octets(packet).0 as f64;
+    let time = |rate: Rate| octets * 8.0 / rate.as_bps() as f64;
+    // In cells where there are any: what comes slower than the line takes is passed on as it comes.
+    let (pieces, units, unit) = match framing.cells(packet) {
+        Some(cells) => (cells as f64, cells as f64, "cell"),
+        None => (1.0, packet.0 as f64, "B"),
+    };
+    let goodput = match framing {
+        Framing::Packet => "packet-goodput",
+        Framing::Ethernet => "ethernet-goodput",
+        Framing::Fddi => "fddi-goodput",
+        Framing::Aal5VcMux | Framing::Aal5LlcSnap => "aal5-goodput",
+    };
+    let buffer = input.buffer.map(|b| match b {
+        BufferSize::Cells(cells) => cells.0 as f64,
+        BufferSize::Bytes(bytes) if unit == "cell" => (bytes.0 / 53) as f64,
+        BufferSize::Bytes(bytes) => bytes.0 as f64,
+    });
+    let mut stages = Vec::new();
+    let stage = |limit, at: &str, rate: Rate, shared| Stage {
+        limit,
+        at: at.to_owned(),
+        seconds: time(rate),
+        rate: rate.as_bps() as f64,
+        equation: goodput,
+        shared,
+        buffer: None,
+    };
+    stages.extend(input.source.map(|rate| stage(Limit::Line, "of the source", rate, false)));
+    stages.extend(input.shaping.map(|rate| stage(Limit::Shaping, "source", rate, false)));
+    stages.push(Stage { buffer, ..stage(Limit::Line, "", input.rate, true) });
+    let slowest = stages.iter().map(|s| s.seconds).fold(0.0, f64::max);
+    // Each line passes on a cell, or a packet, when it has it whole.
+    let lines = stages.iter().filter(|s| s.limit == Limit::Line);
+    let transit = match unit {
+        "cell" => slowest * (pieces - 1.0) / pieces + lines.map(|s| s.seconds / pieces).sum::<f64>(),
+        _ => lines.map(|s| s.seconds).sum(),
+    };
+    let ack = framing.segment(Bytes(0)).0 as f64 * 8.0 / input.rate.as_bps() as f64;
+    let round_trip = input.rtt.as_secs_f64() + transit + ack;
+    let leg = Leg {
+        mss,
+        window: input.window,
+        send_buffer: input.send_buffer.unwrap_or(Bytes(u64::MAX)),
+        covers: if input.delayed_ack { 2 } else { 1 },
+        initial: 1,
+        connections: u64::from(input.connections),
+        round_trip,
+        stages,
+        units,
+        unit,
+        others: loss_bounds(input, round_trip)?,
+        transport: false,
+    };
+    Ok(leg.predict())
+}
+
+fn check(input: &PathInput) -> Result<(), Error> {
+    let refuse = |what: &str, accepted: &str| Err(undefined("path", what, accepted));
+    let rates = [Some(input.rate), input.source, input.shaping];
+    if rates.iter().flatten().any(|r| r.as_bps() == 0) {
+        return refuse("a line or shaper has the rate 0", "rates above 0");
+    }
+    if input.mss.0 == 0 || input.window.0 == 0 || input.send_buffer == Some(Bytes(0)) {
+        return refuse("a segment, window or send buffer of 0 carries nothing", "at least 1 B");
+    }
+    if input.connections == 0 {
+        return refuse("no connection has no goodput", "at least 1 connection");
+    }
+    let in_cells = input.framing.cells(Bytes(0)).is_some();
+    if matches!(input.buffer, Some(BufferSize::Cells(_))) && !in_cells {
+        return refuse("a buffer counted in cells where there are none", "a buffer in bytes");
+    }
+    Ok(())
+}
+
+fn loss_bounds(input: &PathInput, round_trip: f64) -> Result<Vec<Bound>, Error> {
+    let Some(loss) = input.loss.filter(|p| *p != 0.0) else { return Ok(Vec::new()) };
+    let rtt = Span::from_secs_f64(round_trip);
+    let PathInput { mss, delayed_ack, rto, .. } = *input;
+    let results =
+        [mathis(mss, rtt, loss, delayed_ack)?, pftk(Lossy { mss, rtt, loss, rto, delayed_ack, window: None })?];
+    let bound = |result: crate::Predicted| Bound {
+        caveats: result.caveats,
+        ..Bound::new(Limit::Loss, "", result.value * f64::from(input.connections), result.equation)
+    };
+    Ok(results.map(bound).into())
+}
