@@ -60,6 +60,68 @@ def check(source: Source, *, set: Mapping[str, object] | None = None) -> dict[st
     return checked
 
 
+def predict(
+    *,
+    rate: str,
+    rtt: str,
+    window: str,
+    mss: str | None = None,
+    framing: str | None = None,
+    loss: float | None = None,
+    buffer: str | None = None,
+    delayed_ack: bool | None = None,
+    source: str | None = None,
+    shaping: str | None = None,
+    connections: int | None = None,
+) -> dict[str, Any]:
+    """Say what theory expects of TCP over a path, without running anything.
+
+    Quantities are texts with units: `rate="40 Mbit/s"` (what the slowest line leaves for cells or frames, or its name,
+    such as `"oc3c"`), `rtt="60 ms"` (without the time to send anything), `window="64 KiB"`, `mss="1460 B"`,
+    `buffer="256 cell"`. `framing` is `"packet"`, `"ethernet"`, `"fddi"`, `"aal5-vc-mux"` or `"aal5-llc-snap"`; `loss` is
+    a share of the packets. The fields of what is returned are those of `cellway predict --json`. Raises `Error`.
+    """
+    from cellway import _native
+
+    given = {
+        "rate": rate,
+        "rtt": rtt,
+        "window": window,
+        "mss": mss,
+        "framing": framing,
+        "loss": None if loss is None else repr(float(loss)),
+        "buffer": buffer,
+        "delayed-ack": None if delayed_ack is None else ("on" if delayed_ack else "off"),
+        "source": source,
+        "shaping": shaping,
+        "connections": None if connections is None else str(connections),
+    }
+    texts = {name: text for name, text in given.items() if text is not None}
+    predicted: dict[str, Any] = json.loads(_native.predict(texts))
+    return predicted
+
+
+def evaluate(equation: str, **arguments: str) -> dict[str, Any]:
+    """Evaluate one equation: `evaluate("window-over-rtt", window="128 KiB", rtt="8.8 ms")`.
+
+    Arguments are texts with units; `_` in a name stands for `-`. Returns `value`, `unit`, `equation`, `source` and
+    `caveats`. `equations()` lists what there is. Raises `Error`.
+    """
+    from cellway import _native
+
+    texts = {name.replace("_", "-"): text for name, text in arguments.items()}
+    predicted: dict[str, Any] = json.loads(_native.evaluate(equation, texts))
+    return predicted
+
+
+def equations() -> list[dict[str, Any]]:
+    """All equations: `id`, `title`, `source`, `formula`, `domain` and `arguments`."""
+    from cellway import _native
+
+    listed: list[dict[str, Any]] = json.loads(_native.equations())
+    return listed
+
+
 @overload
 def reproduce(
     paper: str,

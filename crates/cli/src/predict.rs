@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use cellway_lab::predict::{self, Equation, Predicted, Prediction};
 use cellway_lab::reproduce::short;
-use serde_json::{Value, json};
 
 use crate::args::{PathFlags, Predict};
 use crate::{Failure, output};
@@ -23,8 +22,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
 /// All equations.
 fn list(as_json: bool) {
     if as_json {
-        let all: Vec<Value> = predict::equations().iter().map(predict::equation_json).collect();
-        output::json(&json!(all));
+        output::json(&predict::equations_json());
         return;
     }
     for (place, equation) in predict::equations().iter().enumerate() {
@@ -75,7 +73,7 @@ fn path(flags: &PathFlags, as_json: bool) -> Result<(), Failure> {
         names.zip(given).filter_map(|(name, text)| Some((name, text.clone()?))).collect();
     let prediction = predict::path(&texts)?;
     if as_json {
-        output::json(&Value::Object(predict::path_json(&prediction)));
+        output::json(&predict::path_json(&prediction));
     } else {
         show(&prediction);
     }
@@ -85,10 +83,12 @@ fn path(flags: &PathFlags, as_json: bool) -> Result<(), Failure> {
 /// What is known of a path: the figures, then all bounds.
 pub(crate) fn show(prediction: &Prediction) {
     let binding = prediction.binding();
-    let at = if binding.at.is_empty() { String::new() } else { format!(" ({})", binding.at) };
+    // A window is at the window: nothing is said by that.
+    let named = !binding.at.is_empty() && binding.at != binding.limit.name();
+    let at = if named { format!(" ({})", binding.at) } else { String::new() };
     let goodput = quantity(prediction.goodput, "bit/s");
     output::line(&format!("{:24}{goodput}, bound by: {}{at}", "goodput", binding.limit.name()));
-    let mut line = |name: &str, value: f64, unit| output::line(&format!("{name:24}{}", quantity(value, unit)));
+    let line = |name: &str, value: f64, unit| output::line(&format!("{name:24}{}", quantity(value, unit)));
     line("round trip", prediction.round_trip, "s");
     line("bandwidth x delay", prediction.bandwidth_delay_product, "B");
     line("window needed", prediction.window_needed.0 as f64, "B");
@@ -96,14 +96,15 @@ pub(crate) fn show(prediction: &Prediction) {
     if let Some(buffer) = &prediction.spacer_buffer {
         line("buffer of a shaper", buffer.value, buffer.unit);
     }
-    output::line(&prediction.advice);
+    output::line(&format!("{:24}{}", "advice: ", prediction.advice));
     output::line("");
-    let mut table = output::table(&["bound", "at", "value", "equation", "source"].map(str::to_owned), |c| c == 2);
+    let mut table = output::table(&["bound", "at", "value", "equation"].map(str::to_owned), |c| c == 2);
     for bound in &prediction.bounds {
         let value = quantity(bound.value, "bit/s");
-        table.add_row([bound.limit.name(), &bound.at, &value, bound.equation, bound.source]);
+        table.add_row([bound.limit.name(), &bound.at, &value, bound.equation]);
     }
     output::print(&table);
+    output::line("");
     let of_bounds = prediction
         .bounds
         .iter()

@@ -59,7 +59,7 @@ fn results_and_page_are_written_where_asked() {
     let told = place.run(&only).done().err();
     assert!(told.contains("page in page.md") && told.contains("Python package"), "{told}");
     assert_eq!(place.names(), ["out", "page.md", "study.toml"]);
-    assert_eq!(names(&place.path().join("out")), ["index.json", "kdd", "spacing", "manifest.json"]);
+    assert_eq!(names(&place.path().join("out")), ["index.json", "kdd", "manifest.json", "spacing"]);
     let page = std::fs::read_to_string(place.path().join("page.md")).unwrap();
     assert!(page.starts_with("# ") && page.contains("`eq1-200ms`"), "{page}");
     let refused = place.run(&["reproduce", "kdd", "--only", "eq1-200ms", "--markdown", "page.md"]).refused();
@@ -91,5 +91,75 @@ fn the_table_of_a_simulation_fits() {
     let left_out = ran.err().lines().find_map(|line| line.strip_prefix("not shown: ").map(str::to_owned)).unwrap();
     for name in left_out.split(';').next().unwrap().split(", ") {
         assert!(wide.out().contains(name) && !ran.out().contains(name), "{name}");
+    }
+}
+
+#[test]
+fn a_path_is_predicted_by_its_least_bound() {
+    let place = Place::new(SMALL);
+    let path = ["predict", "--rate", "ds3", "--rtt", "60ms", "--window", "64KiB"];
+    let told = place.run(&path).done().out();
+    for words in ["bound by: window\n", "window needed", "round trip", "advice: "] {
+        assert!(told.contains(words), "{words:?} is missing:\n{told}");
+    }
+    assert!(told.lines().all(|line| line.chars().count() <= 120), "{told}");
+    let told = place.run(&[&path[..], &["--json"]].concat()).done().json();
+    // 44 whole segments of 1460 B a round trip of at least 60 ms.
+    let [goodput, round_trip] = ["goodput", "round_trip"].map(|key| told[key].as_f64().unwrap());
+    assert!((0.06..0.061).contains(&round_trip) && goodput <= 44.0 * 1460.0 * 8.0 / 0.06, "{told}");
+    assert!(goodput > 0.98 * 44.0 * 1460.0 * 8.0 / 0.061, "{told}");
+    assert_eq!((&told["binding"], &told["buffer_needed"]["unit"]), (&"window".into(), &"cell".into()));
+    let documented = include_str!("../../../docs/reference/json.md");
+    for key in told.as_object().unwrap().keys().chain(told["bounds"][0].as_object().unwrap().keys()) {
+        assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/reference/json.md");
+    }
+    // A line that has a name has its framing; a framing that is given goes before.
+    let binding = |framing: &[&str]| {
+        let args = ["predict", "--rate", "fddi", "--rtt", "1ms", "--window", "1MiB", "--json"];
+        place.run(&[&args[..], framing].concat()).done().json()["bounds"][1]["equation"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(binding(&[]), "fddi-goodput");
+    assert_eq!(binding(&["--framing", "packet"]), "packet-goodput");
+}
+
+#[test]
+fn equations_are_listed_and_evaluated() {
+    let place = Place::new(SMALL);
+    let listed = place.run(&["predict", "--equations"]).done().out();
+    assert!(listed.contains("window-over-rtt: ") && listed.contains("  source: magic Table 1"), "{listed}");
+    let all = place.run(&["predict", "--equations", "--json"]).done().json();
+    let ids: Vec<&str> = all.as_array().unwrap().iter().map(|e| e["id"].as_str().unwrap()).collect();
+    assert!(ids.len() > 10 && ids.iter().all(|id| listed.contains(&format!("{id}: "))), "{ids:?}");
+    let evaluate = ["predict", "--equation", "window-over-rtt", "--arg", "window=128KiB", "--arg", "rtt=8.8ms"];
+    let told = place.run(&evaluate).done().out();
+    assert!(told.starts_with("119.2 Mbit/s\n") && told.contains("magic Table 1"), "{told}");
+    let told = place.run(&[&evaluate[..], &["--json"]].concat()).done().json();
+    assert!((told["value"].as_f64().unwrap() - 131072.0 * 8.0 / 0.0088).abs() < 1e-3, "{told}");
+    assert_eq!(told["unit"], "bit/s");
+}
+
+#[test]
+fn what_cannot_be_predicted_is_refused() {
+    let place = Place::new(SMALL);
+    let path = |more: &[&'static str]| [&["predict", "--rtt", "60ms", "--window", "64KiB"][..], more].concat();
+    for (args, words) in [
+        (path(&["--rate", "oc4c"]), &["rate", "oc4c", "oc3c"][..]),
+        (path(&["--rate", "ds3", "--mss", "1460"]), &["mss", "1460", "no unit"]),
+        (path(&["--rate", "ds3", "--loss", "2"]), &["loss", "\"2\"", "from 0 to 1"]),
+        (path(&["--rate", "ds3", "--framing", "aal3"]), &["framing", "aal3", "aal5-llc-snap"]),
+        (path(&["--rate", "ds3", "--buffer", "256"]), &["buffer", "256 cell"]),
+        (path(&["--rate", "ds3", "--delayed-ack", "200ms"]), &["delayed-ack", "on, off"]),
+        (path(&["--rate", "ds3", "--equations"]), &["--equations"]),
+        (path(&[]), &["--rate"]),
+        (vec!["predict", "--rate", "ds3"], &["--rtt", "--window"]),
+        (vec!["predict", "--equation", "window-limted"], &["window-limted", "window-limited"]),
+        (vec!["predict", "--equation", "window-over-rtt", "--arg", "rtt=1ms"], &["window", "8 KiB"]),
+        (vec!["predict", "--equation", "window-over-rtt", "--arg", "rtt"], &["\"rtt\"", "NAME=VALUE"]),
+        (vec!["predict"], &["--rate", "--equation"]),
+    ] {
+        let ran = place.run(&args);
+        assert_eq!(ran.out(), "", "{args:?}");
+        let told = ran.refused();
+        words.iter().for_each(|word| assert!(told.contains(word), "{args:?}: {word:?} is missing:\n{told}"));
     }
 }

@@ -45,7 +45,7 @@ fn several_papers_stand_in_a_folder_with_an_index() {
     let out = place.path().join("papers");
     let done = run(&[], &TWO, Some(&out), false).unwrap();
     assert_eq!(done.papers.iter().map(|p| p.paper).collect::<Vec<_>>(), ["kdd", "spacing"], "no other is wanted");
-    assert_eq!(names(&out), ["index.json", "kdd", "spacing", "manifest.json"]);
+    assert_eq!(names(&out), ["index.json", "kdd", "manifest.json", "spacing"]);
     assert_eq!(names(&out.join("kdd")), ["claims.json", "manifest.json", "study.json"]);
     assert!(Manifest::read(&out).is_ok() && Manifest::read(&out.join("spacing")).is_ok());
     let index = json(&out.join("index.json"));

@@ -4,5 +4,5 @@ mod equation;
 mod path;
 
 pub use cellway_theory::{Bound, Equation, Limit, Predicted, Prediction, equations};
-pub use equation::{argument, equation_json, evaluate, predicted_json};
+pub use equation::{argument, equations_json, evaluate, predicted_json};
 pub use path::{PATH, path, path_json};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use cellway_theory::{Amount, Bound, BufferSize, Framing, Line, PathInput, Prediction, predict_path};
 use cellway_units::Rate;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::error::Error;
 
@@ -58,8 +58,8 @@ pub fn path(texts: &BTreeMap<String, String>) -> Result<Prediction, Error> {
     let size = |text: &str| text.parse().map(BufferSize::Cells).or_else(|_| text.parse().map(BufferSize::Bytes)).ok();
     input.buffer = all.word("buffer", size)?;
     let switch = |text: &str| match text {
-        "on" => Some(true),
-        "off" => Some(false),
+        "on" | "yes" => Some(true),
+        "off" | "no" => Some(false),
         _ => None,
     };
     input.delayed_ack = all.word("delayed-ack", switch)?.unwrap_or(input.delayed_ack);
@@ -97,9 +97,9 @@ impl Texts<'_> {
 }
 
 /// A prediction, as JSON.
-pub fn path_json(prediction: &Prediction) -> Map<String, Value> {
+pub fn path_json(prediction: &Prediction) -> Value {
     let amount = |amount: &Amount| json!({ "value": amount.value, "unit": amount.unit });
-    let object = json!({
+    json!({
         "goodput": prediction.goodput,
         "binding": prediction.binding().limit.name(),
         "round_trip": prediction.round_trip,
@@ -110,11 +110,7 @@ pub fn path_json(prediction: &Prediction) -> Map<String, Value> {
         "advice": prediction.advice,
         "caveats": prediction.caveats,
         "bounds": prediction.bounds.iter().map(bound_json).collect::<Vec<_>>(),
-    });
-    match object {
-        Value::Object(fields) => fields,
-        _ => unreachable!("an object was written"),
-    }
+    })
 }
 
 fn bound_json(bound: &Bound) -> Value {
