@@ -137,8 +137,14 @@ class Reproduction:
     @cached_property
     def claims(self) -> pl.DataFrame:
         """The paper's claims, what was measured, and the verdict on each."""
-        records = json.loads((self.folder / "claims.json").read_text(encoding="utf-8"))
-        return pl.DataFrame(records, infer_schema_length=None)
+        return pl.DataFrame(self.claim_records, infer_schema_length=None)
+
+    @cached_property
+    def claim_records(self) -> list[dict[str, Any]]:
+        """The same, as `claims.json` has them; none if there is no such file."""
+        path = self.folder / "claims.json"
+        records: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
+        return records
 
     @property
     def studies(self) -> list[str]:

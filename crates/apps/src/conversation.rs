@@ -4,14 +4,18 @@ use std::fmt;
 
 use cellway_units::{Bytes, Span, Time};
 
+use crate::animation::Animation;
 use crate::bulk::Bulk;
 use crate::dialogue::Dialogue;
 use crate::ftp::FtpScript;
+use crate::ftp_get::FtpGet;
 use crate::nntp::NntpScript;
 use crate::random::{Stream, Streams};
 use crate::smtp::SmtpScript;
 use crate::telnet::Telnet;
+use crate::transfer::Transfer;
 use crate::workload::{DataConnection, Workload};
+use crate::www::Www;
 
 /// An end of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,8 +50,8 @@ pub enum Action {
         /// The side that opens actively.
         from: Side,
     },
-    /// Send `bytes` on `conn` from `side`. The driver takes all of it and queues what TCP does
-    /// not take yet.
+    /// Send `bytes` on `conn` from `side`. The driver takes all of it, queues what TCP does not
+    /// take yet, and calls [`Conversation::written`] when TCP has taken everything.
     Write {
         /// The connection.
         conn: ConnId,
@@ -63,6 +67,16 @@ pub enum Action {
         /// The side that has nothing more to say.
         side: Side,
     },
+    /// `side` of `conn` takes `bytes` out of its receive buffer: no more than has arrived, and only
+    /// where [`Conversation::reads_itself`] says so.
+    Consume {
+        /// The connection.
+        conn: ConnId,
+        /// The side that reads.
+        side: Side,
+        /// How many bytes, 1 or more.
+        bytes: u64,
+    },
     /// Call [`Conversation::timer`] with `id` at `at`.
     Timer {
         /// When, never before now.
@@ -77,11 +91,12 @@ pub enum Action {
         /// The delay.
         span: Span,
     },
-    /// An item arrived whole at the responder.
+    /// An item arrived whole: at the responder, or at the originator that asked for it.
     Item {
         /// Its size.
         bytes: Bytes,
-        /// From its write at the originator to the arrival of its last byte.
+        /// From its write to the arrival of its last byte. Where the originator asked for it, from
+        /// the beginning of that, and in [`Workload::Www`] until it is shown.
         span: Span,
     },
     /// The conversation is over; the last action, exactly once. After a failure the driver drops
@@ -115,6 +130,10 @@ enum App {
     Dialogue(Dialogue),
     Telnet(Box<Telnet>),
     Bulk(Bulk),
+    Transfer(Transfer),
+    FtpGet(Box<FtpGet>),
+    Www(Box<Www>),
+    Animation(Box<Animation>),
 }
 
 /// The random streams of one conversation: `"ftp-3/17/item-size"`.
@@ -147,7 +166,18 @@ impl Conversation {
                 App::Dialogue(Dialogue::new(Box::new(SmtpScript::new(smtp, &named)), smtp.handshakes, false))
             }
             Workload::Telnet(telnet) => App::Telnet(Box::new(Telnet::new(telnet, &named))),
-            Workload::Bulk(bulk) => App::Bulk(Bulk::new(bulk)),
+            Workload::Bulk(bulk) => match bulk.blocking {
+                None => App::Bulk(Bulk::new(bulk)),
+                Some(cost) => App::Transfer(Transfer::new(bulk.size.map(|size| size.0), bulk.write.0, cost)),
+            },
+            Workload::Ttcp(ttcp) => {
+                // Validation keeps the product small.
+                let size = ttcp.write.0.saturating_mul(ttcp.buffers);
+                App::Transfer(Transfer::new(Some(size), ttcp.write.0, ttcp.write_cost))
+            }
+            Workload::FtpGet(get) => App::FtpGet(Box::new(FtpGet::new(get))),
+            Workload::Www(www) => App::Www(Box::new(Www::new(www))),
+            Workload::Animation(animation) => App::Animation(Box::new(Animation::new(animation))),
         };
         Conversation { app, open: 0, outcome: Outcome::Running }
     }
@@ -158,8 +188,20 @@ impl Conversation {
     }
 
     /// Begins it: opens its first connection, actively at the originator.
-    pub fn start(&mut self, _now: Time, out: &mut Vec<Action>) {
-        self.step(out, |_, out| out.push(Action::Open { conn: ConnId(0), from: Side::Originator }));
+    pub fn start(&mut self, now: Time, out: &mut Vec<Action>) {
+        self.step(out, |app, out| match app {
+            App::Www(www) => www.open(now, out),
+            _ => out.push(Action::Open { conn: ConnId(0), from: Side::Originator }),
+        });
+    }
+
+    /// Whether `side` of `conn` reads by itself, with [`Action::Consume`]. Otherwise it reads
+    /// everything the moment it arrives. Asked when the connection is made; it does not change.
+    pub fn reads_itself(&self, _conn: ConnId, side: Side) -> bool {
+        match &self.app {
+            App::Www(www) => www.reads_itself(side),
+            _ => false,
+        }
     }
 
     /// `side` of `conn` is connected and may write.
@@ -168,32 +210,54 @@ impl Conversation {
             App::Dialogue(dialogue) => dialogue.connected(now, conn, side, out),
             App::Telnet(telnet) => telnet.connected(now, side, out),
             App::Bulk(bulk) => bulk.connected(now, side, out),
+            App::Transfer(transfer) => transfer.connected(now, side, out),
+            App::FtpGet(get) => get.connected(now, conn, side, out),
+            App::Www(www) => www.connected(conn, side, out),
+            App::Animation(animation) => animation.connected(now, side, out),
         });
     }
 
-    /// `bytes` more have arrived in order at `side` of `conn`; the application reads them at once.
+    /// `bytes` more have arrived in order at `side` of `conn`. The application has read them, or
+    /// they wait in the receive buffer if that side [reads by itself](Conversation::reads_itself).
     pub fn received(&mut self, now: Time, conn: ConnId, side: Side, bytes: u64, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Dialogue(dialogue) => dialogue.received(now, conn, side, bytes, out),
             App::Telnet(telnet) => telnet.received(now, side, bytes, out),
             App::Bulk(bulk) => bulk.received(now, side, bytes, out),
+            App::Transfer(transfer) => transfer.received(now, bytes, out),
+            App::FtpGet(get) => get.received(now, conn, side, bytes, out),
+            App::Www(www) => www.received(now, conn, side, bytes, out),
+            App::Animation(animation) => animation.received(now, bytes, out),
+        });
+    }
+
+    /// TCP has taken all that `side` wrote on `conn` so far: a blocking write returns.
+    pub fn written(&mut self, now: Time, conn: ConnId, _side: Side, out: &mut Vec<Action>) {
+        self.step(out, |app, out| match app {
+            App::Transfer(transfer) => transfer.written(now, out),
+            App::FtpGet(get) => get.written(now, conn, out),
+            App::Animation(animation) => animation.written(now, out),
+            App::Dialogue(_) | App::Telnet(_) | App::Bulk(_) | App::Www(_) => {}
         });
     }
 
     /// `bytes` more of what `side` wrote on `conn` are acknowledged.
     pub fn acked(&mut self, now: Time, _conn: ConnId, side: Side, bytes: u64, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
-            App::Dialogue(_) => {}
             App::Telnet(telnet) => telnet.acked(now, side, bytes, out),
             App::Bulk(bulk) => bulk.acked(side, bytes, out),
+            _ => {}
         });
     }
 
-    /// `side` of `conn` has received everything: its peer closed.
+    /// `side` of `conn` has received everything: its peer closed. What a side that reads by itself
+    /// has not read is still there.
     pub fn peer_closed(&mut self, _now: Time, conn: ConnId, side: Side, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Dialogue(dialogue) => dialogue.peer_closed(conn, side, out),
-            App::Telnet(_) | App::Bulk(_) => {
+            App::FtpGet(get) => get.peer_closed(conn, side, out),
+            App::Www(www) => www.peer_closed(conn, side, out),
+            App::Telnet(_) | App::Bulk(_) | App::Transfer(_) | App::Animation(_) => {
                 if side == Side::Responder {
                     out.push(Action::Close { conn, side });
                 }
@@ -222,6 +286,10 @@ impl Conversation {
     pub fn timer(&mut self, now: Time, id: u32, out: &mut Vec<Action>) {
         self.step(out, |app, out| match app {
             App::Telnet(telnet) => telnet.timer(now, id, out),
+            App::Transfer(transfer) => transfer.timer(now, out),
+            App::FtpGet(get) => get.timer(now, out),
+            App::Www(www) => www.timer(now, out),
+            App::Animation(animation) => animation.timer(now, out),
             App::Dialogue(_) | App::Bulk(_) => {}
         });
     }

@@ -9,9 +9,10 @@
 
 use std::fmt;
 
-use cellway_units::{Bytes, Time};
+use cellway_units::Time;
 
 use crate::conversation::{Action, ConnId, Side};
+use crate::item::Item;
 use crate::workload::Handshakes;
 
 /// The sizes of a request and the reply to it, in bytes, each 1 or more.
@@ -66,14 +67,6 @@ struct Message {
     left: u64,
     /// Size of the reply to it, if it is a request.
     reply: u64,
-}
-
-/// An item on its way, on whichever connection.
-#[derive(Clone, Copy, Debug)]
-struct Item {
-    bytes: u64,
-    left: u64,
-    since: Time,
 }
 
 /// The connection that carries one item.
@@ -234,15 +227,14 @@ impl Dialogue {
         self.items -= 1;
         self.prepared = 0;
         let bytes = self.script.item();
-        self.item = Some(Item { bytes, left: bytes, since: now });
+        self.item = Some(Item::new(bytes, now));
         bytes
     }
 
     fn item_received(&mut self, now: Time, bytes: u64, out: &mut Vec<Action>) {
-        let Some(item) = &mut self.item else { return };
-        item.left = item.left.saturating_sub(bytes);
-        if item.left == 0 {
-            out.push(Action::Item { bytes: Bytes(item.bytes), span: now.since(item.since) });
+        if let Some(item) = &mut self.item
+            && item.arrived(now, bytes, out)
+        {
             self.item = None;
         }
     }

@@ -7,11 +7,14 @@
 //! conversation `k` of a slot is the same under every network.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod animation;
 mod bulk;
 mod conversation;
 mod dialogue;
 mod fit;
 mod ftp;
+mod ftp_get;
+mod item;
 mod model;
 mod nntp;
 pub mod random;
@@ -19,14 +22,19 @@ mod smtp;
 mod table;
 mod tables;
 mod telnet;
+mod transfer;
+mod validate;
 mod workload;
+mod writer;
+mod www;
 
 pub use conversation::{Action, ConnId, Conversation, Outcome, Side};
 pub use fit::{Fit, FitError, FitOptions, fit, models_file};
 pub use model::{Draw, Knot, QuantileModel, Sampler};
 pub use table::{FullTable, TableError};
 pub use tables::{Tables, Variable};
+pub use validate::WorkloadError;
 pub use workload::{
-    AppKind, BulkWorkload, DataConnection, FtpWorkload, Handshakes, NntpWorkload, SmtpWorkload, Spike, TelnetWorkload,
-    Workload, WorkloadError,
+    AnimationWorkload, AppKind, BulkWorkload, DataConnection, FtpGetWorkload, FtpWorkload, Handshakes, NntpWorkload,
+    SmtpWorkload, Spike, TelnetWorkload, TtcpWorkload, Workload, WwwWorkload,
 };

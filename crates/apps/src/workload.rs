@@ -1,6 +1,6 @@
 //! What a kind of application does: plain settings, with the tables inside.
 
-use cellway_units::Bytes;
+use cellway_units::{Bytes, Rate, Span};
 
 use crate::model::Draw;
 use crate::tables::Tables;
@@ -18,11 +18,29 @@ pub enum AppKind {
     Telnet,
     /// One transfer without pauses.
     Bulk,
+    /// One transfer by blocking writes.
+    Ttcp,
+    /// One file fetched.
+    FtpGet,
+    /// Files fetched one by one and shown.
+    Www,
+    /// Frames at a constant pace.
+    Animation,
 }
 
 impl AppKind {
     /// All kinds.
-    pub const ALL: [AppKind; 5] = [AppKind::Ftp, AppKind::Nntp, AppKind::Smtp, AppKind::Telnet, AppKind::Bulk];
+    pub const ALL: [AppKind; 9] = [
+        AppKind::Ftp,
+        AppKind::Nntp,
+        AppKind::Smtp,
+        AppKind::Telnet,
+        AppKind::Bulk,
+        AppKind::Ttcp,
+        AppKind::FtpGet,
+        AppKind::Www,
+        AppKind::Animation,
+    ];
 
     /// The name in scenarios: `ftp`.
     pub const fn name(self) -> &'static str {
@@ -32,6 +50,10 @@ impl AppKind {
             AppKind::Smtp => "smtp",
             AppKind::Telnet => "telnet",
             AppKind::Bulk => "bulk",
+            AppKind::Ttcp => "ttcp",
+            AppKind::FtpGet => "ftp-get",
+            AppKind::Www => "www",
+            AppKind::Animation => "animation",
         }
     }
 }
@@ -117,9 +139,57 @@ pub struct TelnetWorkload {
 pub struct BulkWorkload {
     /// How much; without end if absent.
     pub size: Option<Bytes>,
-    /// How much the application hands over at a time. It keeps between one and two such writes
-    /// beyond what is acknowledged, so it never runs dry while a window is at most one write.
+    /// How much the application hands over at a time.
     pub write: Bytes,
+    /// `None`: the application keeps between one and two writes beyond what is acknowledged, so it
+    /// never runs dry while a window is at most one write. Otherwise each write blocks until the
+    /// socket has taken all of it and keeps the application busy for this time.
+    pub blocking: Option<Span>,
+}
+
+/// One transfer by blocking writes: see [`Workload::Ttcp`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TtcpWorkload {
+    /// How much is written at a time: ttcp's `-l`, 8192 B by default.
+    pub write: Bytes,
+    /// How many writes there are: ttcp's `-n`, 2048 by default.
+    pub buffers: u64,
+    /// For how long each write keeps the application busy.
+    pub write_cost: Span,
+}
+
+/// One file fetched: see [`Workload::FtpGet`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FtpGetWorkload {
+    /// The file.
+    pub size: Bytes,
+    /// How fast the server reads it from disk, in blocks of 8192 B; at once if absent.
+    pub disk_rate: Option<Rate>,
+    /// Round trips on the control connection between the greeting and the request.
+    pub handshake: u32,
+}
+
+/// Files fetched one by one and shown: see [`Workload::Www`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WwwWorkload {
+    /// The files, in the order of fetching.
+    pub sizes: Vec<Bytes>,
+    /// The request for each.
+    pub request: Bytes,
+    /// How fast the browser shows what it reads, and so reads it; at once if absent.
+    pub display_rate: Option<Rate>,
+}
+
+/// Frames at a constant pace: see [`Workload::Animation`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnimationWorkload {
+    /// A frame.
+    pub frame: Bytes,
+    /// Frames per second, above 0 and at most a million. The time between two is rounded to a
+    /// picosecond.
+    pub rate: f64,
+    /// For how long frames are written; without end if absent.
+    pub duration: Option<Span>,
 }
 
 /// A kind of application with its settings.
@@ -135,41 +205,15 @@ pub enum Workload {
     Telnet(TelnetWorkload),
     /// The originator sends as fast as it may.
     Bulk(BulkWorkload),
+    /// The originator sends a number of buffers by blocking writes.
+    Ttcp(TtcpWorkload),
+    /// The originator logs in and fetches one file from the responder.
+    FtpGet(FtpGetWorkload),
+    /// The originator fetches files from the responder, each over a connection of its own, and shows them.
+    Www(WwwWorkload),
+    /// The originator draws frames on the responder's display.
+    Animation(AnimationWorkload),
 }
-
-/// What a setting must not be.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WorkloadError {
-    /// A weight that is no probability.
-    #[error("spike weight is {weight}; it must be 0 to 1")]
-    Weight {
-        /// What was given.
-        weight: f64,
-    },
-    /// An amount of nothing.
-    #[error("{what} is 0 B; it must be 1 B or more")]
-    Empty {
-        /// The setting.
-        what: &'static str,
-    },
-    /// More exchanges than any protocol has.
-    #[error("{what} is {given} round trips; the limit is {limit}")]
-    Handshakes {
-        /// The setting.
-        what: &'static str,
-        /// What was given.
-        given: u32,
-        /// The limit.
-        limit: u32,
-    },
-    /// A data connection that nothing asks for.
-    #[error("a data connection per item needs at least 1 handshake per item, which asks for it")]
-    Unannounced,
-}
-
-/// The most exchanges in a row, far above any protocol: a typing error, not a workload.
-const MOST_HANDSHAKES: u32 = 1000;
 
 impl Workload {
     /// The default settings of a kind, with the shipped tables.
@@ -190,7 +234,17 @@ impl Workload {
                 Workload::Smtp(SmtpWorkload { tables, draw, handshakes: Handshakes { opening: 3, per_item: 1 } })
             }
             AppKind::Telnet => Workload::Telnet(TelnetWorkload { tables, draw, echo: true }),
-            AppKind::Bulk => Workload::Bulk(BulkWorkload { size: None, write: Bytes(16 << 20) }),
+            AppKind::Bulk => Workload::Bulk(BulkWorkload { size: None, write: Bytes(16 << 20), blocking: None }),
+            AppKind::Ttcp => Workload::Ttcp(TtcpWorkload { write: Bytes(8192), buffers: 2048, write_cost: Span::ZERO }),
+            AppKind::FtpGet => {
+                Workload::FtpGet(FtpGetWorkload { size: Bytes(1_000_000), disk_rate: None, handshake: 2 })
+            }
+            AppKind::Www => {
+                Workload::Www(WwwWorkload { sizes: vec![Bytes(100_000)], request: Bytes(300), display_rate: None })
+            }
+            AppKind::Animation => {
+                Workload::Animation(AnimationWorkload { frame: Bytes(40_000), rate: 50.0, duration: None })
+            }
         }
     }
 
@@ -202,87 +256,10 @@ impl Workload {
             Workload::Smtp(_) => AppKind::Smtp,
             Workload::Telnet(_) => AppKind::Telnet,
             Workload::Bulk(_) => AppKind::Bulk,
+            Workload::Ttcp(_) => AppKind::Ttcp,
+            Workload::FtpGet(_) => AppKind::FtpGet,
+            Workload::Www(_) => AppKind::Www,
+            Workload::Animation(_) => AppKind::Animation,
         }
-    }
-
-    /// Checks that conversations can be made of it.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
-        match self {
-            Workload::Ftp(ftp) => {
-                if let Some(Spike { size, weight }) = ftp.spike {
-                    if !(0.0..=1.0).contains(&weight) {
-                        return Err(WorkloadError::Weight { weight });
-                    }
-                    filled("spike size", size)?;
-                }
-                if ftp.data_connection == DataConnection::PerItem && ftp.handshakes.per_item == 0 {
-                    return Err(WorkloadError::Unannounced);
-                }
-                ftp.handshakes.validate()
-            }
-            Workload::Nntp(nntp) => nntp.handshakes.validate(),
-            Workload::Smtp(smtp) => smtp.handshakes.validate(),
-            Workload::Telnet(_) => Ok(()),
-            Workload::Bulk(bulk) => {
-                bulk.size.map_or(Ok(()), |size| filled("size", size))?;
-                filled("write", bulk.write)
-            }
-        }
-    }
-}
-
-impl Handshakes {
-    fn validate(self) -> Result<(), WorkloadError> {
-        for (what, given) in [("opening handshakes", self.opening), ("handshakes per item", self.per_item)] {
-            if given > MOST_HANDSHAKES {
-                return Err(WorkloadError::Handshakes { what, given, limit: MOST_HANDSHAKES });
-            }
-        }
-        Ok(())
-    }
-}
-
-fn filled(what: &'static str, size: Bytes) -> Result<(), WorkloadError> {
-    if size.0 == 0 { Err(WorkloadError::Empty { what }) } else { Ok(()) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn defaults_are_valid() {
-        for kind in AppKind::ALL {
-            let workload = Workload::new(kind);
-            assert_eq!(workload.kind(), kind);
-            assert_eq!(workload.validate(), Ok(()));
-        }
-    }
-
-    #[test]
-    fn settings_that_make_no_sense_are_refused() {
-        let ftp = |change: &dyn Fn(&mut FtpWorkload)| {
-            let Workload::Ftp(mut ftp) = Workload::new(AppKind::Ftp) else { unreachable!() };
-            change(&mut ftp);
-            Workload::Ftp(ftp).validate().map_err(|e| e.to_string())
-        };
-        let spike = |bytes, weight| ftp(&|ftp| ftp.spike = Some(Spike { size: Bytes(bytes), weight }));
-        assert_eq!(spike(74, 0.0), Ok(()));
-        assert_eq!(spike(74, 1.0), Ok(()));
-        assert_eq!(spike(74, 1.5), Err("spike weight is 1.5; it must be 0 to 1".into()));
-        assert!(spike(74, f64::NAN).is_err());
-        assert_eq!(spike(0, 0.5), Err("spike size is 0 B; it must be 1 B or more".into()));
-        assert_eq!(
-            ftp(&|ftp| ftp.handshakes.opening = 1001),
-            Err("opening handshakes is 1001 round trips; the limit is 1000".into())
-        );
-        let unannounced = |ftp: &mut FtpWorkload| {
-            ftp.data_connection = DataConnection::PerItem;
-            ftp.handshakes.per_item = 0;
-        };
-        assert!(ftp(&unannounced).is_err());
-        let bulk = |size, write| Workload::Bulk(BulkWorkload { size, write: Bytes(write) }).validate();
-        assert_eq!(bulk(Some(Bytes(0)), 1), Err(WorkloadError::Empty { what: "size" }));
-        assert_eq!(bulk(None, 0), Err(WorkloadError::Empty { what: "write" }));
     }
 }

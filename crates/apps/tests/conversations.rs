@@ -28,7 +28,7 @@ fn fixed(kind: AppKind, values: &[(Variable, f64)]) -> Workload {
         Workload::Nntp(nntp) => nntp.tables = tables,
         Workload::Smtp(smtp) => smtp.tables = tables,
         Workload::Telnet(telnet) => telnet.tables = tables,
-        Workload::Bulk(_) => {}
+        _ => {}
     }
     workload
 }
@@ -176,7 +176,7 @@ fn a_telnet_conversation_shorter_than_its_first_pause_says_nothing() {
 
 #[test]
 fn bulk_of_a_size_ends() {
-    let run = run(&Workload::Bulk(BulkWorkload { size: Some(Bytes(100_000)), write: Bytes(8192) }));
+    let run = run(&Workload::Bulk(BulkWorkload { size: Some(Bytes(100_000)), write: Bytes(8192), blocking: None }));
     let writes = run.writes(Side::Originator);
     assert_eq!(writes.iter().sum::<u64>(), 100_000);
     assert!(writes[..12].iter().all(|&n| n == 8192) && writes.len() == 13);
@@ -188,7 +188,7 @@ fn bulk_of_a_size_ends() {
 #[test]
 fn endless_bulk_keeps_between_one_and_two_writes_ahead() {
     let net = Net { until: Time::ZERO + Span::from_secs(10), ..harness::new(L) };
-    let run = net.run(&Workload::Bulk(BulkWorkload { size: None, write: Bytes(1000) }), 1, "slot-1", 0);
+    let run = net.run(&Workload::Bulk(BulkWorkload { size: None, write: Bytes(1000), blocking: None }), 1, "slot-1", 0);
     assert_eq!(run.ended, None);
     // 2,000 B a round trip of 20 ms from 20 ms on: 499 round trips before 10 s, and the next at it.
     assert_eq!(run.writes(Side::Originator).iter().sum::<u64>(), 2000 * 500);

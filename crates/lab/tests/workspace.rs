@@ -11,23 +11,24 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 12] = [
+const MAY_SEE: [(&str, &[&str]); 13] = [
     ("units", &[]),
     ("wire", &["units"]),
     ("net", &["units", "wire"]),
     ("tcp", &["units", "wire", "net"]),
     ("apps", &["units", "wire", "net", "tcp"]),
+    ("gateway", &["units"]),
     ("scenario", &["units"]),
     ("record", &["units"]),
     ("theory", &["units", "scenario"]),
-    ("sim", &["units", "wire", "net", "tcp", "apps", "scenario", "record"]),
-    ("lab", &["units", "apps", "scenario", "record", "sim"]),
+    ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
+    ("lab", &["units", "apps", "scenario", "theory", "record", "sim"]),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),
 ];
 
 /// Where nothing may depend on the machine.
-const PURE: [&str; 8] = ["units", "wire", "net", "tcp", "apps", "scenario", "theory", "sim"];
+const PURE: [&str; 9] = ["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "theory", "sim"];
 
 /// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {

@@ -11,8 +11,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use cellway_net::{
-    BufferSpec, Charge, ConversationSpec, Discard, Encapsulation, Fabric, Framing, Multiplexing, NodeKind, Packet,
-    Sharing,
+    BufferSpec, Charge, Class, ConversationSpec, Discard, Encapsulation, Fabric, Framing, Multiplexing, NodeKind,
+    Packet, Sharing,
 };
 use cellway_units::{Bits, Rate, Span, Time};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -28,16 +28,19 @@ fn network(conversations: u32, multiplexing: Multiplexing) -> Fabric<()> {
         sharing: Sharing::Pool,
         charge: Charge::Cell,
         discard: Discard::Frame,
+        threshold: None,
+        clp_threshold: None,
     });
     let (core, edge) = (Rate::from_bps(149_760_000), Rate::from_bps(10_000_000_000));
     let [a, back_b] = net.add_link([r1, s1], core, Span::from_us(22_500), Framing::Atm, [buffer; 2]);
     let [b, back_a] = net.add_link([s1, r2], core, Span::ZERO, Framing::Atm, [buffer; 2]);
     for conversation in 0..conversations {
         let hosts = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
-        net.add_link([hosts[0], r1], edge, Span::ZERO, Framing::Packet, [None; 2]);
-        net.add_link([hosts[1], r2], edge, Span::ZERO, Framing::Packet, [None; 2]);
-        let paths: [&[_]; 2] = [&[a, b], &[back_a, back_b]];
-        net.open(ConversationSpec { conversation, kind: 0, hosts, paths }).unwrap();
+        let [up, down] = net.add_link([hosts[0], r1], edge, Span::ZERO, Framing::Packet, [None; 2]);
+        let [far_up, far_down] = net.add_link([hosts[1], r2], edge, Span::ZERO, Framing::Packet, [None; 2]);
+        let paths: [&[_]; 2] = [&[up, a, b, far_down], &[far_up, back_a, back_b, down]];
+        let (share, class) = (None, Class::Ubr);
+        net.open(ConversationSpec { conversation, kind: 0, hosts, paths, share, class }).unwrap();
         for _ in 0..(8000 / conversations / 12).max(2) {
             net.send(Time::ZERO, Packet { conversation, from: hosts[0], to: hosts[1], octets: 552, body: () });
         }

@@ -24,14 +24,18 @@ pub enum Charge {
     Packet,
 }
 
-/// What a router drops when the cells of a packet do not all fit. A switch, which sees single
-/// cells, always drops by cell.
+/// What is dropped when the cells of a packet do not all fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Discard {
-    /// The packet as a whole.
+    /// At a router the packet as a whole; at a switch, which sees single cells, those that do not fit.
     Frame,
     /// The cells that do not fit: the rest of the frame travels on in vain.
     Cell,
+    /// Partial packet discard: as `Frame` at a router; at a switch the cells that do not fit and with them
+    /// the rest of the frame but its last cell.
+    Ppd,
+    /// Early packet discard: at or above the threshold routers and switches take no new frame; and `Ppd`.
+    Epd,
 }
 
 /// The memory of one output line.
@@ -47,6 +51,10 @@ pub struct BufferSpec {
     pub charge: Charge,
     /// What is dropped.
     pub discard: Discard,
+    /// Where [`Discard::Epd`] begins, in the measure of `size`; `None` is never.
+    pub threshold: Option<Bits>,
+    /// Where cells of loss priority 1 begin to be refused, in the measure of `size`; `None` is never.
+    pub clp_threshold: Option<Bits>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,6 +62,9 @@ struct Group {
     /// Bits held.
     used: u64,
     limit: u64,
+    /// What `used` must reach for new frames to be refused, and for cells of loss priority 1.
+    threshold: u64,
+    clp_threshold: u64,
     conversations: u64,
 }
 
@@ -109,10 +120,43 @@ impl Buffer {
         self.groups[group].conversations += 1;
         for group in &mut self.groups {
             // In 128 bits, so that a share of a huge line is exact; past 64 bits there is no limit.
-            let share = u128::from(spec.size.0) * u128::from(group.conversations);
-            let share = if spec.whole_port { share / u128::from(self.conversations) } else { share };
-            group.limit = u64::try_from(share).unwrap_or(u64::MAX);
+            let share = |size: Bits| {
+                let share = u128::from(size.0) * u128::from(group.conversations);
+                let share = if spec.whole_port { share / u128::from(self.conversations) } else { share };
+                u64::try_from(share).unwrap_or(u64::MAX)
+            };
+            let [limit, threshold, clp_threshold] =
+                [Some(spec.size), spec.threshold, spec.clp_threshold].map(|size| size.map_or(u64::MAX, share));
+            *group = Group { limit, threshold, clp_threshold, ..*group };
         }
+    }
+
+    /// Whether frames can be refused or cut off by [`FrameDiscard`](crate::discard::FrameDiscard).
+    pub(crate) fn discards_frames(&self) -> bool {
+        self.spec.is_some_and(|s| matches!(s.discard, Discard::Ppd | Discard::Epd))
+    }
+
+    /// Whether no new frame is to be taken: early packet discard.
+    #[inline]
+    pub(crate) fn refuses_new_frames(&mut self, owner: Owner) -> bool {
+        let Some(spec) = self.spec.filter(|s| s.discard == Discard::Epd) else { return false };
+        let group = self.group(spec, owner);
+        group.used >= group.threshold
+    }
+
+    /// Whether cells of loss priority 1 are refused.
+    pub(crate) fn refuses_tagged(&mut self, owner: Owner) -> bool {
+        let Some(spec) = self.spec else { return false };
+        let group = self.group(spec, owner);
+        group.used >= group.clp_threshold
+    }
+
+    /// Whether a frame of `count` cells is to be dropped whole because they do not all fit.
+    pub(crate) fn refuses_frame(&mut self, owner: Owner, count: u16) -> bool {
+        let Some(spec) = self.spec.filter(|s| s.discard != Discard::Cell) else { return false };
+        let all = spec.cost_of_frame(count, owner.octets);
+        let group = self.group(spec, owner);
+        all > group.limit.saturating_sub(group.used)
     }
 
     /// How many of the `count` cells of a frame may be queued; they are charged.
@@ -121,16 +165,13 @@ impl Buffer {
         let cost = |cells: u16| (0..cells).map(|index| spec.cost(index, owner.octets)).sum::<u64>();
         let group = self.group(spec, owner);
         let room = group.limit.saturating_sub(group.used);
-        let all = match spec.charge {
-            Charge::Cell => u64::from(count) * CELL_BITS.0,
-            Charge::Packet => u64::from(owner.octets) * 8,
-        };
+        let all = spec.cost_of_frame(count, owner.octets);
         if all <= room {
             group.used += all;
             return count;
         }
         match spec.discard {
-            Discard::Frame => 0,
+            Discard::Frame | Discard::Ppd | Discard::Epd => 0,
             Discard::Cell => {
                 let fitting = (0..count).take_while(|&cells| cost(cells + 1) <= room).count() as u16;
                 group.used += cost(fitting);
@@ -196,6 +237,14 @@ impl Buffer {
 }
 
 impl BufferSpec {
+    /// The bits that all cells of a packet of `octets` fill.
+    fn cost_of_frame(&self, count: u16, octets: u32) -> u64 {
+        match self.charge {
+            Charge::Cell => u64::from(count) * CELL_BITS.0,
+            Charge::Packet => u64::from(octets) * 8,
+        }
+    }
+
     /// The bits that cell `index` of a packet of `octets` fills. By packet, the cells of a frame
     /// together fill exactly the packet: the last ones carry padding and trailer for free.
     #[inline]
@@ -216,7 +265,15 @@ mod tests {
     use crate::cell::cells_for;
 
     fn spec(sharing: Sharing, charge: Charge, discard: Discard) -> BufferSpec {
-        BufferSpec { size: Bits(10 * 424), whole_port: false, sharing, charge, discard }
+        BufferSpec {
+            size: Bits(10 * 424),
+            whole_port: false,
+            sharing,
+            charge,
+            discard,
+            threshold: None,
+            clp_threshold: None,
+        }
     }
 
     #[test]
@@ -253,6 +310,23 @@ mod tests {
             buffer.add_conversation(1, 1);
             assert!(buffer.groups.iter().all(|g| g.limit == limit), "{whole_port} {sharing:?}: {:?}", buffer.groups);
         }
+    }
+
+    #[test]
+    fn thresholds_grow_with_the_conversations_as_the_size_does() {
+        let (threshold, clp_threshold) = (Some(Bits(5 * 424)), Some(Bits(2 * 424)));
+        let spec = BufferSpec { threshold, clp_threshold, ..spec(Sharing::Pool, Charge::Cell, Discard::Epd) };
+        let mut buffer = Buffer::new(Some(spec));
+        buffer.add_conversation(0, 0);
+        buffer.add_conversation(1, 1);
+        let owner = Owner { slot: 0, conversation: 0, octets: 0 };
+        let mut states = Vec::new();
+        for _ in 0..10 {
+            states.push((buffer.refuses_tagged(owner), buffer.refuses_new_frames(owner)));
+            assert!(buffer.admit_cell(owner, 0));
+        }
+        assert_eq!(states.iter().filter(|s| !s.0).count(), 4, "below 2 × 2 cells");
+        assert!(states.iter().all(|s| !s.1) && buffer.refuses_new_frames(owner), "below 2 × 5 cells");
     }
 
     #[test]

@@ -16,6 +16,15 @@ pub const fn cells_for(octets: u32) -> u32 {
     (octets as u64 + AAL5_TRAILER).div_ceil(CELL_PAYLOAD_OCTETS) as u32
 }
 
+/// What switches set in a cell's header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags {
+    /// Cell loss priority 1: the first to be refused. ITU-T I.361.
+    pub(crate) clp: bool,
+    /// Explicit forward congestion indication. ITU-T I.361.
+    pub(crate) efci: bool,
+}
+
 /// One ATM cell on its way: a few words, no bytes. The octets live once, in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
@@ -25,6 +34,7 @@ pub struct Cell {
     pub(crate) index: u16,
     /// Cells in the frame.
     pub(crate) count: u16,
+    pub(crate) flags: Flags,
 }
 
 impl Cell {
@@ -40,6 +50,10 @@ impl Cell {
     pub fn is_of_frame_of(self, other: Cell) -> bool {
         self.frame == other.frame
     }
+    /// Whether its cell loss priority is 1: a policer has tagged it.
+    pub fn is_tagged(self) -> bool {
+        self.flags.clp
+    }
     /// The channel that the cell travels on.
     pub fn channel(self) -> ChannelId {
         self.channel
@@ -53,6 +67,7 @@ struct Run {
     next: u16,
     end: u16,
     count: u16,
+    flags: Flags,
 }
 
 /// The cells of one channel that wait at one output line, first in first out.
@@ -73,7 +88,7 @@ impl CellQueue {
     /// Queues the first `fitting` of the `count` cells of a frame, as one group.
     pub(crate) fn push_frame(&mut self, frame: PacketRef, fitting: u16, count: u16) {
         if fitting > 0 {
-            self.runs.push_back(Run { frame, next: 0, end: fitting, count });
+            self.runs.push_back(Run { frame, next: 0, end: fitting, count, flags: Flags::default() });
             self.cells += u32::from(fitting);
         }
     }
@@ -84,18 +99,19 @@ impl CellQueue {
         if let Some(run) = self.runs.back_mut()
             && run.frame == cell.frame
             && run.end == cell.index
+            && run.flags == cell.flags
         {
             run.end += 1;
             return;
         }
-        let Cell { frame, index, count, .. } = cell;
-        self.runs.push_back(Run { frame, next: index, end: index + 1, count });
+        let Cell { frame, index, count, flags, .. } = cell;
+        self.runs.push_back(Run { frame, next: index, end: index + 1, count, flags });
     }
 
     #[inline]
     pub(crate) fn pop(&mut self, channel: ChannelId) -> Option<Cell> {
         let run = self.runs.front_mut()?;
-        let cell = Cell { channel, frame: run.frame, index: run.next, count: run.count };
+        let cell = Cell { channel, frame: run.frame, index: run.next, count: run.count, flags: run.flags };
         run.next += 1;
         if run.next == run.end {
             self.runs.pop_front();
@@ -108,6 +124,12 @@ impl CellQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A cell on a link is four words, and the link's queue as small as that: flags are free.
+    #[test]
+    fn a_unit_is_four_words() {
+        assert_eq!(std::mem::size_of::<crate::link::Unit>(), 16);
+    }
 
     /// Check values: AAL5 efficiency table, cells = ceil((IP + encapsulation + 8) / 48).
     #[test]

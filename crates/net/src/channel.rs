@@ -1,10 +1,34 @@
-//! Channels: fixed paths between two routers, each with its own cell queue at every line.
+//! Channels: fixed paths between two nodes that handle packets, each with its own cell queue at every line.
 
 use crate::port::PortId;
 
 /// A channel (virtual circuit) in one direction. Carried by every cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelId(pub u32);
+
+/// The service of a channel at each line: the first class that has a cell to send is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// Constant bit rate: first.
+    Cbr,
+    /// Variable bit rate: second.
+    Vbr,
+    /// Available bit rate: last, in one round robin with [`Class::Ubr`].
+    Abr,
+    /// Unspecified bit rate: last.
+    Ubr,
+}
+
+impl Class {
+    /// Its place in the order of service, 0 first.
+    pub(crate) const fn priority(self) -> u8 {
+        match self {
+            Class::Cbr => 0,
+            Class::Vbr => 1,
+            Class::Abr | Class::Ubr => 2,
+        }
+    }
+}
 
 /// Which conversations share a channel. Source: `cellsim`, section 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

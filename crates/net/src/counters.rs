@@ -15,10 +15,21 @@ pub struct PortCounters {
     pub queue_area: u128,
     /// Most units that have waited at once since the last [`crate::Fabric::forget_peaks`].
     pub queue_peak: u32,
-    /// Frames or packets refused whole because the buffer was full.
+    /// Fewest units that have waited at once since then.
+    pub queue_min: u32,
+    /// Frames or packets refused whole by the buffer of a node that handles packets.
     pub dropped_frames: u64,
-    /// Cells refused one by one because the buffer was full.
+    /// Cells refused one by one by the buffer, for whatever reason.
     pub dropped_cells: u64,
+    /// Of `dropped_frames`, and of the frames whose cells are in `dropped_cells`: those refused whole by
+    /// early packet discard.
+    pub epd_frames: u64,
+    /// Of `dropped_cells`: those refused for their loss priority.
+    pub clp_discarded: u64,
+    /// Cells that a policer dropped before the buffer.
+    pub policed_discarded: u64,
+    /// Cells that a policer tagged (cell loss priority 1) and passed on to the buffer.
+    pub policed_tagged: u64,
 }
 
 /// Frames that a router's reassembly discarded, by the check that failed. ITU-T I.363.5.
@@ -40,12 +51,15 @@ impl LossCounters {
 }
 
 /// A queue length that is integrated over time as it changes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Level {
     now: u32,
     since: Time,
     area: u128,
     peak: u32,
+    min: u32,
+    /// Each change since the last look, if somebody looks.
+    changes: Option<Vec<(Time, u32)>>,
 }
 
 impl Level {
@@ -57,6 +71,10 @@ impl Level {
         self.now = to;
         self.since = at;
         self.peak = self.peak.max(to);
+        self.min = self.min.min(to);
+        if let Some(changes) = &mut self.changes {
+            changes.push((at, to));
+        }
     }
 
     pub(crate) fn area(&self, at: Time) -> u128 {
@@ -67,7 +85,20 @@ impl Level {
         self.peak
     }
 
-    pub(crate) fn forget_peak(&mut self) {
-        self.peak = self.now;
+    pub(crate) fn min(&self) -> u32 {
+        self.min
+    }
+
+    /// Starts peak and minimum anew from the present length.
+    pub(crate) fn forget_extremes(&mut self) {
+        (self.peak, self.min) = (self.now, self.now);
+    }
+
+    pub(crate) fn watch(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    pub(crate) fn watched(&mut self) -> Vec<(Time, u32)> {
+        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }

@@ -13,34 +13,47 @@
 //! 1. **departures**: the last bit of a cell or packet leaves a line;
 //! 2. **arrivals**: units reach the node at the end of a link, also those that left in this
 //!    very instant over a link without delay; hosts react, and their packets are queued;
-//! 3. **service**: each line that is free takes its next unit.
+//! 3. **releases**: cells that a shaper held back may leave;
+//! 4. **service**: each line that is free takes its next unit.
 //!
 //! Service comes last, so a server always chooses among everything that has arrived by then.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod abr;
 mod buffer;
 mod calendar;
 mod cell;
 mod channel;
 mod counters;
+mod discard;
 mod fabric;
 mod fifo;
+mod framing;
+mod gcra;
 mod line;
 mod link;
 mod packet;
+mod policer;
 mod port;
 mod reassembly;
 mod round_robin;
+mod shaper;
 mod tap;
 
+pub use abr::{
+    AbrDestination, AbrError, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, Fraction, InRateCell, RmCell,
+    RmDirection, TAGGED_CELL_RATE, Waiting,
+};
 pub use buffer::{BufferSpec, Charge, Discard, Sharing};
 pub use cell::{Cell, cells_for};
-pub use channel::{ChannelId, Encapsulation, Multiplexing};
+pub use channel::{ChannelId, Class, Encapsulation, Multiplexing};
 pub use counters::{LossCounters, PortCounters};
 pub use fabric::{ConversationSpec, Delivery, Fabric, FabricError, NodeId, NodeKind};
+pub use framing::Framing;
+pub use gcra::{DualGcra, Gcra, LeakyBucket, burst_tolerance};
 pub use line::Line;
-pub use link::Framing;
 pub use packet::Packet;
+pub use policer::{PolicerAction, PolicerSpec};
 pub use port::PortId;
-pub use round_robin::RoundRobin;
+pub use shaper::ShaperSpec;
 pub use tap::{Direction, TapRecord, TapUnit};

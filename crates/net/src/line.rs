@@ -27,6 +27,11 @@ impl Line {
         self.rate
     }
 
+    /// Changes the rate from the next unit on. What the line was owed of a picosecond is forgotten.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        *self = Line { free_at: self.free_at, ..Line::new(rate) };
+    }
+
     /// Starts to send one cell at `now`, when the line is free; returns the instant its last bit
     /// leaves. Division-free: the quotient and remainder of a cell time are kept.
     #[inline]
@@ -42,13 +47,13 @@ impl Line {
         leaves
     }
 
-    /// Starts to send `bits` at `now`, when the line is free; returns the instant the last bit
-    /// leaves.
-    pub fn send(&mut self, now: Time, bits: Bits) -> Time {
+    /// Starts to send `bits` at `now`, when the line is free, with `cost` of processing on top; returns
+    /// the instant the last bit leaves.
+    pub fn send(&mut self, now: Time, bits: Bits, cost: Span) -> Time {
         self.begin(now);
         let (span, carry) = self.rate.time_for(bits, self.carry);
         self.carry = carry;
-        self.free_at = now + span;
+        self.free_at = now + span + cost;
         self.free_at
     }
 
@@ -87,7 +92,7 @@ mod tests {
         let mut now = Time::ZERO;
         for i in 0..1000 {
             let left = by_cell.send_cell(now);
-            assert_eq!(left, by_bits.send(now, CELL_BITS));
+            assert_eq!(left, by_bits.send(now, CELL_BITS, Span::ZERO));
             now = left + Span::from_ns(u64::from(i % 7 == 0));
         }
     }

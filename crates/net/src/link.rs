@@ -7,15 +7,6 @@ use cellway_units::{Span, Time};
 use crate::cell::Cell;
 use crate::packet::PacketRef;
 
-/// What travels on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Framing {
-    /// ATM cells of 53 octets.
-    Atm,
-    /// Whole IP packets.
-    Packet,
-}
-
 /// A cell or a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unit {

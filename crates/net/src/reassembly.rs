@@ -2,7 +2,7 @@
 
 use crate::cell::Cell;
 use crate::counters::LossCounters;
-use crate::packet::{Packet, PacketRef, Packets};
+use crate::packet::{PacketRef, Packets};
 
 /// The longest AAL5 frame: 65 535 octets of payload and the trailer, in cells.
 const LONGEST: u32 = crate::cell::cells_for(65_535);
@@ -32,7 +32,7 @@ impl Reassembly {
         cell: Cell,
         packets: &mut Packets<B>,
         losses: &mut LossCounters,
-    ) -> Option<Packet<B>> {
+    ) -> Option<PacketRef> {
         self.cells += 1;
         match &mut self.run {
             Some((frame, got, _)) if *frame == cell.frame => {
@@ -52,11 +52,11 @@ impl Reassembly {
         if cell.is_last() { self.end(cell, packets, losses) } else { self.cut_off(packets, losses) }
     }
 
-    fn end<B>(&mut self, last: Cell, packets: &mut Packets<B>, losses: &mut LossCounters) -> Option<Packet<B>> {
+    fn end<B>(&mut self, last: Cell, packets: &mut Packets<B>, losses: &mut LossCounters) -> Option<PacketRef> {
         let Reassembly { run, cells, damaged, counted } = std::mem::take(self);
         let (frame, got, count) = run.expect("the last cell has just been added");
         if !damaged {
-            return Some(packets.remove(frame));
+            return Some(frame);
         }
         // One wreck is one loss, by the first check that it failed.
         if !counted {
@@ -67,7 +67,7 @@ impl Reassembly {
         None
     }
 
-    fn cut_off<B>(&mut self, packets: &mut Packets<B>, losses: &mut LossCounters) -> Option<Packet<B>> {
+    fn cut_off<B>(&mut self, packets: &mut Packets<B>, losses: &mut LossCounters) -> Option<PacketRef> {
         if self.cells > LONGEST {
             let (frame, got, count) = self.run.take().expect("cells have come");
             packets.lose(frame, got, count);
@@ -82,8 +82,10 @@ impl Reassembly {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::Flags;
     use crate::channel::ChannelId;
     use crate::fabric::NodeId;
+    use crate::packet::Packet;
 
     /// A channel's end, with packets of `CELLS` cells each.
     #[derive(Default)]
@@ -103,8 +105,10 @@ mod tests {
             packets.lose(frame, CELLS - range.len() as u16, CELLS);
             let mut arrived = false;
             for index in range {
-                let cell = Cell { channel: ChannelId(0), frame, index, count: CELLS };
-                arrived |= self.reassembly.accept(cell, packets, &mut self.losses).is_some();
+                let cell = Cell { channel: ChannelId(0), frame, index, count: CELLS, flags: Flags::default() };
+                let whole = self.reassembly.accept(cell, packets, &mut self.losses);
+                arrived |= whole.is_some();
+                whole.map(|frame| packets.remove(frame));
             }
             arrived
         }

@@ -17,10 +17,12 @@ fn multiplexing() -> impl Strategy<Value = Multiplexing> {
 fn buffer() -> impl Strategy<Value = Option<BufferSpec>> {
     let sharing = prop_oneof![Just(Sharing::Pool), Just(Sharing::Channel), Just(Sharing::Conversation)];
     let charge = prop_oneof![Just(Charge::Cell), Just(Charge::Packet)];
-    let discard = prop_oneof![Just(Discard::Frame), Just(Discard::Cell)];
-    let spec = (1u64..60, any::<bool>(), sharing, charge, discard).prop_map(
-        |(cells, whole_port, sharing, charge, discard)| {
-            Some(BufferSpec { size: Bits(cells * 424), whole_port, sharing, charge, discard })
+    let discard = prop_oneof![Just(Discard::Frame), Just(Discard::Cell), Just(Discard::Ppd), Just(Discard::Epd)];
+    let threshold = || prop_oneof![Just(None), (0u64..60).prop_map(|cells| Some(Bits(cells * 424)))];
+    let spec = (1u64..60, any::<bool>(), sharing, charge, discard, threshold(), threshold()).prop_map(
+        |(cells, whole_port, sharing, charge, discard, threshold, clp_threshold)| {
+            let size = Bits(cells * 424);
+            Some(BufferSpec { size, whole_port, sharing, charge, discard, threshold, clp_threshold })
         },
     );
     prop_oneof![Just(None), spec]

@@ -1,8 +1,14 @@
 //! From a tree to a [`Scenario`], or to everything that is wrong with it.
 
+mod app;
 mod buffer;
+mod control;
+mod crossing;
+mod framing;
+mod machine;
 mod network;
 mod run;
+mod service;
 mod tcp;
 mod traffic;
 
@@ -10,7 +16,8 @@ use std::collections::BTreeSet;
 
 use cellway_units::{Bytes, Span};
 
-use crate::file::File;
+use crate::check::buffer::Scale;
+use crate::file::{File, TcpFile};
 use crate::found::Found;
 use crate::model::{Channel, Encapsulation, Multiplexing, Scenario};
 use crate::quantity::{Quantity, RttSpan};
@@ -61,7 +68,8 @@ impl Check<'_> {
     /// Refuses the size at `path` if it is more than `most` bytes.
     fn size_limit(&mut self, path: &[Step], size: Bytes, most: u64) {
         if size.0 > most {
-            self.refuse(path, format!("{} B is too much", size.0), format!("at most {most} B ({} GiB)", most >> 30));
+            let gib = if most >> 30 > 0 { format!(" ({} GiB)", most >> 30) } else { String::new() };
+            self.refuse(path, format!("{} B is too much", size.0), format!("at most {most} B{gib}"));
         }
     }
 
@@ -75,31 +83,42 @@ impl Check<'_> {
             (Some(nodes), Some(links)) => self.network(nodes, links),
             _ => None,
         };
-        let defaults = file.tcp.unwrap_or_default();
-        let groups = file.traffic.as_deref().and_then(|groups| self.traffic(groups, &defaults, network.as_ref()));
+        let no_tcp = TcpFile::default();
+        let defaults = file.tcp.as_ref().unwrap_or(&no_tcp);
+        let nodes = file.node.as_deref().unwrap_or_default();
+        let groups = file.traffic.as_deref().and_then(|groups| self.traffic(groups, defaults, nodes, network.as_ref()));
         let rtt = self.rtt(file.run.as_ref(), network.as_ref(), groups.as_deref());
         let run = self.run(file.run.as_ref(), rtt);
         let traffic = groups.and_then(|groups| self.resolve_starts(groups, rtt, run.as_ref()));
-        let multiplexing = file.multiplexing.unwrap_or_default();
+        let multiplexing = file.multiplexing.as_ref();
         let multiplexing = Multiplexing {
-            channel: multiplexing.channel.unwrap_or(Channel::PerConversation),
-            encapsulation: multiplexing.encapsulation.unwrap_or(Encapsulation::VcMux),
+            channel: multiplexing.and_then(|m| m.channel).unwrap_or(Channel::PerConversation),
+            encapsulation: multiplexing.and_then(|m| m.encapsulation).unwrap_or(Encapsulation::VcMux),
         };
-        let traffic = traffic.as_deref();
-        self.channels(multiplexing.channel, traffic);
-        let buffer = self.buffer(file.buffer.as_ref(), multiplexing, traffic, rtt);
-        let names = file.traffic.as_deref().unwrap_or_default();
-        let observe = self.observe(&file.observe.unwrap_or_default(), names, run.as_ref(), rtt, swept_counts);
-        let network = network?;
+        self.channels(multiplexing.channel, traffic.as_deref());
+        let scale = Scale { traffic: traffic.as_deref(), rtt, multiplexing };
+        let buffer = self.buffer(file.buffer.as_ref(), scale);
+        let links = network.as_ref().and_then(|n| self.link_buffers(&file, &n.links, buffer?, scale));
+        let abr = self.abr_switch(file.abr.as_ref());
+        let observe = self.observe(&file, network.as_ref(), run.as_ref(), rtt, swept_counts);
+        let (network, traffic) = (network?, traffic?);
+        let shapers = self.shapers(file.shaper.as_deref().unwrap_or_default(), &network, &traffic);
+        let policers = self.policers(file.policer.as_deref().unwrap_or_default(), &network, &traffic);
+        let run = run?;
+        let changes = self.changes(&file, &network, &traffic, shapers.as_deref()?, &run);
         Some(Scenario {
             name: file.name?,
             description: file.description.unwrap_or_default(),
-            run: run?,
+            run,
             multiplexing,
             buffer: buffer?,
             nodes: network.nodes,
-            links: network.links,
-            traffic: traffic?.to_vec(),
+            links: links?,
+            traffic,
+            shapers: shapers?,
+            policers: policers?,
+            changes: changes?,
+            abr: abr?,
             observe: observe?,
         })
     }

@@ -18,10 +18,12 @@
 mod check;
 mod file;
 mod found;
+mod lines;
 mod model;
 mod path;
 mod plan;
 mod problem;
+mod profiles;
 mod quantity;
 mod route;
 mod schema;

@@ -1,16 +1,22 @@
 //! A checked scenario: domain types only, nothing left to look up, default or refuse.
 
 mod app;
+mod control;
+mod network;
+mod service;
 mod sharing;
 mod tcp;
+mod traffic;
 
 pub use app::*;
+pub use control::*;
+pub use network::*;
+pub use service::*;
 pub use sharing::*;
 pub use tcp::*;
+pub use traffic::*;
 
-use cellway_units::{Rate, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use cellway_units::Span;
 
 /// The place of a node in [`Scenario::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +37,8 @@ pub struct Scenario {
     pub run: Run,
     /// How conversations are mapped to channels, and packets to frames.
     pub multiplexing: Multiplexing,
-    /// The output buffers of routers and switches.
+    /// The output buffers of routers, switches and gateways, where [`Link::buffer`] does not say otherwise: the ports
+    /// to implicit hosts.
     pub buffer: Buffer,
     /// Nodes in file order. Implicit hosts (see [`Attachment::Router`]) are not among them.
     pub nodes: Vec<Node>,
@@ -39,6 +46,14 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Traffic groups in file order; a group may have a count of 0.
     pub traffic: Vec<Traffic>,
+    /// Shapers in file order.
+    pub shapers: Vec<Shaper>,
+    /// Policers in file order.
+    pub policers: Vec<Policer>,
+    /// What changes while it runs, in file order.
+    pub changes: Vec<Change>,
+    /// How switches and routers take part in ABR control.
+    pub abr: AbrSwitch,
     /// What is recorded besides the summary.
     pub observe: Observe,
 }
@@ -59,120 +74,6 @@ pub struct Run {
     pub rtt: Span,
 }
 
-/// A node that the file names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
-    /// Unique among nodes: letters, digits, `-` and `_`.
-    pub name: String,
-    /// What it does.
-    pub kind: NodeKind,
-}
-
-/// What a node does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum NodeKind {
-    /// Turns packets into cells and back.
-    Router,
-    /// Forwards cells.
-    Switch,
-    /// An end system, attached to one router by one link.
-    Host,
-}
-
-/// A link, the same in both directions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Unique among links; "a-b" unless the file names it.
-    pub name: String,
-    /// The first end.
-    pub a: NodeIndex,
-    /// The other end.
-    pub b: NodeIndex,
-    /// The rate of each direction. Never zero.
-    pub rate: Rate,
-    /// The propagation delay of each direction.
-    pub delay: Span,
-    /// What travels on it.
-    pub framing: Framing,
-}
-
-/// What travels on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Framing {
-    /// Cells: links between routers and switches.
-    Atm,
-    /// IP packets without further framing: links of hosts.
-    Packet,
-}
-
-/// A group of like conversations. Slot `i` (from 1) is called "name-i"; see [`Traffic::slot`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct Traffic {
-    /// Unique among groups.
-    pub name: String,
-    /// What the conversations do.
-    pub app: App,
-    /// How many slots; each runs one conversation after the other.
-    pub count: u32,
-    /// Where the originators are.
-    pub from: Attachment,
-    /// Where the responders are.
-    pub to: Attachment,
-    /// The link of each implicit host; present exactly if `from` or `to` is a router.
-    pub access: Option<Access>,
-    /// When slot 1 starts.
-    pub start: Span,
-    /// Slot `i` starts at `start + (i - 1) × stagger`.
-    pub stagger: Span,
-    /// Complete: the file's defaults with what the group overrides.
-    pub tcp: TcpSpec,
-    /// The links from `from` to `to`, without access links; the way back is the same links in
-    /// reverse. See [`Scenario::route`].
-    pub route: Vec<LinkIndex>,
-    /// The rate of the slowest ATM link on `route`.
-    pub bottleneck: Rate,
-}
-
-impl Traffic {
-    /// The name of slot `i`, counted from 1: "ftp-3".
-    pub fn slot(&self, i: u32) -> String {
-        format!("{}-{i}", self.name)
-    }
-    /// When slot `i`, counted from 1, starts its first conversation.
-    pub fn slot_start(&self, i: u32) -> Span {
-        self.start + self.stagger.saturating_mul(u64::from(i.saturating_sub(1)))
-    }
-}
-
-/// Where one end of a group's conversations is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Attachment {
-    /// Each slot has a host of its own, attached to this router by a link of [`Traffic::access`].
-    Router(NodeIndex),
-    /// All slots use this host.
-    Host(NodeIndex),
-}
-
-impl Attachment {
-    /// The node that the file names.
-    pub const fn node(self) -> NodeIndex {
-        match self {
-            Attachment::Router(node) | Attachment::Host(node) => node,
-        }
-    }
-}
-
-/// The link between an implicit host and its router; packets travel on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Access {
-    /// The rate of each direction. Never zero.
-    pub rate: Rate,
-    /// The propagation delay of each direction.
-    pub delay: Span,
-}
-
 /// What is recorded besides the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observe {
@@ -185,6 +86,8 @@ pub struct Observe {
     pub trace: Vec<Slot>,
     /// Whether binned series are recorded.
     pub series: bool,
+    /// Output ports whose queue is recorded at each change: the node and the link on which it sends.
+    pub queue: Vec<(NodeIndex, LinkIndex)>,
 }
 
 /// One conversation slot.

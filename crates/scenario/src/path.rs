@@ -1,4 +1,4 @@
-//! Paths to keys: dotted, elements of `node`, `link` and `traffic` by name, `*` for all of them.
+//! Paths to keys: dotted, elements of `node`, `link`, `traffic` and the like by name, `*` for all of them.
 
 use crate::found::one_of;
 use crate::problem::nearest;
@@ -119,8 +119,11 @@ impl Search<'_> {
         let inner = shape.items().expect("a named array has elements");
         let has_key = rest.first().is_some_and(|key| inner.key(key).is_some());
         let mut matched = false;
+        // What has no name goes by its number, from 1.
+        let names: Vec<String> =
+            elements.iter().enumerate().map(|(i, e)| e.element_name().unwrap_or((i + 1).to_string())).collect();
         for (i, element) in elements.iter().enumerate() {
-            if segment != "*" && element.element_name().as_deref() != Some(segment) {
+            if segment != "*" && *names[i] != *segment {
                 continue;
             }
             matched = true;
@@ -137,7 +140,6 @@ impl Search<'_> {
         if matched {
             return Ok(());
         }
-        let names: Vec<String> = elements.iter().filter_map(Node::element_name).collect();
         Err(NoTarget {
             message: format!("there is no {} called {segment:?}", self.root.display(steps)),
             suggestion: nearest(segment, names.iter().map(String::as_str)).map(str::to_owned),

@@ -1,12 +1,17 @@
 //! Quantities as they stand in a file: text with a unit, some relative to the round trip.
 
+mod rates;
+
 use std::borrow::Cow;
 
-use cellway_units::{Bytes, Cells, ParseError, Rate, Span, split_quantity};
+use cellway_units::{Bytes, CellRate, Cells, ParseError, Rate, Span, split_quantity};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
+use crate::model::Fraction;
 use crate::problem::nearest;
+
+pub(crate) use rates::LineRate;
 
 /// Why a text is not the quantity that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,15 +26,27 @@ pub(crate) trait Text: Sized {
     const FORMAT: &'static str;
     const UNITS: &'static [&'static str];
     const EXAMPLES: &'static [&'static str];
-    /// A word accepted besides quantities.
-    const WORD: Option<&'static str> = None;
+    /// Words accepted besides quantities.
+    const WORDS: &'static [&'static str] = &[];
     fn read(text: &str) -> Result<Self, Problem>;
+    /// What a text must look like, in words.
+    fn accepted() -> String {
+        let words: String = Self::WORDS.iter().map(|word| format!("\"{word}\", ")).collect();
+        let or = if words.is_empty() { "" } else { "or " };
+        format!("{words}{or}a number and one of {}, like \"{}\"", Self::UNITS.join(", "), Self::EXAMPLES[0])
+    }
+    /// What a text must look like, as a regular expression.
+    fn pattern() -> String {
+        let words: String = Self::WORDS.iter().map(|word| format!("{word}|")).collect();
+        format!("^({words}[0-9][0-9_]*(\\.[0-9_]+)? *({}))$", Self::UNITS.join("|"))
+    }
 }
 
-/// A parse error, or a multiple of the round trip past 128 bits.
+/// A parse error, or a multiple of the round trip past 128 bits, or a text that is no fraction.
 pub(crate) enum Problem {
     Parse(ParseError),
     TooLarge,
+    NoFraction,
 }
 
 impl From<ParseError> for Problem {
@@ -158,16 +175,10 @@ impl Text for AckDelay {
     const FORMAT: &'static str = "time-or-off";
     const UNITS: &'static [&'static str] = Span::UNITS;
     const EXAMPLES: &'static [&'static str] = &["200 ms", "off"];
-    const WORD: Option<&'static str> = Some("off");
+    const WORDS: &'static [&'static str] = &["off"];
     fn read(text: &str) -> Result<AckDelay, Problem> {
         if text.trim() == "off" { Ok(AckDelay(None)) } else { Ok(AckDelay(Some(text.parse()?))) }
     }
-}
-
-/// What a `T` must look like, in words.
-fn accepted<T: Text>() -> String {
-    let word = T::WORD.map_or(String::new(), |word| format!("\"{word}\", or "));
-    format!("{word}a number and one of {}, like \"{}\"", T::UNITS.join(", "), T::EXAMPLES[0])
 }
 
 fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
@@ -177,7 +188,7 @@ fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
     };
     let mut suggestion = None;
     let message = match error {
-        Problem::Parse(ParseError::NoNumber { .. }) => match T::WORD.and_then(|w| nearest(text, [w])) {
+        Problem::Parse(ParseError::NoNumber { .. }) => match nearest(text, T::WORDS.iter().copied()) {
             Some(word) => {
                 suggestion = Some(format!("\"{word}\""));
                 format!("{text:?} is neither \"{word}\" nor a number with a unit")
@@ -191,9 +202,10 @@ fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
         }
         Problem::Parse(ParseError::Negative { .. }) => format!("{text:?} is negative"),
         Problem::Parse(other) => other.to_string(),
+        Problem::NoFraction => format!("{text:?} is not a fraction from 0 to 1"),
         Problem::TooLarge => format!("{text:?} is too large, or has too many digits"),
     };
-    Err(Refusal { message, suggestion, accepted: accepted::<T>() })
+    Err(Refusal { message, suggestion, accepted: T::accepted() })
 }
 
 /// `text` with the unit that was probably meant.
@@ -212,6 +224,10 @@ pub(crate) fn refuse(format: &str, text: &str) -> Option<Refusal> {
     }
     match format {
         Rate::FORMAT => of::<Rate>(text),
+        CellRate::FORMAT => of::<CellRate>(text),
+        LineRate::FORMAT => of::<LineRate>(text),
+        Fraction::FORMAT => of::<Fraction>(text),
+        Cells::FORMAT => of::<Cells>(text),
         Span::FORMAT => of::<Span>(text),
         RttSpan::FORMAT => of::<RttSpan>(text),
         Bytes::FORMAT => of::<Bytes>(text),
@@ -243,11 +259,10 @@ impl<T: Text> JsonSchema for Quantity<T> {
         Cow::Borrowed(T::FORMAT)
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let word = T::WORD.map_or(String::new(), |word| format!("{word}|"));
         json_schema!({
             "type": "string",
             "format": T::FORMAT,
-            "pattern": format!("^({word}[0-9][0-9_]*(\\.[0-9_]+)? *({}))$", T::UNITS.join("|")),
+            "pattern": T::pattern(),
             "examples": T::EXAMPLES,
         })
     }

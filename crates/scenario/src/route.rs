@@ -2,7 +2,7 @@
 
 use cellway_units::{Rate, Span};
 
-use crate::model::{Attachment, Framing, Link, LinkIndex, Node, NodeIndex, NodeKind, Scenario, Traffic};
+use crate::model::{Access, Attachment, Framing, Link, LinkIndex, Node, NodeIndex, NodeKind, Scenario, Traffic};
 
 impl Scenario {
     /// The links from one node to another: the fewest links; among those the least propagation
@@ -17,12 +17,7 @@ impl Scenario {
     /// # Panics
     /// If `links` are not a path from `from`.
     pub fn visited(&self, from: NodeIndex, links: &[LinkIndex]) -> Vec<NodeIndex> {
-        let mut nodes = vec![from];
-        for &LinkIndex(link) in links {
-            let here = nodes[nodes.len() - 1];
-            nodes.push(self.links[link].other(here).expect("consecutive links share a node"));
-        }
-        nodes
+        visited(&self.links, from, links)
     }
 
     /// Twice the propagation delay between the hosts of a group, access links included.
@@ -30,7 +25,7 @@ impl Scenario {
         round_trip(&self.links, &traffic.route, [traffic.from, traffic.to], traffic.access.map(|a| a.delay))
     }
 
-    /// The rate of the slowest ATM link on the path of any group; what "bdp" in the file uses.
+    /// The rate of the slowest link on the path of any group ([`Traffic::bottleneck`]); what "bdp" in the file uses.
     pub fn bottleneck(&self) -> Option<Rate> {
         self.traffic.iter().map(|t| t.bottleneck).min()
     }
@@ -89,8 +84,21 @@ pub(crate) fn route(nodes: &[Node], links: &[Link], from: NodeIndex, to: NodeInd
     best[to.0].take().map(|(_, path)| path)
 }
 
-pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex]) -> Option<Rate> {
-    route.iter().map(|l| &links[l.0]).filter(|l| l.framing == Framing::Atm).map(|l| l.rate).min()
+/// The slowest link; those of hosts of their own count only where no link of the route carries cells.
+pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex], access: Option<Access>) -> Option<Rate> {
+    let route = || route.iter().map(|l| &links[l.0]);
+    let access = access.filter(|_| route().all(|link| link.framing != Framing::Atm));
+    route().map(|link| link.rate).chain(access.map(|access| access.rate)).min()
+}
+
+/// The nodes that consecutive links visit.
+pub(crate) fn visited(links: &[Link], from: NodeIndex, route: &[LinkIndex]) -> Vec<NodeIndex> {
+    let mut nodes = vec![from];
+    for &LinkIndex(link) in route {
+        let here = nodes[nodes.len() - 1];
+        nodes.push(links[link].other(here).expect("consecutive links share a node"));
+    }
+    nodes
 }
 
 pub(crate) fn round_trip(links: &[Link], route: &[LinkIndex], ends: [Attachment; 2], access: Option<Span>) -> Span {

@@ -1,11 +1,13 @@
 //! A checked scenario back to a file, with every value written out.
 
+mod network;
+mod traffic;
+
 use std::fmt::Write;
 
-use cellway_units::Span;
 use serde::Serialize;
 
-use crate::model::{Access, App, BufferSize, Scenario, Spike, Tables, TcpSpec, Traffic};
+use crate::model::{ChangeOf, PolicerAction, Scenario};
 use crate::tree::quoted;
 
 impl Scenario {
@@ -25,90 +27,65 @@ impl Scenario {
         let multiplexing = &self.multiplexing;
         writeln!(out, "\n[multiplexing]\nchannel = {}", word(multiplexing.channel))?;
         writeln!(out, "encapsulation = {}", word(multiplexing.encapsulation))?;
-        let size = match self.buffer.size {
-            BufferSize::Cells(cells) => cells.to_string(),
-            BufferSize::Bytes(bytes) => bytes.to_string(),
-        };
-        writeln!(out, "\n[buffer]\nsize = \"{size}\"\nper = {}", word(self.buffer.per))?;
-        writeln!(out, "sharing = {}\ncount = {}", word(self.buffer.sharing), word(self.buffer.count))?;
-        writeln!(out, "discard = {}", word(self.buffer.discard))?;
-        for node in &self.nodes {
-            writeln!(out, "\n[[node]]\nname = {}\nkind = {}", quoted(&node.name), word(node.kind))?;
-        }
-        for link in &self.links {
-            let [a, b] = [link.a, link.b].map(|end| quoted(&self.nodes[end.0].name));
-            writeln!(out, "\n[[link]]\nname = {}\nbetween = [{a}, {b}]", quoted(&link.name))?;
-            writeln!(out, "rate = \"{}\"\ndelay = \"{}\"\nframing = {}", link.rate, link.delay, word(link.framing))?;
-        }
+        self.write_network(out)?;
         for traffic in &self.traffic {
             self.write_traffic(out, traffic)?;
         }
+        self.write_control(out)?;
         let observe = &self.observe;
         writeln!(out, "\n[observe]\ninterval = \"{}\"", observe.interval)?;
         writeln!(out, "fairness-window = \"{}\"", observe.fairness_window)?;
-        let slots: Vec<String> =
-            observe.trace.iter().map(|slot| quoted(&self.traffic[slot.traffic].slot(slot.number))).collect();
-        writeln!(out, "trace = [{}]\nseries = {}", slots.join(", "), observe.series)
+        let slots = observe.trace.iter().map(|slot| self.traffic[slot.traffic].slot(slot.number));
+        // By link, which is one even where two join the same nodes.
+        let ports =
+            observe.queue.iter().map(|(at, link)| format!("{}>{}", self.nodes[at.0].name, self.links[link.0].name));
+        writeln!(out, "trace = {}\nqueue = {}\nseries = {}", list(slots), list(ports), observe.series)
     }
 
-    fn write_traffic(&self, out: &mut String, traffic: &Traffic) -> std::fmt::Result {
-        writeln!(out, "\n[[traffic]]\nname = {}\napp = \"{}\"", quoted(&traffic.name), traffic.app.name())?;
-        let [from, to] = [traffic.from, traffic.to].map(|end| quoted(&self.nodes[end.node().0].name));
-        writeln!(out, "count = {}\nfrom = {from}\nto = {to}", traffic.count)?;
-        writeln!(out, "start = \"{}\"\nstagger = \"{}\"", traffic.start, traffic.stagger)?;
-        if let Some(Access { rate, delay }) = traffic.access {
-            writeln!(out, "access = {{ rate = \"{rate}\", delay = \"{delay}\" }}")?;
+    fn write_control(&self, out: &mut String) -> std::fmt::Result {
+        let groups = |places: &[usize]| list(places.iter().map(|&t| &self.traffic[t].name));
+        let sustained = |limit: &Option<(cellway_units::Rate, cellway_units::Cells)>| match limit {
+            Some((scr, mbs)) => format!("scr = \"{scr}\"\nmbs = \"{mbs}\"\n"),
+            None => String::new(),
+        };
+        for shaper in &self.shapers {
+            let [at, link] = [&self.nodes[shaper.at.0].name, &self.links[shaper.link.0].name].map(|n| quoted(n));
+            writeln!(out, "\n[[shaper]]\nname = {}\nat = {at}\nlink = {link}", quoted(&shaper.name))?;
+            writeln!(out, "traffic = {}\nrate = \"{}\"", groups(&shaper.traffic), shaper.rate)?;
+            out.push_str(&sustained(&shaper.sustained));
         }
-        write_app(out, &traffic.app)?;
-        write_tcp(out, &traffic.tcp)
+        for policer in &self.policers {
+            let [at, link] = [&self.nodes[policer.at.0].name, &self.links[policer.link.0].name].map(|n| quoted(n));
+            writeln!(out, "\n[[policer]]\nname = {}\nat = {at}\nlink = {link}", quoted(&policer.name))?;
+            writeln!(out, "traffic = {}\npcr = \"{}\"", groups(&policer.traffic), policer.pcr)?;
+            writeln!(out, "cdvt = \"{}\"\naction = {}", policer.cdvt, word::<PolicerAction>(policer.action))?;
+            out.push_str(&sustained(&policer.sustained));
+        }
+        for change in &self.changes {
+            writeln!(out, "\n[[change]]\nat = \"{}\"", change.at)?;
+            if let Some(name) = &change.name {
+                writeln!(out, "name = {}", quoted(name))?;
+            }
+            let (kind, name, key) = match change.what {
+                ChangeOf::Shaper(shaper) => ("shaper", &self.shapers[shaper].name, "rate"),
+                ChangeOf::Link(link) => ("link", &self.links[link.0].name, "rate"),
+                ChangeOf::Pcr(group) => ("traffic", &self.traffic[group].name, "pcr"),
+            };
+            writeln!(out, "{kind} = {}\n{key} = \"{}\"", quoted(name), change.rate)?;
+        }
+        let abr = &self.abr;
+        writeln!(out, "\n[abr]\nmarking = {}\ntarget = {:?}", word(abr.marking), abr.target)?;
+        writeln!(out, "interval = \"{}\"\nthreshold = \"{}\"", abr.interval, abr.threshold)
     }
 }
 
 /// The name of a unit variant in the file, in quotes.
-fn word<T: Serialize>(value: T) -> String {
+pub(super) fn word<T: Serialize>(value: T) -> String {
     serde_json::to_string(&value).expect("a unit variant is a word")
 }
 
-fn write_app(out: &mut String, app: &App) -> std::fmt::Result {
-    writeln!(out, "[traffic.workload]")?;
-    match app {
-        App::Ftp { tables, spike, data_connection, handshake } => {
-            write_tables(out, tables)?;
-            if let Some(Spike { size, weight }) = spike {
-                writeln!(out, "spike = {{ size = \"{size}\", weight = {weight:?} }}")?;
-            }
-            writeln!(out, "data-connection = {}\nhandshake = {handshake}", word(data_connection))
-        }
-        App::Nntp { tables, handshake } | App::Smtp { tables, handshake } => {
-            write_tables(out, tables)?;
-            writeln!(out, "handshake = {handshake}")
-        }
-        App::Telnet { tables, echo } => {
-            write_tables(out, tables)?;
-            writeln!(out, "echo = {echo}")
-        }
-        App::Bulk { size: Some(size) } => writeln!(out, "size = \"{size}\""),
-        App::Bulk { size: None } => Ok(()),
-    }
-}
-
-fn write_tables(out: &mut String, tables: &Tables) -> std::fmt::Result {
-    writeln!(out, "draw = {}", word(tables.draw))?;
-    match &tables.folder {
-        Some(folder) => writeln!(out, "tables = {}", quoted(folder)),
-        None => Ok(()),
-    }
-}
-
-fn write_tcp(out: &mut String, tcp: &TcpSpec) -> std::fmt::Result {
-    let delayed_ack = tcp.delayed_ack.map_or("off".to_owned(), |span: Span| span.to_string());
-    writeln!(out, "[traffic.tcp]\nvariant = {}\nmss = \"{}\"", word(tcp.variant), tcp.mss)?;
-    writeln!(out, "window = \"{}\"\nsend-buffer = \"{}\"", tcp.window, tcp.send_buffer)?;
-    writeln!(out, "window-scaling = {}\ninitial-window = {}", tcp.window_scaling, tcp.initial_window)?;
-    writeln!(out, "delayed-ack = \"{delayed_ack}\"\nnagle = {}", tcp.nagle)?;
-    writeln!(out, "duplicate-threshold = {}", tcp.duplicate_threshold)?;
-    writeln!(out, "timer-granularity = \"{}\"", tcp.timer_granularity)?;
-    writeln!(out, "rto-initial = \"{}\"\nrto-min = \"{}\"", tcp.rto_initial, tcp.rto_min)?;
-    writeln!(out, "rto-max = \"{}\"\nmax-retransmissions = {}", tcp.rto_max, tcp.max_retransmissions)?;
-    writeln!(out, "time-wait = \"{}\"", tcp.time_wait)
+/// An array of texts.
+fn list<S: AsRef<str>>(texts: impl IntoIterator<Item = S>) -> String {
+    let texts: Vec<String> = texts.into_iter().map(|text| quoted(text.as_ref())).collect();
+    format!("[{}]", texts.join(", "))
 }

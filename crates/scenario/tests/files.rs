@@ -90,12 +90,17 @@ fn defaults_are_those_of_the_schema() {
     // Writing every default of the schema into the file changes nothing.
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
     let mut overrides = Vec::new();
-    for path in ["run", "multiplexing", "buffer", "tcp", "traffic", "traffic.workload", "observe"] {
+    for path in ["run", "multiplexing", "buffer", "tcp", "traffic", "traffic.workload", "abr", "observe"] {
         let keys: Vec<&str> = path.split('.').collect();
         for (key, property) in properties(&schema, &keys) {
             let key = format!("{path}.{key}").replace("traffic.", "traffic.ftp.");
-            // The file gives the first two itself, and the last is an option of telnet.
-            if ["run.warmup", "traffic.ftp.count", "traffic.ftp.workload.echo"].contains(&key.as_str()) {
+            // The file gives these itself.
+            if ["run.warmup", "traffic.ftp.count"].contains(&key.as_str()) {
+                continue;
+            }
+            // These are options of other applications.
+            let others = ["echo", "buffers", "request", "write-cost"].map(|o| format!("traffic.ftp.workload.{o}"));
+            if others.contains(&key) {
                 continue;
             }
             if let Some(default) = property.get("default") {
@@ -103,7 +108,7 @@ fn defaults_are_those_of_the_schema() {
             }
         }
     }
-    assert!(overrides.len() >= 20, "{overrides:?}");
+    assert!(overrides.len() >= 30, "{overrides:?}");
     let plan = Plan::parse_with(GOOD, "t.toml", &overrides, None).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(*plan.base(), s);
 }
@@ -183,7 +188,7 @@ fn upper_limits_themselves_are_accepted() {
     ]));
     assert_eq!(s.buffer.size, BufferSize::Bytes(Bytes(1 << 40)));
     assert_eq!(s.traffic[0].tcp.send_buffer, Bytes(1 << 40));
-    assert_eq!(s.traffic[0].app, App::Bulk { size: Some(Bytes(1 << 50)) });
+    assert_eq!(s.traffic[0].app, App::Bulk { size: Some(Bytes(1 << 50)), write: None, write_cost: Span::ZERO });
     assert_eq!(s.observe.fairness_window, Span::from_secs(50));
     let s = scenario(&edited(&[("\"1 bdp\"", "\"20745502410 cell\"")]));
     assert_eq!(s.buffer.size, BufferSize::Cells(Cells(20_745_502_410)));
@@ -201,7 +206,7 @@ fn a_slot_of_a_swept_count_may_be_traced() {
 
 #[test]
 fn what_is_written_reads_as_the_same_scenario() {
-    for path in ["papers/cellsim/cellsim.toml", "scenarios/satellite-bulk.toml"] {
+    for path in ["papers/cellsim/cellsim.toml", "scenarios/satellite-bulk.toml", "scenarios/shaped-and-split.toml"] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();
             assert_eq!(scenario(&text), point.scenario, "{text}");

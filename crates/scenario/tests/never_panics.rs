@@ -3,7 +3,7 @@
 mod common;
 
 use cellway_scenario::{Override, Plan, SweepSpec};
-use common::GOOD;
+use common::{GOOD, RICH};
 use proptest::prelude::*;
 
 /// Texts near quantities: numbers, signs, points, units, and anything.
@@ -21,6 +21,8 @@ fn quantity() -> impl Strategy<Value = String> {
         Just("ps"),
         Just("µs"),
         Just("bit/s"),
+        Just("cell/s"),
+        Just("/16"),
         Just("Gbit/s"),
         Just("Mbps"),
         Just(""),
@@ -53,6 +55,79 @@ const QUANTITIES: &[&str] = &[
     "observe.fairness-window",
 ];
 
+/// Quantities of [`RICH`]; any of them may be of any kind.
+const RICH_QUANTITIES: &[&str] = &[
+    "link.*.rate",
+    "link.*.mtu",
+    "link.wan.buffer.size",
+    "link.wan.buffer.threshold",
+    "link.*.buffer.clp-threshold",
+    "buffer.threshold",
+    "node.h.host.rate",
+    "node.h.host.send",
+    "node.g1.gateway.window",
+    "node.g1.gateway.rate",
+    "node.g1.gateway.packet",
+    "node.g2.gateway.cpu-rate",
+    "node.g1.tcp.window",
+    "node.g2.tcp.mss",
+    "node.g2.tcp.profile",
+    "tcp.mss",
+    "tcp.window",
+    "tcp.profile",
+    "traffic.split.access.mtu",
+    "traffic.*.access.rate",
+    "traffic.*.jitter",
+    "traffic.split.host.receive",
+    "traffic.cells.service.pcr",
+    "traffic.cells.service.mcr",
+    "traffic.cells.service.icr",
+    "traffic.cells.service.rif",
+    "traffic.cells.service.cdf",
+    "traffic.cells.service.trm",
+    "traffic.cells.service.tbe",
+    "traffic.split.service.pcr",
+    "traffic.split.workload.write",
+    "traffic.*.workload.write-cost",
+    "shaper.spacer.rate",
+    "shaper.*.scr",
+    "shaper.*.mbs",
+    "policer.upc.pcr",
+    "policer.upc.cdvt",
+    "policer.upc.mbs",
+    "change.1.at",
+    "change.1.rate",
+    "change.*.pcr",
+    "abr.interval",
+    "abr.threshold",
+];
+
+/// Values that some key of [`RICH`] accepts, so that more than the first check is reached.
+fn plausible() -> impl Strategy<Value = String> {
+    let words = ["ethernet", "ds3", "fddi", "bsd-4.4", "solaris-2.5", "1/16", "0/1"].map(str::to_owned).to_vec();
+    let amount = 1u32..100_000;
+    prop_oneof![
+        prop::sample::select(words),
+        (amount.clone(), prop::sample::select(vec!["B", "cell", "us", "kbit/s", "cell/s"]))
+            .prop_map(|(n, u)| format!("{n} {u}")),
+        quantity(),
+    ]
+}
+
+fn whole_or_refused(text: &str, overrides: &[Override]) -> Result<(), TestCaseError> {
+    match Plan::parse_with(text, "t.toml", overrides, None) {
+        Ok(plan) => {
+            // What is accepted is whole: it can be written and read again.
+            let text = plan.base().to_toml();
+            let again = Plan::parse(&text, "again.toml");
+            let again = again.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+            prop_assert_eq!(again.base(), plan.base());
+        }
+        Err(error) => prop_assert!(!error.to_string().is_empty()),
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -60,20 +135,18 @@ proptest! {
     fn quantities(settings in prop::collection::vec((prop::sample::select(QUANTITIES), quantity()), 1..5)) {
         let overrides: Vec<Override> =
             settings.iter().map(|(path, text)| Override::new(*path, format!("{text:?}"))).collect();
-        match Plan::parse_with(GOOD, "t.toml", &overrides, None) {
-            Ok(plan) => {
-                // What is accepted is whole: it can be written and read again.
-                let text = plan.base().to_toml();
-                let again = Plan::parse(&text, "again.toml");
-                let again = again.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
-                prop_assert_eq!(again.base(), plan.base());
-            }
-            Err(error) => prop_assert!(!error.to_string().is_empty()),
-        }
+        whole_or_refused(GOOD, &overrides)?;
     }
 
     #[test]
-    fn any_value_anywhere(path in "(tcp|run|traffic[.](ftp|[*])|link[.][*]|node[.]r1|observe|sweep)[.](mss|seeds|count|tcp|workload|name|between|trace|axes|[a-z]{1,5})",
+    fn quantities_of_gateways_and_control(settings in prop::collection::vec((prop::sample::select(RICH_QUANTITIES), plausible()), 1..4)) {
+        let overrides: Vec<Override> =
+            settings.iter().map(|(path, text)| Override::new(*path, format!("{text:?}"))).collect();
+        whole_or_refused(RICH, &overrides)?;
+    }
+
+    #[test]
+    fn any_value_anywhere(path in "(tcp|run|traffic[.](ftp|[*])|link[.][*]|node[.]r1|observe|sweep|shaper[.][*]|change[.]1|abr|buffer)[.](mss|seeds|count|tcp|workload|name|between|trace|queue|axes|service|host|gateway|peer|framing|profile|target|threshold|[a-z]{1,5})",
                           value in prop_oneof![".{0,20}", "[-0-9.e]{1,8}", Just("nan".to_owned()), Just("[]".to_owned()),
                                                Just("{ a = 1 }".to_owned()), Just("1979-05-27".to_owned()), Just("[[1], {}]".to_owned())]) {
         let overrides = [Override::new(path.as_str(), value.as_str())];
@@ -83,6 +156,18 @@ proptest! {
         let spec = SweepSpec { axes: vec![(path, vec![value])], variants: vec![] };
         if let Err(error) = Plan::parse_with(GOOD, "t.toml", &[], Some(spec)).and_then(|p| p.points()) {
             prop_assert!(!error.to_string().is_empty());
+        }
+    }
+
+    /// The same with gateways and traffic control.
+    #[test]
+    fn damaged_rich_files(start in 0..RICH.len(), length in 0usize..80, noise in "[\\PC\n\"\\[\\]={}.#]{0,12}") {
+        let end = (start + length).min(RICH.len());
+        let text = format!("{}{noise}{}", &RICH[..start], &RICH[end..]);
+        if let Ok(plan) = Plan::parse(&text, "t.toml") {
+            let again = Plan::parse(&plan.base().to_toml(), "again.toml");
+            let again = again.map_err(|e| TestCaseError::fail(format!("{e}\n{text}")))?;
+            prop_assert_eq!(again.base(), plan.base());
         }
     }
 

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{edited, refusal, with};
+use common::{edited, enriched, refusal, with};
 
 fn cases() -> Vec<(&'static str, String)> {
     let link = "between = [\"r1\", \"s1\"]\nrate = \"1.5 Mbit/s\"\ndelay = \"22.5 ms\"";
@@ -147,16 +147,6 @@ fn cases() -> Vec<(&'static str, String)> {
         ),
         ("framing", edited(&[("delay = \"22.5 ms\"", "delay = \"22.5 ms\"\nframing = \"packet\"")])),
         (
-            "framing of a host's link",
-            edited(&[(
-                "[[link]]",
-                &format!(
-                    "{}\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\nframing = \"atm\"\n\n[[link]]",
-                    host.trim_start()
-                ),
-            )]),
-        ),
-        (
             "access between hosts",
             edited(&[
                 (
@@ -164,19 +154,6 @@ fn cases() -> Vec<(&'static str, String)> {
                     "[[node]]\nname = \"h\"\nkind = \"host\"\n\n[[node]]\nname = \"g\"\nkind = \"host\"\n\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]\nbetween = [\"g\", \"r2\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
                 ),
                 ("from = \"r1\"\nto = \"r2\"", "from = \"h\"\nto = \"g\""),
-            ]),
-        ),
-        (
-            "no ATM on the path",
-            edited(&[
-                (
-                    "[[link]]",
-                    "[[node]]\nname = \"h\"\nkind = \"host\"\n\n[[node]]\nname = \"g\"\nkind = \"host\"\n\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]\nbetween = [\"g\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
-                ),
-                (
-                    "from = \"r1\"\nto = \"r2\"\naccess = { rate = \"10 Mbit/s\", delay = \"0 s\" }",
-                    "from = \"h\"\nto = \"g\"",
-                ),
             ]),
         ),
         ("weight", with("workload = { spike = { size = \"74 B\", weight = 1.01 } }\n")),
@@ -262,10 +239,275 @@ fn cases() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Cases of gateways, services, shapers, policers, changes and lines.
+fn control_cases() -> Vec<(&'static str, String)> {
+    let service = |text: &str| {
+        enriched(&[(
+            "service = { class = \"abr\", pcr = \"30 Mbit/s\", mcr = \"1 Mbit/s\", between = [\"s1\", \"s2\"] }",
+            &format!("service = {{ {text} }}"),
+        )])
+    };
+    let abr = |text: &str| service(&format!("class = \"abr\", pcr = \"30 Mbit/s\", {text}"));
+    let shaper = |to: &str| enriched(&[("rate = \"36000 cell/s\"", to)]);
+    let change = |to: &str| enriched(&[("shaper = \"spacer\"\nrate = \"5 Mbit/s\"", to)]);
+    let app = |text: &str| edited(&[("app = \"ftp\"", text)]);
+    vec![
+        ("a line that does not exist", enriched(&[("\"ds3\"", "\"ds-3\""), ("\"oc3c\"", "\"oc48\"")])),
+        ("a line for packets at a switch", enriched(&[("\"oc3c\"", "\"fddi\"")])),
+        ("an mtu that IP does not allow", enriched(&[("\"ethernet\"", "\"ethernet\"\nmtu = \"67 B\"")])),
+        ("segments past the mtu", enriched(&[("mss = \"1460 B\"", "mss = \"1461 B\"")])),
+        (
+            "segments past the mtu of the access link",
+            edited(&[("delay = \"0 s\" }", "delay = \"0 s\", mtu = \"551 B\" }")]),
+        ),
+        (
+            "a gateway's segments past the mtu",
+            enriched(&[("tcp = { window = \"64 kB\" }", "tcp = { mss = \"4000 B\" }")]),
+        ),
+        (
+            "a gateway's window without scaling",
+            enriched(&[("tcp = { window = \"64 kB\" }", "tcp = { window = \"64 KiB\" }")]),
+        ),
+        ("packets between gateways past the mtu", enriched(&[("packet = \"8192 B\"", "packet = \"9137 B\"")])),
+        ("a gateway without peer", enriched(&[("peer = \"g2\"\n", "")])),
+        (
+            "a gateway without rate",
+            enriched(&[("gateway = { rate = \"20 Mbit/s\" }", "gateway = { window = \"1 MiB\" }")]),
+        ),
+        ("a gateway without anything", enriched(&[("gateway = { rate = \"20 Mbit/s\" }\n", "")])),
+        ("a gateway that is its own peer", enriched(&[("peer = \"g2\"", "peer = \"g1\"")])),
+        ("a peer that is no gateway", enriched(&[("peer = \"g2\"", "peer = \"s2\"")])),
+        ("a peer that is unknown", enriched(&[("peer = \"g2\"", "peer = \"g22\"")])),
+        (
+            "a peer with another peer",
+            enriched(&[(
+                "[[link]]",
+                "[[node]]\nname = \"g3\"\nkind = \"gateway\"\npeer = \"g1\"\ngateway = { rate = \"1 Mbit/s\" }\n\n[[link]]",
+            )]),
+        ),
+        ("a gateway's window below its packet", enriched(&[("window = \"1 MiB\"", "window = \"8191 B\"")])),
+        (
+            "a gateway's packet past its window",
+            enriched(&[("rate = \"20 Mbit/s\"", "rate = \"0 Mbit/s\", window = \"1 KiB\"")]),
+        ),
+        (
+            "keys of gateways at a switch",
+            enriched(&[("kind = \"switch\"", "kind = \"switch\"\npeer = \"g1\"\ntcp = {}\nhost = {}")]),
+        ),
+        (
+            "two pairs of gateways on a path",
+            enriched(&[
+                (
+                    "[[link]]",
+                    "[[node]]\nname = \"x\"\nkind = \"gateway\"\npeer = \"y\"\ngateway = { rate = \"1 Mbit/s\" }\n\n[[node]]\nname = \"y\"\nkind = \"gateway\"\npeer = \"x\"\ngateway = { rate = \"1 Mbit/s\" }\n\n[[link]]\nbetween = [\"g2\", \"x\"]\nrate = \"oc3c\"\ndelay = \"0 s\"\n\n[[link]]\nbetween = [\"x\", \"y\"]\nrate = \"oc3c\"\ndelay = \"0 s\"\n\n[[link]]",
+                ),
+                ("to = \"g2\"", "to = \"y\""),
+            ]),
+        ),
+        ("two hosts on one link", enriched(&[("between = [\"atm\", \"s1\"]", "between = [\"atm\", \"h\"]")])),
+        ("a machine of no rate", enriched(&[("rate = \"60 Mbit/s\"", "rate = \"0 Mbit/s\"")])),
+        (
+            "a machine of hosts that are not there",
+            edited(&[
+                (
+                    "[[link]]",
+                    "[[node]]\nname = \"h\"\nkind = \"host\"\n\n[[node]]\nname = \"g\"\nkind = \"host\"\n\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]\nbetween = [\"g\", \"r2\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
+                ),
+                (
+                    "from = \"r1\"\nto = \"r2\"\naccess = { rate = \"10 Mbit/s\", delay = \"0 s\" }",
+                    "from = \"h\"\nto = \"g\"\nhost = { send = \"1 ms\" }",
+                ),
+            ]),
+        ),
+        ("an unknown service", service("class = \"vbr\"")),
+        ("a service without its rates", service("class = \"cbr\"")),
+        ("vbr without scr", service("class = \"vbr-nrt\", pcr = \"3 Mbit/s\"")),
+        (
+            "vbr that may burst without end",
+            service("class = \"vbr-nrt\", pcr = \"3 Mbit/s\", scr = \"3.1 Mbit/s\", mbs = \"0 cell\""),
+        ),
+        (
+            "vbr without bursts",
+            service("class = \"vbr-nrt\", pcr = \"3 Mbit/s\", scr = \"3 Mbit/s\", mbs = \"0 cell\""),
+        ),
+        ("parameters of another service", service("pcr = \"3 Mbit/s\", mcr = \"1 Mbit/s\", shape = true")),
+        ("abr: mcr past pcr", abr("mcr = \"31 Mbit/s\"")),
+        ("abr: icr past pcr", abr("icr = \"31 Mbit/s\"")),
+        ("abr: icr below mcr", abr("icr = \"1 Mbit/s\", mcr = \"2 Mbit/s\"")),
+        ("abr: fractions", abr("rif = \"2/1\", rdf = \"1/0\", cdf = \"0.5\"")),
+        ("abr: fractions of nothing", abr("rif = \"0/1\", rdf = \"0/16\", cdf = \"0/2\"")),
+        ("abr: times of nothing", abr("trm = \"0 s\", adtf = \"0 s\"")),
+        ("abr: crm and tbe", abr("crm = 32, tbe = \"1024 cell\"")),
+        ("abr: no transient buffer exposure", abr("tbe = \"0 cell\"")),
+        ("abr: unknown ends", abr("between = [\"s1\", \"s3\"]")),
+        ("abr: ends that are not on the path", abr("between = [\"s1\", \"g2\"]")),
+        ("abr: ends out of order", abr("between = [\"s2\", \"s1\"]")),
+        (
+            "abr: ends with packets between",
+            enriched(&[(
+                "access = { rate = \"fddi\", delay = \"0 s\" }",
+                "access = { rate = \"fddi\", delay = \"0 s\" }\nservice = { class = \"abr\", pcr = \"3 Mbit/s\", between = [\"h\", \"s1\"] }",
+            )]),
+        ),
+        (
+            "a service where no link carries cells",
+            enriched(&[("to = \"g2\"", "to = \"g1\"\nservice = { class = \"cbr\", pcr = \"3 Mbit/s\" }")]),
+        ),
+        (
+            "abr switches",
+            enriched(&[("[observe]", "[abr]\ntarget = 0\ninterval = \"0 s\"\nmarking = \"eric\"\n\n[observe]")]),
+        ),
+        (
+            "abr switches that do nothing",
+            enriched(&[("[observe]", "[abr]\ntarget = 0\ninterval = \"0 s\"\n\n[observe]")]),
+        ),
+        ("a shaper past the line", shaper("rate = \"41 Mbit/s\"")),
+        ("a shaper of nothing", shaper("rate = \"0 cell/s\"")),
+        ("a shaper with scr past its rate", shaper("rate = \"1 Mbit/s\"\nscr = \"2 Mbit/s\"\nmbs = \"1 cell\"")),
+        ("a shaper with half a bucket", shaper("rate = \"1 Mbit/s\"\nscr = \"1 Mbit/s\"")),
+        ("a shaper with the other half", shaper("rate = \"1 Mbit/s\"\nmbs = \"10 cell\"")),
+        ("a shaper at a host", enriched(&[("at = \"s1\"\nlink = \"wan\"", "at = \"atm\"\nlink = \"wan\"")])),
+        (
+            "a shaper on another node's link",
+            enriched(&[("at = \"s1\"\nlink = \"wan\"", "at = \"s1\"\nlink = \"s2-g2\"")]),
+        ),
+        ("a shaper at unknown places", enriched(&[("at = \"s1\"\nlink = \"wan\"", "at = \"s11\"\nlink = \"won\"")])),
+        ("a shaper of unknown traffic", enriched(&[("traffic = [\"cells\"]", "traffic = [\"cell\"]")])),
+        (
+            "a shaper of traffic that does not pass",
+            enriched(&[("link = \"wan\"\ntraffic = [\"cells\"]", "link = \"g1-s1\"\ntraffic = [\"cells\"]")]),
+        ),
+        (
+            "a shaper without traffic",
+            enriched(&[
+                ("from = \"atm\"", "from = \"s1\""),
+                ("at = \"s1\"\nlink = \"wan\"\ntraffic = [\"cells\"]", "at = \"s1\"\nlink = \"atm-s1\""),
+            ]),
+        ),
+        (
+            "two shapers of one group",
+            enriched(&[(
+                "[[policer]]",
+                "[[shaper]]\nname = \"second\"\nat = \"s1\"\nlink = \"wan\"\nrate = \"1 Mbit/s\"\n\n[[policer]]",
+            )]),
+        ),
+        (
+            "the same shaper twice",
+            enriched(&[(
+                "[[policer]]",
+                "[[shaper]]\nname = \"spacer\"\nat = \"s2\"\nlink = \"wan\"\nrate = \"1 Mbit/s\"\n\n[[policer]]",
+            )]),
+        ),
+        (
+            "a policer of packets",
+            enriched(&[(
+                "name = \"upc\"\nat = \"s1\"\nlink = \"wan\"",
+                "name = \"upc\"\nat = \"g1\"\nlink = \"h-g1\"",
+            )]),
+        ),
+        ("a policer with scr past pcr", enriched(&[("scr = \"20 Mbit/s\"", "scr = \"41 Mbit/s\"")])),
+        (
+            "a policer of an unknown kind",
+            enriched(&[("mbs = \"100 cell\"", "mbs = \"100 cell\"\naction = \"tagg\"\ncdvt = \"1\"")]),
+        ),
+        ("a change after the run", enriched(&[("at = \"20 s\"", "at = \"60 s\"")])),
+        ("a change of nothing", change("rate = \"5 Mbit/s\"")),
+        ("a change of two things", change("shaper = \"spacer\"\nlink = \"wan\"\nrate = \"5 Mbit/s\"")),
+        ("a change of what is unknown", change("shaper = \"space\"\nrate = \"5 Mbit/s\"")),
+        ("a change of a shaper past its line", change("shaper = \"spacer\"\nrate = \"41 Mbit/s\"")),
+        ("a change to no rate", change("shaper = \"spacer\"\nrate = \"0 bit/s\"")),
+        ("a change without rate", change("link = \"wan\"")),
+        ("a change with a rate of the wrong kind", change("traffic = \"cells\"\nrate = \"5 Mbit/s\"")),
+        ("a change of a pcr below mcr", change("traffic = \"cells\"\npcr = \"999 kbit/s\"")),
+        ("a change of a pcr that is not there", change("traffic = \"split\"\npcr = \"5 Mbit/s\"")),
+        ("epd without threshold", enriched(&[(", threshold = \"512 cell\"", "")])),
+        (
+            "thresholds past the buffer",
+            enriched(&[("threshold = \"512 cell\"", "threshold = \"1025 cell\", clp-threshold = \"60 kB\"")]),
+        ),
+        (
+            "a clp threshold past the buffer",
+            enriched(&[("per = \"port\"", "per = \"port\"\nclp-threshold = \"513 cell\"")]),
+        ),
+        ("thresholds of nothing", enriched(&[("threshold = \"512 cell\"", "threshold = \"0 cell\"")])),
+        (
+            "a link's buffer below a packet",
+            enriched(&[
+                ("size = \"1024 cell\"", "size = \"31 cell\""),
+                ("threshold = \"512 cell\"", "threshold = \"1 cell\""),
+            ]),
+        ),
+        (
+            "a link's buffer for packets below a packet",
+            enriched(&[(
+                "rate = \"ethernet\"",
+                "rate = \"ethernet\"\nbuffer = { size = \"1499 B\", count = \"packet\", discard = \"cell\" }",
+            )]),
+        ),
+        (
+            "queues",
+            enriched(&[("queue = [\"s1>s2\", \"s2>wan\"]", "queue = [\"s1\", \"s1>h\", \"s3>s1\", \"s1>s22\"]")]),
+        ),
+        (
+            "a queue of two links",
+            enriched(&[(
+                "[[traffic]]",
+                "[[link]]\nname = \"second\"\nbetween = [\"s2\", \"s1\"]\nrate = \"ds1\"\ndelay = \"1 s\"\n\n[[traffic]]",
+            )]),
+        ),
+        ("an unknown profile", edited(&[("variant = \"reno\"", "profile = \"bsd-4.3\"")])),
+        (
+            "a profile whose window is below the segment",
+            edited(&[(
+                "variant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"",
+                "profile = \"sunos-4.1.3\"\nmss = \"4097 B\"",
+            )]),
+        ),
+        (
+            "a profile against a timer",
+            edited(&[("variant = \"reno\"", "profile = \"solaris-2.5\"\ntimer-granularity = \"500 ms\"")]),
+        ),
+        ("ftp-get without file", app("app = \"ftp-get\"")),
+        ("www without files", app("app = \"www\"")),
+        (
+            "www of nothing",
+            app(
+                "app = \"www\"\nworkload = { sizes = [\"1 B\", \"0 B\"], request = \"0 B\", display-rate = \"0 bit/s\" }",
+            ),
+        ),
+        ("www without any file", app("app = \"www\"\nworkload = { sizes = [] }")),
+        ("animation without frames", app("app = \"animation\"")),
+        (
+            "animation of nothing",
+            app("app = \"animation\"\nworkload = { frame = \"0 B\", rate = 0, duration = \"0 s\" }"),
+        ),
+        ("ttcp of nothing", app("app = \"ttcp\"\nworkload = { write = \"0 B\", buffers = 0 }")),
+        ("ttcp past 1 PiB", app("app = \"ttcp\"\nworkload = { write = \"1 GiB\", buffers = 1048577 }")),
+        (
+            "options of other new applications",
+            app(
+                "app = \"www\"\nworkload = { sizes = [\"1 B\"], frame = \"1 B\", write-cost = \"0 s\", disk-rate = \"1 bit/s\" }",
+            ),
+        ),
+        ("a jitter past the end", edited(&[("count = 2", "count = 2\nstart = \"50 s\"\njitter = \"10.001 s\"")])),
+        (
+            "axis of no shaper",
+            enriched(&[(
+                "[observe]",
+                "[sweep]\naxes = { \"shaper.space.rate\" = [\"1 Mbit/s\"], \"change.2.rate\" = [\"1 Mbit/s\"] }\n\n[observe]",
+            )]),
+        ),
+    ]
+}
+
+fn all_cases() -> impl Iterator<Item = (&'static str, String)> {
+    cases().into_iter().chain(control_cases())
+}
+
 #[test]
 fn messages_are_as_agreed() {
     let mut told = String::new();
-    for (name, text) in cases() {
+    for (name, text) in all_cases() {
         told.push_str(&format!("## {name}\n{}\n\n", refusal(&text)));
     }
     let path = common::repository("crates/scenario/tests/refused.golden");
@@ -282,7 +524,7 @@ fn messages_are_as_agreed() {
 /// Each message has its place: a line of the file that the excerpt repeats.
 #[test]
 fn problems_stand_in_file_order_and_carry_their_place() {
-    for (name, text) in cases() {
+    for (name, text) in all_cases() {
         let error = refusal(&text);
         assert!(!error.problems.is_empty(), "{name}");
         let places: Vec<_> = error.problems.iter().map(|p| (p.line, p.column)).collect();

@@ -8,9 +8,9 @@ use cellway_net::{Cell, ChannelId, Direction, NodeId, Packet, PortId, TapRecord,
 use cellway_tcp::{Flags, Segment};
 use cellway_units::CELL_PAYLOAD_OCTETS;
 use cellway_wire::pcap::{self, AtmFrame, LinkType, Writer};
-use cellway_wire::{Channel, Encapsulation, Ipv4Tcp, TcpFlags, TcpOptions, aal5};
+use cellway_wire::{Channel, Encapsulation, Ipv4Tcp, TcpFlags, TcpOptions, aal5, ipv4_opaque};
 
-use crate::build::Body;
+use crate::build::{Body, Leg};
 use crate::error::Error;
 use crate::slot::Slot;
 
@@ -18,6 +18,8 @@ use crate::slot::Slot;
 const FIRST_DYNAMIC_PORT: u32 = 1024;
 /// FTP's data connections. RFC 959 section 5.2.
 const FTP_DATA_PORT: u16 = 20;
+/// What one gateway tells the other has no port: a protocol number for experiments. RFC 3692.
+const GATEWAY_PROTOCOL: u8 = 253;
 /// Hops that a packet may take.
 const TIME_TO_LIVE: u8 = 64;
 
@@ -67,7 +69,7 @@ impl<'a> Capture<'a> {
         Ok(())
     }
 
-    pub(crate) fn write(&mut self, records: Vec<TapRecord<Body>>, slots: &[Slot]) -> Result<(), Error> {
+    pub(crate) fn write(&mut self, records: Vec<TapRecord<Body>>, slots: &[Slot], legs: &[Leg]) -> Result<(), Error> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         for TapRecord { at, port, direction, unit } in records {
             let way = match direction {
@@ -75,12 +77,12 @@ impl<'a> Capture<'a> {
                 Direction::Out => pcap::Direction::Sent,
             };
             match unit {
-                TapUnit::Packet(packet) => writer.packet(at, way, &octets(&packet, slots)).map_err(written)?,
+                TapUnit::Packet(packet) => writer.packet(at, way, &octets(&packet, slots, legs)).map_err(written)?,
                 TapUnit::Cell(cell, packet) => {
                     let key = (port, direction == Direction::In, cell.channel());
                     let assembly = self.frames.entry(key).or_default();
                     if assembly.frame.as_ref().is_none_or(|(known, _)| !known.is_of_frame_of(cell)) {
-                        let sdu = self.encapsulation.wrap(&octets(&packet, slots));
+                        let sdu = self.encapsulation.wrap(&octets(&packet, slots, legs));
                         let pdu = aal5::build(&sdu, 0, 0).expect("an IP packet fits into an AAL5 frame");
                         assembly.frame = Some((cell, pdu));
                     }
@@ -118,15 +120,28 @@ fn written(error: pcap::Error) -> Error {
 }
 
 /// The packet as it would be on a wire: addresses by host, ports by connection, a fixed payload.
-fn octets(packet: &Packet<Body>, slots: &[Slot]) -> Vec<u8> {
-    let Body { serial, conn, number, segment } = packet.body;
-    let slot = &slots[packet.conversation as usize];
+fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec<u8> {
+    let (serial, conn, number, segment) = match (&packet.body, legs[packet.conversation as usize]) {
+        (&Body::Segment { serial, conn, number, segment }, Leg::Slot { slot, .. }) => {
+            (serial, (slot, conn), number, segment)
+        }
+        // The numbers of gateways' packets count up; so do identifications.
+        (Body::Transport { packet: body, .. }, _) => {
+            let (from, to) = (address(packet.from), address(packet.to));
+            let identification = identification(body.number);
+            return ipv4_opaque(from, to, GATEWAY_PROTOCOL, identification, TIME_TO_LIVE, packet.octets)
+                .expect("the gateway makes packets that fit");
+        }
+        (Body::Segment { .. }, Leg::Gateways) => unreachable!("gateways speak their own transport"),
+    };
+    let (slot, conn) = conn;
+    let slot = &slots[slot as usize];
     let dynamic = FIRST_DYNAMIC_PORT + (packet.conversation * 4099 + serial) % (65_536 - FIRST_DYNAMIC_PORT);
     let known = if conn == 0 { slot.plan.port } else { FTP_DATA_PORT };
     let [originator, responder] = slot.plan.hosts;
     let ports = [dynamic as u16, known];
-    let [source_port, destination_port] =
-        if packet.from == originator && packet.to == responder { ports } else { [ports[1], ports[0]] };
+    let towards_responder = packet.from == originator || packet.to == responder;
+    let [source_port, destination_port] = if towards_responder { ports } else { [ports[1], ports[0]] };
     let Segment { seq, ack, window, len, options, .. } = segment;
     Ipv4Tcp {
         source: address(packet.from),

@@ -1,32 +1,73 @@
-//! A TCP connection of a conversation: its two endpoints, and what waits to be written.
+//! A TCP connection of a conversation: its endpoints, and what waits to be written.
 
 use cellway_apps::{ConnId, Side};
-use cellway_tcp::{Config, Endpoint, Output, State, Stats, Variant};
+use cellway_gateway::FlowId;
+use cellway_tcp::{Config, Endpoint, Output, Segment, State, Stats, Variant};
 use cellway_units::Time;
 
 use crate::meter::TcpTotals;
 
-/// One end of a connection, with the application's writes that TCP has not taken yet.
+/// Where an endpoint stands on the way from the originator to the responder. The two in the middle
+/// exist only where gateways split the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// At the host that originates the conversation.
+    Originator,
+    /// At the gateway near the originator.
+    Near,
+    /// At the gateway near the responder.
+    Far,
+    /// At the responding host.
+    Responder,
+}
+
+impl Place {
+    /// The side of the application; `None` at a gateway.
+    pub(crate) fn side(self) -> Option<Side> {
+        match self {
+            Place::Originator => Some(Side::Originator),
+            Place::Responder => Some(Side::Responder),
+            Place::Near | Place::Far => None,
+        }
+    }
+}
+
+impl From<Side> for Place {
+    fn from(side: Side) -> Place {
+        match side {
+            Side::Originator => Place::Originator,
+            Side::Responder => Place::Responder,
+        }
+    }
+}
+
+/// One end of a connection, with the writes that TCP has not taken yet.
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) tcp: Endpoint,
     /// Bytes written by the application and not yet accepted.
     pending: u64,
+    /// Bytes have been written since the writer was last told that all were accepted.
+    unsaid: bool,
     /// The application wants to close once all is accepted.
     closing: bool,
+    /// Whether this end opened the connection.
+    active: bool,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
     seen: Stats,
 }
 
 impl End {
-    fn new(tcp: Endpoint) -> End {
-        End { tcp, pending: 0, closing: false, armed: None, seen: Stats::default() }
+    fn new(config: Config, iss: u32, active: bool) -> End {
+        let tcp = if active { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) };
+        End { tcp, pending: 0, unsaid: false, closing: false, active, armed: None, seen: Stats::default() }
     }
 
     /// The application writes, and perhaps closes behind it.
     pub(crate) fn write(&mut self, now: Time, bytes: u64, close: bool, out: &mut Output) {
         self.pending += bytes;
+        self.unsaid |= bytes > 0;
         self.closing |= close;
         self.flush(now, out);
     }
@@ -42,6 +83,16 @@ impl End {
         }
     }
 
+    /// Whether TCP has by now taken all that was written; says so once.
+    pub(crate) fn take_written(&mut self) -> bool {
+        self.pending == 0 && std::mem::take(&mut self.unsaid)
+    }
+
+    /// Whether this end opened the connection.
+    pub(crate) fn is_active(&self) -> bool {
+        self.active
+    }
+
     /// What TCP has done since the last call.
     pub(crate) fn news(&mut self, variant: Variant) -> TcpTotals {
         let stats = *self.tcp.stats();
@@ -55,6 +106,20 @@ impl End {
     }
 }
 
+/// The middle of a connection that a pair of gateways splits.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    /// The pair of gateways.
+    pub(crate) pair: usize,
+    /// Which gateway of the pair is near the originator.
+    pub(crate) near: usize,
+    pub(crate) flow: FlowId,
+    /// The gateways' own ends: near the originator, near the responder.
+    ends: [End; 2],
+    /// The opening segment of the host, held until the far host has answered.
+    pub(crate) held: Option<Segment>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Connection {
     /// Unique in the slot.
@@ -64,7 +129,8 @@ pub(crate) struct Connection {
     /// Its number in the conversation.
     pub(crate) conn: ConnId,
     /// The ends at the originator and at the responder.
-    pub(crate) ends: [End; 2],
+    ends: [End; 2],
+    pub(crate) relay: Option<Box<Relay>>,
     /// Ends that have told of their close; both make the application's.
     pub(crate) closed_ends: u32,
     pub(crate) failed: bool,
@@ -81,23 +147,46 @@ pub(crate) fn at(side: Side) -> usize {
 pub(crate) const SIDES: [Side; 2] = [Side::Originator, Side::Responder];
 
 impl Connection {
+    /// A connection that `from` opens; `configs` are those of originator and responder.
     pub(crate) fn new(
         serial: u32,
         conversation: u32,
         conn: ConnId,
         from: Side,
-        config: Config,
+        configs: [Config; 2],
         iss: [u32; 2],
     ) -> Connection {
-        let ends = SIDES.map(|side| {
-            let iss = iss[at(side)];
-            End::new(if side == from { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) })
-        });
-        Connection { serial, conversation, conn, ends, closed_ends: 0, failed: false }
+        let ends = SIDES.map(|side| End::new(configs[at(side)], iss[at(side)], side == from));
+        Connection { serial, conversation, conn, ends, relay: None, closed_ends: 0, failed: false }
     }
 
-    /// Whether both ends are gone for good.
+    /// Puts the pair of gateways into the middle. The gateway near the opener answers it, the other
+    /// opens towards the host.
+    pub(crate) fn split(
+        &mut self,
+        [pair, near]: [usize; 2],
+        flow: FlowId,
+        from: Side,
+        configs: [Config; 2],
+        iss: [u32; 2],
+    ) {
+        let ends = SIDES.map(|side| End::new(configs[at(side)], iss[at(side)], side != from));
+        self.relay = Some(Box::new(Relay { pair, near, flow, ends, held: None }));
+    }
+
+    /// The end at `place`; `None` at a gateway that is not there.
+    pub(crate) fn end(&mut self, place: Place) -> Option<&mut End> {
+        match place {
+            Place::Originator => Some(&mut self.ends[0]),
+            Place::Responder => Some(&mut self.ends[1]),
+            Place::Near => self.relay.as_mut().map(|relay| &mut relay.ends[0]),
+            Place::Far => self.relay.as_mut().map(|relay| &mut relay.ends[1]),
+        }
+    }
+
+    /// Whether all ends are gone for good.
     pub(crate) fn is_over(&self) -> bool {
-        self.ends.iter().all(|end| end.tcp.state() == State::Closed)
+        let gone = |ends: &[End; 2]| ends.iter().all(|end| end.tcp.state() == State::Closed);
+        gone(&self.ends) && self.relay.as_ref().is_none_or(|relay| gone(&relay.ends))
     }
 }

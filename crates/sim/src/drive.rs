@@ -4,16 +4,18 @@ use std::collections::VecDeque;
 
 use cellway_apps::random::Streams;
 use cellway_apps::{Action, ConnId, Side, Workload};
+use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Fabric, NodeKind, Packet, cells_for};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::Scenario;
-use cellway_tcp::{Endpoint, Event, Output};
+use cellway_tcp::{Config, Endpoint, Event, Output};
 use cellway_units::Time;
 
-use crate::build::{Body, Built, build, encapsulation};
+use crate::build::{Body, Built, Change, Leg, build, encapsulation};
 use crate::capture::Capture;
-use crate::connection::{Connection, SIDES, at};
+use crate::connection::{Connection, End, Place, SIDES, at};
 use crate::error::Error;
+use crate::gateway::GatewayPair;
 use crate::meter::Meter;
 use crate::slot::Slot;
 use crate::timers::{TimerKey, Timers, What};
@@ -37,7 +39,7 @@ pub type Outcome = Result<RunRecord, Error>;
 pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: Control<'_>) -> Outcome {
     let streams = Streams::new(seed);
     let encapsulation = encapsulation(scenario);
-    let Built { mut fabric, slots, meter, names } = build(scenario, &streams)?;
+    let Built { mut fabric, slots, legs, pairs, changes, meter, names } = build(scenario, &streams)?;
     if let Some(capture) = &mut control.capture {
         let known = || names.keys().cloned().collect::<Vec<_>>().join(", ");
         let name = capture.node();
@@ -49,46 +51,65 @@ pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: 
     for (index, slot) in slots.iter().enumerate() {
         timers.add(slot.plan.start, TimerKey { slot: index as u32, what: What::Begin });
     }
+    for (index, change) in changes.iter().enumerate() {
+        timers.add(change.at, TimerKey { slot: index as u32, what: What::Change });
+    }
     Run {
         workloads,
         streams,
         encapsulation,
         fabric,
         slots,
+        legs,
+        pairs,
+        changes,
         meter,
         timers,
         packets: 0,
         timers_fired: 0,
         output: Output::default(),
+        gateway_output: gateway::Output::default(),
         actions: Vec::new(),
         todo: VecDeque::new(),
+        touched: Vec::new(),
     }
     .into_record(Time::ZERO + scenario.run.duration, control)
 }
 
-/// Something that one part of a slot has to tell another within the same instant.
+/// Something that one part of a run has to tell another within the same instant.
 #[derive(Debug)]
-enum Todo {
-    /// A TCP endpoint tells its application.
-    Tcp { serial: u32, side: Side, event: Event },
-    /// The application of conversation `conversation` asks.
-    App { conversation: u32, action: Action },
+pub(crate) enum Todo {
+    /// A TCP endpoint of a slot tells its application, or its gateway.
+    Tcp { slot: usize, serial: u32, place: Place, event: Event },
+    /// All that the application wrote at this end has been taken.
+    Written { slot: usize, serial: u32, side: Side },
+    /// The application of a slot's conversation `conversation` asks.
+    App { slot: usize, conversation: u32, action: Action },
+    /// A gateway of a pair asks.
+    Gateway { pair: usize, which: usize, action: gateway::Action },
 }
 
-struct Run<'a> {
+pub(crate) struct Run<'a> {
     workloads: &'a [Workload],
     streams: Streams,
     encapsulation: Encapsulation,
-    fabric: Fabric<Body>,
-    slots: Vec<Slot>,
+    pub(crate) fabric: Fabric<Body>,
+    pub(crate) slots: Vec<Slot>,
+    /// What the network's conversations are, by their number.
+    legs: Vec<Leg>,
+    pub(crate) pairs: Vec<GatewayPair>,
+    changes: Vec<Change>,
     meter: Meter,
-    timers: Timers,
-    packets: u64,
+    pub(crate) timers: Timers,
+    pub(crate) packets: u64,
     timers_fired: u64,
     // Reused from call to call.
     output: Output,
+    pub(crate) gateway_output: gateway::Output,
     actions: Vec<Action>,
-    todo: VecDeque<Todo>,
+    pub(crate) todo: VecDeque<Todo>,
+    /// Slots whose connections may be over.
+    touched: Vec<usize>,
 }
 
 impl Run<'_> {
@@ -114,7 +135,7 @@ impl Run<'_> {
             }
             self.fabric.serve(now);
             if let Some(capture) = &mut control.capture {
-                capture.write(self.fabric.tapped(), &self.slots)?;
+                capture.write(self.fabric.tapped(), &self.slots, &self.legs)?;
             }
             instants += 1;
             if instants.is_multiple_of(1 << 16) && (control.stop)() {
@@ -134,32 +155,40 @@ impl Run<'_> {
         Ok(RunRecord { summary, series, counts })
     }
 
-    /// A packet has come to its host.
+    /// A packet has come to its host, or into a gateway.
     fn deliver(&mut self, now: Time, packet: Packet<Body>) {
-        let index = packet.conversation as usize;
-        let slot = &mut self.slots[index];
-        let side = SIDES[usize::from(packet.to == slot.plan.hosts[1])];
-        if side == Side::Responder {
-            self.meter.slots[index].cells_arrived(cells_for(packet.octets + self.encapsulation.octets()));
+        match (packet.body, self.legs[packet.conversation as usize]) {
+            (Body::Transport { pair, packet: body }, _) => {
+                self.deliver_to_gateway(now, pair as usize, packet.to, &body);
+            }
+            (Body::Segment { serial, segment, .. }, Leg::Slot { slot, far }) => {
+                let index = slot as usize;
+                let place = self.slots[index].plan.place_at(packet.to, far);
+                if place == Place::Responder {
+                    self.meter.slots[index].cells_arrived(cells_for(packet.octets + self.encapsulation.octets()));
+                }
+                match place.side() {
+                    // A segment for a connection that both ends have forgotten has no one to go to.
+                    Some(_) => self.tcp(now, index, serial, place, |tcp, out| tcp.receive(now, &segment, out)),
+                    None => self.segment_at_gateway(now, index, serial, place, &segment),
+                }
+            }
+            (Body::Segment { .. }, Leg::Gateways) => unreachable!("gateways speak their own transport"),
         }
-        let Body { serial, segment, .. } = packet.body;
-        // A segment for a connection that both ends have forgotten has no one to go to.
-        self.tcp(now, index, serial, side, |tcp, out| tcp.receive(now, &segment, out));
-        self.settle(now, index);
+        self.settle(now);
     }
 
     fn fire(&mut self, now: Time, TimerKey { slot, what }: TimerKey) {
         let index = slot as usize;
         match what {
             What::Begin => self.begin(now, index),
-            What::Tcp { serial, side } => {
-                let side = SIDES[usize::from(side)];
+            What::Tcp { serial, place } => {
                 let Some(connection) = self.slots[index].connection(serial) else { return };
-                let end = &mut connection.ends[at(side)];
+                let Some(end) = connection.end(place) else { return };
                 if end.armed == Some(now) {
                     end.armed = None;
                 }
-                self.tcp(now, index, serial, side, |tcp, out| {
+                self.tcp(now, index, serial, place, |tcp, out| {
                     if tcp.deadline().is_some_and(|(at, _)| at <= now) {
                         tcp.wake(now, out);
                     }
@@ -168,8 +197,10 @@ impl Run<'_> {
             What::App { conversation, id } => {
                 self.app(index, conversation, |app, out| app.timer(now, id, out));
             }
+            What::Gateway { which } => self.wake_gateway(now, index, which),
+            What::Change => self.changes[index].apply(now, &mut self.fabric),
         }
-        self.settle(now, index);
+        self.settle(now);
     }
 
     /// Begins the next conversation of a slot.
@@ -181,41 +212,46 @@ impl Run<'_> {
     }
 
     /// Lets an endpoint act; sends what it wants sent, and notes what it has to tell.
-    fn tcp(&mut self, now: Time, index: usize, serial: u32, side: Side, act: impl FnOnce(&mut Endpoint, &mut Output)) {
-        self.end(now, index, serial, side, |end, out| act(&mut end.tcp, out));
+    fn tcp(&mut self, now: Time, index: usize, serial: u32, place: Place, act: impl FnOnce(&mut Endpoint, &mut Output)) {
+        self.end(now, index, serial, place, |end, out| act(&mut end.tcp, out));
     }
 
-    fn end(
+    pub(crate) fn end(
         &mut self,
         now: Time,
         index: usize,
         serial: u32,
-        side: Side,
-        act: impl FnOnce(&mut crate::connection::End, &mut Output),
+        place: Place,
+        act: impl FnOnce(&mut End, &mut Output),
     ) {
         let slot = &mut self.slots[index];
-        let (hosts, config) = (slot.plan.hosts, slot.plan.tcp);
+        let (conversation, from, to) = slot.plan.way_from(place);
+        let config = slot.plan.tcp;
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
         let conn = connection.conn.0;
-        let end = &mut connection.ends[at(side)];
+        let Some(end) = connection.end(place) else { return };
         self.output.clear();
         act(end, &mut self.output);
         for segment in self.output.segments.drain(..) {
             let octets = IP_HEADER + segment.header_len() + segment.len;
-            let [from, to] = if side == Side::Originator { hosts } else { [hosts[1], hosts[0]] };
-            let body = Body { serial, conn, number: self.packets, segment };
-            self.fabric.send(now, Packet { conversation: index as u32, from, to, octets, body });
+            let body = Body::Segment { serial, conn, number: self.packets, segment };
+            self.fabric.send(now, Packet { conversation, from, to, octets, body });
             self.packets += 1;
         }
-        self.todo.extend(self.output.events.drain(..).map(|event| Todo::Tcp { serial, side, event }));
+        self.todo.extend(self.output.events.drain(..).map(|event| Todo::Tcp { slot: index, serial, place, event }));
+        if let Some(side) = place.side()
+            && end.take_written()
+        {
+            self.todo.push_back(Todo::Written { slot: index, serial, side });
+        }
         let news = end.news(config.variant);
         let totals = &mut self.meter.slots[index].now.tcp;
         totals.retransmissions += news.retransmissions;
         totals.timeouts += news.timeouts;
         totals.fast_retransmits += news.fast_retransmits;
         totals.collapses += news.collapses;
-        if newest && side == Side::Originator {
+        if newest && place == Place::Originator {
             let window = end.tcp.send_window();
             let full = end.tcp.congestion_window() >= config.receive_window;
             self.meter.window(now, index, window, full);
@@ -224,8 +260,10 @@ impl Run<'_> {
             && end.armed.is_none_or(|armed| at < armed)
         {
             end.armed = Some(at);
-            let side = u8::from(side == Side::Responder);
-            self.timers.add(at, TimerKey { slot: index as u32, what: What::Tcp { serial, side } });
+            self.timers.add(at, TimerKey { slot: index as u32, what: What::Tcp { serial, place } });
+        }
+        if self.touched.last() != Some(&index) {
+            self.touched.push(index);
         }
     }
 
@@ -241,19 +279,31 @@ impl Run<'_> {
             && let Some(app) = &mut slot.conversation
         {
             act(app, &mut self.actions);
-            self.todo.extend(self.actions.drain(..).map(|action| Todo::App { conversation, action }));
+            let ask = |action| Todo::App { slot: index, conversation, action };
+            self.todo.extend(self.actions.drain(..).map(ask));
         }
     }
 
-    /// Passes on all that endpoints and application have to tell each other.
-    fn settle(&mut self, now: Time, index: usize) {
+    /// Passes on all that endpoints, applications and gateways have to tell each other.
+    fn settle(&mut self, now: Time) {
         while let Some(todo) = self.todo.pop_front() {
             match todo {
-                Todo::Tcp { serial, side, event } => self.tell_application(now, index, serial, side, event),
-                Todo::App { conversation, action } => self.obey(now, index, conversation, action),
+                Todo::Tcp { slot, serial, place, event } => match place.side() {
+                    Some(side) => self.tell_application(now, slot, serial, side, event),
+                    None => self.tell_gateway(now, slot, serial, place, event),
+                },
+                Todo::Written { slot, serial, side } => {
+                    let Some(connection) = self.slots[slot].connection(serial) else { continue };
+                    let (conversation, conn) = (connection.conversation, connection.conn);
+                    self.app(slot, conversation, |app, out| app.written(now, conn, side, out));
+                }
+                Todo::App { slot, conversation, action } => self.obey(now, slot, conversation, action),
+                Todo::Gateway { pair, which, action } => self.obey_gateway(now, pair, which, action),
             }
         }
-        self.slots[index].connections.retain(|c| !c.is_over());
+        for index in self.touched.drain(..) {
+            self.slots[index].connections.retain(|c| !c.is_over());
+        }
     }
 
     fn tell_application(&mut self, now: Time, index: usize, serial: u32, side: Side, event: Event) {
@@ -268,7 +318,7 @@ impl Run<'_> {
             Event::Acked { bytes } => {
                 self.app(index, conversation, |app, out| app.acked(now, conn, side, bytes, out));
             }
-            Event::Writable => self.end(now, index, serial, side, |end, out| end.flush(now, out)),
+            Event::Writable => self.end(now, index, serial, side.into(), |end, out| end.flush(now, out)),
             Event::PeerClosed => self.app(index, conversation, |app, out| app.peer_closed(now, conn, side, out)),
             Event::Closed => {
                 connection.closed_ends += 1;
@@ -287,20 +337,21 @@ impl Run<'_> {
 
     fn obey(&mut self, now: Time, index: usize, conversation: u32, action: Action) {
         match action {
-            Action::Open { conn, from } => {
-                let slot = &mut self.slots[index];
-                let (serial, iss) = (slot.opened, slot.initial_sequences());
-                slot.opened += 1;
-                slot.connections.push(Connection::new(serial, conversation, conn, from, slot.plan.tcp, iss));
-                self.tcp(now, index, serial, from, |tcp, out| tcp.connect(now, out));
+            Action::Open { conn, from } => self.open(now, index, conversation, conn, from),
+            Action::Write { conn, side, bytes } => {
+                self.at_end(now, index, (conversation, conn), side, |end, out| end.write(now, bytes, false, out));
             }
-            Action::Write { conn, side, bytes } => self.write(now, index, (conversation, conn), side, bytes, false),
-            Action::Close { conn, side } => self.write(now, index, (conversation, conn), side, 0, true),
+            Action::Close { conn, side } => {
+                self.at_end(now, index, (conversation, conn), side, |end, out| end.write(now, 0, true, out));
+            }
+            Action::Consume { conn, side, bytes } => {
+                self.at_end(now, index, (conversation, conn), side, |end, out| end.tcp.consume(now, bytes, out));
+            }
             Action::Timer { at, id } => {
                 self.timers.add(at, TimerKey { slot: index as u32, what: What::App { conversation, id } });
             }
             Action::Delay { span } => self.meter.delay(now, index, span),
-            Action::Item { .. } => self.meter.slots[index].now.items += 1,
+            Action::Item { bytes, span } => self.meter.item(now, index, bytes, span),
             Action::Ended => {
                 let totals = &mut self.meter.slots[index].now;
                 totals.conversations += 1;
@@ -310,15 +361,41 @@ impl Run<'_> {
                 if failed {
                     slot.connections.retain(|c| c.conversation != conversation);
                 }
-                self.begin(now, index);
+                if slot.plan.repeat {
+                    self.begin(now, index);
+                }
             }
         }
     }
 
-    fn write(&mut self, now: Time, index: usize, of: (u32, ConnId), side: Side, bytes: u64, close: bool) {
+    fn open(&mut self, now: Time, index: usize, conversation: u32, conn: ConnId, from: Side) {
+        let slot = &mut self.slots[index];
+        let (serial, iss) = (slot.opened, slot.initial_sequences());
+        slot.opened += 1;
+        let config = |side| Config {
+            immediate_read: !slot.conversation.as_ref().is_some_and(|app| app.reads_itself(conn, side)),
+            ..slot.plan.tcp
+        };
+        let mut connection = Connection::new(serial, conversation, conn, from, SIDES.map(config), iss);
+        if let Some(split) = slot.plan.split {
+            let flow = self.pairs[split.pair].flow(index as u32, serial);
+            connection.split([split.pair, split.near], flow, from, split.tcp, slot.initial_sequences());
+        }
+        slot.connections.push(connection);
+        self.tcp(now, index, serial, from.into(), |tcp, out| tcp.connect(now, out));
+    }
+
+    fn at_end(
+        &mut self,
+        now: Time,
+        index: usize,
+        of: (u32, ConnId),
+        side: Side,
+        act: impl FnOnce(&mut End, &mut Output),
+    ) {
         let connection = self.slots[index].connections.iter().find(|c| (c.conversation, c.conn) == of);
         if let Some(serial) = connection.map(|c| c.serial) {
-            self.end(now, index, serial, side, |end, out| end.write(now, bytes, close, out));
+            self.end(now, index, serial, side.into(), act);
         }
     }
 }

@@ -20,6 +20,14 @@ pub enum Error {
         /// Why.
         message: String,
     },
+    /// A gateway cannot work as it is described.
+    #[error("gateway {node:?}: {message}")]
+    Gateway {
+        /// Its name.
+        node: String,
+        /// Why.
+        message: String,
+    },
     /// The network cannot be put together.
     #[error(transparent)]
     Network(#[from] cellway_net::FabricError),

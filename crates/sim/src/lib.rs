@@ -12,6 +12,7 @@ mod capture;
 mod connection;
 mod drive;
 mod error;
+mod gateway;
 mod meter;
 mod slot;
 mod timers;

@@ -4,10 +4,10 @@ mod summary;
 
 use std::sync::Arc;
 
-use cellway_net::{Fabric, LossCounters, NodeId, PortCounters, PortId};
+use cellway_net::{ChannelId, Fabric, LossCounters, NodeId, PortCounters, PortId};
 use cellway_record::Row;
 use cellway_record::stats::{Moments, Sample, TimeWeighted, jain};
-use cellway_units::{Rate, Span, Time};
+use cellway_units::{Bytes, Rate, Span, Time};
 
 /// An output port that is reported.
 pub(crate) struct PortMeter {
@@ -62,6 +62,12 @@ pub(crate) struct SlotMeter {
     full: TimeWeighted,
     delays: Sample,
     delays_in_bin: Moments,
+    item_times: Sample,
+    item_rates: Moments,
+    /// The first output port of the slot's cells and their channel, where ABR or a shaper paces them.
+    pub(crate) paced: Option<(PortId, ChannelId)>,
+    acr: Moments,
+    acr_min: f64,
 }
 
 /// A traffic group that is reported.
@@ -131,6 +137,11 @@ impl SlotMeter {
             full: nothing,
             delays: Sample::new(),
             delays_in_bin: Moments::default(),
+            item_times: Sample::new(),
+            item_rates: Moments::default(),
+            paced: None,
+            acr: Moments::default(),
+            acr_min: f64::INFINITY,
         }
     }
 
@@ -217,6 +228,21 @@ impl Meter {
         }
     }
 
+    /// An item has arrived whole.
+    pub(crate) fn item(&mut self, now: Time, slot: usize, bytes: Bytes, span: Span) {
+        let meter = &mut self.slots[slot];
+        meter.now.items += 1;
+        // An item that began before the end of the warm-up is not counted.
+        if now.since(self.warmup) >= span && !span.is_zero() && now >= self.warmup {
+            meter.item_times.push(span.as_secs_f64());
+            meter.item_rates.push(bytes.bits().0 as f64 / span.as_secs_f64());
+        }
+        if self.record_series {
+            let (subject, t) = (meter.subject.clone(), Some(now.as_secs_f64()));
+            self.series.push(Row { subject, metric: "item_time", unit: "s", t, value: span.as_secs_f64() });
+        }
+    }
+
     fn end_warmup<B: Clone>(&mut self, now: Time, fabric: &mut Fabric<B>) {
         fabric.forget_peaks();
         for port in &mut self.ports {
@@ -259,6 +285,18 @@ impl Meter {
         for slot in &mut self.slots {
             let bytes = slot.now.delivered[0] - slot.at_bin.delivered[0];
             put(&slot.subject, "throughput", "1", slot.throughput(bytes, every));
+            let both = bytes + slot.now.delivered[1] - slot.at_bin.delivered[1];
+            put(&slot.subject, "goodput", "bit/s", both as f64 * 8.0 / every.as_secs_f64());
+            if let Some((port, channel)) = slot.paced
+                && let Some(rate) = no_abr(port, channel)
+            {
+                let rate = rate.as_bps() as f64;
+                put(&slot.subject, "acr", "bit/s", rate);
+                if now > self.warmup {
+                    slot.acr.push(rate);
+                    slot.acr_min = slot.acr_min.min(rate);
+                }
+            }
             if let Some(window) = slot.window_in_bin.take_mean(now) {
                 put(&slot.subject, "window_mean", "B", window);
             }
@@ -295,4 +333,8 @@ pub(super) fn ratio(part: Span, whole: Span) -> f64 {
 /// Mean number of units waiting between two readings of a port.
 pub(super) fn mean_queue(now: &PortCounters, before: &PortCounters, span: Span) -> f64 {
     (now.queue_area - before.queue_area) as f64 / span.as_ps() as f64
+}
+
+fn no_abr(_: PortId, _: ChannelId) -> Option<Rate> {
+    None
 }

@@ -6,7 +6,18 @@ use cellway_net::NodeId;
 use cellway_tcp::Config;
 use cellway_units::Time;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Place};
+
+/// The gateways in the middle of a slot's connections.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Split {
+    /// The pair.
+    pub(crate) pair: usize,
+    /// Which gateway of the pair is near the originator.
+    pub(crate) near: usize,
+    /// TCP of the gateways' ends, near the originator and near the responder.
+    pub(crate) tcp: [Config; 2],
+}
 
 /// What stays the same over all conversations of a slot.
 #[derive(Debug)]
@@ -17,11 +28,44 @@ pub(crate) struct SlotPlan {
     pub(crate) group: usize,
     /// The hosts of originator and responder.
     pub(crate) hosts: [NodeId; 2],
+    /// Whom those hosts' packets go to: each other, or the gateway on their side.
+    pub(crate) peers: [NodeId; 2],
+    /// The network's conversations that carry the packets of the originator and of the responder.
+    pub(crate) legs: [u32; 2],
+    pub(crate) split: Option<Split>,
     /// The responder's port.
     pub(crate) port: u16,
     /// When the first conversation begins.
     pub(crate) start: Time,
+    /// Whether another conversation follows when one ends.
+    pub(crate) repeat: bool,
     pub(crate) tcp: Config,
+}
+
+impl SlotPlan {
+    /// The network's conversation, the sender and the receiver of packets that an endpoint sends.
+    pub(crate) fn way_from(&self, place: Place) -> (u32, NodeId, NodeId) {
+        let [originator, responder] = self.hosts;
+        match place {
+            Place::Originator => (self.legs[0], originator, self.peers[0]),
+            Place::Near => (self.legs[0], self.peers[0], originator),
+            Place::Far => (self.legs[1], self.peers[1], responder),
+            Place::Responder => (self.legs[1], responder, self.peers[1]),
+        }
+    }
+
+    /// The endpoint that a packet for `host` is meant for; `far` says that it came on the
+    /// responder's leg.
+    pub(crate) fn place_at(&self, host: NodeId, far: bool) -> Place {
+        match (self.split.is_some(), far) {
+            (false, _) if host == self.hosts[0] => Place::Originator,
+            (false, _) => Place::Responder,
+            (true, false) if host == self.hosts[0] => Place::Originator,
+            (true, false) => Place::Near,
+            (true, true) if host == self.hosts[1] => Place::Responder,
+            (true, true) => Place::Far,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -55,7 +99,7 @@ impl Slot {
         self.conversation.insert(Conversation::new(workload, streams, &self.plan.name, number))
     }
 
-    /// Initial sequence numbers of a new connection's two ends.
+    /// Initial sequence numbers of two ends that meet.
     pub(crate) fn initial_sequences(&mut self) -> [u32; 2] {
         [(); 2].map(|()| self.initial_sequence.bits() as u32)
     }

@@ -5,10 +5,12 @@ use std::collections::BinaryHeap;
 
 use cellway_units::Time;
 
+use crate::connection::Place;
+
 /// Whose timer it is. The derived order is that of timers of one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimerKey {
-    /// The conversation slot.
+    /// The conversation slot; the pair of gateways; the change of the scenario.
     pub(crate) slot: u32,
     pub(crate) what: What,
 }
@@ -19,9 +21,13 @@ pub(crate) enum What {
     /// The slot begins its next conversation.
     Begin,
     /// An endpoint of a connection.
-    Tcp { serial: u32, side: u8 },
+    Tcp { serial: u32, place: Place },
     /// The application of one conversation.
     App { conversation: u32, id: u32 },
+    /// A gateway of a pair.
+    Gateway { which: usize },
+    /// The scenario changes a rate.
+    Change,
 }
 
 /// Pending timers. One that no longer matters is not taken out: its owner finds nothing due.

@@ -68,7 +68,8 @@ pub struct Config {
     pub send_buffer: u64,
     /// Whether to offer window scaling (RFC 7323).
     pub window_scaling: bool,
-    /// How long an acknowledgment may be delayed; `None` acknowledges every segment at once.
+    /// How long an acknowledgment may be delayed unless two full segments wait for it or, where the
+    /// application reads at once, half the buffer; `None` acknowledges every segment at once.
     pub delayed_ack: Option<Span>,
     /// Whether small segments wait while anything is unacknowledged. RFC 1122 §4.2.3.4.
     pub nagle: bool,

@@ -152,12 +152,18 @@ impl Receiver {
         self.count_for_ack(arrival.in_order);
         arrival
     }
-    /// RFC 9293 §3.8.6.3: acknowledge at least every second full segment without delay.
+    /// RFC 9293 §3.8.6.3: acknowledge at least every second full segment without delay. In BSD a
+    /// reader does that: what it takes makes a window update worth sending, which acknowledges too.
     fn count_for_ack(&mut self, in_order: u64) {
         self.unacked += in_order;
-        if in_order > 0 && (!self.delayed || self.unacked >= 2 * self.mss) {
+        let most = if self.immediate_read { self.worth_telling() } else { 2 * self.mss };
+        if in_order > 0 && (!self.delayed || self.unacked >= most) {
             self.ack_now = true;
         }
+    }
+    /// A window update goes for so much: two segments or half the buffer, as in BSD (bytes).
+    fn worth_telling(&self) -> u64 {
+        (2 * self.mss).min(self.buffer.div_ceil(2))
     }
     /// Whether data waits for a delayed acknowledgment.
     pub(crate) fn awaits_ack(&self) -> bool {
@@ -192,12 +198,9 @@ impl Receiver {
         let moves = widest >= self.edge + step || self.unread == 0;
         if moves { widest.max(self.edge) } else { self.edge }
     }
-    /// Whether the application's reading is worth telling the peer now: the edge would move by two
-    /// segments or half the buffer, as in BSD, or the sender may be stuck for less than a segment.
+    /// Whether the application's reading is worth a segment of its own to the peer.
     pub(crate) fn wants_update(&self) -> bool {
-        let gain = self.next_edge() - self.edge;
-        let stuck = self.window() < self.mss;
-        gain > 0 && (stuck || gain >= (2 * self.mss).min(self.buffer.div_ceil(2)))
+        self.next_edge() - self.edge >= self.worth_telling()
     }
     /// The window field of the next segment; notes what it announces.
     pub(crate) fn announce(&mut self) -> u16 {

@@ -240,19 +240,128 @@ fn a_gap_is_told_in_a_segment_without_data() {
 }
 
 #[test]
-fn a_sender_that_may_be_stuck_is_told_of_one_segment() {
+fn a_window_that_was_nearly_closed_reopens_by_two_segments() {
     connected(
         Config { receive_window: 3000, ..slow_reader() },
         "100 < 1..501 ack 1
          100 > 1 ack 501 win 2500
          100 < 501..2901 ack 1
          100 > 1 ack 2901 win 100
-         110 do consume 499
+         110 do consume 999
          120 do consume 1
-         120 > 1 ack 2901 win 600
-         # now it is not stuck
+         120 > 1 ack 2901 win 1100
          130 do consume 999
          140 do consume 1
-         140 > 1 ack 2901 win 1600",
+         140 > 1 ack 2901 win 2100
+         # an acknowledgment that goes anyway tells of less: a segment
+         150 do consume 500
+         160 < 2901..2951 ack 1
+         160 > 1 ack 2951 win 2550",
     );
+}
+
+#[test]
+fn an_odd_last_segment_waits_for_the_timer() {
+    connected(
+        delayed(),
+        "100 < 1..501 ack 1
+         101 < 501..1001 ack 1
+         101 > 1 ack 1001
+         102 < 1001..1501 ack 1
+         103 < 1501..2001 ack 1
+         103 > 1 ack 2001
+         104 < 2001..2501 ack 1
+         304 > 1 ack 2501
+         # short segments do not make a full one, but the end is acknowledged at once
+         400 < 2501..2900 ack 1
+         401 < 2900..3299 ack 1
+         402 < FIN 3299..3300 ack 1
+         402 ! PeerClosed
+         402 > 1 ack 3301",
+    );
+}
+
+#[test]
+fn a_reader_of_half_the_buffer_is_as_good_as_two_segments() {
+    // Half of 1,000 B is a segment, half of 2,001 B one byte more than two.
+    connected(
+        Config { receive_window: 1000, ..delayed() },
+        "100 < 1..500 ack 1
+         100 ? timer DelayedAck deadline 300
+         110 < 500..501 ack 1
+         110 > 1 ack 501 win 1000
+         110 ? deadline none",
+    );
+    connected(
+        Config { receive_window: 2001, ..delayed() },
+        "100 < 1..501 ack 1
+         110 < 501..1000 ack 1
+         110 ? timer DelayedAck deadline 300
+         120 < 1000..1001 ack 1
+         120 > 1 ack 1001 win 2001",
+    );
+    // One that does not read waits for two segments and tells what is left.
+    connected(
+        Config { receive_window: 1500, immediate_read: false, ..delayed() },
+        "100 < 1..501 ack 1
+         110 < 501..1000 ack 1
+         110 ? timer DelayedAck deadline 300
+         120 < 1000..1001 ack 1
+         120 > 1 ack 1001 win 500",
+    );
+}
+
+#[test]
+fn an_update_for_the_reader_carries_the_acknowledgment() {
+    connected(
+        Config { receive_window: 1000, immediate_read: false, ..delayed() },
+        "100 < 1..501 ack 1
+         100 ? timer DelayedAck deadline 300
+         110 do consume 500
+         110 > 1 ack 501 win 1000
+         110 ? deadline none readable 0",
+    );
+    // Too little for an update: the timer acknowledges, and that tells of the reading.
+    connected(
+        Config { immediate_read: false, ..delayed() },
+        "100 < 1..501 ack 1
+         110 do consume 500
+         300 > 1 ack 501 win 8000",
+    );
+}
+
+#[test]
+fn a_slow_reader_closes_and_reopens_the_window() {
+    let ladder = connected(
+        Config { receive_window: 2000, ..slow_reader() },
+        "100 < 1..501 ack 1
+         100 > 1 ack 501 win 1500
+         100 < 501..1001 ack 1
+         100 > 1 ack 1001 win 1000
+         100 < 1001..1501 ack 1
+         100 > 1 ack 1501 win 500
+         100 < 1501..2001 ack 1
+         100 > 1 ack 2001 win 0
+         # a probe is refused and answered
+         1100 < 2001..2002 ack 1
+         1100 > 1 ack 2001 win 0
+         1100 ? readable 2000
+         1200 do consume 600
+         # it stands beyond what was promised, but is told of more than a segment
+         2100 < 2001..2002 ack 1
+         2100 > 1 ack 2001 win 600
+         2200 do consume 999
+         2300 do consume 1
+         2300 > 1 ack 2001 win 1600
+         2400 < 2001..3501 ack 1
+         2400 ! Readable 1500
+         2400 > 1 ack 3501 win 100
+         # the end needs no room; what is unread stays, and nothing more is announced
+         2500 < FIN 3501 ack 1
+         2500 ! PeerClosed
+         2500 > 1 ack 3502
+         2600 do consume 5000
+         2600 ? readable 0 state CloseWait",
+    );
+    assert_eq!(ladder.endpoint.stats().bytes_received, 3500);
 }

@@ -356,3 +356,47 @@ fn a_probe_carries_no_fin() {
          1050 > FIN 1002",
     );
 }
+
+#[test]
+fn a_window_update_lets_data_go_before_any_probe() {
+    let ladder = connected(
+        Config { initial_window: 4, ..config() },
+        "100 do write 5000
+         100 > 1..1001
+         100 > 1001..2001
+         100 > 2001..3001
+         100 > 3001..4001
+         150 < 1 ack 4001 win 0
+         150 ? timer Persist flight 0
+         # a reader took two segments
+         250 < 1 ack 4001 win 2000
+         250 > 4001..5001
+         250 ? timer Retransmit",
+    );
+    assert_eq!(ladder.endpoint.stats().window_probes, 0);
+}
+
+#[test]
+fn writes_below_a_segment_wait_for_the_round_trip_under_nagle() {
+    // RFC 896: the first write goes, the others make full segments meanwhile.
+    connected(
+        Config { nagle: true, initial_window: 4, mss: 9148, send_buffer: 36_592, ..config() },
+        "100 do write 8192
+         100 > 1..8193
+         # less than a segment waits
+         110 do write 8192
+         120 do write 8192
+         120 > 8193..17341
+         130 do write 8192
+         130 > 17341..26489
+         # room for the write is short, but what fits makes a segment
+         140 do write 8192 accepted 3824
+         140 > 26489..35637
+         200 < 1 ack 8193
+         200 ! Writable
+         # 956 B wait behind the last full segment until all of those are acknowledged
+         210 < 1 ack 26489
+         220 < 1 ack 35637
+         220 > 35637..36593",
+    );
+}

@@ -64,8 +64,9 @@ impl Leg {
         let binding =
             (0..bounds.len()).fold(0, |least, i| if bounds[i].value < bounds[least].value { i } else { least });
         let needed = self.segments_needed();
-        let spacer_buffer =
-            self.stages.iter().position(|s| s.limit == Limit::Shaping).and_then(|i| self.buffer_at(i, 1));
+        let shapers = (0..self.stages.len()).filter(|&i| self.stages[i].limit == Limit::Shaping);
+        let spacers = shapers.filter_map(|i| self.buffer_at(i, 1));
+        let spacer_buffer = spacers.reduce(|a, b| if b.value > a.value { b } else { a });
         let line_index = self.stages.iter().position(|s| std::ptr::eq(s, line)).unwrap_or(0);
         let buffer_needed = match self.connections {
             0 | 1 => self.buffer_at(line_index, 1).map_or(0.0, |a| a.value),
@@ -114,10 +115,10 @@ impl Leg {
     fn period(&self, k: u64) -> f64 {
         let delta = self.round_trip - self.step();
         let round = |segments: u64| delta + segments as f64 * self.step();
-        match (self.covers, k % 2) {
-            (1, _) | (_, 1) if self.covers == 1 || k == 1 => round(1) / k as f64,
-            (_, 0) => round(2) / k as f64,
-            _ => (round(1) / (k - 1) as f64).max(round(3) / (k + 1) as f64),
+        match k {
+            k if self.covers == 1 || k == 1 => round(1) / k as f64,
+            k if k.is_multiple_of(2) => round(2) / k as f64,
+            k => (round(1) / (k - 1) as f64).max(round(3) / (k + 1) as f64),
         }
     }
 

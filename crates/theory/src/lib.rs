@@ -3,12 +3,14 @@
 //!
 //! Every result is a function of typed quantities that returns a [`Predicted`]; outside its domain
 //! it returns its value with a caveat. [`equations`] lists all of them, [`evaluate`] takes text.
-//! [`predict_path`] puts them together for one path.
+//! [`predict_path`] puts them together for one path, [`predict`] for each traffic group of a
+//! scenario.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod arguments;
 mod bandwidth_delay;
 mod burst;
+mod cells;
 mod error;
 mod fair_queue;
 mod framing;
@@ -21,6 +23,7 @@ mod pftk;
 mod predicted;
 mod prediction;
 mod registry;
+mod scenario;
 mod spacer;
 mod window_limited;
 mod window_over_rtt;
@@ -28,6 +31,7 @@ mod window_over_rtt;
 pub use arguments::{Argument, Kind};
 pub use bandwidth_delay::bandwidth_delay;
 pub use burst::{burst_buffer, burst_survives};
+pub use cells::{aal5_cells, cell_payload, cell_time, window_segments};
 pub use error::Error;
 pub use fair_queue::fair_queue_delay;
 pub use framing::{Framing, HEADERS, goodput};
@@ -39,6 +43,7 @@ pub use pftk::{Lossy, pftk, pftk_short};
 pub use predicted::Predicted;
 pub use prediction::{Amount, Bound, Limit, Prediction};
 pub use registry::{Equation, equation, equations, evaluate};
+pub use scenario::{GroupPrediction, LegPrediction, predict};
 pub use spacer::{Acknowledgements, Avoidance, Count, Interval, SlowStart, Spacer, SpacerInput};
 pub use window_limited::window_limited;
 pub use window_over_rtt::window_over_rtt;

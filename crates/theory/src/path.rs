@@ -108,7 +108,9 @@ pub fn predict_path(input: &PathInput) -> Result<Prediction, Error> {
         shared,
         buffer: None,
     };
-    stages.extend(input.source.map(|rate| stage(Limit::Line, "of the source", rate, false)));
+    // A paced source has a line that is faster than its pace.
+    let source = input.source.or(input.shaping.and(Some(input.rate)));
+    stages.extend(source.map(|rate| stage(Limit::Line, "of the source", rate, false)));
     stages.extend(input.shaping.map(|rate| stage(Limit::Shaping, "source", rate, false)));
     stages.push(Stage { buffer, ..stage(Limit::Line, "", input.rate, true) });
     let slowest = stages.iter().map(|s| s.seconds).fold(0.0, f64::max);

@@ -30,6 +30,7 @@ static LISTS: &[&[Equation]] = &[
     crate::window_over_rtt::EQUATIONS,
     crate::bandwidth_delay::EQUATIONS,
     crate::line::EQUATIONS,
+    crate::cells::EQUATIONS,
     crate::framing::EQUATIONS,
     crate::spacer::EQUATIONS,
     crate::burst::EQUATIONS,

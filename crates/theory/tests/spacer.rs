@@ -3,7 +3,7 @@
 
 mod reference;
 
-use cellway_theory::{Acknowledgements, Count, Spacer, SpacerInput};
+use cellway_theory::{Acknowledgements, Count, Interval, Spacer, SpacerInput};
 use cellway_units::{Rate, Span};
 use reference::{Setting, Trace, run};
 
@@ -159,4 +159,44 @@ fn congestion_avoidance_ends_when_said_and_the_buffer_is_what_is_needed() {
         let most = trace.content.iter().map(|(_, n)| *n).max().unwrap();
         assert_eq!(most as f64, theory.peak_counted(theory.buffer(), Count::Cells), "{s:?}");
     }
+}
+
+/// t_b as equations (4) to (6) print it, in s.
+fn printed_oscillation_time(s: Setting, theory: &Spacer, last: Interval) -> f64 {
+    let (h, c, sigma) = (s.peak as f64 * 100.0, s.rate as f64 * 100.0, s.segment as f64);
+    let (b, grown, delta) = (theory.threshold() as f64, (s.initial << last.number) as f64, theory.round_trip());
+    let behind = c * h / (sigma * (h - c)) * (grown * sigma / h - delta).max(0.0);
+    let k = ((b - grown) * (2.0 * c - h) / (h - c) + 1.0 + behind).max(0.0);
+    (last.number + 1) as f64 * delta + ((b - grown).max(0.0) + k) * sigma / c
+}
+
+#[test]
+fn the_printed_time_is_late_and_the_printed_interval_of_theorem_3_a_segment_off() {
+    let (mut late, mut by_much) = (0, 0);
+    for s in settings().into_iter().filter(|s| s.covers == 1) {
+        let theory = spacer(s);
+        let start = theory.slow_start();
+        let printed = printed_oscillation_time(s, &theory, start.last());
+        let segments = (printed - start.oscillation_time) * s.rate as f64 * 100.0 / s.segment as f64;
+        assert!(segments > -1e-6, "{s:?}: {segments}");
+        late += usize::from(segments > 1e-6);
+        by_much += usize::from(segments > 1.0 + 1e-6);
+    }
+    assert!(late > 100 && by_much > 20, "{late} {by_much}");
+    // Equation (22) takes the length of interval n0, which is Δ, not Δ', in every second case or so.
+    let mut off = 0;
+    for s in settings().into_iter().filter(|s| s.covers == 2 && s.threshold == s.window && s.segment == 32) {
+        let theory = spacer(s);
+        let start = theory.slow_start();
+        let last = start.last();
+        if last.left == 1 && !last.empties {
+            let printed = s.window as f64 * 32.0 - last.length * s.rate as f64 * 100.0;
+            let trace = run(s);
+            let end = end_of_sending(s, &trace);
+            let (low, _) = trace.range(ticks(s, theory.avoidance().oscillation_time) as u64 + 1, end);
+            assert!((printed - low as f64 - 32.0).abs() <= 1.0, "{s:?}: {printed} {low}");
+            off += 1;
+        }
+    }
+    assert!(off >= 10, "{off}");
 }

@@ -11,7 +11,7 @@ mod size;
 mod time;
 
 pub use parse::{ParseError, split_quantity};
-pub use rate::Rate;
+pub use rate::{CellRate, Rate};
 pub use size::{Bits, Bytes, Cells};
 pub use time::{Span, Time};
 

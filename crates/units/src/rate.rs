@@ -41,6 +41,24 @@ const UNITS: &[Scale] = &[
     Scale::new("Gbit/s", 1_000_000_000),
 ];
 
+/// A rate of whole cells (53 octets), for texts that may also count cells: "36000 cell/s" is 15.264 Mbit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CellRate(pub Rate);
+
+const CELL_UNITS: &[Scale] = &[UNITS[0], UNITS[1], UNITS[2], UNITS[3], Scale::new("cell/s", CELL_BITS.0)];
+
+impl FromStr for CellRate {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<CellRate, ParseError> {
+        parse::quantity(text, CELL_UNITS, "\"36000 cell/s\"").map(|bps| CellRate(Rate(bps)))
+    }
+}
+impl fmt::Display for CellRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 impl FromStr for Rate {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Rate, ParseError> {

@@ -1,7 +1,7 @@
 //! Quantities parse, print and refuse as promised.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use cellway_units::{Bits, Bytes, CELL_BITS, Cells, ParseError, Rate, Span};
+use cellway_units::{Bits, Bytes, CELL_BITS, CellRate, Cells, ParseError, Rate, Span};
 use proptest::prelude::*;
 
 #[test]
@@ -9,6 +9,9 @@ fn quantities_parse_exactly() {
     assert_eq!("22.5 ms".parse(), Ok(Span::from_us(22_500)));
     assert_eq!("0.1 s".parse(), Ok(Span::from_ms(100)));
     assert_eq!("149.76 Mbit/s".parse(), Ok(Rate::from_bps(149_760_000)));
+    // 36 000 x 53 x 8 bit.
+    assert_eq!("36000 cell/s".parse(), Ok(CellRate(Rate::from_bps(15_264_000))));
+    assert_eq!("15.264 Mbit/s".parse(), Ok(CellRate(Rate::from_bps(15_264_000))));
     assert_eq!("1_000 B".parse(), Ok(Bytes(1000)));
     assert_eq!("64KiB".parse(), Ok(Bytes(65_536)));
     assert_eq!("2048 cell".parse(), Ok(Cells(2048)));
@@ -19,6 +22,8 @@ fn a_wrong_quantity_says_what_would_do() {
     let no_unit = "22.5".parse::<Span>().unwrap_err();
     assert_eq!(no_unit.to_string(), "\"22.5\" has no unit; add one of ps, ns, us, µs, ms, s, min, h, like \"22.5 ms\"");
     assert!(matches!("3 Mbit".parse::<Rate>(), Err(ParseError::WrongUnit { .. })));
+    assert!(matches!("36000 cell/s".parse::<Rate>(), Err(ParseError::WrongUnit { .. })));
+    assert!(matches!("0.001 cell/s".parse::<CellRate>(), Err(ParseError::Fraction { .. })));
     assert!(matches!("-3 Mbit/s".parse::<Rate>(), Err(ParseError::Negative { .. })));
     assert!(matches!("0.5 B".parse::<Bytes>(), Err(ParseError::Fraction { .. })));
     assert!(matches!("fast".parse::<Rate>(), Err(ParseError::NoNumber { .. })));
@@ -33,6 +38,7 @@ proptest! {
     fn what_is_printed_parses_back(n in any::<u64>()) {
         prop_assert_eq!(Span::from_ps(n).to_string().parse(), Ok(Span::from_ps(n)));
         prop_assert_eq!(Rate::from_bps(n).to_string().parse(), Ok(Rate::from_bps(n)));
+        prop_assert_eq!(CellRate(Rate::from_bps(n)).to_string().parse(), Ok(CellRate(Rate::from_bps(n))));
         prop_assert_eq!(Bytes(n).to_string().parse(), Ok(Bytes(n)));
         prop_assert_eq!(Bits(n).to_string().parse(), Ok(Bits(n)));
         prop_assert_eq!(Cells(n).to_string().parse(), Ok(Cells(n)));

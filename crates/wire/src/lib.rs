@@ -13,4 +13,4 @@ pub mod pcap;
 
 pub use cell::{CellHeader, CellView, Channel, HeaderError, PayloadType, hec};
 pub use llc::{Encapsulation, LLC_SNAP_IPV4, LlcError};
-pub use packet::{Ipv4Tcp, PacketError, TcpFlags, TcpOptions, payload_octet};
+pub use packet::{Ipv4Tcp, PacketError, TcpFlags, TcpOptions, ipv4_opaque, payload_octet};

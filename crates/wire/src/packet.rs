@@ -146,6 +146,27 @@ fn malformed(reason: impl ToString) -> PacketError {
     PacketError::Malformed { reason: reason.to_string() }
 }
 
+/// An IPv4 packet of `octets` in all that carries another protocol than TCP, its payload all zeros.
+pub fn ipv4_opaque(
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+    protocol: u8,
+    identification: u16,
+    ttl: u8,
+    octets: u32,
+) -> Result<Vec<u8>, PacketError> {
+    let len = octets as usize;
+    let payload = u16::try_from(len.saturating_sub(IP_HEADER)).map_err(|_| PacketError::TooLong { len })?;
+    let mut ip = Ipv4Header::new(payload, ttl, IpNumber(protocol), source.octets(), destination.octets())
+        .map_err(|_| PacketError::TooLong { len })?;
+    ip.identification = identification;
+    ip.dont_fragment = true;
+    ip.header_checksum = ip.calc_header_checksum();
+    let mut packet = ip.to_bytes().to_vec();
+    packet.resize(IP_HEADER + usize::from(payload), 0);
+    Ok(packet)
+}
+
 impl Ipv4Tcp {
     /// The octets of the packet, both checksums right.
     pub fn octets(&self) -> Result<Vec<u8>, PacketError> {

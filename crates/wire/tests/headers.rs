@@ -164,3 +164,12 @@ fn encapsulations() {
     let found = [0xaa, 0xaa, 0x03, 0, 0, 0, 0, 0];
     assert_eq!(Encapsulation::LlcSnap.unwrap(&[0xaa, 0xaa, 0x03]), Err(LlcError::Header { found }));
 }
+
+#[test]
+fn a_packet_of_another_protocol_has_its_length_and_a_right_checksum() {
+    let packet = cellway_wire::ipv4_opaque([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 253, 7, 64, 1500).unwrap();
+    assert_eq!((packet.len(), packet[9], &packet[2..4]), (1500, 253, &1500u16.to_be_bytes()[..]));
+    let sum: u32 = packet[..20].chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+    assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff, "RFC 1071: the sum of the header is all ones");
+    assert!(cellway_wire::ipv4_opaque([10, 0, 0, 1].into(), [10, 0, 0, 2].into(), 253, 7, 64, 70_000).is_err());
+}

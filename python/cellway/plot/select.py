@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -60,6 +60,70 @@ def slots(table: pl.DataFrame) -> list[str]:
     """The conversations of a table by their numbers: ftp-1, ftp-2, ... ftp-10."""
     names: Iterable[str] = table["subject"].unique().to_list()
     return sorted(names, key=lambda name: (name.rsplit("-", 1)[0], int(name.rsplit("-", 1)[1])))
+
+
+def of_group(table: pl.DataFrame, metric: str, group: str, *, total: bool = False) -> pl.DataFrame:
+    """One value per run: the group's own, else the mean over its conversations; with `total` their sum."""
+    own = table.filter((pl.col("metric") == metric) & (pl.col("subject") == group))
+    if not own.is_empty() and not total:
+        return own
+    try:
+        rows = values(table, metric, slots_of=group)
+    except MissingDataError:
+        raise MissingDataError(f"the table has no {metric} of {group}") from None
+    rest = [name for name in rows.columns if name not in ("subject", "value")]
+    gathered = pl.col("value").sum() if total else pl.col("value").mean()
+    return rows.group_by(*rest, maintain_order=True).agg(gathered)
+
+
+def where(table: pl.DataFrame, chosen: Mapping[str, object]) -> pl.DataFrame:
+    """The rows at these values of axes; numbers and texts compare as what they mean, so 8 is 8.0."""
+    need(table, *chosen)
+    for name, wanted in chosen.items():
+        kind = table.schema[name]
+        sought = float(str(wanted)) if kind.is_numeric() and not isinstance(wanted, str) else str(wanted)
+        table = table.filter((pl.col(name) if kind.is_numeric() else pl.col(name).cast(pl.String)) == sought)
+    return table
+
+
+FACTORS = {
+    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
+    "B": 1.0, "kB": 1e3, "MB": 1e6, "KiB": 1024.0, "MiB": 1024.0**2,
+    "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,
+}  # fmt: skip
+"""Units of scenario files in bit/s, bytes and seconds; any other unit, such as `cell`, counts as 1."""
+
+PRESETS = {
+    "e1": 1.92e6, "ds1": 1.536e6, "e3": 33.92e6, "ds3": 40.704e6, "oc3c": 149.76e6, "oc12c": 599.04e6,
+    "taxi": 98_148_148.0, "ethernet": 10e6, "fast-ethernet": 100e6, "fddi": 100e6,
+}  # fmt: skip
+"""Rates that scenario files call by a word, in bit/s. Of ATM lines it is what is left for cells of 53 octets."""
+
+AMOUNT = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµ]+(?:/s)?)?")
+
+
+def amount(value: object) -> float:
+    """A number of an axis in base units (bit/s, bytes, seconds, cells): from a number or from a text as in scenarios.
+
+    Of a list, such as the sizes of files, the first is taken.
+    """
+    if isinstance(value, int | float):
+        return float(value)
+    text = str(value).strip(" \"'[]")
+    if text in PRESETS:
+        return PRESETS[text]
+    found = AMOUNT.match(text)
+    if found is None:
+        raise MissingDataError(f"“{value}” is no amount")
+    return float(found[1].replace("_", "")) * FACTORS.get(found[2] or "", 1.0)
+
+
+def amounts(table: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The table with a numeric column `x` in base units, made of an axis."""
+    need(table, column)
+    known = in_order(table, column)
+    scale = pl.DataFrame({column: known, "x": [amount(value) for value in known]}, schema_overrides={"x": pl.Float64})
+    return table.join(scale, on=column, how="left", maintain_order="left")
 
 
 def quantity(text: str) -> tuple[float, str] | None:

@@ -15,6 +15,9 @@ from matplotlib.figure import Figure
 COLUMN = 3.5
 """Width of a journal column, in inches."""
 
+WIDE = 7.16
+"""Width of a page of two columns, in inches."""
+
 INK = "#1b1f24"
 SOFT = "#6b7280"
 GRID = "#e3e6ea"
@@ -93,6 +96,11 @@ SEQUENCE = [
     Mark("", "#9C4F96", (0, (1.2, 1.2)), "D"),
     Mark("", "#1b1f24", (0, (7, 1.4, 1, 1.4, 1, 1.4)), "v"),
 ]
+
+PUBLISHED = Mark("published", "#1b1f24", "none", "D")
+PREDICTED = Mark("predicted", "#6b7280", "none", "x")
+SIMULATED = Mark("simulated", "#0072B2", "-", "o")
+"""The three sources of a number, the same in every figure: an open diamond, a cross, a filled dot with its interval."""
 
 
 def policy(name: str) -> Mark:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cellway.report.html import escape, number, places_for, tag, text_or_dash
+from cellway.report.html import escape, number, places_for, tag
 
 VERDICTS = {
     "reproduced": ("good", "✓", "reproduced"),
+    "fitted": ("fitted", "≈", "fitted"),
     "shape": ("trend", "✓", "trend holds"),
     "undecided": ("fair", "?", "undecided"),
     "not-reproduced": ("poor", "✗", "not reproduced"),
@@ -31,10 +32,18 @@ ORIGINS = {
 BRACKETED = re.compile(r"(?P<value>[^\[\]]+) \[(?P<low>[^,\[\]]+), (?P<high>[^\[\]]+)\](?P<unit>[^\[\]]*)")
 """A measured value with its interval, such as `3 [3, 4] conversations`."""
 
+SECTION = re.compile(r"(?:[Ss]ection|§)\s*([0-9][0-9.]*[0-9]|[0-9])")
+FIGURE = re.compile(r"((?:Figures?|Table) [0-9]+(?:(?:, | and |-)[0-9]+)*)")
+"""What a place such as `section 4.4.1, Table 2` names."""
+
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of the paper, as `claims.json` has it."""
+    """One row: what a paper says, as `claims.json` has it, beside what was predicted and simulated.
+
+    `published`, `predicted`, `simulated`, `low` and `high` are in `unit`. `given` stands in the paper, `inferred`
+    follows from its other numbers, and `fitted` was tuned to this very number, so that it is no test of it.
+    """
 
     id: str
     section: str
@@ -47,15 +56,35 @@ class Claim:
     note: str
     seeds: int | None = None
     of_seeds: int | None = None
+    label: str = ""
+    where: str = ""
+    unit: str = ""
+    published: float | None = None
+    published_text: str = ""
+    predicted: float | None = None
+    predicted_text: str = ""
+    equation: str = ""
+    caveats: tuple[str, ...] = ()
+    simulated: float | None = None
+    low: float | None = None
+    high: float | None = None
+    deviation: float | None = None
+    given: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()
+    fitted: tuple[str, ...] = ()
+    tried: str = ""
+    unexplained: str = ""
 
     @classmethod
     def read(cls, record: dict[str, Any]) -> Claim:
         """From a record of `claims.json`; what is absent is empty."""
         measured, interval = _measured(record)
+        unit = str(record.get("unit") or "")
+        simulated = record.get("simulated")
         return cls(
             id=str(record["id"]),
-            section=str(record.get("section") or ""),
-            figure=str(record.get("figure") or ""),
+            section=str(record.get("section") or _found(SECTION, record)),
+            figure=str(record.get("figure") or _found(FIGURE, record)),
             claim=str(record["claim"]),
             expected=str(record.get("expected") or ""),
             measured=measured,
@@ -64,6 +93,24 @@ class Claim:
             note=str(record.get("note") or ""),
             seeds=record.get("seeds"),
             of_seeds=record.get("of_seeds"),
+            label=str(record.get("label") or ""),
+            where=str(record.get("place") or ""),
+            unit=unit,
+            published=record.get("published"),
+            published_text=_text(record, "published", unit),
+            predicted=record.get("predicted"),
+            predicted_text=_text(record, "predicted", unit),
+            equation=str(record.get("equation") or ""),
+            caveats=_parts(record.get("caveats")),
+            simulated=record.get("measured") if simulated is None else simulated,
+            low=record.get("ci_low"),
+            high=record.get("ci_high"),
+            deviation=record.get("deviation"),
+            given=_parts(record.get("given")),
+            inferred=_parts(record.get("inferred")),
+            fitted=_parts(record.get("fitted")),
+            tried=str(record.get("tried") or ""),
+            unexplained=str(record.get("unexplained") or ""),
         )
 
     @property
@@ -83,28 +130,73 @@ class Claim:
     @property
     def figures(self) -> list[int]:
         """The numbers of the paper's figures that the claim is about."""
-        return [int(digits) for digits in re.findall(r"\d+", self.figure)]
+        return [] if self.figure.startswith("Table") else [int(digits) for digits in re.findall(r"\d+", self.figure)]
+
+    @property
+    def plates(self) -> set[str]:
+        """The names of the report's figures that show the paper's figures and tables which the claim is about."""
+        kind = "table" if self.figure.startswith("Table") else "figure"
+        return {f"{kind}-{digits}" for digits in re.findall(r"\d+", self.figure)}
 
     @property
     def place(self) -> str:
         """Where the paper says it."""
+        if self.where:
+            return self.where
         section = f"§ {self.section}" if self.section else ""
         figure = self.figure.replace("Figure ", "Fig. ").replace("Figures ", "Figs. ")
         return ", ".join(part for part in (section, figure) if part)
+
+    @property
+    def off(self) -> str:
+        """How far the value is from the published one, as text."""
+        if self.deviation is None:
+            return ""
+        percent = 100 * self.deviation
+        return f"{'+' if percent >= 0.05 else ''}{number(round(percent, 1), decimals=1)} %"
+
+
+def _found(pattern: re.Pattern[str], record: Mapping[str, Any]) -> str:
+    match = pattern.search(str(record.get("place") or ""))
+    return match[1] if match else ""
+
+
+def _text(record: Mapping[str, Any], key: str, unit: str) -> str:
+    """The number as the paper prints it, or as it is; with its unit."""
+    if text := record.get(f"{key}_text"):
+        return str(text)
+    value = record.get(key)
+    return "" if value is None else f"{number(value)} {unit}".strip()
+
+
+def _parts(value: Any) -> tuple[str, ...]:
+    """A list of texts, of `{name, value}` or an object of values, as texts."""
+    if not value:
+        return ()
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, Mapping):
+        return tuple(f"{name} {content}".strip() for name, content in value.items())
+    return tuple(
+        " ".join(str(item[key]) for key in ("name", "value") if item.get(key) is not None)
+        if isinstance(item, Mapping)
+        else str(item)
+        for item in value
+    )
 
 
 def _measured(record: dict[str, Any]) -> tuple[str, str]:
     """The measured value and its interval, both as text."""
     text, unit = str(record.get("measured_text") or ""), str(record.get("unit") or "")
     if match := BRACKETED.fullmatch(text):
-        return match["value"] + match["unit"], f"95 % CI {match['low']} to {match['high']}"
+        return match["value"] + match["unit"], f"[{match['low']}, {match['high']}]"
     value, low, high = record.get("measured"), record.get("ci_low"), record.get("ci_high")
     if not text and value is not None:
         text = f"{number(value)} {unit}".strip()
     if low is None or high is None:
         return text, ""
     places = places_for(max(abs(low), abs(high)), 3)
-    return text, f"95 % CI {number(low, decimals=places)} to {number(high, decimals=places)}"
+    return text, "" if low == high == value else f"[{number(low, decimals=places)}, {number(high, decimals=places)}]"
 
 
 def chip(verdict: str, count: int = 0) -> str:
@@ -126,10 +218,11 @@ def tally(claims: list[Claim]) -> str:
     """The counts, large, with what the verdicts mean."""
     told = {origin: [claim for claim in claims if claim.origin == origin] for origin in ORIGINS}
     meaning = (
-        "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Trend holds: so does "
-        "an order or a trend. Undecided: the interval straddles the edge of the range. Not measured: the runs had "
-        "nothing to measure it by, which says nothing about the claim. The ranges stand for the words "
-        "of the paper, which gives few numbers; each claim says below how its words were read."
+        "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Fitted: so it does,"
+        " but a parameter was tuned to it, so it is no test. Trend holds: an order or a trend does. Undecided: the "
+        "interval straddles the edge of the range. Not measured: the runs had nothing to measure it by, which says "
+        "nothing about the claim. Where the paper gives words and no number, a range stands for them; each claim says"
+        " below how its words were read."
     )
     apart = (
         tag("p", f"{escape(words)}, {len(told[origin])}:", class_="meaning") + _numbers(told[origin])
@@ -147,64 +240,11 @@ def _numbers(claims: list[Claim]) -> str:
     return tag("p", *parts, class_="tally")
 
 
-def overview(claims: list[Claim]) -> str:
-    """All claims in one table; each leads to where it is told in full."""
-    rows = (
-        _row(
-            ("Place", "place", text_or_dash(claim.place)),
-            ("Claim", "claim", tag("a", escape(claim.claim), href=f"#{anchor(claim)}") + _origin(claim)),
-            ("Measured", "", _value(claim)),
-            ("Verdict", "", chip(claim.verdict)),
-        )
-        for claim in claims
-    )
-    return _table(("Place", "Claim", "Measured", "Verdict"), rows)
-
-
-def in_full(claims: list[Claim]) -> str:
-    """The claims of one section, with the range that is expected and the reason for it."""
-    rows = (
-        _row(
-            ("Place", "place", text_or_dash(claim.place)),
-            (
-                "Claim",
-                "claim",
-                escape(claim.claim)
-                + _origin(claim)
-                + (tag("span", escape(claim.note), class_="note") if claim.note else ""),
-            ),
-            ("Expected", "", text_or_dash(claim.expected)),
-            ("Measured", "", _value(claim)),
-            ("Verdict", "", chip(claim.verdict)),
-            id_=anchor(claim),
-        )
-        for claim in claims
-    )
-    return _table(("Place", "Claim", "Expected", "Measured", "Verdict"), rows)
-
-
 def anchor(claim: Claim) -> str:
     """The id of the place where a claim is told in full."""
     return "claim-" + re.sub(r"[^A-Za-z0-9_.-]", "-", claim.id)
 
 
-def _value(claim: Claim) -> str:
-    below = (tag("span", escape(text), class_="ci") for text in (claim.interval, claim.fewer_seeds) if text)
-    return tag("span", text_or_dash(claim.measured), *below)
-
-
-def _origin(claim: Claim) -> str:
-    words = ORIGINS[claim.origin]
-    return tag("span", f"{escape(words)}.", class_="note origin") if words else ""
-
-
-def _row(*cells: tuple[str, str, str], **attributes: str) -> str:
-    # On a narrow screen the head is hidden and each cell shows its name.
-    return tag(
-        "tr", *(tag("td", tag("span", html), class_=style, data_name=name) for name, style, html in cells), **attributes
-    )
-
-
-def _table(names: tuple[str, ...], rows: Iterable[str]) -> str:
-    head = tag("tr", *(tag("th", name, scope="col") for name in names))
-    return tag("table", tag("thead", head), tag("tbody", *rows), class_="claims")
+def with_prefix(claims: Iterable[Claim], prefix: str) -> list[Claim]:
+    """The claims whose id begins so, in their order; controls and other readings left out."""
+    return [claim for claim in claims if claim.id.startswith(prefix) and claim.origin == PAPER]

@@ -65,6 +65,7 @@ def table(
     The columns in `alike` hold one quantity, so all their values (or, `by_row`, those of a row) get the decimals that
     the largest needs; the others get four significant digits, value by value.
     """
+    alike = [name for name in alike if name in frame.columns]
     numeric = {name for name, kind in frame.schema.items() if kind.is_numeric()}
     digits = 3 if by_row else 4
     places = [_places([row[name] for name in alike], digits) for row in frame.iter_rows(named=True)]

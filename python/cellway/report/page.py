@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from importlib.resources import files
 from typing import Any
 
 import polars as pl
 
 from cellway import plot
 from cellway.report import claims as claim_parts
+from cellway.report import rows, shell
 from cellway.report.claims import Claim
 from cellway.report.html import data_uri, details, escape, number, table, tag, text_or_dash
 from cellway.report.plates import Plate, Section
@@ -27,7 +26,12 @@ COLUMNS = {
     "count": "conversations",
     "buffer.size": "buffer",
     "buffer.sharing": "sharing",
+    "line": "setting",
+    "label": "number",
 }
+
+ALIKE = ("mean", "sd", "low", "high", "published", "predicted", "simulated")
+"""Columns of one table that hold one quantity."""
 
 # Fills in the download links of the figures; without scripts the figures can still be saved from the context menu.
 SCRIPT = """
@@ -41,22 +45,20 @@ for (const link of document.querySelectorAll('a.svg')) {
 def page(reproduction: Reproduction, sections: list[Section]) -> str:
     """The whole document."""
     about = reproduction.about
-    claims = [
-        Claim.read(record) for record in json.loads((reproduction.folder / "claims.json").read_text(encoding="utf-8"))
-    ]
+    claims = [Claim.read(record) for record in reproduction.claim_records]
     placed, rest = place(claims, sections)
     paper = str(about.get("paper", "paper"))
     parts = [
         tag(
             "section",
             tag("h2", "The claims"),
-            claim_parts.tally(claims) + claim_parts.overview(claims) if claims else tag("p", "No claim was judged."),
+            claim_parts.tally(claims) + rows.overview(claims) if claims else tag("p", "No claim was judged."),
             id="claims",
         ),
         *(_section(section, placed[section.anchor], paper) for section in sections),
     ]
     if rest:
-        parts.append(tag("section", tag("h2", "Other claims"), claim_parts.in_full(rest), id="other"))
+        parts.append(tag("section", tag("h2", "Other claims"), rows.in_full(rest), id="other"))
     parts += [_methods(reproduction), _files(reproduction)]
     entries = [
         ("claims", "The claims"),
@@ -72,41 +74,20 @@ def page(reproduction: Reproduction, sections: list[Section]) -> str:
         tag("ol", *(tag("li", tag("a", escape(name), href=f"#{anchor}")) for anchor, name in entries)),
         aria_label="Contents",
     )
-    css = files("cellway.report").joinpath("page.css").read_text(encoding="utf-8")
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            '<link rel="icon" href="data:,">',
-            tag("title", escape(title)),
-            f"<style>\n{css}</style>",
-            "</head>",
-            "<body>",
-            _header(about),
-            '<div class="page">',
-            contents,
-            tag("main", *parts),
-            "</div>",
-            f"<script>{SCRIPT}</script>",
-            "</body>",
-            "</html>",
-            "",
-        ]
+    return shell.document(
+        title, _header(about), '<div class="page">', contents, tag("main", *parts), "</div>", script=SCRIPT
     )
 
 
 def place(claims: list[Claim], sections: list[Section]) -> tuple[dict[str, list[Claim]], list[Claim]]:
-    """Each claim to one section: by its first figure, else by its section of the paper; what fits nowhere is last."""
+    """Each claim to one section: by its id, first figure, or section of the paper; what fits nowhere is last."""
     placed: dict[str, list[Claim]] = {section.anchor: [] for section in sections}
     rest: list[Claim] = []
     for claim in claims:
+        by_id = (s for s in sections if claim.id.startswith(s.ids or ("\0",)))
         by_figure = (s for s in sections if claim.figures and claim.figures[0] in s.figures)
         by_part = (s for s in sections if claim.section in s.parts)
-        target = next(by_figure, None) or next(by_part, None)
+        target = next(by_id, None) or next(by_figure, None) or next(by_part, None)
         (rest if target is None else placed[target.anchor]).append(claim)
     return placed, rest
 
@@ -155,12 +136,12 @@ def _section(section: Section, claims: list[Claim], paper: str) -> str:
     return tag(
         "section",
         tag("h2", escape(section.title)),
-        tag("p", escape(section.text), class_="lead"),
+        *(tag("p", escape(text), class_="lead") for text in section.text.split("\n") if text),
         *(tag("p", escape(f"Left out here: {reason}."), class_="missing") for reason in section.missing),
         tag("div", *(_plate(plate, paper, claims) for plate in section.plates), class_="plates")
         if section.plates
         else "",
-        tag("h3", "What the paper says of it") + claim_parts.in_full(claims) if claims else "",
+        tag("h3", "What the paper says of it") + rows.in_full(claims) if claims else "",
         *(
             tag(
                 "div",
@@ -182,7 +163,7 @@ def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
     numbers = ""
     if plate.data is not None:
         links += tag("a", "CSV", href=data_uri(_csv(plate.data), "text/csv"), download=f"{name}.csv")
-        numbers = details("Numbers", table(plate.data, COLUMNS, alike=("mean", "sd", "low", "high")))
+        numbers = details("Numbers", table(plate.data, COLUMNS, alike=ALIKE))
     caption = tag(
         "figcaption",
         tag("b", escape(f"{plate.title}. ")),
@@ -192,20 +173,23 @@ def _plate(plate: Plate, paper: str, claims: list[Claim]) -> str:
         " ",
         tag("span", links, class_="links"),
     )
-    return tag("figure", tag("div", image, class_="paper"), caption, _chips(plate, claims), numbers, id=plate.name)
+    look = {"class_": "wide"} if plate.wide else {}
+    framed = tag("div", tag("div", image, class_="sheet"), class_="paper")
+    return tag("figure", framed, caption, _chips(plate, claims), numbers, id=plate.name, **look)
 
 
 def _about(plate: Plate, claims: list[Claim]) -> list[Claim]:
     """The claims of the paper about this figure; other readings and controls rest on other runs than it shows."""
     of_paper = (claim for claim in claims if claim.origin == claim_parts.PAPER)
-    return [claim for claim in of_paper if plate.name in {f"figure-{number}" for number in claim.figures}]
+    return [claim for claim in of_paper if plate.name in claim.plates]
 
 
 def _said(plate: Plate, claims: list[Claim]) -> str:
     """What the paper says of this figure, each sentence once however many policies it is tested on."""
     sentences = (re.sub(r" \([^()]*\)\.$", ".", claim.claim) for claim in _about(plate, claims))
-    said = " ".join(dict.fromkeys(sentences))
-    return f"The paper: {said}" if said else ""
+    # Rows of a table are no sentences, and are told better by the figure.
+    said = [sentence for sentence in dict.fromkeys(sentences) if sentence.endswith(".")]
+    return f"The paper: {' '.join(said)}" if said else ""
 
 
 def _chips(plate: Plate, claims: list[Claim]) -> str:
@@ -226,11 +210,11 @@ def _csv(frame: pl.DataFrame) -> str:
 
 
 def _methods(reproduction: Reproduction) -> str:
-    about, rows, scenarios = reproduction.about, [], []
+    about, studies, scenarios = reproduction.about, [], []
     for name in reproduction.studies:
         study = next(entry for entry in about["studies"] if entry["id"] == name)
         manifest = reproduction.study(name).manifest
-        rows.append(
+        studies.append(
             {
                 "study": study.get("title", name),
                 "points": manifest.get("points"),
@@ -252,11 +236,12 @@ def _methods(reproduction: Reproduction) -> str:
         tag(
             "p",
             "Every point of every study is simulated cell by cell, once per seed. A seed fixes all that is random; the "
-            "same seed under two policies gives the same traffic, so differences between policies are taken seed by "
+            "same seed under two settings gives the same traffic, so differences between settings are taken seed by "
             "seed. A point's value is the mean over its seeds, and bands and bars are 95 % confidence intervals by "
-            "Student's t over them. What happens before the warm-up ends is not counted.",
+            "Student's t over them; a study without chance in it has one run and no interval. What happens before the "
+            "warm-up ends is not counted.",
         ),
-        table(pl.DataFrame(rows, infer_schema_length=None)) if rows else "",
+        table(pl.DataFrame(studies, infer_schema_length=None)) if studies else "",
     ]
     if about.get("warnings"):
         parts.append(tag("h3", "Warnings"))
@@ -280,6 +265,6 @@ def _files(reproduction: Reproduction) -> str:
         tag("h2", "Files"),
         tag("p", "This page stands alone. The tables that it was drawn from lie beside it:"),
         tag("ul", *items),
-        tag("p", "In Python: ", tag("code", escape('cellway.load_reproduction("…").study("policies").summary')), "."),
+        tag("p", "In Python: ", tag("code", escape('cellway.load_reproduction("…").study("…").summary')), "."),
         id="files",
     )

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from cellway import stats
 from cellway.plot import select
 from cellway.plot.load import per_load_table
+from cellway.report.claims import Claim
 from cellway.results import Reproduction, Results
 
 
@@ -24,17 +25,20 @@ class Plate:
     caption: str
     figure: Figure
     data: pl.DataFrame | None = None
+    wide: bool = False
+    """It takes the whole width of the page."""
 
 
 @dataclass
 class Section:
-    """A part of the report. `figures` and `parts` say which of the paper's claims belong to it."""
+    """A part of the report. `ids` (beginnings), `figures` and `parts` say which of the paper's claims belong to it."""
 
     anchor: str
     title: str
     text: str
     figures: tuple[int, ...] = ()
     parts: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
     plates: list[Plate] = field(default_factory=list)
     tables: list[tuple[str, pl.DataFrame]] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -47,6 +51,7 @@ class Studies:
         self._reproduction = reproduction
         self._read: dict[str, Results] = {}
         self.present = set(reproduction.studies)
+        self.claims = [Claim.read(record) for record in reproduction.claim_records]
         self._about: dict[str, dict[str, Any]] = {entry["id"]: entry for entry in reproduction.about.get("studies", [])}
 
     def __getitem__(self, name: str) -> Results:
@@ -56,6 +61,10 @@ class Studies:
         if name not in self._read:
             self._read[name] = self._reproduction.study(name)
         return self._read[name]
+
+    def claim(self, name: str) -> Claim | None:
+        """The claim of this id, if it is there."""
+        return next((claim for claim in self.claims if claim.id == name), None)
 
     def times(self, name: str) -> tuple[float | None, float | None]:
         """Round trip and warm-up of a study, in seconds."""

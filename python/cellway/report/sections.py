@@ -1,26 +1,15 @@
-"""What the report shows, in the order of the paper, and then beyond it."""
+"""What the report of one paper shows, in its order."""
 
 from __future__ import annotations
 
-from cellway.report import beyond, paper
+from cellway.report.experiment import experiment
+from cellway.report.papers import paper_of
 from cellway.report.plates import Section, Studies
 from cellway.results import Reproduction
-
-ORDER = (
-    paper.load,
-    paper.delay,
-    paper.average,
-    paper.fairness,
-    paper.windows,
-    paper.faster,
-    paper.sizes,
-    beyond.choices,
-    beyond.buffers,
-    beyond.transient,
-)
 
 
 def sections(reproduction: Reproduction) -> list[Section]:
     """Every section, with the figures that the folder has data for."""
     studies = Studies(reproduction)
-    return [make(studies) for make in ORDER]
+    paper = paper_of(reproduction)
+    return [experiment(studies, reproduction, paper), *(make(studies) for make in paper.order)]

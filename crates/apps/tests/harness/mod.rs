@@ -1,5 +1,9 @@
-//! A network without bandwidth: everything takes the same time each way. Drives a conversation to
-//! its end and checks on the way that each end acts only on what happens at it.
+//! A network without bandwidth: everything takes the same time each way. Sockets have buffers: what
+//! was written and is not acknowledged, and what has arrived and is not read. Drives a conversation
+//! to its end and checks on the way that each end acts only on what happens at it.
+
+// Each file of tests uses a part of it.
+#![allow(dead_code)]
 
 use std::collections::BTreeMap;
 
@@ -14,6 +18,12 @@ pub(crate) struct Net {
     pub(crate) chunk: u64,
     /// Stop here, for what never ends.
     pub(crate) until: Time,
+    /// Bytes that a socket holds until they are acknowledged.
+    pub(crate) send_buffer: u64,
+    /// Bytes that wait at most for a side that reads by itself.
+    pub(crate) receive_buffer: u64,
+    /// Whose timers they are.
+    pub(crate) timers_at: Side,
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -30,6 +40,9 @@ enum Event {
     Connected(Side),
     Received(Side, u64),
     Acked(Side, u64),
+    Written(Side),
+    /// The side hears that its peer has read.
+    Room(Side, u64),
     PeerClosed(Side),
     FinAcked(Side),
     Timer(u32),
@@ -39,13 +52,45 @@ enum Event {
 struct Conn {
     connected: [bool; 2],
     closed: [bool; 2],
+    fin_sent: [bool; 2],
     fin_acked: [bool; 2],
+    /// Written and not taken by the socket.
+    pending: [u64; 2],
+    /// Taken by the socket and not sent.
+    queued: [u64; 2],
+    /// Taken by the socket and not acknowledged.
+    held: [u64; 2],
+    /// What each side may send before its peer reads.
+    room: [u64; 2],
+    /// What each side that reads by itself has not read; absent for one that reads at once.
+    unread: [Option<u64>; 2],
     /// When the last byte of each side arrives, so that what is behind it stays behind.
     busy: [Time; 2],
 }
 
+/// Things to happen, in the order of time and then of being planned.
+#[derive(Default)]
+struct Agenda {
+    events: BTreeMap<(Time, u64), (ConnId, Event)>,
+    planned: u64,
+}
+
+impl Agenda {
+    fn add(&mut self, at: Time, conn: ConnId, event: Event) {
+        self.planned += 1;
+        self.events.insert((at, self.planned), (conn, event));
+    }
+}
+
 pub(crate) fn new(latency: Span) -> Net {
-    Net { latency, chunk: u64::MAX, until: Time::MAX }
+    Net {
+        latency,
+        chunk: u64::MAX,
+        until: Time::MAX,
+        send_buffer: u64::MAX,
+        receive_buffer: u64::MAX,
+        timers_at: Side::Originator,
+    }
 }
 
 impl Net {
@@ -53,8 +98,7 @@ impl Net {
         let mut conversation = Conversation::new(workload, &Streams::new(seed), slot, number);
         let mut run = Run::default();
         let mut conns: BTreeMap<ConnId, Conn> = BTreeMap::new();
-        let mut agenda: BTreeMap<(Time, u64), (ConnId, Event)> = BTreeMap::new();
-        let mut sequence = 0;
+        let mut agenda = Agenda::default();
         let mut out = Vec::new();
         let mut now = Time::ZERO;
         let mut at_side = Side::Originator;
@@ -63,56 +107,53 @@ impl Net {
             for action in out.drain(..) {
                 assert_eq!(run.ended, None, "{action:?} after the end");
                 run.actions.push((now, action));
-                let mut later = |at: Time, conn, event| {
-                    sequence += 1;
-                    agenda.insert((at, sequence), (conn, event));
-                };
                 let l = self.latency;
                 match action {
                     Action::Open { conn, from } => {
                         assert_eq!(from, at_side, "opened by the wrong end");
                         assert_eq!(conn, ConnId(run.connections as u32), "connections are numbered in order");
                         run.connections += 1;
-                        conns.insert(conn, Conn::default());
-                        later(now + l * 2, conn, Event::Connected(from));
-                        later(now + l * 3, conn, Event::Connected(from.peer()));
+                        let sides = [Side::Originator, Side::Responder];
+                        let unread = sides.map(|side| conversation.reads_itself(conn, side).then_some(0));
+                        let room = sides.map(|side| match unread[side.peer() as usize] {
+                            Some(_) => self.receive_buffer,
+                            None => u64::MAX,
+                        });
+                        conns.insert(conn, Conn { unread, room, ..Conn::default() });
+                        agenda.add(now + l * 2, conn, Event::Connected(from));
+                        agenda.add(now + l * 3, conn, Event::Connected(from.peer()));
                     }
                     Action::Write { conn, side, bytes } => {
                         assert_eq!(side, at_side, "an end wrote on what happened at the other");
                         assert!(bytes > 0);
                         let c = conns.get_mut(&conn).unwrap();
                         assert!(c.connected[side as usize] && !c.closed[side as usize], "{action:?} when not open");
-                        let mut arrival = c.busy[side as usize].max(now + l);
-                        let mut left = bytes;
-                        while left > 0 {
-                            let n = left.min(self.chunk);
-                            left -= n;
-                            later(arrival, conn, Event::Received(side.peer(), n));
-                            later(arrival + l, conn, Event::Acked(side, n));
-                            if left > 0 {
-                                arrival += Span::from_ns(1);
-                            }
-                        }
-                        c.busy[side as usize] = arrival;
+                        c.pending[side as usize] += bytes;
+                        self.flush(now, conn, c, side, &mut agenda);
                     }
                     Action::Close { conn, side } => {
                         assert_eq!(side, at_side, "an end closed on what happened at the other");
                         let c = conns.get_mut(&conn).unwrap();
                         assert!(c.connected[side as usize] && !c.closed[side as usize], "{action:?} when not open");
                         c.closed[side as usize] = true;
-                        let arrival = c.busy[side as usize].max(now + l);
-                        later(arrival, conn, Event::PeerClosed(side.peer()));
-                        later(arrival + l, conn, Event::FinAcked(side));
+                        self.flush(now, conn, c, side, &mut agenda);
+                    }
+                    Action::Consume { conn, side, bytes } => {
+                        assert_eq!(side, at_side, "an end read on what happened at the other");
+                        assert!(bytes > 0);
+                        let unread = conns.get_mut(&conn).unwrap().unread[side as usize].as_mut().unwrap();
+                        *unread = unread.checked_sub(bytes).expect("no more than is there");
+                        agenda.add(now + l, conn, Event::Room(side.peer(), bytes));
                     }
                     Action::Timer { at, id } => {
                         assert!(at >= now);
-                        later(at, ConnId(0), Event::Timer(id));
+                        agenda.add(at, ConnId(0), Event::Timer(id));
                     }
                     Action::Ended => run.ended = Some(now),
                     Action::Delay { .. } | Action::Item { .. } => {}
                 }
             }
-            let Some(((at, _), (conn, event))) = agenda.pop_first() else { return run };
+            let Some(((at, _), (conn, event))) = agenda.events.pop_first() else { return run };
             if at > self.until {
                 return run;
             }
@@ -124,11 +165,29 @@ impl Net {
                     side
                 }
                 Event::Received(side, bytes) => {
+                    let c = conns.get_mut(&conn).unwrap();
+                    if let Some(unread) = &mut c.unread[side as usize] {
+                        *unread += bytes;
+                        assert!(*unread <= self.receive_buffer, "more than the buffer holds");
+                    }
                     conversation.received(now, conn, side, bytes, &mut out);
                     side
                 }
                 Event::Acked(side, bytes) => {
+                    let c = conns.get_mut(&conn).unwrap();
+                    c.held[side as usize] -= bytes;
+                    self.flush(now, conn, c, side, &mut agenda);
                     conversation.acked(now, conn, side, bytes, &mut out);
+                    side
+                }
+                Event::Room(side, bytes) => {
+                    let c = conns.get_mut(&conn).unwrap();
+                    c.room[side as usize] += bytes;
+                    self.flush(now, conn, c, side, &mut agenda);
+                    side
+                }
+                Event::Written(side) => {
+                    conversation.written(now, conn, side, &mut out);
                     side
                 }
                 Event::PeerClosed(side) => {
@@ -145,9 +204,42 @@ impl Net {
                 }
                 Event::Timer(id) => {
                     conversation.timer(now, id, &mut out);
-                    Side::Originator
+                    self.timers_at
                 }
             };
+        }
+    }
+
+    /// Moves what `side` wrote into its socket, and from there to its peer, as far as there is room.
+    fn flush(&self, now: Time, conn: ConnId, c: &mut Conn, side: Side, agenda: &mut Agenda) {
+        let (s, l) = (side as usize, self.latency);
+        let taken = c.pending[s].min(self.send_buffer - c.held[s]);
+        c.pending[s] -= taken;
+        c.held[s] += taken;
+        c.queued[s] += taken;
+        if taken > 0 && c.pending[s] == 0 {
+            agenda.add(now, conn, Event::Written(side));
+        }
+        let mut left = c.queued[s].min(c.room[s]);
+        c.queued[s] -= left;
+        if c.unread[side.peer() as usize].is_some() {
+            c.room[s] -= left;
+        }
+        let mut arrival = c.busy[s].max(now + l);
+        while left > 0 {
+            let n = left.min(self.chunk);
+            left -= n;
+            agenda.add(arrival, conn, Event::Received(side.peer(), n));
+            agenda.add(arrival + l, conn, Event::Acked(side, n));
+            if left > 0 {
+                arrival += Span::from_ns(1);
+            }
+        }
+        c.busy[s] = arrival;
+        if c.closed[s] && c.pending[s] == 0 && c.queued[s] == 0 && !c.fin_sent[s] {
+            c.fin_sent[s] = true;
+            agenda.add(arrival, conn, Event::PeerClosed(side.peer()));
+            agenda.add(arrival + l, conn, Event::FinAcked(side));
         }
     }
 }
@@ -176,5 +268,10 @@ impl Run {
             _ => None,
         };
         self.actions.iter().filter_map(of).collect()
+    }
+
+    /// When the actions that `of` chooses were taken.
+    pub(crate) fn times(&self, of: impl Fn(&Action) -> bool) -> Vec<Time> {
+        self.actions.iter().filter(|(_, action)| of(action)).map(|(at, _)| *at).collect()
     }
 }

@@ -2,7 +2,9 @@
 
 mod equation;
 mod path;
+mod scenario;
 
-pub use cellway_theory::{Bound, Equation, Limit, Predicted, Prediction, equations};
+pub use cellway_theory::{Equation, GroupPrediction, LegPrediction, Predicted, Prediction, equations};
 pub use equation::{argument, equations_json, evaluate, predicted_json};
 pub use path::{PATH, path, path_json};
+pub use scenario::{PointPrediction, scenario, scenario_json};

@@ -1,12 +1,12 @@
-//! Opening conversations: channels, their queues and their share of the buffers.
+//! Opening conversations: paths, channels, their queues and their share of the buffers.
 
-use super::{Conversation, Fabric, Ingress, NodeId};
-use crate::channel::{ChannelId, NextHop};
-use crate::link::Framing;
+use super::{Conversation, Fabric, NodeId, NodeKind, Step};
+use crate::channel::{ChannelId, Class, NextHop};
+use crate::framing::Framing;
 use crate::port::PortId;
 use crate::reassembly::Reassembly;
 
-/// A conversation between two hosts, with the path its cells take each way.
+/// A conversation between two hosts, with the path its packets take each way.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversationSpec<'a> {
     /// Its number, from 0 and dense.
@@ -15,24 +15,19 @@ pub struct ConversationSpec<'a> {
     pub kind: u32,
     /// The two hosts.
     pub hosts: [NodeId; 2],
-    /// The ATM ports from the first host's router to the second's, and back. Both empty if the
-    /// hosts share a router.
+    /// All ports from the first host to the second, their own lines included, and back.
     pub paths: [&'a [PortId]; 2],
+    /// Conversations with the same number here and the same ports share a channel whatever the policy.
+    pub share: Option<u32>,
+    /// The service its channels get.
+    pub class: Class,
 }
 
 /// Why a network cannot be put together as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FabricError {
-    /// A host with no link, or with several.
-    #[error("host {host} has {links} links; it needs exactly one, with packet framing, to a router")]
-    HostLinks {
-        /// The host's number.
-        host: u32,
-        /// Its links.
-        links: usize,
-    },
-    /// A path that does not lead where it should over ATM links.
+    /// A path that does not lead where it should.
     #[error("the path of conversation {conversation} breaks at port {port}: {why}")]
     BrokenPath {
         /// The conversation.
@@ -42,68 +37,107 @@ pub enum FabricError {
         /// How.
         why: &'static str,
     },
+    /// A path without a port.
+    #[error("conversation {conversation} has no path")]
+    NoPath {
+        /// The conversation.
+        conversation: u32,
+    },
+}
+
+/// What tells channels apart: their ports, their class, and who shares them.
+pub(super) type ChannelKey = (Vec<PortId>, Class, Share);
+
+/// Which conversations are on one channel: those that asked for it, or those of one key of the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Share {
+    Asked(u32),
+    Policy(u32),
 }
 
 impl<B: Clone> Fabric<B> {
-    /// Opens a conversation: gives it channels by the multiplexing policy and its share of the
-    /// buffers on the way.
+    /// Opens a conversation: a channel for each run of ATM ports on its paths, by the multiplexing policy,
+    /// a forwarding table, and its share of the buffers on the way.
     pub fn open(&mut self, spec: ConversationSpec<'_>) -> Result<(), FabricError> {
-        for host in spec.hosts {
-            let links = self.ports.iter().filter(|p| p.node == host).count();
-            if links != 1 || !self.access.contains_key(&host) {
-                return Err(FabricError::HostLinks { host: host.0, links });
+        let [a, b] = spec.hosts;
+        self.check_path(spec.conversation, spec.paths[0], a, b)?;
+        self.check_path(spec.conversation, spec.paths[1], b, a)?;
+        let mut conversation = Conversation::default();
+        for (direction, to) in [(0, b), (1, a)] {
+            let stretches: Vec<&[PortId]> =
+                spec.paths[direction].chunk_by(|&a, &b| self.is_atm(a) == self.is_atm(b)).collect();
+            for stretch in stretches {
+                if !self.is_atm(stretch[0]) {
+                    for &port in stretch {
+                        self.port_mut(port).add_conversation(spec.conversation, 0);
+                        conversation.steps.push((self.port(port).node, to, Step::Packet(port)));
+                    }
+                    continue;
+                }
+                let (channel, slots) = self.channel(stretch, &spec);
+                for (&port, &slot) in stretch.iter().zip(&slots) {
+                    self.port_mut(port).add_conversation(spec.conversation, slot);
+                }
+                let step = Step::Cells { port: stretch[0], slot: slots[0] };
+                conversation.steps.push((self.port(stretch[0]).node, to, step));
+                conversation.channels[direction].push((channel, stretch.to_vec()));
             }
         }
         let index = spec.conversation as usize;
         if index >= self.conversations.len() {
             self.conversations.resize(index + 1, Conversation::default());
         }
-        for (path, [from, to]) in [(spec.paths[0], spec.hosts), (spec.paths[1], [spec.hosts[1], spec.hosts[0]])] {
-            self.check_path(spec.conversation, path, from, to)?;
-            let [_, last] = self.access[&to];
-            self.port_mut(last).add_conversation(spec.conversation, 0);
-            let (Some(&first), Some(&end)) = (path.first(), path.last()) else { continue };
-            let key = (first, end, self.multiplexing.key(spec.conversation, spec.kind));
-            let (_, slots) = match self.channels.get(&key) {
-                Some(known) => known.clone(),
-                None => {
-                    let new = self.add_channel(path);
-                    self.channels.insert(key, new.clone());
-                    new
-                }
-            };
-            for (&port, &slot) in path.iter().zip(&slots) {
-                self.port_mut(port).add_conversation(spec.conversation, slot);
-            }
-            self.conversations[index].towards.push((to, Ingress { port: first, slot: slots[0] }));
-        }
+        self.conversations[index] = conversation;
         Ok(())
     }
 
+    fn is_atm(&self, port: PortId) -> bool {
+        self.port(port).framing() == Framing::Atm
+    }
+
     fn check_path(&self, conversation: u32, path: &[PortId], from: NodeId, to: NodeId) -> Result<(), FabricError> {
-        let mut at = self.port(self.access[&from][0]).to;
-        for &id in path {
+        let mut at = from;
+        let mut visited = vec![from];
+        for (i, &id) in path.iter().enumerate() {
             let port = self.port(id);
             let broken = |why| Err(FabricError::BrokenPath { conversation, port: id.0, why });
             if port.node != at {
                 return broken("it does not start where the last one ended");
             }
-            if port.framing() != Framing::Atm {
-                return broken("it does not carry cells");
+            if i > 0 && self.kind(at) == NodeKind::Host {
+                return broken("hosts do not forward");
+            }
+            if self.kind(at) == NodeKind::Switch && (i == 0 || !self.is_atm(id) || !self.is_atm(path[i - 1])) {
+                return broken("a switch speaks cells only");
             }
             at = port.to;
+            if visited.contains(&at) {
+                return broken("it comes to a node for the second time");
+            }
+            visited.push(at);
         }
-        if at != self.port(self.access[&to][0]).to {
-            let port = path.last().map_or(0, |p| p.0);
-            return Err(FabricError::BrokenPath { conversation, port, why: "it does not end at the host's router" });
+        match path.last() {
+            None => Err(FabricError::NoPath { conversation }),
+            Some(_) if at == to => Ok(()),
+            Some(&PortId(port)) => {
+                Err(FabricError::BrokenPath { conversation, port, why: "it does not end at its host" })
+            }
         }
-        Ok(())
     }
 
-    fn add_channel(&mut self, path: &[PortId]) -> (ChannelId, Vec<u32>) {
+    /// The channel over `path` that the conversation is to use, and its queues; a new one if need be.
+    fn channel(&mut self, path: &[PortId], spec: &ConversationSpec<'_>) -> (ChannelId, Vec<u32>) {
+        let share = match spec.share {
+            Some(asked) => Share::Asked(asked),
+            None => Share::Policy(self.multiplexing.key(spec.conversation, spec.kind)),
+        };
+        let key = (path.to_vec(), spec.class, share);
+        if let Some(known) = self.channels.get(&key) {
+            return known.clone();
+        }
         let channel = ChannelId(self.reassembly.len() as u32);
         self.reassembly.push(Reassembly::default());
-        let slots: Vec<u32> = path.iter().map(|&port| self.port_mut(port).add_channel(channel)).collect();
+        let slots: Vec<u32> = path.iter().map(|&port| self.port_mut(port).add_channel(channel, spec.class)).collect();
         for (i, &port) in path.iter().enumerate() {
             let next = match path.get(i + 1) {
                 Some(&port) => NextHop::Forward { port, slot: slots[i + 1] },
@@ -113,6 +147,7 @@ impl<B: Clone> Fabric<B> {
             table.resize(channel.0 as usize, NextHop::Unknown);
             table.push(next);
         }
+        self.channels.insert(key, (channel, slots.clone()));
         (channel, slots)
     }
 }

@@ -2,8 +2,8 @@
 #![allow(dead_code, unreachable_pub)]
 
 use cellway_net::{
-    BufferSpec, ConversationSpec, Delivery, Encapsulation, Fabric, Framing, Multiplexing, NodeId, NodeKind, Packet,
-    PortId,
+    BufferSpec, ChannelId, Class, ConversationSpec, Delivery, Direction, Encapsulation, Fabric, Framing, Multiplexing,
+    NodeId, NodeKind, Packet, PortId, TapUnit,
 };
 use cellway_units::{Rate, Span, Time};
 
@@ -16,6 +16,9 @@ pub struct Rig {
     pub far: NodeId,
     /// Router to switch, switch to router: the way there.
     pub there: [PortId; 2],
+    /// The near router and the switch.
+    pub near: NodeId,
+    pub switch: NodeId,
     pub delivered: Vec<(Time, Packet<u32>)>,
 }
 
@@ -30,6 +33,11 @@ pub struct Shape {
 
 impl Rig {
     pub fn new(shape: &Shape) -> Rig {
+        Rig::of_classes(shape, &[])
+    }
+
+    /// With a class for each conversation; UBR where none is given.
+    pub fn of_classes(shape: &Shape, classes: &[Class]) -> Rig {
         let mut net = Fabric::new(shape.multiplexing, Encapsulation::VcMultiplexed);
         let [r1, s1, r2] = [NodeKind::Router, NodeKind::Switch, NodeKind::Router].map(|kind| net.add_node(kind));
         let [a, back_b] = net.add_link([r1, s1], shape.core, shape.delay, Framing::Atm, [shape.buffers[0], None]);
@@ -37,19 +45,38 @@ impl Rig {
         let mut hosts = Vec::new();
         for conversation in 0..shape.conversations {
             let pair = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
-            net.add_link([pair[0], r1], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
-            net.add_link([pair[1], r2], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
-            let paths: [&[PortId]; 2] = [&[a, b], &[back_a, back_b]];
-            net.open(ConversationSpec { conversation, kind: conversation % 2, hosts: pair, paths }).unwrap();
+            let [up, down] = net.add_link([pair[0], r1], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
+            let [far_up, far_down] = net.add_link([pair[1], r2], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
+            let paths: [&[PortId]; 2] = [&[up, a, b, far_down], &[far_up, back_a, back_b, down]];
+            let kind = conversation % 2;
+            let (share, class) = (None, classes.get(conversation as usize).copied().unwrap_or(Class::Ubr));
+            net.open(ConversationSpec { conversation, kind, hosts: pair, paths, share, class }).unwrap();
             hosts.push(pair);
         }
-        Rig { net, hosts, far: r2, there: [a, b], delivered: Vec::new() }
+        Rig { net, hosts, far: r2, near: r1, switch: s1, there: [a, b], delivered: Vec::new() }
     }
 
     /// The originator of `conversation` sends packet number `body` now.
     pub fn send(&mut self, now: Time, conversation: u32, octets: u32, body: u32) {
         let [from, to] = self.hosts[conversation as usize];
         self.net.send(now, Packet { conversation, from, to, octets, body });
+    }
+
+    /// The channel of a conversation there.
+    pub fn channel(&self, conversation: u32) -> ChannelId {
+        self.net.channels(conversation, 0)[0].0
+    }
+
+    /// The cells that have left the tapped node through `port`, with their conversations.
+    pub fn left(&mut self, port: PortId) -> Vec<(Time, u32)> {
+        let records = self.net.tapped().into_iter();
+        let cells = records.filter(|r| r.port == port && r.direction == Direction::Out);
+        cells
+            .filter_map(|record| match record.unit {
+                TapUnit::Cell(_, packet) => Some((record.at, packet.conversation)),
+                TapUnit::Packet(_) => None,
+            })
+            .collect()
     }
 
     /// Lets the network run up to and including `until`, with `sends` (in order of time) on the way.
@@ -70,4 +97,19 @@ impl Rig {
             self.net.serve(now);
         }
     }
+}
+
+/// Runs any network until nothing happens any more, with `sends` in order of time; what was delivered.
+pub fn run(net: &mut Fabric<u32>, sends: Vec<(Time, Packet<u32>)>) -> Vec<(Time, u32)> {
+    let (mut arrived, mut delivered) = (Vec::new(), Vec::new());
+    let mut sends = sends.into_iter().peekable();
+    while let Some(now) = [net.deadline(), sends.peek().map(|s| s.0)].into_iter().flatten().min() {
+        net.advance(now, &mut arrived);
+        delivered.extend(arrived.drain(..).map(|d| (now, d.packet.body)));
+        while let Some((_, packet)) = sends.next_if(|s| s.0 == now) {
+            net.send(now, packet);
+        }
+        net.serve(now);
+    }
+    delivered
 }

@@ -2,112 +2,235 @@
 
 use cellway_units::{Bytes, CELL_OCTETS, CELL_PAYLOAD_OCTETS, Cells, Span};
 
+use crate::check::tcp::HEADERS;
 use crate::check::{Check, MAX_BUFFER};
-use crate::file::BufferFile;
-use crate::model::{Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Multiplexing, Traffic};
-use crate::quantity::Size;
-use crate::tree::at;
+use crate::file::{BufferFile, File};
+use crate::model::{
+    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Framing, Link, LinkIndex, Multiplexing, Traffic,
+};
+use crate::quantity::{Quantity, Size};
+use crate::tree::{Step, at};
 
 /// The AAL5 trailer, in bytes. ITU-T I.363.5.
 const AAL5_TRAILER: u64 = 8;
-/// IPv4 and TCP headers without options, in bytes.
-const HEADERS: u64 = 40;
+
+/// What sizes are resolved with.
+#[derive(Clone, Copy)]
+pub(super) struct Scale<'t> {
+    pub(super) traffic: Option<&'t [Traffic]>,
+    pub(super) rtt: Option<Span>,
+    pub(super) multiplexing: Multiplexing,
+}
 
 impl Check<'_> {
-    pub(super) fn buffer(
+    /// The buffer of all ports for which no link says otherwise.
+    pub(super) fn buffer(&mut self, buffer: Option<&BufferFile>, scale: Scale) -> Option<Buffer> {
+        let buffer = self.resolve(None, buffer?, scale)?;
+        let groups: Vec<&Traffic> = scale.traffic?.iter().collect();
+        self.holds_packet(None, &buffer, scale.multiplexing, &groups)?;
+        // The port to a host that only one conversation uses has the memory of one, and takes packets whole.
+        let to_packets = |t: &&Traffic| t.access.is_some_and(|access| access.framing != Framing::Atm);
+        let hosts: Vec<&Traffic> = groups.into_iter().filter(to_packets).collect();
+        if buffer.per == BufferPer::Conversation && !hosts.is_empty() {
+            self.holds_whole(None, &buffer, &hosts, "at the port to a host with one conversation")?;
+        }
+        Some(buffer)
+    }
+
+    /// The buffer of each link.
+    pub(super) fn link_buffers(
         &mut self,
-        buffer: Option<&BufferFile>,
-        multiplexing: Multiplexing,
-        traffic: Option<&[Traffic]>,
-        rtt: Option<Span>,
-    ) -> Option<Buffer> {
-        let buffer = buffer?;
-        let path = at!["buffer", "size"];
+        file: &File,
+        links: &[Link],
+        shared: Buffer,
+        scale: Scale,
+    ) -> Option<Vec<Link>> {
+        let files = file.link.as_deref()?;
+        let checked: Vec<Option<Link>> = links
+            .iter()
+            .enumerate()
+            .map(|(i, link)| {
+                let buffer = match &files[i].buffer {
+                    None => shared,
+                    Some(own) => self.link_buffer(i, link, &own.over(file.buffer.as_ref()?), scale)?,
+                };
+                Some(Link { buffer, ..link.clone() })
+            })
+            .collect();
+        checked.into_iter().collect()
+    }
+
+    fn link_buffer(&mut self, i: usize, link: &Link, merged: &BufferFile, scale: Scale) -> Option<Buffer> {
+        let buffer = self.resolve(Some(i), merged, scale)?;
+        let crossing: Vec<&Traffic> = scale.traffic?.iter().filter(|t| t.route.contains(&LinkIndex(i))).collect();
+        self.holds_packet(Some(i), &buffer, scale.multiplexing, &crossing)?;
+        if link.framing != Framing::Atm {
+            self.holds_whole(Some(i), &buffer, &crossing, "at a port for packets")?;
+        }
+        Some(buffer)
+    }
+
+    /// Where `key` of a buffer stands: at link `own` if that gives it, else in [buffer].
+    fn buffer_path(&self, own: Option<usize>, key: &str) -> Vec<Step> {
+        match own {
+            Some(i) if self.tree.find(&at!["link", i, "buffer", key]).is_some() => {
+                at!["link", i, "buffer", key].to_vec()
+            }
+            _ => at!["buffer", key].to_vec(),
+        }
+    }
+
+    fn resolve(&mut self, own: Option<usize>, buffer: &BufferFile, scale: Scale) -> Option<Buffer> {
         let count = buffer.count.unwrap_or(BufferCount::Cell);
-        let bytes = match buffer.size?.0 {
+        let discard = buffer.discard.unwrap_or(Discard::Frame);
+        let size = self.buffer_size(&self.buffer_path(own, "size"), buffer.size?.0, count, scale)?;
+        if octets(size) == 0 {
+            let path = self.buffer_path(own, "size");
+            let unit = if count == BufferCount::Cell { "cell" } else { "B" };
+            let message = format!("is a buffer of 0 {unit}: it drops everything");
+            self.refuse_value(&path, &message, "at least one full packet, like \"1 bdp\", \"160 cell\" or \"8 KiB\"");
+            return None;
+        }
+        let threshold = self.threshold(own, "threshold", buffer.threshold, size, scale);
+        let clp_threshold = self.threshold(own, "clp-threshold", buffer.clp_threshold, size, scale);
+        let (threshold, clp_threshold) = (threshold?, clp_threshold?);
+        if discard == Discard::Epd && threshold.is_none() {
+            let path = self.buffer_path(own, "discard");
+            self.refuse_value(&path, "needs a threshold", "threshold = \"100 cell\", with your value, at most size");
+            return None;
+        }
+        let per = buffer.per.unwrap_or(BufferPer::Conversation);
+        let sharing = buffer.sharing.unwrap_or(BufferSharing::Pool);
+        Some(Buffer { size, per, sharing, count, discard, threshold, clp_threshold })
+    }
+
+    /// `Some(None)` if there is none.
+    fn threshold(
+        &mut self,
+        own: Option<usize>,
+        key: &str,
+        given: Option<Quantity<Size>>,
+        size: BufferSize,
+        scale: Scale,
+    ) -> Option<Option<BufferSize>> {
+        let path = self.buffer_path(own, key);
+        let Some(Quantity(given)) = given else { return (!self.is_bad(&path)).then_some(None) };
+        let count = if matches!(size, BufferSize::Cells(_)) { BufferCount::Cell } else { BufferCount::Packet };
+        let threshold = self.buffer_size(&path, given, count, scale)?;
+        if octets(threshold) == 0 {
+            self.refuse_value(&path, "is zero: nothing would ever be let in", "more than 0, at most size");
+            return None;
+        }
+        if octets(threshold) > octets(size) {
+            let [threshold, size] = [threshold, size].map(told);
+            let message = format!("{threshold} is more than the size of the buffer, {size}: it would never be reached");
+            self.refuse(&path, message, format!("at most {size}"));
+            return None;
+        }
+        Some(Some(threshold))
+    }
+
+    fn buffer_size(&mut self, path: &[Step], size: Size, count: BufferCount, scale: Scale) -> Option<BufferSize> {
+        let bytes = match size {
             Size::Bytes(bytes) => Some(bytes.0),
             Size::Cells(cells) => cells.0.checked_mul(CELL_OCTETS),
             Size::Bdp(multiple) => {
                 // One size for all ports: the slowest line that any group crosses sets it.
-                let slowest = traffic?.iter().map(|t| t.bottleneck).min()?;
-                let bits = u128::from(slowest.as_bps()) * u128::from(rtt?.as_ps()) / 1_000_000_000_000;
+                let slowest = scale.traffic?.iter().map(|t| t.bottleneck).min()?;
+                let bits = u128::from(slowest.as_bps()) * u128::from(scale.rtt?.as_ps()) / 1_000_000_000_000;
                 u64::try_from(bits).ok().and_then(|bits| multiple.times(bits)).map(|bits| bits / 8)
             }
         };
         let most = || format!("at most {MAX_BUFFER} B ({} GiB) or {} cell", MAX_BUFFER >> 30, MAX_BUFFER / CELL_OCTETS);
         let Some(bytes) = bytes else {
-            self.refuse_value(&path, "is more bytes than can be counted", most());
+            self.refuse_value(path, "is more bytes than can be counted", most());
             return None;
         };
         if bytes > MAX_BUFFER {
-            self.refuse_value(&path, &format!("is a buffer of {bytes} B"), most());
+            self.refuse_value(path, &format!("is a buffer of {bytes} B"), most());
             return None;
         }
-        let size = match count {
+        Some(match count {
             BufferCount::Cell => BufferSize::Cells(Cells(bytes / CELL_OCTETS)),
             BufferCount::Packet => BufferSize::Bytes(Bytes(bytes)),
-        };
-        let checked = Buffer {
-            size,
-            per: buffer.per.unwrap_or(BufferPer::Conversation),
-            sharing: buffer.sharing.unwrap_or(BufferSharing::Pool),
-            count,
-            discard: buffer.discard.unwrap_or(Discard::Frame),
-        };
-        self.holds_packet(&checked, multiplexing, traffic)?;
-        Some(checked)
+        })
     }
 
     /// A buffer that no full packet fits into would stop every transfer. Told only where it is
     /// certain: what a conversation can fill at most is too little.
-    fn holds_packet(&mut self, buffer: &Buffer, multiplexing: Multiplexing, traffic: Option<&[Traffic]>) -> Option<()> {
-        let path = at!["buffer", "size"];
-        let (size, unit) = match buffer.size {
-            BufferSize::Cells(cells) => (cells.0, "cell"),
-            BufferSize::Bytes(bytes) => (bytes.0, "B"),
-        };
-        if size == 0 {
-            let message = format!("is a buffer of 0 {unit}: it drops everything");
-            self.refuse_value(&path, &message, "at least one full packet, like \"1 bdp\", \"160 cell\" or \"8 KiB\"");
-            return None;
-        }
-        let traffic = traffic?;
-        let conversations: u64 = traffic.iter().map(|t| u64::from(t.count)).sum();
+    fn holds_packet(
+        &mut self,
+        own: Option<usize>,
+        buffer: &Buffer,
+        multiplexing: Multiplexing,
+        groups: &[&Traffic],
+    ) -> Option<()> {
+        let (size, unit) = amount(buffer.size);
+        let conversations: u64 = groups.iter().map(|t| u64::from(t.count)).sum();
         let most = match (buffer.per, buffer.sharing) {
             (BufferPer::Conversation, BufferSharing::Pool | BufferSharing::Channel) => {
                 size.saturating_mul(conversations.max(1))
             }
             _ => size,
         };
-        let packet = traffic.iter().map(|t| t.tcp.mss.0 + HEADERS).max()?;
+        let Some(packet) = largest_packet(groups) else { return Some(()) };
         let needed = match buffer.count {
             BufferCount::Packet => packet,
             BufferCount::Cell => {
                 (packet + multiplexing.encapsulation.header().0 + AAL5_TRAILER).div_ceil(CELL_PAYLOAD_OCTETS)
             }
         };
-        if buffer.discard == Discard::Frame && most < needed {
+        if buffer.discard != Discard::Cell && most < needed {
             let each = if most == size {
                 String::new()
             } else {
                 format!(" ({size} for each of {conversations} conversations)")
             };
             let message = format!("{most} {unit}{each} cannot hold one full packet of {packet} B: {needed} {unit}");
-            self.refuse(&path, message, format!("at least {needed} {unit}"));
-            return None;
-        }
-        // The port to a host that only one conversation uses has the memory of one, and takes packets whole.
-        let (held, needed) = match buffer.size {
-            BufferSize::Cells(cells) => (cells.0.saturating_mul(CELL_OCTETS), packet.div_ceil(CELL_OCTETS)),
-            BufferSize::Bytes(bytes) => (bytes.0, packet),
-        };
-        if buffer.per == BufferPer::Conversation && traffic.iter().any(|t| t.access.is_some()) && held < packet {
-            let message = format!(
-                "{size} {unit} is {held} B at the port to a host with one conversation: no full packet of {packet} B fits"
-            );
-            self.refuse(&path, message, format!("at least {needed} {unit}"));
+            self.refuse(&self.buffer_path(own, "size"), message, format!("at least {needed} {unit}"));
             return None;
         }
         Some(())
+    }
+
+    /// Where packets are kept whole, the memory must hold one; `place` says where that is.
+    fn holds_whole(&mut self, own: Option<usize>, buffer: &Buffer, groups: &[&Traffic], place: &str) -> Option<()> {
+        let Some(packet) = largest_packet(groups) else { return Some(()) };
+        let (size, unit) = amount(buffer.size);
+        let (held, needed) = match buffer.size {
+            BufferSize::Cells(_) => (octets(buffer.size), packet.div_ceil(CELL_OCTETS)),
+            BufferSize::Bytes(_) => (size, packet),
+        };
+        if held < packet {
+            let message = format!("{size} {unit} is {held} B {place}: no full packet of {packet} B fits");
+            self.refuse(&self.buffer_path(own, "size"), message, format!("at least {needed} {unit}"));
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// The most bytes of an IP packet of any of `groups`.
+fn largest_packet(groups: &[&Traffic]) -> Option<u64> {
+    groups.iter().map(|t| t.tcp.mss.0 + HEADERS).max()
+}
+
+fn amount(size: BufferSize) -> (u64, &'static str) {
+    match size {
+        BufferSize::Cells(cells) => (cells.0, "cell"),
+        BufferSize::Bytes(bytes) => (bytes.0, "B"),
+    }
+}
+
+fn told(size: BufferSize) -> String {
+    let (amount, unit) = amount(size);
+    format!("{amount} {unit}")
+}
+
+/// What a size comes to in memory.
+fn octets(size: BufferSize) -> u64 {
+    match size {
+        BufferSize::Cells(cells) => cells.0.saturating_mul(CELL_OCTETS),
+        BufferSize::Bytes(bytes) => bytes.0,
     }
 }

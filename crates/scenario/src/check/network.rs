@@ -1,11 +1,26 @@
 //! Nodes and links.
 
+use cellway_units::Cells;
+
 use crate::check::Check;
 use crate::file::{LinkFile, NodeFile};
 use crate::found::{Found, one_of};
-use crate::model::{Framing, Link, Node, NodeIndex, NodeKind};
+use crate::model::{
+    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Link, Node, NodeIndex, NodeKind,
+};
 use crate::problem::nearest;
 use crate::tree::{Step, at};
+
+/// Stands until buffers are resolved, which takes the traffic.
+const NO_BUFFER: Buffer = Buffer {
+    size: BufferSize::Cells(Cells(0)),
+    per: BufferPer::Conversation,
+    sharing: BufferSharing::Pool,
+    count: BufferCount::Cell,
+    discard: Discard::Frame,
+    threshold: None,
+    clp_threshold: None,
+};
 
 /// Nodes and links that are right.
 pub(super) struct Network {
@@ -33,17 +48,37 @@ impl Check<'_> {
             .iter()
             .enumerate()
             .map(|(i, link)| {
-                let rate = self.link_rate(i, link);
+                let line = link.rate.map(|q| q.0);
+                let rate = line.and_then(|line| self.rate(&at!["link", i, "rate"], line.rate));
                 let [a, b] = ends[i]?;
-                let framing = self.framing(i, link.framing, [kinds[a]?, kinds[b]?])?;
+                let framing =
+                    self.framing(i, link.framing, line.and_then(|line| line.framing), [kinds[a]?, kinds[b]?])?;
+                let mtu = self.mtu(&at!["link", i, "mtu"], link.mtu, framing);
                 let name = link_names[i].clone()?;
-                Some(Link { name, a: NodeIndex(a), b: NodeIndex(b), rate: rate?, delay: link.delay?.0, framing })
+                Some(Link {
+                    name,
+                    a: NodeIndex(a),
+                    b: NodeIndex(b),
+                    rate: rate?,
+                    delay: link.delay?.0,
+                    framing,
+                    mtu: mtu?,
+                    buffer: NO_BUFFER,
+                })
             })
             .collect();
         self.hosts(&names, &kinds, &ends);
 
-        let nodes: Option<Vec<Node>> =
-            names.into_iter().zip(kinds).map(|(name, kind)| Some(Node { name: name?, kind: kind? })).collect();
+        let machines: Vec<_> = nodes.iter().enumerate().map(|(i, node)| self.machine(i, node, &names, nodes)).collect();
+        let nodes: Option<Vec<Node>> = names
+            .into_iter()
+            .zip(kinds)
+            .zip(machines)
+            .map(|((name, kind), machine)| {
+                let (host, gateway) = machine?;
+                Some(Node { name: name?, kind: kind?, host, gateway })
+            })
+            .collect();
         let links: Option<Vec<Link>> = checked.into_iter().collect();
         let network = Network { nodes: nodes?, links: links? };
         (self.found.len() == before).then_some(network)
@@ -56,10 +91,6 @@ impl Check<'_> {
             (None, Some([a, b])) if !self.is_bad(&path) => Some(format!("{a}-{b}")),
             _ => None,
         }
-    }
-
-    fn link_rate(&mut self, i: usize, link: &LinkFile) -> Option<cellway_units::Rate> {
-        self.rate(&at!["link", i, "rate"], link.rate?.0)
     }
 
     /// A rate that is not zero.
@@ -86,39 +117,21 @@ impl Check<'_> {
 
     /// The place of the node called `name`; reported at `path` if there is none.
     pub(super) fn node_named(&mut self, path: &[Step], name: &str, names: &[Option<String>]) -> Option<usize> {
+        self.named(path, "node", name, names)
+    }
+
+    /// The place of what `name` means among things of a kind, as `what` calls it; reported at `path` if there is none.
+    pub(super) fn named(&mut self, path: &[Step], what: &str, name: &str, names: &[Option<String>]) -> Option<usize> {
         let place = names.iter().position(|n| n.as_deref() == Some(name));
         if place.is_none() {
-            // A node whose own name was refused may be the one that is meant.
+            // One whose own name was refused may be the one that is meant.
             if names.iter().all(Option::is_some) {
                 let known = || names.iter().flatten().map(String::as_str);
-                let found = Found::in_tree(self.tree, path, format!("there is no node {name:?}"));
+                let found = Found::in_tree(self.tree, path, format!("there is no {what} {name:?}"));
                 self.push(found.suggest(nearest(name, known()).map(|n| format!("{n:?}"))).accepted(one_of(known())));
             }
         }
         place
-    }
-
-    fn framing(&mut self, i: usize, given: Option<Framing>, kinds: [NodeKind; 2]) -> Option<Framing> {
-        let path = at!["link", i, "framing"];
-        let of_host = kinds.contains(&NodeKind::Host);
-        if of_host && kinds != [NodeKind::Host, NodeKind::Router] && kinds != [NodeKind::Router, NodeKind::Host] {
-            let message = "joins a host to a node that is no router: hosts speak packets, switches cells";
-            self.refuse(&at!["link", i, "between"], message, "a host and a router");
-            return None;
-        }
-        match (given, of_host) {
-            (None, _) if self.is_bad(&path) => None,
-            (Some(Framing::Atm), true) => {
-                self.refuse(&path, "\"atm\" does not fit the link of a host", "\"packet\"");
-                None
-            }
-            (Some(Framing::Packet), false) => {
-                self.refuse(&path, "\"packet\" does not fit a link between routers and switches", "\"atm\"");
-                None
-            }
-            (_, true) => Some(Framing::Packet),
-            (_, false) => Some(Framing::Atm),
-        }
     }
 
     /// A host is attached by exactly one link.
@@ -131,7 +144,7 @@ impl Check<'_> {
             let links = ends.iter().flatten().filter(|ends| ends.contains(&i)).count();
             if links != 1 {
                 let message = format!("host {name:?} has {links} links");
-                self.refuse(&at!["node", i], message, "exactly one link, to a router");
+                self.refuse(&at!["node", i], message, "exactly one link");
             }
         }
     }

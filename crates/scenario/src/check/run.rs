@@ -7,9 +7,9 @@ use cellway_units::Span;
 use crate::check::Check;
 use crate::check::network::Network;
 use crate::check::traffic::Group;
-use crate::file::{ObserveFile, RunFile, TrafficFile};
+use crate::file::{File, ObserveFile, RunFile, TrafficFile};
 use crate::found::{Found, one_of};
-use crate::model::{Observe, Run, Slot};
+use crate::model::{Link, LinkIndex, NodeIndex, Observe, Run, Slot};
 use crate::problem::nearest;
 use crate::quantity::{Quantity, RttSpan};
 use crate::route;
@@ -73,13 +73,16 @@ impl Check<'_> {
 
     pub(super) fn observe(
         &mut self,
-        observe: &ObserveFile,
-        groups: &[TrafficFile],
+        file: &File,
+        network: Option<&Network>,
         run: Option<&Run>,
         rtt: Option<Span>,
         swept_counts: &BTreeSet<usize>,
     ) -> Option<Observe> {
-        let trace = self.trace(observe, groups, swept_counts);
+        let none = ObserveFile::default();
+        let observe = file.observe.as_ref().unwrap_or(&none);
+        let trace = self.trace(observe, file.traffic.as_deref().unwrap_or_default(), swept_counts);
+        let queue = network.and_then(|network| self.queues(observe.queue.as_deref().unwrap_or_default(), network));
         let whole = run.map(|run| (run.duration, "the run", "run.duration"));
         // Windows begin when the warm-up ends: one that does not end within the run is never judged.
         let counted =
@@ -87,7 +90,7 @@ impl Check<'_> {
         let interval = self.bin("interval", observe.interval, whole, rtt);
         let fairness_window = self.bin("fairness-window", observe.fairness_window, counted, rtt);
         let series = observe.series.unwrap_or(true);
-        Some(Observe { interval: interval?, fairness_window: fairness_window?, trace: trace?, series })
+        Some(Observe { interval: interval?, fairness_window: fairness_window?, trace: trace?, series, queue: queue? })
     }
 
     /// A bin of a part of the run, given as its length, its name and how it is computed.
@@ -113,6 +116,48 @@ impl Check<'_> {
             return None;
         }
         Some(span)
+    }
+
+    /// Output ports, each as a node and where it sends to: a neighbour or a link.
+    fn queues(&mut self, wanted: &[String], network: &Network) -> Option<Vec<(NodeIndex, LinkIndex)>> {
+        let before = self.found.len();
+        let mut ports: Vec<(NodeIndex, LinkIndex)> = Vec::new();
+        for (i, text) in wanted.iter().enumerate() {
+            let path = at!["observe", "queue", i];
+            let Some((from, to)) = text.split_once('>').map(|(from, to)| (from.trim(), to.trim())) else {
+                self.refuse(
+                    &path,
+                    format!("{text:?} is no output port"),
+                    "a node, > and its neighbour, like \"s1>r2\"",
+                );
+                continue;
+            };
+            let names: Vec<Option<String>> = network.nodes.iter().map(|n| Some(n.name.clone())).collect();
+            let Some(node) = self.node_named(&path, from, &names).map(NodeIndex) else { continue };
+            let links = || network.links.iter().enumerate().filter(|(_, link)| link.other(node).is_some());
+            let neighbour = |link: &Link| link.other(node).map(|other| network.nodes[other.0].name.as_str());
+            // A link by its name, or else the only one to a neighbour.
+            let by_name: Vec<usize> = links().filter(|(_, link)| link.name == to).map(|(k, _)| k).collect();
+            let by_node: Vec<usize> = links().filter(|(_, link)| neighbour(link) == Some(to)).map(|(k, _)| k).collect();
+            let meant = if by_name.is_empty() { by_node } else { by_name };
+            let known: Vec<&str> = links().filter_map(|(_, link)| neighbour(link)).collect();
+            match meant.as_slice() {
+                [link] => ports.push((node, LinkIndex(*link))),
+                [] => {
+                    let found = Found::in_tree(self.tree, &path, format!("{from:?} has no link to {to:?}"));
+                    let suggestion = nearest(to, known.iter().copied()).map(|to| format!("\"{from}>{to}\""));
+                    let accepted = known.iter().map(|to| format!("{from}>{to}"));
+                    self.push(found.suggest(suggestion).accepted(one_of(accepted)));
+                }
+                several => {
+                    let accepted = several.iter().map(|k| format!("{from}>{}", network.links[*k].name));
+                    self.refuse(&path, format!("{from:?} has several links to {to:?}"), one_of(accepted));
+                }
+            }
+        }
+        ports.sort();
+        ports.dedup();
+        (self.found.len() == before && !self.is_bad(&at!["observe", "queue"])).then_some(ports)
     }
 
     fn trace(

@@ -1,17 +1,19 @@
-//! TCP of one group: the file's defaults, overridden key by key.
+//! TCP of one end: what tables of the file and a profile say, key by key.
+
+use std::iter;
 
 use cellway_units::{Bytes, Span};
 
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::TcpFile;
-use crate::model::TcpSpec;
-use crate::quantity::{AckDelay, Quantity};
+use crate::model::{TcpKeys, TcpProfile, TcpSpec};
+use crate::profiles::{self, Profile};
 use crate::tree::{Step, at};
 
 /// IPv4 and TCP headers without options, in bytes.
-const HEADERS: u64 = 40;
+pub(super) const HEADERS: u64 = 40;
 /// The largest IPv4 packet, in bytes. RFC 791 section 3.1.
-const MAX_PACKET: u64 = 65_535;
+pub(super) const MAX_PACKET: u64 = 65_535;
 /// The largest window without the window scale option, in bytes. RFC 9293 section 3.1.
 const MAX_PLAIN_WINDOW: u64 = 65_535;
 /// The largest window with it: 65 535 shifted by 14. RFC 7323 section 2.3.
@@ -20,68 +22,122 @@ const MAX_SCALED_WINDOW: u64 = 65_535 << 14;
 /// The longest that an acknowledgement may wait. RFC 1122 section 4.2.3.2.
 const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 
-/// What a group's TCP is made from, and where that stands.
-struct Merge<'f> {
-    group: Option<&'f TcpFile>,
-    defaults: &'f TcpFile,
-    place: usize,
+/// Keys from one place: a table of the file, or a profile, which stands nowhere in it.
+struct Layer {
+    path: Option<Vec<Step>>,
+    keys: TcpKeys,
+    /// Segments as large as the path takes.
+    mss_of_path: bool,
 }
 
-impl Merge<'_> {
-    fn pick<T>(&self, key: impl Fn(&TcpFile) -> Option<T>) -> Option<T> {
-        self.group.and_then(&key).or_else(|| key(self.defaults))
+/// What the TCP of one end is made from; a layer says what those before it leave out.
+pub(super) struct Layers(Vec<Layer>);
+
+impl Layers {
+    fn table(path: &[Step], file: Option<&TcpFile>) -> Layer {
+        Layer { path: Some(path.to_vec()), keys: file.map(TcpFile::keys).unwrap_or_default(), mss_of_path: false }
+    }
+
+    fn profile(name: TcpProfile) -> Layer {
+        let Profile { keys, mss_of_path } = profiles::profile(name);
+        Layer { path: None, keys, mss_of_path }
+    }
+
+    /// The TCP of hosts of group `i`: its own keys, those of all traffic, then the profile.
+    pub(super) fn of_group(i: usize, group: Option<&TcpFile>, defaults: &TcpFile) -> Layers {
+        let tables = [Layers::table(&at!["traffic", i, "tcp"], group), Layers::table(&at!["tcp"], Some(defaults))];
+        let profile = tables.iter().find_map(|layer| layer.keys.profile);
+        Layers(tables.into_iter().chain(profile.map(Layers::profile)).collect())
+    }
+
+    /// The TCP of the gateway at node `n`: what the node says, its profile included, before what the group has, whose
+    /// segments are of `mss`.
+    pub(super) fn of_gateway(self, n: usize, node: Option<&TcpFile>, mss: Bytes) -> Layers {
+        let own = Layers::table(&at!["node", n, "tcp"], node);
+        let profile = own.keys.profile.map(Layers::profile);
+        let own = iter::once(own).chain(profile).map(|mut layer| {
+            // Another window brings its own send buffer, not that of the hosts.
+            layer.keys.send_buffer = layer.keys.send_buffer.or(layer.keys.window);
+            layer
+        });
+        // The size that hosts take from their path is theirs; a gateway does not look again.
+        let hosts = Layer { path: None, keys: TcpKeys { mss: Some(mss), ..TcpKeys::default() }, mss_of_path: false };
+        Layers(own.chain([hosts]).chain(self.0).collect())
+    }
+
+    fn pick<T>(&self, key: impl Fn(&TcpKeys) -> Option<T>) -> Option<T> {
+        self.0.iter().find_map(|layer| key(&layer.keys))
+    }
+
+    /// The segment size that is given, or `Err` if it is to be that of the path.
+    fn mss(&self) -> Result<Option<Bytes>, ()> {
+        for layer in &self.0 {
+            match layer.keys.mss {
+                None if layer.mss_of_path => return Err(()),
+                None => {}
+                given => return Ok(given),
+            }
+        }
+        Ok(None)
     }
 }
 
 impl Check<'_> {
-    /// Where `key` of the TCP of group `i` stands, or would be looked for.
-    fn tcp_path(&self, i: usize, key: &str) -> Vec<Step> {
-        let own = at!["traffic", i, "tcp", key];
-        let shared = at!["tcp", key];
-        if self.tree.find(&own).is_some() || self.tree.find(&shared).is_none() && self.is_bad(&own) {
-            own.to_vec()
-        } else {
-            shared.to_vec()
-        }
+    /// Where `key` stands, or would be looked for.
+    fn tcp_path(&self, layers: &Layers, key: &str) -> Vec<Step> {
+        let paths = || {
+            let tables = layers.0.iter().filter_map(|layer| layer.path.as_deref());
+            tables.map(|table| table.iter().cloned().chain([Step::from(key)]).collect::<Vec<Step>>())
+        };
+        let stands = paths().find(|path| self.tree.find(path).is_some());
+        stands.or_else(|| paths().find(|path| self.is_bad(path))).unwrap_or_else(|| at!["tcp", key].to_vec())
     }
 
-    /// The TCP of group `i`.
-    pub(super) fn tcp(&mut self, i: usize, group: Option<&TcpFile>, defaults: &TcpFile) -> Option<TcpSpec> {
+    /// What the TCP keys of gateway node `n` come to, its profile included.
+    pub(super) fn gateway_keys(file: Option<&TcpFile>) -> TcpKeys {
+        let keys = file.map(TcpFile::keys).unwrap_or_default();
+        keys.or(keys.profile.map(|name| profiles::profile(name).keys).unwrap_or_default())
+    }
+
+    /// One end's TCP; `mtu` is the largest packet of its path, absent if that is not known.
+    pub(super) fn tcp(&mut self, layers: &Layers, mtu: Option<Bytes>) -> Option<TcpSpec> {
         let before = self.found.len();
-        let merge = Merge { group, defaults, place: i };
-        let variant = self.needed(&merge, "variant", |t| t.variant);
-        let mss = self.needed(&merge, "mss", |t| t.mss).map(|q| q.0);
-        let window = self.needed(&merge, "window", |t| t.window).map(|q| q.0);
-        let send_buffer = self.given(&merge, "send-buffer", |t| t.send_buffer);
-        let send_buffer = send_buffer.and_then(|given| given.map(|q| q.0).or(window));
-        let scaling = self.or(&merge, "window-scaling", |t| t.window_scaling, false);
+        let variant = self.needed(layers, "variant", |t| t.variant);
+        let mss = match layers.mss() {
+            Ok(_) => self.needed(layers, "mss", |t| t.mss),
+            Err(()) => mtu.map(|mtu| Bytes(mtu.0.saturating_sub(HEADERS))),
+        };
+        let window = self.needed(layers, "window", |t| t.window);
+        let send_buffer = self.given(layers, "send-buffer", |t| t.send_buffer);
+        let send_buffer = send_buffer.and_then(|given| given.or(window));
+        let scaling = self.or(layers, "window-scaling", |t| t.window_scaling, false);
         if let Some(mss) = mss {
-            self.mss(i, mss);
-            self.holds_segment(i, "window", window, mss);
-            if self.tree.find(&self.tcp_path(i, "send-buffer")).is_some() {
-                self.holds_segment(i, "send-buffer", send_buffer, mss);
+            self.mss(layers, mss);
+            self.holds_segment(layers, "window", window, mss);
+            if self.stands(layers, "send-buffer") {
+                self.holds_segment(layers, "send-buffer", send_buffer, mss);
             }
         }
         // Without the key it is as large as the window, which has its own limit.
-        if let Some(Some(Quantity(given))) = self.given(&merge, "send-buffer", |t| t.send_buffer) {
-            self.size_limit(&self.tcp_path(i, "send-buffer"), given, MAX_BUFFER);
+        if let Some(Some(given)) = self.given(layers, "send-buffer", |t| t.send_buffer) {
+            self.size_limit(&self.tcp_path(layers, "send-buffer"), given, MAX_BUFFER);
         }
         if let (Some(window), Some(scaling)) = (window, scaling) {
-            self.window_limit(i, window, scaling);
+            self.window_limit(layers, window, scaling);
         }
-        let granularity = self.timer(&merge, "timer-granularity", |t| t.timer_granularity, Span::from_ms(500));
-        let rto_initial = self.timer(&merge, "rto-initial", |t| t.rto_initial, Span::from_secs(3));
-        let rto_min = self.timer(&merge, "rto-min", |t| t.rto_min, Span::from_secs(1));
-        let rto_max = self.timer(&merge, "rto-max", |t| t.rto_max, Span::from_secs(64));
+        let granularity = self.timer(layers, "timer-granularity", |t| t.timer_granularity, Span::from_ms(500));
+        let rto_initial = self.timer(layers, "rto-initial", |t| t.rto_initial, Span::from_secs(3));
+        let rto_min = self.timer(layers, "rto-min", |t| t.rto_min, Span::from_secs(1));
+        let rto_max = self.timer(layers, "rto-max", |t| t.rto_max, Span::from_secs(64));
         if let (Some(initial), Some(min), Some(max)) = (rto_initial, rto_min, rto_max) {
-            self.timeouts(i, initial, min, max);
+            self.timeouts(layers, initial, min, max);
         }
         if let (Some(min), Some(tick)) = (rto_min, granularity) {
-            self.two_ticks(i, min, tick);
+            self.two_ticks(layers, min, tick);
         }
-        let delayed_ack = self.or(&merge, "delayed-ack", |t| t.delayed_ack, Quantity(AckDelay(None)));
-        if let Some(Quantity(AckDelay(Some(delay)))) = delayed_ack {
-            let path = self.tcp_path(i, "delayed-ack");
+        let delayed_ack = self.or(layers, "delayed-ack", |t| t.delayed_ack, None);
+        if let Some(Some(delay)) = delayed_ack {
+            let path = self.tcp_path(layers, "delayed-ack");
             if delay.is_zero() {
                 self.refuse_value(&path, "is zero", "more than 0, like \"200 ms\", or \"off\"");
             } else if delay > MAX_DELAYED_ACK {
@@ -89,40 +145,56 @@ impl Check<'_> {
                 self.refuse(&path, message, format!("at most {MAX_DELAYED_ACK}, or \"off\""));
             }
         }
-        let time_wait = self.or(&merge, "time-wait", |t| t.time_wait, Quantity(Span::from_secs(60)));
         let spec = TcpSpec {
             variant: variant?,
             mss: mss?,
             window: window?,
             send_buffer: send_buffer?,
             window_scaling: scaling?,
-            initial_window: self.or(&merge, "initial-window", |t| t.initial_window, 1)?,
-            delayed_ack: delayed_ack?.0.0,
-            nagle: self.or(&merge, "nagle", |t| t.nagle, false)?,
-            duplicate_threshold: self.or(&merge, "duplicate-threshold", |t| t.duplicate_threshold, 3)?,
+            initial_window: self.or(layers, "initial-window", |t| t.initial_window, 1)?,
+            delayed_ack: delayed_ack?,
+            nagle: self.or(layers, "nagle", |t| t.nagle, false)?,
+            duplicate_threshold: self.or(layers, "duplicate-threshold", |t| t.duplicate_threshold, 3)?,
             timer_granularity: granularity?,
             rto_initial: rto_initial?,
             rto_min: rto_min?,
             rto_max: rto_max?,
-            max_retransmissions: self.or(&merge, "max-retransmissions", |t| t.max_retransmissions, 12)?,
-            time_wait: time_wait?.0,
+            max_retransmissions: self.or(layers, "max-retransmissions", |t| t.max_retransmissions, 12)?,
+            time_wait: self.or(layers, "time-wait", |t| t.time_wait, Span::from_secs(60))?,
+            limited_transmit: self.or(layers, "limited-transmit", |t| t.limited_transmit, true)?,
+            idle_restart: self.or(layers, "idle-restart", |t| t.idle_restart, true)?,
+            profile: self.given(layers, "profile", |t| t.profile)?,
         };
         (self.found.len() == before).then_some(spec)
     }
 
+    /// Refuses a full segment that does not fit the largest packet of a link, called `link`.
+    pub(super) fn fits_mtu(&mut self, layers: &Layers, mss: Bytes, link: &str, mtu: Bytes) {
+        if mss.0 + HEADERS > mtu.0 {
+            let packet = mss.0 + HEADERS;
+            let message = format!(
+                "{} B and {HEADERS} B of headers make a packet of {packet} B; {link} takes {} B (mtu)",
+                mss.0, mtu.0
+            );
+            let most = mtu.0 - HEADERS;
+            self.refuse(&self.tcp_path(layers, "mss"), message, format!("at most {most} B, or a larger mtu there"));
+        }
+    }
+
     /// `Some(None)` if the key is absent, `None` if its value was refused.
-    fn given<T>(&self, merge: &Merge, key: &str, get: impl Fn(&TcpFile) -> Option<T>) -> Option<Option<T>> {
-        (!self.is_bad(&self.tcp_path(merge.place, key))).then(|| merge.pick(get))
+    fn given<T>(&self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>) -> Option<Option<T>> {
+        (!self.is_bad(&self.tcp_path(layers, key))).then(|| layers.pick(get))
     }
 
-    fn or<T>(&self, merge: &Merge, key: &str, get: impl Fn(&TcpFile) -> Option<T>, default: T) -> Option<T> {
-        self.given(merge, key, get).map(|given| given.unwrap_or(default))
+    fn or<T>(&self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>, default: T) -> Option<T> {
+        self.given(layers, key, get).map(|given| given.unwrap_or(default))
     }
 
-    fn needed<T>(&mut self, merge: &Merge, key: &str, get: impl Fn(&TcpFile) -> Option<T>) -> Option<T> {
-        let given = self.given(merge, key, get)?;
+    fn needed<T>(&mut self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>) -> Option<T> {
+        let given = self.given(layers, key, get)?;
         if given.is_none() {
-            let accepted = format!("{key} in [tcp], or in the tcp of every [[traffic]]: it has no default");
+            let accepted =
+                format!("{key} in [tcp], or in the tcp of every [[traffic]], or a profile: it has no default");
             self.refuse(&at!["tcp", key], "is missing", accepted);
         }
         given
@@ -130,22 +202,22 @@ impl Check<'_> {
 
     fn timer(
         &mut self,
-        merge: &Merge,
+        layers: &Layers,
         key: &str,
-        get: impl Fn(&TcpFile) -> Option<Quantity<Span>>,
+        get: impl Fn(&TcpKeys) -> Option<Span>,
         default: Span,
     ) -> Option<Span> {
-        let span = self.or(merge, key, get, Quantity(default))?.0;
+        let span = self.or(layers, key, get, default)?;
         if span.is_zero() {
-            let path = self.tcp_path(merge.place, key);
+            let path = self.tcp_path(layers, key);
             self.refuse_value(&path, "is zero", format!("more than 0, like \"{default}\""));
             return None;
         }
         Some(span)
     }
 
-    fn mss(&mut self, i: usize, mss: Bytes) {
-        let path = self.tcp_path(i, "mss");
+    fn mss(&mut self, layers: &Layers, mss: Bytes) {
+        let path = self.tcp_path(layers, "mss");
         let most = MAX_PACKET - HEADERS;
         if mss.0 == 0 {
             self.refuse_value(&path, "is zero", format!("from 1 B to {most} B, like \"1460 B\""));
@@ -159,17 +231,17 @@ impl Check<'_> {
         }
     }
 
-    fn holds_segment(&mut self, i: usize, key: &str, size: Option<Bytes>, mss: Bytes) {
+    fn holds_segment(&mut self, layers: &Layers, key: &str, size: Option<Bytes>, mss: Bytes) {
         if let Some(size) = size
             && size < mss
         {
             let message = format!("{} B is smaller than one segment of {} B (mss)", size.0, mss.0);
-            self.refuse(&self.tcp_path(i, key), message, format!("at least {} B", mss.0));
+            self.refuse(&self.tcp_path(layers, key), message, format!("at least {} B", mss.0));
         }
     }
 
-    fn window_limit(&mut self, i: usize, window: Bytes, scaling: bool) {
-        let path = self.tcp_path(i, "window");
+    fn window_limit(&mut self, layers: &Layers, window: Bytes, scaling: bool) {
+        let path = self.tcp_path(layers, "window");
         if window.0 > MAX_SCALED_WINDOW {
             let message = format!("{} B is more than TCP can announce", window.0);
             self.refuse(&path, message, format!("at most {MAX_SCALED_WINDOW} B"));
@@ -179,15 +251,16 @@ impl Check<'_> {
         }
     }
 
-    fn timeouts(&mut self, i: usize, initial: Span, min: Span, max: Span) {
+    fn timeouts(&mut self, layers: &Layers, initial: Span, min: Span, max: Span) {
         if min > max {
             let message = format!("{min} is more than rto-max, {max}");
-            self.refuse(&self.tcp_path(i, "rto-min"), message, "at most rto-max");
+            self.refuse(&self.tcp_path(layers, "rto-min"), message, "at most rto-max");
         } else if initial > max {
             let message = format!("{initial} is more than rto-max, {max}");
-            self.refuse(&self.tcp_path(i, "rto-initial"), message, "at most rto-max");
+            self.refuse(&self.tcp_path(layers, "rto-initial"), message, "at most rto-max");
         } else if initial < min {
-            let path = self.tcp_path(i, if self.stands(i, "rto-initial") { "rto-initial" } else { "rto-min" });
+            let path =
+                self.tcp_path(layers, if self.stands(layers, "rto-initial") { "rto-initial" } else { "rto-min" });
             self.refuse(
                 &path,
                 format!("rto-initial, {initial}, is less than rto-min, {min}"),
@@ -197,9 +270,10 @@ impl Check<'_> {
     }
 
     /// The first tick can follow at once: a timer of less than two may fire before any answer.
-    fn two_ticks(&mut self, i: usize, min: Span, tick: Span) {
+    fn two_ticks(&mut self, layers: &Layers, min: Span, tick: Span) {
         if min < tick.saturating_mul(2) {
-            let path = self.tcp_path(i, if self.stands(i, "rto-min") { "rto-min" } else { "timer-granularity" });
+            let path =
+                self.tcp_path(layers, if self.stands(layers, "rto-min") { "rto-min" } else { "timer-granularity" });
             self.refuse(
                 &path,
                 format!("rto-min, {min}, is less than two ticks of {tick}"),
@@ -208,8 +282,8 @@ impl Check<'_> {
         }
     }
 
-    /// Whether the file gives a key of the TCP of group `i`.
-    fn stands(&self, i: usize, key: &str) -> bool {
-        self.tree.find(&self.tcp_path(i, key)).is_some()
+    /// Whether the file gives `key`.
+    fn stands(&self, layers: &Layers, key: &str) -> bool {
+        self.tree.find(&self.tcp_path(layers, key)).is_some()
     }
 }

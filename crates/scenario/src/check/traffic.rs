@@ -1,14 +1,13 @@
 //! Traffic groups: who talks, from where to where.
 
-use cellway_units::{Bytes, Span};
+use cellway_units::Span;
 
 use crate::check::Check;
+use crate::check::crossing::Path;
 use crate::check::network::Network;
-use crate::file::{AccessFile, AppKind, TcpFile, TrafficFile, WorkloadFile};
-use crate::found::Found;
-use crate::model::{
-    Access, App, Attachment, Channel, DataConnection, Draw, NodeIndex, NodeKind, Run, Spike, Tables, Traffic,
-};
+use crate::check::tcp::Layers;
+use crate::file::{NodeFile, TcpFile, TrafficFile};
+use crate::model::{Access, Attachment, Channel, Framing, NodeKind, Run, Traffic};
 use crate::quantity::{Quantity, RttSpan};
 use crate::route;
 use crate::tree::at;
@@ -16,14 +15,12 @@ use crate::tree::at;
 /// Channel numbers that a link has: 16 bits of VCI, of which 0 to 31 are reserved. ITU-T I.361.
 const MAX_CHANNELS: u64 = 65_535 - 31;
 
-/// The most that one transfer may be (bytes): 1 PiB, which no link here carries within the longest run.
-const MAX_TRANSFER: u64 = 1 << 50;
-
 /// A group whose start still waits for the round trip.
 pub(super) struct Group {
     pub(super) traffic: Traffic,
     start: Option<Quantity<RttSpan>>,
     stagger: Option<Quantity<RttSpan>>,
+    jitter: Option<Quantity<RttSpan>>,
 }
 
 impl Check<'_> {
@@ -31,6 +28,7 @@ impl Check<'_> {
         &mut self,
         groups: &[TrafficFile],
         defaults: &TcpFile,
+        nodes: &[NodeFile],
         network: Option<&Network>,
     ) -> Option<Vec<Group>> {
         let names: Vec<Option<String>> = groups
@@ -45,31 +43,42 @@ impl Check<'_> {
             .enumerate()
             .map(|(i, group)| {
                 let app = self.app(i, group);
-                let tcp = self.tcp(i, group.tcp.as_ref(), defaults);
                 let access = self.access(i, group.access.as_ref());
-                let path = network.and_then(|network| self.path(i, group, network));
-                let (from, to, route) = path?;
-                let access = access?;
-                self.access_fits(i, [from, to], access);
-                let bottleneck = self.bottleneck(i, network?, &route)?;
-                let count = match group.count {
-                    None if self.is_bad(&at!["traffic", i, "count"]) => return None,
-                    count => count.unwrap_or(1),
-                };
+                let host = self.host(&at!["traffic", i, "host"], group.host.as_ref());
+                let path = network.and_then(|network| self.path(i, group, access.flatten(), network));
+                let layers = || Layers::of_group(i, group.tcp.as_ref(), defaults);
+                let tcp = self.tcp(&layers(), path.as_ref().map(Path::mtu));
+                let (network, path) = (network?, path?);
+                self.access_fits(i, &path, access?, network);
+                self.host_fits(i, group, &path);
+                let service = self.service(i, group.service.as_ref(), &path, network);
+                let gateway_tcp = self.split(&layers, tcp?, &path, nodes);
+                let [count, repeat] = [("count", group.count.is_none()), ("repeat", group.repeat.is_none())]
+                    .map(|(key, absent)| !(absent && self.is_bad(&at!["traffic", i, key])));
+                if !count || !repeat {
+                    return None;
+                }
                 let traffic = Traffic {
                     name: names[i].clone()?,
                     app: app?,
-                    count,
-                    from,
-                    to,
-                    access,
+                    count: group.count.unwrap_or(1),
+                    from: path.ends[0],
+                    to: path.ends[1],
+                    access: access?,
+                    host: host?,
                     start: Span::ZERO,
                     stagger: Span::ZERO,
+                    jitter: Span::ZERO,
+                    repeat: group.repeat.unwrap_or(true),
+                    service: service?,
                     tcp: tcp?,
-                    route,
-                    bottleneck,
+                    bottleneck: route::bottleneck(&network.links, &path.route, access?)?,
+                    gateways: path.gateways(),
+                    gateway_tcp: gateway_tcp?,
+                    mtu: path.mtu(),
+                    route: path.route,
                 };
-                Some(Group { traffic, start: group.start, stagger: group.stagger })
+                Some(Group { traffic, start: group.start, stagger: group.stagger, jitter: group.jitter })
             })
             .collect();
         checked.into_iter().collect()
@@ -95,147 +104,36 @@ impl Check<'_> {
         }
     }
 
-    fn path(
-        &mut self,
-        i: usize,
-        group: &TrafficFile,
-        network: &Network,
-    ) -> Option<(Attachment, Attachment, Vec<crate::model::LinkIndex>)> {
-        let from = self.attachment(i, "from", group.from.as_deref(), network);
-        let to = self.attachment(i, "to", group.to.as_deref(), network);
-        let (from, to) = (from?, to?);
-        let [a, b] = [from, to].map(|end| &network.nodes[end.node().0].name);
-        if from == to {
-            self.refuse(&at!["traffic", i, "to"], format!("both from and to are {a:?}"), "another node than from");
-            return None;
-        }
-        let route = route::route(&network.nodes, &network.links, from.node(), to.node());
-        if route.is_none() {
-            let message = format!("no route leads from {a:?} to {b:?}");
-            self.refuse(&at!["traffic", i, "to"], message, "two nodes that links connect");
-        }
-        Some((from, to, route?))
-    }
-
-    fn attachment(&mut self, i: usize, key: &str, name: Option<&str>, network: &Network) -> Option<Attachment> {
-        let name = name?;
-        let path = at!["traffic", i, key];
-        let names: Vec<Option<String>> = network.nodes.iter().map(|n| Some(n.name.clone())).collect();
-        let node = self.node_named(&path, name, &names)?;
-        match network.nodes[node].kind {
-            NodeKind::Router => Some(Attachment::Router(NodeIndex(node))),
-            NodeKind::Host => Some(Attachment::Host(NodeIndex(node))),
-            NodeKind::Switch => {
-                self.refuse(
-                    &path,
-                    format!("{name:?} is a switch: no conversation can end there"),
-                    "a router or a host",
-                );
-                None
+    fn access_fits(&mut self, i: usize, path: &Path, access: Option<Access>, network: &Network) {
+        let at = at!["traffic", i, "access"];
+        match access {
+            None if path.implicit() => {
+                let kind = path.ends.iter().find(|end| matches!(end, Attachment::Router(_)));
+                let kind = kind.map_or("router".to_owned(), |end| told(network.nodes[end.node().0].kind));
+                let message =
+                    format!("is missing: from or to is a {kind}, so each conversation has hosts of its own there");
+                self.refuse(&at, message, "access = { rate = \"10 Mbit/s\", delay = \"0 s\" }, with your values");
             }
-        }
-    }
-
-    /// `Some(None)` if there is none, `None` if it was refused.
-    fn access(&mut self, i: usize, access: Option<&AccessFile>) -> Option<Option<Access>> {
-        let Some(access) = access else {
-            return (!self.is_bad(&at!["traffic", i, "access"])).then_some(None);
-        };
-        let rate = self.rate(&at!["traffic", i, "access", "rate"], access.rate?.0)?;
-        Some(Some(Access { rate, delay: access.delay?.0 }))
-    }
-
-    fn access_fits(&mut self, i: usize, ends: [Attachment; 2], access: Option<Access>) {
-        let at_router = ends.iter().any(|end| matches!(end, Attachment::Router(_)));
-        let path = at!["traffic", i, "access"];
-        if at_router && access.is_none() {
-            let message = "is missing: from or to is a router, so each conversation has hosts of its own there";
-            self.refuse(&path, message, "access = { rate = \"10 Mbit/s\", delay = \"0 s\" }, with your values");
-        } else if !at_router && access.is_some() {
-            let message = "has no use: both ends are hosts, which have links of their own";
-            self.refuse(&path, message, "no access here");
-        }
-    }
-
-    fn bottleneck(
-        &mut self,
-        i: usize,
-        network: &Network,
-        route: &[crate::model::LinkIndex],
-    ) -> Option<cellway_units::Rate> {
-        let bottleneck = route::bottleneck(&network.links, route);
-        if bottleneck.is_none() {
-            self.refuse(&at!["traffic", i, "to"], "the path crosses no ATM link", "a node behind another router");
-        }
-        bottleneck
-    }
-
-    fn app(&mut self, i: usize, group: &TrafficFile) -> Option<App> {
-        let kind = group.app?;
-        let none = WorkloadFile::default();
-        let options = group.workload.as_ref().unwrap_or(&none);
-        let before = self.found.len();
-        self.only_options_of(i, kind, options);
-        let bad = self
-            .tree
-            .find(&at!["traffic", i, "workload"])
-            .and_then(|w| w.table())
-            .is_some_and(|workload| workload.entries.iter().any(|e| e.node.value == crate::tree::Value::Bad));
-        let tables = Tables { draw: options.draw.unwrap_or(Draw::Tcplib), folder: options.tables.clone() };
-        let handshake = options.handshake.unwrap_or(1);
-        let app = match kind {
-            AppKind::Ftp => {
-                let spike = match &options.spike {
-                    Some(spike) => Some(self.spike(i, spike.size?.0, spike.weight?)),
-                    None => None,
-                };
-                let data_connection = options.data_connection.unwrap_or(DataConnection::Shared);
-                App::Ftp { tables, spike, data_connection, handshake }
+            Some(_) if !path.implicit() => {
+                let message = "has no use: both ends are hosts, which have links of their own";
+                self.refuse(&at, message, "no access here");
             }
-            AppKind::Nntp => App::Nntp { tables, handshake },
-            AppKind::Smtp => App::Smtp { tables, handshake },
-            AppKind::Telnet => App::Telnet { tables, echo: options.echo.unwrap_or(true) },
-            AppKind::Bulk => App::Bulk { size: options.size.map(|q| q.0) },
-        };
-        if let App::Bulk { size: Some(size) } = app {
-            let path = at!["traffic", i, "workload", "size"];
-            if size.0 == 0 {
-                self.refuse_value(&path, "is zero", "more than 0, or no size: without end");
+            Some(access) if access.framing != Framing::Atm => {
+                let switch = path.ends.iter().find(|end| network.nodes[end.node().0].kind == NodeKind::Switch);
+                if let Some(switch) = switch {
+                    let name = &network.nodes[switch.node().0].name;
+                    let message = format!("is a link for packets at {name:?}, a switch, which forwards cells");
+                    self.refuse(&at, message, "a line for cells like rate = \"oc3c\", or framing = \"atm\"");
+                }
             }
-            self.size_limit(&path, size, MAX_TRANSFER);
+            _ => {}
         }
-        (self.found.len() == before && !bad).then_some(app)
     }
 
-    fn spike(&mut self, i: usize, size: Bytes, weight: f64) -> Spike {
-        let path = at!["traffic", i, "workload", "spike", "size"];
-        if size.0 == 0 {
-            self.refuse_value(&path, "is zero", "at least 1 B");
-        }
-        self.size_limit(&path, size, MAX_TRANSFER);
-        Spike { size, weight }
-    }
-
-    fn only_options_of(&mut self, i: usize, kind: AppKind, options: &WorkloadFile) {
-        use AppKind::{Bulk, Ftp, Nntp, Smtp, Telnet};
-        let tcplib: &[AppKind] = &[Ftp, Nntp, Smtp, Telnet];
-        let given: [(&str, bool, &[AppKind]); 7] = [
-            ("draw", options.draw.is_some(), tcplib),
-            ("tables", options.tables.is_some(), tcplib),
-            ("spike", options.spike.is_some(), &[Ftp]),
-            ("data-connection", options.data_connection.is_some(), &[Ftp]),
-            ("handshake", options.handshake.is_some(), &[Ftp, Nntp, Smtp]),
-            ("echo", options.echo.is_some(), &[Telnet]),
-            ("size", options.size.is_some(), &[Bulk]),
-        ];
-        let own: Vec<&str> = given.iter().filter(|(.., apps)| apps.contains(&kind)).map(|(key, ..)| *key).collect();
-        for (key, is_given, apps) in &given {
-            if *is_given && !apps.contains(&kind) {
-                let app = format!("{kind:?}").to_lowercase();
-                let path = at!["traffic", i, "workload", *key];
-                let found = Found::in_tree(self.tree, &path, format!("is not an option of {app}"));
-                self.push(found.accepted(own.join(", ")));
-            }
+    fn host_fits(&mut self, i: usize, group: &TrafficFile, path: &Path) {
+        if group.host.is_some() && !path.implicit() {
+            let message = "has no use: both ends are hosts of the file, which have costs of their own";
+            self.refuse(&at!["traffic", i, "host"], message, "no host here, but at the nodes");
         }
     }
 
@@ -251,7 +149,8 @@ impl Check<'_> {
             .map(|(i, group)| {
                 let start = self.span(&at!["traffic", i, "start"], group.start, rtt, 0);
                 let stagger = self.span(&at!["traffic", i, "stagger"], group.stagger, rtt, 0);
-                let traffic = Traffic { start: start?, stagger: stagger?, ..group.traffic };
+                let jitter = self.span(&at!["traffic", i, "jitter"], group.jitter, rtt, 0);
+                let traffic = Traffic { start: start?, stagger: stagger?, jitter: jitter?, ..group.traffic };
                 if let Some(run) = run {
                     self.starts_within(i, &traffic, run.duration);
                 }
@@ -264,13 +163,16 @@ impl Check<'_> {
     /// A slot that never starts is not what anybody means.
     fn starts_within(&mut self, i: usize, traffic: &Traffic, duration: Span) {
         let last = traffic.count.max(1);
-        let (key, start) = match traffic.start >= duration {
-            true => ("start", traffic.start),
-            false => ("stagger", traffic.slot_start(last)),
+        let [first_start, last_start] = [1, last].map(|slot| traffic.slot_start(slot));
+        let (key, slot, start) = match (traffic.start >= duration, last_start >= duration) {
+            (true, _) => ("start", 1, first_start),
+            (_, true) => ("stagger", last, last_start),
+            // Drawn below the jitter, so that equal is still within.
+            _ => ("jitter", last, last_start + traffic.jitter),
         };
-        if start >= duration {
-            let slot = if key == "start" { traffic.slot(1) } else { traffic.slot(last) };
-            let message = format!("{slot} would start at {start}, the run ends at {duration}");
+        if start > duration || key != "jitter" {
+            let could = if key == "jitter" { "could" } else { "would" };
+            let message = format!("{} {could} start at {start}, the run ends at {duration}", traffic.slot(slot));
             self.refuse(&at!["traffic", i, key], message, "a start within run.duration");
         }
     }
@@ -286,4 +188,9 @@ impl Check<'_> {
             self.refuse(&at!["traffic", largest, "count"], message, accepted);
         }
     }
+}
+
+/// The word for a kind of node.
+fn told(kind: NodeKind) -> String {
+    format!("{kind:?}").to_lowercase()
 }

@@ -1,6 +1,6 @@
 //! What conversations do.
 
-use cellway_units::Bytes;
+use cellway_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,46 @@ pub enum App {
     Bulk {
         /// Bytes to transfer; without end if absent.
         size: Option<Bytes>,
+        /// Bytes that the application hands to TCP at once; more than TCP can take if absent.
+        write: Option<Bytes>,
+        /// Time that the application needs for each write.
+        write_cost: Span,
+    },
+    /// One transfer of `buffers` writes.
+    Ttcp {
+        /// Bytes of each write. Never zero.
+        write: Bytes,
+        /// How many writes; at least 1.
+        buffers: u64,
+        /// Time that the application needs for each write.
+        write_cost: Span,
+    },
+    /// A file fetched from the responder over a connection of its own, after an exchange on the control connection.
+    FtpGet {
+        /// Bytes of the file. Never zero.
+        size: Bytes,
+        /// The largest rate at which the file is read or stored; no limit if absent.
+        disk_rate: Option<Rate>,
+        /// Control round trips before the data.
+        handshake: u32,
+    },
+    /// Pages of several files, one connection for each after the other (HTTP/1.0).
+    Www {
+        /// Bytes of each file; at least one file, none empty.
+        sizes: Vec<Bytes>,
+        /// Bytes of each request. Never zero.
+        request: Bytes,
+        /// The largest rate at which the originator takes and displays what arrives; no limit if absent.
+        display_rate: Option<Rate>,
+    },
+    /// Frames at a steady pace over one connection; a write that blocks delays the next frame.
+    Animation {
+        /// Bytes of each frame. Never zero.
+        frame: Bytes,
+        /// Frames a second, above zero.
+        rate: f64,
+        /// How long frames are sent; without end if absent.
+        duration: Option<Span>,
     },
 }
 
@@ -56,6 +96,10 @@ impl App {
             App::Smtp { .. } => "smtp",
             App::Telnet { .. } => "telnet",
             App::Bulk { .. } => "bulk",
+            App::Ttcp { .. } => "ttcp",
+            App::FtpGet { .. } => "ftp-get",
+            App::Www { .. } => "www",
+            App::Animation { .. } => "animation",
         }
     }
 }

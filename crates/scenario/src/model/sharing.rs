@@ -45,7 +45,7 @@ impl Encapsulation {
     }
 }
 
-/// The output buffers of routers and switches. Hosts queue without limit: TCP windows bound them.
+/// The output buffers of routers, switches and gateways. Hosts queue without limit: TCP windows bound them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
     /// The size, resolved: [`BufferSize::Cells`] when cells are counted, [`BufferSize::Bytes`]
@@ -57,8 +57,14 @@ pub struct Buffer {
     pub sharing: BufferSharing,
     /// What fills it. Agrees with the variant of `size`.
     pub count: BufferCount,
-    /// What a router drops when a packet's cells do not all fit.
+    /// What is dropped when it is full.
     pub discard: Discard,
+    /// The occupancy at and above which [`Discard::Epd`] refuses new frames, counted as `size` is and at most that;
+    /// present if that is what is done.
+    pub threshold: Option<BufferSize>,
+    /// The occupancy at and above which cells of low priority (CLP = 1) are refused, counted as `size` is and at most
+    /// that.
+    pub clp_threshold: Option<BufferSize>,
 }
 
 /// A buffer size in what fills the buffer.
@@ -102,12 +108,16 @@ pub enum BufferCount {
     Packet,
 }
 
-/// What a router drops when a packet's cells do not all fit. A switch always drops single cells.
+/// What is dropped when a buffer is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discard {
-    /// The whole packet.
+    /// At a router the whole packet if its cells do not all fit, at a switch single cells.
     Frame,
     /// The cells that do not fit.
     Cell,
+    /// As frame; after a lost cell a switch drops the rest of the frame but its last cell.
+    Ppd,
+    /// As ppd; a frame whose first cell comes while the buffer is filled to its threshold is refused whole.
+    Epd,
 }

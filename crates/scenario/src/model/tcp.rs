@@ -37,6 +37,110 @@ pub struct TcpSpec {
     pub max_retransmissions: u32,
     /// How long a closed connection lingers.
     pub time_wait: Span,
+    /// Whether the first two duplicate acknowledgements let a new segment go each (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether the window falls back to its initial size after a time without sending (RFC 5681 section 4.1).
+    pub idle_restart: bool,
+    /// The system whose habits fill what the file leaves out; they are in the other fields already.
+    pub profile: Option<TcpProfile>,
+}
+
+/// Keys of TCP of which any may be left out: what a profile or one table of the file says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the same fields as in `TcpSpec`; `delayed_ack` holds `Some(None)` for \"off\"")]
+pub struct TcpKeys {
+    pub variant: Option<TcpVariant>,
+    pub mss: Option<Bytes>,
+    pub window: Option<Bytes>,
+    pub send_buffer: Option<Bytes>,
+    pub window_scaling: Option<bool>,
+    pub initial_window: Option<u32>,
+    pub delayed_ack: Option<Option<Span>>,
+    pub nagle: Option<bool>,
+    pub duplicate_threshold: Option<u32>,
+    pub timer_granularity: Option<Span>,
+    pub rto_initial: Option<Span>,
+    pub rto_min: Option<Span>,
+    pub rto_max: Option<Span>,
+    pub max_retransmissions: Option<u32>,
+    pub time_wait: Option<Span>,
+    pub limited_transmit: Option<bool>,
+    pub idle_restart: Option<bool>,
+    pub profile: Option<TcpProfile>,
+}
+
+impl TcpKeys {
+    /// These keys, and those of `other` where these leave one out.
+    pub fn or(self, other: TcpKeys) -> TcpKeys {
+        TcpKeys {
+            variant: self.variant.or(other.variant),
+            mss: self.mss.or(other.mss),
+            window: self.window.or(other.window),
+            send_buffer: self.send_buffer.or(other.send_buffer),
+            window_scaling: self.window_scaling.or(other.window_scaling),
+            initial_window: self.initial_window.or(other.initial_window),
+            delayed_ack: self.delayed_ack.or(other.delayed_ack),
+            nagle: self.nagle.or(other.nagle),
+            duplicate_threshold: self.duplicate_threshold.or(other.duplicate_threshold),
+            timer_granularity: self.timer_granularity.or(other.timer_granularity),
+            rto_initial: self.rto_initial.or(other.rto_initial),
+            rto_min: self.rto_min.or(other.rto_min),
+            rto_max: self.rto_max.or(other.rto_max),
+            max_retransmissions: self.max_retransmissions.or(other.max_retransmissions),
+            time_wait: self.time_wait.or(other.time_wait),
+            limited_transmit: self.limited_transmit.or(other.limited_transmit),
+            idle_restart: self.idle_restart.or(other.idle_restart),
+            profile: self.profile.or(other.profile),
+        }
+    }
+}
+
+impl From<TcpSpec> for TcpKeys {
+    fn from(spec: TcpSpec) -> TcpKeys {
+        TcpKeys {
+            variant: Some(spec.variant),
+            mss: Some(spec.mss),
+            window: Some(spec.window),
+            send_buffer: Some(spec.send_buffer),
+            window_scaling: Some(spec.window_scaling),
+            initial_window: Some(spec.initial_window),
+            delayed_ack: Some(spec.delayed_ack),
+            nagle: Some(spec.nagle),
+            duplicate_threshold: Some(spec.duplicate_threshold),
+            timer_granularity: Some(spec.timer_granularity),
+            rto_initial: Some(spec.rto_initial),
+            rto_min: Some(spec.rto_min),
+            rto_max: Some(spec.rto_max),
+            max_retransmissions: Some(spec.max_retransmissions),
+            time_wait: Some(spec.time_wait),
+            limited_transmit: Some(spec.limited_transmit),
+            idle_restart: Some(spec.idle_restart),
+            profile: spec.profile,
+        }
+    }
+}
+
+/// A system of the 1990s whose TCP habits can stand in for keys that a file leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum TcpProfile {
+    /// 4.4BSD.
+    #[serde(rename = "bsd-4.4")]
+    Bsd44,
+    /// SunOS 4.1.3.
+    #[serde(rename = "sunos-4.1.3")]
+    SunOs413,
+    /// Solaris 2.5.
+    #[serde(rename = "solaris-2.5")]
+    Solaris25,
+    /// IRIX 6.3.
+    #[serde(rename = "irix-6.3")]
+    Irix63,
+    /// DEC OSF/1.
+    #[serde(rename = "osf1")]
+    Osf1,
+    /// Windows 95.
+    #[serde(rename = "windows-95")]
+    Windows95,
 }
 
 /// How a TCP sender recovers from loss.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cellway_net::Fabric;
+use cellway_net::{Fabric, PortCounters};
 use cellway_record::Row;
 use cellway_record::stats::{Moments, Sample};
 use cellway_units::{Cells, Span, Time};
@@ -48,12 +48,24 @@ impl Summary {
         self.put(s, "cells", "cell", (counters.cells - before.cells) as f64);
         self.put(s, "dropped_frames", "frame", (counters.dropped_frames - before.dropped_frames) as f64);
         self.put(s, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
+        self.put(s, "queue_min", "cell", f64::from(counters.queue_min));
+        // Counted only where something of the kind stands, so that plain networks keep short tables.
+        let rare: [(&'static str, &'static str, fn(&PortCounters) -> u64); 4] = [
+            ("policed_discarded", "cell", |c| c.policed_discarded),
+            ("policed_tagged", "cell", |c| c.policed_tagged),
+            ("clp_discarded", "cell", |c| c.clp_discarded),
+            ("epd_frames", "frame", |c| c.epd_frames),
+        ];
+        for (metric, unit, count) in rare {
+            if count(&counters) > 0 {
+                self.put(s, metric, unit, (count(&counters) - count(before)) as f64);
+            }
+        }
     }
 
     fn slot(&mut self, slot: &SlotMeter) {
         let s = &slot.subject;
-        let bytes = slot.since_warmup(|t| t.delivered[0] + t.delivered[1]);
-        self.put(s, "goodput", "bit/s", bytes * 8.0 / self.span.as_secs_f64());
+        self.put(s, "goodput", "bit/s", slot.goodput(self.span));
         self.put(s, "throughput", "1", slot.throughput_since_warmup(self.span));
         self.put(s, "line_share", "1", slot.line_share(self.span));
         self.put(s, "retransmissions", "segment", slot.since_warmup(|t| t.tcp.retransmissions));
@@ -63,6 +75,11 @@ impl Summary {
         self.put(s, "conversations", "1", slot.since_warmup(|t| t.conversations));
         self.put(s, "failures", "1", slot.since_warmup(|t| t.failures));
         self.put(s, "items", "1", slot.since_warmup(|t| t.items));
+        self.items(s, slot);
+        if let Some(acr) = slot.acr.mean() {
+            self.put(s, "acr_mean", "bit/s", acr);
+            self.put(s, "acr_min", "bit/s", slot.acr_min);
+        }
         if let (Some(window), Some(full)) = (slot.window.mean(self.now), slot.full.mean(self.now)) {
             self.put(s, "window_mean", "B", window);
             self.put(s, "window_at_max", "1", full);
@@ -72,12 +89,25 @@ impl Summary {
         }
     }
 
+    /// How long the items took that were asked for and delivered after the warm-up.
+    fn items(&mut self, s: &Arc<str>, slot: &SlotMeter) {
+        let times = slot.item_times.values();
+        let (Some(rate), Some(first)) = (slot.item_rates.mean(), times.first().copied()) else { return };
+        let mut moments = Moments::new();
+        times.iter().for_each(|&time| moments.push(time));
+        self.put(s, "item_time_first", "s", first);
+        self.put(s, "item_time_mean", "s", moments.mean().unwrap_or(first));
+        self.put(s, "item_time_max", "s", times.iter().copied().fold(first, f64::max));
+        self.put(s, "item_rate_mean", "bit/s", rate);
+    }
+
     fn group(&mut self, group: &GroupMeter, members: &[&SlotMeter]) {
         let (s, now, span) = (&group.subject, self.now, self.span);
         let mean =
             |value: &dyn Fn(&SlotMeter) -> f64| members.iter().map(|m| value(m)).sum::<f64>() / members.len() as f64;
         self.put(s, "throughput_mean", "1", mean(&|m| m.throughput_since_warmup(span)));
         self.put(s, "line_share_mean", "1", mean(&|m| m.line_share(span)));
+        self.put(s, "goodput_total", "bit/s", members.iter().map(|m| m.goodput(span)).sum());
         self.put(s, "collapses_mean", "1", mean(&|m| m.since_warmup(|t| t.tcp.collapses)));
         self.put(s, "timeouts_mean", "1", mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
         self.put(s, "window_at_max_mean", "1", mean(&|m| m.full.mean(now).unwrap_or(0.0)));
@@ -127,6 +157,11 @@ impl Summary {
 impl SlotMeter {
     fn since_warmup(&self, count: fn(&SlotTotals) -> u64) -> f64 {
         (count(&self.now) - count(&self.at_warmup)) as f64
+    }
+
+    /// What both sides read, per second (bit/s).
+    fn goodput(&self, span: Span) -> f64 {
+        self.since_warmup(|t| t.delivered[0] + t.delivered[1]) * 8.0 / span.as_secs_f64()
     }
 
     fn throughput_since_warmup(&self, span: Span) -> f64 {

@@ -139,8 +139,10 @@ impl Endpoint {
         }
         self.close();
     }
-    /// The application takes up to `bytes` of what is [`readable`](Endpoint::readable), which may
-    /// open the window. Without effect if the configuration says that all is read at once.
+    /// The application takes up to `bytes` of what is [`readable`](Endpoint::readable). As in BSD the
+    /// peer is told once that opens the window by two segments or half the buffer, in a segment that
+    /// acknowledges all that has arrived. Without effect if the configuration says that all is read
+    /// at once.
     pub fn consume(&mut self, _now: Time, bytes: u64, out: &mut Output) {
         if self.receiver.consume(bytes) > 0 && self.state.may_receive() && self.receiver.wants_update() {
             self.send_ack(out);

@@ -110,8 +110,9 @@ pub(crate) fn run(s: Setting) -> Trace {
 impl Trace {
     /// Smallest and largest content from `from` to before `to`, from what it is at `from` on.
     pub(crate) fn range(&self, from: u64, to: u64) -> (u64, u64) {
-        let before = self.content.iter().rev().find(|(at, _)| *at <= from).map(|(_, n)| *n);
-        let inside = self.content.iter().filter(|(at, _)| (from..to).contains(at) && *at > from).map(|(_, n)| *n);
-        inside.chain(before).fold((u64::MAX, 0), |(low, high), n| (low.min(n), high.max(n)))
+        let first = self.content.partition_point(|(at, _)| *at <= from);
+        let last = self.content.partition_point(|(at, _)| *at < to).max(first);
+        let range = self.content[first.saturating_sub(1)..last].iter().map(|(_, n)| *n);
+        range.fold((u64::MAX, 0), |(low, high), n| (low.min(n), high.max(n)))
     }
 }

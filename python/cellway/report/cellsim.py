@@ -11,6 +11,7 @@ from cellway import plot
 from cellway.plot import select
 from cellway.plot.load import per_load_table
 from cellway.plot.traffic import PORT, offered_load_table
+from cellway.report import beyond
 from cellway.report.plates import Plate, Section, Studies, add, add_paired, by_load
 
 
@@ -308,3 +309,18 @@ def sizes(studies: Studies) -> Section:
         make("jain", "Fairness", "jain", "ftp", "Jain's fairness index", (None, 1.0), 2),
         make("delay", "Interactive delay", "delay_mean_rtt", "telnet-1", "Delay (RTT)", (0, None)),
     )
+
+
+ORDER = (
+    load,
+    delay,
+    average,
+    fairness,
+    windows,
+    faster,
+    sizes,
+    beyond.choices,
+    beyond.buffers,
+    beyond.transient,
+)
+"""The sections on this paper."""

@@ -1,0 +1,254 @@
+//! What settings of an application must not be.
+
+use cellway_units::{Bytes, Rate, Span};
+
+use crate::workload::{DataConnection, Handshakes, Spike, Workload};
+
+/// What a setting must not be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// A weight that is no probability.
+    #[error("spike weight is {weight}; it must be 0 to 1")]
+    Weight {
+        /// What was given.
+        weight: f64,
+    },
+    /// An amount of nothing.
+    #[error("{what} is 0 B; it must be 1 B or more")]
+    Empty {
+        /// The setting.
+        what: &'static str,
+    },
+    /// More exchanges than any protocol has.
+    #[error("{what} is {given} round trips; the limit is {limit}")]
+    Handshakes {
+        /// The setting.
+        what: &'static str,
+        /// What was given.
+        given: u32,
+        /// The limit.
+        limit: u32,
+    },
+    /// More than can be counted on.
+    #[error("{what} is {given} B; the limit is {limit} B")]
+    TooLarge {
+        /// The setting.
+        what: &'static str,
+        /// What was given (bytes).
+        given: u128,
+        /// The limit (bytes).
+        limit: u64,
+    },
+    /// A list or a count of nothing.
+    #[error("{what} is empty; it needs at least one")]
+    None {
+        /// The setting.
+        what: &'static str,
+    },
+    /// A rate at which nothing ever happens.
+    #[error("{what} is 0 bit/s; it must be above that")]
+    Stopped {
+        /// The setting.
+        what: &'static str,
+    },
+    /// A pace that no clock keeps.
+    #[error("rate is {rate} frames/s; it must be {LEAST_FRAME_RATE} to {MOST_FRAME_RATE}")]
+    FrameRate {
+        /// What was given (frames/s).
+        rate: f64,
+    },
+    /// A session without time.
+    #[error("duration is 0 s; it must be above that")]
+    NoTime,
+    /// A data connection that nothing asks for.
+    #[error("a data connection per item needs at least 1 handshake per item, which asks for it")]
+    Unannounced,
+}
+
+/// The most exchanges in a row, far above any protocol: a typing error, not a workload.
+const MOST_HANDSHAKES: u32 = 1000;
+/// The largest transfer, far above any: 1 PiB.
+const MOST_BYTES: u64 = 1 << 50;
+/// The slowest animation (frames/s): a frame in some ten days.
+const LEAST_FRAME_RATE: f64 = 1e-6;
+/// The fastest animation (frames/s).
+const MOST_FRAME_RATE: f64 = 1e6;
+
+impl Workload {
+    /// Checks that conversations can be made of it.
+    pub fn validate(&self) -> Result<(), WorkloadError> {
+        match self {
+            Workload::Ftp(ftp) => {
+                if let Some(Spike { size, weight }) = ftp.spike {
+                    if !(0.0..=1.0).contains(&weight) {
+                        return Err(WorkloadError::Weight { weight });
+                    }
+                    filled("spike size", size)?;
+                }
+                if ftp.data_connection == DataConnection::PerItem && ftp.handshakes.per_item == 0 {
+                    return Err(WorkloadError::Unannounced);
+                }
+                ftp.handshakes.validate()
+            }
+            Workload::Nntp(nntp) => nntp.handshakes.validate(),
+            Workload::Smtp(smtp) => smtp.handshakes.validate(),
+            Workload::Telnet(_) => Ok(()),
+            Workload::Bulk(bulk) => {
+                bulk.size.map_or(Ok(()), |size| filled("size", size))?;
+                filled("write", bulk.write)
+            }
+            Workload::Ttcp(ttcp) => {
+                filled("write", ttcp.write)?;
+                if ttcp.buffers == 0 {
+                    return Err(WorkloadError::None { what: "buffers" });
+                }
+                bounded("write x buffers", u128::from(ttcp.write.0) * u128::from(ttcp.buffers))
+            }
+            Workload::FtpGet(get) => {
+                filled("size", get.size)?;
+                bounded("size", u128::from(get.size.0))?;
+                running("disk rate", get.disk_rate)?;
+                count("handshake", get.handshake)
+            }
+            Workload::Www(www) => {
+                if www.sizes.is_empty() {
+                    return Err(WorkloadError::None { what: "sizes" });
+                }
+                for size in &www.sizes {
+                    filled("a file of sizes", *size)?;
+                    bounded("a file of sizes", u128::from(size.0))?;
+                }
+                filled("request", www.request)?;
+                bounded("request", u128::from(www.request.0))?;
+                running("display rate", www.display_rate)
+            }
+            Workload::Animation(animation) => {
+                filled("frame", animation.frame)?;
+                bounded("frame", u128::from(animation.frame.0))?;
+                if !(LEAST_FRAME_RATE..=MOST_FRAME_RATE).contains(&animation.rate) {
+                    return Err(WorkloadError::FrameRate { rate: animation.rate });
+                }
+                if animation.duration == Some(Span::ZERO) { Err(WorkloadError::NoTime) } else { Ok(()) }
+            }
+        }
+    }
+}
+
+impl Handshakes {
+    fn validate(self) -> Result<(), WorkloadError> {
+        count("opening handshakes", self.opening)?;
+        count("handshakes per item", self.per_item)
+    }
+}
+
+fn count(what: &'static str, given: u32) -> Result<(), WorkloadError> {
+    let limit = MOST_HANDSHAKES;
+    if given > limit { Err(WorkloadError::Handshakes { what, given, limit }) } else { Ok(()) }
+}
+
+fn bounded(what: &'static str, given: u128) -> Result<(), WorkloadError> {
+    let limit = MOST_BYTES;
+    if given > u128::from(limit) { Err(WorkloadError::TooLarge { what, given, limit }) } else { Ok(()) }
+}
+
+fn running(what: &'static str, rate: Option<Rate>) -> Result<(), WorkloadError> {
+    if rate.is_some_and(|rate| rate.as_bps() == 0) { Err(WorkloadError::Stopped { what }) } else { Ok(()) }
+}
+
+fn filled(what: &'static str, size: Bytes) -> Result<(), WorkloadError> {
+    if size.0 == 0 { Err(WorkloadError::Empty { what }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{
+        AnimationWorkload, AppKind, BulkWorkload, FtpGetWorkload, FtpWorkload, TtcpWorkload, WwwWorkload,
+    };
+
+    #[test]
+    fn defaults_are_valid() {
+        for kind in AppKind::ALL {
+            let workload = Workload::new(kind);
+            assert_eq!(workload.kind(), kind);
+            assert_eq!(workload.validate(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        let ftp = |change: &dyn Fn(&mut FtpWorkload)| {
+            let Workload::Ftp(mut ftp) = Workload::new(AppKind::Ftp) else { unreachable!() };
+            change(&mut ftp);
+            Workload::Ftp(ftp).validate().map_err(|e| e.to_string())
+        };
+        let spike = |bytes, weight| ftp(&|ftp| ftp.spike = Some(Spike { size: Bytes(bytes), weight }));
+        assert_eq!(spike(74, 0.0), Ok(()));
+        assert_eq!(spike(74, 1.0), Ok(()));
+        assert_eq!(spike(74, 1.5), Err("spike weight is 1.5; it must be 0 to 1".into()));
+        assert!(spike(74, f64::NAN).is_err());
+        assert_eq!(spike(0, 0.5), Err("spike size is 0 B; it must be 1 B or more".into()));
+        assert_eq!(
+            ftp(&|ftp| ftp.handshakes.opening = 1001),
+            Err("opening handshakes is 1001 round trips; the limit is 1000".into())
+        );
+        let unannounced = |ftp: &mut FtpWorkload| {
+            ftp.data_connection = DataConnection::PerItem;
+            ftp.handshakes.per_item = 0;
+        };
+        assert!(ftp(&unannounced).is_err());
+        let bulk = |size, write| Workload::Bulk(BulkWorkload { size, write: Bytes(write), blocking: None }).validate();
+        assert_eq!(bulk(Some(Bytes(0)), 1), Err(WorkloadError::Empty { what: "size" }));
+        assert_eq!(bulk(None, 0), Err(WorkloadError::Empty { what: "write" }));
+    }
+
+    #[test]
+    fn transfers_that_make_no_sense_are_refused() {
+        let refused = |workload: Workload| workload.validate().expect_err("makes no sense").to_string();
+        let ttcp = |write, buffers| {
+            Workload::Ttcp(TtcpWorkload { write: Bytes(write), buffers, write_cost: Span::from_us(50) })
+        };
+        assert_eq!(refused(ttcp(0, 1)), "write is 0 B; it must be 1 B or more");
+        assert_eq!(refused(ttcp(1, 0)), "buffers is empty; it needs at least one");
+        assert_eq!(ttcp(1 << 30, 1 << 20).validate(), Ok(()));
+        assert_eq!(
+            refused(ttcp(1 << 30, (1 << 20) + 1)),
+            "write x buffers is 1125900980584448 B; the limit is 1125899906842624 B"
+        );
+        assert!(ttcp(u64::MAX, u64::MAX).validate().is_err());
+
+        let get = |size, bps, handshake| {
+            let disk_rate = Some(Rate::from_bps(bps));
+            Workload::FtpGet(FtpGetWorkload { size: Bytes(size), disk_rate, handshake })
+        };
+        assert_eq!(get(1, 1, 0).validate(), Ok(()));
+        assert_eq!(refused(get(0, 1, 0)), "size is 0 B; it must be 1 B or more");
+        assert_eq!(refused(get(1, 0, 0)), "disk rate is 0 bit/s; it must be above that");
+        assert_eq!(refused(get(1, 1, 1001)), "handshake is 1001 round trips; the limit is 1000");
+        assert!(get(u64::MAX, 1, 0).validate().is_err());
+    }
+
+    #[test]
+    fn sessions_that_make_no_sense_are_refused() {
+        let refused = |workload: Workload| workload.validate().expect_err("makes no sense").to_string();
+        let www = |sizes: &[u64], request, bps: Option<u64>| {
+            let sizes = sizes.iter().map(|&size| Bytes(size)).collect();
+            Workload::Www(WwwWorkload { sizes, request: Bytes(request), display_rate: bps.map(Rate::from_bps) })
+        };
+        assert_eq!(www(&[1, 2], 1, Some(1)).validate(), Ok(()));
+        assert_eq!(refused(www(&[], 1, None)), "sizes is empty; it needs at least one");
+        assert_eq!(refused(www(&[1, 0], 1, None)), "a file of sizes is 0 B; it must be 1 B or more");
+        assert_eq!(refused(www(&[1], 0, None)), "request is 0 B; it must be 1 B or more");
+        assert_eq!(refused(www(&[1], 1, Some(0))), "display rate is 0 bit/s; it must be above that");
+
+        let animation =
+            |frame, rate, duration| Workload::Animation(AnimationWorkload { frame: Bytes(frame), rate, duration });
+        assert_eq!(animation(1, 1e6, Some(Span::from_ps(1))).validate(), Ok(()));
+        assert_eq!(refused(animation(0, 1.0, None)), "frame is 0 B; it must be 1 B or more");
+        assert_eq!(refused(animation(1, 0.0, None)), "rate is 0 frames/s; it must be 0.000001 to 1000000");
+        assert!(animation(1, f64::NAN, None).validate().is_err());
+        assert!(animation(1, f64::INFINITY, None).validate().is_err());
+        assert_eq!(refused(animation(1, 1.0, Some(Span::ZERO))), "duration is 0 s; it must be above that");
+    }
+}

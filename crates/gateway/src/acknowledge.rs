@@ -1,0 +1,121 @@
+//! The receiving side of the transport: which packets arrived, and when to say so.
+
+use cellway_units::{Span, Time};
+
+use crate::config::GatewayConfig;
+use crate::packet::Ack;
+use crate::ranges::Ranges;
+
+/// Most runs of packet numbers that are remembered. More than one acknowledgement tells of, so that
+/// a packet that fills an old gap can still be told.
+const RUNS: usize = 256;
+const PS_PER_US: u64 = 1_000_000;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Acknowledger {
+    every: u32,
+    delay: Span,
+    arrived: Ranges,
+    /// The largest number that arrived, and when.
+    newest: Option<(u64, Time)>,
+    /// Packets since the last acknowledgement, and how many of them ask for one.
+    fresh: Vec<u64>,
+    unanswered: u32,
+    deadline: Option<Time>,
+    due: bool,
+}
+
+impl Acknowledger {
+    pub(crate) fn new(config: &GatewayConfig) -> Acknowledger {
+        Acknowledger {
+            every: config.ack_every,
+            delay: config.ack_delay,
+            arrived: Ranges::default(),
+            newest: None,
+            fresh: Vec::new(),
+            unanswered: 0,
+            deadline: None,
+            due: false,
+        }
+    }
+
+    /// A packet arrived and what it carries has been dealt with.
+    pub(crate) fn arrived(&mut self, now: Time, number: u64, ack_eliciting: bool) {
+        self.arrived.insert(number, number + 1);
+        self.arrived.keep_last(RUNS);
+        if self.newest.is_none_or(|(newest, _)| number > newest) {
+            self.newest = Some((number, now));
+        }
+        self.fresh.push(number);
+        if ack_eliciting {
+            self.unanswered += 1;
+            if self.unanswered >= self.every {
+                self.due = true;
+            }
+            self.deadline = self.deadline.or(Some(now + self.delay));
+        }
+    }
+    /// The peer knows that everything up to `number` that could be told was told. RFC 9000, section 13.2.4.
+    pub(crate) fn told(&mut self, number: u64) {
+        self.arrived.remove(0, number + 1);
+        for &late in &self.fresh {
+            self.arrived.insert(late, late + 1);
+        }
+    }
+    pub(crate) fn due(&self) -> bool {
+        self.due
+    }
+    /// When an acknowledgement becomes due that is not yet.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        self.deadline.filter(|_| !self.due)
+    }
+    pub(crate) fn wake(&mut self, now: Time) {
+        self.due |= self.deadline.is_some_and(|at| at <= now);
+    }
+    /// The acknowledgement that is due, in at most `room` octets.
+    pub(crate) fn take(&mut self, now: Time, room: u32) -> Option<Ack> {
+        if !self.due {
+            return None;
+        }
+        (self.unanswered, self.deadline, self.due) = (0, None, false);
+        self.fresh.clear();
+        let runs = self.arrived.as_slice().iter().rev();
+        let ranges: Vec<_> = runs.take(Ack::most_ranges(room)).map(|&(start, end)| (start, end - 1)).collect();
+        let waited = self.newest.map_or(Span::ZERO, |(_, at)| now - at);
+        let delay = Span::from_us(waited.as_ps() / PS_PER_US);
+        (!ranges.is_empty()).then_some(Ack { ranges, delay })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellway_units::Rate;
+
+    use super::*;
+
+    #[test]
+    fn every_second_packet_or_after_the_delay() {
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let mut side = Acknowledger::new(&GatewayConfig::new(Rate::from_bps(1)));
+        side.arrived(at(0), 0, true);
+        assert!(!side.due());
+        assert_eq!(side.deadline(), Some(at(25)));
+        side.arrived(at(10), 1, true);
+        assert!(side.due());
+        assert_eq!(side.take(at(11), 100), Some(Ack { ranges: vec![(0, 1)], delay: Span::from_ms(1) }));
+        assert_eq!(side.deadline(), None);
+        // A bare acknowledgement asks for nothing.
+        side.arrived(at(12), 2, false);
+        assert_eq!((side.due(), side.deadline()), (false, None));
+        side.arrived(at(13), 4, true);
+        side.wake(at(37));
+        assert!(!side.due());
+        side.wake(at(38));
+        assert_eq!(side.take(at(38), 100), Some(Ack { ranges: vec![(4, 4), (0, 2)], delay: Span::from_ms(25) }));
+        side.arrived(at(39), 1, true);
+        side.told(2);
+        side.arrived(at(40), 5, true);
+        // What arrived late is told although its surroundings are forgotten.
+        assert_eq!(side.take(at(40), 100).map(|ack| ack.ranges), Some(vec![(4, 5), (1, 1)]));
+    }
+}

@@ -1,0 +1,112 @@
+//! One direction of a flow from the peer to the local TCP: what arrived, what was written, and how
+//! far the peer may send.
+//!
+//! All places count bytes since the start of the flow: `written <= in_order <= granted`.
+
+use crate::ranges::Ranges;
+
+/// The peer sent what it must not send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Violation;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inbound {
+    in_order: u64,
+    /// What arrived beyond `in_order`, and how much it is.
+    beyond: Ranges,
+    beyond_len: u64,
+    /// What the local TCP has taken.
+    pub(crate) written: u64,
+    /// What the send buffer of the local TCP can take now.
+    pub(crate) room: u64,
+    /// The limit that the peer was told.
+    pub(crate) granted: u64,
+    /// Where the flow ends.
+    end: Option<u64>,
+    /// Whether the local TCP was told of the end.
+    pub(crate) shut: bool,
+}
+
+impl Inbound {
+    /// The bytes held: arrived, not written.
+    pub(crate) fn held(&self) -> u64 {
+        self.in_order + self.beyond_len - self.written
+    }
+    /// Bytes that arrived, each counted once.
+    pub(crate) fn arrived(&self) -> u64 {
+        self.in_order + self.beyond_len
+    }
+
+    /// The local TCP is gone: what is held is let go.
+    pub(crate) fn abandon(&mut self) {
+        *self = Inbound { granted: self.granted, ..Inbound::default() };
+    }
+    /// Bytes arrive; what arrived before changes nothing.
+    pub(crate) fn arrive(&mut self, offset: u64, len: u32, fin: bool) -> Result<(), Violation> {
+        let end = offset.checked_add(len.into()).filter(|&end| end <= self.granted).ok_or(Violation)?;
+        if fin {
+            self.end = Some(end);
+        }
+        self.beyond_len += self.beyond.insert(offset.max(self.in_order), end);
+        if let Some(in_order) = self.beyond.take_first_touching(self.in_order) {
+            self.beyond_len -= in_order - self.in_order;
+            self.in_order = in_order;
+        }
+        Ok(())
+    }
+    /// Writes what is in order and fits; how much.
+    pub(crate) fn write(&mut self) -> u64 {
+        let bytes = (self.in_order - self.written).min(self.room);
+        self.written += bytes;
+        self.room -= bytes;
+        bytes
+    }
+    /// Whether the local TCP is to be told of the end now.
+    pub(crate) fn shut(&mut self) -> bool {
+        let now = !self.shut && self.end == Some(self.written);
+        self.shut |= now;
+        now
+    }
+    /// Whether the limit has grown by `step` since the peer was told. After the end none is needed.
+    pub(crate) fn owes_credit(&self, window: u64, step: u64) -> bool {
+        self.end.is_none() && self.written + window >= self.granted + step
+    }
+    /// The limit to tell the peer.
+    pub(crate) fn grant(&mut self, window: u64) -> u64 {
+        self.granted = self.granted.max(self.written + window);
+        self.granted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_once_in_order_and_as_there_is_room() {
+        let mut inn = Inbound { granted: 100, ..Inbound::default() };
+        assert_eq!(inn.arrive(10, 10, false), Ok(()));
+        inn.room = 15;
+        assert_eq!((inn.write(), inn.held()), (0, 10));
+        assert_eq!(inn.arrive(0, 12, false), Ok(()));
+        assert_eq!(inn.arrive(0, 12, false), Ok(()));
+        assert_eq!((inn.held(), inn.write(), inn.held()), (20, 15, 5));
+        assert!(!inn.owes_credit(100, 20));
+        inn.room = 80;
+        assert_eq!(inn.write(), 5);
+        assert!(inn.owes_credit(100, 20));
+        assert_eq!(inn.grant(100), 120);
+        assert_eq!(inn.arrive(20, 0, true), Ok(()));
+        assert!(inn.shut() && !inn.shut());
+        assert!(!inn.owes_credit(100, 0));
+    }
+
+    #[test]
+    fn nothing_beyond_the_limit_is_taken() {
+        let mut inn = Inbound { granted: 100, ..Inbound::default() };
+        assert_eq!(inn.arrive(90, 11, false), Err(Violation));
+        assert_eq!(inn.arrive(u64::MAX, 11, false), Err(Violation));
+        assert_eq!(inn.arrive(90, 10, false), Ok(()));
+        assert_eq!(inn.held(), 10);
+    }
+}

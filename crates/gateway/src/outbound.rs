@@ -1,0 +1,188 @@
+//! One direction of a flow from the local TCP to the peer: what is taken, sent and acknowledged.
+//!
+//! All places count bytes since the start of the flow: `freed <= next <= consumed <= received`.
+
+use crate::ranges::Ranges;
+
+/// A piece to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) offset: u64,
+    pub(crate) len: u32,
+    pub(crate) fin: bool,
+    pub(crate) again: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fin {
+    #[default]
+    Unsent,
+    UnderWay,
+    Acked,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outbound {
+    /// What the local host has sent in order.
+    pub(crate) received: u64,
+    /// What was taken out of the receive buffer of the local TCP.
+    pub(crate) consumed: u64,
+    /// The first byte that was never sent.
+    next: u64,
+    /// Below it all is acknowledged and its memory free.
+    freed: u64,
+    /// Up to where the peer lets send.
+    pub(crate) limit: u64,
+    /// Acknowledged beyond `freed`.
+    acked: Ranges,
+    lost: Ranges,
+    /// Whether the local host has ended this direction; then it ends at `received`.
+    pub(crate) ended: bool,
+    fin: Fin,
+    /// Bytes sent again.
+    pub(crate) resent: u64,
+}
+
+impl Outbound {
+    /// The bytes held: taken from the local TCP, not acknowledged by the peer.
+    pub(crate) fn held(&self) -> u64 {
+        self.consumed - self.freed
+    }
+    /// Takes as much from the local TCP as the window lets; how much.
+    pub(crate) fn consume(&mut self, window: u64) -> u64 {
+        let more = (self.received - self.consumed).min(window - self.held());
+        self.consumed += more;
+        more
+    }
+    /// The local side is gone: what was not taken never will be, and no FIN follows.
+    pub(crate) fn cut(&mut self) {
+        (self.received, self.ended) = (self.consumed, false);
+    }
+    /// The remote side is gone: nothing need be sent or sent again.
+    pub(crate) fn abandon(&mut self) {
+        let (consumed, resent) = (self.consumed, self.resent);
+        *self =
+            Outbound { received: consumed, consumed, next: consumed, freed: consumed, resent, ..Outbound::default() };
+    }
+
+    /// The piece to send next, of at most `payload` bytes: what was lost first. New bytes wait for
+    /// a full piece while more are to come and anything is under way, so that windows and credit
+    /// do not cut the flow into crumbs (RFC 9293, section 3.8.6.2.1, has the same rule).
+    pub(crate) fn peek(&self, payload: u64) -> Option<Piece> {
+        let closes = |end| self.ended && self.fin == Fin::Unsent && end == self.received;
+        if let Some((start, end)) = self.lost.first() {
+            let end = end.min(start + payload);
+            return Some(Piece { offset: start, len: (end - start) as u32, fin: closes(end), again: true });
+        }
+        let (offset, queued) = (self.next, self.consumed - self.next);
+        let len = queued.min(self.limit.saturating_sub(offset)).min(payload);
+        let all = len == queued && self.consumed == self.received;
+        let fin = closes(offset + len);
+        let worth = len == payload || all || self.freed == self.next;
+        ((len > 0 && worth) || (fin && len == queued)).then_some(Piece { offset, len: len as u32, fin, again: false })
+    }
+    /// `piece`, which [`peek`](Outbound::peek) gave, is sent.
+    pub(crate) fn sent(&mut self, piece: Piece) {
+        let end = piece.offset + u64::from(piece.len);
+        self.lost.remove(piece.offset, end);
+        self.next = self.next.max(end);
+        if piece.again {
+            self.resent += u64::from(piece.len);
+        }
+        if piece.fin {
+            self.fin = Fin::UnderWay;
+        }
+    }
+    /// The peer has `start..end`, and the end of the flow if `fin`.
+    pub(crate) fn acked(&mut self, start: u64, end: u64, fin: bool) {
+        let start = start.max(self.freed);
+        self.acked.insert(start, end);
+        self.lost.remove(start, end);
+        if let Some(freed) = self.acked.take_first_touching(self.freed) {
+            self.freed = freed;
+        }
+        if fin && self.fin == Fin::UnderWay {
+            self.fin = Fin::Acked;
+        }
+    }
+    /// A packet with `start..end` was lost.
+    pub(crate) fn lose(&mut self, start: u64, end: u64, fin: bool) {
+        self.lost.insert(start.max(self.freed), end);
+        for &(a, b) in self.acked.as_slice() {
+            self.lost.remove(a, b);
+        }
+        if fin && self.fin == Fin::UnderWay {
+            self.fin = Fin::Unsent;
+        }
+    }
+    /// Whether the peer has all that was taken.
+    pub(crate) fn delivered(&self) -> bool {
+        self.freed == self.consumed
+    }
+    /// Whether the peer has everything and knows of the end.
+    pub(crate) fn finished(&self) -> bool {
+        self.fin == Fin::Acked && self.delivered()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(offset: u64, len: u32, fin: bool, again: bool) -> Option<Piece> {
+        Some(Piece { offset, len, fin, again })
+    }
+    fn sent(out: &mut Outbound) -> Option<Piece> {
+        let piece = out.peek(100);
+        piece.into_iter().for_each(|piece| out.sent(piece));
+        piece
+    }
+
+    #[test]
+    fn the_window_bounds_what_is_held_and_credit_what_is_sent() {
+        let mut out = Outbound { received: 1000, limit: 250, ..Outbound::default() };
+        assert_eq!(out.consume(400), 400);
+        assert_eq!(sent(&mut out), piece(0, 100, false, false));
+        assert_eq!(sent(&mut out), piece(100, 100, false, false));
+        // 50 B of credit are not worth a packet while others are under way.
+        assert_eq!(sent(&mut out), None);
+        out.acked(100, 200, false);
+        assert_eq!((out.held(), out.consume(400)), (400, 0));
+        out.acked(0, 100, false);
+        assert_eq!((out.held(), out.consume(400)), (200, 200));
+        assert_eq!(sent(&mut out), piece(200, 50, false, false));
+        out.limit = 10_000;
+        assert_eq!(sent(&mut out), piece(250, 100, false, false));
+    }
+
+    #[test]
+    fn what_is_lost_goes_first_and_the_end_with_the_last_byte() {
+        let mut out = Outbound { received: 250, limit: 1000, ended: true, ..Outbound::default() };
+        out.consume(1000);
+        let pieces: Vec<_> = std::iter::from_fn(|| sent(&mut out)).collect();
+        assert_eq!(
+            pieces.iter().map(|p| (p.offset, p.fin)).collect::<Vec<_>>(),
+            [(0, false), (100, false), (200, true)]
+        );
+        out.lose(200, 250, true);
+        out.lose(0, 100, false);
+        assert_eq!(sent(&mut out), piece(0, 100, false, true));
+        assert_eq!(sent(&mut out), piece(200, 50, true, true));
+        out.acked(0, 250, true);
+        assert!(out.finished());
+        assert_eq!((out.resent, out.peek(100)), (150, None));
+    }
+
+    #[test]
+    fn an_end_after_all_bytes_is_a_piece_of_its_own() {
+        let mut out = Outbound { received: 10, limit: 10, ..Outbound::default() };
+        out.consume(100);
+        assert_eq!(sent(&mut out), piece(0, 10, false, false));
+        out.ended = true;
+        assert_eq!(sent(&mut out), piece(10, 0, true, false));
+        out.acked(10, 10, true);
+        assert!(!out.finished());
+        out.acked(0, 10, false);
+        assert!(out.finished());
+    }
+}

@@ -1,0 +1,239 @@
+//! The sending side of the transport: packet numbers, what is acknowledged, what is lost, when to
+//! probe. RFC 9002, sections 5 and 6, without congestion control.
+
+use std::collections::VecDeque;
+
+use cellway_units::{Span, Time};
+
+use crate::config::GatewayConfig;
+use crate::packet::{Ack, Frame};
+use crate::rtt::Rtt;
+
+/// A packet is lost when one sent so many later was acknowledged. RFC 9002, section 6.1.1.
+const REORDERING: u64 = 3;
+
+/// A packet under way that asks for an acknowledgement.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    at: Time,
+    /// What it carries, without an acknowledgement.
+    pub(crate) frames: Vec<Frame>,
+    /// The newest packet that it acknowledges.
+    pub(crate) told: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Recovery {
+    /// How long the peer may hold an acknowledgement: its delay, and a packet that leaves before it.
+    ack_delay: Span,
+    probe_max: Span,
+    /// The number of the next packet.
+    next: u64,
+    /// Packets from number `next - under_way.len()` on; `None` where nothing is awaited.
+    under_way: VecDeque<Option<Sent>>,
+    awaited: usize,
+    largest_acked: Option<u64>,
+    rtt: Rtt,
+    /// When the last packet that asks for an acknowledgement was sent, or the last probe was due.
+    armed: Time,
+    /// Probe timeouts since the last news.
+    probes: u32,
+    /// When the oldest packet before the largest acknowledged one is lost.
+    loss_at: Option<Time>,
+}
+
+impl Recovery {
+    pub(crate) fn new(config: &GatewayConfig) -> Recovery {
+        let (packet, _) = config.rate.time_for(config.wire.bits(config.mtu.0 as u32), 0);
+        Recovery {
+            ack_delay: config.ack_delay + packet,
+            probe_max: config.probe_max,
+            next: 0,
+            under_way: VecDeque::new(),
+            awaited: 0,
+            largest_acked: None,
+            rtt: Rtt::new(config.initial_rtt),
+            armed: Time::ZERO,
+            probes: 0,
+            loss_at: None,
+        }
+    }
+    pub(crate) fn rtt(&self) -> Span {
+        self.rtt.smoothed()
+    }
+    fn first(&self) -> u64 {
+        self.next - self.under_way.len() as u64
+    }
+
+    /// A packet with `frames` leaves; its number.
+    pub(crate) fn send(&mut self, now: Time, frames: &[Frame]) -> u64 {
+        let mut told = None;
+        let mut kept = Vec::new();
+        for frame in frames {
+            match frame {
+                Frame::Ack(ack) => told = ack.ranges.first().map(|r| r.1),
+                other => kept.push(other.clone()),
+            }
+        }
+        let awaited = !kept.is_empty();
+        if awaited {
+            (self.awaited, self.armed) = (self.awaited + 1, now);
+        }
+        if awaited || self.awaited > 0 {
+            self.under_way.push_back(awaited.then_some(Sent { at: now, frames: kept, told }));
+        }
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// The peer tells of packets: those that are new are appended to `acked`, those that must be
+    /// taken for lost to `lost`, oldest first.
+    pub(crate) fn acknowledged(&mut self, now: Time, ack: &Ack, acked: &mut Vec<Sent>, lost: &mut Vec<Sent>) {
+        // What was never sent cannot have arrived: such an acknowledgement is not the peer's.
+        let Some(&(_, newest)) = ack.ranges.first().filter(|r| r.1 < self.next) else { return };
+        let first = self.first();
+        if let Some(Some(sent)) = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)) {
+            self.rtt.measure(now.since(sent.at), ack.delay.min(self.ack_delay));
+        }
+        let before = acked.len();
+        for &(start, end) in ack.ranges.iter().rev() {
+            let span = start.max(first)..(end + 1).min(self.next);
+            acked.extend(span.filter_map(|number| self.under_way[(number - first) as usize].take()));
+        }
+        self.largest_acked = self.largest_acked.max(Some(newest));
+        if acked.len() > before {
+            (self.awaited, self.probes) = (self.awaited - (acked.len() - before), 0);
+            self.forget_answered();
+            self.detect_losses(now, lost);
+        }
+    }
+
+    /// Takes what is lost by the packet or the time threshold. RFC 9002, section 6.1.
+    fn detect_losses(&mut self, now: Time, lost: &mut Vec<Sent>) {
+        self.loss_at = None;
+        let (first, delay) = (self.first(), self.rtt.loss_delay());
+        let Some(largest) = self.largest_acked.filter(|&l| l >= first) else { return };
+        for (slot, number) in self.under_way.iter_mut().zip(first..largest) {
+            let Some(sent) = slot else { continue };
+            let lost_at = sent.at + delay;
+            if number + REORDERING <= largest || lost_at <= now {
+                lost.extend(slot.take());
+                self.awaited -= 1;
+            } else {
+                self.loss_at = Some(self.loss_at.map_or(lost_at, |at| at.min(lost_at)));
+            }
+        }
+        self.forget_answered();
+    }
+
+    /// Takes what has become lost by now; whether a probe is due instead.
+    pub(crate) fn wake(&mut self, now: Time, lost: &mut Vec<Sent>) -> bool {
+        if self.loss_at.is_some_and(|at| at <= now) {
+            self.detect_losses(now, lost);
+            return false;
+        }
+        let due = self.probe_at().is_some_and(|at| at <= now);
+        if due {
+            (self.probes, self.armed) = (self.probes.saturating_add(1), now);
+        }
+        due
+    }
+    /// Gives up the oldest packet under way, so that a probe can carry the same.
+    pub(crate) fn take_oldest(&mut self) -> Option<Sent> {
+        let oldest = self.under_way.iter_mut().find_map(Option::take)?;
+        self.awaited -= 1;
+        self.forget_answered();
+        Some(oldest)
+    }
+
+    fn probe_at(&self) -> Option<Time> {
+        let timeout = self.rtt.probe_timeout(self.ack_delay).saturating_mul(1 << self.probes.min(30));
+        let longest = self.probe_max.max(self.rtt.probe_timeout(self.ack_delay));
+        (self.awaited > 0).then(|| self.armed + timeout.min(longest))
+    }
+    /// When to call [`Recovery::wake`], and why.
+    pub(crate) fn deadline(&self) -> Option<(Time, &'static str)> {
+        self.loss_at.map(|at| (at, "loss")).or_else(|| self.probe_at().map(|at| (at, "probe")))
+    }
+    fn forget_answered(&mut self) {
+        while self.under_way.front().is_some_and(Option::is_none) {
+            self.under_way.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellway_units::Rate;
+
+    use super::*;
+    use crate::packet::FlowId;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+    fn ack(ranges: &[(u64, u64)]) -> Ack {
+        Ack { ranges: ranges.to_vec(), delay: Span::ZERO }
+    }
+    fn frame(n: u32) -> Vec<Frame> {
+        vec![Frame::Refused { flow: FlowId(n) }]
+    }
+    fn flows(sent: &[Sent]) -> Vec<u32> {
+        let flow = |sent: &Sent| match sent.frames[0] {
+            Frame::Refused { flow } => flow.0,
+            ref other => panic!("{other:?}"),
+        };
+        sent.iter().map(flow).collect()
+    }
+    fn side(packets: u32) -> Recovery {
+        let mut side = Recovery::new(&GatewayConfig::new(Rate::from_bps(1_000_000_000)));
+        (0..packets).for_each(|n| assert_eq!(side.send(at(n.into()), &frame(n)), u64::from(n)));
+        side
+    }
+
+    #[test]
+    fn loss_by_packets_and_by_time() {
+        let mut side = side(5);
+        let (mut acked, mut lost) = (Vec::new(), Vec::new());
+        side.acknowledged(at(100), &ack(&[(4, 4)]), &mut acked, &mut lost);
+        assert_eq!((flows(&acked), flows(&lost)), (vec![4], vec![0, 1]));
+        // A round trip of 96 ms: 108 ms after their sending the others are lost.
+        assert_eq!(side.deadline(), Some((at(110), "loss")));
+        assert!(!side.wake(at(110), &mut lost));
+        assert_eq!(flows(&lost), [0, 1, 2]);
+        side.acknowledged(at(110), &ack(&[(3, 4)]), &mut acked, &mut lost);
+        assert_eq!((flows(&acked), flows(&lost), side.deadline()), (vec![4, 3], vec![0, 1, 2], None));
+    }
+
+    #[test]
+    fn probes_back_off_to_the_longest() {
+        let config =
+            GatewayConfig { probe_max: Span::from_secs(3), ..GatewayConfig::new(Rate::from_bps(1_000_000_000)) };
+        let mut side = Recovery::new(&config);
+        side.send(at(0), &frame(0));
+        let mut waits = Vec::new();
+        let mut last = at(0);
+        for _ in 0..3 {
+            let (next, why) = side.deadline().unwrap();
+            assert_eq!(why, "probe");
+            waits.push((next - last).as_millis_f64());
+            assert!(side.wake(next, &mut Vec::new()));
+            last = next;
+        }
+        // 333 + 4 x 166.5 + 25 ms and a packet of 9180 B in 192 cells, doubled, but at most 3 s.
+        assert_eq!(waits, [1024.081408, 2048.162816, 3000.0]);
+        assert_eq!(side.take_oldest().map(|sent| flows(&[sent])), Some(vec![0]));
+        assert!(side.take_oldest().is_none());
+        assert_eq!(side.deadline(), None);
+    }
+
+    #[test]
+    fn acknowledgements_of_what_was_never_sent_mean_nothing() {
+        let mut side = side(2);
+        let (mut acked, mut lost) = (Vec::new(), Vec::new());
+        side.acknowledged(at(100), &ack(&[(0, 7)]), &mut acked, &mut lost);
+        assert!(acked.is_empty() && lost.is_empty());
+        side.acknowledged(at(100), &ack(&[(0, 1)]), &mut acked, &mut lost);
+        assert_eq!(flows(&acked), [0, 1]);
+    }
+}

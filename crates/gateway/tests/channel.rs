@@ -1,0 +1,114 @@
+//! Properties of two gateways over a bad line.
+#![allow(clippy::unwrap_used)]
+
+#[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
+mod common;
+
+use cellway_gateway::{GatewayConfig, Wire};
+use cellway_units::{Bytes, Rate, Span, Time};
+use common::host::Plan;
+use common::pair::{FlowPlan, Line, Pair};
+use proptest::prelude::*;
+
+/// Any configuration that a sane scenario could ask for; the delay of acknowledgements is common.
+fn config(ack_delay: Span) -> impl Strategy<Value = GatewayConfig> {
+    let wire = prop_oneof![Just(Wire::Packet), Just(Wire::Atm { llc: false }), Just(Wire::Atm { llc: true })];
+    (64u64..3000, 1u64..20, 0u64..64, 200_000u64..50_000_000, 0u64..600, wire, 1u32..4).prop_map(
+        move |(payload, windows, part, rate, spare, wire, ack_every)| {
+            let window = payload * windows + part;
+            GatewayConfig {
+                window: Bytes(window),
+                wire,
+                payload: Bytes(payload),
+                mtu: Bytes(payload + 44 + spare),
+                // Three flows of each origin; more wait.
+                total_buffer: Bytes(12 * window),
+                ack_every,
+                ack_delay,
+                ..GatewayConfig::new(Rate::from_bps(rate))
+            }
+        },
+    )
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let bytes = prop_oneof![Just(0u64), 1u64..200, 1u64..60_000];
+    let resets = prop_oneof![9 => Just(None), 1 => (0u64..20_000).prop_map(Some)];
+    (bytes, 1u64..20_000, 1u64..20_000, 1u64..30_000, any::<bool>(), resets).prop_map(
+        |(bytes, sends, reads, buffer, waits_for_peer, resets_after)| Plan {
+            bytes,
+            sends: sends.max(bytes / 200),
+            // Not so slow that the run takes for ever.
+            reads: reads.max(60_000 / 400),
+            buffer: buffer.max(60_000 / 400),
+            waits_for_peer,
+            resets_after: resets_after.map(|after| after.min(bytes)),
+        },
+    )
+}
+
+fn flow() -> impl Strategy<Value = FlowPlan> {
+    (0usize..2, 0u64..2000, prop_oneof![9 => Just(false), 1 => Just(true)], [plan(), plan()]).prop_map(
+        |(opener, start, refuse, mut hosts)| {
+            // Someone has to close first.
+            hosts[1].waits_for_peer &= !hosts[0].waits_for_peer;
+            FlowPlan { opener, start: Time::ZERO + Span::from_ms(start), refuse, hosts }
+        },
+    )
+}
+
+fn line() -> impl Strategy<Value = Line> {
+    let per_mille = |most: u64| prop_oneof![Just(0u64), 0..most];
+    (1u64..150, prop_oneof![Just(0u64), 1u64..100], per_mille(300), per_mille(200)).prop_map(
+        |(delay, jitter, loss_per_mille, duplicate_per_mille)| Line {
+            delay: Span::from_ms(delay),
+            jitter: Span::from_ms(jitter),
+            loss_per_mille,
+            duplicate_per_mille,
+            losses: 300,
+            outage: None,
+        },
+    )
+}
+
+fn configs() -> impl Strategy<Value = [GatewayConfig; 2]> {
+    (1u64..100).prop_flat_map(|ms| [config(Span::from_ms(ms)), config(Span::from_ms(ms))])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, max_shrink_iters: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_arrives_once_and_in_order_and_every_flow_ends(
+        configs in configs(),
+        line in line(),
+        flows in prop::collection::vec(flow(), 1..9),
+        seed in any::<u64>(),
+    ) {
+        let mut pair = Pair::new(configs, line, &flows, seed);
+        pair.tick = Span::from_ms(5);
+        pair.run(Time::ZERO + Span::from_secs(300));
+        pair.check_ends();
+    }
+
+    #[test]
+    fn nothing_is_resent_over_a_good_line(config in config(Span::from_ms(25)), flows in prop::collection::vec(flow(), 1..5), delay in 1u64..150) {
+        let mut pair = Pair::new([config; 2], Line::good(Span::from_ms(delay)), &flows, 0);
+        pair.tick = Span::from_ms(5);
+        pair.run(Time::ZERO + Span::from_secs(300));
+        pair.check_ends();
+        let resent = pair.gateways.map(|g| g.stats().packets_lost);
+        prop_assert_eq!(resent, [0, 0]);
+    }
+
+    #[test]
+    fn the_same_inputs_give_the_same_outputs(configs in configs(), line in line(), flows in prop::collection::vec(flow(), 1..5), seed in any::<u64>()) {
+        let runs = [0, 1].map(|_| {
+            let mut pair = Pair::new(configs, line, &flows, seed);
+            pair.tick = Span::from_ms(5);
+            pair.run(Time::ZERO + Span::from_secs(5));
+            (format!("{:?}", pair.departures), pair.gateways.map(|g| g.stats()))
+        });
+        prop_assert_eq!(&runs[0], &runs[1]);
+    }
+}

@@ -1,0 +1,112 @@
+//! The local TCP connection of one flow at one gateway, as far as the gateway can tell: two
+//! buffers, and a host behind them that writes and reads at its pace.
+
+/// What the host does.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Bytes to send; then it closes its direction.
+    pub bytes: u64,
+    /// Most bytes that it sends between two ticks.
+    pub sends: u64,
+    /// Most bytes that it reads between two ticks.
+    pub reads: u64,
+    /// Size of each of the two buffers (bytes).
+    pub buffer: u64,
+    /// Whether it closes only after the other end has.
+    pub waits_for_peer: bool,
+    /// Resets its connection once it has sent so many bytes.
+    pub resets_after: Option<u64>,
+}
+
+impl Plan {
+    /// Sends `bytes` and reads as fast as it is fed.
+    pub fn sender(bytes: u64) -> Plan {
+        let buffer = 65_536;
+        Plan { bytes, sends: buffer, reads: buffer, buffer, waits_for_peer: false, resets_after: None }
+    }
+}
+
+/// What the host did since the last tick.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Deeds {
+    pub sent: u64,
+    /// Room in the send buffer, if it changed.
+    pub room: Option<u64>,
+    pub closed: bool,
+    pub reset: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Host {
+    pub plan: Plan,
+    /// Between the handshake and the end.
+    pub connected: bool,
+    /// Bytes sent into the receive buffer of the gateway, and taken out of it.
+    pub sent: u64,
+    pub consumed: u64,
+    /// Bytes that the gateway wrote, and the host read.
+    pub written: u64,
+    pub read: u64,
+    told_room: Option<u64>,
+    pub closed: bool,
+    pub peer_closed: bool,
+    pub was_reset: bool,
+    pub did_reset: bool,
+    pub refused: bool,
+    pub over: bool,
+}
+
+impl Host {
+    pub fn new(plan: Plan) -> Host {
+        Host {
+            plan,
+            connected: false,
+            sent: 0,
+            consumed: 0,
+            written: 0,
+            read: 0,
+            told_room: None,
+            closed: false,
+            peer_closed: false,
+            was_reset: false,
+            did_reset: false,
+            refused: false,
+            over: false,
+        }
+    }
+    pub fn tick(&mut self) -> Deeds {
+        let mut deeds = Deeds::default();
+        if !self.connected || self.was_reset || self.did_reset {
+            return deeds;
+        }
+        self.read += self.plan.reads.min(self.written - self.read);
+        let room = self.plan.buffer - (self.written - self.read);
+        if !self.over && self.told_room != Some(room) {
+            self.told_room = Some(room);
+            deeds.room = Some(room);
+        }
+        let free = self.plan.buffer - (self.sent - self.consumed);
+        deeds.sent = self.plan.sends.min(free).min(self.plan.bytes - self.sent);
+        self.sent += deeds.sent;
+        if self.plan.resets_after.is_some_and(|after| self.sent >= after) && !self.over {
+            (deeds.reset, self.did_reset) = (true, true);
+            return deeds;
+        }
+        let may_close = self.peer_closed || !self.plan.waits_for_peer;
+        if !self.closed && self.sent == self.plan.bytes && may_close {
+            (deeds.closed, self.closed) = (true, true);
+        }
+        deeds
+    }
+    pub fn consume(&mut self, bytes: u64) {
+        self.consumed += bytes;
+        assert!(bytes > 0 && self.consumed <= self.sent, "consumed {bytes} B that the host has not sent");
+    }
+    pub fn write(&mut self, bytes: u64) {
+        let room = self.told_room.expect("written before any room was told");
+        assert!(bytes > 0 && bytes <= room, "wrote {bytes} B into {room} B");
+        assert!(!self.peer_closed, "bytes after the end");
+        self.told_room = Some(room - bytes);
+        self.written += bytes;
+    }
+}

@@ -1,0 +1,4 @@
+//! Shared by the tests that run two gateways.
+
+pub mod host;
+pub mod pair;

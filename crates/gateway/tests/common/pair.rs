@@ -1,0 +1,316 @@
+//! Two gateways, hosts behind them, and a line between that delays, reorders, loses and duplicates.
+//! Every promise of a gateway is checked at every step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cellway_gateway::{Action, FlowId, Frame, Gateway, GatewayConfig, Output, TpPacket};
+use cellway_units::{Span, Time};
+
+use super::host::{Host, Plan};
+
+/// SplitMix64: small, seeded, the same everywhere.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+    fn per_mille(&mut self, n: u64) -> bool {
+        self.next() % 1000 < n
+    }
+}
+
+/// What the line does to packets, in both directions.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    pub delay: Span,
+    /// Added at random to each packet, so that later ones overtake.
+    pub jitter: Span,
+    pub loss_per_mille: u64,
+    pub duplicate_per_mille: u64,
+    /// After so many losses there are no more, so that every run ends.
+    pub losses: u32,
+    /// Nothing sent from the first instant up to the second arrives.
+    pub outage: Option<(Time, Time)>,
+}
+
+impl Line {
+    pub fn good(delay: Span) -> Line {
+        Line { delay, jitter: Span::ZERO, loss_per_mille: 0, duplicate_per_mille: 0, losses: 0, outage: None }
+    }
+}
+
+/// One flow: who opens it, when, and what the hosts do (the opener first).
+#[derive(Clone, Copy, Debug)]
+pub struct FlowPlan {
+    pub opener: usize,
+    pub start: Time,
+    pub refuse: bool,
+    pub hosts: [Plan; 2],
+}
+
+/// A packet that left a gateway.
+#[derive(Clone, Debug)]
+pub struct Departure {
+    pub at: Time,
+    pub side: usize,
+    pub packet: TpPacket,
+}
+
+enum Event {
+    Start(FlowId),
+    Packet(usize, TpPacket),
+    Connect(usize, FlowId),
+    Tick(usize, FlowId),
+}
+
+/// The bytes of one direction of one flow that have reached the far gateway.
+#[derive(Default)]
+struct Arrived {
+    prefix: u64,
+    beyond: BTreeSet<(u64, u64)>,
+}
+
+impl Arrived {
+    fn add(&mut self, start: u64, end: u64) {
+        self.beyond.insert((start, end));
+        while let Some(&(_, end)) = self.beyond.first().filter(|r| r.0 <= self.prefix) {
+            self.beyond.pop_first();
+            self.prefix = self.prefix.max(end);
+        }
+    }
+}
+
+pub struct Pair {
+    pub gateways: [Gateway; 2],
+    configs: [GatewayConfig; 2],
+    pub line: Line,
+    pub hosts: BTreeMap<(usize, FlowId), Host>,
+    flows: BTreeMap<FlowId, FlowPlan>,
+    arrived: BTreeMap<(usize, FlowId), Arrived>,
+    events: BTreeMap<(Time, u64), Event>,
+    pub now: Time,
+    count: u64,
+    random: Random,
+    lost: u32,
+    pub departures: Vec<Departure>,
+    /// The least of (bits sent before) x 10^12 - rate x time over all departures so far.
+    rate_floor: [i128; 2],
+    bits_sent: [i128; 2],
+    pub tick: Span,
+}
+
+impl Pair {
+    pub fn new(configs: [GatewayConfig; 2], line: Line, plans: &[FlowPlan], seed: u64) -> Pair {
+        let mut pair = Pair {
+            gateways: configs.map(|config| Gateway::new(config).unwrap()),
+            configs,
+            line,
+            hosts: BTreeMap::new(),
+            flows: BTreeMap::new(),
+            arrived: BTreeMap::new(),
+            events: BTreeMap::new(),
+            now: Time::ZERO,
+            count: 0,
+            random: Random(seed),
+            lost: 0,
+            departures: Vec::new(),
+            rate_floor: [i128::MAX; 2],
+            bits_sent: [0; 2],
+            tick: Span::from_ms(1),
+        };
+        for (n, plan) in plans.iter().enumerate() {
+            // Even names at side 0, odd ones at side 1.
+            let flow = FlowId((2 * n + plan.opener) as u32);
+            pair.flows.insert(flow, *plan);
+            pair.hosts.insert((plan.opener, flow), Host::new(plan.hosts[0]));
+            pair.hosts.insert((1 - plan.opener, flow), Host::new(plan.hosts[1]));
+            pair.at(plan.start, Event::Start(flow));
+        }
+        pair
+    }
+    fn at(&mut self, time: Time, event: Event) {
+        self.count += 1;
+        self.events.insert((time, self.count), event);
+    }
+
+    /// Runs up to and including `until`, or until nothing can happen any more.
+    pub fn run(&mut self, until: Time) {
+        loop {
+            let event = self.events.first_key_value().map(|(&(at, _), _)| at);
+            let wakes = [0, 1].map(|side| self.gateways[side].deadline().map(|(at, _)| at));
+            let Some(next) = [event, wakes[0], wakes[1]].into_iter().flatten().min().filter(|&at| at <= until) else {
+                return;
+            };
+            self.now = self.now.max(next);
+            if event == Some(next) {
+                let (_, event) = self.events.pop_first().unwrap();
+                self.happen(event);
+            } else {
+                let side = usize::from(wakes[0] != Some(next));
+                self.call(side, |gateway, now, out| gateway.wake(now, out));
+            }
+        }
+    }
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Start(flow) => {
+                self.call(self.flows[&flow].opener, |gateway, now, out| gateway.incoming(now, flow, out))
+            }
+            Event::Packet(side, packet) => {
+                for frame in &packet.frames {
+                    if let Frame::Data { flow, offset, len, .. } = *frame {
+                        self.arrived.entry((side, flow)).or_default().add(offset, offset + u64::from(len));
+                    }
+                }
+                self.call(side, |gateway, now, out| gateway.receive(now, &packet, out));
+            }
+            Event::Connect(side, flow) => {
+                if self.flows[&flow].refuse {
+                    self.call(side, |gateway, now, out| gateway.refused(now, flow, out));
+                } else {
+                    self.hosts.get_mut(&(side, flow)).unwrap().connected = true;
+                    self.call(side, |gateway, now, out| gateway.connected(now, flow, out));
+                    self.tick(side, flow);
+                }
+            }
+            Event::Tick(side, flow) => self.tick(side, flow),
+        }
+    }
+    fn tick(&mut self, side: usize, flow: FlowId) {
+        let host = self.hosts.get_mut(&(side, flow)).unwrap();
+        let deeds = host.tick();
+        let done = host.over && host.read == host.written;
+        if let Some(room) = deeds.room {
+            self.call(side, |gateway, now, out| gateway.writable(now, flow, room, out));
+        }
+        if deeds.sent > 0 {
+            self.call(side, |gateway, now, out| gateway.received(now, flow, deeds.sent, out));
+        }
+        if deeds.closed {
+            self.call(side, |gateway, now, out| gateway.local_closed(now, flow, out));
+        }
+        if deeds.reset {
+            self.call(side, |gateway, now, out| gateway.local_reset(now, flow, out));
+        } else if !done {
+            self.at(self.now + self.tick, Event::Tick(side, flow));
+        }
+    }
+
+    fn call(&mut self, side: usize, call: impl FnOnce(&mut Gateway, Time, &mut Output)) {
+        let mut out = Output::default();
+        call(&mut self.gateways[side], self.now, &mut out);
+        out.actions.iter().for_each(|&action| self.act(side, action));
+        out.packets.into_iter().for_each(|packet| self.depart(side, packet));
+        self.check_buffers(side);
+    }
+    fn act(&mut self, side: usize, action: Action) {
+        let flow = match action {
+            Action::Connect { flow } | Action::Accept { flow } | Action::Refuse { flow } => flow,
+            Action::Consume { flow, .. } | Action::Write { flow, .. } => flow,
+            Action::Shutdown { flow } | Action::Reset { flow } | Action::Closed { flow } => flow,
+            other => panic!("{other:?}"),
+        };
+        let (now, tick) = (self.now, self.tick);
+        let host = self.hosts.get_mut(&(side, flow)).unwrap();
+        assert!(!host.over, "{action:?} after the end");
+        match action {
+            Action::Connect { .. } => self.at(now + tick, Event::Connect(side, flow)),
+            Action::Accept { .. } => {
+                assert!(!host.connected);
+                host.connected = true;
+                self.at(now + tick, Event::Tick(side, flow));
+            }
+            Action::Refuse { .. } => host.refused = true,
+            Action::Consume { bytes, .. } => host.consume(bytes),
+            Action::Write { bytes, .. } => {
+                host.write(bytes);
+                let written = host.written;
+                let prefix = self.arrived[&(side, flow)].prefix;
+                assert!(written <= prefix, "wrote up to {written}, in order up to {prefix}");
+            }
+            Action::Shutdown { .. } => {
+                assert!(!host.peer_closed);
+                host.peer_closed = true;
+            }
+            Action::Reset { .. } => host.was_reset = true,
+            Action::Closed { .. } => host.over = true,
+            other => panic!("{other:?}"),
+        }
+    }
+    fn depart(&mut self, side: usize, packet: TpPacket) {
+        let config = &self.configs[side];
+        assert!(u64::from(packet.octets()) <= config.mtu.0);
+        // Over any interval: what left before its last packet is at most rate x length. A picosecond
+        // of the rate is what the clock cannot show.
+        let bps = i128::from(config.rate.as_bps());
+        let level = self.bits_sent[side] * 1_000_000_000_000 - bps * i128::from(self.now.as_ps());
+        self.rate_floor[side] = self.rate_floor[side].min(level);
+        assert!(level - self.rate_floor[side] <= bps, "the rate was exceeded");
+        self.bits_sent[side] += i128::from(config.wire.bits(packet.octets()).0);
+
+        let line = self.line;
+        let lost = self.lost < line.losses && self.random.per_mille(line.loss_per_mille);
+        let out = line.outage.is_some_and(|(from, to)| (from..to).contains(&self.now));
+        self.lost += u32::from(lost);
+        if !lost && !out {
+            let copies = 1 + u32::from(self.random.per_mille(line.duplicate_per_mille));
+            for _ in 0..copies {
+                let jitter = Span::from_ps(self.random.next() % line.jitter.as_ps().max(1));
+                self.at(self.now + line.delay + jitter, Event::Packet(1 - side, packet.clone()));
+            }
+        }
+        self.departures.push(Departure { at: self.now, side, packet });
+    }
+    fn check_buffers(&self, side: usize) {
+        let (gateway, config) = (&self.gateways[side], &self.configs[side]);
+        let mut held = 0;
+        for &flow in self.flows.keys() {
+            if let Some(stats) = gateway.flow_stats(flow) {
+                assert!(stats.held_outbound <= config.window.0, "{stats:?}");
+                assert!(stats.held_inbound <= config.window.0, "{stats:?}");
+                held += stats.held_outbound + stats.held_inbound;
+            }
+        }
+        let stats = gateway.stats();
+        assert_eq!(stats.buffered, held);
+        assert!(stats.buffered <= stats.buffered_max && stats.buffered_max <= config.total_buffer.0);
+        assert_eq!(stats.violations, 0);
+    }
+
+    pub fn host(&self, side: usize, flow: FlowId) -> &Host {
+        &self.hosts[&(side, flow)]
+    }
+    /// Each flow came to the end that its hosts wanted, and nothing is left at the gateways.
+    pub fn check_ends(&self) {
+        for (&flow, plan) in &self.flows {
+            let [near, far] = [plan.opener, 1 - plan.opener].map(|side| self.host(side, flow));
+            if plan.refuse {
+                assert!(near.refused && near.over && far.over && !near.connected, "{flow:?} {near:?} {far:?}");
+                continue;
+            }
+            let resets = plan.hosts.iter().any(|host| host.resets_after.is_some());
+            for (own, other) in [(near, far), (far, near)] {
+                assert!(own.over, "{flow:?} has not ended: {own:?} {other:?}");
+                if resets {
+                    assert!(own.was_reset || own.did_reset || own.peer_closed, "{flow:?} {own:?} {other:?}");
+                } else {
+                    assert!(!own.was_reset, "{flow:?} was reset: {own:?}");
+                    assert_eq!((own.read, own.peer_closed), (other.plan.bytes, true), "{flow:?} {own:?} {other:?}");
+                }
+                // A reset that arrived came after all that was taken before it.
+                if own.was_reset && other.did_reset {
+                    assert_eq!(own.written, other.consumed, "{flow:?} {own:?} {other:?}");
+                }
+            }
+        }
+        for gateway in &self.gateways {
+            let stats = gateway.stats();
+            assert_eq!((stats.flows, stats.buffered), (0, 0), "{stats:?}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Ladders: what one gateway says to its peer and to the local TCP, frame by frame.
+#![allow(clippy::unwrap_used)]
+
+use cellway_gateway::{Ack, Action, FlowId, Frame, Gateway, GatewayConfig, Output, TpPacket};
+use cellway_units::{Bytes, Rate, Span, Time};
+
+const FLOW: FlowId = FlowId(2);
+const WINDOW: u64 = 4000;
+
+/// One gateway at 1 Gbit/s and a script of the peer: packets take no noticeable time on the line.
+struct Script {
+    gateway: Gateway,
+    now: Time,
+    next: u64,
+    out: Output,
+}
+
+fn config() -> GatewayConfig {
+    GatewayConfig {
+        window: Bytes(WINDOW),
+        payload: Bytes(1000),
+        mtu: Bytes(1500),
+        ..GatewayConfig::new(Rate::from_bps(1_000_000_000))
+    }
+}
+
+impl Script {
+    fn new() -> Script {
+        Script { gateway: Gateway::new(config()).unwrap(), now: Time::ZERO, next: 0, out: Output::default() }
+    }
+    /// The local side does something; the frames and actions that follow at once.
+    fn local(&mut self, call: impl FnOnce(&mut Gateway, Time, &mut Output)) -> (Vec<Frame>, Vec<Action>) {
+        self.now += Span::from_ms(1);
+        call(&mut self.gateway, self.now, &mut self.out);
+        self.flush()
+    }
+    /// The peer sends `frames` in one packet.
+    fn peer(&mut self, frames: &[Frame]) -> (Vec<Frame>, Vec<Action>) {
+        self.now += Span::from_ms(1);
+        let packet = TpPacket { number: self.next, frames: frames.to_vec() };
+        self.next += 1;
+        self.gateway.receive(self.now, &packet, &mut self.out);
+        self.flush()
+    }
+    /// Lets the pacer run for half a millisecond.
+    fn flush(&mut self) -> (Vec<Frame>, Vec<Action>) {
+        let until = self.now + Span::from_us(500);
+        while let Some((at, _)) = self.gateway.deadline().filter(|d| d.0 <= until) {
+            self.now = self.now.max(at);
+            self.gateway.wake(self.now, &mut self.out);
+        }
+        let Output { packets, actions } = std::mem::take(&mut self.out);
+        let frames = packets.into_iter().flat_map(|p| p.frames).filter(|f| !matches!(f, Frame::Ack(_)));
+        (frames.collect(), actions)
+    }
+    /// The peer acknowledges packets `first..=last`.
+    fn ack(&mut self, first: u64, last: u64) -> (Vec<Frame>, Vec<Action>) {
+        self.peer(&[Frame::Ack(Ack { ranges: vec![(first, last)], delay: Span::ZERO })])
+    }
+    fn sent(&self) -> u64 {
+        self.gateway.stats().packets_sent
+    }
+    /// A flow that a local host opened and the peer accepted; one packet was sent and acknowledged.
+    fn opened() -> Script {
+        let mut script = Script::new();
+        script.local(|g, now, out| g.incoming(now, FLOW, out));
+        script.ack(0, 0);
+        let (_, actions) = script.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
+        assert_eq!(actions, [Action::Accept { flow: FLOW }]);
+        script
+    }
+    /// A flow that the peer opened and the local host accepted.
+    fn accepted() -> Script {
+        let mut script = Script::new();
+        script.peer(&[Frame::Open { flow: FLOW, limit: WINDOW }]);
+        let (frames, _) = script.local(|g, now, out| g.connected(now, FLOW, out));
+        assert_eq!(frames, [Frame::Accepted { flow: FLOW, limit: WINDOW }]);
+        script.ack(0, script.sent() - 1);
+        script
+    }
+}
+
+fn data(offset: u64, len: u32, fin: bool) -> Frame {
+    Frame::Data { flow: FLOW, offset, len, fin }
+}
+const NOTHING: (Vec<Frame>, Vec<Action>) = (Vec::new(), Vec::new());
+
+#[test]
+fn near_side_opens_sends_receives_and_ends() {
+    let flow = FLOW;
+    let mut s = Script::new();
+    // The SYN is held until the far host has answered.
+    assert_eq!(s.local(|g, now, out| g.incoming(now, flow, out)), (vec![Frame::Open { flow, limit: WINDOW }], vec![]));
+    assert_eq!(s.ack(0, 0), NOTHING);
+    assert_eq!(s.peer(&[Frame::Accepted { flow, limit: WINDOW }]), (vec![], vec![Action::Accept { flow }]));
+    assert_eq!(s.local(|g, now, out| g.writable(now, flow, 600, out)), NOTHING);
+    // Bytes of the host are taken at once and leave in full packets; the last of them at once too.
+    let (frames, actions) = s.local(|g, now, out| g.received(now, flow, 2500, out));
+    assert_eq!(actions, [Action::Consume { flow, bytes: 2500 }]);
+    assert_eq!(frames, [data(0, 1000, false), data(1000, 1000, false), data(2000, 500, false)]);
+    // What comes back is written as far as there is room.
+    assert_eq!(s.peer(&[data(0, 1000, false)]).1, [Action::Write { flow, bytes: 600 }]);
+    assert_eq!(s.local(|g, now, out| g.writable(now, flow, 5000, out)).1, [Action::Write { flow, bytes: 400 }]);
+    // The host ends its direction; the other goes on.
+    assert_eq!(s.local(|g, now, out| g.local_closed(now, flow, out)), (vec![data(2500, 0, true)], vec![]));
+    let (frames, actions) = s.peer(&[data(1000, 1000, false)]);
+    assert_eq!(actions, [Action::Write { flow, bytes: 1000 }]);
+    // Two payloads are written: the limit is told again.
+    assert_eq!(frames, [Frame::Credit { flow, limit: WINDOW + 2000 }]);
+    assert_eq!(s.ack(0, s.sent() - 1), NOTHING);
+    let (_, actions) = s.peer(&[data(2000, 7, true)]);
+    assert_eq!(actions, [Action::Write { flow, bytes: 7 }, Action::Shutdown { flow }, Action::Closed { flow }]);
+    assert!(s.gateway.flow_stats(flow).is_none());
+    assert_eq!(s.gateway.stats().buffered, 0);
+}
+
+#[test]
+fn far_side_connects_and_answers() {
+    let flow = FLOW;
+    let mut s = Script::new();
+    assert_eq!(s.peer(&[Frame::Open { flow, limit: 1500 }]).1, [Action::Connect { flow }]);
+    // The same again changes nothing.
+    assert_eq!(s.peer(&[Frame::Open { flow, limit: 1500 }]), NOTHING);
+    let (frames, actions) = s.local(|g, now, out| g.connected(now, flow, out));
+    assert_eq!((frames, actions), (vec![Frame::Accepted { flow, limit: WINDOW }], vec![]));
+    // The opener's limit holds: half a packet of credit is not used while more is under way.
+    let (frames, actions) = s.local(|g, now, out| g.received(now, flow, 9000, out));
+    assert_eq!((frames, actions), (vec![data(0, 1000, false)], vec![Action::Consume { flow, bytes: 4000 }]));
+    assert_eq!(s.peer(&[Frame::Credit { flow, limit: 3000 }]).0, [data(1000, 1000, false), data(2000, 1000, false)]);
+    // An old limit that arrives late changes nothing.
+    assert_eq!(s.peer(&[Frame::Credit { flow, limit: 1500 }]), NOTHING);
+}
+
+#[test]
+fn refusals_reach_the_client() {
+    let flow = FLOW;
+    let mut near = Script::new();
+    near.local(|g, now, out| g.incoming(now, flow, out));
+    let (frames, actions) = near.peer(&[Frame::Refused { flow }]);
+    assert_eq!((frames, actions), (vec![], vec![Action::Refuse { flow }, Action::Closed { flow }]));
+
+    let mut far = Script::new();
+    far.peer(&[Frame::Open { flow, limit: WINDOW }]);
+    assert_eq!(far.local(|g, now, out| g.refused(now, flow, out)), (vec![Frame::Refused { flow }], vec![]));
+    assert_eq!(far.ack(0, far.sent() - 1).1, [Action::Closed { flow }]);
+    // A name is used once.
+    assert_eq!(far.peer(&[Frame::Open { flow, limit: WINDOW }]), NOTHING);
+    let (_, actions) = far.local(|g, now, out| g.incoming(now, flow, out));
+    assert_eq!(actions, [Action::Refuse { flow }, Action::Closed { flow }]);
+}
+
+#[test]
+fn a_reset_goes_out_after_what_was_taken_and_ends_both_directions() {
+    for mut s in [Script::opened(), Script::accepted()] {
+        let flow = FLOW;
+        let first = s.sent();
+        let (frames, _) = s.local(|g, now, out| g.received(now, flow, 5000, out));
+        assert_eq!(frames.len(), 4);
+        // 1000 B were still in the receive buffer: they are gone, as they are without a gateway.
+        let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, out));
+        assert_eq!((frames, actions), (vec![Frame::Reset { flow, at: 4000 }], vec![]));
+        // Nobody is there to read what still arrives.
+        assert_eq!(s.peer(&[data(0, 1000, true)]), NOTHING);
+        assert_eq!(s.ack(first, first + 2), NOTHING);
+        assert_eq!(s.ack(first, s.sent() - 1).1, [Action::Closed { flow }]);
+    }
+}
+
+#[test]
+fn a_reset_that_arrives_waits_for_the_bytes_before_it() {
+    for mut s in [Script::opened(), Script::accepted()] {
+        let flow = FLOW;
+        s.local(|g, now, out| g.writable(now, flow, 700, out));
+        assert_eq!(s.peer(&[Frame::Reset { flow, at: 1000 }]), NOTHING);
+        // What the local host sends has nowhere to go.
+        assert_eq!(s.local(|g, now, out| g.received(now, flow, 10, out)), NOTHING);
+        assert_eq!(s.peer(&[data(0, 1000, false)]).1, [Action::Write { flow, bytes: 700 }]);
+        let (_, actions) = s.local(|g, now, out| g.writable(now, flow, 1000, out));
+        assert_eq!(actions, [Action::Write { flow, bytes: 300 }, Action::Reset { flow }, Action::Closed { flow }]);
+        assert_eq!(s.gateway.stats().buffered, 0);
+    }
+}
+
+#[test]
+fn resets_that_cross_end_the_flow_at_both_sides() {
+    let flow = FLOW;
+    let mut s = Script::opened();
+    s.local(|g, now, out| g.local_reset(now, flow, out));
+    assert_eq!(s.peer(&[Frame::Reset { flow, at: 1000 }]).1, [Action::Closed { flow }]);
+
+    // Ours is sent even where the peer's is known already: the peer may have bytes that it cannot send.
+    let mut s = Script::opened();
+    s.peer(&[Frame::Reset { flow, at: 1000 }]);
+    let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, out));
+    assert_eq!((frames, actions), (vec![Frame::Reset { flow, at: 0 }], vec![Action::Closed { flow }]));
+}
+
+#[test]
+fn a_client_that_goes_away_while_opening() {
+    let flow = FLOW;
+    // The reset waits until the peer has the `Open`: it must not overtake it.
+    let mut s = Script::new();
+    s.local(|g, now, out| g.incoming(now, flow, out));
+    assert_eq!(s.local(|g, now, out| g.local_reset(now, flow, out)), NOTHING);
+    assert_eq!(s.ack(0, 0).0, [Frame::Reset { flow, at: 0 }]);
+    // The answer that crosses it is not for the client any more.
+    assert_eq!(s.peer(&[Frame::Accepted { flow, limit: WINDOW }]), NOTHING);
+    assert_eq!(s.ack(1, s.sent() - 1).1, [Action::Closed { flow }]);
+
+    // At the far side the attempt is given up.
+    let mut s = Script::new();
+    s.peer(&[Frame::Open { flow, limit: WINDOW }]);
+    assert_eq!(s.peer(&[Frame::Reset { flow, at: 0 }]).1, [Action::Reset { flow }, Action::Closed { flow }]);
+    assert_eq!(s.local(|g, now, out| g.connected(now, flow, out)), NOTHING);
+}
+
+#[test]
+fn frames_of_flows_that_never_were_are_answered_with_a_reset() {
+    let flow = FLOW;
+    let mut s = Script::new();
+    assert_eq!(s.peer(&[data(0, 10, false)]), (vec![Frame::Reset { flow, at: 0 }], vec![]));
+    // But never a reset, or there would be no end.
+    assert_eq!(s.peer(&[Frame::Reset { flow, at: 0 }]), NOTHING);
+    assert_eq!(s.gateway.stats().unknown_flows, 1);
+}
+
+#[test]
+fn what_goes_beyond_the_limit_ends_its_flow() {
+    let flow = FLOW;
+    let mut s = Script::opened();
+    let (frames, actions) = s.peer(&[data(3500, 501, false)]);
+    assert_eq!(actions, [Action::Reset { flow }, Action::Closed { flow }]);
+    assert_eq!(frames, [Frame::Reset { flow, at: 0 }]);
+    assert_eq!((s.gateway.stats().violations, s.gateway.stats().buffered), (1, 0));
+    // While opening the client is refused, and where nothing was asked for yet nobody is told.
+    let mut s = Script::new();
+    s.local(|g, now, out| g.incoming(now, flow, out));
+    assert_eq!(s.peer(&[data(WINDOW, 1, false)]).1, [Action::Refuse { flow }, Action::Closed { flow }]);
+    let config = GatewayConfig { total_buffer: Bytes(4 * WINDOW), ..config() };
+    let mut s = Script { gateway: Gateway::new(config).unwrap(), ..Script::new() };
+    s.peer(&[Frame::Open { flow: FlowId(4), limit: 0 }]);
+    assert_eq!(
+        s.peer(&[Frame::Open { flow, limit: 0 }, data(0, 1, false)]),
+        (vec![Frame::Reset { flow, at: 0 }], vec![])
+    );
+    assert_eq!((s.gateway.stats().flows, s.gateway.stats().flows_waiting), (1, 0));
+}
+
+#[test]
+fn flows_wait_for_memory_in_order() {
+    let config = GatewayConfig { total_buffer: Bytes(8 * WINDOW), waiting: 1, ..config() };
+    let mut s = Script { gateway: Gateway::new(config).unwrap(), ..Script::new() };
+    let open = |id| Frame::Open { flow: FlowId(id), limit: WINDOW };
+    let mut incoming = |id| s.local(|g, now, out| g.incoming(now, FlowId(id), out));
+    assert_eq!(incoming(0).0, [open(0)]);
+    assert_eq!(incoming(2).0, [open(2)]);
+    assert_eq!(incoming(4), NOTHING);
+    assert_eq!(incoming(6).1, [Action::Refuse { flow: FlowId(6) }, Action::Closed { flow: FlowId(6) }]);
+    // Those that the peer opens have the other half.
+    assert_eq!(s.peer(&[open(1)]).1, [Action::Connect { flow: FlowId(1) }]);
+    assert_eq!(s.peer(&[open(3)]).1, [Action::Connect { flow: FlowId(3) }]);
+    assert_eq!(s.peer(&[open(5)]), NOTHING);
+    assert_eq!(s.peer(&[open(7)]).0, [Frame::Refused { flow: FlowId(7) }]);
+    assert_eq!(s.gateway.stats().flows_waiting, 2);
+    let (_, actions) = s.peer(&[Frame::Reset { flow: FlowId(1), at: 0 }]);
+    let [reset, closed] = [Action::Reset { flow: FlowId(1) }, Action::Closed { flow: FlowId(1) }];
+    assert_eq!(actions, [reset, closed, Action::Connect { flow: FlowId(5) }]);
+    assert_eq!(s.peer(&[Frame::Refused { flow: FlowId(0) }]).0, [open(4)]);
+    // One that waits and is not wanted any more leaves no trace at the peer.
+    assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(8), out)), NOTHING);
+    let (frames, actions) = s.local(|g, now, out| g.local_reset(now, FlowId(8), out));
+    assert_eq!((frames, actions), (vec![], vec![Action::Closed { flow: FlowId(8) }]));
+}
+
+#[test]
+fn an_ack_and_a_full_packet_share_a_packet_only_within_the_mtu() {
+    let mut packets = Vec::new();
+    for mtu in [1044, 1500] {
+        let config = GatewayConfig { mtu: Bytes(mtu), ..config() };
+        let mut s = Script { gateway: Gateway::new(config).unwrap(), ..Script::opened() };
+        s.local(|g, now, out| g.incoming(now, FLOW, out));
+        s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
+        s.local(|g, now, out| g.received(now, FLOW, 1000, out));
+        s.now += Span::from_ms(5);
+        // The second packet since the last acknowledgement makes one due while data waits.
+        let mut out = Output::default();
+        let credit = Frame::Credit { flow: FLOW, limit: 2 * WINDOW };
+        s.gateway.received(s.now, FLOW, 2000, &mut out);
+        s.gateway.receive(s.now, &TpPacket { number: 9, frames: vec![credit] }, &mut out);
+        while let Some((at, "pace")) = s.gateway.deadline() {
+            s.gateway.wake(at, &mut out);
+        }
+        assert!(out.packets.iter().all(|p| p.octets() <= mtu as u32));
+        packets.push(out.packets.len());
+    }
+    assert_eq!(packets, [3, 2]);
+}
+
+#[test]
+fn configurations_that_cannot_work_are_refused() {
+    let error = |config: GatewayConfig| Gateway::new(config).err().unwrap().to_string();
+    assert_eq!(
+        error(GatewayConfig { mtu: Bytes(1043), ..config() }),
+        "the payload is 1000 B with an MTU of 1043 B; it must be from 64 B to the MTU less 44 B of headers, and the \
+         MTU at most 65535 B"
+    );
+    assert_eq!(
+        error(GatewayConfig { window: Bytes(999), ..config() }),
+        "the window is 999 B, less than the payload of one packet, 1000 B"
+    );
+    assert_eq!(
+        error(GatewayConfig { total_buffer: Bytes(15_999), ..config() }),
+        "the memory for all flows is 15999 B; it must be at least four windows of 4000 B"
+    );
+    assert_eq!(error(GatewayConfig { ack_every: 0, ..config() }), "ack_every is zero; it must be more");
+    assert!(error(GatewayConfig::new(Rate::from_bps(0))).contains("0 bit/s"));
+}

@@ -1,0 +1,253 @@
+//! ERICA: a port tells each connection the rate that it may send.
+
+use cellway_units::{CELL_BITS, Rate, Span, Time};
+
+use super::parameters::Fraction;
+use super::rm::RmCell;
+
+/// Parts of a second on the clock.
+const PS_PER_SEC: u128 = 1_000_000_000_000;
+
+/// What ERICA is set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EricaSpec {
+    /// Target utilisation: the part of the capacity left for ABR that it hands out.
+    pub target: Fraction,
+    /// Measurement interval; above zero.
+    pub interval: Span,
+    /// δ: the load may exceed the target by this part before rates above the fair share are cut. Up to
+    /// there rates are only ever raised, so the load can settle anywhere up to (1 + δ) × target.
+    pub tolerance: Fraction,
+}
+
+impl EricaSpec {
+    /// With δ = 1/100. The authors take 1/10 with a target of 9/10; with a target of 19/20 that would
+    /// leave no room to drain queues.
+    pub const fn new(target: Fraction, interval: Span) -> EricaSpec {
+        EricaSpec { target, interval, tolerance: Fraction::one_over(100) }
+    }
+}
+
+/// Explicit rate indication for congestion avoidance at one output port. S. Kalyanaraman, R. Jain,
+/// S. Fahmy, R. Goyal and B. Vandalore, "The ERICA Switch Algorithm for ABR Traffic Management in ATM
+/// Networks", IEEE/ACM Transactions on Networking 8(1), 2000, with its max-min extension; ATM
+/// Forum/96-1172.
+///
+/// In each interval it counts the cells that ABR connections bring, the connections that bring them,
+/// and what services of higher priority send. At the end:
+///
+/// - target = target utilisation × (line rate − higher priorities);
+/// - z = ABR input / target;
+/// - fair share = target / active connections.
+///
+/// A backward RM cell of a connection that sends at CCR is given ER = max(fair share, CCR / z) if
+/// z > 1 + δ, and max(fair share, CCR / z, largest ER of the last interval) otherwise; a connection below its
+/// fair share rises no further than that in one step; and no ER is above the target. The ER of a
+/// connection is computed once an interval.
+///
+/// CCR is the mean of what the forward RM cells said over the interval in which z was measured.
+/// The last CCR belongs to a later load than z: with it, rates swing where round trips are longer
+/// than the interval.
+///
+/// Guaranteed rates come first: target, input and CCR above are what remains after the MCRs, and a
+/// connection gets its MCR on top, as in ATM Forum/98-0408. This is the "MCR plus equal share" among the fairness criteria that TM 4.0 names.
+#[derive(Clone, Debug)]
+pub struct Erica {
+    spec: EricaSpec,
+    line: Rate,
+    connections: Vec<Connection>,
+    /// Number of the current interval; it starts at `number` × interval.
+    number: u64,
+    counted: Counted,
+    share: Share,
+    /// The largest ER given in this interval, above MCR.
+    largest: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Connection {
+    ccr: CurrentRate,
+    mcr: u64,
+    /// The interval of its last cell.
+    active_in: Option<u64>,
+    /// The interval in which ER was last computed, and ER.
+    given: Option<(u64, u64)>,
+}
+
+/// CCR of a connection (bit/s), and its mean over the last interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct CurrentRate {
+    now: u64,
+    mean: u64,
+    /// The integral of CCR from the start of the interval to `until`.
+    area: u128,
+    until: Time,
+}
+
+impl CurrentRate {
+    fn set(&mut self, now: Time, start: Time, interval: Span, rate: u64) {
+        self.account(start, interval);
+        self.area += u128::from(self.now) * u128::from((now - self.until).as_ps());
+        self.until = now;
+        self.now = rate;
+    }
+
+    /// Ends the interval before the one that started at `start`, if that was not done yet.
+    fn account(&mut self, start: Time, interval: Span) {
+        if self.until >= start {
+            return;
+        }
+        let rest = start - self.until;
+        let area = if rest >= interval { 0 } else { self.area };
+        let area = area + u128::from(self.now) * u128::from(rest.as_ps().min(interval.as_ps()));
+        self.mean = (area / u128::from(interval.as_ps())) as u64;
+        self.area = 0;
+        self.until = start;
+    }
+}
+
+/// Counts of the current interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    cells: u64,
+    higher: u64,
+    active: u64,
+    /// MCR of the active connections (bit/s).
+    mcr: u64,
+}
+
+/// What the last interval told, in bit/s above the MCRs.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    target: u64,
+    input: u64,
+    fair: u64,
+    /// The largest ER given in the interval before.
+    largest: u64,
+}
+
+impl Erica {
+    /// For a port of `line` rate (bit/s of whole cells). Until the first interval ends, ER is only cut
+    /// to the target.
+    pub fn new(spec: EricaSpec, line: Rate) -> Erica {
+        assert!(!spec.interval.is_zero(), "ERICA measures over an interval");
+        let target = spec.target.floor_of(line.as_bps());
+        let share = Share { target, input: 0, fair: target, largest: target };
+        let counted = Counted::default();
+        Erica { spec, line, connections: Vec::new(), number: 0, counted, share, largest: 0 }
+    }
+
+    /// Changes the rate of the line at `now`; the interval that runs is judged by the new rate.
+    pub fn set_line_rate(&mut self, now: Time, line: Rate) {
+        self.advance(now);
+        self.line = line;
+    }
+
+    /// Counts a cell of ABR connection `slot` (a small number of the port's own) that comes to the port at
+    /// `now`, whether it is data or a backward RM cell.
+    #[inline]
+    pub fn cell(&mut self, now: Time, slot: usize) {
+        self.advance(now);
+        self.counted.cells += 1;
+        let number = self.number;
+        let connection = self.connection(slot);
+        if connection.active_in != Some(number) {
+            connection.active_in = Some(number);
+            let mcr = connection.mcr;
+            self.counted.active += 1;
+            self.counted.mcr = self.counted.mcr.saturating_add(mcr);
+        }
+    }
+
+    /// Counts a forward RM cell of `slot` that comes to the port at `now`, and notes CCR and MCR.
+    pub fn forward(&mut self, now: Time, slot: usize, rm: &RmCell) {
+        self.advance(now);
+        let (start, interval) = (self.start(), self.spec.interval);
+        let connection = self.connection(slot);
+        connection.ccr.set(now, start, interval, rm.ccr.as_bps());
+        connection.mcr = rm.mcr.as_bps();
+        self.cell(now, slot);
+    }
+
+    /// Counts a cell of a service with higher priority that the port sends at `now`.
+    #[inline]
+    pub fn higher_priority(&mut self, now: Time) {
+        self.advance(now);
+        self.counted.higher += 1;
+    }
+
+    /// Lowers ER in the backward RM cell of `slot` that passes at `now`.
+    pub fn backward(&mut self, now: Time, slot: usize, rm: &mut RmCell) {
+        self.advance(now);
+        let (number, start, interval) = (self.number, self.start(), self.spec.interval);
+        let connection = self.connection(slot);
+        connection.ccr.account(start, interval);
+        let Connection { ccr: CurrentRate { mean: ccr, .. }, mcr, given, .. } = *connection;
+        let er = match given {
+            Some((interval, er)) if interval == number => er,
+            _ => {
+                let (er, largest) = self.share.explicit_rate(ccr.saturating_sub(mcr), self.spec.tolerance);
+                self.largest = self.largest.max(largest);
+                self.connection(slot).given = Some((number, er));
+                er
+            }
+        };
+        rm.limit(Rate::from_bps(mcr.saturating_add(er)));
+    }
+
+    fn connection(&mut self, slot: usize) -> &mut Connection {
+        if slot >= self.connections.len() {
+            self.connections.resize(slot + 1, Connection::default());
+        }
+        &mut self.connections[slot]
+    }
+
+    /// When the current interval started.
+    fn start(&self) -> Time {
+        Time::ZERO + self.spec.interval * self.number
+    }
+
+    /// Ends the intervals that are over at `now`. After a silence only the last of them counts: it
+    /// was empty.
+    #[inline]
+    fn advance(&mut self, now: Time) {
+        let interval = self.spec.interval.as_ps();
+        if now.as_ps() - self.number * interval < interval {
+            return;
+        }
+        let number = now.as_ps() / interval;
+        self.end_interval();
+        if number > self.number + 1 {
+            self.end_interval();
+        }
+        self.number = number;
+    }
+
+    fn end_interval(&mut self) {
+        let Counted { cells, higher, active, mcr } = std::mem::take(&mut self.counted);
+        let interval = u128::from(self.spec.interval.as_ps());
+        let rate = |cells: u64| (u128::from(cells) * u128::from(CELL_BITS.0) * PS_PER_SEC / interval) as u64;
+        let capacity = self.line.as_bps().saturating_sub(rate(higher));
+        let target = self.spec.target.floor_of(capacity).saturating_sub(mcr);
+        let fair = target / active.max(1);
+        self.share = Share { target, input: rate(cells).saturating_sub(mcr), fair, largest: self.largest };
+        self.largest = fair;
+    }
+}
+
+impl Share {
+    /// ER above MCR for a connection that sends at `ccr` above MCR; and what counts as given to it
+    /// for the largest ER of the interval.
+    fn explicit_rate(&self, ccr: u64, tolerance: Fraction) -> (u64, u64) {
+        let Share { target, input, fair, largest } = *self;
+        // CCR / z = CCR × target / input; an idle port leaves room for all of the target.
+        let own = u128::from(ccr) * u128::from(target);
+        let own = own.checked_div(u128::from(input)).map_or(target, |own| own.min(u128::from(target)) as u64);
+        let overloaded = input > target.saturating_add(tolerance.floor_of(target));
+        let er = own.max(fair).max(if overloaded { 0 } else { largest }).min(target);
+        if er > fair && ccr < fair { (fair, er) } else { (er, er) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! Available bit rate: sources follow the rate that the network allows them. ATM Forum TM 4.0
+//! section 5.10; ITU-T I.371 section 6.7.
+//!
+//! A [source](AbrSource) puts a forward [RM cell](RmCell) before its data and every Nrm cells. The
+//! [destination](AbrDestination) turns it around, and on the way back each switch can write into it what the
+//! source may send: [EFCI](EfciMarker) marks data cells on the way there, [ERICA](Erica) computes
+//! an explicit rate. None of the four knows of ports or of the others; whoever drives them passes
+//! the time and the cells.
+
+mod destination;
+mod efci;
+mod erica;
+mod parameters;
+mod rm;
+mod source;
+
+pub use destination::AbrDestination;
+pub use efci::EfciMarker;
+pub use erica::{Erica, EricaSpec};
+pub use parameters::{AbrError, AbrParameters, Fraction, TAGGED_CELL_RATE};
+pub use rm::{RmCell, RmDirection};
+pub use source::{AbrSource, InRateCell, Waiting};

@@ -1,0 +1,40 @@
+//! What a resource management cell says.
+
+use cellway_units::Rate;
+
+/// Which way an RM cell goes (its DIR bit).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RmDirection {
+    /// With the data, from source to destination.
+    Forward,
+    /// Back to the source.
+    Backward,
+}
+
+/// The fields of an RM cell that the control loop uses. ATM Forum TM 4.0 section 5.10.3.
+///
+/// Rates are whole bit/s of cells of 53 octets. The standard's 16-bit floating-point format, which
+/// rounds to one part in 512, is not modelled; nor are BN (every backward cell is one that was turned
+/// around), QL, SN and RA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RmCell {
+    /// Which way it goes.
+    pub direction: RmDirection,
+    /// Current cell rate: ACR of the source when it sent the cell.
+    pub ccr: Rate,
+    /// Minimum cell rate of the connection.
+    pub mcr: Rate,
+    /// Explicit rate: what the source may send at most. The source asks for PCR; switches lower it.
+    pub er: Rate,
+    /// Congestion indication: the source must reduce ACR.
+    pub ci: bool,
+    /// No increase: the source must not raise ACR.
+    pub ni: bool,
+}
+
+impl RmCell {
+    /// Lowers the explicit rate to `rate`; never raises it. TM 4.0 section 5.10.6.
+    pub fn limit(&mut self, rate: Rate) {
+        self.er = self.er.min(rate);
+    }
+}

@@ -1,0 +1,85 @@
+//! Early and partial packet discard: what a switch does with the rest of a frame.
+//!
+//! Source: A. Romanow and S. Floyd, *Dynamics of TCP Traffic over ATM Networks*, IEEE JSAC 13(4), 1995,
+//! sections 4 and 5. The switch knows of frames only by the end-of-frame mark of their last cells.
+
+use crate::cell::Cell;
+
+/// Where one channel stands within a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum FrameDiscard {
+    /// The next cell is the first of a frame.
+    #[default]
+    Between,
+    /// Nothing of the frame has been dropped.
+    Passing,
+    /// The frame is refused as a whole.
+    Refused,
+    /// A cell of the frame has been dropped: only the last is still of use, as it marks the end.
+    Damaged,
+}
+
+/// What is to happen to a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The buffer may take it.
+    Offer,
+    /// It is dropped; `new_frame` if it is the first of a frame that is refused whole.
+    Drop { new_frame: bool },
+}
+
+impl FrameDiscard {
+    /// A cell comes; `full` says whether no new frame is to be taken, and is asked at the first cell of
+    /// each frame.
+    #[inline]
+    pub(crate) fn cell(&mut self, cell: Cell, full: impl FnOnce() -> bool) -> Fate {
+        let first = *self == FrameDiscard::Between;
+        if first {
+            *self = if full() { FrameDiscard::Refused } else { FrameDiscard::Passing };
+        }
+        let fate = match *self {
+            FrameDiscard::Refused => Fate::Drop { new_frame: first },
+            FrameDiscard::Damaged if !cell.is_last() => Fate::Drop { new_frame: false },
+            _ => Fate::Offer,
+        };
+        if cell.is_last() {
+            *self = FrameDiscard::Between;
+        }
+        fate
+    }
+
+    /// The cell that was to be offered has been lost.
+    #[inline]
+    pub(crate) fn lost(&mut self) {
+        if *self == FrameDiscard::Passing {
+            *self = FrameDiscard::Damaged;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::Flags;
+    use crate::channel::ChannelId;
+    use crate::packet::{Packet, Packets};
+
+    #[test]
+    fn a_frame_passes_is_refused_or_keeps_its_end() {
+        let mut packets = Packets::new();
+        let node = crate::fabric::NodeId(0);
+        let frame = packets.insert(Packet { conversation: 0, from: node, to: node, octets: 100, body: () });
+        let cell = |index| Cell { channel: ChannelId(0), frame, index, count: 4, flags: Flags::default() };
+        let mut state = FrameDiscard::default();
+        let drop = |new_frame| Fate::Drop { new_frame };
+        // The threshold counts at the first cell only.
+        assert_eq!([0, 1, 2, 3].map(|i| state.cell(cell(i), || i > 0)), [Fate::Offer; 4]);
+        assert_eq!([0, 1, 2, 3].map(|i| state.cell(cell(i), || i == 0)), [true, false, false, false].map(drop));
+        assert_eq!(state.cell(cell(0), || false), Fate::Offer);
+        state.lost();
+        assert_eq!([1, 2].map(|i| state.cell(cell(i), || false)), [drop(false); 2]);
+        assert_eq!(state.cell(cell(3), || false), Fate::Offer, "the end of the frame");
+        state.lost();
+        assert_eq!(state.cell(cell(0), || false), Fate::Offer, "a lost end is the end of the frame all the same");
+    }
+}

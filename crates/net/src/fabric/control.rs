@@ -1,0 +1,67 @@
+//! What is set at single ports and channels, before a run or while it runs.
+
+use cellway_units::{Rate, Time};
+
+use super::Fabric;
+use crate::calendar::Releases;
+use crate::channel::ChannelId;
+use crate::policer::{Policer, PolicerSpec};
+use crate::port::PortId;
+use crate::round_robin::RoundRobin;
+use crate::shaper::{Shaper, ShaperSpec};
+
+impl<B: Clone> Fabric<B> {
+    /// Shapes the cells of `channel` as they leave the queue at `port`, which must be on its way; in place
+    /// of a shaper that is there. A cell that waits already leaves as it would have.
+    pub fn shape(&mut self, port: PortId, channel: ChannelId, spec: ShaperSpec) {
+        let (server, slot, _) = self.queue_of(port, channel);
+        server.shape(slot, Shaper::new(spec));
+    }
+
+    /// Changes the peak rate (bit/s of whole cells, above zero) of the shaper of `channel` at `port`. What
+    /// the last cell's spacing still lacks is kept as an amount of data; a cell that waits for its release
+    /// keeps the earlier of old and new. Returns whether there is a shaper.
+    pub fn set_shaper_rate(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
+        let (server, slot, mut releases) = self.queue_of(port, channel);
+        server.set_shaper_rate(now, slot, peak, &mut releases)
+    }
+
+    /// Polices the cells of `channel` as they come to the queue at `port`, which must be on its way; in place
+    /// of a policer that is there.
+    pub fn police(&mut self, port: PortId, channel: ChannelId, spec: PolicerSpec) {
+        let (_, slot, _) = self.queue_of(port, channel);
+        self.port_mut(port).police(slot, Policer::new(spec));
+    }
+
+    /// Changes the rate of a line (bit/s) from the next unit on.
+    pub fn set_line_rate(&mut self, port: PortId, rate: Rate) {
+        self.port_mut(port).set_rate(rate);
+    }
+
+    /// Records the length of a port's queue at each change from now on; see [`Fabric::watched`].
+    pub fn watch(&mut self, port: PortId) {
+        self.port_mut(port).watch();
+        if !self.watched.contains(&port) {
+            self.watched.push(port);
+        }
+    }
+
+    /// Takes the changes of the watched queues since the last call, in order of time, those of one instant
+    /// and port in the order they came: how many units wait from then on, the one in service not counted.
+    pub fn watched(&mut self) -> Vec<(Time, PortId, u32)> {
+        let mut changes = Vec::new();
+        for i in 0..self.watched.len() {
+            let port = self.watched[i];
+            changes.extend(self.port_mut(port).watched().into_iter().map(|(at, length)| (at, port, length)));
+        }
+        changes.sort_by_key(|&(at, port, _)| (at, port));
+        changes
+    }
+
+    /// The queues of a port, the place of `channel` in them, and where they ask to be called back.
+    fn queue_of(&mut self, port: PortId, channel: ChannelId) -> (&mut RoundRobin, u32, Releases<'_>) {
+        let server = self.ports[port.0 as usize].server_mut().expect("channels have queues at cell lines only");
+        let slot = server.slot(channel).expect("the channel's path crosses the port");
+        (server, slot, self.calendar.releases(port.0))
+    }
+}

@@ -1,0 +1,192 @@
+//! What happens at an instant: departures, arrivals, releases, service.
+
+use cellway_units::Time;
+
+use super::{Delivery, Fabric, NodeId, Step};
+use crate::calendar::Event;
+use crate::cell::{Cell, cells_for};
+use crate::channel::NextHop;
+use crate::link::Unit;
+use crate::packet::{Packet, PacketRef};
+use crate::port::PortId;
+use crate::tap::{Direction, TapRecord, TapUnit};
+
+impl<B: Clone> Fabric<B> {
+    /// The host `packet.from` hands a packet to its line.
+    pub fn send(&mut self, now: Time, packet: Packet<B>) {
+        let from = packet.from;
+        let packet = self.packets.insert(packet);
+        self.forward(now, from, packet);
+    }
+
+    /// Lets all that happens at `now` happen, but for the lines taking their next unit. Packets
+    /// that reach their hosts are appended to `delivered`.
+    pub fn advance(&mut self, now: Time, delivered: &mut Vec<Delivery<B>>) {
+        while let Some(Event::Departure(port)) = self.calendar.peek_at(now) {
+            self.calendar.pop();
+            self.depart(now, port);
+        }
+        // Departures came in order of ports, so those over links without delay are sorted too.
+        let mut next_instant = 0;
+        loop {
+            let instant = self.instant.get(next_instant).copied();
+            let pending = match self.calendar.peek_at(now) {
+                Some(Event::Arrival(port)) => Some(port),
+                _ => None,
+            };
+            match (instant, pending) {
+                (Some(port), pending) if pending.is_none_or(|p| port < p) => {
+                    next_instant += 1;
+                    let unit = self.ports[port as usize].departed();
+                    self.arrive(now, port, unit, delivered);
+                }
+                (_, Some(port)) => {
+                    let (unit, next) = self.ports[port as usize].link.pop();
+                    match next {
+                        Some(at) => self.calendar.replace_first(at, Event::Arrival(port)),
+                        None => self.calendar.pop(),
+                    }
+                    self.arrive(now, port, unit, delivered);
+                }
+                (_, None) => break,
+            }
+        }
+        self.instant.clear();
+    }
+
+    /// Cells that were held back until now may leave; then each free line with something to send takes
+    /// its next unit.
+    pub fn serve(&mut self, now: Time) {
+        while let Some(Event::Release { port, slot }) = self.calendar.peek_at(now) {
+            self.calendar.pop();
+            self.events += 1;
+            if self.ports[port as usize].release(now, slot) {
+                self.call(port);
+            }
+        }
+        while let Some(index) = self.to_serve.pop() {
+            let port = &mut self.ports[index as usize];
+            port.called = false;
+            if let Some(leaves) = port.serve(now, &self.packets, &mut self.calendar) {
+                self.calendar.add(leaves, Event::Departure(index));
+            }
+        }
+    }
+
+    fn depart(&mut self, now: Time, index: u32) {
+        self.events += 1;
+        if self.tap.is_some() {
+            let unit = self.ports[index as usize].on_line().expect("a departure is pending");
+            self.observe(now, index, Direction::Out, unit);
+        }
+        let port = &mut self.ports[index as usize];
+        self.cell_hops += u64::from(port.depart(now));
+        if port.link.is_instant() {
+            self.instant.push(index);
+        } else {
+            let unit = port.departed();
+            if let Some(at) = port.link.push(now, unit) {
+                self.calendar.add(at, Event::Arrival(index));
+            }
+        }
+        if !port.called {
+            port.called = true;
+            self.to_serve.push(index);
+        }
+    }
+
+    fn arrive(&mut self, now: Time, index: u32, unit: Unit, delivered: &mut Vec<Delivery<B>>) {
+        self.events += 1;
+        if self.tap.is_some() {
+            self.observe(now, index, Direction::In, unit);
+        }
+        match unit {
+            Unit::Cell(cell) => self.cell_arrives(now, index, cell, delivered),
+            Unit::Packet(packet) => self.packet_arrives(now, self.ports[index as usize].to, packet, delivered),
+        }
+    }
+
+    #[inline]
+    fn cell_arrives(&mut self, now: Time, index: u32, cell: Cell, delivered: &mut Vec<Delivery<B>>) {
+        let from = &self.ports[index as usize];
+        match from.channels[cell.channel.0 as usize] {
+            NextHop::Forward { port, slot } => {
+                let next = &mut self.ports[port.0 as usize];
+                if next.push_cell(now, slot, cell, &self.packets, &mut self.calendar) {
+                    self.call(port.0);
+                } else {
+                    self.packets.lose(cell.frame, 1, cell.count);
+                }
+            }
+            NextHop::Reassemble => {
+                let node = from.to;
+                let losses = &mut self.nodes[node.0 as usize].1;
+                let channel = &mut self.reassembly[cell.channel.0 as usize];
+                if let Some(packet) = channel.accept(cell, &mut self.packets, losses) {
+                    self.packet_arrives(now, node, packet, delivered);
+                }
+            }
+            NextHop::Unknown => unreachable!("a cell came over a link that its channel does not use"),
+        }
+    }
+
+    /// A whole packet has come to `node`: its host takes it, any other node forwards it.
+    fn packet_arrives(&mut self, now: Time, node: NodeId, frame: PacketRef, delivered: &mut Vec<Delivery<B>>) {
+        if self.packets.get(frame).to == node {
+            let packet = self.packets.remove(frame);
+            delivered.push(Delivery { packet });
+        } else {
+            self.forward(now, node, frame);
+        }
+    }
+
+    /// Sends a packet on from `node`, whole or as cells.
+    fn forward(&mut self, now: Time, node: NodeId, frame: PacketRef) {
+        let packet = self.packets.get(frame);
+        let (port, slot) = match self.conversations[packet.conversation as usize].step(node, packet.to) {
+            Step::Packet(port) => return self.queue_packet(now, port, frame),
+            Step::Cells { port, slot } => (port, slot),
+        };
+        let count = cells_for(packet.octets + self.encapsulation.octets()) as u16;
+        let out = &mut self.ports[port.0 as usize];
+        let lost = out.push_frame(now, slot, frame, count, &self.packets, &mut self.calendar);
+        if lost > 0 {
+            self.packets.lose(frame, lost, count);
+        }
+        if lost < count {
+            self.call(port.0);
+        }
+    }
+
+    fn queue_packet(&mut self, now: Time, port: PortId, packet: PacketRef) {
+        if self.ports[port.0 as usize].push_packet(now, packet, &self.packets) {
+            self.call(port.0);
+        } else {
+            self.packets.remove(packet);
+        }
+    }
+
+    /// Puts an idle port on the list of those to serve.
+    #[inline]
+    fn call(&mut self, index: u32) {
+        let port = &mut self.ports[index as usize];
+        if port.is_idle() && !port.called {
+            port.called = true;
+            self.to_serve.push(index);
+        }
+    }
+
+    fn observe(&mut self, at: Time, index: u32, direction: Direction, unit: Unit) {
+        let port = &self.ports[index as usize];
+        let node = match direction {
+            Direction::In => port.to,
+            Direction::Out => port.node,
+        };
+        let Some(tap) = self.tap.as_mut().filter(|tap| tap.node == node) else { return };
+        let unit = match unit {
+            Unit::Cell(cell) => TapUnit::Cell(cell, self.packets.get(cell.frame).clone()),
+            Unit::Packet(packet) => TapUnit::Packet(self.packets.get(packet).clone()),
+        };
+        tap.records.push(TapRecord { at, port: PortId(index), direction, unit });
+    }
+}

@@ -1,0 +1,96 @@
+//! What travels on a link, and how large it may be.
+
+use cellway_units::Bytes;
+
+use crate::check::Check;
+use crate::check::tcp::MAX_PACKET;
+use crate::file::AccessFile;
+use crate::model::{Access, Framing, NodeKind};
+use crate::quantity::Quantity;
+use crate::tree::{Step, at};
+
+/// The least that a link for IP may take, in bytes. RFC 791 section 3.2.
+const MIN_MTU: u64 = 68;
+
+/// The largest IP packet of a link if nothing else is said.
+const fn usual_mtu(framing: Framing) -> Bytes {
+    Bytes(match framing {
+        // RFC 894.
+        Framing::Ethernet => 1500,
+        // RFC 1390.
+        Framing::Fddi => 4352,
+        // RFC 1626 and RFC 2225.
+        Framing::Atm => 9180,
+        Framing::Packet => MAX_PACKET,
+    })
+}
+
+impl Check<'_> {
+    /// What travels on link `i`; `usual` is what the name of its line says.
+    pub(super) fn framing(
+        &mut self,
+        i: usize,
+        given: Option<Framing>,
+        usual: Option<Framing>,
+        kinds: [NodeKind; 2],
+    ) -> Option<Framing> {
+        let path = at!["link", i, "framing"];
+        if given.is_none() && (self.is_bad(&path) || self.is_bad(&at!["link", i, "rate"])) {
+            return None;
+        }
+        if kinds == [NodeKind::Host; 2] {
+            self.refuse(
+                &at!["link", i, "between"],
+                "joins two hosts: neither would have another link",
+                "one host at most",
+            );
+            return None;
+        }
+        let of_host = kinds.contains(&NodeKind::Host);
+        let framing = given.or(usual).unwrap_or(if of_host { Framing::Packet } else { Framing::Atm });
+        if framing != Framing::Atm && kinds.contains(&NodeKind::Switch) {
+            let message = format!("is a link for packets ({}) at a switch, which forwards cells", word(framing));
+            let (path, accepted) = match (given, usual) {
+                (Some(_), _) => (path, "framing = \"atm\""),
+                (None, Some(_)) => (at!["link", i, "rate"], "a line for cells, or framing = \"atm\""),
+                (None, None) => {
+                    (at!["link", i, "between"], "a router or gateway in place of the switch, or framing = \"atm\"")
+                }
+            };
+            self.refuse(&path, message, accepted);
+            return None;
+        }
+        Some(framing)
+    }
+
+    /// The largest IP packet of a link.
+    pub(super) fn mtu(&mut self, path: &[Step], given: Option<Quantity<Bytes>>, framing: Framing) -> Option<Bytes> {
+        let Some(Quantity(mtu)) = given else { return (!self.is_bad(path)).then_some(usual_mtu(framing)) };
+        if !(MIN_MTU..=MAX_PACKET).contains(&mtu.0) {
+            let message = format!("{} B is no size that IP allows for the largest packet", mtu.0);
+            self.refuse(path, message, format!("from {MIN_MTU} B to {MAX_PACKET} B"));
+            return None;
+        }
+        Some(mtu)
+    }
+
+    /// `Some(None)` if there is none, `None` if it was refused.
+    pub(super) fn access(&mut self, i: usize, access: Option<&AccessFile>) -> Option<Option<Access>> {
+        let Some(access) = access else {
+            return (!self.is_bad(&at!["traffic", i, "access"])).then_some(None);
+        };
+        let line = access.rate?.0;
+        let rate = self.rate(&at!["traffic", i, "access", "rate"], line.rate)?;
+        if self.is_bad(&at!["traffic", i, "access", "framing"]) {
+            return None;
+        }
+        let framing = access.framing.or(line.framing).unwrap_or(Framing::Packet);
+        let mtu = self.mtu(&at!["traffic", i, "access", "mtu"], access.mtu, framing)?;
+        Some(Some(Access { rate, delay: access.delay?.0, framing, mtu }))
+    }
+}
+
+/// The word in the file.
+pub(super) fn word<T: serde::Serialize>(value: T) -> String {
+    serde_json::to_string(&value).expect("a unit variant is a word")
+}

@@ -1,0 +1,150 @@
+//! What nodes are besides their kind: the machines of hosts, and gateways.
+
+use cellway_units::{Bytes, CellRate, Rate, Span};
+
+use crate::check::tcp::MAX_PACKET;
+use crate::check::{Check, MAX_BUFFER};
+use crate::file::{GatewayFile, HostFile, NodeFile};
+use crate::model::{GatewaySpec, HostSpec, NodeIndex, NodeKind};
+use crate::quantity::Quantity;
+use crate::tree::{Step, at};
+
+/// Headers of a packet between gateways, in bytes: IPv4 and that of the transport protocol between them.
+pub(super) const TRANSPORT_HEADERS: u64 = 20 + 24;
+
+impl Check<'_> {
+    /// What node `i` costs, and what it is as a gateway.
+    pub(super) fn machine(
+        &mut self,
+        i: usize,
+        node: &NodeFile,
+        names: &[Option<String>],
+        nodes: &[NodeFile],
+    ) -> Option<(HostSpec, Option<GatewaySpec>)> {
+        let kind = node.kind?;
+        if kind != NodeKind::Host && node.host.is_some() {
+            self.refuse(&at!["node", i, "host"], "is for hosts only", "no host here");
+        }
+        let host = self.host(&at!["node", i, "host"], node.host.as_ref());
+        let given = [("peer", node.peer.is_some()), ("gateway", node.gateway.is_some()), ("tcp", node.tcp.is_some())];
+        if kind != NodeKind::Gateway {
+            for (key, _) in given.iter().filter(|(_, given)| *given) {
+                self.refuse(
+                    &at!["node", i, *key],
+                    "is for gateways only",
+                    format!("no {key} here, or kind = \"gateway\""),
+                );
+            }
+            return Some((host?, None));
+        }
+        for (key, _) in given[..2].iter().filter(|(key, given)| !given && !self.tree.is_bad(&at!["node", i, *key])) {
+            let accepted = match *key {
+                "peer" => "the name of the gateway at the other side",
+                _ => "gateway = { rate = \"30 Mbit/s\" }, with your value",
+            };
+            self.refuse(&at!["node", i, *key], "is missing: this is a gateway", accepted);
+        }
+        let peer = node.peer.as_deref().and_then(|peer| self.peer(i, peer, names, nodes));
+        let spec = self.gateway(&at!["node", i, "gateway"], node.gateway.as_ref()?);
+        let tcp = Check::gateway_keys(node.tcp.as_ref());
+        if self.is_bad(&at!["node", i, "tcp"]) {
+            return None;
+        }
+        Some((host?, Some(GatewaySpec { peer: peer?, tcp, ..spec? })))
+    }
+
+    /// The gateway that `name` means, whose peer must be node `i`.
+    fn peer(&mut self, i: usize, name: &str, names: &[Option<String>], nodes: &[NodeFile]) -> Option<NodeIndex> {
+        let path = at!["node", i, "peer"];
+        let peer = self.node_named(&path, name, names)?;
+        let own = names[i].as_deref()?;
+        if peer == i {
+            self.refuse(&path, format!("{name:?} is this gateway itself"), "the gateway at the other side");
+            return None;
+        }
+        match nodes[peer].kind {
+            Some(NodeKind::Gateway) => {}
+            None => return None,
+            Some(_) => {
+                self.refuse(&path, format!("{name:?} is no gateway"), "a node with kind = \"gateway\"");
+                return None;
+            }
+        }
+        match nodes[peer].peer.as_deref() {
+            Some(back) if back != own => {
+                self.refuse(
+                    &path,
+                    format!("{name:?} has another peer, {back:?}"),
+                    format!("peer = {own:?} at {name:?}"),
+                );
+                None
+            }
+            // A peer without one has been reported there.
+            None => None,
+            Some(_) => Some(NodeIndex(peer)),
+        }
+    }
+
+    fn gateway(&mut self, path: &[Step], file: &GatewayFile) -> Option<GatewaySpec> {
+        let key = |key: &str| -> Vec<Step> { path.iter().cloned().chain([Step::from(key)]).collect() };
+        let rate = file.rate.and_then(|Quantity(CellRate(rate))| self.rate(&key("rate"), rate));
+        let window = self.bytes(&key("window"), file.window, Bytes(1 << 20), MAX_BUFFER);
+        let packet = self.bytes(&key("packet"), file.packet, Bytes(8192), MAX_PACKET - TRANSPORT_HEADERS);
+        if let (Some(window), Some(packet)) = (window, packet)
+            && window < packet
+        {
+            let at = if file.window.is_some() { key("window") } else { key("packet") };
+            let message = format!("the window, {} B, is smaller than one packet of {} B", window.0, packet.0);
+            self.refuse(&at, message, "a window of at least one packet");
+            return None;
+        }
+        let cpu_rate = self.limit(&key("cpu-rate"), file.cpu_rate);
+        let [send, receive] = [("send", file.send), ("receive", file.receive)].map(|(k, t)| self.time(&key(k), t));
+        let host = HostSpec { rate: cpu_rate?, send: send?, receive: receive? };
+        // The peer and its TCP are filled in by the caller.
+        let tcp = crate::model::TcpKeys::default();
+        Some(GatewaySpec { peer: NodeIndex(0), window: window?, rate: rate?, packet: packet?, host, tcp })
+    }
+
+    /// What a machine costs; `path` leads to its table.
+    pub(super) fn host(&mut self, path: &[Step], file: Option<&HostFile>) -> Option<HostSpec> {
+        let key = |key: &str| -> Vec<Step> { path.iter().cloned().chain([Step::from(key)]).collect() };
+        let Some(file) = file else { return (!self.is_bad(path)).then(HostSpec::default) };
+        let rate = self.limit(&key("rate"), file.rate);
+        let [send, receive] = [("send", file.send), ("receive", file.receive)].map(|(k, t)| self.time(&key(k), t));
+        Some(HostSpec { rate: rate?, send: send?, receive: receive? })
+    }
+
+    /// A rate that need not be given, but is not zero; `Some(None)` if it is not there.
+    pub(super) fn limit(&mut self, path: &[Step], given: Option<Quantity<Rate>>) -> Option<Option<Rate>> {
+        match given {
+            None => (!self.is_bad(path)).then_some(None),
+            Some(Quantity(rate)) => self.rate(path, rate).map(Some),
+        }
+    }
+
+    /// A time that is zero unless it is given.
+    pub(super) fn time(&self, path: &[Step], given: Option<Quantity<Span>>) -> Option<Span> {
+        (!self.is_bad(path)).then(|| given.map_or(Span::ZERO, |q| q.0))
+    }
+
+    /// A size from 1 byte to `most`.
+    pub(super) fn bytes(
+        &mut self,
+        path: &[Step],
+        given: Option<Quantity<Bytes>>,
+        default: Bytes,
+        most: u64,
+    ) -> Option<Bytes> {
+        if self.is_bad(path) {
+            return None;
+        }
+        let size = given.map_or(default, |q| q.0);
+        if size.0 == 0 {
+            self.refuse_value(path, "is zero", "at least 1 B");
+            return None;
+        }
+        self.size_limit(path, size, most);
+        (size.0 <= most).then_some(size)
+    }
+}

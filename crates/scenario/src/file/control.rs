@@ -1,0 +1,180 @@
+//! Services, traffic control at ports, and what changes while it runs.
+
+use cellway_units::{CellRate, Cells, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::model::{Fraction, Marking, PolicerAction};
+use crate::quantity::{LineRate, Quantity, RttSpan};
+
+/// The service that channels ask of the network. Rates are those of cells of 53 octets.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct ServiceFile {
+    /// The service category.
+    #[schemars(extend("default" = "ubr"))]
+    pub(crate) class: Option<ServiceClass>,
+    /// Peak cell rate. ubr: to which the source paces each channel, default: the rate of its line. Required for the rest.
+    pub(crate) pcr: Option<Quantity<CellRate>>,
+    /// vbr-nrt: sustainable cell rate; required, at most `pcr`.
+    pub(crate) scr: Option<Quantity<CellRate>>,
+    /// vbr-nrt: the longest burst at the peak rate; required.
+    pub(crate) mbs: Option<Quantity<Cells>>,
+    /// vbr-nrt: whether the source shapes to these.
+    #[schemars(extend("default" = true))]
+    pub(crate) shape: Option<bool>,
+    /// abr: minimum cell rate.
+    #[schemars(extend("default" = "0 bit/s"))]
+    pub(crate) mcr: Option<Quantity<CellRate>>,
+    /// abr: initial cell rate, from `mcr` to `pcr`. Default: a sixteenth of `pcr`, but at least `mcr`.
+    pub(crate) icr: Option<Quantity<CellRate>>,
+    /// abr: rate increase factor.
+    #[schemars(extend("default" = "1/16"))]
+    pub(crate) rif: Option<Quantity<Fraction>>,
+    /// abr: rate decrease factor.
+    #[schemars(extend("default" = "1/16"))]
+    pub(crate) rdf: Option<Quantity<Fraction>>,
+    /// abr: a forward RM cell after at most this many cells less one.
+    #[schemars(range(min = 2, max = 256), extend("default" = 32))]
+    pub(crate) nrm: Option<u32>,
+    /// abr: the longest time between forward RM cells of an active source.
+    #[schemars(extend("default" = "100 ms"))]
+    pub(crate) trm: Option<Quantity<Span>>,
+    /// abr: forward RM cells without a backward one before the source slows down.
+    #[schemars(range(min = 1, max = 16_777_215), extend("default" = 32))]
+    pub(crate) crm: Option<u32>,
+    /// abr: transient buffer exposure, in place of `crm`, which is then tbe / nrm, rounded up.
+    pub(crate) tbe: Option<Quantity<Cells>>,
+    /// abr: the time without sending after which the rate falls back to `icr`.
+    #[schemars(extend("default" = "500 ms"))]
+    pub(crate) adtf: Option<Quantity<Span>>,
+    /// abr: cutoff decrease factor; "0/1" for none.
+    #[schemars(extend("default" = "1/16"))]
+    pub(crate) cdf: Option<Quantity<Fraction>>,
+    /// abr: two nodes of the path, in its order: control runs only between them. Default: from end to end of each stretch
+    /// of ATM links.
+    #[schemars(length(min = 2, max = 2))]
+    pub(crate) between: Option<Vec<String>>,
+}
+
+/// A service category.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ServiceClass {
+    /// Unspecified bit rate.
+    Ubr,
+    /// Constant bit rate.
+    Cbr,
+    /// Variable bit rate, not real-time.
+    VbrNrt,
+    /// Available bit rate.
+    Abr,
+}
+
+impl ServiceClass {
+    /// The word in the file.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            ServiceClass::Ubr => "ubr",
+            ServiceClass::Cbr => "cbr",
+            ServiceClass::VbrNrt => "vbr-nrt",
+            ServiceClass::Abr => "abr",
+        }
+    }
+}
+
+/// A cell spacer or shaper at an output port, one for each channel. Rates are those of cells of 53 octets.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct ShaperFile {
+    /// Letters, digits, - and _; unique among shapers.
+    #[schemars(required)]
+    pub(crate) name: Option<String>,
+    /// Whose output is shaped: a router, switch or gateway.
+    #[schemars(required)]
+    pub(crate) at: Option<String>,
+    /// The name of the ATM link that it sends on.
+    #[schemars(required)]
+    pub(crate) link: Option<String>,
+    /// The groups whose channels are shaped. Default: all that pass.
+    #[schemars(length(min = 1))]
+    pub(crate) traffic: Option<Vec<String>>,
+    /// Peak cell rate, at most that of the line.
+    #[schemars(required)]
+    pub(crate) rate: Option<Quantity<CellRate>>,
+    /// Sustainable cell rate, at most `rate`; needs `mbs`. Default: none.
+    pub(crate) scr: Option<Quantity<CellRate>>,
+    /// The longest burst at the peak rate; needs `scr`.
+    pub(crate) mbs: Option<Quantity<Cells>>,
+}
+
+/// A policer of cells about to enter the queue of an output port, one for each channel (ITU-T I.371). Rates are those of
+/// cells of 53 octets.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct PolicerFile {
+    /// Letters, digits, - and _; unique among policers.
+    #[schemars(required)]
+    pub(crate) name: Option<String>,
+    /// Before whose output: a router, switch or gateway.
+    #[schemars(required)]
+    pub(crate) at: Option<String>,
+    /// The name of the ATM link of that output.
+    #[schemars(required)]
+    pub(crate) link: Option<String>,
+    /// The groups whose channels are policed. Default: all that pass.
+    #[schemars(length(min = 1))]
+    pub(crate) traffic: Option<Vec<String>>,
+    /// Peak cell rate.
+    #[schemars(required)]
+    pub(crate) pcr: Option<Quantity<CellRate>>,
+    /// Cell delay variation tolerance.
+    #[schemars(extend("default" = "0 s"))]
+    pub(crate) cdvt: Option<Quantity<Span>>,
+    /// Sustainable cell rate, at most `pcr`; needs `mbs`. Default: none.
+    pub(crate) scr: Option<Quantity<CellRate>>,
+    /// The longest burst at the peak rate; needs `scr`.
+    pub(crate) mbs: Option<Quantity<Cells>>,
+    /// What happens to cells that do not conform.
+    #[schemars(extend("default" = "discard"))]
+    pub(crate) action: Option<PolicerAction>,
+}
+
+/// A rate that changes while it runs: of a shaper, of a link, or of the service of a group.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct ChangeFile {
+    /// By which paths mean it; unique among changes. Default: none, and its number, from 1.
+    pub(crate) name: Option<String>,
+    /// When, since the start of the run.
+    #[schemars(required)]
+    pub(crate) at: Option<Quantity<RttSpan>>,
+    /// The shaper whose peak rate changes.
+    pub(crate) shaper: Option<String>,
+    /// The link whose rate changes, in both directions.
+    pub(crate) link: Option<String>,
+    /// The group whose peak cell rate changes.
+    pub(crate) traffic: Option<String>,
+    /// shaper, link: the new rate.
+    pub(crate) rate: Option<Quantity<LineRate>>,
+    /// traffic: the new peak cell rate.
+    pub(crate) pcr: Option<Quantity<CellRate>>,
+}
+
+/// How switches and routers take part in ABR control.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct AbrSwitchFile {
+    /// What they do with the cells of ABR channels.
+    #[schemars(extend("default" = "erica"))]
+    pub(crate) marking: Option<Marking>,
+    /// erica: the part of the line that ABR may use, above 0.
+    #[schemars(range(min = 0, max = 1), extend("default" = 0.95))]
+    pub(crate) target: Option<f64>,
+    /// erica: how long input is averaged.
+    #[schemars(extend("default" = "1 ms"))]
+    pub(crate) interval: Option<Quantity<Span>>,
+    /// efci: the queue at and above which cells are marked.
+    #[schemars(extend("default" = "64 cell"))]
+    pub(crate) threshold: Option<Quantity<Cells>>,
+}

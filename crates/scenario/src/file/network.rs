@@ -1,0 +1,155 @@
+//! Buffers, nodes and links.
+
+use cellway_units::{Bytes, CellRate, Rate, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::file::TcpFile;
+use crate::model::{BufferCount, BufferPer, BufferSharing, Discard, Framing, NodeKind};
+use crate::quantity::{LineRate, Quantity, Size};
+
+/// A node.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct NodeFile {
+    /// Letters, digits, - and _; unique among nodes.
+    #[schemars(required)]
+    pub(crate) name: Option<String>,
+    /// What it does.
+    #[schemars(required)]
+    pub(crate) kind: Option<NodeKind>,
+    /// host: what its machine costs. Default: no limit.
+    pub(crate) host: Option<HostFile>,
+    /// gateway: the gateway at the other side, whose `peer` is this one; required.
+    pub(crate) peer: Option<String>,
+    /// gateway: how it carries bytes to its peer; required.
+    pub(crate) gateway: Option<GatewayFile>,
+    /// gateway: keys of [tcp] that differ at its own ends of TCP connections.
+    pub(crate) tcp: Option<TcpFile>,
+}
+
+/// What the machine of a host costs besides its line.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct HostFile {
+    /// The largest rate between memory and network card, in bits of IP packets. Default: no limit.
+    pub(crate) rate: Option<Quantity<Rate>>,
+    /// Time spent on each packet that is sent.
+    #[schemars(extend("default" = "0 s"))]
+    pub(crate) send: Option<Quantity<Span>>,
+    /// Time spent on each packet that is received.
+    #[schemars(extend("default" = "0 s"))]
+    pub(crate) receive: Option<Quantity<Span>>,
+}
+
+/// How a TCP gateway carries bytes to its peer.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct GatewayFile {
+    /// Most bytes of one connection that are under way to the peer; at least `packet`.
+    #[schemars(extend("default" = "1 MiB"))]
+    pub(crate) window: Option<Quantity<Bytes>>,
+    /// What it sends to its peer in all, as cells of 53 octets.
+    #[schemars(required)]
+    pub(crate) rate: Option<Quantity<CellRate>>,
+    /// Most payload of one packet to the peer; the packet has 44 bytes of headers more.
+    #[schemars(extend("default" = "8 KiB"))]
+    pub(crate) packet: Option<Quantity<Bytes>>,
+    /// The largest rate of its processor, in bits of IP packets. Default: no limit.
+    pub(crate) cpu_rate: Option<Quantity<Rate>>,
+    /// Time spent on each packet given to a line.
+    #[schemars(extend("default" = "0 s"))]
+    pub(crate) send: Option<Quantity<Span>>,
+    /// Time spent on each packet taken from a line.
+    #[schemars(extend("default" = "0 s"))]
+    pub(crate) receive: Option<Quantity<Span>>,
+}
+
+/// A link, the same in both directions.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct LinkFile {
+    /// Unique among links. Default: "a-b" for a link between a and b.
+    pub(crate) name: Option<String>,
+    /// The names of the two nodes.
+    #[schemars(required, length(min = 2, max = 2))]
+    pub(crate) between: Option<Vec<String>>,
+    /// The rate of each direction, as available to cells or packets, or the name of a line.
+    #[schemars(required)]
+    pub(crate) rate: Option<Quantity<LineRate>>,
+    /// The propagation delay of each direction.
+    #[schemars(required)]
+    pub(crate) delay: Option<Quantity<Span>>,
+    /// What travels on it. Default: by the name of the line; for a rate in figures "packet" where an end is a host,
+    /// else "atm".
+    pub(crate) framing: Option<Framing>,
+    /// The largest IP packet. Default: 1500 B on Ethernet, 4352 B on FDDI (RFC 1390), 9180 B on ATM (RFC 2225), else
+    /// 65535 B.
+    pub(crate) mtu: Option<Quantity<Bytes>>,
+    /// Keys of [buffer] that differ for the two ports of this link.
+    pub(crate) buffer: Option<LinkBufferFile>,
+}
+
+/// The output buffers of routers, switches and gateways. Hosts queue without limit: TCP windows bound them.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct BufferFile {
+    /// The size, in cells, bytes, or bandwidth-delay products. One bdp is the rate of the slowest
+    /// link on the path of any traffic group, times rtt: one size for all ports, also where
+    /// groups take several paths. Bytes and cells are converted at 53 bytes a cell, rounded down.
+    #[schemars(required)]
+    pub(crate) size: Option<Quantity<Size>>,
+    /// What the size is meant for.
+    #[schemars(extend("default" = "conversation"))]
+    pub(crate) per: Option<BufferPer>,
+    /// Who may fill which part of it.
+    #[schemars(extend("default" = "pool"))]
+    pub(crate) sharing: Option<BufferSharing>,
+    /// What fills it.
+    #[schemars(extend("default" = "cell"))]
+    pub(crate) count: Option<BufferCount>,
+    /// What is dropped when it is full. "frame": at a router the whole packet, at a switch single cells; "cell": single
+    /// cells; "ppd": as frame, and after a lost cell a switch drops the rest of the frame but its last cell; "epd": as
+    /// ppd, and frames that begin while it is filled to `threshold` are refused whole.
+    #[schemars(extend("default" = "frame"))]
+    pub(crate) discard: Option<Discard>,
+    /// The occupancy from which "epd" refuses new frames, at most `size`.
+    pub(crate) threshold: Option<Quantity<Size>>,
+    /// The occupancy from which cells of low priority (CLP = 1) are refused, at most `size`. Default: no such limit.
+    pub(crate) clp_threshold: Option<Quantity<Size>>,
+}
+
+/// Keys of [buffer] that differ for the two ports of this link.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct LinkBufferFile {
+    /// As in [buffer].
+    pub(crate) size: Option<Quantity<Size>>,
+    /// As in [buffer].
+    pub(crate) per: Option<BufferPer>,
+    /// As in [buffer].
+    pub(crate) sharing: Option<BufferSharing>,
+    /// As in [buffer].
+    pub(crate) count: Option<BufferCount>,
+    /// As in [buffer].
+    pub(crate) discard: Option<Discard>,
+    /// As in [buffer].
+    pub(crate) threshold: Option<Quantity<Size>>,
+    /// As in [buffer].
+    pub(crate) clp_threshold: Option<Quantity<Size>>,
+}
+
+impl LinkBufferFile {
+    /// `shared` with what this says put in its place.
+    pub(crate) fn over(&self, shared: &BufferFile) -> BufferFile {
+        BufferFile {
+            size: self.size.or(shared.size),
+            per: self.per.or(shared.per),
+            sharing: self.sharing.or(shared.sharing),
+            count: self.count.or(shared.count),
+            discard: self.discard.or(shared.discard),
+            threshold: self.threshold.or(shared.threshold),
+            clp_threshold: self.clp_threshold.or(shared.clp_threshold),
+        }
+    }
+}

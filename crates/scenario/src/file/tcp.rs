@@ -1,0 +1,91 @@
+//! Keys of TCP.
+
+use cellway_units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::model::{TcpKeys, TcpProfile, TcpVariant};
+use crate::quantity::{AckDelay, Quantity};
+
+/// TCP.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct TcpFile {
+    /// How loss is recovered from.
+    pub(crate) variant: Option<TcpVariant>,
+    /// Payload of a full segment; the packet has 40 bytes of headers more.
+    pub(crate) mss: Option<Quantity<Bytes>>,
+    /// Receive window.
+    pub(crate) window: Option<Quantity<Bytes>>,
+    /// Send buffer. Default: as large as the window.
+    pub(crate) send_buffer: Option<Quantity<Bytes>>,
+    /// Offer the window scale option (RFC 7323); needed for windows past 65535 B.
+    #[schemars(extend("default" = false))]
+    pub(crate) window_scaling: Option<bool>,
+    /// Congestion window at the start, in segments.
+    #[schemars(range(min = 1, max = 1000), extend("default" = 1))]
+    pub(crate) initial_window: Option<u32>,
+    /// How long an acknowledgement may wait for company, or "off": each segment is acknowledged.
+    #[schemars(extend("default" = "off"))]
+    pub(crate) delayed_ack: Option<Quantity<AckDelay>>,
+    /// Hold small segments back while data is unacknowledged (RFC 896).
+    #[schemars(extend("default" = false))]
+    pub(crate) nagle: Option<bool>,
+    /// Duplicate acknowledgements that stand for a loss.
+    #[schemars(range(min = 1, max = 100), extend("default" = 3))]
+    pub(crate) duplicate_threshold: Option<u32>,
+    /// The tick of the clock that retransmission timers run on: 500 ms in BSD systems of 1993.
+    #[schemars(extend("default" = "500 ms"))]
+    pub(crate) timer_granularity: Option<Quantity<Span>>,
+    /// Retransmission timeout before the first round trip is measured.
+    #[schemars(extend("default" = "3 s"))]
+    pub(crate) rto_initial: Option<Quantity<Span>>,
+    /// Smallest retransmission timeout.
+    #[schemars(extend("default" = "1 s"))]
+    pub(crate) rto_min: Option<Quantity<Span>>,
+    /// Largest retransmission timeout.
+    #[schemars(extend("default" = "64 s"))]
+    pub(crate) rto_max: Option<Quantity<Span>>,
+    /// Retransmissions of one segment before the connection is given up.
+    #[schemars(range(min = 1, max = 1000), extend("default" = 12))]
+    pub(crate) max_retransmissions: Option<u32>,
+    /// How long a closed connection lingers (TIME-WAIT).
+    #[schemars(extend("default" = "60 s"))]
+    pub(crate) time_wait: Option<Quantity<Span>>,
+    /// Limited transmit (RFC 3042); never done by tahoe.
+    #[schemars(extend("default" = true))]
+    pub(crate) limited_transmit: Option<bool>,
+    /// Begin with the initial window again after a time without sending (RFC 5681 section 4.1).
+    #[schemars(extend("default" = true))]
+    pub(crate) idle_restart: Option<bool>,
+    /// A system whose habits stand in for the keys that are left out. Default: none.
+    pub(crate) profile: Option<TcpProfile>,
+}
+
+impl TcpFile {
+    pub(crate) fn keys(&self) -> TcpKeys {
+        fn plain<T>(quantity: Option<Quantity<T>>) -> Option<T> {
+            quantity.map(|Quantity(value)| value)
+        }
+        TcpKeys {
+            variant: self.variant,
+            mss: plain(self.mss),
+            window: plain(self.window),
+            send_buffer: plain(self.send_buffer),
+            window_scaling: self.window_scaling,
+            initial_window: self.initial_window,
+            delayed_ack: plain(self.delayed_ack).map(|AckDelay(delay)| delay),
+            nagle: self.nagle,
+            duplicate_threshold: self.duplicate_threshold,
+            timer_granularity: plain(self.timer_granularity),
+            rto_initial: plain(self.rto_initial),
+            rto_min: plain(self.rto_min),
+            rto_max: plain(self.rto_max),
+            max_retransmissions: self.max_retransmissions,
+            time_wait: plain(self.time_wait),
+            limited_transmit: self.limited_transmit,
+            idle_restart: self.idle_restart,
+            profile: self.profile,
+        }
+    }
+}

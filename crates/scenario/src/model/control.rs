@@ -1,0 +1,80 @@
+//! Traffic control at output ports, and what changes while it runs.
+
+use cellway_units::{Cells, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{LinkIndex, NodeIndex};
+
+/// A shaper at an output port: one for each channel of the groups. Rates are bit/s of whole cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shaper {
+    /// Unique among shapers.
+    pub name: String,
+    /// Whose output it shapes: a router, switch or gateway.
+    pub at: NodeIndex,
+    /// The ATM link that it sends on.
+    pub link: LinkIndex,
+    /// Places in [`Scenario::traffic`](crate::Scenario::traffic), ascending; all of these pass the port, at least one.
+    pub traffic: Vec<usize>,
+    /// The peak cell rate; never zero, at most that of the line.
+    pub rate: Rate,
+    /// The sustainable cell rate, at most `rate`, and the longest burst at the peak rate, at least 1 cell.
+    pub sustained: Option<(Rate, Cells)>,
+}
+
+/// A policer of cells about to enter the queue of an output port: one for each channel of the groups (ITU-T I.371).
+/// Rates are bit/s of whole cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policer {
+    /// Unique among policers.
+    pub name: String,
+    /// Before whose output it stands: a router, switch or gateway.
+    pub at: NodeIndex,
+    /// The ATM link of that output.
+    pub link: LinkIndex,
+    /// Places in [`Scenario::traffic`](crate::Scenario::traffic), ascending; all of these pass the port, at least one.
+    pub traffic: Vec<usize>,
+    /// The peak cell rate. Never zero.
+    pub pcr: Rate,
+    /// The cell delay variation tolerance.
+    pub cdvt: Span,
+    /// The sustainable cell rate, at most `pcr`, and the longest burst at the peak rate, at least 1 cell.
+    pub sustained: Option<(Rate, Cells)>,
+    /// What happens to cells that do not conform.
+    pub action: PolicerAction,
+}
+
+/// What happens to cells that do not conform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicerAction {
+    /// They are dropped.
+    Discard,
+    /// Their cell loss priority is set to 1; a cell that has it already is dropped.
+    Tag,
+}
+
+/// A rate that changes while it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Unique among changes that have one.
+    pub name: Option<String>,
+    /// When, since the start of the run; within the run.
+    pub at: Span,
+    /// Which rate.
+    pub what: ChangeOf,
+    /// What it is from then on. Never zero.
+    pub rate: Rate,
+}
+
+/// Which rate changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChangeOf {
+    /// The peak rate of a shaper: its place in [`Scenario::shapers`](crate::Scenario::shapers).
+    Shaper(usize),
+    /// Both directions of a link.
+    Link(LinkIndex),
+    /// The peak cell rate of the service of a group: its place in [`Scenario::traffic`](crate::Scenario::traffic).
+    Pcr(usize),
+}

@@ -1,0 +1,110 @@
+//! Nodes and links.
+
+use cellway_units::{Bytes, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Buffer, NodeIndex, TcpKeys};
+
+/// A node that the file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Unique among nodes: letters, digits, `-` and `_`.
+    pub name: String,
+    /// What it does.
+    pub kind: NodeKind,
+    /// What the machine of a host costs; no limit for other nodes.
+    pub host: HostSpec,
+    /// Present exactly for a gateway.
+    pub gateway: Option<GatewaySpec>,
+}
+
+/// What a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeKind {
+    /// Turns packets into cells and back.
+    Router,
+    /// Forwards cells.
+    Switch,
+    /// An end system, attached by exactly one link.
+    Host,
+    /// A TCP gateway: a router that ends the TCP connections of hosts and carries their bytes to its peer.
+    Gateway,
+}
+
+/// What the machine of an end system costs besides its line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HostSpec {
+    /// The largest rate between memory and network card, in bit/s of IP packets; no limit if absent.
+    pub rate: Option<Rate>,
+    /// Time spent on each packet that is sent.
+    pub send: Span,
+    /// Time spent on each packet that is received.
+    pub receive: Span,
+}
+
+/// A TCP gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewaySpec {
+    /// The gateway at the other side, whose peer is this one.
+    pub peer: NodeIndex,
+    /// Most bytes of one connection that are under way to the peer. At least one packet.
+    pub window: Bytes,
+    /// What it may send to its peer in all, in bit/s of whole cells. Never zero.
+    pub rate: Rate,
+    /// Most payload of one packet to the peer; with 44 bytes of headers it fits every link between the two.
+    pub packet: Bytes,
+    /// What each packet taken from or given to a line costs; `rate` is that of its processor.
+    pub host: HostSpec,
+    /// Keys of TCP that differ at its own ends; merged in [`Traffic::gateway_tcp`](crate::Traffic::gateway_tcp).
+    pub tcp: TcpKeys,
+}
+
+/// A link, the same in both directions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Unique among links; "a-b" unless the file names it.
+    pub name: String,
+    /// The first end.
+    pub a: NodeIndex,
+    /// The other end.
+    pub b: NodeIndex,
+    /// The rate of each direction. Never zero.
+    pub rate: Rate,
+    /// The propagation delay of each direction.
+    pub delay: Span,
+    /// What travels on it.
+    pub framing: Framing,
+    /// The largest IP packet.
+    pub mtu: Bytes,
+    /// The output buffer of each end that is no host.
+    pub buffer: Buffer,
+}
+
+/// What travels on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Framing {
+    /// Cells. The only framing at a switch.
+    Atm,
+    /// IP packets without further framing.
+    Packet,
+    /// IP packets in Ethernet frames.
+    Ethernet,
+    /// IP packets in FDDI frames.
+    Fddi,
+}
+
+/// The link between an implicit host and its router, switch or gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The rate of each direction. Never zero.
+    pub rate: Rate,
+    /// The propagation delay of each direction.
+    pub delay: Span,
+    /// What travels on it.
+    pub framing: Framing,
+    /// The largest IP packet.
+    pub mtu: Bytes,
+}

@@ -1,0 +1,96 @@
+//! The service that channels ask of the network. ATM Forum TM 4.0.
+
+use cellway_units::{Cells, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::NodeIndex;
+
+/// The service category of a group's channels and its parameters. Rates are bit/s of whole cells (53 octets), never zero
+/// unless said otherwise. TM 4.0 section 2.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Service {
+    /// Unspecified bit rate.
+    Ubr {
+        /// The peak cell rate to which the source paces each channel; the rate of its line if absent.
+        pcr: Option<Rate>,
+    },
+    /// Constant bit rate, shaped at the source.
+    Cbr {
+        /// The peak cell rate.
+        pcr: Rate,
+    },
+    /// Variable bit rate, not real-time.
+    Vbr {
+        /// The peak cell rate.
+        pcr: Rate,
+        /// The sustainable cell rate; at most `pcr`.
+        scr: Rate,
+        /// The longest burst at the peak rate; at least 1.
+        mbs: Cells,
+        /// Whether the source shapes to these; else it sends at the rate of its line.
+        shape: bool,
+    },
+    /// Available bit rate: the network tells the source its rate.
+    Abr(AbrSpec),
+}
+
+/// Parameters of ABR control. TM 4.0 section 5.10.3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbrSpec {
+    /// Peak cell rate.
+    pub pcr: Rate,
+    /// Minimum cell rate; may be zero, at most `pcr`.
+    pub mcr: Rate,
+    /// Initial cell rate; from `mcr` to `pcr`.
+    pub icr: Rate,
+    /// Rate increase factor.
+    pub rif: Fraction,
+    /// Rate decrease factor.
+    pub rdf: Fraction,
+    /// A forward RM cell after at most `nrm - 1` other cells.
+    pub nrm: u32,
+    /// The longest time between forward RM cells of an active source.
+    pub trm: Span,
+    /// Forward RM cells without a backward one before the source slows down.
+    pub crm: u32,
+    /// The time without sending after which the rate falls back to `icr`.
+    pub adtf: Span,
+    /// Cutoff decrease factor; may be zero.
+    pub cdf: Fraction,
+    /// The nodes between which control runs, in the direction from `from` to `to`; the ends of each stretch of ATM links
+    /// if absent.
+    pub between: Option<[NodeIndex; 2]>,
+}
+
+/// A fraction from 0 to 1, exact: "1/16".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fraction {
+    /// At most `den`.
+    pub num: u32,
+    /// Never zero.
+    pub den: u32,
+}
+
+/// How switches and routers take part in ABR control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AbrSwitch {
+    /// What they do with the cells of ABR channels.
+    pub marking: Marking,
+    /// ERICA: the part of the line that ABR may use, above 0 and at most 1.
+    pub target: f64,
+    /// ERICA: how long input is averaged. Never zero.
+    pub interval: Span,
+    /// EFCI: the queue of a port at and above which its cells are marked.
+    pub threshold: Cells,
+}
+
+/// What switches do with the cells of ABR channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Marking {
+    /// Mark data cells while the queue is long; the destination tells the source.
+    Efci,
+    /// Compute a rate for each channel and write it into backward RM cells.
+    Erica,
+}

@@ -1,0 +1,77 @@
+//! Traffic groups.
+
+use cellway_units::{Bytes, Rate, Span};
+
+use crate::model::{Access, App, HostSpec, LinkIndex, NodeIndex, Service, TcpSpec};
+
+/// A group of like conversations. Slot `i` (from 1) is called "name-i"; see [`Traffic::slot`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traffic {
+    /// Unique among groups.
+    pub name: String,
+    /// What the conversations do.
+    pub app: App,
+    /// How many slots; each runs one conversation after the other.
+    pub count: u32,
+    /// Where the originators are.
+    pub from: Attachment,
+    /// Where the responders are.
+    pub to: Attachment,
+    /// The link of each implicit host; present exactly if `from` or `to` is no host.
+    pub access: Option<Access>,
+    /// What the machines of the implicit hosts cost.
+    pub host: HostSpec,
+    /// When slot 1 starts.
+    pub start: Span,
+    /// Slot `i` starts at `start + (i - 1) × stagger`.
+    pub stagger: Span,
+    /// Each slot starts later than that by a time drawn evenly from [0, jitter).
+    pub jitter: Span,
+    /// Whether a slot begins the next conversation when one ends; else it runs one only.
+    pub repeat: bool,
+    /// The service that its channels ask of the network.
+    pub service: Service,
+    /// Complete: the file's defaults with what the group overrides.
+    pub tcp: TcpSpec,
+    /// The links from `from` to `to`, without access links; the way back is the same links in
+    /// reverse. See [`Scenario::route`].
+    pub route: Vec<LinkIndex>,
+    /// The rate of the slowest link on `route`, access links included where no link of it carries cells.
+    pub bottleneck: Rate,
+    /// The gateways that its connections are split at, in the direction from `from` to `to`.
+    pub gateways: Option<[NodeIndex; 2]>,
+    /// TCP of the gateway ends: near the originator, near the responder. As `tcp` where nothing differs.
+    pub gateway_tcp: [TcpSpec; 2],
+    /// The largest IP packet that crosses every link its TCP segments take: access links included, links between
+    /// `gateways` left out.
+    pub mtu: Bytes,
+}
+
+impl Traffic {
+    /// The name of slot `i`, counted from 1: "ftp-3".
+    pub fn slot(&self, i: u32) -> String {
+        format!("{}-{i}", self.name)
+    }
+    /// When slot `i`, counted from 1, starts its first conversation, jitter not counted.
+    pub fn slot_start(&self, i: u32) -> Span {
+        self.start + self.stagger.saturating_mul(u64::from(i.saturating_sub(1)))
+    }
+}
+
+/// Where one end of a group's conversations is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Attachment {
+    /// Each slot has a host of its own, attached to this router, switch or gateway by a link of [`Traffic::access`].
+    Router(NodeIndex),
+    /// All slots use this host.
+    Host(NodeIndex),
+}
+
+impl Attachment {
+    /// The node that the file names.
+    pub const fn node(self) -> NodeIndex {
+        match self {
+            Attachment::Router(node) | Attachment::Host(node) => node,
+        }
+    }
+}

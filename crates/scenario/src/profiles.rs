@@ -1,0 +1,117 @@
+//! TCP habits of systems of the 1990s: keys that stand in for those a file leaves out.
+//!
+//! None of these systems is at hand. Values marked "kdd" are stated by that paper; the rest are recalled from
+//! W. R. Stevens, TCP/IP Illustrated, volumes 1 and 2, and from the systems' own documentation, and not checked against
+//! code. What is not known is left to the file.
+
+use cellway_units::{Bytes, Span};
+
+use crate::model::{TcpKeys, TcpProfile, TcpVariant};
+
+/// What a profile fills in.
+pub(crate) struct Profile {
+    pub(crate) keys: TcpKeys,
+    /// Segments are as large as the path takes, as after path MTU discovery (RFC 1191); else `keys` or the file say.
+    pub(crate) mss_of_path: bool,
+}
+
+const NONE: TcpKeys = TcpKeys {
+    variant: None,
+    mss: None,
+    window: None,
+    send_buffer: None,
+    window_scaling: None,
+    initial_window: None,
+    delayed_ack: None,
+    nagle: None,
+    duplicate_threshold: None,
+    timer_granularity: None,
+    rto_initial: None,
+    rto_min: None,
+    rto_max: None,
+    max_retransmissions: None,
+    time_wait: None,
+    limited_transmit: None,
+    idle_restart: None,
+    profile: None,
+};
+
+/// What all of them share: one segment at first, Nagle's rule, three duplicates, a restart after idle time, and none of
+/// RFC 3042, which is of 2001.
+const COMMON: TcpKeys = TcpKeys {
+    variant: Some(TcpVariant::Reno),
+    initial_window: Some(1),
+    nagle: Some(true),
+    duplicate_threshold: Some(3),
+    limited_transmit: Some(false),
+    idle_restart: Some(true),
+    window_scaling: Some(false),
+    ..NONE
+};
+
+/// BSD: acknowledgements at the latest at the next tick of 200 ms, retransmission by ticks of 500 ms, at least two,
+/// at most 64 s, 6 s before a measurement, given up after 12 (Stevens, volume 2, chapter 25); TIME-WAIT of 60 s.
+const BSD: TcpKeys = TcpKeys {
+    delayed_ack: Some(Some(Span::from_ms(200))),
+    timer_granularity: Some(Span::from_ms(500)),
+    rto_initial: Some(Span::from_secs(6)),
+    rto_min: Some(Span::from_secs(1)),
+    rto_max: Some(Span::from_secs(64)),
+    max_retransmissions: Some(12),
+    time_wait: Some(Span::from_secs(60)),
+    ..COMMON
+};
+
+pub(crate) const fn profile(of: TcpProfile) -> Profile {
+    let (keys, mss_of_path) = match of {
+        // 512 B to hosts that are not on a local network; 8 KiB for sockets; RFC 1323 on.
+        TcpProfile::Bsd44 => {
+            let keys =
+                TcpKeys { mss: Some(Bytes(512)), window: Some(Bytes(8 << 10)), window_scaling: Some(true), ..BSD };
+            (keys, false)
+        }
+        // The network code of 4.3BSD-Tahoe; tcp_sendspace and tcp_recvspace of 4 KiB.
+        TcpProfile::SunOs413 => {
+            let keys = TcpKeys {
+                variant: Some(TcpVariant::Tahoe),
+                mss: Some(Bytes(512)),
+                window: Some(Bytes(4 << 10)),
+                ..BSD
+            };
+            (keys, false)
+        }
+        // Windows of 8760 B on Ethernet: kdd section 4.4. Timers in tcp_rexmit_interval_initial, _min, _max of 500 ms,
+        // 200 ms, 60 s, run by a clock of 10 ms; tcp_deferred_ack_interval 50 ms; tcp_close_wait_interval 4 min.
+        TcpProfile::Solaris25 => {
+            let keys = TcpKeys {
+                window: Some(Bytes(8760)),
+                delayed_ack: Some(Some(Span::from_ms(50))),
+                timer_granularity: Some(Span::from_ms(10)),
+                rto_initial: Some(Span::from_ms(500)),
+                rto_min: Some(Span::from_ms(200)),
+                rto_max: Some(Span::from_secs(60)),
+                time_wait: Some(Span::from_secs(240)),
+                ..COMMON
+            };
+            (keys, true)
+        }
+        // 4.4BSD with sockets of 60 KiB.
+        TcpProfile::Irix63 => (TcpKeys { window: Some(Bytes(60 << 10)), window_scaling: Some(true), ..BSD }, true),
+        // Reno with sockets of 32 KiB.
+        TcpProfile::Osf1 => (TcpKeys { window: Some(Bytes(32 << 10)), ..BSD }, true),
+        // DefaultRcvWindow 8 KiB, path MTU discovery on, MaxDataRetransmissions 5; TIME-WAIT of 4 min.
+        TcpProfile::Windows95 => {
+            let keys = TcpKeys {
+                window: Some(Bytes(8 << 10)),
+                delayed_ack: Some(Some(Span::from_ms(200))),
+                timer_granularity: Some(Span::from_ms(100)),
+                rto_initial: Some(Span::from_secs(3)),
+                max_retransmissions: Some(5),
+                time_wait: Some(Span::from_secs(240)),
+                ..COMMON
+            };
+            (keys, true)
+        }
+    };
+    Profile { keys: TcpKeys { profile: Some(of), ..keys }, mss_of_path }
+}

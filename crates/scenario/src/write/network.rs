@@ -1,0 +1,70 @@
+//! Buffers, nodes and links.
+
+use std::fmt::Write;
+
+use crate::model::{Buffer, BufferSize, GatewaySpec, HostSpec, Scenario};
+use crate::tree::quoted;
+use crate::write::traffic::tcp;
+use crate::write::word;
+
+impl Scenario {
+    pub(super) fn write_network(&self, out: &mut String) -> std::fmt::Result {
+        writeln!(out, "\n[buffer]\n{}", buffer(&self.buffer).join("\n"))?;
+        for node in &self.nodes {
+            writeln!(out, "\n[[node]]\nname = {}\nkind = {}", quoted(&node.name), word(node.kind))?;
+            if node.host != HostSpec::default() {
+                writeln!(out, "host = {}", host(&node.host))?;
+            }
+            if let Some(gateway) = &node.gateway {
+                writeln!(out, "peer = {}", quoted(&self.nodes[gateway.peer.0].name))?;
+                write_gateway(out, gateway)?;
+            }
+        }
+        for link in &self.links {
+            let [a, b] = [link.a, link.b].map(|end| quoted(&self.nodes[end.0].name));
+            writeln!(out, "\n[[link]]\nname = {}\nbetween = [{a}, {b}]", quoted(&link.name))?;
+            writeln!(out, "rate = \"{}\"\ndelay = \"{}\"", link.rate, link.delay)?;
+            writeln!(out, "framing = {}\nmtu = \"{}\"", word(link.framing), link.mtu)?;
+            // A link inherits what it does not say, so that all it differs in can be written.
+            if link.buffer != self.buffer {
+                writeln!(out, "buffer = {{ {} }}", buffer(&link.buffer).join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_gateway(out: &mut String, gateway: &GatewaySpec) -> std::fmt::Result {
+    let mut keys = vec![
+        format!("window = \"{}\"", gateway.window),
+        format!("rate = \"{}\"", gateway.rate),
+        format!("packet = \"{}\"", gateway.packet),
+        format!("send = \"{}\"", gateway.host.send),
+        format!("receive = \"{}\"", gateway.host.receive),
+    ];
+    keys.extend(gateway.host.rate.map(|rate| format!("cpu-rate = \"{rate}\"")));
+    writeln!(out, "gateway = {{ {} }}\ntcp = {{ {} }}", keys.join(", "), tcp(&gateway.tcp).join(", "))
+}
+
+/// The costs of a machine as a table.
+pub(super) fn host(host: &HostSpec) -> String {
+    let rate = host.rate.map_or(String::new(), |rate| format!("rate = \"{rate}\", "));
+    format!("{{ {rate}send = \"{}\", receive = \"{}\" }}", host.send, host.receive)
+}
+
+fn buffer(buffer: &Buffer) -> Vec<String> {
+    let size = |size: BufferSize| match size {
+        BufferSize::Cells(cells) => cells.to_string(),
+        BufferSize::Bytes(bytes) => bytes.to_string(),
+    };
+    let mut keys = vec![
+        format!("size = \"{}\"", size(buffer.size)),
+        format!("per = {}", word(buffer.per)),
+        format!("sharing = {}", word(buffer.sharing)),
+        format!("count = {}", word(buffer.count)),
+        format!("discard = {}", word(buffer.discard)),
+    ];
+    keys.extend(buffer.threshold.map(|threshold| format!("threshold = \"{}\"", size(threshold))));
+    keys.extend(buffer.clp_threshold.map(|threshold| format!("clp-threshold = \"{}\"", size(threshold))));
+    keys
+}

@@ -1,0 +1,159 @@
+//! Traffic groups.
+
+use std::fmt::Write;
+
+use crate::model::{AbrSpec, App, Fraction, HostSpec, Scenario, Service, Spike, Tables, TcpKeys, Traffic};
+use crate::tree::quoted;
+use crate::write::network::host;
+use crate::write::{list, word};
+
+impl Scenario {
+    pub(super) fn write_traffic(&self, out: &mut String, traffic: &Traffic) -> std::fmt::Result {
+        writeln!(out, "\n[[traffic]]\nname = {}\napp = \"{}\"", quoted(&traffic.name), traffic.app.name())?;
+        let [from, to] = [traffic.from, traffic.to].map(|end| quoted(&self.nodes[end.node().0].name));
+        writeln!(out, "count = {}\nfrom = {from}\nto = {to}", traffic.count)?;
+        writeln!(out, "start = \"{}\"\nstagger = \"{}\"", traffic.start, traffic.stagger)?;
+        writeln!(out, "jitter = \"{}\"\nrepeat = {}", traffic.jitter, traffic.repeat)?;
+        // Whether a gateway was refused or none is there makes no difference.
+        writeln!(out, "gateway = {}", traffic.gateways.is_some())?;
+        if let Some(access) = &traffic.access {
+            writeln!(
+                out,
+                "access = {{ rate = \"{}\", delay = \"{}\", framing = {}, mtu = \"{}\" }}",
+                access.rate,
+                access.delay,
+                word(access.framing),
+                access.mtu
+            )?;
+        }
+        if traffic.host != HostSpec::default() {
+            writeln!(out, "host = {}", host(&traffic.host))?;
+        }
+        if traffic.service != (Service::Ubr { pcr: None }) {
+            writeln!(out, "service = {{ {} }}", self.service(&traffic.service))?;
+        }
+        write_app(out, &traffic.app)?;
+        writeln!(out, "[traffic.tcp]\n{}", tcp(&TcpKeys::from(traffic.tcp)).join("\n"))
+    }
+
+    fn service(&self, service: &Service) -> String {
+        match service {
+            Service::Ubr { pcr } => {
+                format!("class = \"ubr\"{}", pcr.map_or(String::new(), |pcr| format!(", pcr = \"{pcr}\"")))
+            }
+            Service::Cbr { pcr } => format!("class = \"cbr\", pcr = \"{pcr}\""),
+            Service::Vbr { pcr, scr, mbs, shape } => {
+                format!("class = \"vbr-nrt\", pcr = \"{pcr}\", scr = \"{scr}\", mbs = \"{mbs}\", shape = {shape}")
+            }
+            Service::Abr(abr) => self.abr(abr),
+        }
+    }
+
+    fn abr(&self, abr: &AbrSpec) -> String {
+        let mut keys = vec!["class = \"abr\"".to_owned()];
+        keys.extend(
+            [("pcr", abr.pcr), ("mcr", abr.mcr), ("icr", abr.icr)].map(|(k, rate)| format!("{k} = \"{rate}\"")),
+        );
+        keys.extend(
+            [("rif", abr.rif), ("rdf", abr.rdf), ("cdf", abr.cdf)]
+                .map(|(k, Fraction { num, den })| format!("{k} = \"{num}/{den}\"")),
+        );
+        keys.extend([("trm", abr.trm), ("adtf", abr.adtf)].map(|(k, time)| format!("{k} = \"{time}\"")));
+        keys.extend([("nrm", abr.nrm), ("crm", abr.crm)].map(|(k, n)| format!("{k} = {n}")));
+        keys.extend(abr.between.map(|ends| format!("between = {}", list(ends.map(|node| &self.nodes[node.0].name)))));
+        keys.join(", ")
+    }
+}
+
+fn write_app(out: &mut String, app: &App) -> std::fmt::Result {
+    writeln!(out, "[traffic.workload]")?;
+    match app {
+        App::Ftp { tables, spike, data_connection, handshake } => {
+            write_tables(out, tables)?;
+            if let Some(Spike { size, weight }) = spike {
+                writeln!(out, "spike = {{ size = \"{size}\", weight = {weight:?} }}")?;
+            }
+            writeln!(out, "data-connection = {}\nhandshake = {handshake}", word(data_connection))
+        }
+        App::Nntp { tables, handshake } | App::Smtp { tables, handshake } => {
+            write_tables(out, tables)?;
+            writeln!(out, "handshake = {handshake}")
+        }
+        App::Telnet { tables, echo } => {
+            write_tables(out, tables)?;
+            writeln!(out, "echo = {echo}")
+        }
+        App::Bulk { size, write, write_cost } => {
+            if let Some(size) = size {
+                writeln!(out, "size = \"{size}\"")?;
+            }
+            if let Some(write) = write {
+                writeln!(out, "write = \"{write}\"")?;
+            }
+            writeln!(out, "write-cost = \"{write_cost}\"")
+        }
+        App::Ttcp { write, buffers, write_cost } => {
+            writeln!(out, "write = \"{write}\"\nbuffers = {buffers}\nwrite-cost = \"{write_cost}\"")
+        }
+        App::FtpGet { size, disk_rate, handshake } => {
+            if let Some(rate) = disk_rate {
+                writeln!(out, "disk-rate = \"{rate}\"")?;
+            }
+            writeln!(out, "size = \"{size}\"\nhandshake = {handshake}")
+        }
+        App::Www { sizes, request, display_rate } => {
+            if let Some(rate) = display_rate {
+                writeln!(out, "display-rate = \"{rate}\"")?;
+            }
+            writeln!(out, "sizes = {}\nrequest = \"{request}\"", list(sizes.iter().map(ToString::to_string)))
+        }
+        App::Animation { frame, rate, duration } => {
+            if let Some(duration) = duration {
+                writeln!(out, "duration = \"{duration}\"")?;
+            }
+            writeln!(out, "frame = \"{frame}\"\nrate = {rate:?}")
+        }
+    }
+}
+
+fn write_tables(out: &mut String, tables: &Tables) -> std::fmt::Result {
+    writeln!(out, "draw = {}", word(tables.draw))?;
+    match &tables.folder {
+        Some(folder) => writeln!(out, "tables = {}", quoted(folder)),
+        None => Ok(()),
+    }
+}
+
+/// Keys of TCP, each as in a file; those that are left out stay so.
+pub(super) fn tcp(keys: &TcpKeys) -> Vec<String> {
+    fn quantity<T: std::fmt::Display>(key: &str, value: Option<T>) -> Option<String> {
+        value.map(|value| format!("{key} = \"{value}\""))
+    }
+    fn plain<T: std::fmt::Display>(key: &str, value: Option<T>) -> Option<String> {
+        value.map(|value| format!("{key} = {value}"))
+    }
+    let delayed_ack = keys.delayed_ack.map(|delay| delay.map_or("off".to_owned(), |delay| delay.to_string()));
+    [
+        plain("variant", keys.variant.map(word)),
+        quantity("mss", keys.mss),
+        quantity("window", keys.window),
+        quantity("send-buffer", keys.send_buffer),
+        plain("window-scaling", keys.window_scaling),
+        plain("initial-window", keys.initial_window),
+        quantity("delayed-ack", delayed_ack),
+        plain("nagle", keys.nagle),
+        plain("duplicate-threshold", keys.duplicate_threshold),
+        quantity("timer-granularity", keys.timer_granularity),
+        quantity("rto-initial", keys.rto_initial),
+        quantity("rto-min", keys.rto_min),
+        quantity("rto-max", keys.rto_max),
+        plain("max-retransmissions", keys.max_retransmissions),
+        quantity("time-wait", keys.time_wait),
+        plain("limited-transmit", keys.limited_transmit),
+        plain("idle-restart", keys.idle_restart),
+        plain("profile", keys.profile.map(word)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

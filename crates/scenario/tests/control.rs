@@ -1,0 +1,161 @@
+//! Services, shapers, policers, changes, buffers of links, and new applications.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use cellway_scenario::*;
+use cellway_units::{Bytes, Cells, Rate, Span};
+use common::{RICH, edited, enriched, scenario};
+
+const WAN: LinkIndex = LinkIndex(2);
+const S1: NodeIndex = NodeIndex(2);
+const S2: NodeIndex = NodeIndex(3);
+
+fn mbit(rate: u64) -> Rate {
+    Rate::from_bps(rate * 1_000_000)
+}
+
+fn service(text: &str) -> Service {
+    scenario(&edited(&[("access = {", &format!("service = {{ {text} }}\naccess = {{"))])).traffic[0].service.clone()
+}
+
+#[test]
+fn services_have_their_parameters_and_defaults() {
+    assert_eq!(scenario(&edited(&[])).traffic[0].service, Service::Ubr { pcr: None });
+    assert_eq!(service(""), Service::Ubr { pcr: None });
+    assert_eq!(service("pcr = \"77.88 Mbit/s\""), Service::Ubr { pcr: Some(Rate::from_bps(77_880_000)) });
+    assert_eq!(service("class = \"cbr\", pcr = \"1000 cell/s\""), Service::Cbr { pcr: Rate::from_bps(424_000) });
+    let vbr = "class = \"vbr-nrt\", pcr = \"2 Mbit/s\", scr = \"1 Mbit/s\", mbs = \"20 cells\"";
+    let shaped = Service::Vbr { pcr: mbit(2), scr: mbit(1), mbs: Cells(20), shape: true };
+    assert_eq!(service(vbr), shaped);
+    let Service::Abr(abr) = service("class = \"abr\", pcr = \"16 Mbit/s\"") else { panic!() };
+    let sixteenth = Fraction { num: 1, den: 16 };
+    let usual = AbrSpec {
+        pcr: mbit(16),
+        mcr: Rate::from_bps(0),
+        icr: mbit(1),
+        rif: sixteenth,
+        rdf: sixteenth,
+        nrm: 32,
+        trm: Span::from_ms(100),
+        crm: 32,
+        adtf: Span::from_ms(500),
+        cdf: sixteenth,
+        between: None,
+    };
+    assert_eq!(abr, usual);
+    let Service::Abr(abr) =
+        service("class = \"abr\", pcr = \"16 Mbit/s\", mcr = \"2 Mbit/s\", tbe = \"1000 cell\", cdf = \"0/1\"")
+    else {
+        panic!()
+    };
+    // 1000 cells in groups of 32 are 32, the last not full; the initial rate is at least the minimum.
+    assert_eq!((abr.icr, abr.crm, abr.cdf), (mbit(2), 32, Fraction { num: 0, den: 1 }));
+}
+
+#[test]
+fn control_stands_at_its_ports() {
+    let s = scenario(RICH);
+    let spacer = Shaper {
+        name: "spacer".to_owned(),
+        at: S1,
+        link: WAN,
+        traffic: vec![1],
+        rate: Rate::from_bps(15_264_000),
+        sustained: None,
+    };
+    assert_eq!(s.shapers, [spacer]);
+    let upc = &s.policers[0];
+    assert_eq!((upc.at, upc.link, upc.traffic.as_slice()), (S1, WAN, &[0, 1][..]), "all that pass");
+    assert_eq!(
+        (upc.cdvt, upc.sustained, upc.action),
+        (Span::ZERO, Some((mbit(20), Cells(100))), PolicerAction::Discard)
+    );
+    assert_eq!(s.changes, [Change { name: None, at: Span::from_secs(20), what: ChangeOf::Shaper(0), rate: mbit(5) }]);
+    let Service::Abr(abr) = &s.traffic[1].service else { panic!() };
+    assert_eq!(abr.between, Some([S1, S2]));
+    assert_eq!(s.observe.queue, [(S1, WAN), (S2, WAN)]);
+    let switches =
+        AbrSwitch { marking: Marking::Erica, target: 0.95, interval: Span::from_ms(1), threshold: Cells(64) };
+    assert_eq!(s.abr, switches);
+}
+
+#[test]
+fn changes_are_of_shapers_links_and_groups() {
+    let change = |text: &str| {
+        let s = scenario(&enriched(&[("shaper = \"spacer\"\nrate = \"5 Mbit/s\"", text)]));
+        (s.changes[0].what, s.changes[0].rate)
+    };
+    assert_eq!(change("link = \"wan\"\nrate = \"e3\""), (ChangeOf::Link(WAN), Rate::from_bps(33_920_000)));
+    assert_eq!(change("traffic = \"cells\"\npcr = \"3 Mbit/s\""), (ChangeOf::Pcr(1), mbit(3)));
+}
+
+#[test]
+fn a_link_overrides_single_keys_of_the_buffer() {
+    let s = scenario(RICH);
+    assert_eq!(s.buffer.size, BufferSize::Cells(Cells(512)));
+    let wan = Buffer {
+        size: BufferSize::Cells(Cells(1024)),
+        discard: Discard::Epd,
+        threshold: Some(BufferSize::Cells(Cells(512))),
+        ..s.buffer
+    };
+    assert_eq!(s.links.iter().map(|l| l.buffer).collect::<Vec<_>>(), [s.buffer, s.buffer, wan, s.buffer, s.buffer]);
+    // Thresholds are resolved as sizes are, and in what fills the buffer.
+    let bytes = enriched(&[("threshold = \"512 cell\"", "threshold = \"512 cell\", count = \"packet\"")]);
+    let buffer = scenario(&bytes).links[2].buffer;
+    assert_eq!(
+        (buffer.size, buffer.threshold),
+        (BufferSize::Bytes(Bytes(1024 * 53)), Some(BufferSize::Bytes(Bytes(512 * 53))))
+    );
+}
+
+/// Between parallel links the name of the link decides; it goes before that of a node.
+#[test]
+fn a_queue_is_meant_by_neighbour_or_by_link() {
+    let queue = |text: &str| scenario(&enriched(&[("queue = [\"s1>s2\", \"s2>wan\"]", text)])).observe.queue;
+    assert_eq!(queue("queue = [\"s1 > s2\", \"s1>wan\"]"), [(S1, WAN)]);
+    assert_eq!(queue("queue = [\"s2>g2\", \"atm>s1\"]"), [(S2, LinkIndex(3)), (NodeIndex(5), LinkIndex(4))]);
+}
+
+#[test]
+fn new_applications_have_their_options() {
+    let app = |text: &str| scenario(&edited(&[("app = \"ftp\"", &format!("app = {text}"))])).traffic[0].app.clone();
+    let ttcp = App::Ttcp { write: Bytes(8192), buffers: 2048, write_cost: Span::ZERO };
+    assert_eq!(app("\"ttcp\""), ttcp);
+    let bulk = App::Bulk { size: None, write: Some(Bytes(4096)), write_cost: Span::from_us(50) };
+    assert_eq!(app("\"bulk\"\nworkload = { write = \"4 KiB\", write-cost = \"50 us\" }"), bulk);
+    let get = App::FtpGet { size: Bytes(100_000_000), disk_rate: None, handshake: 1 };
+    assert_eq!(app("\"ftp-get\"\nworkload = { size = \"100 MB\" }"), get);
+    let www = App::Www { sizes: vec![Bytes(1), Bytes(2000)], request: Bytes(300), display_rate: Some(mbit(2)) };
+    assert_eq!(app("\"www\"\nworkload = { sizes = [\"1 B\", \"2 kB\"], display-rate = \"2 Mbit/s\" }"), www);
+    let animation = App::Animation { frame: Bytes(40_000), rate: 12.5, duration: Some(Span::from_secs(2)) };
+    assert_eq!(app("\"animation\"\nworkload = { frame = \"40 kB\", rate = 12.5, duration = \"2 s\" }"), animation);
+}
+
+#[test]
+fn sweeps_reach_every_new_key() {
+    let sweep = "\n[sweep]\naxes = { \"shaper.spacer.rate\" = [\"1 Mbit/s\", \"2 Mbit/s\"], \"policer.*.cdvt\" = [\"1 ms\"], \"change.1.rate\" = [\"3 Mbit/s\"], \"link.*.buffer.size\" = [\"2000 cell\"], \"node.g1.gateway.window\" = [\"2 MiB\"], \"traffic.cells.service.rif\" = [\"1/4\"], \"abr.target\" = [0.8], \"node.h.host.send\" = [\"5 us\"] }\n";
+    let points =
+        Plan::parse(&format!("{RICH}{sweep}"), "t.toml").and_then(|p| p.points()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(points.iter().map(|p| p.scenario.shapers[0].rate).collect::<Vec<_>>(), [mbit(1), mbit(2)]);
+    let s = &points[0].scenario;
+    assert_eq!((s.policers[0].cdvt, s.changes[0].rate, s.abr.target), (Span::from_ms(1), mbit(3), 0.8));
+    assert!(s.links.iter().all(|l| l.buffer.size == BufferSize::Cells(Cells(2000))));
+    assert_eq!(s.nodes[1].gateway.as_ref().unwrap().window, Bytes(2 << 20));
+    assert_eq!(s.nodes[0].host.send, Span::from_us(5));
+    let Service::Abr(abr) = &s.traffic[1].service else { panic!() };
+    assert_eq!(abr.rif, Fraction { num: 1, den: 4 });
+    // A change with a name goes by it.
+    let named = enriched(&[("at = \"20 s\"", "name = \"later\"\nat = \"20 s\"")]);
+    let set = [Override::new("change.later.at", "30 s"), Override::new("change.*.rate", "4 Mbit/s")];
+    let plan = Plan::parse_with(&named, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
+    let change = &plan.base().changes[0];
+    assert_eq!((change.name.as_deref(), change.at, change.rate), (Some("later"), Span::from_secs(30), mbit(4)));
+}
+
+#[test]
+fn all_of_it_is_written_and_read_again() {
+    let s = scenario(RICH);
+    assert_eq!(scenario(&s.to_toml()), s);
+}

@@ -1,0 +1,84 @@
+//! Gateways on a route, and what stands at their ends.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use cellway_scenario::*;
+use cellway_units::{Bytes, Rate, Span};
+use common::{RICH, enriched, scenario};
+
+const H: NodeIndex = NodeIndex(0);
+const G1: NodeIndex = NodeIndex(1);
+const G2: NodeIndex = NodeIndex(4);
+
+#[test]
+fn a_pair_on_the_path_splits_the_connections() {
+    let s = scenario(RICH);
+    let g1 = s.nodes[G1.0].gateway.as_ref().unwrap();
+    assert_eq!((g1.peer, g1.window, g1.packet, g1.rate.as_bps()), (G2, Bytes(1 << 20), Bytes(8192), 30_000_000));
+    let costs = HostSpec { rate: Some(Rate::from_bps(145_000_000)), send: Span::from_ms(1), receive: Span::from_ms(2) };
+    assert_eq!(g1.host, costs);
+    let g2 = s.nodes[G2.0].gateway.as_ref().unwrap();
+    assert_eq!((g2.peer, g2.window, g2.packet, g2.host), (G1, Bytes(1 << 20), Bytes(8192), HostSpec::default()));
+    assert_eq!(s.nodes[H.0].host.send, Span::from_us(200));
+    let split = &s.traffic[0];
+    assert_eq!(split.gateways, Some([G1, G2]));
+    // The node's own keys go before the group's, and bring a send buffer as large as its window.
+    let [near, far] = split.gateway_tcp;
+    assert_eq!((near.window, near.send_buffer, near.mss), (Bytes(64_000), Bytes(64_000), Bytes(1460)));
+    assert_eq!(far, split.tcp);
+    // Only the Ethernet and the FDDI link carry TCP segments: the ATM links between the gateways do not count.
+    assert_eq!(split.mtu, Bytes(1500));
+    let cells = &s.traffic[1];
+    assert_eq!((cells.gateways, cells.gateway_tcp), (None, [cells.tcp; 2]));
+}
+
+#[test]
+fn the_pair_is_told_in_the_direction_of_the_group() {
+    let s = scenario(&enriched(&[("from = \"h\"\nto = \"g2\"", "from = \"g2\"\nto = \"h\"")]));
+    assert_eq!(s.traffic[0].gateways, Some([G2, G1]));
+    assert_eq!(s.traffic[0].gateway_tcp.map(|tcp| tcp.window.0), [32 << 10, 64_000]);
+}
+
+#[test]
+fn a_gateway_whose_peer_is_elsewhere_or_not_wanted_is_a_router() {
+    let s =
+        scenario(&enriched(&[("to = \"g2\"\naccess = { rate = \"fddi\"", "to = \"s2\"\naccess = { rate = \"oc3c\"")]));
+    assert_eq!(s.traffic[0].gateways, None);
+    let s = scenario(&enriched(&[("to = \"g2\"", "to = \"g2\"\ngateway = false")]));
+    assert_eq!(s.traffic[0].gateways, None);
+    assert_eq!(s.traffic[0].gateway_tcp, [s.traffic[0].tcp; 2]);
+}
+
+/// The links between gateways need not take the segments of the hosts.
+#[test]
+fn segments_need_not_fit_between_gateways() {
+    let narrow = ("rate = \"oc3c\"\ndelay = \"0 s\"", "rate = \"oc3c\"\ndelay = \"0 s\"\nmtu = \"1000 B\"");
+    let packet = [
+        ("packet = \"8192 B\"", "packet = \"956 B\""),
+        ("rate = \"20 Mbit/s\"", "rate = \"20 Mbit/s\", packet = \"956 B\""),
+    ];
+    let s = scenario(&enriched(&[narrow, packet[0], packet[1]]));
+    assert_eq!((s.links[1].mtu, s.traffic[0].mtu), (Bytes(1000), Bytes(1500)));
+    // To a group that does not use the gateways they count.
+    let direct = enriched(&[narrow, packet[0], packet[1], ("to = \"g2\"", "to = \"g2\"\ngateway = false")]);
+    let error = common::refusal(&direct).to_string();
+    assert!(error.contains("link \"g1-s1\" takes 1000 B"), "{error}");
+}
+
+/// A profile at a gateway is of that machine: it goes before what hosts have, and yields to its own keys only.
+#[test]
+fn a_gateway_may_be_of_another_system_than_the_hosts() {
+    let s = scenario(&enriched(&[(
+        "tcp = { window = \"64 kB\" }",
+        "tcp = { profile = \"solaris-2.5\", window = \"64 kB\" }",
+    )]));
+    let [near, far] = s.traffic[0].gateway_tcp;
+    assert_eq!(
+        (near.window, near.rto_min, near.profile),
+        (Bytes(64_000), Span::from_ms(200), Some(TcpProfile::Solaris25))
+    );
+    assert_eq!(near.mss, Bytes(1460), "as large as the Ethernet before it takes");
+    assert_eq!((far.rto_min, far.profile), (Span::from_secs(1), None));
+    assert_eq!(scenario(&s.to_toml()), s);
+}

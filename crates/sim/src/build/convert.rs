@@ -1,0 +1,210 @@
+//! From what a scenario says to what network, TCP and applications take.
+
+use cellway_apps as apps;
+use cellway_gateway::{GatewayConfig, Wire};
+use cellway_net as net;
+use cellway_scenario as file;
+use cellway_scenario::{App, Scenario, Traffic};
+use cellway_tcp::{Config, RtoConfig, Variant};
+use cellway_units::{Bits, Bytes};
+
+use crate::error::Error;
+
+/// Equal for conversations of the same application: what a channel per type tells apart.
+pub(super) fn type_number(app: &App) -> u32 {
+    apps::AppKind::ALL.iter().position(|kind| kind.name() == app.name()).expect("every application is of a kind") as u32
+}
+
+/// The port that responders listen on. RFC 959, 854, 821, 977 and 1945; those of ttcp and
+/// of X displays.
+pub(super) fn well_known_port(app: &App) -> u16 {
+    match app {
+        App::Ftp { .. } => 21,
+        App::Telnet { .. } => 23,
+        App::Smtp { .. } => 25,
+        App::Nntp { .. } => 119,
+        App::Bulk { .. } | App::Ttcp { .. } => 5001,
+        App::FtpGet { .. } => 21,
+        App::Www { .. } => 80,
+        App::Animation { .. } => 6000,
+    }
+}
+
+/// The workload of a traffic group, with the distributions built into the program; `tables` are those
+/// read from the folder that the group names, if it does.
+///
+/// Refuses TCP options that contradict each other, too: a study is to end before it begins, not half-way.
+pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps::Workload, Error> {
+    tcp_config(traffic, &traffic.tcp)?;
+    let tables = tables.unwrap_or_else(apps::Tables::shipped);
+    let draw = |t: &file::Tables| match t.draw {
+        file::Draw::Tcplib => apps::Draw::Tcplib,
+        file::Draw::Continuous => apps::Draw::Continuous,
+    };
+    let kind = apps::AppKind::ALL[type_number(&traffic.app) as usize];
+    let mut workload = apps::Workload::new(kind);
+    match (&mut workload, &traffic.app) {
+        (apps::Workload::Ftp(ftp), App::Ftp { tables: source, spike, data_connection, handshake }) => {
+            (ftp.tables, ftp.draw) = (tables, draw(source));
+            ftp.spike = spike.map(|s| apps::Spike { size: s.size, weight: s.weight });
+            ftp.handshakes.per_item = *handshake;
+            ftp.data_connection = match data_connection {
+                file::DataConnection::Shared => apps::DataConnection::Shared,
+                file::DataConnection::PerItem => apps::DataConnection::PerItem,
+            };
+        }
+        (apps::Workload::Nntp(nntp), App::Nntp { tables: source, handshake }) => {
+            (nntp.tables, nntp.draw) = (tables, draw(source));
+            nntp.handshakes.per_item = *handshake;
+        }
+        (apps::Workload::Smtp(smtp), App::Smtp { tables: source, handshake }) => {
+            (smtp.tables, smtp.draw) = (tables, draw(source));
+            smtp.handshakes.per_item = *handshake;
+        }
+        (apps::Workload::Telnet(telnet), App::Telnet { tables: source, echo }) => {
+            (telnet.tables, telnet.draw, telnet.echo) = (tables, draw(source), *echo);
+        }
+        (apps::Workload::Bulk(bulk), App::Bulk { size, write, write_cost }) => {
+            bulk.size = *size;
+            match write {
+                // One write must cover a window, or the transfer would wait for its application.
+                None => bulk.write = Bytes(bulk.write.0.max(2 * traffic.tcp.send_buffer.0)),
+                Some(write) => (bulk.write, bulk.blocking) = (*write, Some(*write_cost)),
+            }
+        }
+        (apps::Workload::Ttcp(ttcp), App::Ttcp { write, buffers, write_cost }) => {
+            (ttcp.write, ttcp.buffers, ttcp.write_cost) = (*write, *buffers, *write_cost);
+        }
+        (apps::Workload::FtpGet(get), App::FtpGet { size, disk_rate, handshake }) => {
+            (get.size, get.disk_rate, get.handshake) = (*size, *disk_rate, *handshake);
+        }
+        (apps::Workload::Www(www), App::Www { sizes, request, display_rate }) => {
+            (www.sizes, www.request, www.display_rate) = (sizes.clone(), *request, *display_rate);
+        }
+        (apps::Workload::Animation(animation), App::Animation { frame, rate, duration }) => {
+            (animation.frame, animation.rate, animation.duration) = (*frame, *rate, *duration);
+        }
+        _ => unreachable!("the workload is made of the same kind"),
+    }
+    let refused = |e: apps::WorkloadError| Error::Workload { traffic: traffic.name.clone(), message: e.to_string() };
+    workload.validate().map_err(refused)?;
+    Ok(workload)
+}
+
+pub(super) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config, Error> {
+    let config = Config {
+        variant: match t.variant {
+            file::TcpVariant::Tahoe => Variant::Tahoe,
+            file::TcpVariant::Reno => Variant::Reno,
+            file::TcpVariant::NewReno => Variant::NewReno,
+            file::TcpVariant::Sack => Variant::Sack,
+        },
+        mss: t.mss.0 as u32,
+        receive_window: t.window.0,
+        send_buffer: t.send_buffer.0,
+        window_scaling: t.window_scaling,
+        delayed_ack: t.delayed_ack,
+        nagle: t.nagle,
+        initial_window: t.initial_window,
+        duplicate_threshold: t.duplicate_threshold,
+        rto: RtoConfig { initial: t.rto_initial, min: t.rto_min, max: t.rto_max, granularity: t.timer_granularity },
+        max_retransmissions: t.max_retransmissions,
+        time_wait: t.time_wait,
+        limited_transmit: t.limited_transmit,
+        idle_restart: t.idle_restart,
+        ..Config::default()
+    };
+    config.validate().map_err(|source| Error::Tcp { traffic: traffic.name.clone(), source })?;
+    Ok(config)
+}
+
+pub(super) fn buffer(b: &file::Buffer) -> net::BufferSpec {
+    net::BufferSpec {
+        size: bits(b.size),
+        threshold: b.threshold.map(bits),
+        clp_threshold: b.clp_threshold.map(bits),
+        whole_port: b.per == file::BufferPer::Port,
+        sharing: match b.sharing {
+            file::BufferSharing::Pool => net::Sharing::Pool,
+            file::BufferSharing::Channel => net::Sharing::Channel,
+            file::BufferSharing::Conversation => net::Sharing::Conversation,
+        },
+        charge: match b.count {
+            file::BufferCount::Cell => net::Charge::Cell,
+            file::BufferCount::Packet => net::Charge::Packet,
+        },
+        discard: match b.discard {
+            file::Discard::Frame => net::Discard::Frame,
+            file::Discard::Cell => net::Discard::Cell,
+            file::Discard::Ppd => net::Discard::Ppd,
+            file::Discard::Epd => net::Discard::Epd,
+        },
+    }
+}
+
+fn bits(size: file::BufferSize) -> Bits {
+    match size {
+        file::BufferSize::Cells(cells) => cells.bits(),
+        file::BufferSize::Bytes(bytes) => Bits(bytes.0.saturating_mul(8)),
+    }
+}
+
+pub(super) fn multiplexing(scenario: &Scenario) -> net::Multiplexing {
+    match scenario.multiplexing.channel {
+        file::Channel::PerConversation => net::Multiplexing::PerConversation,
+        file::Channel::PerType => net::Multiplexing::PerType,
+        file::Channel::PerDestination => net::Multiplexing::PerDestination,
+    }
+}
+
+pub(crate) fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
+    match scenario.multiplexing.encapsulation {
+        file::Encapsulation::VcMux => net::Encapsulation::VcMultiplexed,
+        file::Encapsulation::LlcSnap => net::Encapsulation::LlcSnap,
+    }
+}
+
+
+pub(super) fn node_kind(kind: file::NodeKind) -> net::NodeKind {
+    match kind {
+        file::NodeKind::Router | file::NodeKind::Gateway => net::NodeKind::Router,
+        file::NodeKind::Switch => net::NodeKind::Switch,
+        file::NodeKind::Host => net::NodeKind::Host,
+    }
+}
+
+pub(super) fn framing(framing: file::Framing) -> net::Framing {
+    match framing {
+        file::Framing::Atm => net::Framing::Atm,
+        file::Framing::Packet => net::Framing::Packet,
+        file::Framing::Ethernet => net::Framing::Ethernet,
+        file::Framing::Fddi => net::Framing::Fddi,
+    }
+}
+
+pub(super) fn class(service: &file::Service) -> net::Class {
+    match service {
+        file::Service::Cbr { .. } => net::Class::Cbr,
+        file::Service::Vbr { .. } => net::Class::Vbr,
+        file::Service::Abr(_) => net::Class::Abr,
+        file::Service::Ubr { .. } => net::Class::Ubr,
+    }
+}
+
+pub(super) fn policer_action(action: file::PolicerAction) -> net::PolicerAction {
+    match action {
+        file::PolicerAction::Discard => net::PolicerAction::Discard,
+        file::PolicerAction::Tag => net::PolicerAction::Tag,
+    }
+}
+
+pub(super) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool, mtu: Bytes) -> GatewayConfig {
+    let llc = scenario.multiplexing.encapsulation == file::Encapsulation::LlcSnap;
+    GatewayConfig {
+        window: spec.window,
+        payload: spec.packet,
+        mtu,
+        wire: if on_atm { Wire::Atm { llc } } else { Wire::Packet },
+        ..GatewayConfig::new(spec.rate)
+    }
+}

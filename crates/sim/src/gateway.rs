@@ -1,0 +1,184 @@
+//! The gateways of a run: their state machines, driven between TCP endpoints and the network.
+
+use cellway_gateway::{Action, FlowId, Gateway, Output, TpPacket};
+use cellway_net::{NodeId, Packet};
+use cellway_tcp::{Event, State};
+use cellway_units::Time;
+
+use crate::build::Body;
+use crate::connection::Place;
+use crate::drive::{Run, Todo};
+use crate::timers::{TimerKey, What};
+
+/// Two gateways and what runs between them.
+#[derive(Debug)]
+pub(crate) struct GatewayPair {
+    /// Their names, for reports.
+    pub(crate) names: [String; 2],
+    pub(crate) gateways: [Gateway; 2],
+    /// The hosts inside the gateways that end the connections.
+    pub(crate) hosts: [NodeId; 2],
+    /// The network's conversation between them.
+    pub(crate) conversation: u32,
+    /// The connection behind each flow: slot and serial number.
+    pub(crate) flows: Vec<(u32, u32)>,
+    armed: [Option<Time>; 2],
+}
+
+impl GatewayPair {
+    pub(crate) fn new(names: [String; 2], gateways: [Gateway; 2], hosts: [NodeId; 2], conversation: u32) -> Self {
+        GatewayPair { names, gateways, hosts, conversation, flows: Vec::new(), armed: [None; 2] }
+    }
+
+    /// A new flow, for a connection of `slot`.
+    pub(crate) fn flow(&mut self, slot: u32, serial: u32) -> FlowId {
+        self.flows.push((slot, serial));
+        FlowId(self.flows.len() as u32 - 1)
+    }
+}
+
+impl Run<'_> {
+    /// Lets a gateway act; sends what it wants sent, and notes what it asks for.
+    pub(crate) fn gateway(
+        &mut self,
+        now: Time,
+        pair: usize,
+        which: usize,
+        act: impl FnOnce(&mut Gateway, &mut Output),
+    ) {
+        let this = &mut self.pairs[pair];
+        let out = &mut self.gateway_output;
+        out.clear();
+        act(&mut this.gateways[which], out);
+        for packet in out.packets.drain(..) {
+            let (from, to, octets) = (this.hosts[which], this.hosts[1 - which], packet.octets());
+            let body = Body::Transport { pair: pair as u32, packet: Box::new(packet) };
+            self.fabric.send(now, Packet { conversation: this.conversation, from, to, octets, body });
+            self.packets += 1;
+        }
+        self.todo.extend(out.actions.drain(..).map(|action| Todo::Gateway { pair, which, action }));
+        if let Some((at, _)) = this.gateways[which].deadline()
+            && this.armed[which].is_none_or(|armed| at < armed)
+        {
+            this.armed[which] = Some(at);
+            self.timers.add(at, TimerKey { slot: pair as u32, what: What::Gateway { which } });
+        }
+    }
+
+    pub(crate) fn wake_gateway(&mut self, now: Time, pair: usize, which: usize) {
+        let this = &mut self.pairs[pair];
+        if this.armed[which] == Some(now) {
+            this.armed[which] = None;
+        }
+        self.gateway(now, pair, which, |gateway, out| {
+            if gateway.deadline().is_some_and(|(at, _)| at <= now) {
+                gateway.wake(now, out);
+            }
+        });
+    }
+
+    /// A packet of the peer has come to a gateway.
+    pub(crate) fn deliver_to_gateway(&mut self, now: Time, pair: usize, host: NodeId, packet: &TpPacket) {
+        let which = usize::from(self.pairs[pair].hosts[1] == host);
+        self.gateway(now, pair, which, |gateway, out| gateway.receive(now, packet, out));
+    }
+
+    /// A TCP end at a gateway has something to tell it.
+    pub(crate) fn tell_gateway(&mut self, now: Time, index: usize, serial: u32, place: Place, event: Event) {
+        let Some(connection) = self.slots[index].connection(serial) else { return };
+        let Some(relay) = &connection.relay else { return };
+        let (pair, flow) = (relay.pair, relay.flow);
+        let which = if place == Place::Near { relay.near } else { 1 - relay.near };
+        let Some(end) = connection.end(place) else { return };
+        let room = end.tcp.writable();
+        let opened_by_gateway = end.is_active();
+        self.gateway(now, pair, which, |gateway, out| match event {
+            Event::Connected => {
+                if opened_by_gateway {
+                    gateway.connected(now, flow, out);
+                }
+                gateway.writable(now, flow, room, out);
+            }
+            Event::Readable { bytes } => gateway.received(now, flow, bytes, out),
+            Event::Acked { .. } | Event::Writable => gateway.writable(now, flow, room, out),
+            Event::PeerClosed => gateway.local_closed(now, flow, out),
+            Event::Closed => {}
+            Event::Reset | Event::TimedOut => gateway.local_reset(now, flow, out),
+            _ => unreachable!("every event of an endpoint is known here"),
+        });
+    }
+
+    /// A gateway asks something of its own TCP end of a flow.
+    pub(crate) fn obey_gateway(&mut self, now: Time, pair: usize, which: usize, action: Action) {
+        let flow = flow_of(action);
+        let (slot, serial) = self.pairs[pair].flows[flow.0 as usize];
+        let index = slot as usize;
+        let Some(connection) = self.slots[index].connection(serial) else { return };
+        let Some(relay) = &mut connection.relay else { return };
+        let place = if which == relay.near { Place::Near } else { Place::Far };
+        match action {
+            Action::Connect { .. } => self.end(now, index, serial, place, |end, out| end.tcp.connect(now, out)),
+            Action::Accept { .. } => {
+                if let Some(syn) = relay.held.take() {
+                    self.end(now, index, serial, place, |end, out| end.tcp.receive(now, &syn, out));
+                }
+            }
+            Action::Refuse { .. } => {
+                if let Some(syn) = relay.held.take() {
+                    self.end(now, index, serial, place, |end, out| {
+                        // A closed endpoint answers with a reset.
+                        end.tcp.shutdown(now, out);
+                        end.tcp.receive(now, &syn, out);
+                    });
+                }
+            }
+            Action::Consume { bytes, .. } => {
+                self.end(now, index, serial, place, |end, out| end.tcp.consume(now, bytes, out));
+            }
+            Action::Write { bytes, .. } => {
+                self.end(now, index, serial, place, |end, out| end.write(now, bytes, false, out));
+            }
+            Action::Shutdown { .. } => self.end(now, index, serial, place, |end, out| end.write(now, 0, true, out)),
+            Action::Reset { .. } => self.end(now, index, serial, place, |end, out| end.tcp.abort(now, out)),
+            // What was written last may still be on its way; the endpoint ends by itself.
+            _ => {}
+        }
+    }
+
+    /// A segment for an end at a gateway. That which opens a connection waits for the far host's answer.
+    pub(crate) fn segment_at_gateway(
+        &mut self,
+        now: Time,
+        index: usize,
+        serial: u32,
+        place: Place,
+        segment: &cellway_tcp::Segment,
+    ) {
+        let Some(connection) = self.slots[index].connection(serial) else { return };
+        let listens = connection.end(place).is_some_and(|end| end.tcp.state() == State::Listen);
+        let Some(relay) = &mut connection.relay else { return };
+        if !listens {
+            return self.end(now, index, serial, place, |end, out| end.tcp.receive(now, segment, out));
+        }
+        // A repeated opening replaces the held one.
+        if relay.held.replace(*segment).is_none() {
+            let (pair, flow) = (relay.pair, relay.flow);
+            let which = if place == Place::Near { relay.near } else { 1 - relay.near };
+            self.gateway(now, pair, which, |gateway, out| gateway.incoming(now, flow, out));
+        }
+    }
+}
+
+fn flow_of(action: Action) -> FlowId {
+    match action {
+        Action::Connect { flow }
+        | Action::Accept { flow }
+        | Action::Refuse { flow }
+        | Action::Consume { flow, .. }
+        | Action::Write { flow, .. }
+        | Action::Shutdown { flow }
+        | Action::Reset { flow }
+        | Action::Closed { flow } => flow,
+        _ => unreachable!("every action names its flow"),
+    }
+}

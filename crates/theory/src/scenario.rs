@@ -1,0 +1,226 @@
+//! Predictions for the traffic groups of a scenario.
+//!
+//! Each group is taken alone. The way of its data is cut into loops at the gateways that split its
+//! connections; the loop that allows least binds.
+
+mod hops;
+
+use cellway_scenario::{App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TcpSpec, Traffic};
+use cellway_units::{Bytes, Rate};
+
+use crate::framing::HEADERS;
+use crate::leg::{Leg, Stage};
+use crate::prediction::{Limit, Prediction};
+use hops::{Hop, Packet};
+
+/// Headers of a packet between gateways: 20 of IP and 24 of their transport, in octets.
+const TRANSPORT_HEADERS: u64 = 44;
+
+/// What is known of one traffic group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupPrediction {
+    /// The name of the group.
+    pub group: String,
+    /// Its slots.
+    pub connections: u32,
+    /// The loops in the direction of the data: one, or three if gateways split the connections.
+    pub legs: Vec<LegPrediction>,
+    /// The place of the loop that binds in `legs`.
+    pub binding: usize,
+    /// The least bound of all loops: TCP payload of all slots together, in bit/s.
+    pub goodput: f64,
+    /// What the prediction leaves out.
+    pub caveats: Vec<String>,
+}
+
+/// What is known of one loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LegPrediction {
+    /// The node where data enters it; "" for the implicit hosts.
+    pub from: String,
+    /// The node where it leaves.
+    pub to: String,
+    /// Whether this is the transport between gateways, not TCP.
+    pub transport: bool,
+    /// Its bounds.
+    pub prediction: Prediction,
+}
+
+/// What arithmetic says of each traffic group, in file order; a group without slots as if it had one.
+pub fn predict(scenario: &Scenario) -> Vec<GroupPrediction> {
+    (0..scenario.traffic.len()).map(|i| group(scenario, i)).collect()
+}
+
+/// An end of a loop.
+struct End<'s> {
+    name: String,
+    host: HostSpec,
+    tcp: &'s TcpSpec,
+    gateway: Option<&'s GatewaySpec>,
+    /// Whether all connections of the group use this machine.
+    shared: bool,
+}
+
+fn group(scenario: &Scenario, index: usize) -> GroupPrediction {
+    let traffic = &scenario.traffic[index];
+    // Responders send in these; elsewhere most data comes from the originator.
+    let back = matches!(traffic.app, App::FtpGet { .. } | App::Www { .. });
+    let hops = hops::hops(scenario, index, back);
+    let legs = legs(scenario, traffic, &hops, back);
+    let least = |a: usize, b: usize| if legs[b].prediction.goodput < legs[a].prediction.goodput { b } else { a };
+    let binding = (1..legs.len()).fold(0, least);
+    GroupPrediction {
+        group: traffic.name.clone(),
+        connections: traffic.count,
+        goodput: legs[binding].prediction.goodput,
+        binding,
+        caveats: caveats(scenario, index),
+        legs,
+    }
+}
+
+fn legs(scenario: &Scenario, traffic: &Traffic, hops: &[Hop], back: bool) -> Vec<LegPrediction> {
+    let host = |attachment: cellway_scenario::Attachment| match attachment {
+        cellway_scenario::Attachment::Host(node) => End {
+            name: scenario.nodes[node.0].name.clone(),
+            host: scenario.nodes[node.0].host,
+            tcp: &traffic.tcp,
+            gateway: None,
+            shared: true,
+        },
+        cellway_scenario::Attachment::Router(_) => {
+            End { name: String::new(), host: traffic.host, tcp: &traffic.tcp, gateway: None, shared: false }
+        }
+    };
+    let gateway = |node: NodeIndex, side: usize| {
+        let spec = scenario.nodes[node.0].gateway.as_ref();
+        End {
+            name: scenario.nodes[node.0].name.clone(),
+            host: spec.map_or(HostSpec::default(), |g| g.host),
+            tcp: &traffic.gateway_tcp[side],
+            gateway: spec,
+            shared: true,
+        }
+    };
+    let mut ends = vec![host(traffic.from)];
+    let mut cuts = Vec::new();
+    if let Some(pair) = traffic.gateways {
+        ends.extend([gateway(pair[0], 0), gateway(pair[1], 1)]);
+        cuts.extend(pair);
+    }
+    ends.push(host(traffic.to));
+    if back {
+        ends.reverse();
+        cuts.reverse();
+    }
+    let mut rest = hops;
+    let mut found = Vec::new();
+    for (i, pair) in ends.windows(2).enumerate() {
+        let length = cuts.get(i).and_then(|cut| rest.iter().position(|h| h.to == Some(*cut)));
+        let (these, after) = rest.split_at(length.map_or(rest.len(), |n| n + 1));
+        rest = after;
+        let transport = ends.len() == 4 && i == 1;
+        let leg = leg(traffic, &pair[0], &pair[1], these, transport);
+        let mut prediction = leg.predict();
+        if transport {
+            prediction
+                .caveats
+                .push("delays before the gateways acknowledge and grant credit are not counted".to_owned());
+        }
+        found.push(LegPrediction { from: pair[0].name.clone(), to: pair[1].name.clone(), transport, prediction });
+    }
+    found
+}
+
+fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport: bool) -> Leg {
+    let spec = from.gateway.filter(|_| transport);
+    let (mss, headers) = match spec {
+        Some(gateway) => (gateway.packet, TRANSPORT_HEADERS),
+        None => {
+            let fits = traffic.mtu.0.saturating_sub(HEADERS).max(1);
+            (from.tcp.mss.min(to.tcp.mss).min(Bytes(fits)), HEADERS)
+        }
+    };
+    let data = Packet::new(hops, Bytes(mss.0 + headers));
+    let ack = Packet::new(hops, Bytes(headers));
+    let mut stages = Vec::new();
+    stages.extend(host_stage(&from.name, from.host.rate, from.host.send, &data, from.shared));
+    if let (Some(gateway), Some(first)) = (spec, hops.first()) {
+        let seconds = first.framing.octets(data.octets).0 as f64 * 8.0 / gateway.rate.as_bps() as f64;
+        stages.push(Stage { rate: gateway.rate.as_bps() as f64, ..stage(Limit::Gateway, &from.name, seconds, true) });
+    }
+    stages.extend(data.stages(hops));
+    stages.extend(host_stage(&to.name, to.host.rate, to.host.receive, &data, to.shared));
+    let one_way: f64 = hops.iter().map(|h| h.delay.as_secs_f64()).sum();
+    let cost =
+        |host: &HostSpec, packet: &Packet| host.rate.map_or(0.0, |r| packet.octets.bits().0 as f64 / r.as_bps() as f64);
+    let machines = cost(&from.host, &data)
+        + from.host.send.as_secs_f64()
+        + cost(&to.host, &data)
+        + to.host.receive.as_secs_f64()
+        + cost(&to.host, &ack)
+        + to.host.send.as_secs_f64()
+        + cost(&from.host, &ack)
+        + from.host.receive.as_secs_f64();
+    let (window, send_buffer) = match spec {
+        Some(gateway) => (gateway.window, Bytes(u64::MAX)),
+        None => (to.tcp.window, from.tcp.send_buffer),
+    };
+    Leg {
+        mss,
+        window,
+        send_buffer,
+        covers: if !transport && to.tcp.delayed_ack.is_some() { 2 } else { 1 },
+        initial: u64::from(from.tcp.initial_window),
+        connections: u64::from(traffic.count.max(1)),
+        round_trip: 2.0 * one_way + data.transit(hops) + ack.transit(hops) + machines,
+        stages,
+        units: data.units(),
+        unit: data.unit(),
+        others: Vec::new(),
+        transport,
+    }
+}
+
+fn stage(limit: Limit, at: &str, seconds: f64, shared: bool) -> Stage {
+    Stage { limit, at: at.to_owned(), seconds, rate: f64::INFINITY, equation: "packet-goodput", shared, buffer: None }
+}
+
+/// What the machine takes for each segment, if it takes any time.
+fn host_stage(
+    at: &str,
+    rate: Option<Rate>,
+    fixed: cellway_units::Span,
+    packet: &Packet,
+    shared: bool,
+) -> Option<Stage> {
+    let seconds = fixed.as_secs_f64() + rate.map_or(0.0, |r| packet.octets.bits().0 as f64 / r.as_bps() as f64);
+    let at = if at.is_empty() { "host" } else { at };
+    (seconds > 0.0).then(|| stage(Limit::Host, at, seconds, shared))
+}
+
+fn caveats(scenario: &Scenario, index: usize) -> Vec<String> {
+    let traffic = &scenario.traffic[index];
+    let mut found = Vec::new();
+    let mut note = |holds: bool, text: String| {
+        if holds {
+            found.push(text);
+        }
+    };
+    note(traffic.count == 0, "the group has no slots; predicted as if it had one".to_owned());
+    let greedy = matches!(traffic.app, App::Bulk { .. } | App::Ttcp { .. } | App::FtpGet { .. });
+    note(!greedy, format!("{} does not always have data to send: an upper bound", traffic.app.name()));
+    let shares = |other: &Traffic| other.count > 0 && other.route.iter().any(|l| traffic.route.contains(l));
+    let others: Vec<&str> = (scenario.traffic.iter().enumerate())
+        .filter(|(i, other)| *i != index && shares(other))
+        .map(|(_, other)| &other.name[..])
+        .collect();
+    note(!others.is_empty(), format!("predicted alone, without {} on the same links", others.join(", ")));
+    note(!scenario.changes.is_empty(), "rates change while it runs; predicted for those at the start".to_owned());
+    let policed = scenario.policers.iter().find(|p| p.traffic.contains(&index));
+    if let Some(policer) = policed {
+        note(true, format!("policer {} drops or tags what does not conform; losses are not predicted", policer.name));
+    }
+    note(matches!(traffic.service, Service::Abr(_)), "ABR can be told any rate down to MCR; PCR is used".to_owned());
+    found
+}

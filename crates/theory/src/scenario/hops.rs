@@ -1,0 +1,186 @@
+//! The links that packets of a group pass, and the time they take.
+
+use cellway_scenario as model;
+use cellway_scenario::{Attachment, BufferPer, Channel, Encapsulation, NodeIndex, Scenario, Service};
+use cellway_units::{Bytes, CELL_BITS, Rate, Span};
+
+use crate::framing::Framing;
+use crate::leg::Stage;
+use crate::prediction::Limit;
+
+/// A link as one direction uses it.
+#[derive(Clone, Debug)]
+pub(super) struct Hop {
+    /// The node at its end; none for an implicit host.
+    pub(super) to: Option<NodeIndex>,
+    pub(super) delay: Span,
+    pub(super) framing: Framing,
+    name: String,
+    rate: Rate,
+    /// The buffer before it; hosts queue without limit.
+    buffer: Option<model::BufferSize>,
+    /// What spaces cells before it: the source's contract, or a shaper.
+    spacing: Vec<(String, Rate)>,
+    /// Whether all connections of the group share it, and its channels.
+    shared: bool,
+    channel_shared: bool,
+}
+
+/// All links from where data comes from to where it goes, access links included.
+pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
+    let traffic = &scenario.traffic[index];
+    let channel_shared = scenario.multiplexing.channel != Channel::PerConversation;
+    let framing = |framing: model::Framing| match (framing, scenario.multiplexing.encapsulation) {
+        (model::Framing::Atm, Encapsulation::VcMux) => Framing::Aal5VcMux,
+        (model::Framing::Atm, Encapsulation::LlcSnap) => Framing::Aal5LlcSnap,
+        (model::Framing::Packet, _) => Framing::Packet,
+        (model::Framing::Ethernet, _) => Framing::Ethernet,
+        (model::Framing::Fddi, _) => Framing::Fddi,
+    };
+    let size = |buffer: &model::Buffer| {
+        let times = if buffer.per == BufferPer::Conversation { u64::from(traffic.count.max(1)) } else { 1 };
+        match buffer.size {
+            model::BufferSize::Cells(n) => model::BufferSize::Cells(cellway_units::Cells(n.0 * times)),
+            model::BufferSize::Bytes(n) => model::BufferSize::Bytes(Bytes(n.0 * times)),
+        }
+    };
+    let access = |to: Option<NodeIndex>| {
+        let access = traffic.access.expect("an implicit host has an access link");
+        Hop {
+            to,
+            delay: access.delay,
+            framing: framing(access.framing),
+            name: "access".to_owned(),
+            rate: access.rate,
+            buffer: to.is_none().then(|| size(&scenario.buffer)),
+            spacing: Vec::new(),
+            shared: false,
+            channel_shared,
+        }
+    };
+    let (from, to) = if back { (traffic.to, traffic.from) } else { (traffic.from, traffic.to) };
+    let mut links = traffic.route.clone();
+    if back {
+        links.reverse();
+    }
+    let nodes = scenario.visited(from.node(), &links);
+    let mut hops = Vec::new();
+    if let Attachment::Router(node) = from {
+        hops.push(access(Some(node)));
+    }
+    for (i, &place) in links.iter().enumerate() {
+        let link = &scenario.links[place.0];
+        let at = nodes[i];
+        let is_host = matches!(from, Attachment::Host(host) if host == at);
+        let shapers = scenario.shapers.iter().filter(|s| s.at == at && s.link == place && s.traffic.contains(&index));
+        hops.push(Hop {
+            to: Some(nodes[i + 1]),
+            delay: link.delay,
+            framing: framing(link.framing),
+            name: link.name.clone(),
+            rate: link.rate,
+            buffer: (!is_host).then(|| size(&link.buffer)),
+            spacing: shapers
+                .map(|s| (s.name.clone(), s.sustained.map_or(s.rate, |(scr, _)| scr.min(s.rate))))
+                .collect(),
+            shared: true,
+            channel_shared,
+        });
+    }
+    if let Attachment::Router(_) = to {
+        hops.push(access(None));
+    }
+    // The contract is kept where the packets of the group are cut.
+    let pace = match &traffic.service {
+        Service::Ubr { pcr } => *pcr,
+        Service::Cbr { pcr } => Some(*pcr),
+        Service::Vbr { scr, shape, .. } => shape.then_some(*scr),
+        Service::Abr(abr) => Some(abr.pcr),
+    };
+    if let (Some(rate), Some(first)) = (pace, hops.iter_mut().find(|h| h.framing.cells(Bytes(0)).is_some())) {
+        first.spacing.insert(0, ("contract".to_owned(), rate));
+    }
+    hops
+}
+
+/// A packet of one size on the hops of a loop.
+pub(super) struct Packet {
+    /// With IP headers.
+    pub(super) octets: Bytes,
+    cells: Option<u64>,
+}
+
+impl Packet {
+    pub(super) fn new(hops: &[Hop], octets: Bytes) -> Packet {
+        Packet { octets, cells: hops.iter().find_map(|h| h.framing.cells(octets)) }
+    }
+    /// How much of a buffer it fills: cells if any link carries cells, else bytes.
+    pub(super) fn units(&self) -> f64 {
+        self.cells.unwrap_or(self.octets.0) as f64
+    }
+    pub(super) fn unit(&self) -> &'static str {
+        if self.cells.is_some() { "cell" } else { "B" }
+    }
+
+    fn on(&self, hop: &Hop) -> f64 {
+        hop.framing.octets(self.octets).bits().0 as f64 / hop.rate.as_bps() as f64
+    }
+
+    /// From its first bit on the first line to its last at the end of the last, propagation left
+    /// out, in s. A stretch of cell links passes cells on one by one: the last cell is behind the
+    /// first by the slowest spacing on the way. Packet links pass on whole packets.
+    pub(super) fn transit(&self, hops: &[Hop]) -> f64 {
+        let mut total = 0.0;
+        let mut slowest: f64 = 0.0;
+        for (i, hop) in hops.iter().enumerate() {
+            let Some(cells) = hop.framing.cells(self.octets) else {
+                total += self.on(hop);
+                continue;
+            };
+            let bits = CELL_BITS.0 as f64;
+            let cell = bits / hop.rate.as_bps() as f64;
+            total += cell;
+            let spaced = hop.spacing.iter().map(|(_, rate)| bits / rate.as_bps() as f64);
+            slowest = spaced.fold(slowest.max(cell), f64::max);
+            if hops.get(i + 1).is_none_or(|next| next.framing.cells(self.octets).is_none()) {
+                total += slowest * (cells - 1) as f64;
+                slowest = 0.0;
+            }
+        }
+        total
+    }
+
+    /// What the packet passes, spacers before their lines.
+    pub(super) fn stages(&self, hops: &[Hop]) -> Vec<Stage> {
+        let mut stages = Vec::new();
+        for hop in hops {
+            let equation = match hop.framing {
+                Framing::Packet => "packet-goodput",
+                Framing::Ethernet => "ethernet-goodput",
+                Framing::Fddi => "fddi-goodput",
+                Framing::Aal5VcMux | Framing::Aal5LlcSnap => "aal5-goodput",
+            };
+            let buffer = hop.buffer.map(|size| match size {
+                model::BufferSize::Cells(n) => n.0 as f64,
+                model::BufferSize::Bytes(n) => n.0 as f64 / self.octets.0 as f64 * self.units(),
+            });
+            for (name, rate) in &hop.spacing {
+                let seconds = hop.framing.octets(self.octets).bits().0 as f64 / rate.as_bps() as f64;
+                // What the source itself paces waits in the host, without limit.
+                let buffer = buffer.filter(|_| name != "contract");
+                let (at, rate, shared) = (name.clone(), rate.as_bps() as f64, hop.channel_shared);
+                stages.push(Stage { limit: Limit::Shaping, at, seconds, rate, equation, shared, buffer });
+            }
+            stages.push(Stage {
+                limit: Limit::Line,
+                at: hop.name.clone(),
+                seconds: self.on(hop),
+                rate: hop.rate.as_bps() as f64,
+                equation,
+                shared: hop.shared,
+                buffer,
+            });
+        }
+        stages
+    }
+}

@@ -1,0 +1,205 @@
+//! Predictions for scenario files, against sums done by hand.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use cellway_scenario::Plan;
+use cellway_theory::{GroupPrediction, Limit, predict};
+
+fn groups(text: &str) -> Vec<GroupPrediction> {
+    let plan = Plan::parse(text, "test.toml").unwrap_or_else(|e| panic!("{e}"));
+    predict(&plan.points().unwrap()[0].scenario)
+}
+
+const HEAD: &str = r#"
+version = 1
+name = "test"
+[run]
+duration = "10 s"
+warmup = "1 s"
+[multiplexing]
+channel = "per-conversation"
+encapsulation = "vc-mux"
+[buffer]
+size = "1000 cell"
+"#;
+
+const LINE: &str = r#"
+[[node]]
+name = "r1"
+kind = "router"
+[[node]]
+name = "s1"
+kind = "switch"
+[[node]]
+name = "r2"
+kind = "router"
+[[link]]
+between = ["r1", "s1"]
+rate = "1.5 Mbit/s"
+delay = "22.5 ms"
+[[link]]
+between = ["s1", "r2"]
+rate = "3 Mbit/s"
+delay = "0 s"
+"#;
+
+#[test]
+fn the_round_trip_is_exact_over_packets_and_cells() {
+    let groups = groups(&format!(
+        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '512 B'\nwindow = '4 KiB'\n{LINE}
+[[traffic]]
+name = 'bulk'
+app = 'bulk'
+count = 1
+from = 'r1'
+to = 'r2'
+access = {{ rate = '1.5 Mbit/s', delay = '1 ms' }}
+"
+    ));
+    let [group] = &groups[..] else { panic!("{groups:?}") };
+    let prediction = &group.legs[0].prediction;
+    // Twice 24.5 ms; 552 B over each access line; 12 cells, of which the last is 11 of the slower line behind the first;
+    // 40 B and one cell back.
+    let (slow, fast) = (424.0 / 1.5e6, 424.0 / 3e6);
+    let expected = 0.049 + 2.0 * 552.0 * 8.0 / 1.5e6 + 12.0 * slow + fast + 2.0 * 40.0 * 8.0 / 1.5e6 + slow + fast;
+    assert!((prediction.round_trip - expected).abs() < 1e-12, "{} {expected}", prediction.round_trip);
+    assert_eq!(prediction.binding().limit, Limit::Window);
+    assert!((group.goodput - 8.0 * 512.0 * 8.0 / expected).abs() < 1e-6);
+    let framing = prediction.bounds.iter().find(|b| b.limit == Limit::Framing).unwrap();
+    assert_eq!((framing.at.as_str(), format!("{:.4}", framing.value / 1e6)), ("r1-s1", "1.2075".to_owned()));
+    assert_eq!(group.caveats, Vec::<String>::new());
+}
+
+#[test]
+fn a_shaper_paces_and_needs_its_buffer() {
+    let groups = groups(&format!(
+        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '512 B'\nwindow = '16 KiB'\nsend-buffer = '64 KiB'\n{LINE}
+[[shaper]]
+name = 'spacer'
+at = 's1'
+link = 's1-r2'
+rate = '1 Mbit/s'
+[[traffic]]
+name = 'bulk'
+app = 'bulk'
+count = 3
+from = 'r1'
+to = 'r2'
+access = {{ rate = '1.5 Mbit/s', delay = '0 s' }}
+[[traffic]]
+name = 'get'
+app = 'ftp-get'
+workload = {{ size = '1 MB' }}
+count = 1
+from = 'r2'
+to = 'r1'
+access = {{ rate = '10 Mbit/s', delay = '0 s' }}
+"
+    ));
+    let [bulk, get] = &groups[..] else { panic!("{groups:?}") };
+    let prediction = &bulk.legs[0].prediction;
+    let shaping = prediction.bounds.iter().find(|b| b.limit == Limit::Shaping).unwrap();
+    // One for each channel, and a channel for each conversation.
+    assert_eq!(shaping.at, "spacer");
+    assert!((shaping.value - 3.0 * 1e6 * 512.0 / (12.0 * 53.0)).abs() < 1e-3);
+    assert_eq!(prediction.binding().limit, Limit::Framing);
+    let buffer = prediction.spacer_buffer.unwrap();
+    // 32 segments of 12 cells from 1.5 to 1 Mbit/s: w σ - c Δ + σ (1 - c/h).
+    let pipe = 1e6 / 424.0 * prediction.round_trip;
+    assert!((buffer.value - (32.0 * 12.0 - pipe + 12.0 * (1.0 - 1.0 / 1.5))).abs() < 1e-6, "{buffer:?}");
+    assert!(bulk.caveats[0].contains("without get"), "{:?}", bulk.caveats);
+    // Its data goes the same way, from the responder to the originator.
+    assert!(get.legs[0].prediction.bounds.iter().any(|b| b.at == "spacer"));
+}
+
+#[test]
+fn gateways_cut_the_loop_in_three() {
+    let file = |gateway: bool| {
+        format!(
+            "{HEAD}[tcp]\nvariant = 'reno'\nmss = '8192 B'\nwindow = '36592 B'\nsend-buffer = '36592 B'\n
+[[node]]
+name = 'a'
+kind = 'host'
+[[node]]
+name = 'b'
+kind = 'host'
+[[node]]
+name = 'g1'
+kind = 'gateway'
+peer = 'g2'
+gateway = {{ window = '1 MiB', rate = '30 Mbit/s', packet = '8192 B', send = '0.36 ms', receive = '0.36 ms' }}
+[[node]]
+name = 'g2'
+kind = 'gateway'
+peer = 'g1'
+gateway = {{ window = '1 MiB', rate = '30 Mbit/s', packet = '8192 B', send = '0.36 ms', receive = '0.36 ms' }}
+[[link]]
+between = ['a', 'g1']
+rate = 'oc3c'
+delay = '0 s'
+framing = 'atm'
+[[link]]
+between = ['g1', 'g2']
+rate = 'ds3'
+delay = '87.5 ms'
+[[link]]
+between = ['g2', 'b']
+rate = 'oc3c'
+delay = '1 ms'
+framing = 'atm'
+[[traffic]]
+name = 'ttcp'
+app = 'ttcp'
+workload = {{ write = '8192 B', buffers = 2048 }}
+count = 1
+from = 'a'
+to = 'b'
+gateway = {gateway}
+"
+        )
+    };
+    let split = &groups(&file(true))[0];
+    let places: Vec<(&str, &str, bool)> = split.legs.iter().map(|l| (&l.from[..], &l.to[..], l.transport)).collect();
+    assert_eq!(places, [("a", "g1", false), ("g1", "g2", true), ("g2", "b", false)]);
+    // Between the gateways: 30 Mbit/s of cells, 172 for 8192 + 44 B.
+    let middle = &split.legs[1].prediction;
+    assert_eq!(middle.binding().limit, Limit::Gateway);
+    assert!((middle.goodput - 30e6 * 8192.0 / (172.0 * 53.0)).abs() < 1e-3);
+    assert!(middle.round_trip > 0.175 && split.legs[0].prediction.round_trip < 0.01);
+    // On the far side four segments to 1 ms away: more than the gateways bring.
+    let far = &split.legs[2].prediction;
+    assert!(far.round_trip > 0.002 && far.goodput > middle.goodput);
+    assert_eq!((split.binding, split.goodput), (1, middle.goodput));
+    let whole = &groups(&file(false))[0];
+    let [loop_] = &whole.legs[..] else { panic!("{:?}", whole.legs) };
+    assert_eq!(loop_.prediction.binding().limit, Limit::Window);
+    // 172 cells at the pace of the DS-3, each way a cell of the other two lines; one cell back.
+    let (ds3, oc3) = (424.0 / 40.704e6, 424.0 / 149.76e6);
+    let expected = 0.177 + 171.0 * ds3 + 2.0 * (ds3 + 2.0 * oc3);
+    assert!((whole.goodput - 4.0 * 8192.0 * 8.0 / expected).abs() < 1e-3, "{}", whole.goodput);
+    assert!(loop_.prediction.advice.contains("place a gateway pair"));
+}
+
+#[test]
+fn hosts_contracts_and_framings_bound_too() {
+    let groups = groups(&format!(
+        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '1460 B'\nwindow = '64000 B'\n{LINE}
+[[traffic]]
+name = 'paced'
+app = 'telnet'
+count = 2
+from = 'r1'
+to = 'r2'
+service = {{ class = 'cbr', pcr = '500 kbit/s' }}
+access = {{ rate = 'ethernet', delay = '0 s', framing = 'ethernet' }}
+host = {{ rate = '2 Mbit/s', send = '0.3 ms', receive = '0.2 ms' }}
+"
+    ));
+    let prediction = &groups[0].legs[0].prediction;
+    let bound = |limit| prediction.bounds.iter().find(|b| b.limit == limit).unwrap();
+    // 32 cells of a packet of 1500 B, for each of two channels.
+    assert!((bound(Limit::Shaping).value - 2.0 * 500e3 * 1460.0 / (32.0 * 53.0)).abs() < 1e-6);
+    // Each of two hosts: 1500 B at 2 Mbit/s and 0.3 ms.
+    assert!((bound(Limit::Host).value - 2.0 * 1460.0 * 8.0 / (0.006 + 0.0003)).abs() < 1e-3);
+    assert_eq!(prediction.binding().limit, Limit::Shaping);
+    assert!(groups[0].caveats[0].contains("does not always have data"));
+}

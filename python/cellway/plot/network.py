@@ -1,0 +1,213 @@
+"""The network of a scenario as a graph that can be drawn, and the rates that change while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from cellway.plot import select
+
+WORDS = {
+    "e1": "E1", "ds1": "DS-1", "e3": "E3", "ds3": "DS-3", "oc3c": "OC-3c", "oc12c": "OC-12c", "taxi": "TAXI",
+    "ethernet": "Ethernet", "fast-ethernet": "Fast Ethernet", "fddi": "FDDI",
+}  # fmt: skip
+"""Words for rates in scenario files -> as they are written."""
+
+ATM_WORDS = {"e1", "ds1", "e3", "ds3", "oc3c", "oc12c", "taxi"}
+
+
+@dataclass
+class Vertex:
+    """A node, or the hosts of some traffic groups at one node; `at` is its column and row."""
+
+    name: str
+    kind: str
+    column: int = 0
+    row: float = 0.0
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A line between two vertices."""
+
+    ends: tuple[str, str]
+    rate: str
+    delay: str
+    framing: str
+
+
+@dataclass
+class Network:
+    """Vertices in columns from the senders to the receivers, and edges; `marks` are what stands at a line's start."""
+
+    vertices: dict[str, Vertex] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+    marks: list[tuple[str, str, str, str]] = field(default_factory=list)
+    """at, towards, kind (`shaper` or `policer`), what it says."""
+
+    @property
+    def form(self) -> str:
+        """What makes two networks the same picture: kinds, places and lines, whatever their rates and traffic."""
+        nodes = sorted((vertex.kind, vertex.column, vertex.row) for vertex in self.vertices.values())
+        lines = sorted((min(edge.ends), max(edge.ends), edge.framing) for edge in self.edges if "/" not in edge.ends[0])
+        hosts = sorted((edge.ends[1], edge.framing) for edge in self.edges if "/" in edge.ends[0])
+        return repr((nodes, lines, hosts))
+
+    @property
+    def groups(self) -> int:
+        """How many groups of traffic bring hosts of their own, counted at both ends."""
+        return sum(1 + vertex.name.count("\n") for key, vertex in self.vertices.items() if "/" in key)
+
+    @property
+    def columns(self) -> int:
+        """How many columns there are."""
+        return 1 + max((vertex.column for vertex in self.vertices.values()), default=-1)
+
+    @property
+    def rows(self) -> float:
+        """How many rows the fullest column needs."""
+        return 1 + max((vertex.row for vertex in self.vertices.values()), default=0.0)
+
+
+def network(scenario: Mapping[str, Any]) -> Network:
+    """The graph of a scenario file that has been read as TOML."""
+    nodes = {str(node["name"]): str(node.get("kind", "router")) for node in scenario.get("node", ())}
+    if not nodes:
+        raise select.MissingDataError("the scenario has no node")
+    drawn = Network({name: Vertex(name, kind) for name, kind in nodes.items()})
+    for link in scenario.get("link", ()):
+        ends = (str(link["between"][0]), str(link["between"][1]))
+        drawn.edges.append(
+            Edge(ends, rate_text(link.get("rate", "")), delay_text(link.get("delay")), _framing(link, ends, nodes))
+        )
+    hosts = list(_hosts(scenario, nodes))
+    _columns(drawn, scenario, hosts)
+    _rows(drawn)
+    _marks(drawn, scenario)
+    return drawn
+
+
+def rate_text(rate: object) -> str:
+    """A rate as it is written beside a line."""
+    return WORDS.get(str(rate), str(rate))
+
+
+def delay_text(delay: object) -> str:
+    """A delay as it is written beside a line; nothing for none."""
+    return "" if delay is None or select.amount(delay) == 0 else str(delay)
+
+
+def _framing(link: Mapping[str, Any], ends: tuple[str, str], nodes: Mapping[str, str]) -> str:
+    """What the link says, else as scenario files have it: packets where a host is and the rate is no ATM word."""
+    if "framing" in link:
+        return str(link["framing"])
+    host = "host" in (nodes.get(ends[0]), nodes.get(ends[1]))
+    return "packet" if host and str(link.get("rate")) not in ATM_WORDS else "atm"
+
+
+def _hosts(scenario: Mapping[str, Any], nodes: Mapping[str, str]) -> Iterator[tuple[str, str, str, Edge]]:
+    """Hosts that the groups bring: label, node, side (`from` or `to`) and the line; one for groups that are alike."""
+    found: dict[tuple[str, str, str, str, str], list[str]] = {}
+    for group in scenario.get("traffic", ()):
+        access = group.get("access") or {}
+        count = group.get("count", 1)
+        label = str(group.get("name", group.get("app", "?"))) + (f" ×{count}" if count != 1 else "")
+        look = (rate_text(access.get("rate", "")), delay_text(access.get("delay")), access.get("framing", "packet"))
+        for side in ("from", "to"):
+            node = str(group.get(side, ""))
+            if nodes.get(node) in ("router", "switch", "gateway"):
+                found.setdefault((node, side, *look), []).append(label)
+    for (node, side, rate, delay, framing), labels in found.items():
+        name = f"{node}/{side}/{rate}/{delay}/{framing}"
+        yield "\n".join(labels), node, side, Edge((name, node), rate, delay, framing)
+
+
+def _columns(drawn: Network, scenario: Mapping[str, Any], hosts: list[tuple[str, str, str, Edge]]) -> None:
+    """Columns by the number of links from where the first group starts; hosts before and behind their nodes."""
+    groups = scenario.get("traffic") or [{}]
+    start = str(groups[0].get("from", next(iter(drawn.vertices))))
+    if start not in drawn.vertices:
+        start = next(iter(drawn.vertices))
+    reached, edge_of = {start: 0}, [start]
+    for name in edge_of:
+        for edge in drawn.edges:
+            if name in edge.ends:
+                other = edge.ends[1] if edge.ends[0] == name else edge.ends[0]
+                if other in drawn.vertices and other not in reached:
+                    reached[other] = reached[name] + 1
+                    edge_of.append(other)
+    senders = {str(group.get("from")) for group in groups}
+    for name, vertex in drawn.vertices.items():
+        vertex.column = reached.get(name, 0)
+        if vertex.kind == "host" and name in senders and vertex.column > 1:
+            vertex.column -= 2  # A further sender stands before the node that it is linked to, not behind it.
+    for label, node, side, edge in hosts:
+        step = -1 if side == "from" else 1
+        drawn.vertices[edge.ends[0]] = Vertex(label, "host", drawn.vertices[node].column + step)
+        drawn.edges.append(edge)
+    first = min(vertex.column for vertex in drawn.vertices.values())
+    for vertex in drawn.vertices.values():
+        vertex.column -= first
+
+
+def _rows(drawn: Network) -> None:
+    """Rows within each column in the order of the file, the columns centred on each other."""
+    columns: dict[int, list[Vertex]] = {}
+    for vertex in drawn.vertices.values():
+        columns.setdefault(vertex.column, []).append(vertex)
+    most = max(len(column) for column in columns.values())
+    for column in columns.values():
+        for index, vertex in enumerate(column):
+            vertex.row = index + (most - len(column)) / 2
+
+
+def _marks(drawn: Network, scenario: Mapping[str, Any]) -> None:
+    """Shapers and policers at the start of their lines."""
+    named = {str(link.get("name", "-".join(link["between"]))): link["between"] for link in scenario.get("link", ())}
+    for kind, key in (("shaper", "rate"), ("policer", "pcr")):
+        for entry in scenario.get(kind, ()):
+            at, link = str(entry.get("at", "")), str(entry.get("link", ""))
+            ends = named.get(link) or named.get("-".join(reversed(link.split("-"))))
+            if at in drawn.vertices and ends:
+                towards = str(ends[1] if str(ends[0]) == at else ends[0])
+                drawn.marks.append((at, towards, kind, f"{entry.get('name', kind)} {rate_text(entry.get(key, ''))}"))
+
+
+def changes(scenario: Mapping[str, Any]) -> pl.DataFrame:
+    """Rates that the scenario changes while it runs: `what`, `t` in seconds and `rate` in bit/s, the first at 0."""
+    rows: list[tuple[str, float, float]] = []
+    for change in scenario.get("change", ()):
+        kind = next((kind for kind in ("shaper", "link", "traffic") if kind in change), None)
+        rate = change.get("rate", change.get("pcr"))
+        if kind is None or rate is None:
+            continue
+        what = str(change[kind])
+        if what not in {row[0] for row in rows} and (start := _initial(scenario, kind, what)) is not None:
+            rows.append((what, 0.0, start))
+        rows.append((what, select.amount(change["at"]), select.amount(rate)))
+    schema = {"what": pl.String, "t": pl.Float64, "rate": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("what", "t", maintain_order=True)
+
+
+def _initial(scenario: Mapping[str, Any], kind: str, what: str) -> float | None:
+    """The rate before the first change."""
+    for entry in scenario.get(kind, ()):
+        name = entry.get("name", "-".join(entry["between"]) if "between" in entry else None)
+        if name == what:
+            rate = entry.get("rate", (entry.get("service") or {}).get("pcr"))
+            return None if rate is None else select.amount(rate)
+    return None
+
+
+def payload_rate(scenario: Mapping[str, Any]) -> float | None:
+    """What the slowest ATM link leaves for AAL5, 48 octets of each cell of 53, in bit/s; None without an ATM link."""
+    nodes = {str(node["name"]): str(node.get("kind", "router")) for node in scenario.get("node", ())}
+    rates = [
+        select.amount(link["rate"])
+        for link in scenario.get("link", ())
+        if _framing(link, (str(link["between"][0]), str(link["between"][1])), nodes) == "atm"
+    ]
+    return min(rates) * 48 / 53 if rates else None

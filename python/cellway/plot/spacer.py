@@ -1,0 +1,117 @@
+"""The buffer of a cell spacer: its content over time, and how far the theorems are from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from cellway.plot import select, style
+from cellway.plot.window import standing_from, thin
+
+POINTS = 900
+ROOM = 1.16
+"""Part of the axis above the highest line, for its label."""
+
+
+def content(
+    steps: pl.DataFrame,
+    *,
+    lines: Sequence[tuple[float, str]] = (),
+    theory: pl.DataFrame | None = None,
+    start: float = 0.0,
+    until: float | None = None,
+    zero: bool = True,
+    width: float = style.WIDE,
+) -> Figure:
+    """Cells in the buffer at each change (columns `t` in seconds, `value`), from `start` to `until`.
+
+    `lines` are values that theory gives, with their labels; `theory` a trajectory with the same columns. The scale
+    begins at 0 unless `zero` is false.
+    """
+    placed = steps.sort("t", maintain_order=True).select(x=(pl.col("t") - start) * 1e3, y=pl.col("value"))
+    rows = standing_from(placed, 0.0)
+    if until is not None:
+        rows = rows.filter(pl.col("x") <= (until - start) * 1e3)
+    if rows.is_empty():
+        raise select.MissingDataError("no change of the queue in the time to draw")
+    points = thin(rows, POINTS)
+    mark = style.SIMULATED
+    with style.styled():
+        figure, (axes,) = style.new(2.7, width=width)
+        axes.step(points["x"], points["y"], where="post", color=mark.color, linewidth=0.8, label="simulated")
+        if theory is not None:
+            line = theory.filter(pl.col("t") >= start).sort("t", maintain_order=True)
+            if until is not None:
+                line = line.filter(pl.col("t") <= until)
+            axes.step((line["t"] - start) * 1e3, line["value"], where="post", color=style.INK, linewidth=1.1,
+                      linestyle=(0, (4, 1.6)), label="theory")  # fmt: skip
+        for order, (value, label) in enumerate(sorted(lines)):
+            axes.axhline(value, color=style.INK, linewidth=0.9, linestyle=(0, (4, 1.6)), zorder=4)
+            # Two lines close to each other: the lower one's label goes below it.
+            above = order == len(lines) - 1
+            axes.annotate(label, (0.0, value), xycoords=axes.get_yaxis_transform(), fontsize=7.5, color=style.INK,
+                          xytext=(4, 3 if above else -3), textcoords="offset points",
+                          va="bottom" if above else "top")  # fmt: skip
+        top = max([float(points["y"].max()), *(value for value, _ in lines)])  # type: ignore[arg-type]
+        low = 0.0 if zero else min([float(points["y"].min()), *(value for value, _ in lines)])  # type: ignore[arg-type]
+        room = (ROOM - 1) * top if zero else 0.9 * (top - low) + 1
+        axes.set_ylim(low if zero else low - room, top + room)
+        axes.set_xlim(0, float(points["x"].max()))  # type: ignore[arg-type]
+        axes.set_xlabel("Time (ms)")
+        axes.set_ylabel("Cells in the buffer")
+        style.legend(figure, axes)
+        return figure
+
+
+def deviations(rows: pl.DataFrame, *, width: float = style.COLUMN) -> Figure:
+    """Simulation minus theory in cells, a dot per point of the grid, in strips; hollow dots lie outside condition C1.
+
+    Columns: `strip` (what is compared), `deviation` in cells, `inside` (bool).
+    """
+    if rows.is_empty():
+        raise select.MissingDataError("no deviation from theory")
+    strips = select.in_order(rows, "strip")
+    with style.styled():
+        figure, (axes,) = style.new(0.95 + 0.52 * len(strips), width=width)
+        for index in range(0, len(strips), 2):
+            axes.axhspan(index - 0.5, index + 0.5, color="#f3f5f7", zorder=0, linewidth=0)
+        axes.axvline(0, color=style.INK, linewidth=0.8, zorder=1)
+        for inside, label, color in ((True, "inside C1", "#0072B2"), (False, "outside C1", "#C8401A")):
+            some = rows.filter(pl.col("inside") == inside)
+            if some.is_empty():
+                continue
+            axes.plot(
+                some["deviation"],
+                _spread(some, strips, 0.5 if inside else 0.75),
+                linestyle="none",
+                marker="o" if inside else "^",
+                markersize=3.6,
+                markerfacecolor=color if inside else "none",
+                markeredgecolor=color,
+                markeredgewidth=0.8,
+                alpha=0.8,
+                label=label,
+                zorder=3,
+            )
+        axes.set_yticks(range(len(strips)), [str(strip) for strip in strips], fontsize=7.5)
+        axes.set_ylim(len(strips) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(visible=False, axis="y")
+        axes.grid(visible=True, axis="x", color=style.GRID, linewidth=0.6)
+        axes.set_xlabel("Simulated − theory (cells)")
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=2, borderaxespad=0.2)
+        return figure
+
+
+def _spread(rows: pl.DataFrame, strips: Sequence[object], first: float) -> list[float]:
+    """A height for each dot: dots of one strip are fanned out in their order, so that equal ones all show."""
+    seen: dict[object, int] = {}
+    heights = []
+    for strip in rows["strip"]:
+        count = seen.get(strip, 0)
+        seen[strip] = count + 1
+        heights.append(strips.index(strip) + 0.36 * (2 * ((first + count * 0.618034) % 1.0) - 1))
+    return heights

@@ -1,0 +1,88 @@
+"""What a connection does while the rate that it may send at is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from cellway.plot import select, style
+from cellway.plot.window import thin
+
+POINTS = 700
+"""Columns of the plot that keep their extremes when a series is long."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One quantity over time: columns `t`, `value` and, for several lines, `line`."""
+
+    label: str
+    rows: pl.DataFrame
+    changes: bool = False
+    """The value stands until the next row, and else over the bin that ends at `t`."""
+    contract: bool = False
+    """The contract is drawn in this panel: it has the same unit."""
+    limits: tuple[float | None, float | None] = (0, None)
+
+
+def over_time(
+    panels: Sequence[Panel],
+    *,
+    contract: pl.DataFrame | None = None,
+    contract_label: str = "contract",
+    width: float = style.COLUMN,
+    until: float | None = None,
+) -> Figure:
+    """Panels above each other on one time axis in seconds; `contract` has columns `t` and `value` that stand."""
+    panels = [panel for panel in panels if not panel.rows.is_empty()]
+    if not panels:
+        raise select.MissingDataError("no series over time to draw")
+    end = until or max(float(panel.rows["t"].max()) for panel in panels)  # type: ignore[arg-type]
+    with style.styled():
+        figure, grid = style.new(0.75 + 1.3 * len(panels), rows=len(panels), width=width, sharex=True)
+        for axes, panel in zip(grid, panels, strict=True):
+            _series(axes, panel, end)
+            if contract is not None and panel.contract:
+                steps = standing(contract, end)
+                axes.step(steps["t"], steps["value"], where="post", color=style.INK, linewidth=1.0,
+                          linestyle=(0, (4, 1.6)), label=contract_label)  # fmt: skip
+            if contract is not None:
+                for t in contract.filter(pl.col("t") > 0)["t"]:
+                    axes.axvline(t, color=style.SOFT, linewidth=0.6, linestyle=(0, (1, 1.6)), zorder=1)
+            axes.autoscale_view()
+            axes.set_ylim(*panel.limits)
+            axes.set_ylabel(panel.label)
+            axes.margins(x=0.005)
+            axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+        grid[-1].set_xlim(0, end)
+        grid[-1].set_xlabel("Time (s)")
+        entries: dict[str, Artist] = {}
+        for axes in grid:
+            handles, labels = axes.get_legend_handles_labels()
+            entries |= {label: handle for handle, label in zip(handles, labels, strict=True) if label[:1] != "_"}
+        if len(entries) > 1:
+            figure.legend(list(entries.values()), list(entries), loc="outside upper center", ncols=3, borderaxespad=0.2)
+        figure.align_ylabels(grid)
+        return figure
+
+
+def standing(steps: pl.DataFrame, end: float) -> pl.DataFrame:
+    """The steps up to `end`, the last value held to it."""
+    kept = steps.select("t", "value").filter(pl.col("t") <= end)
+    return pl.concat([kept, kept.tail(1).with_columns(t=pl.lit(end))])
+
+
+def _series(axes: Axes, panel: Panel, end: float) -> None:
+    rows = panel.rows if "line" in panel.rows.columns else panel.rows.with_columns(line=pl.lit(""))
+    for order, name in enumerate(select.in_order(rows, "line")):
+        one = rows.filter((pl.col("line") == name) & (pl.col("t") <= end)).sort("t", maintain_order=True)
+        points = thin(one.select(x=pl.col("t"), y=pl.col("value")), POINTS)
+        mark = style.numbered(order)
+        axes.step(points["x"], points["y"], where="post" if panel.changes else "pre", color=mark.color,
+                  linestyle="-" if order == 0 else mark.dashes, linewidth=1.0, label=name or "_")  # fmt: skip

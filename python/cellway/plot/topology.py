@@ -1,0 +1,158 @@
+"""A network as a line diagram: what kind each node is, how fast and how long each line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyBboxPatch, Polygon, Rectangle
+
+from cellway.plot import style
+from cellway.plot.network import Edge, Network, Vertex, network
+
+STEP = 1.22
+"""From column to column, in inches."""
+
+DROP = 0.92
+"""From row to row, in inches."""
+
+LEAST = 7.4
+"""Least width in inches: small networks keep the size of their signs."""
+
+SIDE, ABOVE, BELOW = 0.62, 0.5, 0.74
+SIZE = 0.17
+"""Half the height of a node, in inches."""
+
+LINES: dict[str, tuple[str, str, Any, float]] = {
+    "atm": ("ATM", "#0072B2", "-", 2.0),
+    "packet": ("packets", style.SOFT, "-", 1.0),
+    "ethernet": ("Ethernet", "#00795C", (0, (6, 1.5)), 1.4),
+    "fddi": ("FDDI", "#9C4F96", (0, (1.5, 1.2)), 1.6),
+}
+"""Framing -> words, colour, dashes, width."""
+
+KINDS = ("host", "router", "switch", "gateway")
+
+
+def topology(scenario: Mapping[str, Any]) -> Figure:
+    """The network of a scenario file that has been read as TOML, drawn from its senders to its receivers."""
+    drawn = network(scenario)
+    width = max(LEAST, 2 * SIDE + STEP * (drawn.columns - 1))
+    height = ABOVE + BELOW + DROP * (drawn.rows - 1) + _extra(drawn)
+    # A long network is shown smaller, so its letters are larger.
+    letters = min(1.25, width / LEAST)
+    with style.styled():
+        figure = Figure(figsize=(width, height))
+        figure.set_layout_engine("none")
+        axes = figure.add_axes((0, 0, 1, 1))
+        # One unit is an inch, so that shapes keep their shape and their size.
+        axes.set_xlim(0, width)
+        axes.set_ylim(0, height)
+        axes.axis("off")
+        left = (width - STEP * (drawn.columns - 1)) / 2
+        at = {
+            key: (left + STEP * vertex.column, height - ABOVE - DROP * vertex.row)
+            for key, vertex in drawn.vertices.items()
+        }
+        for edge in drawn.edges:
+            if edge.ends[0] in at and edge.ends[1] in at:
+                _edge(axes, edge, at[edge.ends[0]], at[edge.ends[1]], 7.5 * letters)
+        for start, towards, kind, words in drawn.marks:
+            _mark(axes, kind, words, at[start], at[towards], 7.5 * letters)
+        for key, vertex in drawn.vertices.items():
+            _vertex(axes, vertex, *at[key], 8 * letters)
+        _key(axes, drawn, width, letters)
+        return figure
+
+
+def _extra(drawn: Network) -> float:
+    """Room for names of several lines under the lowest row."""
+    lowest = max(vertex.row for vertex in drawn.vertices.values())
+    return 0.13 * max(vertex.name.count("\n") for vertex in drawn.vertices.values() if vertex.row == lowest)
+
+
+def _edge(axes: Axes, edge: Edge, start: tuple[float, float], end: tuple[float, float], size: float) -> None:
+    _, color, dashes, width = LINES.get(edge.framing, LINES["packet"])
+    axes.plot([start[0], end[0]], [start[1], end[1]], color=color, linestyle=dashes, linewidth=width, zorder=1)
+    x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+    # The unit belongs to the number, but a line of a hop has room for one of them only.
+    rate = edge.rate.replace(" ", "\n", 1) if len(edge.rate) > 10 else edge.rate
+    if abs(start[1] - end[1]) < 0.01:
+        axes.text(x, y + 0.06, rate, ha="center", va="bottom", fontsize=size, linespacing=1.05)
+        axes.text(x, y - 0.06, edge.delay, ha="center", va="top", fontsize=size, color=style.SOFT)
+        return
+    both = "\n".join(part for part in (edge.rate, edge.delay) if part)
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}
+    axes.text(x, y, both, ha="center", va="center", fontsize=size, linespacing=1.1, bbox=box, zorder=2)
+
+
+def _mark(axes: Axes, kind: str, words: str, start: tuple[float, float], end: tuple[float, float], size: float) -> None:
+    length = math.dist(start, end)
+    dx, dy = (end[0] - start[0]) / length, (end[1] - start[1]) / length
+    x, y = start[0] + 0.27 * dx, start[1] + 0.27 * dy
+    if kind == "shaper":
+        # A funnel: wide where cells come, narrow where they leave.
+        points = [(-0.07, 0.1), (-0.07, -0.1), (0.07, -0.035), (0.07, 0.035)]
+    else:
+        points = [(-0.05, 0.1), (-0.05, -0.1), (0.05, -0.1), (0.05, 0.1)]
+    turned = [(x + px * dx - py * dy, y + px * dy + py * dx) for px, py in points]
+    axes.add_patch(Polygon(turned, facecolor="#F3C06B", edgecolor=style.INK, linewidth=0.8, zorder=4))
+    # Above the line's own rate, which stands in its middle.
+    axes.text(x, y + 0.25, words, ha="center", va="bottom", fontsize=size, zorder=4)
+
+
+def _vertex(axes: Axes, vertex: Vertex, x: float, y: float, size: float) -> None:
+    shape(axes, vertex.kind, x, y)
+    axes.text(x, y - SIZE - 0.09, vertex.name, ha="center", va="top", fontsize=size, linespacing=1.1, zorder=5,
+              bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})  # fmt: skip
+
+
+def shape(axes: Axes, kind: str, x: float, y: float, scale: float = 1.0) -> None:
+    """The sign of one kind of node."""
+    r = SIZE * scale
+    look: dict[str, Any] = {"facecolor": "white", "edgecolor": style.INK, "linewidth": 1.1, "zorder": 3}
+    pen: dict[str, Any] = {"color": style.INK, "linewidth": 1.0, "zorder": 4, "solid_capstyle": "round"}
+    if kind == "host":
+        box = FancyBboxPatch((x - 1.15 * r, y - 0.55 * r), 2.3 * r, 1.45 * r, boxstyle="round,pad=0,rounding_size=0.03")
+        box.set(**look)
+        axes.add_patch(box)
+        axes.plot([x - 0.7 * r, x + 0.7 * r], [y - r, y - r], **pen)
+        axes.plot([x, x], [y - r, y - 0.55 * r], **pen)
+    elif kind == "router":
+        axes.add_patch(Circle((x, y), 1.05 * r, **look))
+        for sign in (-1, 1):
+            axes.plot([x - 0.5 * r, x + 0.5 * r], [y - sign * 0.5 * r, y + sign * 0.5 * r], **pen)
+    elif kind == "gateway":
+        axes.add_patch(Rectangle((x - 1.25 * r, y - r), 2.5 * r, 2 * r, **{**look, "facecolor": "#E1EFF9"}))
+        axes.plot([x, x], [y - r, y + r], **pen)
+        for sign in (-1, 1):
+            axes.plot([x + sign * 0.95 * r, x + sign * 0.3 * r], [y, y], **pen)
+            axes.plot([x + sign * 0.62 * r, x + sign * 0.3 * r, x + sign * 0.62 * r], [y + 0.3 * r, y, y - 0.3 * r],
+                      **pen)  # fmt: skip
+    else:
+        axes.add_patch(Rectangle((x - r, y - r), 2 * r, 2 * r, **look))
+        for sign in (-1, 1):
+            height = y + sign * 0.38 * r
+            axes.plot([x - 0.6 * r, x + 0.6 * r], [height, height], **pen)
+            tip, back = x + sign * 0.6 * r, x + sign * 0.25 * r
+            axes.plot([back, tip, back], [height + 0.26 * r, height, height - 0.26 * r], **pen)
+
+
+def _key(axes: Axes, drawn: Network, width: float, letters: float) -> None:
+    """What the shapes and lines that occur mean."""
+    kinds = [kind for kind in KINDS if kind in {vertex.kind for vertex in drawn.vertices.values()}]
+    framings = [name for name in LINES if name in {edge.framing for edge in drawn.edges}]
+    entries = [("kind", name, name) for name in kinds] + [("line", name, LINES[name][0]) for name in framings]
+    widths = [0.58 + 0.062 * letters * len(words) for _, _, words in entries]
+    x = (width - sum(widths)) / 2
+    for (what, name, words), wide in zip(entries, widths, strict=True):
+        if what == "kind":
+            shape(axes, name, x + 0.14, 0.15, 0.52)
+        else:
+            _, color, dashes, line = LINES[name]
+            axes.plot([x, x + 0.28], [0.15, 0.15], color=color, linestyle=dashes, linewidth=line)
+        axes.text(x + 0.36, 0.15, words, va="center", fontsize=7.5 * letters, color=style.SOFT)
+        x += wide

@@ -1,0 +1,53 @@
+// Sorts and filters the table of all rows. Without it the table is whole, in the order of the papers.
+const table = document.querySelector('table.claims')
+const body = table.tBodies[0]
+const rows = [...body.rows]
+const tools = document.querySelector('.tools')
+const [text, paper, verdict] = tools.querySelectorAll('input, select')
+const shown = tools.querySelector('output')
+
+function filter() {
+  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean)
+  let count = 0
+  for (const row of rows) {
+    const content = row.textContent.toLowerCase()
+    row.hidden = !(
+      words.every((word) => content.includes(word)) &&
+      (!paper.value || row.dataset.paper === paper.value) &&
+      (!verdict.value || row.dataset.verdict === verdict.value)
+    )
+    count += !row.hidden
+  }
+  shown.textContent = `${count} of ${rows.length} rows`
+}
+
+// Numbers sort as numbers and stand before texts; what is empty is last either way.
+function compare(a, b, sign) {
+  if (a === b) return 0
+  if (a === '') return 1
+  if (b === '') return -1
+  const [x, y] = [Number(a), Number(b)]
+  if (!isNaN(x) && !isNaN(y)) return sign * (x - y)
+  if (isNaN(x) !== isNaN(y)) return isNaN(x) ? 1 : -1
+  return sign * a.localeCompare(b)
+}
+
+for (const head of table.tHead.rows[0].cells) {
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.append(...head.childNodes)
+  head.append(button)
+  button.addEventListener('click', () => {
+    const down = head.getAttribute('aria-sort') === 'ascending'
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort')
+    head.setAttribute('aria-sort', down ? 'descending' : 'ascending')
+    const at = head.cellIndex
+    rows.sort((a, b) => compare(a.cells[at].dataset.sort, b.cells[at].dataset.sort, down ? -1 : 1))
+    body.append(...rows)
+  })
+}
+text.addEventListener('input', filter)
+paper.addEventListener('change', filter)
+verdict.addEventListener('change', filter)
+tools.hidden = false
+filter()

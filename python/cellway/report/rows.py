@@ -1,0 +1,142 @@
+"""Tables of claims: what each number was in the paper, by theory and in the simulation, and what it rests on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from cellway.report.claims import ORIGINS, Claim, anchor, chip
+from cellway.report.html import details, escape, tag, text_or_dash
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its head, the style of its cells, and what stands in them. A `needed` one is there even if empty."""
+
+    name: str
+    style: str
+    cell: Callable[[Claim], str]
+    filled: Callable[[Claim], object] | None = None
+    """Says whether a claim has something for the column; it is left out when no claim has. None: always there."""
+
+
+def published(claim: Claim) -> str:
+    """The paper's number, or the range that stands for its words."""
+    return tag("span", text_or_dash(claim.published_text or claim.expected))
+
+
+def published_in_full(claim: Claim) -> str:
+    """The paper's number and the range that counts as the same; or the range that stands for its words."""
+    if not claim.published_text:
+        return published(claim)
+    accepted = tag("span", escape(f"accepted: {claim.expected}"), class_="ci") if claim.expected else ""
+    return tag("span", escape(claim.published_text), accepted)
+
+
+def predicted(claim: Claim) -> str:
+    """What theory gives, and by which equation."""
+    by = tag("span", escape(claim.equation), class_="ci") if claim.equation else ""
+    return tag("span", text_or_dash(claim.predicted_text), by)
+
+
+def simulated(claim: Claim) -> str:
+    """The measured value with its interval below."""
+    below = (tag("span", escape(text), class_="ci whole") for text in (claim.interval, claim.fewer_seeds) if text)
+    return tag("span", text_or_dash(claim.measured), *below)
+
+
+KINDS = (
+    ("given", "given", "stands in the paper"),
+    ("inferred", "inferred", "follows from other numbers of the paper"),
+    ("fitted", "fitted", "tuned to this number, which is therefore no test"),
+)
+"""Field of a claim, word, what it means."""
+
+
+def rests_on(claim: Claim) -> str:
+    """The words for what the number rests on."""
+    words = [tag("span", word, class_=f"kind {word}", title=why) for key, word, why in KINDS if getattr(claim, key)]
+    if claim.unexplained:
+        words.append(tag("span", "unexplained", class_="kind unexplained", title="nothing that was tried explains it"))
+    return tag("span", " ".join(words) or "–")
+
+
+def provenance(claim: Claim) -> str:
+    """Every parameter behind the number by kind, what was tried, and what stays unexplained."""
+    lines = [
+        tag("span", tag("span", word, class_=f"kind {word}"), " ", escape("; ".join(getattr(claim, key))))
+        for key, word, _ in KINDS
+        if getattr(claim, key)
+    ]
+    if claim.unexplained:
+        lines.append(tag("span", tag("span", "unexplained", class_="kind unexplained"), " ", escape(claim.unexplained)))
+    shown = "".join(tag("span", line, class_="origin-line") for line in lines)
+    more = [*([f"Tried: {claim.tried}"] if claim.tried else []), *claim.caveats]
+    folded = details("Tried and assumed", tag("ul", *(tag("li", escape(text)) for text in more))) if more else ""
+    return shown + folded
+
+
+def _claim_in_full(claim: Claim) -> str:
+    note = tag("span", escape(claim.note), class_="note") if claim.note else ""
+    return tag("div", escape(claim.claim), origin(claim), note, provenance(claim))
+
+
+def _linked(claim: Claim) -> str:
+    return tag("span", tag("a", escape(claim.claim), href=f"#{anchor(claim)}"), origin(claim))
+
+
+def origin(claim: Claim) -> str:
+    """What is said beside a row that is no claim of the paper as first read."""
+    words = ORIGINS[claim.origin]
+    return tag("span", f"{escape(words)}.", class_="note origin") if words else ""
+
+
+def place(claim: Claim) -> str:
+    """Where the paper says it; a number stays on the line of the word before it."""
+    return tag("span", NUMBERED.sub("\\1\u00a0\\2", text_or_dash(claim.place)))
+
+
+NUMBERED = re.compile(r"(§|Figs?\.|\w+) ([0-9])")
+
+PLACE = Column("Place", "place", place)
+NUMBERS = (
+    Column("Predicted", "value", predicted, lambda claim: claim.predicted_text),
+    Column("Simulated [95\u00a0%\u00a0CI]", "", simulated),
+    Column("Deviation", "num", lambda claim: tag("span", text_or_dash(claim.off)), lambda claim: claim.off),
+)
+RESTS_ON = Column("Rests on", "", rests_on, lambda c: c.given or c.inferred or c.fitted or c.unexplained)
+VERDICT = Column("Verdict", "", lambda claim: tag("span", chip(claim.verdict)))
+
+
+def overview(claims: Sequence[Claim]) -> str:
+    """All claims in one table; each leads to where it is told in full."""
+    columns = (PLACE, Column("Claim", "claim", _linked), _said(claims, published), *NUMBERS, RESTS_ON, VERDICT)
+    return table(claims, columns)
+
+
+def in_full(claims: Sequence[Claim]) -> str:
+    """The claims of one section, with the range that is expected, the reason for it, and what the number rests on."""
+    columns = (PLACE, Column("Claim", "claim", _claim_in_full), _said(claims, published_in_full), *NUMBERS, VERDICT)
+    return table(claims, columns, anchor)
+
+
+def _said(claims: Sequence[Claim], cell: Callable[[Claim], str]) -> Column:
+    """The paper's side: headed by what it mostly is."""
+    return Column("Published" if any(claim.published_text for claim in claims) else "Expected", "value", cell)
+
+
+def table(claims: Sequence[Claim], columns: Iterable[Column], id_of: Callable[[Claim], str] | None = None) -> str:
+    """A table of claims without the columns that none of them fills."""
+    kept = [column for column in columns if column.filled is None or any(column.filled(claim) for claim in claims)]
+    head = tag("tr", *(tag("th", escape(column.name), scope="col", class_=_head(column)) for column in kept))
+    rows = []
+    for claim in claims:
+        # On a narrow screen the head is hidden and each cell shows its name.
+        cells = (tag("td", column.cell(claim), class_=column.style, data_name=column.name) for column in kept)
+        rows.append(tag("tr", *cells, **({"id_": id_of(claim)} if id_of is not None else {})))
+    return tag("table", tag("thead", head), tag("tbody", *rows), class_="claims")
+
+
+def _head(column: Column) -> str:
+    return "num" if column.style == "num" else ""
