@@ -1,12 +1,13 @@
 //! `cellway predict`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use cellway_lab::predict::{self, Equation, Predicted, Prediction};
+use cellway_lab::predict::{self, Equation, GroupPrediction, LegPrediction, PointPrediction, Predicted, Prediction};
 use cellway_lab::reproduce::short;
 
 use crate::args::{PathFlags, Predict};
-use crate::{Failure, output};
+use crate::{Failure, figures, output};
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if options.equations {
@@ -16,7 +17,10 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if let Some(id) = &options.equation {
         return one(id, options);
     }
-    path(&options.path, options.json)
+    match &options.file {
+        Some(file) => scenario(file, options),
+        None => path(&options.path, options.json),
+    }
 }
 
 /// All equations.
@@ -80,14 +84,95 @@ fn path(flags: &PathFlags, as_json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is known of a path: the figures, then all bounds.
-pub(crate) fn show(prediction: &Prediction) {
-    let binding = prediction.binding();
+/// All groups of a scenario file, at all points.
+fn scenario(file: &Path, options: &Predict) -> Result<(), Failure> {
+    let plan = cellway_lab::plan_from_file(file, &options.set)?;
+    let points = predict::scenario(&plan)?;
+    if options.json {
+        output::json(&predict::scenario_json(&plan.base().name, &points));
+        return Ok(());
+    }
+    table(&points);
+    output::line("");
+    tell_once(&points);
+    Ok(())
+}
+
+/// One row for each point and group; for a group that gateways split, one for each loop, with a star at the one
+/// that binds.
+fn table(points: &[PointPrediction]) {
+    let axes = points.first().map(|point| &point.axes[..]).unwrap_or_default();
+    let mut header: Vec<String> = axes.iter().map(|(name, _)| figures::axis_name(name)).collect();
+    let fixed = header.len();
+    let names = ["group", "connections", "goodput", "bound by", "round trip", "window\nneeded", "buffer\nneeded"];
+    header.extend(names.map(str::to_owned));
+    let mut table = output::table(&header, |column| [1, 2, 4, 5, 6].map(|c| fixed + c).contains(&column));
+    for point in points {
+        for group in &point.groups {
+            for row in rows(group) {
+                table.add_row(point.axes.iter().map(|(_, value)| value.to_string()).chain(row));
+            }
+        }
+    }
+    output::print(&table);
+}
+
+fn rows(group: &GroupPrediction) -> Vec<[String; 7]> {
+    let split = group.legs.len() > 1;
+    let row = |(place, leg): (usize, &LegPrediction)| {
+        let star = if place == group.binding { " *" } else { "" };
+        let way = if split { format!(" {} to {}{star}", leg.from, leg.to) } else { String::new() };
+        let known = &leg.prediction;
+        [
+            format!("{}{way}", group.group),
+            group.connections.to_string(),
+            quantity(known.goodput, "bit/s"),
+            binding(known),
+            quantity(known.round_trip, "s"),
+            quantity(known.window_needed.0 as f64, "B"),
+            quantity(known.buffer_needed.value, known.buffer_needed.unit),
+        ]
+    };
+    group.legs.iter().enumerate().map(row).collect()
+}
+
+/// Advice and caveats, each once.
+fn tell_once(points: &[PointPrediction]) {
+    let groups = || points.iter().flat_map(|point| &point.groups);
+    let advice = groups().filter_map(|group| Some((group, group.legs.get(group.binding)?)));
+    let advice = advice.map(|(group, leg)| format!("{}: {}", group.group, leg.prediction.advice));
+    let of_group = |group: &GroupPrediction| {
+        let of_legs = group.legs.iter().flat_map(|leg| caveats(&leg.prediction));
+        group.caveats.iter().cloned().chain(of_legs).collect::<Vec<_>>()
+    };
+    let caveats = groups().flat_map(of_group).map(|caveat| format!("caveat: {caveat}"));
+    let mut told = BTreeSet::new();
+    for line in advice.chain(caveats) {
+        if told.insert(line.clone()) {
+            output::line(&line);
+        }
+    }
+}
+
+/// What may not hold, of the whole and of each bound.
+fn caveats(prediction: &Prediction) -> Vec<String> {
+    let of_bounds = prediction.bounds.iter();
+    let of_bounds = of_bounds.flat_map(|b| b.caveats.iter().map(|caveat| format!("{}: {caveat}", b.equation)));
+    prediction.caveats.iter().cloned().chain(of_bounds).collect()
+}
+
+/// What sets the least bound, and where.
+fn binding(prediction: &Prediction) -> String {
+    let bound = prediction.binding();
+    let name = bound.limit.name();
     // A window is at the window: nothing is said by that.
-    let named = !binding.at.is_empty() && binding.at != binding.limit.name();
-    let at = if named { format!(" ({})", binding.at) } else { String::new() };
+    if bound.at.is_empty() || bound.at == name { name.to_owned() } else { format!("{name} ({})", bound.at) }
+}
+
+/// What is known of a path: the figures, then all bounds.
+fn show(prediction: &Prediction) {
     let goodput = quantity(prediction.goodput, "bit/s");
-    output::line(&format!("{:24}{goodput}, bound by: {}{at}", "goodput", binding.limit.name()));
+    output::line(&format!("{:24}{goodput}, bound by: {}", "goodput", binding(prediction)));
     let line = |name: &str, value: f64, unit| output::line(&format!("{name:24}{}", quantity(value, unit)));
     line("round trip", prediction.round_trip, "s");
     line("bandwidth x delay", prediction.bandwidth_delay_product, "B");
@@ -105,16 +190,11 @@ pub(crate) fn show(prediction: &Prediction) {
     }
     output::print(&table);
     output::line("");
-    let of_bounds = prediction
-        .bounds
-        .iter()
-        .flat_map(|bound| bound.caveats.iter().map(|caveat| format!("{}: {caveat}", bound.equation)));
-    let caveats: Vec<String> = prediction.caveats.iter().cloned().chain(of_bounds).collect();
-    caveats.iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
+    caveats(prediction).iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
 }
 
 /// A value with its unit, in the prefix that makes it short.
-pub(crate) fn quantity(value: f64, unit: &str) -> String {
+fn quantity(value: f64, unit: &str) -> String {
     let (scale, prefix) = match (unit, value.abs()) {
         ("bit/s", v) if v >= 1e9 => (1e9, "G"),
         ("bit/s", v) if v >= 1e6 => (1e6, "M"),

@@ -163,3 +163,30 @@ fn what_cannot_be_predicted_is_refused() {
         words.iter().for_each(|word| assert!(told.contains(word), "{args:?}: {word:?} is missing:\n{told}"));
     }
 }
+
+/// The groups of a scenario at each point of its sweep: a window that binds, and one that does not.
+#[test]
+fn a_scenario_is_predicted_at_each_point() {
+    let sweep = "[sweep]\naxes = { \"tcp.window\" = [\"4 KiB\", \"16 KiB\"] }\n";
+    let place = Place::new(&format!("{SMALL}\n{sweep}"));
+    let table = place.run(&["predict", "study.toml", "--set", "traffic.ftp.count=1"]).done().out();
+    let row = |window: &str| table.lines().find(|line| line.starts_with(window)).unwrap().to_owned();
+    assert!(row("4 KiB").contains(" window ") && !row("16 KiB").contains(" window "), "{table}");
+    let told = place.run(&["predict", "study.toml", "--set", "traffic.ftp.count=1", "--json"]).done().json();
+    let points = told["points"].as_array().unwrap();
+    assert_eq!((&told["name"], points.len()), (&"small".into(), 2));
+    assert_eq!((&points[0]["axes"]["tcp.window"], &points[0]["groups"][0]["group"]), (&"4 KiB".into(), &"ftp".into()));
+    // 8 segments of 512 B in a round trip of 45 ms and a little; 12 cells of 53 octets for 512 octets of payload.
+    let [windowed, full] = [0, 1].map(|i| points[i]["groups"][0]["goodput"].as_f64().unwrap());
+    assert!((0.8..1.0).contains(&(windowed / (4096.0 * 8.0 / 0.045))), "{windowed}");
+    assert!((full / (1.5e6 * 512.0 / 636.0) - 1.0).abs() < 1e-3, "{full}");
+    let documented = include_str!("../../../docs/reference/json.md");
+    let group = points[0]["groups"][0].as_object().unwrap();
+    for key in group.keys().chain(group["legs"][0].as_object().unwrap().keys()) {
+        assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/reference/json.md");
+    }
+    let told = place.run(&["predict", "study.toml", "--set", "tcp.msss=1 B"]).refused();
+    assert!(told.contains("tcp.msss"), "{told}");
+    let told = place.run(&["predict", "studi.toml"]).refused();
+    assert!(told.contains("studi.toml"), "{told}");
+}

@@ -79,6 +79,6 @@ fn table_folder(app: &App) -> Option<&str> {
         App::Ftp { tables, .. } | App::Nntp { tables, .. } | App::Smtp { tables, .. } | App::Telnet { tables, .. } => {
             tables.folder.as_deref()
         }
-        App::Bulk { .. } => None,
+        App::Bulk { .. } | App::Ttcp { .. } | App::FtpGet { .. } | App::Www { .. } | App::Animation { .. } => None,
     }
 }

@@ -24,7 +24,7 @@ mod _native {
     use super::PyModuleMethods;
 
     #[pymodule_export]
-    use super::{Error, Results, check, cli_main, equations, evaluate, predict, reproduce, schema, simulate};
+    use super::{Error, Results, check, cli_main, equations, evaluate, predict, predict_path, reproduce, schema, simulate};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
@@ -121,9 +121,17 @@ fn check(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
     Ok(cellway_cli::checked_json(&plan, points).to_string())
 }
 
+/// What theory says of the traffic groups of a scenario, as JSON.
+#[pyfunction]
+fn predict(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
+    let (plan, _) = plan(source, is_text, set).map_err(raise)?;
+    let points = cellway_lab::predict::scenario(&plan).map_err(raise)?;
+    Ok(cellway_lab::predict::scenario_json(&plan.base().name, &points).to_string())
+}
+
 /// What theory says of a path, whose numbers are texts with units; as JSON.
 #[pyfunction]
-fn predict(path: BTreeMap<String, String>) -> PyResult<String> {
+fn predict_path(path: BTreeMap<String, String>) -> PyResult<String> {
     let prediction = cellway_lab::predict::path(&path).map_err(raise)?;
     Ok(cellway_lab::predict::path_json(&prediction).to_string())
 }
