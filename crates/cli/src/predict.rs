@@ -121,7 +121,8 @@ fn rows(group: &GroupPrediction) -> Vec<[String; 7]> {
     let split = group.legs.len() > 1;
     let row = |(place, leg): (usize, &LegPrediction)| {
         let star = if place == group.binding { " *" } else { "" };
-        let way = if split { format!(" {} to {}{star}", leg.from, leg.to) } else { String::new() };
+        let named = |name: &str| if name.is_empty() { "hosts".to_owned() } else { name.to_owned() };
+        let way = if split { format!(" {} to {}{star}", named(&leg.from), named(&leg.to)) } else { String::new() };
         let known = &leg.prediction;
         [
             format!("{}{way}", group.group),

@@ -171,6 +171,12 @@ impl Claim {
         all.into_iter().filter_map(|(id, at)| Some((&id[..], at?))).collect()
     }
 
+    /// Whether it is measured along an axis, over many points.
+    #[cfg(test)]
+    pub(super) fn crosses(&self) -> bool {
+        self.measure == Measure::Crossing
+    }
+
     pub(super) fn other_figure(&self) -> Figure {
         let or = |own: &Option<String>, other: &String| own.as_ref().unwrap_or(other).clone();
         (or(&self.from_subject, &self.subject), or(&self.from_metric, &self.metric))
