@@ -66,7 +66,9 @@ fn values_of(paper: &Paper, study: &Study, claims: &[Claim], quick: bool, seen: 
 fn assert_every_claim_is_measured(quick: bool) {
     let mut seen = [false; 2];
     for paper in papers() {
-        let short = |study: &Study| paper.plan(study, quick).unwrap().points().unwrap().iter().all(drawn);
+        // A plan that is not right is found by the test of the files.
+        let points = |study: &Study| paper.plan(study, quick).ok()?.points().ok();
+        let short = |study: &Study| points(study).is_some_and(|points| points.iter().all(drawn));
         let short: Vec<String> = paper.studies().study.into_iter().filter(short).map(|study| study.id).collect();
         let measurable = |claim: &Claim| {
             let figures = claim.figures();
