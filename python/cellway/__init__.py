@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cellway.api import check, load, load_reproduction, reproduce, schema, simulate
+from cellway.api import check, equations, evaluate, load, load_reproduction, predict, reproduce, schema, simulate
 
 if TYPE_CHECKING:
     from cellway import plot, report, stats
@@ -30,9 +30,12 @@ __all__ = [
     "ScenarioError",
     "__version__",
     "check",
+    "equations",
+    "evaluate",
     "load",
     "load_reproduction",
     "plot",
+    "predict",
     "report",
     "reproduce",
     "schema",

@@ -60,6 +60,85 @@ def check(source: Source, *, set: Mapping[str, object] | None = None) -> dict[st
     return checked
 
 
+def predict(
+    source: Source | None = None,
+    *,
+    set: Mapping[str, object] | None = None,
+    rate: str | None = None,
+    rtt: str | None = None,
+    window: str | None = None,
+    mss: str | None = None,
+    framing: str | None = None,
+    loss: float | None = None,
+    buffer: str | None = None,
+    delayed_ack: bool | None = None,
+    source_rate: str | None = None,
+    shaping: str | None = None,
+    connections: int | None = None,
+) -> dict[str, Any]:
+    """Say what theory expects of TCP, without running anything.
+
+    Of a scenario: `source` and `set` are those of `simulate`; each traffic group is predicted at each point of the
+    sweep, as if the others were not there.
+
+    Of a path: quantities are texts with units. `rate="40 Mbit/s"` is what the slowest line leaves for cells or frames,
+    or its name, such as `"oc3c"`; `rtt="60 ms"` is without the time to send anything; `window="64 KiB"`. These three are
+    needed. `mss="1460 B"`, `buffer="256 cell"`; `framing` is `"packet"`, `"ethernet"`, `"fddi"`, `"aal5-vc-mux"` or
+    `"aal5-llc-snap"`; `loss` is a share of the packets; `source_rate` is the rate of the line of the source, `shaping`
+    the rate to which the source paces its cells or frames.
+
+    The fields of what is returned are those of `cellway predict --json`. Raises `ScenarioError` and `Error`.
+    """
+    from cellway import _native
+
+    given = {
+        "rate": rate,
+        "rtt": rtt,
+        "window": window,
+        "mss": mss,
+        "framing": framing,
+        "loss": None if loss is None else repr(float(loss)),
+        "buffer": buffer,
+        "delayed-ack": None if delayed_ack is None else ("on" if delayed_ack else "off"),
+        "source": source_rate,
+        "shaping": shaping,
+        "connections": None if connections is None else str(connections),
+    }
+    path = {name: text for name, text in given.items() if text is not None}
+    if source is None:
+        if set is not None:
+            raise ValueError("set changes keys of a scenario, and there is none")
+        text = _native.predict_path(path)
+    else:
+        if path:
+            raise ValueError(f"a scenario has its own {', '.join(path)}; use set to change its keys")
+        name, is_text = _source(source)
+        text = _native.predict(name, is_text, _overrides(set))
+    predicted: dict[str, Any] = json.loads(text)
+    return predicted
+
+
+def evaluate(equation: str, **arguments: str) -> dict[str, Any]:
+    """Evaluate one equation: `evaluate("window-over-rtt", window="128 KiB", rtt="8.8 ms")`.
+
+    Arguments are texts with units; `_` in a name stands for `-`. Returns `value`, `unit`, `equation`, `source` and
+    `caveats`. `equations()` lists what there is. Raises `Error`.
+    """
+    from cellway import _native
+
+    texts = {name.replace("_", "-"): text for name, text in arguments.items()}
+    predicted: dict[str, Any] = json.loads(_native.evaluate(equation, texts))
+    return predicted
+
+
+def equations() -> list[dict[str, Any]]:
+    """All equations: `id`, `title`, `source`, `formula`, `domain` and `arguments`."""
+    from cellway import _native
+
+    listed: list[dict[str, Any]] = json.loads(_native.equations())
+    return listed
+
+
 @overload
 def reproduce(
     paper: str,

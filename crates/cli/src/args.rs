@@ -53,10 +53,10 @@ Examples:
   cellway predict --rate 40Mbit/s --rtt 60ms --window 64KiB --mss 1460B --framing packet
   cellway predict --rate oc3c --rtt 60ms --window 1MiB --mss 9140B --loss 1e-4 --buffer '256 cell'
   cellway predict study.toml --set tcp.window=256KiB    each traffic group at each point of its sweep
+  cellway predict study.toml --json
   cellway predict --equations                           every equation, its source and its arguments
   cellway predict --equation window-limited --arg window=8KiB --arg rtt=200ms \\
       --arg segment=9188B --arg rate=6Mbit/s
-  cellway predict study.toml --json
 
 A value outside the domain of its equation comes with a caveat.")]
     Predict(Predict),
@@ -150,7 +150,7 @@ pub(crate) struct Check {
 #[derive(Debug, Group)]
 #[command(group = ArgGroup::new("question").args(["file", "rate", "equations", "equation"]).required(true))]
 pub(crate) struct Predict {
-    /// A scenario file: each of its traffic groups, at each point of its sweep.
+    /// A scenario file: each of its traffic groups, taken alone, at each point of its sweep.
     pub(crate) file: Option<PathBuf>,
     /// Set a key of the scenario before anything else, as often as needed.
     #[arg(long, value_name = "KEY=VALUE", requires = "file")]

@@ -103,7 +103,7 @@ fn rows_of((axes, cells): &PointFigures, metrics: &[&str]) -> Vec<Vec<String>> {
 }
 
 /// Axis names are paths; their last two parts tell them apart, each on a line of its own.
-fn axis_name(path: &str) -> String {
+pub(crate) fn axis_name(path: &str) -> String {
     let parts: Vec<&str> = path.rsplit('.').take(2).collect();
     parts.into_iter().rev().collect::<Vec<_>>().join(".\n")
 }

@@ -1,28 +1,33 @@
 //! `cellway predict`.
 
-use cellway_lab::predict::{self, Equation, Predicted};
-use cellway_lab::reproduce::short;
-use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
-use crate::args::Predict;
-use crate::{Failure, output};
+use cellway_lab::predict::{self, Equation, GroupPrediction, LegPrediction, PointPrediction, Predicted, Prediction};
+use cellway_lab::reproduce::short;
+
+use crate::args::{PathFlags, Predict};
+use crate::{Failure, figures, output};
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     if options.equations {
-        return list(options.json);
+        list(options.json);
+        return Ok(());
     }
     if let Some(id) = &options.equation {
         return one(id, options);
     }
-    Ok(())
+    match &options.file {
+        Some(file) => scenario(file, options),
+        None => path(&options.path, options.json),
+    }
 }
 
 /// All equations.
-fn list(as_json: bool) -> Result<(), Failure> {
+fn list(as_json: bool) {
     if as_json {
-        let all: Vec<Value> = predict::equations().iter().map(predict::equation_json).collect();
-        output::json(&json!(all));
-        return Ok(());
+        output::json(&predict::equations_json());
+        return;
     }
     for (place, equation) in predict::equations().iter().enumerate() {
         if place > 0 {
@@ -30,7 +35,6 @@ fn list(as_json: bool) -> Result<(), Failure> {
         }
         tell(equation);
     }
-    Ok(())
 }
 
 fn tell(equation: &Equation) {
@@ -58,22 +62,147 @@ fn one(id: &str, options: &Predict) -> Result<(), Failure> {
         output::json(&predict::predicted_json(&predicted));
         return Ok(());
     }
-    output::line(&value(&predicted));
-    output::line(&format!("{}, {}", predicted.equation, predicted.source));
-    predicted.caveats.iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
+    let Predicted { value, unit, equation, source, caveats } = predicted;
+    output::line(&quantity(value, unit));
+    output::line(&format!("{equation}, {source}"));
+    caveats.iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
     Ok(())
 }
 
-/// A value with its unit, rates in the prefix that makes them short.
-pub(crate) fn value(predicted: &Predicted) -> String {
-    let Predicted { value, unit, .. } = predicted;
-    let (scale, prefix) = match (*unit, value.abs()) {
+fn path(flags: &PathFlags, as_json: bool) -> Result<(), Failure> {
+    let PathFlags { rate, rtt, window, mss, framing, loss, buffer, delayed_ack, source, shaping, connections } = flags;
+    let given = [rate, rtt, window, mss, framing, loss, buffer, delayed_ack, source, shaping, connections];
+    let names = predict::PATH.into_iter().map(|(name, _)| name.to_owned());
+    let texts: BTreeMap<String, String> =
+        names.zip(given).filter_map(|(name, text)| Some((name, text.clone()?))).collect();
+    let prediction = predict::path(&texts)?;
+    if as_json {
+        output::json(&predict::path_json(&prediction));
+    } else {
+        show(&prediction);
+    }
+    Ok(())
+}
+
+/// All groups of a scenario file, at all points.
+fn scenario(file: &Path, options: &Predict) -> Result<(), Failure> {
+    let plan = cellway_lab::plan_from_file(file, &options.set)?;
+    let points = predict::scenario(&plan)?;
+    if options.json {
+        output::json(&predict::scenario_json(&plan.base().name, &points));
+        return Ok(());
+    }
+    table(&points);
+    output::line("");
+    tell_once(&points);
+    Ok(())
+}
+
+/// One row for each point and group; for a group that gateways split, one for each loop, with a star at the one
+/// that binds.
+fn table(points: &[PointPrediction]) {
+    let axes = points.first().map(|point| &point.axes[..]).unwrap_or_default();
+    let mut header: Vec<String> = axes.iter().map(|(name, _)| figures::axis_name(name)).collect();
+    let fixed = header.len();
+    let names = ["group", "connections", "goodput", "bound by", "round trip", "window\nneeded", "buffer\nneeded"];
+    header.extend(names.map(str::to_owned));
+    let mut table = output::table(&header, |column| [1, 2, 4, 5, 6].map(|c| fixed + c).contains(&column));
+    for point in points {
+        for group in &point.groups {
+            for row in rows(group) {
+                table.add_row(point.axes.iter().map(|(_, value)| value.to_string()).chain(row));
+            }
+        }
+    }
+    output::print(&table);
+}
+
+fn rows(group: &GroupPrediction) -> Vec<[String; 7]> {
+    let split = group.legs.len() > 1;
+    let row = |(place, leg): (usize, &LegPrediction)| {
+        let star = if place == group.binding { " *" } else { "" };
+        let named = |name: &str| if name.is_empty() { "hosts".to_owned() } else { name.to_owned() };
+        let way = if split { format!(" {} to {}{star}", named(&leg.from), named(&leg.to)) } else { String::new() };
+        let known = &leg.prediction;
+        [
+            format!("{}{way}", group.group),
+            group.connections.to_string(),
+            quantity(known.goodput, "bit/s"),
+            binding(known),
+            quantity(known.round_trip, "s"),
+            quantity(known.window_needed.0 as f64, "B"),
+            quantity(known.buffer_needed.value, known.buffer_needed.unit),
+        ]
+    };
+    group.legs.iter().enumerate().map(row).collect()
+}
+
+/// Advice and caveats, each once.
+fn tell_once(points: &[PointPrediction]) {
+    let groups = || points.iter().flat_map(|point| &point.groups);
+    let advice = groups().filter_map(|group| Some((group, group.legs.get(group.binding)?)));
+    let advice = advice.map(|(group, leg)| format!("{}: {}", group.group, leg.prediction.advice));
+    let of_group = |group: &GroupPrediction| {
+        let of_legs = group.legs.iter().flat_map(|leg| caveats(&leg.prediction));
+        group.caveats.iter().cloned().chain(of_legs).collect::<Vec<_>>()
+    };
+    let caveats = groups().flat_map(of_group).map(|caveat| format!("caveat: {caveat}"));
+    let mut told = BTreeSet::new();
+    for line in advice.chain(caveats) {
+        if told.insert(line.clone()) {
+            output::line(&line);
+        }
+    }
+}
+
+/// What may not hold, of the whole and of each bound.
+fn caveats(prediction: &Prediction) -> Vec<String> {
+    let of_bounds = prediction.bounds.iter();
+    let of_bounds = of_bounds.flat_map(|b| b.caveats.iter().map(|caveat| format!("{}: {caveat}", b.equation)));
+    prediction.caveats.iter().cloned().chain(of_bounds).collect()
+}
+
+/// What sets the least bound, and where.
+fn binding(prediction: &Prediction) -> String {
+    let bound = prediction.binding();
+    let name = bound.limit.name();
+    // A window is at the window: nothing is said by that.
+    if bound.at.is_empty() || bound.at == name { name.to_owned() } else { format!("{name} ({})", bound.at) }
+}
+
+/// What is known of a path: the figures, then all bounds.
+fn show(prediction: &Prediction) {
+    let goodput = quantity(prediction.goodput, "bit/s");
+    output::line(&format!("{:24}{goodput}, bound by: {}", "goodput", binding(prediction)));
+    let line = |name: &str, value: f64, unit| output::line(&format!("{name:24}{}", quantity(value, unit)));
+    line("round trip", prediction.round_trip, "s");
+    line("bandwidth x delay", prediction.bandwidth_delay_product, "B");
+    line("window needed", prediction.window_needed.0 as f64, "B");
+    line("buffer needed", prediction.buffer_needed.value, prediction.buffer_needed.unit);
+    if let Some(buffer) = &prediction.spacer_buffer {
+        line("buffer of a shaper", buffer.value, buffer.unit);
+    }
+    output::line(&format!("{:24}{}", "advice: ", prediction.advice));
+    output::line("");
+    let mut table = output::table(&["bound", "at", "value", "equation"].map(str::to_owned), |c| c == 2);
+    for bound in &prediction.bounds {
+        let value = quantity(bound.value, "bit/s");
+        table.add_row([bound.limit.name(), &bound.at, &value, bound.equation]);
+    }
+    output::print(&table);
+    output::line("");
+    caveats(prediction).iter().for_each(|caveat| output::line(&format!("caveat: {caveat}")));
+}
+
+/// A value with its unit, in the prefix that makes it short.
+fn quantity(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match (unit, value.abs()) {
         ("bit/s", v) if v >= 1e9 => (1e9, "G"),
         ("bit/s", v) if v >= 1e6 => (1e6, "M"),
         ("bit/s", v) if v >= 1e3 => (1e3, "k"),
         ("s", v) if v < 1.0 && v > 0.0 => (1e-3, "m"),
         _ => (1.0, ""),
     };
-    let unit = if *unit == "1" { String::new() } else { format!(" {prefix}{unit}") };
+    let unit = if unit == "1" { String::new() } else { format!(" {prefix}{unit}") };
     format!("{}{unit}", short(value / scale))
 }

@@ -17,7 +17,10 @@ const NO_REPORT: &str = "reports are drawn by the Python package: pip install ce
 const WIDTH: usize = 120;
 
 /// The least that is left of the name of a claim: enough to find it with --only.
-const LEAST_ID: usize = 12;
+const LEAST_ID: usize = 10;
+
+/// The most of a place and of a published number as it is printed; both are whole in --json.
+const LONGEST: [usize; 2] = [15, 16];
 
 /// A unit that is longer is left to --json.
 const LONGEST_UNIT: usize = 8;
@@ -78,9 +81,9 @@ fn cells(row: &ClaimRow) -> [String; 8] {
     let published = if long_unit { published.trim_end_matches(&row.unit).trim_end().to_owned() } else { published };
     [
         row.paper.clone(),
-        row.place.replace("Figure", "Fig.").replace("Section", "Sec."),
+        output::cut(&row.place.replace("Figure", "Fig.").replace("Equation", "Eq."), LONGEST[0]),
         row.id.clone(),
-        published,
+        output::cut(&published, LONGEST[1]),
         value(row.predicted),
         simulated,
         row.deviation.map_or_else(String::new, |d| format!("{:+.1} %", 100.0 * d)),

@@ -209,8 +209,16 @@ fn a_table_is_fitted() {
 #[test]
 fn help_teaches_by_example() {
     let place = Place::new(SMALL);
-    for command in [&[][..], &["simulate"], &["check"], &["reproduce"], &["report"], &["schema"], &["workload", "fit"]]
-    {
+    for command in [
+        &[][..],
+        &["simulate"],
+        &["check"],
+        &["predict"],
+        &["reproduce"],
+        &["report"],
+        &["schema"],
+        &["workload", "fit"],
+    ] {
         let ran = place.run(&[command, &["--help"]].concat()).done();
         let example = ["  cellway", command.first().unwrap_or(&"")].join(" ");
         assert!(ran.out().contains("Example") && ran.out().contains(example.trim_end()), "{command:?}:\n{}", ran.out());

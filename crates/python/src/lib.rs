@@ -7,6 +7,7 @@ mod error;
 mod results;
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cellway_cli::Face;
@@ -23,7 +24,7 @@ mod _native {
     use super::PyModuleMethods;
 
     #[pymodule_export]
-    use super::{Error, Results, check, cli_main, reproduce, schema, simulate};
+    use super::{Error, Results, check, cli_main, equations, evaluate, predict, predict_path, reproduce, schema, simulate};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
@@ -118,6 +119,34 @@ fn check(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
     let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
     let points = cellway_lab::check(&plan, &folder).map_err(raise)?;
     Ok(cellway_cli::checked_json(&plan, points).to_string())
+}
+
+/// What theory says of the traffic groups of a scenario, as JSON.
+#[pyfunction]
+fn predict(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
+    let (plan, _) = plan(source, is_text, set).map_err(raise)?;
+    let points = cellway_lab::predict::scenario(&plan).map_err(raise)?;
+    Ok(cellway_lab::predict::scenario_json(&plan.base().name, &points).to_string())
+}
+
+/// What theory says of a path, whose numbers are texts with units; as JSON.
+#[pyfunction]
+fn predict_path(path: BTreeMap<String, String>) -> PyResult<String> {
+    let prediction = cellway_lab::predict::path(&path).map_err(raise)?;
+    Ok(cellway_lab::predict::path_json(&prediction).to_string())
+}
+
+/// What one equation gives, its arguments being texts with units; as JSON.
+#[pyfunction]
+fn evaluate(equation: &str, arguments: BTreeMap<String, String>) -> PyResult<String> {
+    let predicted = cellway_lab::predict::evaluate(equation, &arguments).map_err(raise)?;
+    Ok(cellway_lab::predict::predicted_json(&predicted).to_string())
+}
+
+/// All equations, as JSON.
+#[pyfunction]
+fn equations() -> String {
+    cellway_lab::predict::equations_json().to_string()
 }
 
 /// Runs the studies of papers, all papers if none is named, and judges their claims; returns the rows as JSON.

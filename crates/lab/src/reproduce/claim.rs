@@ -71,7 +71,7 @@ pub struct Claim {
     #[serde(default = "one")]
     pub(super) scale: f64,
 
-    /// Parameters that the paper states: "window = 36592 B".
+    /// Parameters that the paper states, with their values: "window = 36592 B".
     #[serde(default)]
     pub(super) given: Vec<String>,
     /// Parameters that follow from other statements of the paper.
@@ -171,6 +171,12 @@ impl Claim {
         all.into_iter().filter_map(|(id, at)| Some((&id[..], at?))).collect()
     }
 
+    /// Whether it is measured along an axis, over many points.
+    #[cfg(test)]
+    pub(super) fn crosses(&self) -> bool {
+        self.measure == Measure::Crossing
+    }
+
     pub(super) fn other_figure(&self) -> Figure {
         let or = |own: &Option<String>, other: &String| own.as_ref().unwrap_or(other).clone();
         (or(&self.from_subject, &self.subject), or(&self.from_metric, &self.metric))
@@ -198,7 +204,7 @@ impl Claim {
             (bounds && relative, "within and min or max: one of them says what is accepted"),
             (!bounds && !relative, "it accepts anything: within, min or max is missing"),
             (relative && self.published.is_none(), "within needs a published number"),
-            (self.within.is_some_and(|w| !(w > 0.0 && w.is_finite())), "within is not above 0"),
+            (self.within.is_some_and(|w| !(w >= 0.0 && w.is_finite())), "within is below 0"),
             (self.min.zip(self.max).is_some_and(|(min, max)| min > max), "min is above max"),
             (self.study.is_none() && self.predict.is_none(), "it has neither a study nor an equation"),
             (self.source == Some(Source::Simulate) && self.study.is_none(), "no study to be judged by"),
@@ -206,7 +212,7 @@ impl Claim {
             (self.study.is_some() && (self.subject.is_empty() || self.metric.is_empty()), "no subject or metric"),
             (!(self.scale > 0.0 && self.scale.is_finite()), "scale is not above 0"),
             (self.predict.as_ref().is_some_and(|p| !(p.per > 0.0 && p.per.is_finite())), "per is not above 0"),
-            (texts.into_iter().flatten().any(|p| !p.contains(" = ")), "a parameter is not written as name = value"),
+            (texts.into_iter().flatten().any(|p| p.trim().is_empty()), "a parameter is empty"),
         ];
         checks.into_iter().filter_map(|(wrong, what)| wrong.then_some(what)).collect()
     }

@@ -3,7 +3,7 @@
 use super::claim::{Claim, Form, Measure, Source};
 use super::measure::Measured;
 use super::predicted::Prediction;
-use super::row::{ClaimRow, Verdict, short};
+use super::row::{ClaimRow, Verdict, bound, short};
 use super::values::StudyValues;
 
 impl Claim {
@@ -116,9 +116,9 @@ impl Claim {
         let unit = self.unit_text();
         let (min, max) = self.range();
         match (min.is_finite(), max.is_finite()) {
-            (true, true) => format!("{what}{} to {}{unit}", short(min), short(max)),
-            (true, false) => format!("{what}at least {}{unit}", short(min)),
-            (false, true) => format!("{what}at most {}{unit}", short(max)),
+            (true, true) => format!("{what}{} to {}{unit}", bound(min), bound(max)),
+            (true, false) => format!("{what}at least {}{unit}", bound(min)),
+            (false, true) => format!("{what}at most {}{unit}", bound(max)),
             (false, false) => "any".to_owned(),
         }
     }

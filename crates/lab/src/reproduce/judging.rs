@@ -313,17 +313,26 @@ fn a_deterministic_value_has_no_interval() {
 }
 
 #[test]
+fn the_ends_of_a_range_are_told_in_full() {
+    let expected = |lines: &str| by_equation(lines).judge("p", None, None, None).expected;
+    assert_eq!(expected("min = 1181.5\nmax = 1182.5\nunit = \"cells\""), "1181.5 to 1182.5 cells");
+    assert_eq!(expected("published = 1.47\nwithin = 0.005"), "1.46265 to 1.47735");
+    assert_eq!(expected("published = 32\nwithin = 0.0"), "32 to 32");
+    assert_eq!(expected("min = -0.05\nmax = 0"), "-0.05 to 0");
+}
+
+#[test]
 fn a_row_that_contradicts_itself_is_found() {
     assert_eq!(by_equation("published = 1\nwithin = 0.1").faults(), Vec::<&str>::new());
     for (lines, fault) in [
         ("published = 1", "it accepts anything: within, min or max is missing"),
         ("within = 0.1", "within needs a published number"),
-        ("published = 1\nwithin = 0", "within is not above 0"),
+        ("published = 1\nwithin = -0.1", "within is below 0"),
         ("published = 1\nwithin = 0.1\nmin = 0", "within and min or max: one of them says what is accepted"),
         ("min = 2\nmax = 1", "min is above max"),
         ("min = 2\nsource = \"simulate\"", "no study to be judged by"),
         ("min = 2\nstudy = \"s\"", "no subject or metric"),
-        ("min = 2\nfitted = [\"cost\"]", "a parameter is not written as name = value"),
+        ("min = 2\nfitted = [\"\"]", "a parameter is empty"),
     ] {
         assert_eq!(by_equation(lines).faults(), [fault], "{lines}");
     }

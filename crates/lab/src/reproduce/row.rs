@@ -148,3 +148,10 @@ pub fn short(x: f64) -> String {
     let text = format!("{x:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
+
+/// An end of an accepted range: all its digits, up to six, since what lies beside it is refused.
+pub(super) fn bound(x: f64) -> String {
+    let before = if x.abs() >= 1.0 { x.abs().log10().floor() as usize + 1 } else { 0 };
+    let text = format!("{x:.*}", 6usize.saturating_sub(before));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}

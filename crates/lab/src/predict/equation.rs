@@ -1,8 +1,8 @@
-//! What theory says, without a run: one equation, a path, or each traffic group of a scenario.
+//! Single equations.
 
 use std::collections::BTreeMap;
 
-pub use cellway_theory::{Argument, Equation, Predicted, equations};
+use cellway_theory::{Argument, Equation, Predicted};
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -28,8 +28,12 @@ pub fn predicted_json(predicted: &Predicted) -> Value {
     })
 }
 
-/// What there is to know of an equation, as JSON.
-pub fn equation_json(equation: &Equation) -> Value {
+/// All equations, as JSON.
+pub fn equations_json() -> Value {
+    cellway_theory::equations().iter().map(equation_json).collect()
+}
+
+fn equation_json(equation: &Equation) -> Value {
     let arguments: Vec<Value> = equation.arguments.iter().map(argument_json).collect();
     json!({
         "id": equation.id, "title": equation.title, "source": equation.source, "formula": equation.formula,

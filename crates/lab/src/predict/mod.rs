@@ -1,0 +1,10 @@
+//! What theory says, without a run: of one equation, of a path, of each traffic group of a scenario.
+
+mod equation;
+mod path;
+mod scenario;
+
+pub use cellway_theory::{Equation, GroupPrediction, LegPrediction, Predicted, Prediction, equations};
+pub use equation::{argument, equations_json, evaluate, predicted_json};
+pub use path::{PATH, path, path_json};
+pub use scenario::{PointPrediction, scenario, scenario_json};

@@ -1,0 +1,121 @@
+//! A path that is described by a few texts with units.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use cellway_theory::{Amount, Bound, BufferSize, Framing, Line, PathInput, Prediction, predict_path};
+use cellway_units::Rate;
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+/// The texts that a path has: name and what is accepted. The first three are needed.
+pub const PATH: [(&str, &str); 11] = [
+    (
+        "rate",
+        "a rate like \"40 Mbit/s\", or a line: e1, ds1, e3, ds3, oc3c, oc12c, taxi, ethernet, fast-ethernet, fddi",
+    ),
+    ("rtt", "a time like \"60 ms\""),
+    ("window", "an amount like \"64 KiB\""),
+    ("mss", "an amount like \"1460 B\""),
+    ("framing", "packet, ethernet, fddi, aal5-vc-mux, aal5-llc-snap"),
+    ("loss", "a number from 0 to 1 like \"1e-4\""),
+    ("buffer", "cells like \"256 cell\", or an amount like \"64 KiB\""),
+    ("delayed-ack", "on, off"),
+    ("source", "a rate like \"149.76 Mbit/s\", or a line"),
+    ("shaping", "a rate like \"20 Mbit/s\", or a line"),
+    ("connections", "a whole number like \"2\""),
+];
+
+/// The texts of a path, each read by its name.
+struct Texts<'a>(&'a BTreeMap<String, String>);
+
+/// Predicts a path from `texts`: see [`PATH`]. What stands around packets is that of the line if `rate` names
+/// one, else AAL5 with LLC/SNAP.
+pub fn path(texts: &BTreeMap<String, String>) -> Result<Prediction, Error> {
+    if let Some(name) = texts.keys().find(|name| PATH.iter().all(|(known, _)| known != name)) {
+        let known: Vec<&str> = PATH.iter().map(|(known, _)| *known).collect();
+        return Err(Error::Option(format!("a path has no {name:?}; accepted: {}", known.join(", "))));
+    }
+    let all = Texts(texts);
+    let needed = |name: &'static str| Error::Option(format!("{name} is missing; accepted: {}", accepted(name)));
+    let mut input = PathInput::new(
+        all.rate("rate")?.ok_or_else(|| needed("rate"))?,
+        all.read("rtt")?.ok_or_else(|| needed("rtt"))?,
+        all.read("window")?.ok_or_else(|| needed("window"))?,
+    );
+    let line = texts.get("rate").and_then(|text| text.trim().parse::<Line>().ok());
+    input.framing = match line {
+        Some(Line::Ethernet | Line::FastEthernet) => Framing::Ethernet,
+        Some(Line::Fddi) => Framing::Fddi,
+        _ => input.framing,
+    };
+    let named = |text: &str| Framing::ALL.into_iter().find(|framing| framing.name() == text);
+    input.framing = all.word("framing", named)?.unwrap_or(input.framing);
+    input.mss = all.read("mss")?.unwrap_or(input.mss);
+    let share = |text: &str| text.parse::<f64>().ok().filter(|p| (0.0..=1.0).contains(p));
+    input.loss = all.word("loss", share)?;
+    let size = |text: &str| text.parse().map(BufferSize::Cells).or_else(|_| text.parse().map(BufferSize::Bytes)).ok();
+    input.buffer = all.word("buffer", size)?;
+    let switch = |text: &str| match text {
+        "on" | "yes" => Some(true),
+        "off" | "no" => Some(false),
+        _ => None,
+    };
+    input.delayed_ack = all.word("delayed-ack", switch)?.unwrap_or(input.delayed_ack);
+    (input.source, input.shaping) = (all.rate("source")?, all.rate("shaping")?);
+    input.connections = all.word("connections", |text| text.parse().ok())?.unwrap_or(input.connections);
+    Ok(predict_path(&input)?)
+}
+
+fn accepted(name: &str) -> &'static str {
+    PATH.iter().find(|(known, _)| *known == name).map_or("", |(_, accepted)| *accepted)
+}
+
+impl Texts<'_> {
+    /// What `read` makes of the text of that name; nothing if it is not given.
+    fn word<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, Error> {
+        let Some(text) = self.0.get(name) else { return Ok(None) };
+        let wrong = || Error::Option(format!("{name}: {text:?} is not right; accepted: {}", accepted(name)));
+        read(text.trim()).map(Some).ok_or_else(wrong)
+    }
+
+    /// A quantity, which says itself what is wrong with it.
+    fn read<T: FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<Option<T>, Error> {
+        let Some(text) = self.0.get(name) else { return Ok(None) };
+        let wrong = |e: T::Err| Error::Option(format!("{name}: {e}; accepted: {}", accepted(name)));
+        text.trim().parse().map(Some).map_err(wrong)
+    }
+
+    /// A rate, or the name of a line.
+    fn rate(&self, name: &str) -> Result<Option<Rate>, Error> {
+        match self.0.get(name).and_then(|text| text.trim().parse::<Line>().ok()) {
+            Some(line) => Ok(Some(line.rate())),
+            None => self.read(name),
+        }
+    }
+}
+
+/// A prediction, as JSON.
+pub fn path_json(prediction: &Prediction) -> Value {
+    let amount = |amount: &Amount| json!({ "value": amount.value, "unit": amount.unit });
+    json!({
+        "goodput": prediction.goodput,
+        "binding": prediction.binding().limit.name(),
+        "round_trip": prediction.round_trip,
+        "bandwidth_delay_product": prediction.bandwidth_delay_product,
+        "window_needed": prediction.window_needed.0,
+        "buffer_needed": amount(&prediction.buffer_needed),
+        "spacer_buffer": prediction.spacer_buffer.as_ref().map(amount),
+        "advice": prediction.advice,
+        "caveats": prediction.caveats,
+        "bounds": prediction.bounds.iter().map(bound_json).collect::<Vec<_>>(),
+    })
+}
+
+fn bound_json(bound: &Bound) -> Value {
+    json!({
+        "limit": bound.limit.name(), "at": bound.at, "value": bound.value,
+        "equation": bound.equation, "source": bound.source, "caveats": bound.caveats,
+    })
+}
