@@ -3,10 +3,10 @@
 use cellway_units::{Cells, Rate, Span, Time};
 
 use crate::abr::{EfciMarker, Erica, EricaSpec, Fraction, RmCell, RmDirection};
+use crate::cell::Cell;
 use crate::channel::ChannelId;
 use crate::port::PortId;
 use crate::rm_cells::RmCells;
-use crate::round_robin::Served;
 
 /// How output ports control ABR connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,22 +138,22 @@ impl AbrPort {
         }
     }
 
-    /// A cell leaves a queue, with `waiting` cells of the network behind it.
+    /// A cell leaves a queue, with `waiting` cells of the network behind it. Returns whether it is marked.
     #[inline(never)]
-    pub(crate) fn leaves(&mut self, now: Time, served: &mut Served, waiting: u32, rms: &RmCells) {
-        let what = self.loop_of(served.slot);
-        let Served { slot, cell, controlled, .. } = served;
-        match &mut self.marking {
-            Marking::Efci(marker) => {
-                let itself = u32::from(!*controlled);
-                cell.flags.efci |= !cell.flags.rm && marker.marks(Cells(u64::from(waiting + itself)));
+    pub(crate) fn leaves(&mut self, now: Time, slot: u32, cell: Cell, waiting: u32, rms: &RmCells) -> bool {
+        let what = self.loop_of(slot);
+        match (&mut self.marking, what) {
+            (Marking::Efci(marker), _) => {
+                let itself = u32::from(what != Loop::Begins);
+                return !cell.flags.is_rm() && marker.marks(Cells(u64::from(waiting + itself)));
             }
-            Marking::Erica(erica) => match what {
-                Loop::None => erica.higher_priority(now),
-                Loop::Begins => count(erica, now, *slot, cell.flags.rm.then(|| rms.get(*cell).0).as_ref()),
-                Loop::Passes => {}
-            },
+            (Marking::Erica(erica), Loop::None) => erica.higher_priority(now),
+            (Marking::Erica(erica), Loop::Begins) => {
+                count(erica, now, slot, cell.flags.is_rm().then(|| rms.get(cell).0).as_ref());
+            }
+            (Marking::Erica(_), Loop::Passes) => {}
         }
+        false
     }
 }
 

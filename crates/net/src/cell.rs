@@ -1,6 +1,7 @@
 //! A cell in flight, and a queue of cells kept as runs.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU8;
 
 use cellway_units::CELL_PAYLOAD_OCTETS;
 
@@ -16,16 +17,41 @@ pub const fn cells_for(octets: u32) -> u32 {
     (octets as u64 + AAL5_TRAILER).div_ceil(CELL_PAYLOAD_OCTETS) as u32
 }
 
-/// What switches set in a cell's header.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flags {
-    /// Cell loss priority 1: the first to be refused. ITU-T I.361.
-    pub(crate) clp: bool,
-    /// Explicit forward congestion indication. ITU-T I.361.
-    pub(crate) efci: bool,
+/// What a cell's header says beside its channel. One bit is always set, so that a unit on a link, cell or
+/// packet, is no longer than a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flags(NonZeroU8);
+
+const CLP: u8 = 1;
+const EFCI: u8 = 2;
+const RM: u8 = 4;
+
+impl Flags {
+    /// A data cell as it is cut.
+    pub(crate) const PLAIN: Flags = Flags(NonZeroU8::new(0x80).expect("it is not zero"));
+
     /// A resource management cell (payload type 110): `frame` is its place among the RM cells, and it is
-    /// no piece of a frame.
-    pub(crate) rm: bool,
+    /// no piece of a frame. ITU-T I.361, I.371.
+    pub(crate) fn is_rm(self) -> bool {
+        self.0.get() & RM != 0
+    }
+    /// Cell loss priority 1: the first to be refused. ITU-T I.361.
+    pub(crate) fn is_tagged(self) -> bool {
+        self.0.get() & CLP != 0
+    }
+    /// Explicit forward congestion indication. ITU-T I.361.
+    pub(crate) fn is_marked(self) -> bool {
+        self.0.get() & EFCI != 0
+    }
+    pub(crate) fn tag(&mut self) {
+        self.0 |= CLP;
+    }
+    pub(crate) fn mark(&mut self) {
+        self.0 |= EFCI;
+    }
+    pub(crate) fn unmark(&mut self) {
+        self.0 = NonZeroU8::new(self.0.get() & !EFCI).unwrap_or(self.0);
+    }
 }
 
 /// One ATM cell on its way: a few words, no bytes. The octets live once, in the packet.
@@ -43,7 +69,7 @@ pub struct Cell {
 impl Cell {
     /// An RM cell.
     pub(crate) fn rm(channel: ChannelId, place: PacketRef) -> Cell {
-        Cell { channel, frame: place, index: 0, count: 1, flags: Flags { rm: true, ..Flags::default() } }
+        Cell { channel, frame: place, index: 0, count: 1, flags: Flags(Flags::PLAIN.0 | RM) }
     }
     /// Whether this is the last cell of its frame (the AAL5 end-of-frame mark in the header).
     pub fn is_last(self) -> bool {
@@ -59,7 +85,7 @@ impl Cell {
     }
     /// Whether its cell loss priority is 1: a policer has tagged it.
     pub fn is_tagged(self) -> bool {
-        self.flags.clp
+        self.flags.is_tagged()
     }
     /// The channel that the cell travels on.
     pub fn channel(self) -> ChannelId {
@@ -100,7 +126,7 @@ impl CellQueue {
     /// Queues the first `fitting` of the `count` cells of a frame, as one group.
     pub(crate) fn push_frame(&mut self, frame: PacketRef, fitting: u16, count: u16) {
         if fitting > 0 {
-            self.runs.push_back(Run { frame, next: 0, end: fitting, count, flags: Flags::default() });
+            self.runs.push_back(Run { frame, next: 0, end: fitting, count, flags: Flags::PLAIN });
             self.cells += u32::from(fitting);
         }
     }

@@ -73,7 +73,16 @@ impl Level {
         self.now = to;
         self.since = at;
         self.peak = self.peak.max(to);
-        self.min = self.min.min(to);
+        if to < self.min {
+            self.min = to;
+        }
+        if self.changes.is_some() {
+            self.record(at, to);
+        }
+    }
+
+    #[cold]
+    fn record(&mut self, at: Time, to: u32) {
         if let Some(changes) = &mut self.changes {
             changes.push((at, to));
         }

@@ -69,7 +69,7 @@ mod tests {
         let mut packets = Packets::new();
         let node = crate::fabric::NodeId(0);
         let frame = packets.insert(Packet { conversation: 0, from: node, to: node, octets: 100, body: () });
-        let cell = |index| Cell { channel: ChannelId(0), frame, index, count: 4, flags: Flags::default() };
+        let cell = |index| Cell { channel: ChannelId(0), frame, index, count: 4, flags: Flags::PLAIN };
         let mut state = FrameDiscard::default();
         let drop = |new_frame| Fate::Drop { new_frame };
         // The threshold counts at the first cell only.

@@ -138,7 +138,9 @@ impl Port {
         match self.sending {
             Some(Unit::Cell(cell)) => {
                 self.counters.cells += 1;
-                self.counters.rm_cells += u64::from(cell.flags.rm);
+                if cell.flags.is_rm() {
+                    self.counters.rm_cells += 1;
+                }
                 true
             }
             _ => {
@@ -171,11 +173,12 @@ impl Port {
         debug_assert!(self.is_idle(), "service on a busy line");
         let (unit, leaves) = match &mut self.queue {
             Queue::Cells(server) => {
-                let mut served = server.serve(now, &mut calendar.releases(self.id), rms)?;
-                if let Some(abr) = &mut self.abr {
-                    abr.leaves(now, &mut served, server.waiting_in_network(), rms);
+                let Served { slot, mut cell, queued } = server.serve(now, &mut calendar.releases(self.id), rms)?;
+                if let Some(abr) = &mut self.abr
+                    && abr.leaves(now, slot, cell, server.waiting_in_network(), rms)
+                {
+                    cell.flags.mark();
                 }
-                let Served { slot, cell, queued, .. } = served;
                 if queued {
                     self.level.change(now, server.waiting());
                     if let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) {

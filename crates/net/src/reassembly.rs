@@ -105,7 +105,7 @@ mod tests {
             packets.lose(frame, CELLS - range.len() as u16, CELLS);
             let mut arrived = false;
             for index in range {
-                let cell = Cell { channel: ChannelId(0), frame, index, count: CELLS, flags: Flags::default() };
+                let cell = Cell { channel: ChannelId(0), frame, index, count: CELLS, flags: Flags::PLAIN };
                 let whole = self.reassembly.accept(cell, packets, &mut self.losses);
                 arrived |= whole.is_some();
                 whole.map(|frame| packets.remove(frame));

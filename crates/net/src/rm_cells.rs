@@ -29,17 +29,17 @@ impl RmCells {
     }
 
     pub(crate) fn get(&self, cell: Cell) -> (RmCell, ChannelId) {
-        debug_assert!(cell.flags.rm, "not an RM cell");
+        debug_assert!(cell.flags.is_rm(), "not an RM cell");
         self.cells[cell.frame.0 as usize]
     }
 
     pub(crate) fn get_mut(&mut self, cell: Cell) -> &mut RmCell {
-        debug_assert!(cell.flags.rm, "not an RM cell");
+        debug_assert!(cell.flags.is_rm(), "not an RM cell");
         &mut self.cells[cell.frame.0 as usize].0
     }
 
     pub(crate) fn remove(&mut self, cell: Cell) {
-        debug_assert!(cell.flags.rm, "not an RM cell");
+        debug_assert!(cell.flags.is_rm(), "not an RM cell");
         self.free.push(cell.frame.0);
     }
 

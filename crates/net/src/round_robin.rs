@@ -30,6 +30,9 @@ use crate::gate::{Gate, Next};
 use crate::packet::PacketRef;
 use crate::rm_cells::RmCells;
 
+/// The last priority, that of most queues.
+const LAST: u8 = Class::Ubr.priority();
+
 #[derive(Clone, Debug)]
 struct Slot {
     channel: ChannelId,
@@ -51,8 +54,37 @@ pub(crate) struct Served {
     pub(crate) cell: Cell,
     /// Whether it waited in the queue. If not, it is an RM cell that its gate has just made.
     pub(crate) queued: bool,
-    /// Whether an ABR source has sent it.
-    pub(crate) controlled: bool,
+}
+
+/// The token queues, one for each priority.
+#[derive(Clone, Debug, Default)]
+struct Tokens {
+    urgent: [VecDeque<u32>; LAST as usize],
+    /// Tokens in those: mostly none, and then nobody looks.
+    urgent_count: u32,
+    last: VecDeque<u32>,
+}
+
+impl Tokens {
+    #[inline]
+    fn push(&mut self, priority: u8, slot: u32) {
+        if priority == LAST {
+            self.last.push_back(slot);
+        } else {
+            self.urgent_count += 1;
+            self.urgent[usize::from(priority)].push_back(slot);
+        }
+    }
+
+    /// The front of the first queue that is not empty.
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        if self.urgent_count == 0 {
+            return self.last.pop_front();
+        }
+        self.urgent_count -= 1;
+        self.urgent.iter_mut().find_map(VecDeque::pop_front)
+    }
 }
 
 /// What becomes of a queue's turn at its gate.
@@ -70,7 +102,7 @@ enum Passage {
 pub(crate) struct RoundRobin {
     slots: Vec<Slot>,
     gates: Vec<Gate>,
-    tokens: [VecDeque<u32>; 3],
+    tokens: Tokens,
     /// The queue whose cell is on the line, or has just left it and not been settled.
     in_service: Option<u32>,
     waiting: u32,
@@ -118,16 +150,20 @@ impl RoundRobin {
         let queue = &mut self.slots[slot as usize];
         queue.queue.push_frame(frame, fitting, count);
         self.waiting += u32::from(fitting);
-        self.waiting_at_sources += u32::from(fitting) * u32::from(queue.controlled);
+        if queue.controlled {
+            self.waiting_at_sources += u32::from(fitting);
+        }
         self.name(now, slot, releases);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, slot: u32, cell: Cell, releases: &mut Releases<'_>) {
         let queue = &mut self.slots[slot as usize];
         queue.queue.push(cell);
         self.waiting += 1;
-        self.waiting_at_sources += u32::from(queue.controlled);
+        if queue.controlled {
+            self.waiting_at_sources += 1;
+        }
         self.name(now, slot, releases);
     }
 
@@ -140,7 +176,7 @@ impl RoundRobin {
             self.name(now, slot, releases);
         }
         loop {
-            let slot = self.tokens.iter_mut().find_map(VecDeque::pop_front)?;
+            let slot = self.tokens.pop()?;
             if self.slots[slot as usize].gate.is_some() {
                 match self.pass_gate(now, slot, releases, rms) {
                     Passage::Held => continue,
@@ -149,12 +185,10 @@ impl RoundRobin {
                 }
             }
             let next = &mut self.slots[slot as usize];
-            let controlled = next.controlled;
             let cell = next.queue.pop(next.channel).expect("a token names a queue that is not empty");
             self.waiting -= 1;
-            self.waiting_at_sources -= u32::from(controlled);
             self.in_service = Some(slot);
-            return Some(Served { slot, cell, queued: true, controlled });
+            return Some(Served { slot, cell, queued: true });
         }
     }
 
@@ -170,11 +204,14 @@ impl RoundRobin {
             return Passage::Held;
         }
         match gate.next(now, !queue.is_empty()) {
-            Next::Queued => Passage::Open,
+            Next::Queued => {
+                self.waiting_at_sources -= u32::from(controlled);
+                Passage::Open
+            }
             Next::Rm(rm, connection) => {
                 let cell = rms.insert(channel, rm, connection.unwrap_or(channel));
                 self.in_service = Some(slot);
-                Passage::Made(Served { slot, cell, queued: false, controlled })
+                Passage::Made(Served { slot, cell, queued: false })
             }
         }
     }
@@ -191,7 +228,7 @@ impl RoundRobin {
         }
         if !queue.queue.is_empty() {
             queue.token = true;
-            self.tokens[usize::from(queue.priority)].push_back(slot);
+            self.tokens.push(queue.priority, slot);
         }
     }
 
@@ -206,7 +243,7 @@ impl RoundRobin {
         queue.token = true;
         match gate.hold(now) {
             Some(at) => releases.ask(at, slot),
-            None => self.tokens[usize::from(queue.priority)].push_back(slot),
+            None => self.tokens.push(queue.priority, slot),
         }
     }
 
@@ -215,7 +252,7 @@ impl RoundRobin {
         let queue = &self.slots[slot as usize];
         let due = queue.gate.is_some_and(|gate| self.gates[gate as usize].release(now));
         if due {
-            self.tokens[usize::from(queue.priority)].push_back(slot);
+            self.tokens.push(queue.priority, slot);
         }
         due
     }

@@ -107,15 +107,15 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// A data cell has come over port `index` to the node where a loop of its channel may end.
-    #[inline]
+    #[inline(never)]
     pub(super) fn at_destination(&mut self, index: u32, cell: &mut Cell) {
         let Some(abr) = &self.ports[index as usize].abr else { return };
         if let Some((port, slot)) = abr.ends(cell.channel).destination {
             let gate = self.port_mut(port).server_mut().expect("channels run over cell lines").gate_mut(slot);
             if let Some(destination) = gate.destination() {
-                destination.data(cell.flags.efci);
+                destination.data(cell.flags.is_marked());
             }
-            cell.flags.efci = false;
+            cell.flags.unmark();
         }
     }
 

@@ -57,18 +57,26 @@ impl<B: Clone> Fabric<B> {
     /// Cells that were held back until now may leave; then each free line with something to send takes
     /// its next unit.
     pub fn serve(&mut self, now: Time) {
-        while let Some(Event::Release { port, slot }) = self.calendar.peek_at(now) {
-            self.calendar.pop();
-            self.events += 1;
-            if self.ports[port as usize].release(now, slot) {
-                self.call(port);
-            }
+        if self.calendar.next() == Some(now) {
+            self.release(now);
         }
         while let Some(index) = self.to_serve.pop() {
             let port = &mut self.ports[index as usize];
             port.called = false;
             if let Some(leaves) = port.serve(now, &self.packets, &mut self.calendar, &mut self.rms) {
                 self.calendar.add(leaves, Event::Departure(index));
+            }
+        }
+    }
+
+    /// Nothing but releases is left of this instant.
+    #[inline(never)]
+    fn release(&mut self, now: Time) {
+        while let Some(Event::Release { port, slot }) = self.calendar.peek_at(now) {
+            self.calendar.pop();
+            self.events += 1;
+            if self.ports[port as usize].release(now, slot) {
+                self.call(port);
             }
         }
     }
@@ -101,7 +109,7 @@ impl<B: Clone> Fabric<B> {
             self.observe(now, index, Direction::In, unit);
         }
         match unit {
-            Unit::Cell(cell) if cell.flags.rm => self.rm_arrives(now, index, cell),
+            Unit::Cell(cell) if cell.flags.is_rm() => self.rm_arrives(now, index, cell),
             Unit::Cell(cell) => self.cell_arrives(now, index, cell, delivered),
             Unit::Packet(packet) => self.packet_arrives(now, self.ports[index as usize].to, packet, delivered),
         }
@@ -109,7 +117,10 @@ impl<B: Clone> Fabric<B> {
 
     #[inline]
     fn cell_arrives(&mut self, now: Time, index: u32, mut cell: Cell, delivered: &mut Vec<Delivery<B>>) {
-        self.at_destination(index, &mut cell);
+        let from = &self.ports[index as usize];
+        if from.abr.is_some() {
+            self.at_destination(index, &mut cell);
+        }
         let from = &self.ports[index as usize];
         match from.channels[cell.channel.0 as usize] {
             NextHop::Forward { port, slot } => {
@@ -186,7 +197,7 @@ impl<B: Clone> Fabric<B> {
         };
         let Some(tap) = self.tap.as_mut().filter(|tap| tap.node == node) else { return };
         let unit = match unit {
-            Unit::Cell(cell) if cell.flags.rm => return,
+            Unit::Cell(cell) if cell.flags.is_rm() => return,
             Unit::Cell(cell) => TapUnit::Cell(cell, self.packets.get(cell.frame).clone()),
             Unit::Packet(packet) => TapUnit::Packet(self.packets.get(packet).clone()),
         };

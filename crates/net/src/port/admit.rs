@@ -61,14 +61,14 @@ impl Port {
         }
         let channel = self.server_mut().expect("a cell line").channel(owner.slot);
         let lost = (0..count).filter(|&index| {
-            let cell = Cell { channel, frame, index, count, flags: Flags::default() };
+            let cell = Cell { channel, frame, index, count, flags: Flags::PLAIN };
             !self.push_cell(now, owner.slot, cell, packets, calendar)
         });
         lost.count() as u16
     }
 
-    /// Queues one cell; returns whether it was taken.
-    #[inline]
+    /// Queues one cell; returns whether it was taken. A call of its own for each cell would show.
+    #[inline(always)]
     pub(crate) fn push_cell<B>(
         &mut self,
         now: Time,
@@ -78,7 +78,7 @@ impl Port {
         calendar: &mut Calendar,
     ) -> bool {
         let plain = self.policers.is_empty() && self.frames.is_empty() && self.abr.is_none();
-        if plain && cell.flags == Flags::default() {
+        if plain && cell.flags == Flags::PLAIN {
             let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return false };
             if !self.buffer.admit_cell(owner, cell.index) {
                 self.counters.dropped_cells += 1;
@@ -101,12 +101,12 @@ impl Port {
             match policer.judge(now) {
                 Verdict::Pass => {}
                 Verdict::Tag => {
-                    self.counters.policed_tagged += u64::from(!cell.flags.clp);
-                    cell.flags.clp = true;
+                    self.counters.policed_tagged += u64::from(!cell.flags.is_tagged());
+                    cell.flags.tag();
                 }
                 Verdict::Discard => {
                     self.counters.policed_discarded += 1;
-                    if let Some(frame) = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.rm) {
+                    if let Some(frame) = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm()) {
                         frame.cell(*cell, || false);
                         frame.lost();
                     }
@@ -114,7 +114,7 @@ impl Port {
                 }
             }
         }
-        if let Some(abr) = self.abr.as_mut().filter(|_| !cell.flags.rm) {
+        if let Some(abr) = self.abr.as_mut().filter(|_| !cell.flags.is_rm()) {
             abr.data_comes(now, slot);
         }
         let admitted = self.admit_cell(slot, *cell, packets);
@@ -125,14 +125,14 @@ impl Port {
     /// Whether the buffer takes a cell; it is charged.
     fn admit_cell<B>(&mut self, slot: u32, cell: Cell, packets: &Packets<B>) -> bool {
         let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return true };
-        let mut frame = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.rm);
+        let mut frame = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm());
         if let Some(frame) = &mut frame
             && let Fate::Drop { new_frame } = frame.cell(cell, || self.buffer.refuses_new_frames(owner))
         {
             self.counters.epd_frames += u64::from(new_frame);
             return false;
         }
-        if cell.flags.clp && self.buffer.refuses_tagged(owner) {
+        if cell.flags.is_tagged() && self.buffer.refuses_tagged(owner) {
             self.counters.clp_discarded += 1;
         } else if self.buffer.admit_cell(owner, cell.index) {
             return true;
@@ -163,7 +163,7 @@ impl Port {
 pub(super) fn owner_of_cell<B>(buffer: &Buffer, slot: u32, cell: Cell, packets: &Packets<B>) -> Option<Owner> {
     if !buffer.asks_for_packet() {
         Some(Owner { slot, conversation: 0, octets: 0 })
-    } else if !cell.flags.rm {
+    } else if !cell.flags.is_rm() {
         Some(owner_of_packet(slot, cell.frame, packets))
     } else {
         (!buffer.is_by_conversation()).then_some(Owner { slot, conversation: 0, octets: 0 })
