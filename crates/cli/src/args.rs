@@ -56,7 +56,7 @@ Examples:
   cellway predict study.toml --json
   cellway predict --equations                           every equation, its source and its arguments
   cellway predict --equation window-limited --arg window=8KiB --arg rtt=200ms \\
-      --arg segment=9188B --arg rate=6Mbit/s
+      --arg mtu=9188B --arg rate=6Mbit/s
 
 A value outside the domain of its equation comes with a caveat.")]
     Predict(Predict),
@@ -213,7 +213,8 @@ pub(crate) struct PathFlags {
 
 #[derive(Debug, Group)]
 pub(crate) struct Reproduce {
-    /// Short names of papers; all papers if none is given.
+    /// Short names of papers, or folders with study.toml and expected.toml of your own; all papers if none
+    /// is given.
     #[arg(value_name = "PAPER")]
     pub(crate) papers: Vec<String>,
     /// Only the claims of this name, or beginning so, or fitting a pattern with *; PAPER/ID of one

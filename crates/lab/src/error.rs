@@ -39,6 +39,14 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// A folder of experiments cannot be used.
+    #[error("{}: {message}", path.display())]
+    Experiments {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
     /// Theory has no answer.
     #[error(transparent)]
     Theory(#[from] cellway_theory::Error),
@@ -70,7 +78,8 @@ impl Error {
             | Error::Table(_)
             | Error::Option(_)
             | Error::Theory(_)
-            | Error::NoSuchPaper { .. } => true,
+            | Error::NoSuchPaper { .. }
+            | Error::Experiments { .. } => true,
             Error::Run(e) => !matches!(e, cellway_sim::Error::Capture(_) | cellway_sim::Error::Stopped { .. }),
             Error::Record(e) => {
                 matches!(e, R::Exists { .. } | R::NotReplaceable { .. } | R::BadName { .. } | R::NoManifest { .. })

@@ -68,7 +68,7 @@ struct Builder<'a> {
     /// The nodes of the scenario.
     nodes: Vec<Attached>,
     /// Where frames are put together again: routers, gateways, and the cards of hosts.
-    routers: Vec<NodeId>,
+    reassembling: Vec<NodeId>,
     /// The ports of each link, in the directions a to b and b to a.
     ports: Vec<[PortId; 2]>,
     port_meters: Vec<PortMeter>,
@@ -89,7 +89,7 @@ pub(crate) fn build(scenario: &Scenario, streams: &Streams) -> Result<Built, Err
         fabric: Fabric::new(convert::multiplexing(scenario), encapsulation(scenario)),
         names: BTreeMap::new(),
         nodes: Vec::new(),
-        routers: Vec::new(),
+        reassembling: Vec::new(),
         ports: Vec::new(),
         port_meters: Vec::new(),
         slots: Vec::new(),
@@ -115,7 +115,7 @@ impl Builder<'_> {
             self.port_meters,
             self.slot_meters,
             scenario.traffic.iter().map(|t| t.name.clone()).collect(),
-            self.routers,
+            self.reassembling,
             Pace {
                 rtt: scenario.run.rtt,
                 warmup: scenario.run.warmup,

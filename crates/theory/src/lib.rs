@@ -10,7 +10,6 @@
 mod arguments;
 mod bandwidth_delay;
 mod burst;
-mod cells;
 mod error;
 mod fair_queue;
 mod framing;
@@ -32,7 +31,6 @@ mod window_segments;
 pub use arguments::{Argument, Kind};
 pub use bandwidth_delay::bandwidth_delay;
 pub use burst::{burst_buffer, burst_survives};
-pub use cells::{aal5_cells, cell_payload, cell_time, window_segments};
 pub use error::Error;
 pub use fair_queue::fair_queue_delay;
 pub use framing::{Framing, HEADERS, goodput};

@@ -31,7 +31,6 @@ static LISTS: &[&[Equation]] = &[
     crate::window_segments::EQUATIONS,
     crate::bandwidth_delay::EQUATIONS,
     crate::line::EQUATIONS,
-    crate::cells::EQUATIONS,
     crate::framing::EQUATIONS,
     crate::spacer::EQUATIONS,
     crate::burst::EQUATIONS,

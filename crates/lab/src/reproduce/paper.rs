@@ -108,13 +108,45 @@ impl Study {
 }
 
 impl Paper {
-    /// The paper of that name.
+    /// The paper of that name; or what a folder of the same files holds, if `name` looks like a path.
     pub fn find(name: &str) -> Result<&'static Paper, Error> {
+        if name.contains(std::path::MAIN_SEPARATOR) {
+            return Paper::open(std::path::Path::new(name));
+        }
         let known = || PAPERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
         PAPERS
             .iter()
             .find(|p| p.name == name)
             .ok_or_else(|| Error::NoSuchPaper { name: name.to_owned(), known: known() })
+    }
+
+    /// The experiments in a folder with `study.toml`, `expected.toml` and the scenario files that they name. They
+    /// stay in memory until the program ends, like those that ship.
+    pub fn open(folder: &std::path::Path) -> Result<&'static Paper, Error> {
+        let wrong = |file: &str, message: String| Error::Experiments { path: folder.join(file), message };
+        let read = |file: &str| std::fs::read_to_string(folder.join(file)).map_err(|e| wrong(file, e.to_string()));
+        let study = read("study.toml")?;
+        let expected = read("expected.toml")?;
+        let studies: Studies = toml::from_str(&study).map_err(|e| wrong("study.toml", e.to_string()))?;
+        let claims: Expected = toml::from_str(&expected).map_err(|e| wrong("expected.toml", e.to_string()))?;
+        for claim in &claims.claim {
+            for id in [&claim.study, &claim.from_study].into_iter().flatten() {
+                if !studies.study.iter().any(|study| study.id == *id) {
+                    return Err(wrong("expected.toml", format!("claim {:?} names study {id:?}, which is not there", claim.id)));
+                }
+            }
+        }
+        let mut files = vec![("study.toml".to_owned(), study), ("expected.toml".to_owned(), expected)];
+        for Study { scenario, .. } in &studies.study {
+            if !files.iter().any(|(name, _)| name == scenario) {
+                files.push((scenario.clone(), read(scenario)?));
+            }
+        }
+        let keep = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
+        let files: Vec<_> = files.into_iter().map(|(name, text)| (keep(name), keep(text))).collect();
+        let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+        let name = keep(name.unwrap_or_else(|| folder.display().to_string()));
+        Ok(Box::leak(Box::new(Paper { name, files: Box::leak(files.into_boxed_slice()) })))
     }
 
     /// The papers of these names, in this order, each once; all papers for none.

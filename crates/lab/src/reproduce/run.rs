@@ -160,7 +160,7 @@ pub fn reproduce(
     }
     result.wall_seconds = clock.seconds();
     if let Some(folder) = out {
-        write_index(folder, &result, &clock, threads)?;
+        write_index(folder, papers, &result, &clock, threads)?;
     }
     Ok(result)
 }

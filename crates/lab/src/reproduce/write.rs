@@ -112,12 +112,13 @@ pub(super) fn write_paper(
 /// Writes the index of several papers, whose folders stand in `folder`; from then on it exists, whole.
 pub(super) fn write_index(
     mut folder: ResultFolder,
+    papers: &[&'static Paper],
     result: &Reproduced,
     clock: &Stopwatch,
     threads: Option<usize>,
 ) -> Result<(), Error> {
-    let texts = result.papers.iter().map(|p| Ok(format!("# {}\n{}", p.paper, Paper::find(p.paper)?.studies_text())));
-    let text = texts.collect::<Result<Vec<String>, Error>>()?.join("\n");
+    let texts: Vec<String> = papers.iter().map(|p| format!("# {}\n{}", p.name, p.studies_text())).collect();
+    let text = texts.join("\n");
     let about = clock.provenance(&text, None, 0, 0, threads);
     let papers = result.papers.iter().map(|paper| IndexEntry {
         paper: paper.paper,

@@ -13,7 +13,7 @@ use crate::meter::PortMeter;
 const AT_ONCE: Rate = Rate::from_bps(1_000_000_000_000_000_000);
 
 /// A node of the scenario in the network. One that ends packets and also needs something before
-/// its line (an ATM card, a limit to its speed, the relay of a gateway) is two nodes.
+/// its line (a limit to its speed, the relay of a gateway) is two nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attached {
     /// Where its links are.
@@ -50,7 +50,7 @@ impl Builder<'_> {
                 file::NodeKind::Router | file::NodeKind::Switch => {
                     let line = self.fabric.add_node(convert::node_kind(node.kind));
                     if node.kind == file::NodeKind::Router {
-                        self.routers.push(line);
+                        self.reassembling.push(line);
                     }
                     Attached { line, host: None, inner: None }
                 }
@@ -72,18 +72,21 @@ impl Builder<'_> {
         }
     }
 
-    /// A host: with a card of its own if it stands on an ATM link or has limits.
+    /// A host: its card is a node of its own if the host has limits.
     fn host(&mut self, spec: &HostSpec, on_atm: bool) -> Attached {
-        if on_atm || *spec != HostSpec::default() {
+        if *spec != HostSpec::default() {
             return self.two_nodes(spec);
         }
         let host = self.fabric.add_node(NodeKind::Host);
+        if on_atm {
+            self.reassembling.push(host);
+        }
         Attached { line: host, host: Some(host), inner: None }
     }
 
     fn two_nodes(&mut self, spec: &HostSpec) -> Attached {
         let line = self.fabric.add_node(NodeKind::Router);
-        self.routers.push(line);
+        self.reassembling.push(line);
         let host = self.fabric.add_node(NodeKind::Host);
         let rate = spec.rate.unwrap_or(AT_ONCE);
         let inner = self.fabric.add_link([host, line], rate, Span::ZERO, Framing::Packet, [None; 2]);
