@@ -26,7 +26,7 @@ WWW = (
 SIZES = "traffic.www.workload.sizes"
 """An axis of one size each; or a list in the scenario, whose items are then timed one by one."""
 FTP = "ftp-"
-FTP_RATES = ("ftp-direct", "ftp-gateway")
+FTP_RATES = ("ftp-atm-direct", "ftp-atm-gateway")
 """The claims on ftp that are rates; the others are ratios."""
 LANS = (("figure-7", "Figure 7", "ATM LANs", "atm"), ("figure-8", "Figure 8", "Ethernets", "ethernet"))
 """Plate, figure of the paper, what it is about, and what the studies and claims are called after."""
