@@ -161,13 +161,11 @@ impl Claim {
     pub(super) fn places(&self) -> Vec<(&str, &At)> {
         let Some(study) = &self.study else { return Vec::new() };
         let other = self.from_study.as_ref().unwrap_or(study);
+        let mut all = vec![(study, Some(&self.at)), (other, self.from.as_ref())];
         // A growth is taken between the same two places of both studies.
-        let all = [
-            (study, Some(&self.at)),
-            (other, Some(&self.at)),
-            (study, self.from.as_ref()),
-            (other, self.from.as_ref()),
-        ];
+        if self.measure == Measure::Growth {
+            all.extend([(other, Some(&self.at)), (study, self.from.as_ref())]);
+        }
         all.into_iter().filter_map(|(id, at)| Some((&id[..], at?))).collect()
     }
 
