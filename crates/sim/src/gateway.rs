@@ -9,7 +9,7 @@ use cellway_tcp::{Event, State};
 use cellway_units::Time;
 
 use crate::build::Body;
-use crate::connection::Place;
+use crate::connection::{Place, Relay};
 use crate::drive::{Run, Todo};
 use crate::timers::{TimerKey, What};
 
@@ -124,6 +124,13 @@ impl Run<'_> {
             Event::Reset | Event::TimedOut => gateway.local_reset(now, flow, out),
             _ => unreachable!("every event of an endpoint is known here"),
         });
+    }
+
+    /// A connection is dropped with its endpoints: both gateways forget its flow.
+    pub(crate) fn abandon(&mut self, now: Time, relay: &Relay) {
+        for which in [0, 1] {
+            self.gateway(now, relay.pair, which, |gateway, out| gateway.local_reset(now, relay.flow, out));
+        }
     }
 
     /// A gateway asks something of its own TCP end of a flow.
