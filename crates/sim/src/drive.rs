@@ -152,7 +152,8 @@ impl Run<'_> {
             packets: self.packets,
             simulated: end - Time::ZERO,
         };
-        let (summary, series) = self.meter.finish(end, &self.fabric);
+        let (mut summary, series) = self.meter.finish(end, &self.fabric);
+        self.pairs.iter().for_each(|pair| pair.report(&mut summary));
         Ok(RunRecord { summary, series, counts })
     }
 
@@ -213,7 +214,14 @@ impl Run<'_> {
     }
 
     /// Lets an endpoint act; sends what it wants sent, and notes what it has to tell.
-    fn tcp(&mut self, now: Time, index: usize, serial: u32, place: Place, act: impl FnOnce(&mut Endpoint, &mut Output)) {
+    fn tcp(
+        &mut self,
+        now: Time,
+        index: usize,
+        serial: u32,
+        place: Place,
+        act: impl FnOnce(&mut Endpoint, &mut Output),
+    ) {
         self.end(now, index, serial, place, |end, out| act(&mut end.tcp, out));
     }
 

@@ -132,7 +132,10 @@ impl Paper {
         for claim in &claims.claim {
             for id in [&claim.study, &claim.from_study].into_iter().flatten() {
                 if !studies.study.iter().any(|study| study.id == *id) {
-                    return Err(wrong("expected.toml", format!("claim {:?} names study {id:?}, which is not there", claim.id)));
+                    return Err(wrong(
+                        "expected.toml",
+                        format!("claim {:?} names study {id:?}, which is not there", claim.id),
+                    ));
                 }
             }
         }
