@@ -41,7 +41,8 @@ SWITCH = 256.0
 CHOICES = ("choices", "table2-1-unpaced")
 """The study of one choice at a time, and the claim that holds the published value."""
 BUFFER, TAXI = (
-    "Scenario 1 without pacing, against the buffer of the port.",
+    "Scenario 1 without pacing. By the burst-loss equation 3, 4 and 5 segments back to back fit from 178, 237 and 297 "
+    "cells on.",
     "Scenario 1 without pacing, against its rate.",
 )
 PCR, HOST = (
@@ -49,8 +50,12 @@ PCR, HOST = (
     "Scenario 3a, both hosts together, against their time for a packet.",
 )
 EDGES = (
-    Sensitivity("buffer", "Switch buffer", BUFFER, "Buffer (cells)", 1.0, RATE, "table2-1-unpaced", logx=True),
-    Sensitivity("taxi", "Rate of the TAXI link", TAXI, "Rate for cells (Mbit/s)", MEGA, RATE, "table2-1-unpaced"),
+    Sensitivity(
+        "buffer", "Switch buffer", BUFFER, "Buffer (cells)", 1.0, RATE, "table2-1-unpaced", logx=True, logy=True
+    ),
+    Sensitivity(
+        "taxi", "Rate of the TAXI link", TAXI, "Rate for cells (Mbit/s)", MEGA, RATE, "table2-1-unpaced", logy=True
+    ),
     Sensitivity("pcr", "Paced rate", PCR, "Peak cell rate (Mbit/s)", MEGA, RATE, "table2-1-paced"),
     Sensitivity("host-time", "Host transmit time", HOST, "Time per packet (ms)", 1e3, RATE, "table2-3a"),
 )
