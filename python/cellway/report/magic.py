@@ -67,7 +67,9 @@ def windows(studies: Studies) -> Section:
     def table_1() -> Plate:
         table = curve_table(studies, WINDOWS)
         figure = curve(table, "TCP window (KiB)", "Throughput (Mbit/s)", logx=True, logy=True, ticks=True)
-        return Plate("table-1", "Table 1", "Throughput against the TCP window; both axes logarithmic.", figure, table)
+        return Plate(
+            "window-throughput", "Table 1", "Throughput against the TCP window; both axes logarithmic.", figure, table
+        )
 
     text = "No rate differs from another on this path, so that only the window over the round trip counts."
     return add(Section("windows", "Windows", text, (), ("Table 1",), ("limit-", "table1-", "segments-")), table_1)
@@ -98,7 +100,9 @@ def pacing(studies: Studies) -> Section:
     def table_2() -> Plate:
         table = compare_table(studies, (PACING,), lambda claim, _: f"Scenario {claim.label or _words(claim)}")
         figure = compare(table, "Throughput (Mbit/s)", bars=True)
-        return Plate("table-2", "Table 2", "Throughput at the receiver, with and without pacing.", figure, table)
+        return Plate(
+            "pacing-throughput", "Table 2", "Throughput at the receiver, with and without pacing.", figure, table
+        )
 
     text = (
         "Senders faster than the last link fill the buffer of the switch before it. A card that paces its cells leaves "
