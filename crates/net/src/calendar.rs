@@ -1,5 +1,5 @@
-//! The pending events of the fabric: at most one departure and one arrival per port, and one release per
-//! queue that is held back.
+//! The pending events of the fabric: at most one departure and one arrival per port, and a release where an
+//! idle line waits for a queue that is held back.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,64 +11,45 @@ use cellway_units::Time;
 pub(crate) enum Event {
     Departure(u32),
     Arrival(u32),
-    /// The first cell of queue `slot`, held back until now, may leave.
-    Release {
-        port: u32,
-        slot: u32,
-    },
+    /// A cell that was held back until now may leave, if the line is idle.
+    Release(u32),
 }
 
-/// Instant and place of an event: the class in the two highest bits of the place, the port below, the slot
-/// in the low half. Two words that are stored and loaded one by one, which a 128-bit key would not be.
+/// Instant and place of an event: the class in the high half of the place, the port in the low. Two words that are stored and loaded one by one, which a 128-bit key would not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     at: u64,
     place: u64,
 }
 
-/// Events in their total order: time, class, port, slot. An event is never moved or taken back, so a
+/// Events in their total order: time, class, port. An event is never moved or taken back, so a
 /// plain heap does; who no longer waits for an event ignores it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
     heap: BinaryHeap<Reverse<Key>>,
 }
 
-const CLASS: u32 = 62;
-const PORT: u32 = 32;
+const CLASS: u32 = 32;
 
 impl Key {
     #[inline]
     fn new(at: Time, event: Event) -> Key {
         let place = match event {
-            Event::Departure(port) => u64::from(port) << PORT,
-            Event::Arrival(port) => 1 << CLASS | u64::from(port) << PORT,
-            Event::Release { port, slot } => 2 << CLASS | u64::from(port) << PORT | u64::from(slot),
+            Event::Departure(port) => u64::from(port),
+            Event::Arrival(port) => 1 << CLASS | u64::from(port),
+            Event::Release(port) => 2 << CLASS | u64::from(port),
         };
         Key { at: at.as_ps(), place }
     }
 
     #[inline]
     fn event(self) -> Event {
-        let port = (self.place >> PORT) as u32 & ((1 << (CLASS - PORT)) - 1);
+        let port = self.place as u32;
         match self.place >> CLASS {
             0 => Event::Departure(port),
             1 => Event::Arrival(port),
-            _ => Event::Release { port, slot: self.place as u32 },
+            _ => Event::Release(port),
         }
-    }
-}
-
-/// The calendar as one port's queues see it: where they ask to be called back.
-pub(crate) struct Releases<'a> {
-    calendar: &'a mut Calendar,
-    port: u32,
-}
-
-impl Releases<'_> {
-    /// Queue `slot` is to be released at `at`.
-    #[inline]
-    pub(crate) fn ask(&mut self, at: Time, slot: u32) {
-        self.calendar.add(at, Event::Release { port: self.port, slot });
     }
 }
 
@@ -76,12 +57,6 @@ impl Calendar {
     #[inline]
     pub(crate) fn add(&mut self, at: Time, event: Event) {
         self.heap.push(Reverse(Key::new(at, event)));
-    }
-
-    /// What port `port` may ask for.
-    #[inline]
-    pub(crate) fn releases(&mut self, port: u32) -> Releases<'_> {
-        Releases { calendar: self, port }
     }
 
     /// Replaces the first event by a later one.

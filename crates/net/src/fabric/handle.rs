@@ -63,8 +63,10 @@ impl<B: Clone> Fabric<B> {
         while let Some(index) = self.to_serve.pop() {
             let port = &mut self.ports[index as usize];
             port.called = false;
-            if let Some(leaves) = port.serve(now, &self.packets, &mut self.calendar, &mut self.rms) {
+            if let Some(leaves) = port.serve(now, &self.packets, &mut self.rms) {
                 self.calendar.add(leaves, Event::Departure(index));
+            } else if let Some(at) = port.server_mut().and_then(|server| server.held().ask()) {
+                self.calendar.add(at, Event::Release(index));
             }
         }
     }
@@ -72,12 +74,12 @@ impl<B: Clone> Fabric<B> {
     /// Nothing but releases is left of this instant.
     #[inline(never)]
     fn release(&mut self, now: Time) {
-        while let Some(Event::Release { port, slot }) = self.calendar.peek_at(now) {
+        while let Some(Event::Release(port)) = self.calendar.peek_at(now) {
             self.calendar.pop();
-            self.events += 1;
-            if self.ports[port as usize].release(now, slot) {
-                self.call(port);
+            if let Some(server) = self.ports[port as usize].server_mut() {
+                server.held().called(now);
             }
+            self.call(port);
         }
     }
 
@@ -125,7 +127,7 @@ impl<B: Clone> Fabric<B> {
         match from.channels[cell.channel.0 as usize] {
             NextHop::Forward { port, slot } => {
                 let next = &mut self.ports[port.0 as usize];
-                if next.push_cell(now, slot, cell, &self.packets, &mut self.calendar) {
+                if next.push_cell(now, slot, cell, &self.packets) {
                     self.call(port.0);
                 } else {
                     self.packets.lose(cell.frame, 1, cell.count);
@@ -162,7 +164,7 @@ impl<B: Clone> Fabric<B> {
         };
         let count = cells_for(packet.octets + self.encapsulation.octets()) as u16;
         let out = &mut self.ports[port.0 as usize];
-        let lost = out.push_frame(now, slot, frame, count, &self.packets, &mut self.calendar);
+        let lost = out.push_frame(now, slot, frame, count, &self.packets);
         if lost > 0 {
             self.packets.lose(frame, lost, count);
         }
