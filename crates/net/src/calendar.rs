@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 
 use cellway_units::Time;
 
-/// What happens next at a port. The derived order is that of the classes within an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What happens next at a port. The order is that of the classes within an instant.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Departure(u32),
     Arrival(u32),
@@ -29,27 +29,19 @@ pub(crate) struct Calendar {
     heap: BinaryHeap<Reverse<Key>>,
 }
 
-const CLASS: u32 = 32;
+const DEPARTURE: u64 = 0;
+const ARRIVAL: u64 = 1 << 32;
+const RELEASE: u64 = 2 << 32;
 
 impl Key {
     #[inline]
     fn new(at: Time, event: Event) -> Key {
         let place = match event {
-            Event::Departure(port) => u64::from(port),
-            Event::Arrival(port) => 1 << CLASS | u64::from(port),
-            Event::Release(port) => 2 << CLASS | u64::from(port),
+            Event::Departure(port) => DEPARTURE | u64::from(port),
+            Event::Arrival(port) => ARRIVAL | u64::from(port),
+            Event::Release(port) => RELEASE | u64::from(port),
         };
         Key { at: at.as_ps(), place }
-    }
-
-    #[inline]
-    fn event(self) -> Event {
-        let port = self.place as u32;
-        match self.place >> CLASS {
-            0 => Event::Departure(port),
-            1 => Event::Arrival(port),
-            _ => Event::Release(port),
-        }
     }
 }
 
@@ -72,14 +64,28 @@ impl Calendar {
         self.heap.peek().map(|Reverse(key)| Time::from_ps(key.at))
     }
 
-    /// The first event, if it happens at `now`.
+    /// The port of the first event, if that is a departure at `now`.
     #[inline]
-    pub(crate) fn peek_at(&self, now: Time) -> Option<Event> {
+    pub(crate) fn departure(&self, now: Time) -> Option<u32> {
+        self.first(now, DEPARTURE)
+    }
+
+    /// The port of the first event, if that is an arrival at `now`.
+    #[inline]
+    pub(crate) fn arrival(&self, now: Time) -> Option<u32> {
+        self.first(now, ARRIVAL)
+    }
+
+    /// The port of the first event, if that is a release at `now`.
+    #[inline]
+    pub(crate) fn release(&self, now: Time) -> Option<u32> {
+        self.first(now, RELEASE)
+    }
+
+    #[inline]
+    fn first(&self, now: Time, class: u64) -> Option<u32> {
         let Reverse(key) = self.heap.peek()?;
-        if key.at != now.as_ps() {
-            return None;
-        }
-        Some(key.event())
+        (key.at == now.as_ps() && key.place >> 32 == class >> 32).then_some(key.place as u32)
     }
 
     #[inline]

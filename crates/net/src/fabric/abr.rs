@@ -5,7 +5,7 @@ use cellway_units::{Rate, Time};
 use super::{Fabric, FabricError};
 use crate::abr::{AbrParameters, AbrSource, RmDirection};
 use crate::abr_port::{AbrPort, AbrSwitchSpec, Loop};
-use crate::cell::Cell;
+use crate::cell::{Cell, Flags};
 use crate::channel::{ChannelId, NextHop};
 use crate::port::PortId;
 
@@ -107,17 +107,19 @@ impl<B: Clone> Fabric<B> {
         port.abr.get_or_insert_with(|| Box::new(AbrPort::new(spec, line)))
     }
 
-    /// A data cell has come over port `index` to the node where a loop of its channel may end.
+    /// A data cell has come over port `index` to the node where a loop of its channel may end. Returns its flags
+    /// from there on.
     #[inline(never)]
-    pub(super) fn at_destination(&mut self, index: u32, cell: &mut Cell) {
-        let Some(abr) = &self.ports[index as usize].abr else { return };
-        if let Some((port, slot)) = abr.ends(cell.channel).destination {
+    pub(super) fn at_destination(&mut self, index: u32, channel: ChannelId, mut flags: Flags) -> Flags {
+        let Some(abr) = &self.ports[index as usize].abr else { return flags };
+        if let Some((port, slot)) = abr.ends(channel).destination {
             let gate = self.port_mut(port).server_mut().expect("channels run over cell lines").gate_mut(slot);
             if let Some(destination) = gate.destination() {
-                destination.data(cell.flags.is_marked());
+                destination.data(flags.is_marked());
             }
-            cell.flags.unmark();
+            flags.unmark();
         }
+        flags
     }
 
     /// An RM cell has come over port `index`: it ends here, or goes on like data.

@@ -74,8 +74,9 @@ impl Port {
                 self.counters.dropped_cells += 1;
                 return false;
             }
-        } else if !self.inspect(now, slot, &mut cell, packets) {
-            return false;
+        } else {
+            let Some(flags) = self.inspect(now, slot, cell, packets) else { return false };
+            cell.flags = flags;
         }
         if let Queue::Cells(server) = &mut self.queue {
             server.push(now, slot, cell);
@@ -84,9 +85,10 @@ impl Port {
         true
     }
 
-    /// All that a port can do with a cell before it is queued. Out of line: most ports do nothing.
+    /// All that a port can do with a cell before it is queued; returns its flags from there on, unless it is
+    /// lost. Out of line: most ports do nothing.
     #[inline(never)]
-    fn inspect<B>(&mut self, now: Time, slot: u32, cell: &mut Cell, packets: &Packets<B>) -> bool {
+    fn inspect<B>(&mut self, now: Time, slot: u32, mut cell: Cell, packets: &Packets<B>) -> Option<Flags> {
         if let Some(Some(policer)) = self.policers.get_mut(slot as usize) {
             match policer.judge(now) {
                 Verdict::Pass => {}
@@ -97,19 +99,19 @@ impl Port {
                 Verdict::Discard => {
                     self.counters.policed_discarded += 1;
                     if let Some(frame) = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm()) {
-                        frame.cell(*cell, || false);
+                        frame.cell(cell, || false);
                         frame.lost();
                     }
-                    return false;
+                    return None;
                 }
             }
         }
         if let Some(abr) = self.abr.as_mut().filter(|_| !cell.flags.is_rm()) {
             abr.data_comes(now, slot);
         }
-        let admitted = self.admit_cell(slot, *cell, packets);
+        let admitted = self.admit_cell(slot, cell, packets);
         self.counters.dropped_cells += u64::from(!admitted);
-        admitted
+        admitted.then_some(cell.flags)
     }
 
     /// Whether the buffer takes a cell; it is charged.
