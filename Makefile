@@ -22,8 +22,8 @@ SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md c
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(INSTALLED) ## Reproduce the paper into out/cellsim, with its report (ARGS=--quick for a quick look)
-	$(BIN)/cellway reproduce cellsim --out out/cellsim --force $(ARGS)
+run: $(INSTALLED) ## Reproduce five papers into out/papers; open index.html there (ARGS=--quick for a quick look)
+	$(BIN)/cellway reproduce --out out/papers --force $(ARGS)
 
 test: $(INSTALLED) ## Run every test, in Rust and in Python
 	$(BIN)/python tools/test.py

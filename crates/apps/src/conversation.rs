@@ -117,6 +117,12 @@ pub enum Outcome {
 
 /// A conversation between two hosts. Holds the logic of both ends, but an end acts only on what
 /// has arrived at it. After [`Action::Ended`] every call is without effect.
+///
+/// The driver obeys the actions of a call in their order. It calls [`written`](Conversation::written)
+/// once whenever the bytes of [`Action::Write`] that TCP has not taken fall to none, also within the
+/// instant of the write itself, but after the call that asked for it has returned. At an end for which
+/// [`reads_itself`](Conversation::reads_itself) holds, TCP keeps what arrives until
+/// [`Action::Consume`]; it may tell of bytes and of the peer's close before they are consumed.
 #[derive(Debug)]
 pub struct Conversation {
     app: App,

@@ -59,7 +59,7 @@ Examples:
       --arg mtu=9188B --arg rate=6Mbit/s
 
 A value outside the domain of its equation comes with a caveat.")]
-    Predict(Predict),
+    Predict(Box<Predict>),
     /// Run the experiments of published papers and hold their claims against what comes out.
     #[command(after_help = "\
 Examples:

@@ -139,7 +139,8 @@ fn tell(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
         output::say(&format!("page in {}", page.display()));
     }
     let Some(out) = &options.out else {
-        return output::say("nothing was written; --out DIR keeps tables and report");
+        let nothing = if options.markdown.is_none() { "nothing was written; " } else { "" };
+        return output::say(&format!("{nothing}--out DIR keeps tables and report"));
     };
     let one = out.join("study.json").is_file();
     let tables = if one { out.join("tables") } else { out.join("PAPER").join("tables") };

@@ -24,7 +24,9 @@ mod _native {
     use super::PyModuleMethods;
 
     #[pymodule_export]
-    use super::{Error, Results, check, cli_main, equations, evaluate, predict, predict_path, reproduce, schema, simulate};
+    use super::{
+        Error, Results, check, cli_main, equations, evaluate, predict, predict_path, reproduce, schema, simulate,
+    };
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {

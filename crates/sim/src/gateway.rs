@@ -1,12 +1,15 @@
 //! The gateways of a run: their state machines, driven between TCP endpoints and the network.
 
+use std::sync::Arc;
+
 use cellway_gateway::{Action, FlowId, Gateway, Output, TpPacket};
 use cellway_net::{NodeId, Packet};
+use cellway_record::Row;
 use cellway_tcp::{Event, State};
 use cellway_units::Time;
 
 use crate::build::Body;
-use crate::connection::Place;
+use crate::connection::{Place, Relay};
 use crate::drive::{Run, Todo};
 use crate::timers::{TimerKey, What};
 
@@ -28,6 +31,21 @@ pub(crate) struct GatewayPair {
 impl GatewayPair {
     pub(crate) fn new(names: [String; 2], gateways: [Gateway; 2], hosts: [NodeId; 2], conversation: u32) -> Self {
         GatewayPair { names, gateways, hosts, conversation, flows: Vec::new(), armed: [None; 2] }
+    }
+
+    /// What each gateway has done in the whole run, its warm-up included.
+    pub(crate) fn report(&self, rows: &mut Vec<Row>) {
+        for (name, gateway) in self.names.iter().zip(&self.gateways) {
+            let subject: Arc<str> = name.as_str().into();
+            let stats = gateway.stats();
+            let mut put = |metric, unit, value: u64| {
+                rows.push(Row { subject: subject.clone(), metric, unit, t: None, value: value as f64 });
+            };
+            put("gateway_flows", "1", stats.flows_opened);
+            put("gateway_refused", "1", stats.flows_refused);
+            put("gateway_buffered_max", "B", stats.buffered_max);
+            put("gateway_resent", "B", stats.resent_bytes);
+        }
     }
 
     /// A new flow, for a connection of `slot`.
@@ -108,6 +126,13 @@ impl Run<'_> {
         });
     }
 
+    /// A connection is dropped with its endpoints: both gateways forget its flow.
+    pub(crate) fn abandon(&mut self, now: Time, relay: &Relay) {
+        for which in [0, 1] {
+            self.gateway(now, relay.pair, which, |gateway, out| gateway.local_reset(now, relay.flow, out));
+        }
+    }
+
     /// A gateway asks something of its own TCP end of a flow.
     pub(crate) fn obey_gateway(&mut self, now: Time, pair: usize, which: usize, action: Action) {
         let flow = flow_of(action);
@@ -157,7 +182,7 @@ impl Run<'_> {
         let Some(connection) = self.slots[index].connection(serial) else { return };
         let listens = connection.end(place).is_some_and(|end| end.tcp.state() == State::Listen);
         let Some(relay) = &mut connection.relay else { return };
-        if !listens {
+        if !listens || !segment.is(cellway_tcp::Flags::SYN) {
             return self.end(now, index, serial, place, |end, out| end.tcp.receive(now, segment, out));
         }
         // A repeated opening replaces the held one.

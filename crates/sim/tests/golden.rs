@@ -114,3 +114,8 @@ fn the_satellite_example() {
     let set = [("run.duration", "\"90 s\""), ("run.warmup", "\"30 s\"")];
     assert_golden("satellite-bulk.txt", &table("scenarios/satellite-bulk.toml", &set, None));
 }
+
+#[test]
+fn the_shaped_and_split_example() {
+    assert_golden("shaped-and-split.txt", &table("scenarios/shaped-and-split.toml", &[], None));
+}

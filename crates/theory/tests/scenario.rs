@@ -203,3 +203,38 @@ host = {{ rate = '2 Mbit/s', send = '0.3 ms', receive = '0.2 ms' }}
     assert_eq!(prediction.binding().limit, Limit::Shaping);
     assert!(groups[0].caveats[0].contains("does not always have data"));
 }
+
+/// 1000 cells before an Ethernet are 53 000 octets of packets. From FDDI, 1536 octets at 100 Mbit/s, into frames of 1538
+/// at 10 Mbit/s a part of 1 - 0.12288 ms / 1.2304 ms = 0.90013 of a burst waits: 39 packets of 1500 octets fit.
+#[test]
+fn a_buffer_in_cells_holds_octets_before_a_line_of_packets() {
+    let groups = groups(&format!(
+        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '1460 B'\nwindow = '64000 B'\n
+[[node]]
+name = 'a'
+kind = 'host'
+[[node]]
+name = 'r'
+kind = 'router'
+[[node]]
+name = 'b'
+kind = 'host'
+[[link]]
+between = ['a', 'r']
+rate = 'fddi'
+delay = '0 s'
+[[link]]
+between = ['r', 'b']
+rate = 'ethernet'
+delay = '30 ms'
+[[traffic]]
+name = 'copy'
+app = 'bulk'
+from = 'a'
+to = 'b'
+"
+    ));
+    let prediction = &groups[0].legs[0].prediction;
+    let burst = prediction.bounds.iter().find(|b| b.limit == Limit::Burst).unwrap();
+    assert!(burst.caveats[0].starts_with("39 of the 43 segments"), "{:?}", burst.caveats);
+}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import polars as pl
+
+from cellway.plot import select
 from cellway.plot.compare import compare
 from cellway.plot.curve import curve
 from cellway.report.claims import Claim
@@ -18,7 +21,7 @@ WINDOWS = Curve(
         Line(
             "segments as fit the window", "table1", {}, {k: f"table1-{k}k" if k >= 1 else "table1-512b" for k in KIBS}
         ),
-        Line("segments of 9140 B", "table1-large-segments"),
+        Line("segments of 8192 B", "table1-large-segments"),
     ),
     x="tcp.window",
     metric=RATE,
@@ -26,14 +29,33 @@ WINDOWS = Curve(
     x_scale=1 / 1024,
 )
 PACING = "table2-"
+BURST = Curve(
+    (Line("simulated", "burst", {}, {4: "burst-4", 5: "burst-5"}),),
+    x="tcp.initial-window",
+    metric="queue_max",
+    subject="asx>sparc",
+    total=False,
+)
+SWITCH = 256.0
+"""Cells of buffer that are inferred for the switch."""
+CHOICES = ("choices", "table2-1-unpaced")
+"""The study of one choice at a time, and the claim that holds the published value."""
 BUFFER, TAXI = (
-    "Scenario 1 without pacing, against the buffer of the port.",
+    "Scenario 1 without pacing. By the burst-loss equation 3, 4 and 5 segments back to back fit from 178, 237 and 297 "
+    "cells on.",
     "Scenario 1 without pacing, against its rate.",
 )
-PCR, HOST = "Scenario 1, the card paced at this rate.", "Scenario 3a, against the sender's time for a packet."
+PCR, HOST = (
+    "Scenario 1, the card paced at this rate.",
+    "Scenario 3a, both hosts together, against their time for a packet.",
+)
 EDGES = (
-    Sensitivity("buffer", "Switch buffer", BUFFER, "Buffer (cells)", 1.0, RATE, "table2-1-unpaced", logx=True),
-    Sensitivity("taxi", "Rate of the TAXI link", TAXI, "Rate for cells (Mbit/s)", MEGA, RATE, "table2-1-unpaced"),
+    Sensitivity(
+        "buffer", "Switch buffer", BUFFER, "Buffer (cells)", 1.0, RATE, "table2-1-unpaced", logx=True, logy=True
+    ),
+    Sensitivity(
+        "taxi", "Rate of the TAXI link", TAXI, "Rate for cells (Mbit/s)", MEGA, RATE, "table2-1-unpaced", logy=True
+    ),
     Sensitivity("pcr", "Paced rate", PCR, "Peak cell rate (Mbit/s)", MEGA, RATE, "table2-1-paced"),
     Sensitivity("host-time", "Host transmit time", HOST, "Time per packet (ms)", 1e3, RATE, "table2-3a"),
 )
@@ -45,25 +67,76 @@ def windows(studies: Studies) -> Section:
     def table_1() -> Plate:
         table = curve_table(studies, WINDOWS)
         figure = curve(table, "TCP window (KiB)", "Throughput (Mbit/s)", logx=True, logy=True, ticks=True)
-        return Plate("table-1", "Table 1", "Throughput against the TCP window; both axes logarithmic.", figure, table)
+        return Plate(
+            "window-throughput", "Table 1", "Throughput against the TCP window; both axes logarithmic.", figure, table
+        )
 
     text = "No rate differs from another on this path, so that only the window over the round trip counts."
-    return add(Section("windows", "Windows", text, (), ("Table 1",), ("table1-",)), table_1)
+    return add(Section("windows", "Windows", text, (), ("Table 1",), ("limit-", "table1-", "segments-")), table_1)
+
+
+def bursts(studies: Studies) -> Section:
+    """Segments back to back where the rate steps down, and short windows."""
+
+    def burst() -> Plate:
+        table = curve_table(studies, BURST)
+        figure = curve(
+            table, "Segments back to back", "Longest queue (cells)", ticks=True, level=(SWITCH, "buffer of the switch")
+        )
+        caption = "The queue that a burst from OC-3c leaves before the TAXI line; crosses are the burst-loss equation."
+        return Plate("burst", "Burst and buffer", caption, figure, table)
+
+    text = (
+        "Of k segments of n cells back to back, k n (1 − c/h) cells have to wait where the rate falls from h to c. "
+        "Windows so short that nothing piles up cost the wide area its throughput."
+    )
+    names = ("no-mismatch", "small-windows", "source-rate", "burst-", "large-buffer", "short-", "long-")
+    return add(Section("bursts", "Bursts", text, (), ("Text",), names), burst)
 
 
 def pacing(studies: Studies) -> Section:
     """Table 2."""
 
     def table_2() -> Plate:
-        table = compare_table(studies, (PACING,), lambda claim, _: claim.label or f"Scenario {_words(claim)}")
+        table = compare_table(studies, (PACING,), lambda claim, _: f"Scenario {claim.label or _words(claim)}")
         figure = compare(table, "Throughput (Mbit/s)", bars=True)
-        return Plate("table-2", "Table 2", "Throughput at the receiver, with and without pacing.", figure, table)
+        return Plate(
+            "pacing-throughput", "Table 2", "Throughput at the receiver, with and without pacing.", figure, table
+        )
 
     text = (
         "Senders faster than the last link fill the buffer of the switch before it. A card that paces its cells leaves "
         "nothing to fill."
     )
-    return add(Section("pacing", "Pacing", text, (), ("Table 2",), (PACING,)), table_2)
+    return add(
+        Section(
+            "pacing",
+            "Pacing",
+            text,
+            (),
+            ("Table 2", "Conclusions", "Abstract"),
+            (PACING, "errors-", "losses-", "critical-", "onyx-", "full-", "too-"),
+        ),
+        table_2,
+    )
+
+
+def _choices(studies: Studies) -> Plate:
+    """Scenario 1 unpaced with one choice changed at a time."""
+    study, name = CHOICES
+    summary = studies[study].summary
+    claim = studies.claim(name)
+    rows = []
+    for variant in select.in_order(summary, "variant"):
+        found = select.of_group(select.where(summary, {"variant": variant}), RATE, "one", total=True)
+        value = float(found["value"].mean()) * MEGA  # type: ignore[arg-type]
+        rows.append((str(variant), claim and claim.published, None, value, None, None))
+    numbers = ("published", "predicted", "simulated", "low", "high")
+    schema = {"label": pl.String(), **{number: pl.Float64() for number in numbers}}
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    figure = compare(table, "Throughput (Mbit/s)", log=True)
+    caption = "Scenario 1 without pacing, one choice changed at a time; logarithmic."
+    return Plate("choices", "Habits of hosts", caption, figure, table)
 
 
 def edges(studies: Studies) -> Section:
@@ -72,7 +145,8 @@ def edges(studies: Studies) -> Section:
         "The paper gives neither the buffer of the switch nor the times of the hosts. Where a curve is steep, the "
         "number in the paper is a fact about that one machine; where it is flat, it is a fact about the network."
     )
-    return add(Section("edges", "Knife-edges", text), *(sensitivity(studies, edge) for edge in EDGES))
+    section = Section("edges", "Knife-edges", text)
+    return add(section, *(sensitivity(studies, edge) for edge in EDGES), lambda: _choices(studies))
 
 
 def _words(claim: Claim) -> str:
@@ -80,5 +154,5 @@ def _words(claim: Claim) -> str:
     return claim.id.removeprefix(PACING).replace("-", " ")
 
 
-ORDER = (windows, pacing, edges)
+ORDER = (windows, bursts, pacing, edges)
 """The sections on this paper."""

@@ -55,9 +55,10 @@ impl Builder<'_> {
                     Attached { line, host: None, inner: None }
                 }
                 file::NodeKind::Host => {
-                    let on_atm = self.scenario.links.iter().any(|link| {
-                        link.framing == file::Framing::Atm && link.other(file::NodeIndex(index)).is_some()
-                    });
+                    let on_atm =
+                        self.scenario.links.iter().any(|link| {
+                            link.framing == file::Framing::Atm && link.other(file::NodeIndex(index)).is_some()
+                        });
                     self.host(&node.host, on_atm)
                 }
                 file::NodeKind::Gateway => {
@@ -102,8 +103,7 @@ impl Builder<'_> {
             let lines = ends.map(|node| self.nodes[node.0].line);
             let is_host = ends.map(|node| scenario.nodes[node.0].kind == file::NodeKind::Host);
             let buffers = is_host.map(|host| (!host).then(|| convert::buffer(&link.buffer)));
-            let pair =
-                self.fabric.add_link(lines, link.rate, link.delay, convert::framing(link.framing), buffers);
+            let pair = self.fabric.add_link(lines, link.rate, link.delay, convert::framing(link.framing), buffers);
             // Bare links of hosts carry nothing that the tables of conversations do not say.
             if link.framing == file::Framing::Atm || is_host == [false; 2] {
                 let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);

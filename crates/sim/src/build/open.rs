@@ -147,7 +147,8 @@ impl Builder<'_> {
             let spec = self.scenario.nodes[node.0].gateway.as_ref().expect("a checked gateway says what it is");
             let config = convert::gateway(self.scenario, spec, on_atm, mtu);
             let name = &self.scenario.nodes[node.0].name;
-            cellway_gateway::Gateway::new(config).map_err(|e| Error::Gateway { node: name.clone(), message: e.to_string() })
+            cellway_gateway::Gateway::new(config)
+                .map_err(|e| Error::Gateway { node: name.clone(), message: e.to_string() })
         });
         let [first, second] = gateways;
         let gateways = [first?, second?];

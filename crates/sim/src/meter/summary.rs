@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cellway_net::{Fabric, PortCounters};
+use cellway_net::Fabric;
 use cellway_record::Row;
 use cellway_record::stats::{Moments, Sample};
 use cellway_units::{Cells, Span, Time};
@@ -49,18 +49,16 @@ impl Summary {
         self.put(s, "dropped_frames", "frame", (counters.dropped_frames - before.dropped_frames) as f64);
         self.put(s, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
         self.put(s, "queue_min", "cell", f64::from(counters.queue_min));
-        // Counted only where something of the kind stands, so that plain networks keep short tables.
-        let rare: [(&'static str, &'static str, fn(&PortCounters) -> u64); 5] = [
-            ("policed_discarded", "cell", |c| c.policed_discarded),
-            ("policed_tagged", "cell", |c| c.policed_tagged),
-            ("clp_discarded", "cell", |c| c.clp_discarded),
-            ("epd_frames", "frame", |c| c.epd_frames),
-            ("rm_cells", "cell", |c| c.rm_cells),
+        // Only where something of the kind stands, so that plain networks keep short tables.
+        let rare = [
+            ("policed_discarded", "cell", counters.policed_discarded, before.policed_discarded),
+            ("policed_tagged", "cell", counters.policed_tagged, before.policed_tagged),
+            ("clp_discarded", "cell", counters.clp_discarded, before.clp_discarded),
+            ("epd_frames", "frame", counters.epd_frames, before.epd_frames),
+            ("rm_cells", "cell", counters.rm_cells, before.rm_cells),
         ];
-        for (metric, unit, count) in rare {
-            if count(&counters) > 0 {
-                self.put(s, metric, unit, (count(&counters) - count(before)) as f64);
-            }
+        for (metric, unit, now, before) in rare.into_iter().filter(|&(_, _, now, _)| now > 0) {
+            self.put(s, metric, unit, (now - before) as f64);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The links that packets of a group pass, and the time they take.
 
 use cellway_scenario as model;
-use cellway_scenario::{Attachment, BufferPer, Channel, Encapsulation, NodeIndex, Scenario, Service};
+use cellway_scenario::{Attachment, BufferCount, BufferPer, Channel, Encapsulation, NodeIndex, Scenario, Service};
 use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
 use crate::framing::Framing;
@@ -17,8 +17,8 @@ pub(super) struct Hop {
     pub(super) framing: Framing,
     name: String,
     rate: Rate,
-    /// The buffer before it; hosts queue without limit.
-    buffer: Option<model::BufferSize>,
+    /// The buffer before it, and what fills it; hosts queue without limit.
+    buffer: Option<(Bytes, BufferCount)>,
     /// What spaces cells before it: the source's contract, or a shaper.
     spacing: Vec<(String, Rate)>,
     /// Whether all connections of the group share it, and its channels.
@@ -39,10 +39,11 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
     };
     let size = |buffer: &model::Buffer| {
         let times = if buffer.per == BufferPer::Conversation { u64::from(traffic.count.max(1)) } else { 1 };
-        match buffer.size {
-            model::BufferSize::Cells(n) => model::BufferSize::Cells(cellway_units::Cells(n.0 * times)),
-            model::BufferSize::Bytes(n) => model::BufferSize::Bytes(Bytes(n.0 * times)),
-        }
+        let octets = match buffer.size {
+            model::BufferSize::Cells(n) => n.bits().0 / 8,
+            model::BufferSize::Bytes(n) => n.0,
+        };
+        (Bytes(octets * times), buffer.count)
     };
     let access = |to: Option<NodeIndex>| {
         let access = traffic.access.expect("an implicit host has an access link");
@@ -160,9 +161,11 @@ impl Packet {
                 Framing::Fddi => "fddi-goodput",
                 Framing::Aal5VcMux | Framing::Aal5LlcSnap => "aal5-goodput",
             };
-            let buffer = hop.buffer.map(|size| match size {
-                model::BufferSize::Cells(n) => n.0 as f64,
-                model::BufferSize::Bytes(n) => n.0 as f64 / self.octets.0 as f64 * self.units(),
+            let buffer = hop.buffer.map(|(size, count)| match (hop.framing.cells(self.octets), count) {
+                // Whole cells, with their headers and padding.
+                (Some(_), BufferCount::Cell) => (size.bits().0 / CELL_BITS.0) as f64,
+                // Octets of IP packets: always so on packet lines.
+                _ => size.0 as f64 / self.octets.0 as f64 * self.units(),
             });
             for (name, rate) in &hop.spacing {
                 let seconds = hop.framing.octets(self.octets).bits().0 as f64 / rate.as_bps() as f64;

@@ -1,0 +1,147 @@
+//! What endpoints, applications and gateways have to tell each other within an instant.
+
+use cellway_apps::{Action, ConnId, Conversation, Outcome, Side};
+use cellway_tcp::{Config, Event, Output};
+use cellway_units::Time;
+
+use super::{Run, Todo};
+use crate::connection::{Connection, End, SIDES, at};
+use crate::timers::{TimerKey, What};
+
+impl Run<'_> {
+    /// Lets the application of a conversation act, if that conversation is still the current one.
+    pub(super) fn app(
+        &mut self,
+        index: usize,
+        conversation: u32,
+        act: impl FnOnce(&mut Conversation, &mut Vec<Action>),
+    ) {
+        let slot = &mut self.slots[index];
+        if slot.current() == conversation
+            && let Some(app) = &mut slot.conversation
+        {
+            act(app, &mut self.actions);
+            let ask = |action| Todo::App { slot: index, conversation, action };
+            self.todo.extend(self.actions.drain(..).map(ask));
+        }
+    }
+
+    /// Passes on all that endpoints, applications and gateways have to tell each other.
+    pub(super) fn settle(&mut self, now: Time) {
+        while let Some(todo) = self.todo.pop_front() {
+            match todo {
+                Todo::Tcp { slot, serial, place, event } => match place.side() {
+                    Some(side) => self.tell_application(now, slot, serial, side, event),
+                    None => self.tell_gateway(now, slot, serial, place, event),
+                },
+                Todo::Written { slot, serial, side } => {
+                    let Some(connection) = self.slots[slot].connection(serial) else { continue };
+                    let (conversation, conn) = (connection.conversation, connection.conn);
+                    self.app(slot, conversation, |app, out| app.written(now, conn, side, out));
+                }
+                Todo::App { slot, conversation, action } => self.obey(now, slot, conversation, action),
+                Todo::Gateway { pair, which, action } => self.obey_gateway(now, pair, which, action),
+            }
+        }
+        for index in self.touched.drain(..) {
+            self.slots[index].connections.retain(|c| !c.is_over());
+        }
+    }
+
+    fn tell_application(&mut self, now: Time, index: usize, serial: u32, side: Side, event: Event) {
+        let Some(connection) = self.slots[index].connection(serial) else { return };
+        let (conversation, conn) = (connection.conversation, connection.conn);
+        match event {
+            Event::Connected => self.app(index, conversation, |app, out| app.connected(now, conn, side, out)),
+            Event::Readable { bytes } => {
+                self.meter.slots[index].now.delivered[at(side.peer())] += bytes;
+                self.app(index, conversation, |app, out| app.received(now, conn, side, bytes, out));
+            }
+            Event::Acked { bytes } => {
+                self.app(index, conversation, |app, out| app.acked(now, conn, side, bytes, out));
+            }
+            Event::Writable => self.end(now, index, serial, side.into(), |end, out| end.flush(now, out)),
+            Event::PeerClosed => self.app(index, conversation, |app, out| app.peer_closed(now, conn, side, out)),
+            Event::Closed => {
+                connection.closed_ends += 1;
+                if connection.closed_ends == 2 {
+                    self.app(index, conversation, |app, out| app.closed(now, conn, out));
+                }
+            }
+            Event::Reset | Event::TimedOut => {
+                if !std::mem::replace(&mut connection.failed, true) {
+                    self.app(index, conversation, |app, out| app.failed(now, conn, out));
+                }
+            }
+            _ => unreachable!("every event of an endpoint is known here"),
+        }
+    }
+
+    fn obey(&mut self, now: Time, index: usize, conversation: u32, action: Action) {
+        match action {
+            Action::Open { conn, from } => self.open(now, index, conversation, conn, from),
+            Action::Write { conn, side, bytes } => {
+                self.at_end(now, index, (conversation, conn), side, |end, out| end.write(now, bytes, false, out));
+            }
+            Action::Close { conn, side } => {
+                self.at_end(now, index, (conversation, conn), side, |end, out| end.write(now, 0, true, out));
+            }
+            Action::Consume { conn, side, bytes } => {
+                self.at_end(now, index, (conversation, conn), side, |end, out| end.tcp.consume(now, bytes, out));
+            }
+            Action::Timer { at, id } => {
+                self.timers.add(at, TimerKey { slot: index as u32, what: What::App { conversation, id } });
+            }
+            Action::Delay { span } => self.meter.delay(now, index, span),
+            Action::Item { bytes, span } => self.meter.item(now, index, bytes, span),
+            Action::Ended => {
+                let totals = &mut self.meter.slots[index].now;
+                totals.conversations += 1;
+                let slot = &mut self.slots[index];
+                let failed = slot.conversation.as_ref().map(|c| c.outcome()) == Some(Outcome::Failed);
+                totals.failures += u64::from(failed);
+                if failed {
+                    let (over, left): (Vec<_>, Vec<_>) =
+                        slot.connections.drain(..).partition(|c| c.conversation == conversation);
+                    slot.connections = left;
+                    over.iter().filter_map(|c| c.relay.as_deref()).for_each(|relay| self.abandon(now, relay));
+                }
+                let slot = &self.slots[index];
+                if slot.plan.repeat {
+                    self.begin(now, index);
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, now: Time, index: usize, conversation: u32, conn: ConnId, from: Side) {
+        let slot = &mut self.slots[index];
+        let (serial, iss) = (slot.opened, slot.initial_sequences());
+        slot.opened += 1;
+        let config = |side| Config {
+            immediate_read: !slot.conversation.as_ref().is_some_and(|app| app.reads_itself(conn, side)),
+            ..slot.plan.tcp
+        };
+        let mut connection = Connection::new(serial, conversation, conn, from, SIDES.map(config), iss);
+        if let Some(split) = slot.plan.split {
+            let flow = self.pairs[split.pair].flow(index as u32, serial);
+            connection.split([split.pair, split.near], flow, from, split.tcp, slot.initial_sequences());
+        }
+        slot.connections.push(connection);
+        self.tcp(now, index, serial, from.into(), |tcp, out| tcp.connect(now, out));
+    }
+
+    fn at_end(
+        &mut self,
+        now: Time,
+        index: usize,
+        of: (u32, ConnId),
+        side: Side,
+        act: impl FnOnce(&mut End, &mut Output),
+    ) {
+        let connection = self.slots[index].connections.iter().find(|c| (c.conversation, c.conn) == of);
+        if let Some(serial) = connection.map(|c| c.serial) {
+            self.end(now, index, serial, side.into(), act);
+        }
+    }
+}

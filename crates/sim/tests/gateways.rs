@@ -1,0 +1,157 @@
+//! Connections that a pair of gateways splits. `kdd` section 2.2.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{figure, run, scenario};
+
+/// Customers on ATM at both ends of a long line, as in `kdd` section 3.
+const SPLIT: &str = r#"version = 1
+name = "split"
+run = { duration = "30 s", warmup = "10 s" }
+buffer = { size = "4000 cell", per = "port" }
+tcp = { variant = "reno", mss = "8192 B", window = "36592 B", delayed-ack = "50 ms", nagle = true }
+
+[[node]]
+name = "a"
+kind = "switch"
+[[node]]
+name = "g1"
+kind = "gateway"
+peer = "g2"
+gateway = { window = "1 MiB", rate = "30 Mbit/s" }
+[[node]]
+name = "m"
+kind = "switch"
+[[node]]
+name = "g2"
+kind = "gateway"
+peer = "g1"
+gateway = { window = "1 MiB", rate = "30 Mbit/s" }
+[[node]]
+name = "b"
+kind = "switch"
+
+[[link]]
+between = ["a", "g1"]
+rate = "oc3c"
+delay = "0 s"
+[[link]]
+between = ["g1", "m"]
+rate = "ds3"
+delay = "87.5 ms"
+[[link]]
+between = ["m", "g2"]
+rate = "ds3"
+delay = "0 s"
+[[link]]
+between = ["g2", "b"]
+rate = "oc3c"
+delay = "0 s"
+
+[[traffic]]
+name = "t"
+app = "bulk"
+from = "a"
+to = "b"
+access = { rate = "oc3c", delay = "0 s", framing = "atm" }
+"#;
+
+/// What 30 Mbit/s of cells carry of 8192-byte payloads: 8236 octets of packet and 8 of trailer fill 172 cells.
+const PAYLOAD_SHARE: f64 = 30e6 * 8192.0 / (172.0 * 53.0);
+
+#[test]
+fn a_pair_of_gateways_fills_the_line_that_a_small_window_cannot() {
+    let s = scenario(SPLIT, &[]);
+    let record = run(&s, 1);
+    let goodput = figure(&record, "t-1", "goodput");
+    assert!((0.99..=1.0).contains(&(goodput / PAYLOAD_SHARE)), "{goodput} of {PAYLOAD_SHARE}");
+    // The same without: one window a round trip.
+    let direct = figure(&run(&scenario(SPLIT, &[("traffic.t.gateway", "false")]), 1), "t-1", "goodput");
+    assert!((direct / (4.0 * 8192.0 * 8.0 / 0.175) - 1.0).abs() < 0.05, "{direct}");
+}
+
+#[test]
+fn the_window_between_the_gateways_binds_where_it_is_small() {
+    let set = ["node.g1.gateway.window", "node.g2.gateway.window"].map(|key| (key, "\"256 KiB\""));
+    let goodput = figure(&run(&scenario(SPLIT, &set), 1), "t-1", "goodput");
+    let bound = 262_144.0 * 8.0 / 0.175;
+    assert!((0.95..=1.0).contains(&(goodput / bound)), "{goodput} of {bound}");
+}
+
+#[test]
+fn connections_share_the_line_packet_by_packet() {
+    let record = run(&scenario(SPLIT, &[("traffic.t.count", "8"), ("traffic.t.stagger", "\"37 ms\"")]), 1);
+    let each: Vec<f64> = (1..=8).map(|i| figure(&record, &format!("t-{i}"), "goodput")).collect();
+    let total: f64 = each.iter().sum();
+    assert!((0.99..=1.0).contains(&(total / PAYLOAD_SHARE)), "{total}");
+    // In 20 s each sends some 1140 packets; their counts differ by a packet or two.
+    let (least, most) = each.iter().fold((f64::MAX, 0.0f64), |(l, m), &x| (l.min(x), m.max(x)));
+    assert!(most - least <= 3.0 * 8192.0 * 8.0 / 20.0, "{each:?}");
+}
+
+/// Every byte arrives, connections open and close from end to end, one transfer after the other, with losses on
+/// the customers' lines and between the gateways.
+#[test]
+fn finite_transfers_arrive_whole_through_losses() {
+    let size = 400_000.0;
+    for losses in [false, true] {
+        let mut set = vec![
+            ("traffic.t.workload.size", "\"400000 B\""),
+            ("traffic.t.count", "3"),
+            ("traffic.t.stagger", "\"11 ms\""),
+            ("run.duration", "\"60 s\""),
+            ("run.warmup", "\"0 s\""),
+            ("observe.interval", "\"60 s\""),
+        ];
+        if losses {
+            // A hop that is slower than the rate of the gateways, and holds two packets.
+            let buffer = "{ size = \"360 cell\", discard = \"epd\", threshold = \"180 cell\" }";
+            set.extend([("link.m-g2.buffer", buffer), ("link.m-g2.rate", "\"25 Mbit/s\"")]);
+        }
+        let record = run(&scenario(SPLIT, &set), 1);
+        for slot in ["t-1", "t-2", "t-3"] {
+            let (items, conversations) = (figure(&record, slot, "items"), figure(&record, slot, "conversations"));
+            assert!(items >= 20.0 && items - conversations <= 1.0, "{slot} {losses}: {items} {conversations}");
+            assert_eq!(figure(&record, slot, "failures"), 0.0, "{slot} {losses}");
+            // What has arrived is whole items, and part of the one under way.
+            let bytes = figure(&record, slot, "goodput") * 60.0 / 8.0;
+            assert!((items * size..(items + 1.0) * size).contains(&bytes.round()), "{slot} {losses}: {bytes}");
+        }
+        let resent = figure(&record, "g1", "gateway_resent");
+        assert_eq!(resent > 0.0, losses, "{resent}");
+    }
+}
+
+/// A receiver that reads slowly slows the far sender down, and nothing piles up beyond the windows.
+#[test]
+fn a_slow_reader_slows_the_far_sender() {
+    let set =
+        [("traffic.t.app", "\"www\""), ("traffic.t.workload", "{ sizes = [\"3 MB\"], display-rate = \"500 kbit/s\" }")];
+    let record = run(&scenario(SPLIT, &set), 1);
+    let goodput = figure(&record, "t-1", "goodput");
+    assert!((goodput / 500e3 - 1.0).abs() < 0.1, "{goodput}");
+    // The server is at b: its bytes enter at g2 and wait at either gateway, at most a window at each.
+    for gateway in ["g1", "g2"] {
+        let held = figure(&record, gateway, "gateway_buffered_max");
+        assert!(held <= 1_048_576.0, "{gateway} held {held}");
+    }
+    assert!(figure(&record, "g2", "gateway_buffered_max") > 500_000.0);
+}
+
+/// The aggregate rate holds cell by cell: one line of the shaped channel never exceeds it.
+#[test]
+fn the_line_between_the_gateways_carries_no_more_than_their_rate() {
+    let record = run(&scenario(SPLIT, &[("traffic.t.count", "4")]), 1);
+    let share = figure(&record, "g1>m", "utilisation") * 40_704_000.0;
+    assert!((0.99..=1.000_01).contains(&(share / 30e6)), "{share}");
+    assert!(figure(&record, "g2>m", "utilisation") * 40_704_000.0 < 1e6, "acknowledgements only");
+}
+
+#[test]
+fn the_same_run_twice_is_the_same() {
+    let s = scenario(SPLIT, &[("traffic.t.count", "3"), ("traffic.t.jitter", "\"20 ms\"")]);
+    let rows = |seed| format!("{:?}", run(&s, seed).summary.iter().map(|r| (r.metric, r.value)).collect::<Vec<_>>());
+    assert_eq!(rows(5), rows(5));
+    assert_ne!(rows(5), rows(6), "the jitter depends on the seed");
+}

@@ -1,0 +1,215 @@
+//! Shapers, policers, discards, ABR and changes of rates, with TCP above them.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{figure, run, scenario};
+
+/// One transfer from an ATM host through two switches.
+const LINE: &str = r#"version = 1
+name = "line"
+run = { duration = "12 s", warmup = "4 s" }
+buffer = { size = "2000 cell", per = "port" }
+tcp = { variant = "sack", mss = "1460 B", window = "256 KiB", window-scaling = true }
+node = [
+  { name = "h", kind = "host" },
+  { name = "s1", kind = "switch" },
+  { name = "s2", kind = "switch" },
+  { name = "k", kind = "host" },
+]
+link = [
+  { between = ["h", "s1"], rate = "40 Mbit/s", delay = "1 ms", framing = "atm" },
+  { between = ["s1", "s2"], rate = "40 Mbit/s", delay = "5 ms" },
+  { between = ["s2", "k"], rate = "40 Mbit/s", delay = "0 s", framing = "atm" },
+]
+
+[[traffic]]
+name = "t"
+app = "bulk"
+from = "h"
+to = "k"
+
+"#;
+
+/// A segment of 1460 B is a packet of 1500 B: 32 cells.
+fn goodput_of(cells_per_second: f64) -> f64 {
+    cells_per_second / (32.0 * 424.0) * 1460.0 * 8.0
+}
+
+#[test]
+fn a_spacer_sets_the_rate_and_nothing_is_lost() {
+    let text = format!("{LINE}[[shaper]]\nname = \"x\"\nat = \"s1\"\nlink = \"s1-s2\"\nrate = \"10 Mbit/s\"\n");
+    let record = run(&scenario(&text, &[("link.s1-s2.buffer", "{ size = \"7000 cell\" }")]), 1);
+    let goodput = figure(&record, "t-1", "goodput");
+    assert!((goodput / goodput_of(10e6) - 1.0).abs() < 0.001, "{goodput}");
+    assert_eq!(figure(&record, "network", "lost_frames"), 0.0);
+}
+
+#[test]
+fn a_transfer_follows_the_changes_of_a_spacer_and_of_a_line() {
+    for what in ["shaper = \"x\"", "link = \"s1-s2\""] {
+        let text = format!(
+            "{LINE}[[shaper]]\nname = \"x\"\nat = \"s1\"\nlink = \"s1-s2\"\nrate = \"40 Mbit/s\"\n\
+             [[change]]\nat = \"3 s\"\n{what}\nrate = \"8 Mbit/s\"\n\
+             [[change]]\nat = \"9 s\"\n{what}\nrate = \"16 Mbit/s\"\n"
+        );
+        let set = [
+            ("run.warmup", "\"0 s\""),
+            ("observe.interval", "\"1 s\""),
+            ("link.s1-s2.buffer", "{ size = \"7000 cell\" }"),
+        ];
+        let record = run(&scenario(&text, &set), 1);
+        let rates: Vec<f64> =
+            record.series.iter().filter(|r| &*r.subject == "t-1" && r.metric == "goodput").map(|r| r.value).collect();
+        // Whole seconds well after each change: what is left in the queue leaves at the new rate at once.
+        for (seconds, rate) in [(5..9, 8e6), (10..12, 16e6)] {
+            for second in seconds {
+                assert!((rates[second] / goodput_of(rate) - 1.0).abs() < 0.002, "{what} {second}: {}", rates[second]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_policed_transfer_loses_what_a_shaped_one_does_not() {
+    let police = "[[policer]]\nname = \"u\"\nat = \"s1\"\nlink = \"s1-s2\"\npcr = \"20 Mbit/s\"\nscr = \"10 Mbit/s\"\nmbs = \"100 cell\"\n";
+    let text = format!("{LINE}{police}");
+    let unshaped = run(&scenario(&text, &[]), 1);
+    assert!(figure(&unshaped, "s1>s2", "policed_discarded") > 0.0);
+    let contract = "{ class = \"vbr-nrt\", pcr = \"20 Mbit/s\", scr = \"10 Mbit/s\", mbs = \"100 cell\" }";
+    let shaped = run(&scenario(&text, &[("traffic.t.service", contract)]), 1);
+    assert!(shaped.summary.iter().all(|row| row.metric != "policed_discarded"), "nothing was discarded");
+    let [shaped, unshaped] = [&shaped, &unshaped].map(|record| figure(record, "t-1", "goodput"));
+    assert!((shaped / goodput_of(10e6) - 1.0).abs() < 0.001, "{shaped}");
+    assert!(unshaped < 0.8 * shaped, "{unshaped} {shaped}");
+}
+
+/// S. Floyd and A. Romanow, "Dynamics of TCP Traffic over ATM Networks" (1994): cells of frames that have lost a
+/// cell waste the line; early discard keeps frames whole.
+#[test]
+fn early_discard_wastes_less_than_plain_cell_loss() {
+    let goodput = |discard: &str| {
+        let buffer = format!("{{ size = \"600 cell\", per = \"port\", {discard} }}");
+        let set = [
+            ("link.s1-s2.rate", "\"10 Mbit/s\""),
+            ("traffic.t.count", "8"),
+            ("traffic.t.from", "\"s1\""),
+            ("traffic.t.access", "{ rate = \"40 Mbit/s\", delay = \"1 ms\", framing = \"atm\" }"),
+            ("traffic.t.stagger", "\"31 ms\""),
+            ("tcp.mss", "\"9140 B\""),
+            ("link.s1-s2.buffer", &buffer[..]),
+        ];
+        let record = run(&scenario(LINE, &set), 1);
+        figure(&record, "t", "goodput_total")
+    };
+    let [plain, partial, early] =
+        ["discard = \"cell\"", "discard = \"ppd\"", "discard = \"epd\", threshold = \"400 cell\""].map(goodput);
+    assert!(plain < partial && partial <= early * 1.02, "{plain} {partial} {early}");
+    assert!(early > 0.85 * 10e6 * 9140.0 / (192.0 * 53.0), "{early}");
+}
+
+/// Max-min shares by water filling: `paths` name the lines of each connection.
+fn max_min(capacity: &[f64], paths: &[Vec<usize>]) -> Vec<f64> {
+    let mut share = vec![None; paths.len()];
+    let mut left = capacity.to_vec();
+    while share.iter().any(Option::is_none) {
+        let level = |line: usize| {
+            let users = paths.iter().zip(&share).filter(|(p, s)| s.is_none() && p.contains(&line)).count();
+            if users == 0 { f64::INFINITY } else { left[line] / users as f64 }
+        };
+        let tightest = (0..left.len()).min_by(|&a, &b| level(a).total_cmp(&level(b))).unwrap();
+        let rate = level(tightest);
+        for (connection, path) in paths.iter().enumerate() {
+            if share[connection].is_none() && path.contains(&tightest) {
+                share[connection] = Some(rate);
+                path.iter().for_each(|&line| left[line] -= rate);
+            }
+        }
+    }
+    share.into_iter().map(Option::unwrap).collect()
+}
+
+/// Three switches in a row: one connection over both lines, two over the first, one over the second.
+const PARKING_LOT: &str = r#"version = 1
+name = "parking-lot"
+run = { duration = "6 s", warmup = "3 s" }
+buffer = { size = "3000 cell", per = "port" }
+tcp = { variant = "sack", mss = "9140 B", window = "512 KiB", window-scaling = true }
+abr = { marking = "erica", target = 0.9, interval = "2 ms" }
+node = [{ name = "a", kind = "switch" }, { name = "b", kind = "switch" }, { name = "c", kind = "switch" }]
+link = [
+  { between = ["a", "b"], rate = "40 Mbit/s", delay = "2 ms" },
+  { between = ["b", "c"], rate = "30 Mbit/s", delay = "2 ms" },
+]
+
+[[traffic]]
+name = "long"
+app = "bulk"
+from = "a"
+to = "c"
+access = { rate = "oc3c", delay = "0.1 ms", framing = "atm" }
+service = { class = "abr", pcr = "40 Mbit/s" }
+
+[[traffic]]
+name = "first"
+app = "bulk"
+count = 2
+from = "a"
+to = "b"
+access = { rate = "oc3c", delay = "0.3 ms", framing = "atm" }
+service = { class = "abr", pcr = "40 Mbit/s" }
+
+[[traffic]]
+name = "second"
+app = "bulk"
+from = "b"
+to = "c"
+access = { rate = "oc3c", delay = "1 ms", framing = "atm" }
+service = { class = "abr", pcr = "40 Mbit/s" }
+"#;
+
+#[test]
+fn explicit_rates_are_max_min_fair_on_a_parking_lot_and_lose_nothing() {
+    let record = run(&scenario(PARKING_LOT, &[]), 1);
+    let target = [0.9 * 40e6, 0.9 * 30e6];
+    let shares = max_min(&target, &[vec![0, 1], vec![0], vec![0], vec![1]]);
+    for (slot, share) in ["long-1", "first-1", "first-2", "second-1"].into_iter().zip(shares) {
+        let acr = figure(&record, slot, "acr_mean");
+        assert!((acr / share - 1.0).abs() < 0.02, "{slot}: ACR {acr}, max-min {share}");
+        // One cell in 32 is an RM cell; a segment is 192 data cells.
+        let goodput = figure(&record, slot, "goodput");
+        let of_share = share * 31.0 / 32.0 / 424.0 / 192.0 * 9140.0 * 8.0;
+        assert!((goodput / of_share - 1.0).abs() < 0.02, "{slot}: {goodput}, {of_share}");
+    }
+    assert_eq!(figure(&record, "network", "lost_frames"), 0.0);
+    let dropped: f64 = record.summary.iter().filter(|r| r.metric == "dropped_cells").map(|r| r.value).sum();
+    assert_eq!(dropped, 0.0);
+}
+
+/// `nasa`, CTI test: ABR between two switches only, plain cells on either side.
+#[test]
+fn a_control_loop_between_two_switches_adapts_to_a_changing_line() {
+    let set = [
+        (
+            "traffic.t.service",
+            "{ class = \"abr\", pcr = \"20 Mbit/s\", mcr = \"1 Mbit/s\", between = [\"s1\", \"s2\"] }",
+        ),
+        ("abr.interval", "\"2 ms\""),
+        ("link.s1-s2.buffer", "{ size = \"9000 cell\" }"),
+        ("run.warmup", "\"0 s\""),
+        ("observe.interval", "\"1 s\""),
+    ];
+    let text = format!("{LINE}[[change]]\nat = \"6 s\"\nlink = \"s1-s2\"\nrate = \"5 Mbit/s\"\n");
+    let record = run(&scenario(&text, &set), 1);
+    let series = |metric: &str| -> Vec<f64> {
+        record.series.iter().filter(|r| &*r.subject == "t-1" && r.metric == metric).map(|r| r.value).collect()
+    };
+    let (acr, goodput) = (series("acr"), series("goodput"));
+    assert!((acr[4] / 20e6 - 1.0).abs() < 0.001, "PCR binds: {acr:?}");
+    assert!((acr[10] / (0.95 * 5e6) - 1.0).abs() < 0.03, "the line binds: {acr:?}");
+    assert!((goodput[10] / goodput_of(0.95 * 5e6 * 31.0 / 32.0) - 1.0).abs() < 0.05, "{goodput:?}");
+    assert_eq!(figure(&record, "network", "lost_frames"), 0.0);
+    assert!(figure(&record, "s1>s2", "rm_cells") > 0.0);
+    // No control loop, no RM cells before s1.
+    assert!(record.summary.iter().all(|r| !(&*r.subject == "h>s1" && r.metric == "rm_cells")));
+}
