@@ -181,8 +181,8 @@ def _policed(studies: Studies) -> Plate:
     table = curve_table(studies, POLICED_WINDOWS)
     rtt = studies[POLICED_WINDOWS.lines[0].study].rtt
     options: dict[str, Any] = {"chosen": (SUSTAINED / MEGA * rtt / 8 / KIB, "bandwidth × delay")} if rtt else {}
-    level = (SUSTAINED, "sustained rate")
-    figure = curve(table, "TCP window (KiB)", "Throughput (Mbit/s)", level=level, **options)
+    options |= {"level": (SUSTAINED, "sustained rate"), "limits": (0, 1.1 * SUSTAINED)}
+    figure = curve(table, "TCP window (KiB)", "Throughput (Mbit/s)", **options)
     caption = "VBR with PCR 20 and SCR 10 Mbit/s, policed at the switch, against the window, round trip 60 ms."
     return Plate("vbr-window", "Window under a contract", caption, figure, table)
 
