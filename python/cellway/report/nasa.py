@@ -39,7 +39,13 @@ TABLE_THREE = ("three-fddi-atm", "three-atm-")
 SUMMARY = ("ds3-91", "sim-vbr", "sim-abr", "three-102", "cti-abr")
 WINDOWS = Curve((Line("simulated", "ds3", {}, {256.0: "ds3-91"}),), "tcp.window", "goodput", scale=MEGA,
                 x_scale=1 / KIB)  # fmt: skip
-POLICED_WINDOWS = Curve((Line("simulated", "vbr-window"),), "tcp.window", "goodput", scale=MEGA, x_scale=1 / KIB)
+POLICED_WINDOWS = Curve(
+    (Line("VBR, policed", "vbr-window"), Line("ABR", "abr-window")),
+    "tcp.window",
+    "goodput",
+    scale=MEGA,
+    x_scale=1 / KIB,
+)
 SUSTAINED = 10 * 8192 / (172 * 53)
 """What TCP gets of 10 Mbit/s of cells, in Mbit/s: segments of 8192 octets in 172 cells."""
 BURSTS = ("as contracted", "round trip 30 ms", "round trip 120 ms", "5 Mbit/s sustained")
@@ -181,9 +187,12 @@ def _policed(studies: Studies) -> Plate:
     table = curve_table(studies, POLICED_WINDOWS)
     rtt = studies[POLICED_WINDOWS.lines[0].study].rtt
     options: dict[str, Any] = {"chosen": (SUSTAINED / MEGA * rtt / 8 / KIB, "bandwidth × delay")} if rtt else {}
-    level = (SUSTAINED, "sustained rate")
-    figure = curve(table, "TCP window (KiB)", "Throughput (Mbit/s)", level=level, **options)
-    caption = "VBR with PCR 20 and SCR 10 Mbit/s, policed at the switch, against the window, round trip 60 ms."
+    options |= {"level": (SUSTAINED, "sustained rate"), "limits": (0, 1.1 * SUSTAINED)}
+    figure = curve(table, "TCP window (KiB)", "Throughput (Mbit/s)", **options)
+    caption = (
+        "VBR with PCR 20 and SCR 10 Mbit/s, policed at the switch, and ABR that is allowed 10 Mbit/s, against the "
+        "window, round trip 60 ms."
+    )
     return Plate("vbr-window", "Window under a contract", caption, figure, table)
 
 
