@@ -100,6 +100,12 @@ def deviations(rows: pl.DataFrame, *, width: float = style.COLUMN) -> Figure:
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
         axes.grid(visible=True, axis="x", color=style.GRID, linewidth=0.6)
+        # Never so close that rounding looks like an error.
+        worst = float(rows["deviation"].abs().max())  # type: ignore[arg-type]
+        for side in (-1, 1):
+            axes.axvline(side, color=style.SOFT, linewidth=0.8, linestyle=(0, (1, 1.4)), zorder=1)
+        if worst < 1.5:
+            axes.set_xlim(-1.5, 1.5)
         axes.set_xlabel("Simulated − theory (cells)")
         handles, labels = axes.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper center", ncols=2, borderaxespad=0.2)

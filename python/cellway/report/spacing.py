@@ -97,7 +97,7 @@ def theorems(studies: Studies) -> Section:
 
     def errors() -> Plate:
         rows = deviation_table(studies)
-        caption = "Simulated content of the buffer minus the theorem's, over a grid of parameters."
+        caption = "Simulated content of the buffer minus the theorem's, over a grid of parameters. Dotted: one cell."
         return Plate("theorem-errors", "Error of the theorems", caption, deviations(rows), rows)
 
     text = (
@@ -107,9 +107,9 @@ def theorems(studies: Studies) -> Section:
 
     def start() -> Plate:
         rows = _deviations(studies, *THRESHOLD, THRESHOLD_ENDS).sort("strip", maintain_order=True)
-        caption = "The same at the slow start threshold, where condition C1 holds: the two levels, and when they begin."
-        inside = rows.filter(pl.col("inside"))
-        return Plate("theorem-1-errors", "Error of Theorem 1", caption, deviations(inside), rows)
+        caption = "The same at the slow start threshold: the two levels, and when they begin (in cells at the spacing "
+        caption += "rate). Outside condition C1 the window grows on before the content has settled."
+        return Plate("theorem-1-errors", "Error of Theorem 1", caption, deviations(rows), rows)
 
     ids = ("theorem1", "theorem2", "theorem3")
     return add(Section("theorems", "Theorems", text, (), ("3", "5"), ids), errors, start)
@@ -125,7 +125,9 @@ def swept(studies: Studies) -> Section:
             said = select.amounts(theory, axis).select(pl.col("x") * scale, predicted=pl.col("value"))
             table = curve_table(studies, drawn).drop("predicted").join(said, on="x", how="left", maintain_order="left")
             caption = "The most cells in the spacer at the largest window."
-            return Plate(study, title, caption, curve(table, label, "Cells in the buffer"), table)
+            top = 1.1 * float(table["mean"].max())  # type: ignore[arg-type]
+            figure = curve(table, label, "Cells in the buffer", limits=(0, top))
+            return Plate(study, title, caption, figure, table)
 
         return make
 
@@ -150,7 +152,9 @@ def slow_start(studies: Studies) -> Section:
         figure = content(steps, theory=theory, start=steps["t"][0], until=_settled(steps))
         caption = "Cells in the spacer during slow start"
         caption += (
-            ", beside theory (dashed)." if theory is not None else "; the tables hold no theory to draw beside it."
+            "; dashed, the most that theory gives for each round."
+            if theory is not None
+            else "; the tables hold no theory to draw beside it."
         )
         return Plate("trajectory", "Slow start", caption, figure, wide=True)
 
@@ -219,7 +223,7 @@ def _lines(studies: Studies) -> list[tuple[float, str]]:
     """The values that theory gives, from the claims about them."""
     found = (studies.claim(name) for name in LINES)
     return [
-        (claim.predicted, f"theory {claim.predicted:.0f}") for claim in found if claim and claim.predicted is not None
+        (claim.predicted, f"theory {claim.predicted:.1f}") for claim in found if claim and claim.predicted is not None
     ]
 
 
