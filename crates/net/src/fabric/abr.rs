@@ -111,8 +111,8 @@ impl<B: Clone> Fabric<B> {
     /// from there on.
     #[inline(never)]
     pub(super) fn at_destination(&mut self, index: u32, channel: ChannelId, mut flags: Flags) -> Flags {
-        let Some(abr) = &self.ports[index as usize].abr else { return flags };
-        if let Some((port, slot)) = abr.ends(channel).destination {
+        let Some(abr) = &mut self.ports[index as usize].abr else { return flags };
+        if let Some((port, slot)) = abr.ends_mut(channel).tells(flags.is_marked()) {
             let gate = self.port_mut(port).server_mut().expect("channels run over cell lines").gate_mut(slot);
             if let Some(destination) = gate.destination() {
                 destination.data(flags.is_marked());
