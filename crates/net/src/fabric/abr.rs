@@ -123,6 +123,7 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// An RM cell has come over port `index`: it ends here, or goes on like data.
+    #[inline(never)]
     pub(super) fn rm_arrives(&mut self, now: Time, index: u32, cell: Cell) {
         let (rm, connection) = self.rms.get(cell);
         if rm.direction == RmDirection::Backward {
