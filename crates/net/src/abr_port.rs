@@ -43,6 +43,17 @@ pub(crate) struct Ends {
     pub(crate) destination: Option<Place>,
     /// The channel's RM cells are back at the source at this queue.
     pub(crate) source: Option<Place>,
+    /// What the destination was told last: whether a data cell was marked.
+    told: bool,
+}
+
+impl Ends {
+    /// Whether the destination has to hear of a data cell: not of one without a mark after another.
+    #[inline]
+    pub(crate) fn tells(&mut self, marked: bool) -> Option<Place> {
+        let news = std::mem::replace(&mut self.told, marked) || marked;
+        self.destination.filter(|_| news)
+    }
 }
 
 /// What a queue's channel has to do with control loops.

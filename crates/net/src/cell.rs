@@ -41,7 +41,8 @@ impl Flags {
 
     fn from_bits(bits: u8) -> Flags {
         use Flags::*;
-        [Plain, Clp, Efci, EfciClp, Rm, RmClp, RmEfci, RmEfciClp][usize::from(bits & 7)]
+        static ALL: [Flags; 8] = [Plain, Clp, Efci, EfciClp, Rm, RmClp, RmEfci, RmEfciClp];
+        ALL[usize::from(bits & 7)]
     }
     /// A resource management cell (payload type 110): `frame` is its place among the RM cells, and it is
     /// no piece of a frame. ITU-T I.361, I.371.

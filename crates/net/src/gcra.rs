@@ -212,6 +212,7 @@ impl DualGcra {
     }
 
     /// Judges a cell that comes at `now`, and takes it if it conforms.
+    #[inline]
     pub fn conforms(&mut self, now: Time) -> bool {
         let conforms =
             self.peak.would_conform(now) && self.sustained.as_ref().is_none_or(|s| s.gcra.would_conform(now));
@@ -222,12 +223,14 @@ impl DualGcra {
     }
 
     /// The first instant from `now` on at which a cell conforms to both.
+    #[inline]
     pub fn earliest(&self, now: Time) -> Time {
         let peak = self.peak.earliest(now);
         self.sustained.as_ref().map_or(peak, |s| s.gcra.earliest(now).max(peak))
     }
 
     /// Takes a cell at `at` whatever the verdict.
+    #[inline]
     pub fn take(&mut self, at: Time) {
         self.peak.take(at);
         if let Some(sustained) = &mut self.sustained {

@@ -41,8 +41,8 @@ struct Slot {
     priority: u8,
     /// Whether a token names this queue: in the token queue, in service or held back.
     token: bool,
-    /// Its place among the gates, if it has one.
-    gate: Option<u32>,
+    /// Whether a gate stands before it.
+    gated: bool,
     /// Whether an ABR source decides when its cells leave.
     controlled: bool,
 }
@@ -101,6 +101,7 @@ enum Passage {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoundRobin {
     slots: Vec<Slot>,
+    /// By slot, up to the last that has one.
     gates: Vec<Gate>,
     tokens: Tokens,
     held: Held,
@@ -115,7 +116,7 @@ impl RoundRobin {
     /// Adds an empty queue for `channel`; returns its slot.
     pub(crate) fn add(&mut self, channel: ChannelId, class: Class) -> u32 {
         let (queue, priority) = (CellQueue::default(), class.priority());
-        self.slots.push(Slot { channel, queue, priority, token: false, gate: None, controlled: false });
+        self.slots.push(Slot { channel, queue, priority, token: false, gated: false, controlled: false });
         self.slots.len() as u32 - 1
     }
 
@@ -171,7 +172,7 @@ impl RoundRobin {
         }
         loop {
             let slot = self.tokens.pop()?;
-            if self.slots[slot as usize].gate.is_some() {
+            if self.slots[slot as usize].gated {
                 match self.pass_gate(now, slot, rms) {
                     Passage::Held => continue,
                     Passage::Made(served) => return Some(served),
@@ -189,10 +190,8 @@ impl RoundRobin {
     /// What the gate of a queue has its turn used for. Out of line, as are all gates: most queues have none.
     #[inline(never)]
     fn pass_gate(&mut self, now: Time, slot: u32, rms: &mut RmCells) -> Passage {
-        let Slot { channel, ref queue, gate: Some(gate), controlled, .. } = self.slots[slot as usize] else {
-            return Passage::Open;
-        };
-        let gate = &mut self.gates[gate as usize];
+        let Slot { channel, ref queue, controlled, .. } = self.slots[slot as usize];
+        let gate = &mut self.gates[slot as usize];
         if let Some(at) = gate.hold_again(now) {
             self.held.add(at, slot);
             return Passage::Held;
@@ -217,7 +216,7 @@ impl RoundRobin {
         if queue.token {
             return;
         }
-        if queue.gate.is_some() {
+        if queue.gated {
             return self.name_gated(now, slot);
         }
         if !queue.queue.is_empty() {
@@ -231,8 +230,7 @@ impl RoundRobin {
     #[inline(never)]
     fn name_gated(&mut self, now: Time, slot: u32) {
         let queue = &mut self.slots[slot as usize];
-        let Some(gate) = queue.gate else { return };
-        let gate = &mut self.gates[gate as usize];
+        let gate = &mut self.gates[slot as usize];
         if queue.queue.is_empty() && !gate.is_waiting() {
             return;
         }
@@ -260,7 +258,7 @@ impl RoundRobin {
     fn release_held(&mut self, instant: Time) {
         while let Some((at, slot)) = self.held.pop_before(instant) {
             let queue = &self.slots[slot as usize];
-            if queue.gate.is_some_and(|gate| self.gates[gate as usize].release(at)) {
+            if self.gates[slot as usize].release(at) {
                 self.tokens.push(queue.priority, slot);
             }
         }
@@ -273,16 +271,17 @@ impl RoundRobin {
 
     /// The gate of a queue.
     pub(crate) fn gate(&self, slot: u32) -> Option<&Gate> {
-        self.slots[slot as usize].gate.map(|gate| &self.gates[gate as usize])
+        self.gates.get(slot as usize).filter(|_| self.slots[slot as usize].gated)
     }
 
     /// The gate of a queue; a new and open one if there is none.
     pub(crate) fn gate_mut(&mut self, slot: u32) -> &mut Gate {
-        let place = *self.slots[slot as usize].gate.get_or_insert_with(|| {
-            self.gates.push(Gate::default());
-            self.gates.len() as u32 - 1
-        });
-        &mut self.gates[place as usize]
+        let slot = slot as usize;
+        if !self.slots[slot].gated {
+            self.slots[slot].gated = true;
+            self.gates.resize(self.gates.len().max(slot + 1), Gate::default());
+        }
+        &mut self.gates[slot]
     }
 
     /// Puts an ABR source at a queue.

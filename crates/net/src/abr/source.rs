@@ -74,12 +74,14 @@ impl AbrSource {
 
     /// The first instant from `now` on at which ACR lets the next in-rate cell go (rule 1). It
     /// moves when ACR changes: ask again after [`receive`](AbrSource::receive).
+    #[inline]
     pub fn earliest(&self, now: Time) -> Time {
         self.pacer.earliest(now)
     }
 
     /// Sends the next in-rate cell at `now`, which is not before [`earliest`](AbrSource::earliest),
     /// and says which it is; nothing if nothing waits.
+    #[inline]
     pub fn send(&mut self, now: Time, waiting: Waiting) -> Option<InRateCell> {
         debug_assert!(self.earliest(now) <= now, "too early at {now}");
         if !waiting.data && !waiting.backward {
@@ -102,6 +104,7 @@ impl AbrSource {
     }
 
     /// Whether the next in-rate cell is a forward RM cell (rules 2 and 3a).
+    #[inline]
     fn is_forward_due(&self, now: Time) -> bool {
         self.forward_at.is_none_or(|at| {
             self.since_forward >= self.parameters.nrm - 1

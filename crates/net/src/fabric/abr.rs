@@ -111,8 +111,8 @@ impl<B: Clone> Fabric<B> {
     /// from there on.
     #[inline(never)]
     pub(super) fn at_destination(&mut self, index: u32, channel: ChannelId, mut flags: Flags) -> Flags {
-        let Some(abr) = &self.ports[index as usize].abr else { return flags };
-        if let Some((port, slot)) = abr.ends(channel).destination {
+        let Some(abr) = &mut self.ports[index as usize].abr else { return flags };
+        if let Some((port, slot)) = abr.ends_mut(channel).tells(flags.is_marked()) {
             let gate = self.port_mut(port).server_mut().expect("channels run over cell lines").gate_mut(slot);
             if let Some(destination) = gate.destination() {
                 destination.data(flags.is_marked());
@@ -123,6 +123,7 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// An RM cell has come over port `index`: it ends here, or goes on like data.
+    #[inline(never)]
     pub(super) fn rm_arrives(&mut self, now: Time, index: u32, cell: Cell) {
         let (rm, connection) = self.rms.get(cell);
         if rm.direction == RmDirection::Backward {

@@ -187,6 +187,7 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
+    #[cold]
     fn observe(&mut self, at: Time, index: u32, direction: Direction, unit: Unit) {
         let port = &self.ports[index as usize];
         let node = match direction {

@@ -67,8 +67,11 @@ impl Port {
     /// Queues one cell; returns whether it was taken. A call of its own for each cell would show.
     #[inline(always)]
     pub(crate) fn push_cell<B>(&mut self, now: Time, slot: u32, mut cell: Cell, packets: &Packets<B>) -> bool {
-        let plain = self.policers.is_empty() && self.frames.is_empty() && self.abr.is_none();
+        let plain = self.policers.is_empty() && self.frames.is_empty();
         if plain && cell.flags == Flags::PLAIN {
+            if let Some(abr) = &mut self.abr {
+                abr.data_comes(now, slot);
+            }
             let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return false };
             if !self.buffer.admit_cell(owner, cell.index) {
                 self.counters.dropped_cells += 1;
