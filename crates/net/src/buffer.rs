@@ -225,7 +225,7 @@ impl Buffer {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn group(&mut self, spec: BufferSpec, owner: Owner) -> &mut Group {
         let index = match spec.sharing {
             Sharing::Pool => 0,

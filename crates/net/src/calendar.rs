@@ -1,74 +1,47 @@
-//! The pending events of the fabric: at most one departure and one arrival per port, and one release per
-//! queue that is held back.
+//! The pending events of the fabric: at most one departure and one arrival per port, and a release where an
+//! idle line waits for a queue that is held back.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use cellway_units::Time;
 
-/// What happens next at a port. The derived order is that of the classes within an instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What happens next at a port. The order is that of the classes within an instant.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
     Departure(u32),
     Arrival(u32),
-    /// The first cell of queue `slot`, held back until now, may leave.
-    Release {
-        port: u32,
-        slot: u32,
-    },
+    /// A cell that was held back until now may leave, if the line is idle.
+    Release(u32),
 }
 
-/// Instant and place of an event: the class in the two highest bits of the place, the port below, the slot
-/// in the low half. Two words that are stored and loaded one by one, which a 128-bit key would not be.
+/// Instant and place of an event: the class in the high half of the place, the port in the low. Two words that are stored and loaded one by one, which a 128-bit key would not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     at: u64,
     place: u64,
 }
 
-/// Events in their total order: time, class, port, slot. An event is never moved or taken back, so a
+/// Events in their total order: time, class, port. An event is never moved or taken back, so a
 /// plain heap does; who no longer waits for an event ignores it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Calendar {
     heap: BinaryHeap<Reverse<Key>>,
 }
 
-const CLASS: u32 = 62;
-const PORT: u32 = 32;
+const DEPARTURE: u64 = 0;
+const ARRIVAL: u64 = 1 << 32;
+const RELEASE: u64 = 2 << 32;
 
 impl Key {
     #[inline]
     fn new(at: Time, event: Event) -> Key {
         let place = match event {
-            Event::Departure(port) => u64::from(port) << PORT,
-            Event::Arrival(port) => 1 << CLASS | u64::from(port) << PORT,
-            Event::Release { port, slot } => 2 << CLASS | u64::from(port) << PORT | u64::from(slot),
+            Event::Departure(port) => DEPARTURE | u64::from(port),
+            Event::Arrival(port) => ARRIVAL | u64::from(port),
+            Event::Release(port) => RELEASE | u64::from(port),
         };
         Key { at: at.as_ps(), place }
-    }
-
-    #[inline]
-    fn event(self) -> Event {
-        let port = (self.place >> PORT) as u32 & ((1 << (CLASS - PORT)) - 1);
-        match self.place >> CLASS {
-            0 => Event::Departure(port),
-            1 => Event::Arrival(port),
-            _ => Event::Release { port, slot: self.place as u32 },
-        }
-    }
-}
-
-/// The calendar as one port's queues see it: where they ask to be called back.
-pub(crate) struct Releases<'a> {
-    calendar: &'a mut Calendar,
-    port: u32,
-}
-
-impl Releases<'_> {
-    /// Queue `slot` is to be released at `at`.
-    #[inline]
-    pub(crate) fn ask(&mut self, at: Time, slot: u32) {
-        self.calendar.add(at, Event::Release { port: self.port, slot });
     }
 }
 
@@ -76,12 +49,6 @@ impl Calendar {
     #[inline]
     pub(crate) fn add(&mut self, at: Time, event: Event) {
         self.heap.push(Reverse(Key::new(at, event)));
-    }
-
-    /// What port `port` may ask for.
-    #[inline]
-    pub(crate) fn releases(&mut self, port: u32) -> Releases<'_> {
-        Releases { calendar: self, port }
     }
 
     /// Replaces the first event by a later one.
@@ -97,14 +64,28 @@ impl Calendar {
         self.heap.peek().map(|Reverse(key)| Time::from_ps(key.at))
     }
 
-    /// The first event, if it happens at `now`.
+    /// The port of the first event, if that is a departure at `now`.
     #[inline]
-    pub(crate) fn peek_at(&self, now: Time) -> Option<Event> {
+    pub(crate) fn departure(&self, now: Time) -> Option<u32> {
+        self.first(now, DEPARTURE)
+    }
+
+    /// The port of the first event, if that is an arrival at `now`.
+    #[inline]
+    pub(crate) fn arrival(&self, now: Time) -> Option<u32> {
+        self.first(now, ARRIVAL)
+    }
+
+    /// The port of the first event, if that is a release at `now`.
+    #[inline]
+    pub(crate) fn release(&self, now: Time) -> Option<u32> {
+        self.first(now, RELEASE)
+    }
+
+    #[inline]
+    fn first(&self, now: Time, class: u64) -> Option<u32> {
         let Reverse(key) = self.heap.peek()?;
-        if key.at != now.as_ps() {
-            return None;
-        }
-        Some(key.event())
+        (key.at == now.as_ps() && key.place >> 32 == class >> 32).then_some(key.place as u32)
     }
 
     #[inline]

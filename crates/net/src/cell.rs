@@ -1,7 +1,6 @@
 //! A cell in flight, and a queue of cells kept as runs.
 
 use std::collections::VecDeque;
-use std::num::NonZeroU8;
 
 use cellway_units::CELL_PAYLOAD_OCTETS;
 
@@ -17,40 +16,54 @@ pub const fn cells_for(octets: u32) -> u32 {
     (octets as u64 + AAL5_TRAILER).div_ceil(CELL_PAYLOAD_OCTETS) as u32
 }
 
-/// What a cell's header says beside its channel. One bit is always set, so that a unit on a link, cell or
-/// packet, is no longer than a cell.
+/// What a cell's header says beside its channel: a bit each for CLP, EFCI and RM. Eight values of an octet leave
+/// others free, so that a unit on a link or a line, cell or packet or none, is no longer than a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Flags(NonZeroU8);
+#[repr(u8)]
+pub(crate) enum Flags {
+    Plain,
+    Clp,
+    Efci,
+    EfciClp,
+    Rm,
+    RmClp,
+    RmEfci,
+    RmEfciClp,
+}
 
-const CLP: u8 = 1;
-const EFCI: u8 = 2;
-const RM: u8 = 4;
+const CLP: u8 = Flags::Clp as u8;
+const EFCI: u8 = Flags::Efci as u8;
+const RM: u8 = Flags::Rm as u8;
 
 impl Flags {
     /// A data cell as it is cut.
-    pub(crate) const PLAIN: Flags = Flags(NonZeroU8::new(0x80).expect("it is not zero"));
+    pub(crate) const PLAIN: Flags = Flags::Plain;
 
+    fn from_bits(bits: u8) -> Flags {
+        use Flags::*;
+        [Plain, Clp, Efci, EfciClp, Rm, RmClp, RmEfci, RmEfciClp][usize::from(bits & 7)]
+    }
     /// A resource management cell (payload type 110): `frame` is its place among the RM cells, and it is
     /// no piece of a frame. ITU-T I.361, I.371.
     pub(crate) fn is_rm(self) -> bool {
-        self.0.get() & RM != 0
+        self as u8 & RM != 0
     }
     /// Cell loss priority 1: the first to be refused. ITU-T I.361.
     pub(crate) fn is_tagged(self) -> bool {
-        self.0.get() & CLP != 0
+        self as u8 & CLP != 0
     }
     /// Explicit forward congestion indication. ITU-T I.361.
     pub(crate) fn is_marked(self) -> bool {
-        self.0.get() & EFCI != 0
+        self as u8 & EFCI != 0
     }
     pub(crate) fn tag(&mut self) {
-        self.0 |= CLP;
+        *self = Flags::from_bits(*self as u8 | CLP);
     }
     pub(crate) fn mark(&mut self) {
-        self.0 |= EFCI;
+        *self = Flags::from_bits(*self as u8 | EFCI);
     }
     pub(crate) fn unmark(&mut self) {
-        self.0 = NonZeroU8::new(self.0.get() & !EFCI).unwrap_or(self.0);
+        *self = Flags::from_bits(*self as u8 & !EFCI);
     }
 }
 
@@ -69,7 +82,7 @@ pub struct Cell {
 impl Cell {
     /// An RM cell.
     pub(crate) fn rm(channel: ChannelId, place: PacketRef) -> Cell {
-        Cell { channel, frame: place, index: 0, count: 1, flags: Flags(Flags::PLAIN.0 | RM) }
+        Cell { channel, frame: place, index: 0, count: 1, flags: Flags::Rm }
     }
     /// Whether this is the last cell of its frame (the AAL5 end-of-frame mark in the header).
     pub fn is_last(self) -> bool {
@@ -167,6 +180,7 @@ mod tests {
     #[test]
     fn a_unit_is_four_words() {
         assert_eq!(std::mem::size_of::<crate::link::Unit>(), 16);
+        assert_eq!(std::mem::size_of::<Option<crate::link::Unit>>(), 16);
     }
 
     /// Check values: AAL5 efficiency table, cells = ceil((IP + encapsulation + 8) / 48).

@@ -145,8 +145,8 @@ impl<B: Clone> Fabric<B> {
         buffers: [Option<BufferSpec>; 2],
     ) -> [PortId; 2] {
         let first = self.ports.len() as u32;
-        self.ports.push(Port::new(first, a, b, rate, delay, framing, buffers[0]));
-        self.ports.push(Port::new(first + 1, b, a, rate, delay, framing, buffers[1]));
+        self.ports.push(Port::new(a, b, rate, delay, framing, buffers[0]));
+        self.ports.push(Port::new(b, a, rate, delay, framing, buffers[1]));
         [PortId(first), PortId(first + 1)]
     }
 

@@ -6,13 +6,14 @@ use crate::abr::{AbrDestination, AbrSource, InRateCell, RmCell, Waiting};
 use crate::channel::ChannelId;
 use crate::gcra::DualGcra;
 
-/// Holds the token of a queue back until its next cell may leave, and says which cell that is.
+/// Holds the token of a queue back until its next cell may leave, and says which cell that is. Most gates have
+/// one part of three: apart, they do not keep each other out of the cache.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate {
-    shaper: Option<DualGcra>,
-    source: Option<AbrSource>,
+    shaper: Option<Box<DualGcra>>,
+    source: Option<Box<AbrSource>>,
     /// Sends the RM cells of another channel back over this one; they go in front of data.
-    destination: Option<(AbrDestination, ChannelId)>,
+    destination: Option<Box<(AbrDestination, ChannelId)>>,
     /// When the token that is held comes free.
     release: Option<Time>,
 }
@@ -29,33 +30,33 @@ pub(crate) enum Next {
 impl Gate {
     /// Puts a shaper here, in place of one that is. A token that is held stays so until its release.
     pub(crate) fn shape(&mut self, gcra: DualGcra) {
-        self.shaper = Some(gcra);
+        self.shaper = Some(Box::new(gcra));
     }
 
     /// Puts an ABR source here.
     pub(crate) fn control(&mut self, source: AbrSource) {
-        self.source = Some(source);
+        self.source = Some(Box::new(source));
     }
 
     /// Puts an ABR destination for `channel` here; returns whether the place was free.
     pub(crate) fn turn_around(&mut self, channel: ChannelId) -> bool {
         let free = self.destination.is_none();
-        self.destination = Some((AbrDestination::new(), channel));
+        self.destination = Some(Box::new((AbrDestination::new(), channel)));
         free
     }
 
     pub(crate) fn source(&self) -> Option<&AbrSource> {
-        self.source.as_ref()
+        self.source.as_deref()
     }
 
     pub(crate) fn destination(&mut self) -> Option<&mut AbrDestination> {
-        self.destination.as_mut().map(|(destination, _)| destination)
+        self.destination.as_mut().map(|both| &mut both.0)
     }
 
     /// Whether an RM cell waits to go back.
     #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
-        self.destination.as_ref().is_some_and(|(destination, _)| destination.is_waiting())
+        self.destination.as_ref().is_some_and(|both| both.0.is_waiting())
     }
 
     #[inline]
@@ -108,7 +109,7 @@ impl Gate {
             InRateCell::Data => Next::Queued,
             InRateCell::ForwardRm(rm) => Next::Rm(rm, None),
             InRateCell::BackwardRm => {
-                let (destination, channel) = self.destination.as_mut().expect("a cell waits there");
+                let (destination, channel) = self.destination.as_deref_mut().expect("a cell waits there");
                 Next::Rm(destination.send().expect("a cell waits there"), Some(*channel))
             }
         }

@@ -32,6 +32,7 @@ mod fifo;
 mod framing;
 mod gate;
 mod gcra;
+mod held;
 mod line;
 mod link;
 mod packet;

@@ -7,7 +7,6 @@ use cellway_units::{Rate, Span, Time};
 
 use crate::abr_port::AbrPort;
 use crate::buffer::{Buffer, BufferSpec};
-use crate::calendar::Calendar;
 use crate::channel::{ChannelId, Class, NextHop};
 use crate::counters::{Level, PortCounters};
 use crate::discard::FrameDiscard;
@@ -33,7 +32,6 @@ pub(crate) enum Queue {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
-    id: u32,
     pub(crate) node: NodeId,
     pub(crate) to: NodeId,
     pub(crate) link: Link,
@@ -61,7 +59,6 @@ pub(crate) struct Port {
 
 impl Port {
     pub(crate) fn new(
-        id: u32,
         node: NodeId,
         to: NodeId,
         rate: Rate,
@@ -70,7 +67,6 @@ impl Port {
         buffer: Option<BufferSpec>,
     ) -> Port {
         Port {
-            id,
             node,
             to,
             link: Link::new(delay),
@@ -163,17 +159,11 @@ impl Port {
 
     /// The free line takes its next unit; returns the instant it will have left.
     #[inline]
-    pub(crate) fn serve<B>(
-        &mut self,
-        now: Time,
-        packets: &Packets<B>,
-        calendar: &mut Calendar,
-        rms: &mut RmCells,
-    ) -> Option<Time> {
+    pub(crate) fn serve<B>(&mut self, now: Time, packets: &Packets<B>, rms: &mut RmCells) -> Option<Time> {
         debug_assert!(self.is_idle(), "service on a busy line");
         let (unit, leaves) = match &mut self.queue {
             Queue::Cells(server) => {
-                let Served { slot, mut cell, queued } = server.serve(now, &mut calendar.releases(self.id), rms)?;
+                let Served { slot, mut cell, queued } = server.serve(now, rms)?;
                 if let Some(abr) = &mut self.abr
                     && abr.leaves(now, slot, cell, server.waiting_in_network(), rms)
                 {
@@ -198,11 +188,6 @@ impl Port {
         self.sending = Some(unit);
         self.began = now;
         Some(leaves)
-    }
-
-    /// A queue asked to be called now; returns whether it has something to send.
-    pub(crate) fn release(&mut self, now: Time, slot: u32) -> bool {
-        self.server_mut().is_some_and(|server| server.release(now, slot))
     }
 
     /// The cell queues, if this is a cell line.

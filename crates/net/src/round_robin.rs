@@ -20,13 +20,13 @@
 
 use std::collections::VecDeque;
 
-use cellway_units::Time;
+use cellway_units::{Span, Time};
 
 use crate::abr::{AbrSource, RmCell};
-use crate::calendar::Releases;
 use crate::cell::{Cell, CellQueue};
 use crate::channel::{ChannelId, Class};
 use crate::gate::{Gate, Next};
+use crate::held::Held;
 use crate::packet::PacketRef;
 use crate::rm_cells::RmCells;
 
@@ -103,6 +103,7 @@ pub(crate) struct RoundRobin {
     slots: Vec<Slot>,
     gates: Vec<Gate>,
     tokens: Tokens,
+    held: Held,
     /// The queue whose cell is on the line, or has just left it and not been settled.
     in_service: Option<u32>,
     waiting: u32,
@@ -138,47 +139,40 @@ impl RoundRobin {
         self.waiting - self.waiting_at_sources
     }
 
-    pub(crate) fn push_frame(
-        &mut self,
-        now: Time,
-        slot: u32,
-        frame: PacketRef,
-        fitting: u16,
-        count: u16,
-        releases: &mut Releases<'_>,
-    ) {
+    pub(crate) fn push_frame(&mut self, now: Time, slot: u32, frame: PacketRef, fitting: u16, count: u16) {
         let queue = &mut self.slots[slot as usize];
         queue.queue.push_frame(frame, fitting, count);
         self.waiting += u32::from(fitting);
         if queue.controlled {
             self.waiting_at_sources += u32::from(fitting);
         }
-        self.name(now, slot, releases);
+        self.name(now, slot);
     }
 
     #[inline(always)]
-    pub(crate) fn push(&mut self, now: Time, slot: u32, cell: Cell, releases: &mut Releases<'_>) {
+    pub(crate) fn push(&mut self, now: Time, slot: u32, cell: Cell) {
         let queue = &mut self.slots[slot as usize];
         queue.queue.push(cell);
         self.waiting += 1;
         if queue.controlled {
             self.waiting_at_sources += 1;
         }
-        self.name(now, slot, releases);
+        self.name(now, slot);
     }
 
     /// Ends the service of the last cell and takes the next one; `None` when no queue has a cell that may
     /// leave. RM cells that are made on the way go to `rms`.
     #[inline]
-    pub(crate) fn serve(&mut self, now: Time, releases: &mut Releases<'_>, rms: &mut RmCells) -> Option<Served> {
+    pub(crate) fn serve(&mut self, now: Time, rms: &mut RmCells) -> Option<Served> {
+        self.release(now + Span::from_ps(1));
         if let Some(slot) = self.in_service.take() {
             self.slots[slot as usize].token = false;
-            self.name(now, slot, releases);
+            self.name(now, slot);
         }
         loop {
             let slot = self.tokens.pop()?;
             if self.slots[slot as usize].gate.is_some() {
-                match self.pass_gate(now, slot, releases, rms) {
+                match self.pass_gate(now, slot, rms) {
                     Passage::Held => continue,
                     Passage::Made(served) => return Some(served),
                     Passage::Open => {}
@@ -194,13 +188,13 @@ impl RoundRobin {
 
     /// What the gate of a queue has its turn used for. Out of line, as are all gates: most queues have none.
     #[inline(never)]
-    fn pass_gate(&mut self, now: Time, slot: u32, releases: &mut Releases<'_>, rms: &mut RmCells) -> Passage {
+    fn pass_gate(&mut self, now: Time, slot: u32, rms: &mut RmCells) -> Passage {
         let Slot { channel, ref queue, gate: Some(gate), controlled, .. } = self.slots[slot as usize] else {
             return Passage::Open;
         };
         let gate = &mut self.gates[gate as usize];
         if let Some(at) = gate.hold_again(now) {
-            releases.ask(at, slot);
+            self.held.add(at, slot);
             return Passage::Held;
         }
         match gate.next(now, !queue.is_empty()) {
@@ -218,22 +212,24 @@ impl RoundRobin {
 
     /// Gives a queue that has something to send and no token one, or its gate to hold.
     #[inline]
-    fn name(&mut self, now: Time, slot: u32, releases: &mut Releases<'_>) {
+    fn name(&mut self, now: Time, slot: u32) {
         let queue = &mut self.slots[slot as usize];
         if queue.token {
             return;
         }
         if queue.gate.is_some() {
-            return self.name_gated(now, slot, releases);
+            return self.name_gated(now, slot);
         }
         if !queue.queue.is_empty() {
             queue.token = true;
-            self.tokens.push(queue.priority, slot);
+            let priority = queue.priority;
+            self.release(now);
+            self.tokens.push(priority, slot);
         }
     }
 
     #[inline(never)]
-    fn name_gated(&mut self, now: Time, slot: u32, releases: &mut Releases<'_>) {
+    fn name_gated(&mut self, now: Time, slot: u32) {
         let queue = &mut self.slots[slot as usize];
         let Some(gate) = queue.gate else { return };
         let gate = &mut self.gates[gate as usize];
@@ -241,20 +237,38 @@ impl RoundRobin {
             return;
         }
         queue.token = true;
-        match gate.hold(now) {
-            Some(at) => releases.ask(at, slot),
-            None => self.tokens.push(queue.priority, slot),
+        let (priority, held) = (queue.priority, gate.hold(now));
+        match held {
+            Some(at) => self.held.add(at, slot),
+            None => {
+                self.release(now);
+                self.tokens.push(priority, slot);
+            }
         }
     }
 
-    /// The instant has come that a gate asked for; returns whether a token came free.
-    pub(crate) fn release(&mut self, now: Time, slot: u32) -> bool {
-        let queue = &self.slots[slot as usize];
-        let due = queue.gate.is_some_and(|gate| self.gates[gate as usize].release(now));
-        if due {
-            self.tokens.push(queue.priority, slot);
+    /// Tokens that were held until an instant before this one have come free, each at its own: before any
+    /// that is given now.
+    #[inline]
+    fn release(&mut self, instant: Time) {
+        if !self.held.is_empty() {
+            self.release_held(instant);
         }
-        due
+    }
+
+    #[inline(never)]
+    fn release_held(&mut self, instant: Time) {
+        while let Some((at, slot)) = self.held.pop_before(instant) {
+            let queue = &self.slots[slot as usize];
+            if queue.gate.is_some_and(|gate| self.gates[gate as usize].release(at)) {
+                self.tokens.push(queue.priority, slot);
+            }
+        }
+    }
+
+    /// The tokens that are held.
+    pub(crate) fn held(&mut self) -> &mut Held {
+        &mut self.held
     }
 
     /// The gate of a queue.
@@ -281,17 +295,17 @@ impl RoundRobin {
     }
 
     /// The rate of a gate has changed: the cell that it holds may be free to leave earlier.
-    pub(crate) fn rate_changed(&mut self, now: Time, slot: u32, releases: &mut Releases<'_>) {
+    pub(crate) fn rate_changed(&mut self, now: Time, slot: u32) {
         if let Some(at) = self.gate_mut(slot).earlier(now) {
-            releases.ask(at, slot);
+            self.held.add(at, slot);
         }
     }
 
     /// An RM cell has come to the destination at a queue, which sends it back.
-    pub(crate) fn turn_around(&mut self, now: Time, slot: u32, rm: RmCell, releases: &mut Releases<'_>) {
+    pub(crate) fn turn_around(&mut self, now: Time, slot: u32, rm: RmCell) {
         if let Some(destination) = self.gate_mut(slot).destination() {
             destination.forward(rm);
         }
-        self.name(now, slot, releases);
+        self.name(now, slot);
     }
 }

@@ -106,15 +106,29 @@ impl ResultsBuilder {
     /// Adds a run; its number must be above that of the last one.
     pub fn push(&mut self, key: RunKey, record: &RunRecord) -> Result<(), Error> {
         self.start(key)?;
+        let source = self.source.clone();
+        self.rows(&source, record);
+        self.counts.add(record.counts);
+        Ok(())
+    }
+
+    /// Adds rows to the last run under another `source`, such as `theory`.
+    ///
+    /// # Panics
+    /// Without a run.
+    pub fn add(&mut self, source: &str, record: &RunRecord) {
+        assert!(!self.runs.is_empty(), "rows belong to a run");
+        self.rows(source, record);
+    }
+
+    fn rows(&mut self, source: &str, record: &RunRecord) {
         let run = self.runs.last().map_or(0, |k| k.run);
         for (from, to) in [(&record.summary, &mut self.summary), (&record.series, &mut self.series)] {
             for row in from {
                 let &crate::Row { ref subject, metric, unit, t, value } = row;
-                to.push(&mut self.words, Observation { run, source: &self.source, subject, metric, unit, t, value });
+                to.push(&mut self.words, Observation { run, source, subject, metric, unit, t, value });
             }
         }
-        self.counts.add(record.counts);
-        Ok(())
     }
 
     /// Adds all runs of `other` after those here, `relabel` giving each its new key: the way to put several

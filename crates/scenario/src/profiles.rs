@@ -22,6 +22,7 @@ const NONE: TcpKeys = TcpKeys {
     send_buffer: None,
     window_scaling: None,
     initial_window: None,
+    initial_ssthresh: None,
     delayed_ack: None,
     nagle: None,
     duplicate_threshold: None,

@@ -75,6 +75,9 @@ pub struct Config {
     pub nagle: bool,
     /// The window with which a connection begins (segments). RFC 5681 §3.1.
     pub initial_window: u32,
+    /// The slow-start threshold with which a connection begins (bytes); the window grows by a segment
+    /// for each acknowledgment until it is there. RFC 5681 §3.1.
+    pub initial_ssthresh: u64,
     /// How many duplicate acknowledgments mean a loss.
     pub duplicate_threshold: u32,
     /// Whether the first two duplicate acknowledgments each let one new segment go. RFC 3042. Not in Tahoe.
@@ -105,6 +108,7 @@ impl Default for Config {
             delayed_ack: None,
             nagle: false,
             initial_window: 1,
+            initial_ssthresh: MAX_WINDOW,
             duplicate_threshold: 3,
             limited_transmit: true,
             idle_restart: true,
@@ -209,6 +213,7 @@ impl Config {
         }
         for (field, value) in [
             ("initial_window", self.initial_window),
+            ("initial_ssthresh", u32::from(self.initial_ssthresh > 0)),
             ("duplicate_threshold", self.duplicate_threshold),
             ("max_retransmissions", self.max_retransmissions),
         ] {

@@ -43,7 +43,7 @@ pub use predicted::Predicted;
 pub use prediction::{Amount, Bound, Limit, Prediction};
 pub use registry::{Equation, equation, equations, evaluate};
 pub use scenario::{GroupPrediction, LegPrediction, predict};
-pub use spacer::{Acknowledgements, Avoidance, Count, Interval, SlowStart, Spacer, SpacerInput};
+pub use spacer::{Acknowledgements, Avoidance, Count, Interval, SlowStart, Spacer, SpacerInput, spacer_of};
 pub use window_limited::window_limited;
 pub use window_over_rtt::window_over_rtt;
 pub use window_segments::window_segments;

@@ -12,10 +12,12 @@
 
 mod avoidance;
 mod equations;
+mod scenario;
 mod slow_start;
 
 pub use avoidance::Avoidance;
 pub(crate) use equations::EQUATIONS;
+pub use scenario::spacer_of;
 pub use slow_start::{Interval, SlowStart};
 
 use cellway_units::{Rate, Span};
@@ -193,6 +195,15 @@ impl Spacer {
     }
 
     /// Time between segments that leave a busy spacer, σ/c, in s.
+    pub fn segment_time(&self) -> f64 {
+        self.step()
+    }
+    /// Time between acknowledgements while the spacer is busy, dσ/c, in s.
+    pub fn acknowledgement_gap(&self) -> f64 {
+        self.d as f64 * self.step()
+    }
+
+    /// σ/c, in s.
     fn step(&self) -> f64 {
         self.sigma / self.c
     }

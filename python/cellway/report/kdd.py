@@ -26,18 +26,55 @@ WWW = (
 SIZES = "traffic.www.workload.sizes"
 """An axis of one size each; or a list in the scenario, whose items are then timed one by one."""
 FTP = "ftp-"
+FTP_RATES = ("ftp-direct", "ftp-gateway")
+"""The claims on ftp that are rates; the others are ratios."""
 LANS = (("figure-7", "Figure 7", "ATM LANs", "atm"), ("figure-8", "Figure 8", "Ethernets", "ethernet"))
 """Plate, figure of the paper, what it is about, and what the studies and claims are called after."""
 DOMESTIC = (("figure-9", "Figure 9", "ATM LANs", "atm"), ("figure-10", "Figure 10", "Ethernets", "ethernet"))
 SHARES = ("gateway-atm", {"variant": FITTED_TO}, "table2-{count}-{connection}")
-COST = "One connection over ATM, against the time that a gateway needs for a packet."
-LATENCY = "One connection over ATM, against a latency within the loop of the host and its gateway."
+COMBINATIONS = (
+    ("www", "item_time_mean", "www-1", ("workstation", "notebook client", "desktop client")),
+    (
+        "ftp",
+        "item_rate_mean",
+        "ftp-1",
+        ("workstation", "notebook server", "desktop server", "notebook client", "desktop client"),
+    ),
+)
+"""Applications over Ethernets: what is measured, of which conversation, between which computers."""
+COST = (
+    "The total of eight connections over Ethernets, against the time that a gateway takes for each packet in and out."
+)
+SEND = "The same, if only the time to send a packet differs; taking one in stays at 0.72 ms."
+BETWEEN = "The total of two connections over ATM LANs, against the rate of whole cells between the gateways."
+LATENCY = "One connection over {}, against the latency, each way, between the sender and its gateway."
+LEG = (
+    "One connection over {}, against the latency, each way, between the gateway in Japan and the receiver. Fitted: {}; "
+    "hosts in Yokosuka are 1 ms further away. The paper says that this lowers the rate a little."
+)
 DISPLAY = "The largest file with gateways, against the rate at which the browser displays."
+WINDOW = "The largest file without gateways, against the window of the browser."
+ACKS = "One connection over ATM LANs without gateways, if receivers wait for a second full segment: the longest wait."
+RESPONSE = "Response time (s)"
 FITTED = (
-    Sensitivity("gateway-cost", "Cost of a packet in a gateway", COST, "Cost (ms)", 1e3, RATE, "one-atm-gateway"),
-    Sensitivity("lan-latency", "Latency of the local network", LATENCY, "Latency (ms)", 1e3, RATE, "one-atm-gateway"),
+    Sensitivity("gateway-cost", "Cost of a packet in a gateway", COST, "Time (ms)", 1e3, RATE, "total-ethernet"),
+    Sensitivity("gateway-send", "Cost of sending alone", SEND, "Time to send (ms)", 1e3, RATE, "total-ethernet"),
+    Sensitivity("gateway-rate", "Rate between the gateways", BETWEEN, "Rate (Mbit/s)", MEGA, RATE, "total-atm"),
+    Sensitivity("lan-latency", "Latency of the ATM LAN", LATENCY.format("ATM LANs"), "Latency (ms)", 1e3, RATE,
+                "one-atm-gateway"),
+    Sensitivity("lan-latency-ethernet", "Latency of the Ethernet", LATENCY.format("Ethernets"), "Latency (ms)", 1e3,
+                RATE, "one-ethernet-gateway"),
     Sensitivity("display-rate", "Rate of the display", DISPLAY, "Rate (Mbit/s)", MEGA, "item_time_mean", "www-gateway",
-                "Response time (s)", 1.0, total=False),
+                ylabel=RESPONSE, scale=1.0, total=False),
+    Sensitivity("browser-window", "Window of the browser", WINDOW, "Window (kB)", 1e-3, "item_time_mean", "www-direct",
+                ylabel=RESPONSE, scale=1.0, total=False),
+    Sensitivity("delayed-ack", "Acknowledgements that wait", ACKS, "Longest wait (ms)", 1e3, RATE, "one-atm-direct",
+                logx=True),
+)  # fmt: skip
+LAST_LEG = (
+    Sensitivity("last-leg", "The last leg, ATM LANs", LEG.format("ATM LANs", "2 ms"), "Latency (ms)", 1e3, RATE),
+    Sensitivity("last-leg-ethernet", "The last leg, Ethernets", LEG.format("Ethernets", "3.4 ms"), "Latency (ms)", 1e3,
+                RATE),
 )  # fmt: skip
 
 
@@ -68,12 +105,20 @@ def ftp(studies: Studies) -> Section:
     """Section 4.3.2, Figure 6."""
 
     def bars() -> Plate:
-        table = compare_table(studies, (FTP,))
+        table = compare_table(studies, FTP_RATES, lambda claim, _: claim.label or claim.id)
         figure = compare(table, "Throughput (Mbit/s)", bars=True)
-        return Plate("figure-6", "Figure 6", "A binary file of 100 Mbyte from a server's disk.", figure, table)
+        return Plate("figure-6", "Figure 6", "A binary file over ATM LANs.", figure, table)
+
+    def times() -> Plate:
+        table = _combinations(studies)
+        figure = compare(table, "Times faster with gateways", bars=True)
+        caption = (
+            "What gateways gain over Ethernets, for each combination of computers. The paper says: they improve it."
+        )
+        return Plate("table-1", "Table 1", caption, figure, table.select("label", "simulated"))
 
     text = "A client in Japan gets a file of 100 Mbyte from a server in the USA."
-    return add(Section("ftp", "ftp", text, (6,), ("4.3.2",), (FTP,)), bars)
+    return add(Section("ftp", "ftp", text, (6,), ("4.3.2",), (FTP,)), bars, times)
 
 
 def ttcp(studies: Studies) -> Section:
@@ -93,7 +138,8 @@ def domestic(studies: Studies) -> Section:
         "Hosts in Yokosuka are 2 ms of round trip away from the gateway in Shinjuku; those in Shinjuku stand beside it."
     )
     section = Section("domestic", "Delay within Japan", text, (9, 10), ("4.4.3",), ("domestic-",))
-    return add(section, *(_domestic(studies, *lan) for lan in DOMESTIC))
+    plates = [_domestic(studies, *lan) for lan in DOMESTIC]
+    return add(section, *plates, *(sensitivity(studies, one) for one in LAST_LEG))
 
 
 def fitted(studies: Studies) -> Section:
@@ -119,6 +165,30 @@ def _response(studies: Studies, line: Line) -> pl.DataFrame:
     places = pl.DataFrame({"item": list(range(len(sizes))), "x": [select.amount(size) * 1e-3 for size in sizes]})
     placed = numbered.join(places, on="item", how="inner").with_columns(line=pl.lit(line.label))
     return beside(studies, stats.summarise(placed, ["line", "x"]).sort("x"), line.claims)
+
+
+def _combinations(studies: Studies) -> pl.DataFrame:
+    """How many times faster gateways make each application between each pair of computers."""
+    rows: list[tuple[str, float]] = []
+    for app, metric, subject, computers in COMBINATIONS:
+        for name in computers:
+            direct, split = (
+                select.values(
+                    select.where(simulated(studies[f"{way}-{app}-ethernet"].summary), {"variant": name}),
+                    metric,
+                    subject,
+                )["value"].mean()
+                for way in ("direct", "gateway")
+            )
+            if isinstance(direct, float) and isinstance(split, float):
+                gain = split / direct if metric == "item_rate_mean" else direct / split
+                rows.append((f"{app}, {name}", gain))
+    if not rows:
+        raise select.MissingDataError("no combination of computers was run")
+    schema = {"label": pl.String(), "simulated": pl.Float64()}
+    table = pl.DataFrame(rows, schema=schema, orient="row")
+    nothing = pl.lit(None, dtype=pl.Float64)
+    return table.with_columns(published=nothing, predicted=nothing, low=pl.col("simulated"), high=pl.col("simulated"))
 
 
 def _total(studies: Studies, name: str, title: str, lan: str, short: str) -> Callable[[], Plate]:

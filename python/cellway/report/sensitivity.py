@@ -26,6 +26,7 @@ class Sensitivity:
     scale: float = MEGA
     total: bool = True
     logx: bool = False
+    logy: bool = False
 
 
 def sensitivity(studies: Studies, of: Sensitivity) -> Callable[[], Plate]:
@@ -41,7 +42,7 @@ def sensitivity(studies: Studies, of: Sensitivity) -> Callable[[], Plate]:
         table = curve_table(studies, drawn)
         claim = studies.claim(of.claim)
         level = None if claim is None or claim.published is None else (claim.published, "published")
-        figure = curve(table, of.xlabel, of.ylabel, level=level, logx=of.logx)
+        figure = curve(table, of.xlabel, of.ylabel, level=level, logx=of.logx, logy=of.logy)
         return Plate(of.study, of.title, of.caption, figure, table)
 
     return make

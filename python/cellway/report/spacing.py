@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from cellway.plot import select, style
 from cellway.plot.compare import compare
+from cellway.plot.curve import curve
 from cellway.plot.spacer import content, deviations
 from cellway.plot.steps import Panel, over_time
-from cellway.report.claims import with_prefix
 from cellway.report.nasa import contract
 from cellway.report.plates import Plate, Section, Studies, add
-from cellway.report.sources import MEGA, THEORY, busiest, compare_table, series, simulated
+from cellway.report.sources import (
+    MEGA,
+    THEORY,
+    Curve,
+    Line,
+    busiest,
+    compare_table,
+    curve_table,
+    series,
+    simulated,
+)
 
 # What the figures read: studies, series, axes, and the claims that hold what theory predicts.
 MODULATED, ALL_CHANGES, RATE = "animation", {"variant": "all"}, "goodput"
 BUFFER, QUEUE = "spacer", "queue"
 LINES = ("eq24-low", "eq24-high")
 SLOW_START, PEAKS = "slow-start", "slow-start-"
-"""A study, with rows of source `theory` for the trajectory; and claims about the peak of each round."""
+"""A study, with rows of source `theory` for the most in each round; and claims about these."""
 GRIDS = (("Theorem 2", "theorem2"), ("Theorem 3", "theorem3"))
-"""Title, and the study of that name; or claims whose ids begin with it."""
+"""Title and study."""
 ENDS = (("queue_min", "low"), ("queue_max", "high"))
 """Metric of the spacer's port, simulated and (source `theory`) predicted; and what it is called."""
-SPACED, LINE, CONDITION = "shaper.spacer.rate", "link.rate", "c1"
-"""Axes: the spacing rate c, the rate h of the line, and whether condition C1 holds."""
-NARROW, OUTSIDE = "-2c>h", "-outside"
-"""In ids of claims: the case 2c > h, and a point outside condition C1."""
+SPACED, LINE, CONDITION = "shaper.spacer.rate", "link.source-spacer.rate", "c1"
+"""Axes: the spacing rate c, the rate h of the line; and the metric that tells whether condition C1 holds."""
+THRESHOLD = ("Theorem 1", "theorem1")
+THRESHOLD_ENDS = (("threshold_queue_min", "low"), ("threshold_queue_max", "high"), ("oscillation_start", "begins"))
+"""The same at the slow start threshold, with the time from which on it is so."""
+PORT = "spacer>sink"
+SWEPT = (
+    ("by-rate", "By the spacing rate", "shaper.spacer.rate", "Spacing rate (Mbit/s)", 1e-6),
+    ("by-round-trip", "By the round trip", "link.spacer-sink.delay", "Delay from the spacer on (ms)", 1e3),
+)
+"""Studies of one axis: title, axis, its label and scale."""
+SIZE = ("size", "Loss by the size of the buffer", "buffer.size", "Buffer (cells)", 1.0)
 
 TAIL = 0.02
 """Length of the closer look at the end of a run, in seconds."""
@@ -84,8 +104,41 @@ def theorems(studies: Studies) -> Section:
         "At the maximum window the content of the buffer swings between two values that the theorems give. Theorem 2 "
         "has an acknowledgement for each segment, Theorem 3 one for two."
     )
+
+    def start() -> Plate:
+        rows = _deviations(studies, *THRESHOLD, THRESHOLD_ENDS).sort("strip", maintain_order=True)
+        caption = "The same at the slow start threshold, where condition C1 holds: the two levels, and when they begin."
+        inside = rows.filter(pl.col("inside"))
+        return Plate("theorem-1-errors", "Error of Theorem 1", caption, deviations(inside), rows)
+
     ids = ("theorem1", "theorem2", "theorem3")
-    return add(Section("theorems", "Theorems", text, (), ("3", "4", "5"), ids), errors)
+    return add(Section("theorems", "Theorems", text, (), ("3", "5"), ids), errors, start)
+
+
+def swept(studies: Studies) -> Section:
+    """Section 4, the remarks on Theorem 2; section 7."""
+
+    def by(study: str, title: str, axis: str, label: str, scale: float) -> Callable[[], Plate]:
+        def make() -> Plate:
+            drawn = Curve((Line("simulated", study),), axis, "queue_max", PORT, total=False, x_scale=scale)
+            theory = select.values(studies[study].summary.filter(pl.col("source") == THEORY), "queue_max", PORT)
+            said = select.amounts(theory, axis).select(pl.col("x") * scale, predicted=pl.col("value"))
+            table = curve_table(studies, drawn).drop("predicted").join(said, on="x", how="left", maintain_order="left")
+            caption = "The most cells in the spacer at the largest window."
+            return Plate(study, title, caption, curve(table, label, "Cells in the buffer"), table)
+
+        return make
+
+    def size() -> Plate:
+        study, title, axis, label, scale = SIZE
+        drawn = Curve((Line("simulated", study),), axis, "dropped_cells", PORT, total=False, x_scale=scale)
+        table = curve_table(studies, drawn)
+        caption = "Cells lost in the Figure 3 case. A whole window is 1312 cells."
+        return Plate(study, title, caption, curve(table, label, "Cells lost"), table)
+
+    text = "What is on its way does not wait: more of the window is there if the rate or the round trip is larger."
+    section = Section("swept", "Rate, round trip and size", text, (), ("4", "7"), ("trend-", "size-"))
+    return add(section, *(by(*study) for study in SWEPT), size)
 
 
 def slow_start(studies: Studies) -> Section:
@@ -106,7 +159,10 @@ def slow_start(studies: Studies) -> Section:
         caption = "The most cells in the spacer in each of the first round trips."
         return Plate("peaks", "Peaks", caption, compare(table, "Cells in the buffer"), table)
 
-    text = "In each round trip the window doubles; as long as the buffer empties between the rounds each has its peak."
+    text = (
+        "As long as the buffer empties between the rounds, each has its peak. One acknowledgement for two segments: "
+        "the window grows by half in each round. The round trip here is 21.6 ms, so that there are several rounds."
+    )
     return add(Section("slow-start", "Slow start", text, ids=(SLOW_START,)), trajectory, peaks)
 
 
@@ -118,41 +174,30 @@ def _settled(steps: pl.DataFrame) -> float:
 
 
 def deviation_table(studies: Studies) -> pl.DataFrame:
-    """Simulation minus theory in cells: `strip`, `deviation`, `inside`; from the studies, else from claims."""
-    parts = []
-    for title, name in GRIDS:
-        if name in studies.present and THEORY in studies[name].summary["source"]:
-            parts.append(_from_tables(studies, title, name))
-            continue
-        rows = [
-            (f"{title}, {'2c > h' if NARROW in claim.id else '2c < h'}", claim.simulated - claim.predicted, claim.id)
-            for claim in with_prefix(studies.claims, name)
-            if claim.simulated is not None and claim.predicted is not None
-        ]
-        table = pl.DataFrame(rows, schema={"strip": pl.String, "deviation": pl.Float64, "id": pl.String}, orient="row")
-        parts.append(table.select("strip", "deviation", inside=~pl.col("id").str.contains(OUTSIDE, literal=True)))
-    whole = pl.concat(parts)
+    """Simulation minus theory in cells: `strip`, `deviation`, `inside` (whether condition C1 holds)."""
+    parts = [_deviations(studies, *grid, ENDS) for grid in GRIDS if grid[1] in studies.present]
+    whole = pl.concat(parts) if parts else pl.DataFrame()
     if whole.is_empty():
-        raise select.MissingDataError("neither tables nor claims hold what the theorems predict")
+        raise select.MissingDataError("no table holds what the theorems predict")
     return whole.sort("strip", maintain_order=True)
 
 
-def _from_tables(studies: Studies, title: str, name: str) -> pl.DataFrame:
+def _deviations(studies: Studies, title: str, name: str, ends: tuple[tuple[str, str], ...]) -> pl.DataFrame:
     summary = studies[name].summary
     axes = [axis for axis in (SPACED, LINE) if axis in summary.columns]
-    keys = ["run", "subject", *axes, *([CONDITION] if CONDITION in summary.columns else [])]
+    theory = summary.filter(pl.col("source") == THEORY)
+    condition = select.values(theory, CONDITION).select("run", inside=pl.col("value") == 1)
     parts = []
-    for metric, end in ENDS:
-        rows = select.values(summary, metric)
-        theory = rows.filter(pl.col("source") == THEORY).select("run", "subject", predicted=pl.col("value"))
-        both = simulated(rows).select(*keys, "value").join(theory, on=["run", "subject"], how="inner")
+    for metric, end in ends:
+        predicted = select.values(theory, metric).select("run", "subject", predicted=pl.col("value"))
+        rows = simulated(select.values(summary, metric)).select("run", "subject", *axes, "value")
+        both = rows.join(predicted, on=["run", "subject"], how="inner").join(condition, on="run", how="inner")
         narrow = [_narrow(row) for row in both.iter_rows(named=True)]
-        inside = pl.col(CONDITION).cast(pl.String).is_in(["true", "1", "1.0", "inside"])
         parts.append(
             both.with_columns(case=pl.Series(narrow, dtype=pl.String)).select(
+                "inside",
                 strip=pl.format("{}, {}{}", pl.lit(title), "case", pl.lit(end)),
                 deviation=pl.col("value") - pl.col("predicted"),
-                inside=inside if CONDITION in summary.columns else pl.lit(value=True),
             )
         )
     return pl.concat(parts)
@@ -184,5 +229,5 @@ def _theory(studies: Studies) -> pl.DataFrame | None:
     return None if rows.is_empty() else rows.select("t", "value")
 
 
-ORDER = (modulation, buffer, theorems, slow_start)
+ORDER = (modulation, buffer, slow_start, theorems, swept)
 """The sections on this paper."""

@@ -67,6 +67,9 @@ pub struct Claim {
     /// For a crossing: the axis, and the value that the metric reaches.
     pub(super) axis: Option<String>,
     pub(super) threshold: Option<f64>,
+    /// For a worst deviation: a figure of theory that must be 1 at a point, such as the condition of a theorem.
+    #[serde(rename = "where")]
+    pub(super) domain: Option<String>,
     /// The metric times this is in the unit of the row.
     #[serde(default = "one")]
     pub(super) scale: f64,
@@ -122,6 +125,8 @@ pub(super) enum Measure {
     Ratio,
     /// The first value of an axis at which the mean of the metric reaches a threshold.
     Crossing,
+    /// The largest distance of the metric from what theory gives for the same point, over all points.
+    WorstDeviation,
 }
 
 /// The equation that predicts a value.
@@ -169,10 +174,10 @@ impl Claim {
         all.into_iter().filter_map(|(id, at)| Some((&id[..], at?))).collect()
     }
 
-    /// Whether it is measured along an axis, over many points.
+    /// Whether it is measured over many points.
     #[cfg(test)]
     pub(super) fn crosses(&self) -> bool {
-        self.measure == Measure::Crossing
+        matches!(self.measure, Measure::Crossing | Measure::WorstDeviation)
     }
 
     pub(super) fn other_figure(&self) -> Figure {

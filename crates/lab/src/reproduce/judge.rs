@@ -112,6 +112,7 @@ impl Claim {
             Measure::Difference => "difference ",
             Measure::Growth => "change of the difference ",
             Measure::Ratio => "ratio ",
+            Measure::WorstDeviation => "deviation ",
         };
         let unit = self.unit_text();
         let (min, max) = self.range();

@@ -62,6 +62,7 @@ impl Claim {
         let less = |a: f64, b: f64| a - b;
         match self.measure {
             Measure::Crossing => self.crossing(study, &figure),
+            Measure::WorstDeviation => self.worst_deviation(study, &figure),
             Measure::Level => Measured::of(&sample(study, &self.at, &figure)?, study.deterministic()),
             Measure::Difference | Measure::Ratio => {
                 let one = sample(study, &self.at, &figure)?;
@@ -77,6 +78,27 @@ impl Claim {
                 Measured::of(&paired(&gap(study)?, &gap(from_study)?, less), exact)
             }
         }
+    }
+
+    /// The largest distance between simulation and theory over all points and seeds where theory says something and
+    /// its condition holds.
+    fn worst_deviation(&self, study: &StudyValues, figure: &Figure) -> Option<Measured> {
+        let inside = |point: usize| match &self.domain {
+            Some(condition) => study.theory(point, &(figure.0.clone(), condition.clone())) == Some(1.0),
+            None => true,
+        };
+        let (mut worst, mut points, mut seeds) = (None, 0_usize, 0);
+        for point in study.points_at(&self.at).into_iter().filter(|&point| inside(point)) {
+            let sample = study.sample(point, figure);
+            let (Some(theory), false) = (study.theory(point, figure), sample.is_empty()) else { continue };
+            points += 1;
+            seeds = seeds.max(sample.len());
+            let distances = sample.iter().map(|&(_, value)| (value - theory).abs() * self.scale);
+            worst = distances.fold(worst, |worst: Option<f64>, d| Some(worst.map_or(d, |w| w.max(d))));
+        }
+        let value = worst?;
+        let text = format!("{}{} ({points} settings)", short(value), self.unit_text());
+        Some(Measured { value, low: value, high: value, seeds, exact: true, text: Some(text) })
     }
 
     /// The first value of an axis at which the mean reaches the threshold. The interval goes from where

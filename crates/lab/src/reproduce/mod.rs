@@ -11,6 +11,8 @@ mod predicted;
 mod row;
 mod run;
 mod select;
+mod spacer;
+mod theory;
 #[cfg(test)]
 mod shipped;
 mod values;

@@ -6,6 +6,7 @@ use cellway_scenario::{Override, Plan, SweepSpec, VariantSpec};
 use serde::Deserialize;
 
 use super::claim::Claim;
+use super::theory::Theory;
 use crate::error::Error;
 
 /// A paper whose experiments ship with the program: a folder of `papers`.
@@ -58,6 +59,15 @@ pub(crate) struct Study {
     quick_axes: Option<Vec<Axis>>,
     #[serde(default)]
     variant: Vec<Variant>,
+    /// The theory that each point is held against.
+    pub(crate) theory: Option<Theory>,
+    /// Whether its tables hold rows over time.
+    #[serde(default = "yes")]
+    pub(crate) series: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Clone, Debug, Deserialize)]

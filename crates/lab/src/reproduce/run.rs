@@ -11,6 +11,7 @@ use super::paper::{Paper, Studies, Study};
 use super::predicted::Prediction;
 use super::row::{ClaimRow, Tally, Verdict, tally};
 use super::select::{Selected, select};
+use super::theory::SOURCE;
 use super::values::{Figure, StudyValues};
 use super::write::{Entry, write_index, write_paper};
 use crate::error::Error;
@@ -137,7 +138,7 @@ pub fn reproduce(
         let job = &jobs[place];
         let running = open.get_or_insert_with(|| Open::new(job, &works[job.paper]));
         let last = u64::from(key.run) + 1 == job.ready.runs();
-        running.add(key, record)?;
+        running.add(job, key, record)?;
         match open.take_if(|_| last) {
             Some(done) => works[job.paper].add(job, done, threads),
             None => Ok(()),
@@ -272,10 +273,24 @@ impl Open {
         }
     }
 
-    fn add(&mut self, key: RunKey, record: RunRecord) -> Result<(), Error> {
-        self.values.add(&key, &record);
+    fn add(&mut self, job: &Job, key: RunKey, mut record: RunRecord) -> Result<(), Error> {
+        let scenario = job.ready.points().nth(key.point as usize).map(|point| &point.scenario);
+        let mut theory = RunRecord::default();
+        if let (Some(theories), Some(scenario)) = (job.study.theory, scenario) {
+            let beside = theories.beside(scenario, &record)?;
+            record.summary.extend(beside.simulated);
+            theory = beside.theory;
+        }
         self.transient.add(&key, &record);
-        Ok(self.builder.push(key, &record)?)
+        if !job.study.series {
+            record.series.clear();
+            theory.series.clear();
+        }
+        self.values.add(&key, &record);
+        self.values.add_theory(&key, &theory);
+        self.builder.push(key, &record)?;
+        self.builder.add(SOURCE, &theory);
+        Ok(())
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct StudyValues {
     seeds: BTreeSet<u64>,
     /// Per point and figure: (seed, value).
     values: BTreeMap<(usize, Figure), Vec<(u64, f64)>>,
+    /// Per point and figure what theory gives.
+    theory: BTreeMap<(usize, Figure), f64>,
 }
 
 impl StudyValues {
@@ -45,6 +47,18 @@ impl StudyValues {
                 self.values.entry((point, figure)).or_default().push((key.seed, row.value));
             }
         }
+    }
+
+    /// What theory gives for the figures of a point.
+    pub(crate) fn add_theory(&mut self, key: &RunKey, theory: &RunRecord) {
+        for row in &theory.summary {
+            self.theory.insert((key.point as usize, (row.subject.to_string(), row.metric.to_owned())), row.value);
+        }
+    }
+
+    /// What theory gives for a figure at a point.
+    pub(crate) fn theory(&self, point: usize, figure: &Figure) -> Option<f64> {
+        self.theory.get(&(point, figure.clone())).copied()
     }
 
     /// Replications of each point.

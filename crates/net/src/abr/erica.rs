@@ -57,6 +57,9 @@ pub struct Erica {
     spec: EricaSpec,
     line: Rate,
     connections: Vec<Connection>,
+    /// The interval after that of each connection's last cell, 0 before the first. Apart, because every cell
+    /// looks here and nowhere else.
+    idle_from: Vec<u64>,
     /// Number of the current interval; it starts at `number` × interval.
     number: u64,
     counted: Counted,
@@ -69,8 +72,6 @@ pub struct Erica {
 struct Connection {
     ccr: CurrentRate,
     mcr: u64,
-    /// The interval of its last cell.
-    active_in: Option<u64>,
 }
 
 /// CCR of a connection (bit/s), and its mean over the last interval.
@@ -133,7 +134,7 @@ impl Erica {
         let target = spec.target.floor_of(line.as_bps());
         let share = Share { target, input: 0, fair: target, largest: target };
         let counted = Counted::default();
-        Erica { spec, line, connections: Vec::new(), number: 0, counted, share, largest: 0 }
+        Erica { spec, line, connections: Vec::new(), idle_from: Vec::new(), number: 0, counted, share, largest: 0 }
     }
 
     /// Changes the rate of the line at `now`; the interval that runs is judged by the new rate.
@@ -148,13 +149,8 @@ impl Erica {
     pub fn cell(&mut self, now: Time, slot: usize) {
         self.advance(now);
         self.counted.cells += 1;
-        let number = self.number;
-        let connection = self.connection(slot);
-        if connection.active_in != Some(number) {
-            connection.active_in = Some(number);
-            let mcr = connection.mcr;
-            self.counted.active += 1;
-            self.counted.mcr = self.counted.mcr.saturating_add(mcr);
+        if self.idle_from.get(slot) != Some(&(self.number + 1)) {
+            self.becomes_active(slot);
         }
     }
 
@@ -185,6 +181,17 @@ impl Erica {
         let (er, largest) = self.share.explicit_rate(ccr.saturating_sub(mcr), self.spec.tolerance);
         self.largest = self.largest.max(largest);
         rm.limit(Rate::from_bps(mcr.saturating_add(er)));
+    }
+
+    #[inline(never)]
+    fn becomes_active(&mut self, slot: usize) {
+        let mcr = self.connection(slot).mcr;
+        if slot >= self.idle_from.len() {
+            self.idle_from.resize(slot + 1, 0);
+        }
+        self.idle_from[slot] = self.number + 1;
+        self.counted.active += 1;
+        self.counted.mcr = self.counted.mcr.saturating_add(mcr);
     }
 
     fn connection(&mut self, slot: usize) -> &mut Connection {

@@ -5,7 +5,7 @@ use cellway_units::{Rate, Time};
 use super::{Fabric, FabricError};
 use crate::abr::{AbrParameters, AbrSource, RmDirection};
 use crate::abr_port::{AbrPort, AbrSwitchSpec, Loop};
-use crate::cell::Cell;
+use crate::cell::{Cell, Flags};
 use crate::channel::{ChannelId, NextHop};
 use crate::port::PortId;
 
@@ -33,11 +33,11 @@ impl<B: Clone> Fabric<B> {
         let home = home.ok_or(refused("the reverse channel does not come to the source's node"))?;
 
         let [at_source, at_destination] = [(first, channel), (turn, reverse)].map(|(port, c)| self.queue_of(port, c).1);
-        let (server, slot, _) = self.queue_of(turn, reverse);
+        let (server, slot) = self.queue_of(turn, reverse);
         if !server.gate_mut(slot).turn_around(channel) {
             return Err(refused("the reverse channel turns around the RM cells of another already"));
         }
-        let (server, slot, _) = self.queue_of(first, channel);
+        let (server, slot) = self.queue_of(first, channel);
         server.control(slot, AbrSource::new(parameters));
         for port in ports {
             let slot = self.queue_of(port, channel).1;
@@ -67,9 +67,10 @@ impl<B: Clone> Fabric<B> {
 
     /// Changes PCR of the source of `channel` at `port`; returns whether there is one.
     pub fn set_abr_peak(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
-        let (server, slot, mut releases) = self.queue_of(port, channel);
+        let (server, slot) = self.queue_of(port, channel);
         let there = server.gate_mut(slot).set_abr_peak(now, peak);
-        server.rate_changed(now, slot, &mut releases);
+        server.rate_changed(now, slot);
+        self.call(port.0);
         there
     }
 
@@ -106,17 +107,19 @@ impl<B: Clone> Fabric<B> {
         port.abr.get_or_insert_with(|| Box::new(AbrPort::new(spec, line)))
     }
 
-    /// A data cell has come over port `index` to the node where a loop of its channel may end.
+    /// A data cell has come over port `index` to the node where a loop of its channel may end. Returns its flags
+    /// from there on.
     #[inline(never)]
-    pub(super) fn at_destination(&mut self, index: u32, cell: &mut Cell) {
-        let Some(abr) = &self.ports[index as usize].abr else { return };
-        if let Some((port, slot)) = abr.ends(cell.channel).destination {
+    pub(super) fn at_destination(&mut self, index: u32, channel: ChannelId, mut flags: Flags) -> Flags {
+        let Some(abr) = &self.ports[index as usize].abr else { return flags };
+        if let Some((port, slot)) = abr.ends(channel).destination {
             let gate = self.port_mut(port).server_mut().expect("channels run over cell lines").gate_mut(slot);
             if let Some(destination) = gate.destination() {
-                destination.data(cell.flags.is_marked());
+                destination.data(flags.is_marked());
             }
-            cell.flags.unmark();
+            flags.unmark();
         }
+        flags
     }
 
     /// An RM cell has come over port `index`: it ends here, or goes on like data.
@@ -131,14 +134,15 @@ impl<B: Clone> Fabric<B> {
             (RmDirection::Forward, Some((port, slot)), _) => {
                 self.rms.remove(cell);
                 let server = self.ports[port.0 as usize].server_mut().expect("channels run over cell lines");
-                server.turn_around(now, slot, rm, &mut self.calendar.releases(port.0));
+                server.turn_around(now, slot, rm);
                 self.call(port.0);
             }
             (RmDirection::Backward, _, Some((port, slot))) => {
                 self.rms.remove(cell);
                 let server = self.ports[port.0 as usize].server_mut().expect("channels run over cell lines");
                 server.gate_mut(slot).receive(now, &rm);
-                server.rate_changed(now, slot, &mut self.calendar.releases(port.0));
+                server.rate_changed(now, slot);
+                self.call(port.0);
             }
             _ => self.pass_on(now, index, cell),
         }
@@ -162,7 +166,7 @@ impl<B: Clone> Fabric<B> {
         if let Some(abr) = &mut next.abr {
             abr.rm_comes(now, slot, &self.rms.get(cell).0);
         }
-        if next.push_cell(now, slot, cell, &self.packets, &mut self.calendar) {
+        if next.push_cell(now, slot, cell, &self.packets) {
             self.call(port.0);
         } else {
             self.rms.remove(cell);

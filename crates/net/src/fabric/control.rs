@@ -3,7 +3,6 @@
 use cellway_units::{Rate, Time};
 
 use super::Fabric;
-use crate::calendar::Releases;
 use crate::channel::ChannelId;
 use crate::policer::{Policer, PolicerSpec};
 use crate::port::PortId;
@@ -14,7 +13,7 @@ impl<B: Clone> Fabric<B> {
     /// Shapes the cells of `channel` as they leave the queue at `port`, which must be on its way; in place
     /// of a shaper that is there. A cell that waits already leaves as it would have.
     pub fn shape(&mut self, port: PortId, channel: ChannelId, spec: ShaperSpec) {
-        let (server, slot, _) = self.queue_of(port, channel);
+        let (server, slot) = self.queue_of(port, channel);
         server.gate_mut(slot).shape(spec.gcra());
     }
 
@@ -22,16 +21,17 @@ impl<B: Clone> Fabric<B> {
     /// the last cell's spacing still lacks is kept as an amount of data; a cell that waits for its release
     /// keeps the earlier of old and new. Returns whether there is a shaper.
     pub fn set_shaper_rate(&mut self, now: Time, port: PortId, channel: ChannelId, peak: Rate) -> bool {
-        let (server, slot, mut releases) = self.queue_of(port, channel);
+        let (server, slot) = self.queue_of(port, channel);
         let there = server.gate_mut(slot).set_shaper_rate(now, peak);
-        server.rate_changed(now, slot, &mut releases);
+        server.rate_changed(now, slot);
+        self.call(port.0);
         there
     }
 
     /// Polices the cells of `channel` as they come to the queue at `port`, which must be on its way; in place
     /// of a policer that is there.
     pub fn police(&mut self, port: PortId, channel: ChannelId, spec: PolicerSpec) {
-        let (_, slot, _) = self.queue_of(port, channel);
+        let (_, slot) = self.queue_of(port, channel);
         self.port_mut(port).police(slot, Policer::new(spec));
     }
 
@@ -60,10 +60,10 @@ impl<B: Clone> Fabric<B> {
         changes
     }
 
-    /// The queues of a port, the place of `channel` in them, and where they ask to be called back.
-    pub(super) fn queue_of(&mut self, port: PortId, channel: ChannelId) -> (&mut RoundRobin, u32, Releases<'_>) {
+    /// The queues of a port, and the place of `channel` in them.
+    pub(super) fn queue_of(&mut self, port: PortId, channel: ChannelId) -> (&mut RoundRobin, u32) {
         let server = self.ports[port.0 as usize].server_mut().expect("channels have queues at cell lines only");
         let slot = server.slot(channel).expect("the channel's path crosses the port");
-        (server, slot, self.calendar.releases(port.0))
+        (server, slot)
     }
 }

@@ -4,7 +4,6 @@ use cellway_units::Time;
 
 use super::{Port, Queue};
 use crate::buffer::{Buffer, Owner};
-use crate::calendar::Calendar;
 use crate::cell::{Cell, Flags};
 use crate::discard::Fate;
 use crate::packet::{PacketRef, Packets};
@@ -19,7 +18,6 @@ impl Port {
         frame: PacketRef,
         count: u16,
         packets: &Packets<B>,
-        calendar: &mut Calendar,
     ) -> u16 {
         let owner = owner_of_packet(slot, frame, packets);
         if self.buffer.refuses_new_frames(owner) {
@@ -28,7 +26,7 @@ impl Port {
             return count;
         }
         if self.policers.get(slot as usize).is_some_and(Option::is_some) {
-            return self.push_policed_frame(now, owner, frame, count, packets, calendar);
+            return self.push_policed_frame(now, owner, frame, count, packets);
         }
         let fitting = self.buffer.admit_frame(owner, count);
         let lost = count - fitting;
@@ -38,7 +36,7 @@ impl Port {
             self.counters.dropped_cells += u64::from(lost);
         }
         if let Queue::Cells(server) = &mut self.queue {
-            server.push_frame(now, slot, frame, fitting, count, &mut calendar.releases(self.id));
+            server.push_frame(now, slot, frame, fitting, count);
             self.level.change(now, server.waiting());
         }
         lost
@@ -53,7 +51,6 @@ impl Port {
         frame: PacketRef,
         count: u16,
         packets: &Packets<B>,
-        calendar: &mut Calendar,
     ) -> u16 {
         if self.buffer.refuses_frame(owner, count) {
             self.counters.dropped_frames += 1;
@@ -62,21 +59,14 @@ impl Port {
         let channel = self.server_mut().expect("a cell line").channel(owner.slot);
         let lost = (0..count).filter(|&index| {
             let cell = Cell { channel, frame, index, count, flags: Flags::PLAIN };
-            !self.push_cell(now, owner.slot, cell, packets, calendar)
+            !self.push_cell(now, owner.slot, cell, packets)
         });
         lost.count() as u16
     }
 
     /// Queues one cell; returns whether it was taken. A call of its own for each cell would show.
     #[inline(always)]
-    pub(crate) fn push_cell<B>(
-        &mut self,
-        now: Time,
-        slot: u32,
-        mut cell: Cell,
-        packets: &Packets<B>,
-        calendar: &mut Calendar,
-    ) -> bool {
+    pub(crate) fn push_cell<B>(&mut self, now: Time, slot: u32, mut cell: Cell, packets: &Packets<B>) -> bool {
         let plain = self.policers.is_empty() && self.frames.is_empty() && self.abr.is_none();
         if plain && cell.flags == Flags::PLAIN {
             let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return false };
@@ -84,19 +74,21 @@ impl Port {
                 self.counters.dropped_cells += 1;
                 return false;
             }
-        } else if !self.inspect(now, slot, &mut cell, packets) {
-            return false;
+        } else {
+            let Some(flags) = self.inspect(now, slot, cell, packets) else { return false };
+            cell.flags = flags;
         }
         if let Queue::Cells(server) = &mut self.queue {
-            server.push(now, slot, cell, &mut calendar.releases(self.id));
+            server.push(now, slot, cell);
             self.level.change(now, server.waiting());
         }
         true
     }
 
-    /// All that a port can do with a cell before it is queued. Out of line: most ports do nothing.
+    /// All that a port can do with a cell before it is queued; returns its flags from there on, unless it is
+    /// lost. Out of line: most ports do nothing.
     #[inline(never)]
-    fn inspect<B>(&mut self, now: Time, slot: u32, cell: &mut Cell, packets: &Packets<B>) -> bool {
+    fn inspect<B>(&mut self, now: Time, slot: u32, mut cell: Cell, packets: &Packets<B>) -> Option<Flags> {
         if let Some(Some(policer)) = self.policers.get_mut(slot as usize) {
             match policer.judge(now) {
                 Verdict::Pass => {}
@@ -107,19 +99,19 @@ impl Port {
                 Verdict::Discard => {
                     self.counters.policed_discarded += 1;
                     if let Some(frame) = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm()) {
-                        frame.cell(*cell, || false);
+                        frame.cell(cell, || false);
                         frame.lost();
                     }
-                    return false;
+                    return None;
                 }
             }
         }
         if let Some(abr) = self.abr.as_mut().filter(|_| !cell.flags.is_rm()) {
             abr.data_comes(now, slot);
         }
-        let admitted = self.admit_cell(slot, *cell, packets);
+        let admitted = self.admit_cell(slot, cell, packets);
         self.counters.dropped_cells += u64::from(!admitted);
-        admitted
+        admitted.then_some(cell.flags)
     }
 
     /// Whether the buffer takes a cell; it is charged.

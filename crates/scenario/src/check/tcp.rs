@@ -145,6 +145,11 @@ impl Check<'_> {
                 self.refuse(&path, message, format!("at most {MAX_DELAYED_ACK}, or \"off\""));
             }
         }
+        let initial_ssthresh = self.given(layers, "initial-ssthresh", |t| t.initial_ssthresh);
+        if initial_ssthresh == Some(Some(Bytes(0))) {
+            let path = self.tcp_path(layers, "initial-ssthresh");
+            self.refuse_value(&path, "is zero", "more than 0, like \"64 KiB\"; without the key there is none");
+        }
         let spec = TcpSpec {
             variant: variant?,
             mss: mss?,
@@ -152,6 +157,7 @@ impl Check<'_> {
             send_buffer: send_buffer?,
             window_scaling: scaling?,
             initial_window: self.or(layers, "initial-window", |t| t.initial_window, 1)?,
+            initial_ssthresh: initial_ssthresh?,
             delayed_ack: delayed_ack?,
             nagle: self.or(layers, "nagle", |t| t.nagle, false)?,
             duplicate_threshold: self.or(layers, "duplicate-threshold", |t| t.duplicate_threshold, 3)?,

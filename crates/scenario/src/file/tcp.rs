@@ -25,6 +25,8 @@ pub(crate) struct TcpFile {
     /// Congestion window at the start, in segments.
     #[schemars(range(min = 1, max = 1000), extend("default" = 1))]
     pub(crate) initial_window: Option<u32>,
+    /// Slow start threshold at the start. Default: none, slow start goes on until the first loss.
+    pub(crate) initial_ssthresh: Option<Quantity<Bytes>>,
     /// How long an acknowledgement may wait for company, or "off": each segment is acknowledged.
     #[schemars(extend("default" = "off"))]
     pub(crate) delayed_ack: Option<Quantity<AckDelay>>,
@@ -74,6 +76,7 @@ impl TcpFile {
             send_buffer: plain(self.send_buffer),
             window_scaling: self.window_scaling,
             initial_window: self.initial_window,
+            initial_ssthresh: plain(self.initial_ssthresh),
             delayed_ack: plain(self.delayed_ack).map(|AckDelay(delay)| delay),
             nagle: self.nagle,
             duplicate_threshold: self.duplicate_threshold,

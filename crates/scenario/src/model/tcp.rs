@@ -19,6 +19,8 @@ pub struct TcpSpec {
     pub window_scaling: bool,
     /// Congestion window at the start, in segments.
     pub initial_window: u32,
+    /// Slow start threshold at the start, in bytes; `None`: slow start goes on until the first loss.
+    pub initial_ssthresh: Option<Bytes>,
     /// How long an acknowledgement may wait for company; `None`: each segment is acknowledged.
     pub delayed_ack: Option<Span>,
     /// Whether small segments wait while data is unacknowledged (RFC 896).
@@ -55,6 +57,7 @@ pub struct TcpKeys {
     pub send_buffer: Option<Bytes>,
     pub window_scaling: Option<bool>,
     pub initial_window: Option<u32>,
+    pub initial_ssthresh: Option<Bytes>,
     pub delayed_ack: Option<Option<Span>>,
     pub nagle: Option<bool>,
     pub duplicate_threshold: Option<u32>,
@@ -79,6 +82,7 @@ impl TcpKeys {
             send_buffer: self.send_buffer.or(other.send_buffer),
             window_scaling: self.window_scaling.or(other.window_scaling),
             initial_window: self.initial_window.or(other.initial_window),
+            initial_ssthresh: self.initial_ssthresh.or(other.initial_ssthresh),
             delayed_ack: self.delayed_ack.or(other.delayed_ack),
             nagle: self.nagle.or(other.nagle),
             duplicate_threshold: self.duplicate_threshold.or(other.duplicate_threshold),
@@ -104,6 +108,7 @@ impl From<TcpSpec> for TcpKeys {
             send_buffer: Some(spec.send_buffer),
             window_scaling: Some(spec.window_scaling),
             initial_window: Some(spec.initial_window),
+            initial_ssthresh: spec.initial_ssthresh,
             delayed_ack: Some(spec.delayed_ack),
             nagle: Some(spec.nagle),
             duplicate_threshold: Some(spec.duplicate_threshold),

@@ -140,6 +140,7 @@ pub(super) fn tcp(keys: &TcpKeys) -> Vec<String> {
         quantity("send-buffer", keys.send_buffer),
         plain("window-scaling", keys.window_scaling),
         plain("initial-window", keys.initial_window),
+        quantity("initial-ssthresh", keys.initial_ssthresh),
         quantity("delayed-ack", delayed_ack),
         plain("nagle", keys.nagle),
         plain("duplicate-threshold", keys.duplicate_threshold),

@@ -5,7 +5,7 @@ use cellway_gateway::{GatewayConfig, Wire};
 use cellway_net as net;
 use cellway_scenario as file;
 use cellway_scenario::{App, Scenario, Traffic};
-use cellway_tcp::{Config, RtoConfig, Variant};
+use cellway_tcp::{Config, MAX_WINDOW, RtoConfig, Variant};
 use cellway_units::{Bits, Bytes};
 
 use crate::error::Error;
@@ -106,6 +106,7 @@ pub(super) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config,
         delayed_ack: t.delayed_ack,
         nagle: t.nagle,
         initial_window: t.initial_window,
+        initial_ssthresh: t.initial_ssthresh.map_or(MAX_WINDOW, |threshold| threshold.0),
         duplicate_threshold: t.duplicate_threshold,
         rto: RtoConfig { initial: t.rto_initial, min: t.rto_min, max: t.rto_max, granularity: t.timer_granularity },
         max_retransmissions: t.max_retransmissions,

@@ -72,7 +72,7 @@ impl Congestion {
             Variant::Sack if peer_permits_sack => Algorithm::Sack(SackRecovery::new(duplicates, mss)),
             Variant::NewReno | Variant::Sack => Algorithm::NewReno(NewReno::new(duplicates)),
         };
-        Congestion { window: Window::new(mss, initial), algorithm }
+        Congestion { window: Window::new(mss, initial, config.initial_ssthresh), algorithm }
     }
 
     /// `acked` new bytes are acknowledged; `flight` is what is left.

@@ -17,10 +17,9 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub(crate) fn new(mss: u64, initial_segments: u64) -> Window {
+    pub(crate) fn new(mss: u64, initial_segments: u64, ssthresh: u64) -> Window {
         let initial = mss * initial_segments;
-        // RFC 5681 §3.1: ssthresh starts as high as the largest window that can be announced.
-        Window { cwnd: initial, ssthresh: MAX_WINDOW, mss, initial }
+        Window { cwnd: initial, ssthresh, mss, initial }
     }
 
     /// One acknowledgment of new data arrived; in slow start it adds at most `slow_start` bytes.

@@ -1,0 +1,195 @@
+//! The contents of a cell spacer: theory, and the same figures from the recorded queue of a run.
+
+use std::sync::Arc;
+
+use cellway_record::{Row, RunRecord};
+use cellway_scenario::{Encapsulation, Scenario};
+use cellway_theory::{Count, Framing, HEADERS, SlowStart, Spacer, SpacerInput, spacer_of};
+use cellway_units::Bytes;
+
+use super::theory::Beside;
+use crate::error::Error;
+
+/// The most in the intervals of slow start, by their numbers.
+const PEAKS: [&str; 10] = [
+    "slow_start_peak_0",
+    "slow_start_peak_1",
+    "slow_start_peak_2",
+    "slow_start_peak_3",
+    "slow_start_peak_4",
+    "slow_start_peak_5",
+    "slow_start_peak_6",
+    "slow_start_peak_7",
+    "slow_start_peak_8",
+    "slow_start_peak_9",
+];
+
+/// Rows of one spacer.
+struct Rows(Arc<str>);
+
+impl Rows {
+    fn row(&self, metric: &'static str, unit: &'static str, value: f64) -> Row {
+        Row { subject: self.0.clone(), metric, unit, t: None, value }
+    }
+    fn cells(&self, metric: &'static str, value: f64) -> Row {
+        self.row(metric, "cell", value)
+    }
+}
+
+/// The final levels always; those of slow start where the queue of the spacer was recorded from the beginning.
+pub(super) fn beside(scenario: &Scenario, record: &RunRecord) -> Result<Beside, Error> {
+    let input = spacer_of(scenario)?;
+    let spacer = Spacer::new(input)?;
+    let shaper = &scenario.shapers[0];
+    let to = scenario.links[shaper.link.0].other(shaper.at).unwrap_or(shaper.at);
+    let rows = Rows(format!("{}>{}", scenario.nodes[shaper.at.0].name, scenario.nodes[to.0].name).into());
+    let start = spacer.slow_start();
+    let mut beside = Beside::default();
+    beside.theory.summary = vec![
+        rows.cells("queue_min", spacer.low_counted(spacer.window(), Count::Waiting)),
+        rows.cells("queue_max", spacer.peak_counted(spacer.high(spacer.window()), Count::Waiting)),
+        rows.row("c1", "1", f64::from(u8::from(start.condition))),
+    ];
+    let changes = record.series.iter().filter(|row| row.metric == "queue" && row.subject == rows.0);
+    let changes: Vec<(f64, f64)> = changes.filter_map(|row| Some((row.t?, row.value))).collect();
+    let framing = match scenario.multiplexing.encapsulation {
+        Encapsulation::VcMux => Framing::Aal5VcMux,
+        Encapsulation::LlcSnap => Framing::Aal5LlcSnap,
+    };
+    let handshake = framing.cells(Bytes(HEADERS)).unwrap_or(0);
+    if let Some(trace) = Trace::new(changes, &input, handshake) {
+        trace.slow_start(&rows, &spacer, &start, &mut beside);
+        trace.filling(&rows, &spacer, &start, &mut beside);
+        trace.threshold(&rows, &spacer, &start, &mut beside);
+        let t = |seconds: f64| Some(trace.zero + seconds);
+        let point = |at: f64, value: f64| Row { t: t(at), ..rows.cells("queue", value) };
+        let series = &mut beside.theory.series;
+        series.extend(start.intervals.iter().map(|i| point(i.start, spacer.peak_counted(i.maximum, Count::Waiting))));
+        series.push(point(start.oscillation_time, spacer.peak_counted(start.high, Count::Waiting)));
+    }
+    Ok(beside)
+}
+
+/// The cells that wait in a spacer, at each change.
+struct Trace {
+    /// Time in s, and cells after the change.
+    changes: Vec<(f64, f64)>,
+    /// When the first cell of data would have begun to come in had nothing been before it: the zero of theory, in s.
+    zero: f64,
+    /// Time of a cell at the rate of the source, in s.
+    cell_in: f64,
+    /// c, in cell/s.
+    rate: f64,
+}
+
+impl Trace {
+    /// `handshake`: cells of the acknowledgement that goes before the first data.
+    fn new(changes: Vec<(f64, f64)>, input: &SpacerInput, handshake: u64) -> Option<Trace> {
+        let cell_in = 1.0 / input.peak.cells_per_sec();
+        let mut trace = Trace { changes, zero: 0.0, cell_in, rate: input.rate.cells_per_sec() };
+        // The first burst asks for the connection.
+        let asking = trace.arrivals().skip(1).take_while(|arrival| !arrival.after_pause).count() + 1;
+        let before = asking + usize::try_from(handshake).ok()?;
+        let mut last = 0.0;
+        let mut departures = trace.changes.iter().filter(|&&(_, n)| std::mem::replace(&mut last, n) > n);
+        // A cell that waits for the handshake's last one begins late; it is when it begins that counts.
+        trace.zero = departures.nth(before)?.0 - cell_in;
+        Some(trace)
+    }
+
+    fn arrivals(&self) -> impl Iterator<Item = Arrival> {
+        let (mut last, mut before) = (f64::NEG_INFINITY, 0.0);
+        self.changes.iter().filter_map(move |&(at, content)| {
+            let found = std::mem::replace(&mut before, content);
+            (content > found).then(|| {
+                let after_pause = at - std::mem::replace(&mut last, at) > 1.5 * self.cell_in;
+                Arrival { at, found, content, after_pause }
+            })
+        })
+    }
+
+    /// Smallest and largest content from `from` to before `to`, what there is at `from` included; in s of theory,
+    /// where a cell that begins to come in is complete `cell_in` later.
+    fn range(&self, from: f64, to: f64) -> Option<(f64, f64)> {
+        let place = |t: f64| self.changes.partition_point(|&(at, _)| at < self.zero + t + 0.5 * self.cell_in);
+        let (first, last) = (place(from).checked_sub(1)?, place(to));
+        // The record must reach the end of the time that is asked for.
+        let inside = &self.changes[first..last];
+        (last < self.changes.len()).then(|| {
+            inside.iter().fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), &(_, n)| (low.min(n), high.max(n)))
+        })
+    }
+
+    fn slow_start(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, beside: &mut Beside) {
+        for interval in &start.intervals {
+            let metric = usize::try_from(interval.number).ok().and_then(|n| PEAKS.get(n));
+            let range = self.range(interval.start, interval.start + interval.length);
+            if let (Some(metric), Some((_, most))) = (metric, range) {
+                beside.simulated.push(rows.cells(metric, most));
+                beside.theory.summary.push(rows.cells(metric, spacer.peak_counted(interval.maximum, Count::Waiting)));
+            }
+        }
+    }
+
+    /// Theorem 1: the levels in the first round of acknowledgements from t_b on, and t_b in cells at the rate c.
+    fn threshold(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, beside: &mut Beside) {
+        let low = spacer.low_counted(spacer.threshold(), Count::Waiting);
+        let high = spacer.peak_counted(start.high, Count::Waiting);
+        let grows = start.threshold_time + spacer.threshold() as f64 * spacer.segment_time();
+        let gap = spacer.acknowledgement_gap();
+        let until = if spacer.threshold() < spacer.window() { grows } else { start.oscillation_time + 3.0 * gap };
+        let until = until.max(start.oscillation_time + gap);
+        let Some((least, most)) = self.range(start.oscillation_time, until) else { return };
+        let began = self.oscillates(start.last().start, until, low, high).unwrap_or(until);
+        for (metric, simulated, theory) in [
+            ("threshold_queue_min", least, low),
+            ("threshold_queue_max", most, high),
+            ("oscillation_start", began * self.rate, start.oscillation_time * self.rate),
+        ] {
+            beside.simulated.push(rows.cells(metric, simulated));
+            beside.theory.summary.push(rows.cells(metric, theory));
+        }
+    }
+
+    /// How fast the content grows between bursts from the end of the last interval of slow start until the window is
+    /// at the threshold, if bursts have pauses between them; in theory σ more at each acknowledgement.
+    fn filling(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, beside: &mut Beside) {
+        let last = start.last();
+        let (from, to) = (last.start + last.length, start.threshold_time);
+        let slack = 0.5 * self.cell_in;
+        let within = |a: &Arrival| (from - slack..to + slack).contains(&(a.at - self.zero - self.cell_in));
+        let bursts: Vec<Arrival> = self.arrivals().filter(|a| a.after_pause && within(a)).collect();
+        let ([first, .., end], false) = (&bursts[..], last.empties) else { return };
+        let rate = (end.found - first.found) / (end.at - first.at);
+        beside.simulated.push(rows.row("filling_rate", "cell/s", rate));
+        let theory = self.rate * spacer.segment_time() / spacer.acknowledgement_gap();
+        beside.theory.summary.push(rows.row("filling_rate", "cell/s", theory));
+    }
+
+    /// From when on, between `from` and `to`, each burst finds the lower level and none passes the upper one.
+    fn oscillates(&self, from: f64, to: f64, low: f64, high: f64) -> Option<f64> {
+        let time = |at: f64| at - self.zero - self.cell_in;
+        let slack = 0.5 * self.cell_in;
+        let among = self.arrivals().filter(|arrival| (from - slack..to - slack).contains(&time(arrival.at)));
+        among.fold(None, |began, arrival| {
+            let off = arrival.after_pause && (arrival.found - low).abs() > 1.0;
+            match began {
+                _ if off || arrival.content > high + 1.0 => None,
+                None if arrival.after_pause => Some(time(arrival.at)),
+                _ => began,
+            }
+        })
+    }
+}
+
+/// A cell that comes in.
+struct Arrival {
+    /// In s.
+    at: f64,
+    /// Cells that it finds.
+    found: f64,
+    /// Cells with it.
+    content: f64,
+    /// Whether the source sent nothing right before it.
+    after_pause: bool,
+}

@@ -1,0 +1,27 @@
+//! The contents of a cell spacer, simulated cell by cell and predicted, over a small grid.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use cellway_lab::Settings;
+use cellway_lab::reproduce::{Paper, ReproduceOptions, reproduce};
+
+/// In cells. The predictions are in whole cells, so that one cell is the least that can be wrong.
+const BOUND: f64 = 1.0;
+
+#[test]
+fn theorems_1_to_3_hold_to_a_cell() {
+    let only = ["theorem1", "theorem2", "theorem3"].map(str::to_owned);
+    let options = ReproduceOptions { only: &only, quick: true, out: None, force: false };
+    let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
+    let done = reproduce(&[Paper::find("spacing").unwrap()], &options, &mut settings).unwrap();
+    let mut compared = 0;
+    for row in done.claims() {
+        let worst = row.simulated.unwrap_or_else(|| panic!("{} compares nothing", row.id));
+        assert!((0.0..=BOUND).contains(&worst), "{}: {}", row.id, row.measured_text);
+        let text = row.measured_text.split_once('(').unwrap().1.strip_suffix(" settings)").unwrap();
+        let points: u64 = text.parse().unwrap();
+        assert!(points >= 20, "{}: only {points} settings", row.id);
+        compared += if row.id.ends_with("-largest") { points } else { 0 };
+    }
+    assert_eq!(done.claims().count(), 7);
+    assert!(compared >= 60, "{compared} settings");
+}

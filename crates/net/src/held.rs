@@ -1,0 +1,59 @@
+//! Tokens that gates hold back, by the instant they come free.
+
+use std::collections::VecDeque;
+
+use cellway_units::Time;
+
+/// The queues of one line whose tokens are held, in the order of instant and slot. A line that is busy looks
+/// here when it takes its next cell; only an idle one asks the calendar to be called.
+///
+/// A sorted list: most waits are longer than those that are there and go to the end, where a heap would move
+/// half a path of entries in and a whole path out. Nothing is taken back: who no longer waits for an instant
+/// ignores it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Held {
+    waits: VecDeque<(Time, u32)>,
+    /// The earliest call that has been asked for and has not come.
+    call: Option<Time>,
+}
+
+impl Held {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waits.is_empty()
+    }
+
+    /// The token of queue `slot` is held until `at`.
+    #[inline]
+    pub(crate) fn add(&mut self, at: Time, slot: u32) {
+        let wait = (at, slot);
+        if self.waits.back().is_none_or(|last| *last <= wait) {
+            self.waits.push_back(wait);
+        } else {
+            self.waits.insert(self.waits.partition_point(|other| *other <= wait), wait);
+        }
+    }
+
+    /// Takes the first wait that ends before `instant`.
+    #[inline]
+    pub(crate) fn pop_before(&mut self, instant: Time) -> Option<(Time, u32)> {
+        if self.waits.front()?.0 < instant { self.waits.pop_front() } else { None }
+    }
+
+    /// The instant at which an idle line is to be called, if it has not asked for that yet.
+    pub(crate) fn ask(&mut self) -> Option<Time> {
+        let &(first, _) = self.waits.front()?;
+        if self.call.is_some_and(|call| call <= first) {
+            return None;
+        }
+        self.call = Some(first);
+        self.call
+    }
+
+    /// A call has come.
+    pub(crate) fn called(&mut self, now: Time) {
+        if self.call == Some(now) {
+            self.call = None;
+        }
+    }
+}
