@@ -10,11 +10,13 @@ use std::fmt::Write;
 use cellway_scenario::{Override, Plan, SweepSpec};
 use common::{repository, run};
 
-const SHOWN: [&str; 12] = [
+const SHOWN: [&str; 14] = [
     "utilisation",
     "queue_mean",
     "dropped_frames",
     "dropped_cells",
+    "policed_discarded",
+    "acr_mean",
     "throughput",
     "delay_mean_rtt",
     "window_mean",
@@ -118,4 +120,18 @@ fn the_satellite_example() {
 #[test]
 fn the_shaped_and_split_example() {
     assert_golden("shaped-and-split.txt", &table("scenarios/shaped-and-split.toml", &[], None));
+}
+
+#[test]
+fn the_parking_lot_of_abr() {
+    assert_golden("abr-parking-lot.txt", &table("scenarios/abr-parking-lot.toml", &[], None));
+}
+
+#[test]
+fn the_policed_burst() {
+    let tolerances: &[&str] = &["\"29.9 us\"", "\"30 us\"", "\"150 us\""];
+    let sweep: [(&str, &[&str]); 1] = [("policer.upc.cdvt", tolerances)];
+    let paced = [("traffic.burst.service", "{ class = \"cbr\", pcr = \"10.6 Mbit/s\" }")];
+    let of = |set: &[(&str, &str)]| table("scenarios/policed.toml", set, Some(&sweep));
+    assert_golden("policed.txt", &format!("# as they come\n{}# paced\n{}", of(&[]), of(&paced)));
 }

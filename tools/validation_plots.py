@@ -1,0 +1,217 @@
+"""Draw the figures of docs/models/abr.md and docs/models/gcra.md into docs/images, and print the numbers of the pages.
+
+Each figure runs a file of `scenarios` and compares it with a calculation made here, apart from the simulator.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import cellway
+import polars as pl
+from cellway.plot import style
+from cellway.results import Results
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDTH = 5.2
+"""Inches: what a page of the documentation shows well."""
+MBIT = 1e6
+
+# `scenarios/abr-parking-lot.toml`
+LINES = [40e6, 30e6]
+"""Rates in bit/s."""
+TARGET = 0.9
+"""The part of a line that ERICA gives away."""
+PATHS = {"long-1": [0, 1], "first-1": [0], "first-2": [0], "second-1": [1]}
+"""The lines that each connection crosses."""
+LABELS = {"long-1": "both lines", "first-1": "first line (1)", "first-2": "first line (2)", "second-1": "second line"}
+
+# `scenarios/policed.toml`, in microseconds
+CELL_TIME = 10.0
+"""δ: between cells back to back."""
+INCREMENTS = {"10.6 Mbit/s": 40.0, "21.2 Mbit/s": 20.0}
+"""T: a cell time at the policed rate, by variant."""
+PACED = "10.6 Mbit/s, paced"
+CDVT = "policer.upc.cdvt"
+PORT = "s1>s2"
+SHOWN = 90.0
+"""The tolerance of the burst that is drawn."""
+
+Bursts = dict[tuple[str, float], list[float]]
+"""By variant and tolerance in microseconds."""
+
+
+def max_min(capacity: Sequence[float], paths: Sequence[Sequence[int]]) -> list[float]:
+    """Max-min fair shares by water filling; a path is the numbers of the lines that it crosses.
+
+    The line that leaves least to each of its users fixes their shares, and so on with what is left.
+    """
+    left = list(capacity)
+    shares: dict[int, float] = {}
+    while len(shares) < len(paths):
+        waiting = {
+            line: [user for user, path in enumerate(paths) if line in path and user not in shares]
+            for line in range(len(left))
+        }
+        tightest = min((line for line in waiting if waiting[line]), key=lambda line: left[line] / len(waiting[line]))
+        share = left[tightest] / len(waiting[tightest])
+        for user in waiting[tightest]:
+            shares[user] = share
+            for line in paths[user]:
+                left[line] -= share
+    return [shares[user] for user in range(len(paths))]
+
+
+def arrivals(queue: pl.DataFrame) -> list[float]:
+    """When cells joined a queue, in microseconds, from rows of each change of it."""
+    steps = queue.with_columns(step=pl.col("value") - pl.col("value").shift(1, fill_value=0))
+    return (steps.filter(pl.col("step") > 0)["t"] * 1e6).to_list()
+
+
+def longest_burst(times: Sequence[float], pause: float = 1000.0) -> list[float]:
+    """The most times that have no pause of that many microseconds between them, counted from the first of these."""
+    ends = [i for i in range(1, len(times)) if times[i] - times[i - 1] > pause]
+    start, end = max(pairwise([0, *ends, len(times)]), key=lambda burst: burst[1] - burst[0])
+    return [t - times[start] for t in times[start:end]]
+
+
+def before_first_gap(times: Sequence[float], cell_time: float = CELL_TIME) -> int:
+    """How many of these follow each other back to back, from the first."""
+    gaps = (i for i in range(1, len(times)) if times[i] - times[i - 1] > 1.5 * cell_time)
+    return next(gaps, len(times))
+
+
+def parking_lot(results: Results) -> Figure:
+    """Allowed cell rates over time, with explicit rates and with marks, against the max-min shares."""
+    acr = results.series("acr")
+    panels = [("explicit rates", TARGET, "ERICA"), ("marks", 1.0, "EFCI")]
+    with style.styled():
+        figure, grid = style.new(4.6, rows=2, width=WIDTH, sharex=True)
+        for axes, (variant, part, switch) in zip(grid, panels, strict=True):
+            shares = max_min([part * rate for rate in LINES], list(PATHS.values()))
+            settled = acr.filter((pl.col("variant") == variant) & (pl.col("t") > results.warmup))
+            for order, (slot, share) in enumerate(zip(PATHS, shares, strict=True)):
+                rows = acr.filter((pl.col("variant") == variant) & (pl.col("subject") == slot))
+                mark = style.numbered(order)
+                axes.plot(rows["t"], rows["value"] / MBIT, color=mark.color, linestyle=mark.dashes, linewidth=1.1,
+                          label=LABELS[slot])  # fmt: skip
+                one = settled.filter(pl.col("subject") == slot)["value"].to_numpy() / MBIT
+                print(f"{switch}: {LABELS[slot]}: max-min {share / MBIT:.2f}, ACR mean {one.mean():.2f}, "
+                      f"{one.min():.2f} to {one.max():.2f} Mbit/s")  # fmt: skip
+            for share in sorted(set(shares)):
+                axes.axhline(share / MBIT, color=style.SOFT, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
+                axes.annotate(f"{share / MBIT:.1f}", (1, share / MBIT), xycoords=("axes fraction", "data"),
+                              xytext=(3, 0), textcoords="offset points", va="center", color=style.SOFT)  # fmt: skip
+            axes.set_ylabel(f"ACR (Mbit/s), {switch}")
+            axes.set_ylim(0, 32)
+        grid[-1].set_xlim(0, 1)
+        grid[-1].set_xlabel("Time (s)")
+        style.legend(figure, grid[0], columns=4)
+        return figure
+
+
+def bursts(results: Results) -> Bursts:
+    """The burst of each run of `scenarios/policed.toml` behind the policer: the microsecond of each cell."""
+    sent = results.summary.filter((pl.col("subject") == PORT) & (pl.col("metric") == "cells"))
+    found: Bursts = {}
+    for (variant, cdvt), rows in results.series("queue", at=PORT).group_by("variant", CDVT, maintain_order=True):
+        times = arrivals(rows)
+        cells = sent.filter((pl.col("variant") == variant) & (pl.col(CDVT) == cdvt))["value"].item()
+        if cells != len(times):
+            raise RuntimeError(f"{variant}, {cdvt}: {len(times)} cells joined the queue and {cells:.0f} left it")
+        found[str(variant), microseconds(str(cdvt))] = longest_burst(times)
+    return found
+
+
+def counts(passed: Bursts, variant: str) -> list[tuple[float, int]]:
+    """Each tolerance in microseconds, with the cells that passed before the first discard."""
+    return [(tau, before_first_gap(times)) for (of, tau), times in passed.items() if of == variant]
+
+
+def most_back_to_back(tau: float, increment: float) -> int:
+    """N = 1 + floor(τ / (T − δ)), of times in microseconds (ITU-T I.371, annex A)."""
+    return 1 + int(tau / (increment - CELL_TIME) + 1e-9)
+
+
+def discarded(results: Results, variant: str) -> float:
+    """The cells that the policer discarded, at all tolerances together."""
+    rows = results.summary.filter((pl.col("metric") == "policed_discarded") & (pl.col("variant") == variant))
+    return float(rows["value"].sum())
+
+
+def policed(results: Results) -> Figure:
+    """Cells until the first discard against the tolerance, and one burst over time."""
+    passed = bursts(results)
+    print(f"GCRA: paced cells discarded, all tolerances together: {discarded(results, PACED):.0f}")
+    with style.styled():
+        figure, (upper, lower) = style.new(4.9, rows=2, width=WIDTH)
+        _counts(upper, passed)
+        _burst(lower, passed)
+        return figure
+
+
+def _counts(axes: Axes, passed: Bursts) -> None:
+    for order, (variant, increment) in enumerate(INCREMENTS.items()):
+        points = counts(passed, variant)
+        expected = [most_back_to_back(tau, increment) for tau, _ in points]
+        same = sum(count == n for (_, count), n in zip(points, expected, strict=True))
+        print(f"GCRA: {variant}: {same} of {len(points)} tolerances give N, from {min(expected)} to {max(expected)}")
+        mark = style.numbered(order)
+        end = max(tau for tau, _ in points)
+        jumps = [n * (increment - CELL_TIME) for n in range(most_back_to_back(end, increment))]
+        axes.step([*jumps, end], [*range(1, len(jumps) + 1), len(jumps)], where="post", color=mark.color,
+                  linewidth=1.0, label=f"N, T = {increment:.0f} µs")  # fmt: skip
+        axes.plot([tau for tau, _ in points], [count for _, count in points], color=mark.color, linestyle="none",
+                  marker=mark.marker, label=f"simulated, {variant}")  # fmt: skip
+    axes.set_xlabel("CDVT τ (µs)")
+    axes.set_ylabel("Cells before the first discard")
+    axes.set_ylim(0, 20)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
+    axes.legend(loc="upper left", ncols=2)
+
+
+def _burst(axes: Axes, passed: Bursts) -> None:
+    increment, end = INCREMENTS["10.6 Mbit/s"], 600.0
+    axes.plot([0, end], [1, 1 + end / CELL_TIME], color=style.SOFT, linewidth=0.8, linestyle=(0, (1, 1.6)),
+              label="offered, one each δ")  # fmt: skip
+    axes.plot([0, end], [1 + SHOWN / increment, 1 + (SHOWN + end) / increment], color=style.SOFT, linewidth=0.8,
+              linestyle=(0, (4, 2)), label="most that conform, 1 + (t + τ) / T")  # fmt: skip
+    drawn = [("10.6 Mbit/s", SHOWN, f"policed, τ = {SHOWN:.0f} µs"), (PACED, 0.0, "paced, τ = 0")]
+    for order, (variant, tau, label) in enumerate(drawn):
+        times = [t for t in passed[variant, tau] if t <= end]
+        mark = style.numbered(2 * order)
+        axes.step([*times, end], [*range(1, len(times) + 1), len(times)], where="post", color=mark.color,
+                  linestyle=mark.dashes, linewidth=1.2, label=label)  # fmt: skip
+    axes.set_xlim(0, end)
+    axes.set_ylim(0, 22)
+    axes.set_xlabel("Time from the first cell of the burst (µs)")
+    axes.set_ylabel("Cells passed")
+    axes.legend(loc="lower right")
+
+
+def microseconds(text: str) -> float:
+    """A time of the scenario file as a number."""
+    value, unit = text.split()
+    if unit != "us":
+        raise ValueError(f"{text}: not in us")
+    return float(value)
+
+
+def main() -> int:
+    """Draw both; `docs/images/NAME.svg` are written anew."""
+    for name, scenario, draw in [("abr", "abr-parking-lot", parking_lot), ("gcra", "policed", policed)]:
+        results = cellway.simulate(ROOT / "scenarios" / f"{scenario}.toml")
+        path = ROOT / "docs" / "images" / f"{name}.svg"
+        path.write_text(style.svg(draw(results)), encoding="utf-8")
+        print(path.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
