@@ -27,7 +27,21 @@ FIGURES = {
 }  # fmt: skip
 
 MISSING = {
-    "kdd": [f"the study “{study}” is not" for study in ("direct-www-ethernet", "domestic-ethernet", "gateway-send")],
+    "kdd": [
+        f"the study “{study}” is not"
+        for study in (
+            "direct-www-ethernet",
+            "domestic-ethernet",
+            "last-leg",
+            "last-leg-ethernet",
+            "gateway-send",
+            "gateway-rate",
+            "lan-latency",
+            "lan-latency-ethernet",
+            "browser-window",
+            "delayed-ack",
+        )
+    ],
     "magic": ["the study “burst” is not", "the study “choices” is not"],
     "nasa": [],
     "spacing": [
