@@ -42,7 +42,7 @@ class Claim:
     """One row: what a paper says, as `claims.json` has it, beside what was predicted and simulated.
 
     `published`, `predicted`, `simulated`, `low` and `high` are in `unit`. `given` stands in the paper, `inferred`
-    follows from its other numbers, and `fitted` was tuned to this very number, so that it is no test of it.
+    follows from its other numbers, and `fitted` was tuned to a number of the paper, so that the row is no test of it.
     """
 
     id: str
