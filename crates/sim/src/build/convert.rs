@@ -165,7 +165,6 @@ pub(crate) fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
     }
 }
 
-
 pub(super) fn node_kind(kind: file::NodeKind) -> net::NodeKind {
     match kind {
         file::NodeKind::Router | file::NodeKind::Gateway => net::NodeKind::Router,
