@@ -17,7 +17,9 @@ fn theorems_1_to_3_hold_to_a_cell() {
     let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
     let done = reproduce(&[Paper::find("spacing").unwrap()], &options, &mut settings).unwrap();
     let mut compared = 0;
-    for row in done.claims() {
+    // Theorem 1 is about settings inside condition C1; that it fails outside is a row of its own.
+    let inside = || done.claims().filter(|row| row.id != "theorem1-everywhere");
+    for row in inside() {
         let worst = row.simulated.unwrap_or_else(|| panic!("{} compares nothing", row.id));
         assert!((0.0..=BOUND).contains(&worst), "{}: {}", row.id, row.measured_text);
         let text = row.measured_text.split_once('(').unwrap().1.strip_suffix(" settings)").unwrap();
@@ -25,7 +27,7 @@ fn theorems_1_to_3_hold_to_a_cell() {
         assert!(points >= 20, "{}: only {points} settings", row.id);
         compared += if row.id.ends_with("-largest") { points } else { 0 };
     }
-    assert_eq!(done.claims().count(), 7);
+    assert_eq!(inside().count(), 7);
     assert!(compared >= 60, "{compared} settings");
 }
 
