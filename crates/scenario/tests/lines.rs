@@ -65,6 +65,13 @@ fn routers_join_lans_and_the_access_links_count_where_there_are_no_cells() {
 }
 
 #[test]
+fn slow_start_has_a_threshold_where_the_file_gives_one() {
+    assert_eq!(scenario(&edited(&[])).traffic[0].tcp.initial_ssthresh, None);
+    let given = edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\ninitial-ssthresh = \"4 KiB\"")]);
+    assert_eq!(scenario(&given).traffic[0].tcp.initial_ssthresh, Some(Bytes(4096)));
+}
+
+#[test]
 fn profiles_say_what_the_file_leaves_out() {
     let tcp = |text: &str| {
         let own = "variant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"";

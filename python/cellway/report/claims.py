@@ -42,7 +42,7 @@ class Claim:
     """One row: what a paper says, as `claims.json` has it, beside what was predicted and simulated.
 
     `published`, `predicted`, `simulated`, `low` and `high` are in `unit`. `given` stands in the paper, `inferred`
-    follows from its other numbers, and `fitted` was tuned to this very number, so that it is no test of it.
+    follows from its other numbers, and `fitted` was tuned to a number of the paper, so that the row is no test of it.
     """
 
     id: str
@@ -226,7 +226,7 @@ def tally(claims: list[Claim]) -> str:
     told = {origin: [claim for claim in claims if claim.origin == origin] for origin in ORIGINS}
     meaning = (
         "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Fitted: so it does,"
-        " but a parameter was tuned to it, so it is no test. Trend holds: an order or a trend does. Undecided: the "
+        " but a parameter was tuned to the paper, so it is no test. Trend holds: an order or a trend does. Undecided: the "
         "interval straddles the edge of the range. Not measured: the runs had nothing to measure it by, which says "
         "nothing about the claim. Where the paper gives words and no number, a range stands for them; each claim says"
         " below how its words were read."

@@ -102,7 +102,7 @@ def outcome(claims: Sequence[Claim]) -> str:
     open_ = len(claims) - good - fitted - poor
     parts = [f"{good} of {len(claims)} rows agree with the paper"]
     if fitted:
-        parts.append(f"{fitted} only with a parameter tuned to the number itself")
+        parts.append(f"{fitted} only with a parameter tuned to the paper")
     if poor:
         parts.append(f"{poor} do{'es' if poor == 1 else ''} not agree")
     if open_:

@@ -49,7 +49,7 @@ def simulated(claim: Claim) -> str:
 KINDS = (
     ("given", "given", "stands in the paper"),
     ("inferred", "inferred", "follows from other numbers of the paper"),
-    ("fitted", "fitted", "tuned to this number, which is therefore no test"),
+    ("fitted", "fitted", "tuned to a number of this paper, so that the row is no test"),
 )
 """Field of a claim, word, what it means."""
 

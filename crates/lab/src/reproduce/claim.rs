@@ -80,7 +80,7 @@ pub struct Claim {
     /// Parameters that follow from other statements of the paper.
     #[serde(default)]
     pub(super) inferred: Vec<String>,
-    /// Parameters tuned until this very number came out, so that it is no test.
+    /// Parameters tuned to this or another number of the paper, so that the row is no test.
     #[serde(default)]
     pub(super) fitted: Vec<String>,
     /// What was tried where it does not come out.

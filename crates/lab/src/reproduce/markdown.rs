@@ -13,7 +13,7 @@ const HEAD: &str = "\
 <!-- Generated: cellway reproduce --markdown FILE. What is written here by hand is lost. -->
 
 Each row is a number or a sentence of a paper, with what an equation predicts for it, what the simulator gives, and a verdict. *Given*
-parameters stand in the paper, *inferred* ones follow from other statements of it, *fitted* ones were tuned to the very number, so that the
+parameters stand in the paper, *inferred* ones follow from other statements of it, *fitted* ones were tuned to a number of that paper, so that the
 row is no test. What a verdict means is said in [JSON outputs](../reference/json.md#verdicts). Simulated values come with their 95 %
 confidence interval, unless a study is deterministic. The deviation is that of the simulated value, or else of the predicted one, from the
 published number.

@@ -12,7 +12,7 @@ use super::claim::{Form, Source};
 pub enum Verdict {
     /// The number came out: the judged value lies within the tolerance, with its whole confidence interval.
     Reproduced,
-    /// Within the tolerance, but a parameter was tuned to this very claim, so that it is no test.
+    /// Within the tolerance, but a parameter that it rests on was tuned to the paper, so that it is no test.
     Fitted,
     /// The order or trend holds, confidence interval included.
     Shape,

@@ -1,6 +1,8 @@
 //! The spacer of a scenario.
 
-use cellway_scenario::{App, Attachment, Encapsulation, Framing as Line, HostSpec, LinkIndex, Scenario, Service, Traffic};
+use cellway_scenario::{
+    App, Attachment, Encapsulation, Framing as Line, HostSpec, LinkIndex, Scenario, Service, Traffic,
+};
 use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
 use super::{Acknowledgements, SpacerInput};
@@ -33,7 +35,8 @@ pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
         return refuse("segments are not cells all the way", "two hosts without costs, and ATM links only");
     }
     let nodes = scenario.visited(traffic.from.node(), &traffic.route);
-    let Some(place) = (0..traffic.route.len()).find(|&i| nodes[i] == shaper.at && traffic.route[i] == shaper.link) else {
+    let Some(place) = (0..traffic.route.len()).find(|&i| nodes[i] == shaper.at && traffic.route[i] == shaper.link)
+    else {
         return refuse("the spacer acts on acknowledgements", "a spacer on the way of the data");
     };
     Ok(input(scenario, traffic, shaper.rate, traffic.route.split_at(place)))
