@@ -11,10 +11,10 @@ mod predicted;
 mod row;
 mod run;
 mod select;
-mod spacer;
-mod theory;
 #[cfg(test)]
 mod shipped;
+mod spacer;
+mod theory;
 mod values;
 mod write;
 
