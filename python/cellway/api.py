@@ -152,7 +152,7 @@ def reproduce(
 ) -> Reproduction: ...
 @overload
 def reproduce(
-    paper: Sequence[str] | None = None,
+    paper: list[str] | tuple[str, ...] | None = None,
     *,
     only: str | Sequence[str] | None = None,
     quick: bool = False,

@@ -225,9 +225,9 @@ def tally(claims: list[Claim]) -> str:
     """The counts, large, with what the verdicts mean."""
     told = {origin: [claim for claim in claims if claim.origin == origin] for origin in ORIGINS}
     meaning = (
-        "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Fitted: so it does,"
-        " but a parameter was tuned to the paper, so it is no test. Trend holds: an order or a trend does. Undecided: the "
-        "interval straddles the edge of the range. Not measured: the runs had nothing to measure it by, which says "
+        "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Fitted: so it does, "
+        "but a parameter was tuned to the paper, so it is no test. Trend holds: an order or a trend does. Undecided: "
+        "the interval straddles the edge of the range. Not measured: the runs had nothing to measure it by, which says "
         "nothing about the claim. Where the paper gives words and no number, a range stands for them; each claim says"
         " below how its words were read."
     )
