@@ -91,6 +91,8 @@ def predict(
     """
     from cellway import _native
 
+    if delayed_ack not in (None, True, False):
+        raise TypeError(f"delayed_ack is {delayed_ack!r}; accepted: True, False or None")
     given = {
         "rate": rate,
         "rtt": rtt,

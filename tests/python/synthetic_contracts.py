@@ -35,7 +35,10 @@ def nasa() -> tuple[list[Study], list[dict[str, Any]]]:
                 flat("goodput", lambda a: min(int(a["tcp.window"][:-4]) * 1024 * 8 / 0.061, 35e6)),
             ),
         ),
-        ("cti", scenarios.NASA, 0.06, sweep(grid(variant=("vbr", "abr")), over_time, 1)),
+        *(
+            (f"{service}-changes", scenarios.NASA, 0.06, sweep(grid(variant=(service,)), over_time, 1))
+            for service in ("vbr", "abr")
+        ),
     ]
     single = [
         ("FDDI-ATM", 262144, 4096, 30.34),
