@@ -24,12 +24,12 @@ impl Check<'_> {
             }
             for (k, shaper) in shapers.iter().enumerate() {
                 let (line, rate) = (lines[shaper.link.0], rates[k]);
-                let changed = moment.iter().copied().filter(|&i| match changes[i].what {
+                let mut changed = moment.iter().rev().copied().filter(|&i| match changes[i].what {
                     ChangeOf::Link(link) => link == shaper.link,
                     ChangeOf::Shaper(place) => place == k,
                     ChangeOf::Pcr(_) => false,
                 });
-                let Some(i) = changed.last().filter(|_| rate > line) else { continue };
+                let Some(i) = changed.next().filter(|_| rate > line) else { continue };
                 let (name, link) = (&shaper.name, &network.links[shaper.link.0].name);
                 let message = format!("from then on shaper {name:?} has {rate}, more than link {link:?}, {line}");
                 self.refuse(&at!["change", i, "rate"], message, "a shaper of at most the rate of its line at any time");
