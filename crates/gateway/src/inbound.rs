@@ -41,9 +41,20 @@ impl Inbound {
     pub(crate) fn abandon(&mut self) {
         *self = Inbound { granted: self.granted, ..Inbound::default() };
     }
-    /// Bytes arrive; what arrived before changes nothing.
+    /// The end of the last byte that arrived.
+    fn highest(&self) -> u64 {
+        self.beyond.as_slice().last().map_or(self.in_order, |&(_, end)| end)
+    }
+
+    /// Bytes arrive; what arrived before changes nothing. A [`Violation`] beyond the limit, beyond the end of the flow, or
+    /// with another end than before.
     pub(crate) fn arrive(&mut self, offset: u64, len: u32, fin: bool) -> Result<(), Violation> {
         let end = offset.checked_add(len.into()).filter(|&end| end <= self.granted).ok_or(Violation)?;
+        // Nothing stands behind the end, and it does not move.
+        let last = if fin { end } else { self.end.unwrap_or(u64::MAX) };
+        if self.end.is_some_and(|known| known != last) || end.max(self.highest()) > last {
+            return Err(Violation);
+        }
         if fin {
             self.end = Some(end);
         }
@@ -99,6 +110,30 @@ mod tests {
         assert_eq!(inn.arrive(20, 0, true), Ok(()));
         assert!(inn.shut() && !inn.shut());
         assert!(!inn.owes_credit(100, 0));
+    }
+
+    #[test]
+    fn the_end_does_not_move_and_nothing_is_behind_it() {
+        let ended = |pieces: &[(u64, u32, bool)]| {
+            let mut inn = Inbound { granted: 100, ..Inbound::default() };
+            pieces
+                .iter()
+                .map(|&(offset, len, fin)| inn.arrive(offset, len, fin))
+                .collect::<Result<Vec<()>, _>>()
+                .is_ok()
+        };
+        // Sent again, in other pieces.
+        assert!(ended(&[(0, 20, true), (10, 10, true), (20, 0, true), (0, 20, false)]));
+        assert!(ended(&[(15, 5, true), (0, 15, false), (20, 0, true)]));
+        for pieces in [
+            [(0, 20, true), (0, 19, true)],
+            [(0, 20, true), (20, 1, true)],
+            [(0, 20, true), (20, 1, false)],
+            [(15, 5, false), (0, 19, true)],
+            [(0, 20, false), (10, 9, true)],
+        ] {
+            assert!(!ended(&pieces), "{pieces:?}");
+        }
     }
 
     #[test]

@@ -254,6 +254,21 @@ fn what_goes_beyond_the_limit_ends_its_flow() {
 }
 
 #[test]
+fn what_goes_beyond_the_end_or_moves_it_ends_its_flow() {
+    let flow = FLOW;
+    for wrong in [data(1000, 1, false), data(1000, 1, true), data(0, 999, true)] {
+        for mut s in [Script::opened(), Script::accepted()] {
+            // There is no room yet, so that the flow has to wait for the local TCP.
+            assert_eq!(s.peer(&[data(0, 1000, true), data(500, 500, true)]), NOTHING);
+            let (frames, actions) = s.peer(std::slice::from_ref(&wrong));
+            assert_eq!(actions, [Action::Reset { flow }, Action::Closed { flow }], "{wrong:?}");
+            assert_eq!(frames, [Frame::Reset { flow, at: 0 }]);
+            assert_eq!((s.gateway.stats().violations, s.gateway.stats().buffered), (1, 0));
+        }
+    }
+}
+
+#[test]
 fn flows_wait_for_memory_in_order() {
     let config = GatewayConfig { total_buffer: Bytes(8 * WINDOW), waiting: 1, ..config() };
     let mut s = Script { gateway: Gateway::new(config).unwrap(), ..Script::new() };

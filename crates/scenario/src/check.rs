@@ -10,9 +10,8 @@ mod network;
 mod run;
 mod service;
 mod tcp;
+mod timeline;
 mod traffic;
-
-use std::collections::BTreeSet;
 
 use cellway_units::{Bytes, Span};
 
@@ -27,16 +26,16 @@ use crate::tree::{Node, Step, at};
 /// The most memory that a buffer may have (bytes): 1 TiB, far above any machine of the networks modelled.
 const MAX_BUFFER: u64 = 1 << 40;
 
-/// Checks all of `tree`. Groups whose place is in `swept_counts` have another count in other
-/// points of the plan, so that their slots may be named though they are not there now.
-pub(crate) fn check(mut tree: Node, swept_counts: &BTreeSet<usize>) -> Result<Scenario, Vec<Found>> {
+/// Checks all of `tree`. What is at the places in `swept` has other values in other points of the plan, so that what
+/// belongs to those may stand in the file though it has no use now: slots past a count, a threshold.
+pub(crate) fn check(mut tree: Node, swept: &[Vec<Step>]) -> Result<Scenario, Vec<Found>> {
     let found = shape::check(&mut tree);
     let file: File = serde_json::from_value(tree.to_json()).map_err(|error| {
         // Cannot happen while the schema and the types agree; a message is better than a panic.
         vec![Found::new(tree.at, "", format!("cannot be read: {error}"))]
     })?;
-    let mut check = Check { tree: &tree, found };
-    let scenario = check.scenario(file, swept_counts);
+    let mut check = Check { tree: &tree, swept, found };
+    let scenario = check.scenario(file);
     match scenario {
         Some(scenario) if check.found.is_empty() => Ok(scenario),
         _ => Err(check.found),
@@ -47,6 +46,7 @@ pub(crate) fn check(mut tree: Node, swept_counts: &BTreeSet<usize>) -> Result<Sc
 /// been reported.
 struct Check<'a> {
     tree: &'a Node,
+    swept: &'a [Vec<Step>],
     found: Vec<Found>,
 }
 
@@ -78,7 +78,12 @@ impl Check<'_> {
         self.tree.is_bad(path)
     }
 
-    fn scenario(&mut self, file: File, swept_counts: &BTreeSet<usize>) -> Option<Scenario> {
+    /// Whether the value at `path` is another one in other points of the plan.
+    fn is_swept(&self, path: &[Step]) -> bool {
+        self.swept.iter().any(|swept| swept == path)
+    }
+
+    fn scenario(&mut self, file: File) -> Option<Scenario> {
         let network = match (&file.node, &file.link) {
             (Some(nodes), Some(links)) => self.network(nodes, links),
             _ => None,
@@ -98,9 +103,12 @@ impl Check<'_> {
         self.channels(multiplexing.channel, traffic.as_deref());
         let scale = Scale { traffic: traffic.as_deref(), rtt, multiplexing };
         let buffer = self.buffer(file.buffer.as_ref(), scale);
-        let links = network.as_ref().and_then(|n| self.link_buffers(&file, &n.links, buffer?, scale));
+        if let (Some(network), Some(traffic)) = (&network, &traffic) {
+            self.gateways_hold(traffic, network);
+        }
+        let links = network.as_ref().and_then(|network| self.link_buffers(&file, network, buffer?, scale));
         let abr = self.abr_switch(file.abr.as_ref());
-        let observe = self.observe(&file, network.as_ref(), run.as_ref(), rtt, swept_counts);
+        let observe = self.observe(&file, network.as_ref(), run.as_ref(), rtt);
         let (network, traffic) = (network?, traffic?);
         let shapers = self.shapers(file.shaper.as_deref().unwrap_or_default(), &network, &traffic);
         let policers = self.policers(file.policer.as_deref().unwrap_or_default(), &network, &traffic);

@@ -1,6 +1,5 @@
 //! A plan: a scenario file with overrides applied, and the points of its sweep.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -106,7 +105,7 @@ pub struct Plan {
     sources: Sources,
     tree: Node,
     axes: Vec<Axis>,
-    swept_counts: BTreeSet<usize>,
+    swept: Vec<Vec<Step>>,
     base: Scenario,
     overrides: Vec<Override>,
 }
@@ -147,10 +146,10 @@ impl Plan {
             Some(spec) => sweep::from_spec(&mut tree, spec, &mut sources, &fixed, &mut found),
         };
         let settings = || axes.iter().flat_map(|axis| &axis.choices).flat_map(|choice| &choice.settings);
-        let swept_counts = settings().filter_map(|(target, _)| count_of(target)).collect();
-        match check::check(tree.clone(), &swept_counts) {
+        let swept = settings().map(|(target, _)| target.clone()).collect::<Vec<_>>();
+        match check::check(tree.clone(), &swept) {
             Ok(base) if found.is_empty() => {
-                Ok(Plan { sources, tree, axes, swept_counts, base, overrides: overrides.to_vec() })
+                Ok(Plan { sources, tree, axes, swept, base, overrides: overrides.to_vec() })
             }
             Ok(_) => Err(found::error(&sources, found)),
             Err(more) => {
@@ -213,7 +212,7 @@ impl Plan {
                 .zip(&choices)
                 .map(|(axis, choice)| (axis.name.clone(), axis.choices[*choice].value.clone()))
                 .collect();
-            match check::check(tree, &self.swept_counts) {
+            match check::check(tree, &self.swept) {
                 Ok(scenario) => points.push(Point { index, axes, scenario }),
                 Err(found) => {
                     for one in found {
@@ -289,12 +288,4 @@ fn apply(tree: &mut Node, overrides: &[Override], sources: &mut Sources, found: 
 
 fn is_in_sweep(found: &Found) -> bool {
     found.key == "sweep" || found.key.starts_with("sweep.") || found.key.starts_with("sweep[")
-}
-
-/// The group whose count is at `target`.
-fn count_of(target: &[Step]) -> Option<usize> {
-    match target {
-        [Step::Key(traffic), Step::Index(i), Step::Key(count)] if traffic == "traffic" && count == "count" => Some(*i),
-        _ => None,
-    }
 }

@@ -2,7 +2,7 @@
 
 use cellway_units::{Rate, Span};
 
-use crate::model::{Access, Attachment, Framing, Link, LinkIndex, Node, NodeIndex, NodeKind, Scenario, Traffic};
+use crate::model::{Access, App, Attachment, Framing, Link, LinkIndex, Node, NodeIndex, NodeKind, Scenario, Traffic};
 
 impl Scenario {
     /// The links from one node to another: the fewest links; among those the least propagation
@@ -89,6 +89,33 @@ pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex], access: Option<Acc
     let route = || route.iter().map(|l| &links[l.0]);
     let access = access.filter(|_| route().all(|link| link.framing != Framing::Atm));
     route().map(|link| link.rate).chain(access.map(|access| access.rate)).min()
+}
+
+/// The links of a group between the gateways that split its connections; none without them.
+pub(crate) fn between_gateways<'t>(links: &[Link], traffic: &'t Traffic) -> &'t [LinkIndex] {
+    let Some(gateways) = traffic.gateways else { return &[] };
+    let nodes = visited(links, traffic.from.node(), &traffic.route);
+    match gateways.map(|gateway| nodes.iter().position(|node| *node == gateway)) {
+        [Some(first), Some(last)] => &traffic.route[first..last],
+        _ => &[],
+    }
+}
+
+/// What the first cells of a group's data are sent on, and its rate: where responders send most, seen from their end.
+/// Links between gateways do not count: what they carry has no service of the group's.
+pub(crate) fn source_line(links: &[Link], traffic: &Traffic) -> Option<(String, Rate)> {
+    let between = between_gateways(links, traffic);
+    let own = |end: Attachment| {
+        let access = traffic.access.filter(|_| matches!(end, Attachment::Router(_)));
+        access.map(|access| ("the access link".to_owned(), access.rate, access.framing))
+    };
+    let named = |link: &Link| (format!("link {:?}", link.name), link.rate, link.framing);
+    let route = traffic.route.iter().filter(|link| !between.contains(link)).map(|link| named(&links[link.0]));
+    let mut lines: Vec<_> = own(traffic.from).into_iter().chain(route).chain(own(traffic.to)).collect();
+    if matches!(traffic.app, App::FtpGet { .. } | App::Www { .. }) {
+        lines.reverse();
+    }
+    lines.into_iter().find(|(.., framing)| *framing == Framing::Atm).map(|(name, rate, _)| (name, rate))
 }
 
 /// The nodes that consecutive links visit.

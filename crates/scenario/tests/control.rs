@@ -16,7 +16,10 @@ fn mbit(rate: u64) -> Rate {
 }
 
 fn service(text: &str) -> Service {
-    scenario(&edited(&[("access = {", &format!("service = {{ {text} }}\naccess = {{"))])).traffic[0].service.clone()
+    let wide = ("rate = \"1.5 Mbit/s\"", "rate = \"oc3c\"");
+    scenario(&edited(&[wide, ("access = {", &format!("service = {{ {text} }}\naccess = {{"))])).traffic[0]
+        .service
+        .clone()
 }
 
 #[test]
@@ -158,4 +161,24 @@ fn sweeps_reach_every_new_key() {
 fn all_of_it_is_written_and_read_again() {
     let s = scenario(RICH);
     assert_eq!(scenario(&s.to_toml()), s);
+}
+
+/// What a contradiction would be at another moment, or without the sweep, is none.
+#[test]
+fn changes_and_thresholds_are_judged_where_they_hold() {
+    let both = "shaper = \"spacer\"\nrate = \"15 Mbit/s\"";
+    let line = "[[change]]\nat = \"20 s\"\nlink = \"wan\"\nrate = \"5 Mbit/s\"\n\n[[change]]\nat = \"20 s\"\nshaper";
+    let s = scenario(&enriched(&[("[[change]]\nat = \"20 s\"\nshaper", line)]));
+    assert_eq!(s.changes.len(), 2);
+    assert_eq!(scenario(&enriched(&[("shaper = \"spacer\"\nrate = \"5 Mbit/s\"", both)])).changes[0].rate, mbit(15));
+    let pcr =
+        scenario(&enriched(&[("pcr = \"30 Mbit/s\", mcr", "pcr = \"98.148 Mbit/s\", mcr")])).traffic[1].service.pcr();
+    assert_eq!(pcr, Some(Rate::from_bps(98_148_000)));
+    let sweep = "[sweep]\naxes = { \"link.wan.buffer.discard\" = [\"epd\", \"frame\"] }\n\n[observe]";
+    let plan = Plan::parse(&enriched(&[("[observe]", sweep)]), "t.toml").unwrap();
+    assert_eq!(plan.points().unwrap().len(), 2);
+    // A link that does not discard as the others do inherits what it has no use for.
+    let epd = "size = \"512 cell\"\ndiscard = \"epd\"\nthreshold = \"400 cell\"";
+    let own = [("size = \"512 cell\"", epd), ("discard = \"epd\", threshold = \"512 cell\" }", "discard = \"cell\" }")];
+    assert_eq!(scenario(&enriched(&own)).links[2].buffer.discard, Discard::Cell);
 }

@@ -82,3 +82,17 @@ fn a_gateway_may_be_of_another_system_than_the_hosts() {
     assert_eq!((far.rto_min, far.profile), (Span::from_secs(1), None));
     assert_eq!(scenario(&s.to_toml()), s);
 }
+
+/// As many connections as the memory of the smaller gateway holds; a buffer of just a packet between the two.
+#[test]
+fn the_limits_of_gateways_are_accepted() {
+    let s = scenario(&enriched(&[
+        ("rate = \"20 Mbit/s\"", "rate = \"149.76 Mbit/s\", total-buffer = \"12 MiB\", packet = \"64 B\""),
+        ("from = \"h\"", "count = 3\nfrom = \"h\""),
+        ("size = \"512 cell\"\nper = \"port\"", "size = \"172 cell\"\nper = \"port\""),
+    ]));
+    let [g1, g2] = [G1, G2].map(|g| s.nodes[g.0].gateway.as_ref().unwrap().total_buffer);
+    assert_eq!([g1, g2], [Bytes(1 << 30), Bytes(12 << 20)]);
+    let window = scenario(&enriched(&[("window = \"1 MiB\"", "window = \"256 MiB\"")]));
+    assert_eq!(window.nodes[G1.0].gateway.as_ref().unwrap().window, Bytes(256 << 20));
+}

@@ -8,6 +8,24 @@ use crate::error::Error;
 use crate::line::Line;
 use crate::registry::Equation;
 
+/// The largest values of each kind, far above any network; all arithmetic with them is within 64 bits.
+pub(crate) mod most {
+    /// Of a rate, in bit/s: 1 Tbit/s.
+    pub(crate) const RATE: u64 = 1_000_000_000_000;
+    /// Of a time, in s: a day.
+    pub(crate) const SECONDS: u64 = 86_400;
+    /// Of an amount, in bytes: 1 TiB.
+    pub(crate) const BYTES: u64 = 1 << 40;
+    /// Of cells.
+    pub(crate) const CELLS: u64 = 1_000_000_000_000;
+    /// Of the segments of a window: the spacer is followed segment by segment.
+    pub(crate) const SEGMENTS: u64 = 1_000_000;
+    /// Of anything counted.
+    pub(crate) const COUNT: u64 = 1_000_000_000;
+    /// Of connections that share a path.
+    pub(crate) const CONNECTIONS: u32 = 1_000_000;
+}
+
 /// What kind of quantity an argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -33,20 +51,24 @@ impl Kind {
     /// What is accepted, in words.
     pub fn accepted(self) -> String {
         match self {
-            Kind::Rate => "a rate like \"6 Mbit/s\" or \"36000 cell/s\", or a line like \"oc3c\"".to_owned(),
-            Kind::Time => "a time like \"200 ms\"".to_owned(),
-            Kind::Bytes => "an amount like \"8 KiB\"".to_owned(),
-            Kind::Cells => "cells like \"256 cell\"".to_owned(),
-            Kind::Segments => "segments like \"41 segment\", or cells like \"1312 cell\"".to_owned(),
+            Kind::Rate => {
+                "a rate like \"6 Mbit/s\" or \"36000 cell/s\", or a line like \"oc3c\"; at most 1000 Gbit/s".to_owned()
+            }
+            Kind::Time => "a time like \"200 ms\", at most 24 h".to_owned(),
+            Kind::Bytes => "an amount like \"8 KiB\", at most 1024 GiB".to_owned(),
+            Kind::Cells => format!("cells like \"256 cell\", at most {}", most::CELLS),
+            Kind::Segments => {
+                format!("segments like \"41 segment\", at most {}, or cells like \"1312 cell\"", most::SEGMENTS)
+            }
             Kind::Probability => "a number from 0 to 1 like \"0.01\"".to_owned(),
-            Kind::Count => "a whole number like \"2\"".to_owned(),
+            Kind::Count => format!("a whole number like \"2\", at most {}", most::COUNT),
             Kind::Word(words) => words.join(", "),
         }
     }
 
     fn parse(self, text: &str) -> Result<Value, String> {
         let quantity = |e: ParseError| e.to_string();
-        Ok(match self {
+        let value = match self {
             Kind::Rate => Value::Rate(parse_rate(text)?),
             Kind::Time => Value::Time(text.parse().map_err(quantity)?),
             Kind::Bytes => Value::Bytes(text.parse().map_err(quantity)?),
@@ -64,7 +86,8 @@ impl Kind {
                 Some(word) => Value::Word(word),
                 None => return Err(format!("{text:?} is not a word that fits here")),
             },
-        })
+        };
+        if value.is_too_much() { Err(format!("{text:?} is too much")) } else { Ok(value) }
     }
 }
 
@@ -126,6 +149,20 @@ enum Value {
     Number(f64),
     Count(u64),
     Word(&'static str),
+}
+
+impl Value {
+    fn is_too_much(self) -> bool {
+        match self {
+            Value::Rate(rate) => rate.as_bps() > most::RATE,
+            Value::Time(time) => time > Span::from_secs(most::SECONDS),
+            Value::Bytes(bytes) => bytes.0 > most::BYTES,
+            Value::Cells(cells) => cells.0 > most::CELLS,
+            Value::Segments(segments) => segments > most::SEGMENTS,
+            Value::Count(count) => count > most::COUNT,
+            Value::Number(_) | Value::Word(_) => false,
+        }
+    }
 }
 
 /// The checked arguments of one evaluation.

@@ -19,7 +19,7 @@ pub fn fair_queue_delay(others: u64, rate: Rate, early: bool) -> Result<Predicte
     if rate.as_bps() == 0 {
         return Err(undefined(equation.id, "a line of rate 0 sends nothing", "a rate above 0"));
     }
-    let cells = if others == 0 { 0 } else { others + u64::from(early) };
+    let cells = if others == 0 { 0 } else { others.saturating_add(u64::from(early)) };
     Ok(Predicted::new(cells as f64 * CELL_BITS.0 as f64 / rate.as_bps() as f64, "s", equation))
 }
 

@@ -52,7 +52,7 @@ impl Framing {
             Framing::Aal5LlcSnap => 8,
             _ => return None,
         };
-        Some((packet.0 + encapsulation + 8).div_ceil(CELL_PAYLOAD_OCTETS))
+        Some(packet.0.saturating_add(encapsulation + 8).div_ceil(CELL_PAYLOAD_OCTETS))
     }
     /// The octets that an IP packet of `packet` takes of a line whose rate is what the physical
     /// layer leaves.
@@ -60,17 +60,17 @@ impl Framing {
         let n = packet.0;
         Bytes(match self {
             Framing::Packet => n,
-            Framing::Ethernet => (if n < 46 { 46 } else { n }) + 18 + 8 + 12,
-            Framing::Fddi => n + 8 + 13 + 4 + 3 + 8,
+            Framing::Ethernet => (if n < 46 { 46 } else { n }).saturating_add(18 + 8 + 12),
+            Framing::Fddi => n.saturating_add(8 + 13 + 4 + 3 + 8),
             Framing::Aal5VcMux | Framing::Aal5LlcSnap => match self.cells(packet) {
-                Some(cells) => cells * CELL_OCTETS,
+                Some(cells) => cells.saturating_mul(CELL_OCTETS),
                 None => n,
             },
         })
     }
     /// The octets of a full segment, or with a payload of 0 of an acknowledgement.
     pub const fn segment(self, payload: Bytes) -> Bytes {
-        self.octets(Bytes(payload.0 + HEADERS))
+        self.octets(Bytes(payload.0.saturating_add(HEADERS)))
     }
     /// TCP payload in what the line carries, for segments of `mss`.
     pub fn efficiency(self, mss: Bytes) -> f64 {
@@ -104,8 +104,8 @@ pub fn goodput(framing: Framing, mss: Bytes, rate: Rate) -> Result<Predicted, Er
         return Err(undefined(equation.id, "segments carry nothing", "mss of at least 1 B"));
     }
     let (value, mtu) = (framing.efficiency(mss) * rate.as_bps() as f64, framing.mtu());
-    Ok(Predicted::new(value, "bit/s", equation).unless(mss.0 + HEADERS > mtu, || {
-        format!("a packet of {} B is above the usual MTU of {mtu} B", mss.0 + HEADERS)
+    Ok(Predicted::new(value, "bit/s", equation).unless(mss.0.saturating_add(HEADERS) > mtu, || {
+        format!("a packet of {} B is above the usual MTU of {mtu} B", mss.0.saturating_add(HEADERS))
     }))
 }
 

@@ -78,7 +78,7 @@ impl Leg {
             bounds,
             round_trip: self.round_trip,
             bandwidth_delay_product: self.mss.0 as f64 / slowest * self.round_trip,
-            window_needed: Bytes(needed * self.mss.0),
+            window_needed: Bytes(needed.saturating_mul(self.mss.0)),
             buffer_needed: Amount { value: buffer_needed, unit: self.unit },
             spacer_buffer,
             advice: String::new(),
@@ -161,7 +161,7 @@ impl Leg {
     fn buffer_at(&self, i: usize, connections: u64) -> Option<Amount> {
         let out = self.stages[i].seconds;
         let into = self.stages[..i].iter().map(|s| s.seconds).fold(0.0, f64::max);
-        let k = (self.segments() * connections).max(self.covers);
+        let k = self.segments().saturating_mul(connections).max(self.covers);
         if into >= out || into == 0.0 {
             return None;
         }
@@ -173,7 +173,7 @@ impl Leg {
 
     /// At most what all windows hold beyond the loop without its queue.
     fn crowd(&self, line: &Stage, n: u64) -> f64 {
-        let all = (n * self.segments().max(1)) as f64;
+        let all = n.saturating_mul(self.segments().max(1)) as f64;
         let pipe = (self.round_trip - line.seconds) / line.seconds;
         (all - pipe).max(0.0) * self.units
     }

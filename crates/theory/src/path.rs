@@ -2,6 +2,7 @@
 
 use cellway_units::{Bytes, Cells, Rate, Span};
 
+use crate::arguments::most;
 use crate::error::{Error, undefined};
 use crate::framing::{Framing, HEADERS};
 use crate::leg::{Leg, Stage};
@@ -75,7 +76,8 @@ impl PathInput {
 ///
 /// # Errors
 /// [`Error::Undefined`] if a rate, the window, the MSS or the number of connections is 0, if all or
-/// a negative part of the packets is lost, or if the buffer is counted in cells where there are none.
+/// a negative part of the packets is lost, if the buffer is counted in cells where there are none, or if anything is
+/// more than an argument of an equation may be.
 pub fn predict_path(input: &PathInput) -> Result<Prediction, Error> {
     check(input)?;
     let PathInput { framing, mss, .. } = *input;
@@ -150,6 +152,26 @@ fn check(input: &PathInput) -> Result<(), Error> {
     }
     if input.connections == 0 {
         return refuse("no connection has no goodput", "at least 1 connection");
+    }
+    if rates.iter().flatten().any(|r| r.as_bps() > most::RATE) {
+        return refuse("a line or shaper has a rate that no network has", "rates of at most 1000 Gbit/s");
+    }
+    if input.rtt.max(input.rto) > Span::from_secs(most::SECONDS) {
+        return refuse("the round trip or the timeout is too long", "times of at most 24 h");
+    }
+    let (bytes, cells) = match input.buffer {
+        Some(BufferSize::Bytes(bytes)) => (bytes, Cells(0)),
+        Some(BufferSize::Cells(cells)) => (Bytes(0), cells),
+        None => (Bytes(0), Cells(0)),
+    };
+    let sizes = [input.mss, input.window, input.send_buffer.unwrap_or(Bytes(0)), bytes];
+    if sizes.iter().any(|size| size.0 > most::BYTES) || cells.0 > most::CELLS {
+        let accepted = format!("at most 1024 GiB, or {} cells", most::CELLS);
+        return refuse("a segment, window or buffer is too large", &accepted);
+    }
+    if input.connections > most::CONNECTIONS {
+        let accepted = format!("at most {} connections", most::CONNECTIONS);
+        return refuse("so many connections are too much for one path", &accepted);
     }
     let in_cells = input.framing.cells(Bytes(0)).is_some();
     if matches!(input.buffer, Some(BufferSize::Cells(_))) && !in_cells {

@@ -22,6 +22,7 @@ pub use slow_start::{Interval, SlowStart};
 
 use cellway_units::{Rate, Span};
 
+use crate::arguments::most;
 use crate::error::{Error, undefined};
 
 /// How many segments one acknowledgement covers.
@@ -75,7 +76,7 @@ pub struct SpacerInput {
     pub initial: u64,
     /// b: the slow start threshold, in segments.
     pub threshold: u64,
-    /// w: the largest window, in segments.
+    /// w: the largest window, in segments; at most 1,000,000, because congestion avoidance is followed segment by segment.
     pub window: u64,
 }
 
@@ -99,7 +100,7 @@ impl Spacer {
     /// # Errors
     /// [`Error::Undefined`] if a rate, the segment or a window is zero, if the spacing rate is not
     /// below the peak rate, or if the window is too small to be acknowledged (one segment, where
-    /// only every second one is).
+    /// only every second one is) or above 1,000,000 segments.
     pub fn new(input: SpacerInput) -> Result<Spacer, Error> {
         let d = input.acknowledgements.segments();
         let refuse = |what: &str, accepted: &str| Err(undefined("spacer", what, accepted));
@@ -114,6 +115,10 @@ impl Spacer {
                 "a window that no acknowledgement covers waits for the timer of a delayed acknowledgement",
                 if d == 2 { "windows of at least 2 segments" } else { "windows of at least 1 segment" },
             );
+        }
+        if input.window > most::SEGMENTS {
+            let what = format!("a window of {} segments is too much to be followed", input.window);
+            return refuse(&what, &format!("windows of at most {} segments", most::SEGMENTS));
         }
         let w0 = input.initial.min(input.window);
         Ok(Spacer {

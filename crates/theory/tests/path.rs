@@ -147,6 +147,23 @@ fn no_model_for_nonsense() {
     assert!(refused(PathInput { connections: 0, ..kdd() }).contains("at least 1 connection"));
     let cells = PathInput { framing: Framing::Ethernet, buffer: Some(BufferSize::Cells(Cells(1))), ..kdd() };
     assert!(refused(cells).contains("a buffer in bytes"));
+    for (path, accepted) in [
+        (PathInput { rate: Rate::from_bps(u64::MAX), ..kdd() }, "1000 Gbit/s"),
+        (PathInput { source: Some(Rate::from_bps(u64::MAX)), ..kdd() }, "1000 Gbit/s"),
+        (PathInput { rtt: Span::from_secs(86_401), ..kdd() }, "24 h"),
+        (PathInput { rto: Span::from_secs(86_401), ..kdd() }, "24 h"),
+        (PathInput { mss: Bytes(u64::MAX), ..kdd() }, "1024 GiB"),
+        (PathInput { window: Bytes(u64::MAX), ..kdd() }, "1024 GiB"),
+        (PathInput { send_buffer: Some(Bytes(u64::MAX)), ..kdd() }, "1024 GiB"),
+        (PathInput { buffer: Some(BufferSize::Cells(Cells(u64::MAX))), ..kdd() }, "1000000000000 cells"),
+        (PathInput { connections: u32::MAX, ..kdd() }, "1000000 connections"),
+    ] {
+        assert!(refused(path).contains(accepted), "{path:?}");
+    }
+    let window = Bytes(1 << 40);
+    let most = PathInput { connections: 1_000_000, mss: Bytes(1), delayed_ack: true, ..kdd() };
+    let rtt = Span::from_secs(86_400);
+    assert!(predict_path(&PathInput { window, rtt, rate: Rate::from_bps(1_000_000_000_000), ..most }).is_ok());
     // No propagation at all is a path: the line is the limit.
     let near = predict_path(&PathInput { rtt: Span::ZERO, ..kdd() }).unwrap();
     assert_eq!(near.binding().limit, Limit::Framing);

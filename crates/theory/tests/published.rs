@@ -246,6 +246,50 @@ fn questions_that_cannot_be_answered_are_refused() {
     assert!(refused("gcra-burst", &rates).contains("whole number of bit/s"));
 }
 
+/// Each argument of each equation in turn as large as its kind of text can say: refused with the limit, at once.
+#[test]
+fn arguments_past_their_limits_are_refused() {
+    use cellway_theory::Kind;
+    let (small, large, most) = (0, 1, 2);
+    let text = |kind: Kind| match kind {
+        Kind::Rate => ["1 Mbit/s", "18446744 Gbit/s", "1000 Gbit/s"],
+        Kind::Time => ["100 ms", "5000 h", "24 h"],
+        Kind::Bytes => ["1000 B", "17179869183 GiB", "1024 GiB"],
+        Kind::Cells => ["10 cell", "18446744073709551615 cell", "1000000000000 cell"],
+        Kind::Segments => ["40 segment", "1000000000000 segment", "1000000 segment"],
+        Kind::Probability => ["0.01", "", "0.01"],
+        Kind::Count => ["2", "18446744073709551615", "1000000000"],
+        Kind::Word(words) => [words[0], "", words[0]],
+    };
+    for equation in equations() {
+        let arguments = |which: usize| -> std::collections::BTreeMap<String, String> {
+            equation.arguments.iter().map(|a| (a.name.to_owned(), text(a.kind)[which].to_owned())).collect()
+        };
+        for argument in equation.arguments.iter().filter(|a| !text(a.kind)[large].is_empty()) {
+            let mut one = arguments(small);
+            one.insert(argument.name.to_owned(), text(argument.kind)[large].to_owned());
+            let error = evaluate(equation.id, &one).unwrap_err().to_string();
+            let told = format!("{}: {}: ", equation.id, argument.name);
+            assert!(error.starts_with(&told) && error.contains("is too much; accepted: "), "{error}");
+            assert!(error.contains("at most"), "{error}");
+        }
+        // The largest of all that is accepted is an answer or a refusal, not a panic or a loop without end.
+        let _ = evaluate(equation.id, &arguments(most));
+    }
+    // Also where the window is given in cells, and in the middle of the way to the limit.
+    let spacer = [("segment", "1 cell"), ("peak", "oc3c"), ("rate", "ds3"), ("rtt", "1 s")];
+    let with = |window| -> std::collections::BTreeMap<String, String> {
+        spacer
+            .iter()
+            .chain(&[("window", window), ("threshold", "2 segment")])
+            .map(|(k, v)| ((*k).into(), (*v).into()))
+            .collect()
+    };
+    let error = evaluate("spacer-window-time", &with("1000000000000 cell")).unwrap_err().to_string();
+    assert!(error.contains("windows of at most 1000000 segments"), "{error}");
+    assert!(evaluate("spacer-window-time", &with("1000000 cell")).unwrap().value > 0.0);
+}
+
 #[test]
 fn every_equation_is_documented_and_has_an_id_of_its_own() {
     let ids: std::collections::BTreeSet<_> = equations().iter().map(|e| e.id).collect();

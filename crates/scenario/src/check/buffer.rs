@@ -2,13 +2,17 @@
 
 use cellway_units::{Bytes, CELL_OCTETS, CELL_PAYLOAD_OCTETS, Cells, Span};
 
+use crate::check::machine::TRANSPORT_HEADERS;
+use crate::check::network::Network;
 use crate::check::tcp::HEADERS;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, File};
 use crate::model::{
-    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Framing, Link, LinkIndex, Multiplexing, Traffic,
+    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Framing, Link, LinkIndex, Multiplexing,
+    NodeIndex, Traffic,
 };
 use crate::quantity::{Quantity, Size};
+use crate::route;
 use crate::tree::{Step, at};
 
 /// The AAL5 trailer, in bytes. ITU-T I.363.5.
@@ -41,33 +45,64 @@ impl Check<'_> {
     pub(super) fn link_buffers(
         &mut self,
         file: &File,
-        links: &[Link],
+        network: &Network,
         shared: Buffer,
         scale: Scale,
     ) -> Option<Vec<Link>> {
         let files = file.link.as_deref()?;
-        let checked: Vec<Option<Link>> = links
+        let checked: Vec<Option<Link>> = network
+            .links
             .iter()
             .enumerate()
             .map(|(i, link)| {
                 let buffer = match &files[i].buffer {
                     None => shared,
-                    Some(own) => self.link_buffer(i, link, &own.over(file.buffer.as_ref()?), scale)?,
+                    Some(own) => self.link_buffer(i, network, &own.over(file.buffer.as_ref()?), scale)?,
                 };
+                self.holds_transport(i, network, &buffer, scale)?;
                 Some(Link { buffer, ..link.clone() })
             })
             .collect();
         checked.into_iter().collect()
     }
 
-    fn link_buffer(&mut self, i: usize, link: &Link, merged: &BufferFile, scale: Scale) -> Option<Buffer> {
+    fn link_buffer(&mut self, i: usize, network: &Network, merged: &BufferFile, scale: Scale) -> Option<Buffer> {
+        let link = &network.links[i];
         let buffer = self.resolve(Some(i), merged, scale)?;
-        let crossing: Vec<&Traffic> = scale.traffic?.iter().filter(|t| t.route.contains(&LinkIndex(i))).collect();
+        // Segments of TCP do not cross the links between gateways.
+        let is_split = |t: &Traffic| route::between_gateways(&network.links, t).contains(&LinkIndex(i));
+        let crosses = |t: &&Traffic| t.route.contains(&LinkIndex(i)) && !is_split(t);
+        let crossing: Vec<&Traffic> = scale.traffic?.iter().filter(crosses).collect();
         self.holds_packet(Some(i), &buffer, scale.multiplexing, &crossing)?;
         if link.framing != Framing::Atm {
             self.holds_whole(Some(i), &buffer, &crossing, "at a port for packets")?;
         }
         Some(buffer)
+    }
+
+    /// The ports of a link between gateways must hold a packet of theirs. All connections of a pair are one
+    /// conversation there.
+    fn holds_transport(&mut self, i: usize, network: &Network, buffer: &Buffer, scale: Scale) -> Option<()> {
+        let mut pairs: Vec<[NodeIndex; 2]> = Vec::new();
+        let mut conversations = 0;
+        for traffic in scale.traffic?.iter().filter(|t| t.route.contains(&LinkIndex(i))) {
+            match traffic.gateways.filter(|_| route::between_gateways(&network.links, traffic).contains(&LinkIndex(i)))
+            {
+                Some([a, b]) => pairs.push([a.min(b), a.max(b)]),
+                None => conversations += u64::from(traffic.count),
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        let specs = pairs.iter().flatten().filter_map(|node| network.nodes[node.0].gateway.as_ref());
+        let Some(packet) = specs.map(|spec| spec.packet.0 + TRANSPORT_HEADERS).max() else { return Some(()) };
+        let path = self.buffer_path(Some(i), "size");
+        let what = format!("packet of {packet} B between gateways");
+        self.holds(&path, buffer, scale.multiplexing, conversations + pairs.len() as u64, (packet, &what))?;
+        match network.links[i].framing {
+            Framing::Atm => Some(()),
+            _ => self.holds_all_of(&path, buffer, (packet, &what), "at a port for packets"),
+        }
     }
 
     /// Where `key` of a buffer stands: at link `own` if that gives it, else in [buffer].
@@ -99,6 +134,18 @@ impl Check<'_> {
             self.refuse_value(&path, "needs a threshold", "threshold = \"100 cell\", with your value, at most size");
             return None;
         }
+        let path = match own {
+            Some(i) => at!["link", i, "buffer", "threshold"].to_vec(),
+            None => at!["buffer", "threshold"].to_vec(),
+        };
+        // One that a link inherits has its use elsewhere.
+        let is_swept = self.is_swept(&self.buffer_path(own, "discard"));
+        if discard != Discard::Epd && !is_swept && self.tree.find(&path).is_some() {
+            let accepted = "discard = \"epd\", or no threshold";
+            self.refuse_value(&path, "has no use: only \"epd\" has a threshold", accepted);
+            return None;
+        }
+        let threshold = threshold.filter(|_| discard == Discard::Epd);
         let per = buffer.per.unwrap_or(BufferPer::Conversation);
         let sharing = buffer.sharing.unwrap_or(BufferSharing::Pool);
         Some(Buffer { size, per, sharing, count, discard, threshold, clp_threshold })
@@ -165,15 +212,28 @@ impl Check<'_> {
         multiplexing: Multiplexing,
         groups: &[&Traffic],
     ) -> Option<()> {
+        let conversations = groups.iter().map(|t| u64::from(t.count)).sum();
+        let Some(packet) = largest_packet(groups) else { return Some(()) };
+        let what = format!("full packet of {packet} B");
+        self.holds(&self.buffer_path(own, "size"), buffer, multiplexing, conversations, (packet, &what))
+    }
+
+    /// Whether a packet of so many bytes, as it is called, can be at a port that `conversations` use.
+    fn holds(
+        &mut self,
+        path: &[Step],
+        buffer: &Buffer,
+        multiplexing: Multiplexing,
+        conversations: u64,
+        (packet, what): (u64, &str),
+    ) -> Option<()> {
         let (size, unit) = amount(buffer.size);
-        let conversations: u64 = groups.iter().map(|t| u64::from(t.count)).sum();
         let most = match (buffer.per, buffer.sharing) {
             (BufferPer::Conversation, BufferSharing::Pool | BufferSharing::Channel) => {
                 size.saturating_mul(conversations.max(1))
             }
             _ => size,
         };
-        let Some(packet) = largest_packet(groups) else { return Some(()) };
         let needed = match buffer.count {
             BufferCount::Packet => packet,
             BufferCount::Cell => {
@@ -186,8 +246,8 @@ impl Check<'_> {
             } else {
                 format!(" ({size} for each of {conversations} conversations)")
             };
-            let message = format!("{most} {unit}{each} cannot hold one full packet of {packet} B: {needed} {unit}");
-            self.refuse(&self.buffer_path(own, "size"), message, format!("at least {needed} {unit}"));
+            let message = format!("{most} {unit}{each} cannot hold one {what}: {needed} {unit}");
+            self.refuse(path, message, format!("at least {needed} {unit}"));
             return None;
         }
         Some(())
@@ -196,14 +256,19 @@ impl Check<'_> {
     /// Where packets are kept whole, the memory must hold one; `place` says where that is.
     fn holds_whole(&mut self, own: Option<usize>, buffer: &Buffer, groups: &[&Traffic], place: &str) -> Option<()> {
         let Some(packet) = largest_packet(groups) else { return Some(()) };
+        let what = format!("full packet of {packet} B");
+        self.holds_all_of(&self.buffer_path(own, "size"), buffer, (packet, &what), place)
+    }
+
+    fn holds_all_of(&mut self, path: &[Step], buffer: &Buffer, (packet, what): (u64, &str), place: &str) -> Option<()> {
         let (size, unit) = amount(buffer.size);
         let (held, needed) = match buffer.size {
             BufferSize::Cells(_) => (octets(buffer.size), packet.div_ceil(CELL_OCTETS)),
             BufferSize::Bytes(_) => (size, packet),
         };
         if held < packet {
-            let message = format!("{size} {unit} is {held} B {place}: no full packet of {packet} B fits");
-            self.refuse(&self.buffer_path(own, "size"), message, format!("at least {needed} {unit}"));
+            let message = format!("{size} {unit} is {held} B {place}: no {what} fits");
+            self.refuse(path, message, format!("at least {needed} {unit}"));
             return None;
         }
         Some(())

@@ -195,7 +195,7 @@ impl Check<'_> {
         }
     }
 
-    fn within_line(&mut self, path: &[Step], rate: Rate, link: &Link) {
+    pub(super) fn within_line(&mut self, path: &[Step], rate: Rate, link: &Link) {
         if rate > link.rate {
             let message = format!("{rate} is more than link {:?} has, {}", link.name, link.rate);
             self.refuse(path, message, format!("at most {}", link.rate));
@@ -223,7 +223,11 @@ impl Check<'_> {
                 named.then_some(Change { name: names[i].clone(), at: at?, what, rate })
             })
             .collect();
-        (changes.len() == files.len()).then_some(changes)
+        let all = changes.len() == files.len();
+        if all {
+            self.shapers_stay_within(&changes, network, shapers);
+        }
+        all.then_some(changes)
     }
 
     fn moment(&mut self, i: usize, given: Option<Quantity<RttSpan>>, run: &Run) -> Option<Span> {
@@ -300,6 +304,7 @@ impl Check<'_> {
                     Service::Ubr { .. } | Service::Cbr { .. } => None,
                 };
                 self.at_least(&path("pcr"), rate, least);
+                self.within_source_line(&path("pcr"), rate, &traffic[place], network);
                 ChangeOf::Pcr(place)
             }
         };

@@ -3,11 +3,11 @@
 use cellway_units::Bytes;
 
 use crate::check::Check;
-use crate::check::machine::TRANSPORT_HEADERS;
+use crate::check::machine::{TRANSPORT_HEADERS, WINDOWS_PER_FLOW};
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
 use crate::file::{NodeFile, TrafficFile};
-use crate::model::{Access, Attachment, Framing, LinkIndex, NodeIndex, NodeKind, TcpSpec};
+use crate::model::{Access, Attachment, Framing, GatewaySpec, LinkIndex, NodeIndex, NodeKind, TcpSpec, Traffic};
 use crate::route;
 use crate::tree::at;
 
@@ -18,7 +18,7 @@ pub(super) struct Path {
     /// One more than `route` has links.
     pub(super) nodes: Vec<NodeIndex>,
     /// The places in `nodes` of the gateways that split the connections.
-    pair: Option<[usize; 2]>,
+    pub(super) pair: Option<[usize; 2]>,
     /// Whether hosts of their own are attached by links that carry cells.
     pub(super) access_is_atm: bool,
     /// The name and the largest packet of each link that its TCP segments cross: before the first gateway, and behind the
@@ -121,8 +121,12 @@ impl Check<'_> {
         Some(pairs.first().copied())
     }
 
-    /// Packets between gateways must fit every link between them.
+    /// Packets between gateways must fit every link between them, and their rate the line that each sends on.
     fn transport_fits(&mut self, gateways: [NodeIndex; 2], between: &[LinkIndex], network: &Network) {
+        for (node, line) in gateways.into_iter().zip([between.first(), between.last()]) {
+            let (Some(spec), Some(line)) = (&network.nodes[node.0].gateway, line) else { continue };
+            self.within_line(&at!["node", node.0, "gateway", "rate"], spec.rate, &network.links[line.0]);
+        }
         let Some(narrowest) = between.iter().map(|l| &network.links[l.0]).min_by_key(|l| l.mtu) else { return };
         for node in gateways {
             let Some(spec) = &network.nodes[node.0].gateway else { continue };
@@ -138,6 +142,30 @@ impl Check<'_> {
                     message,
                     format!("at most {most} B, or a larger mtu there"),
                 );
+            }
+        }
+    }
+
+    /// The memory of gateways must hold the connections of all slots that a pair splits: others would wait without end.
+    pub(super) fn gateways_hold(&mut self, traffic: &[Traffic], network: &Network) {
+        let mut pairs: Vec<[NodeIndex; 2]> = traffic.iter().filter_map(|t| t.gateways).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        for pair in pairs {
+            let through = || (0..traffic.len()).filter(|&i| traffic[i].gateways == Some(pair));
+            let slots: u64 = through().map(|i| u64::from(traffic[i].count)).sum();
+            let specs = pair.map(|node| Some((node, network.nodes[node.0].gateway.as_ref()?)));
+            let held = |spec: &GatewaySpec| spec.total_buffer.0 / WINDOWS_PER_FLOW / spec.window.0;
+            let Some((node, spec)) = specs.into_iter().flatten().min_by_key(|(_, spec)| held(spec)) else { continue };
+            let (most, name) = (held(spec), &network.nodes[node.0].name);
+            let Some(largest) = through().max_by_key(|&i| (traffic[i].count, usize::MAX - i)) else { continue };
+            if slots > most {
+                let message = format!(
+                    "{slots} conversations cross gateway {name:?}, whose memory (total-buffer, {} B) holds {most} with windows of {} B",
+                    spec.total_buffer.0, spec.window.0
+                );
+                let accepted = format!("at most {most} in all, a smaller window, or more total-buffer");
+                self.refuse(&at!["traffic", largest, "count"], message, accepted);
             }
         }
     }

@@ -12,6 +12,12 @@ use crate::tree::{Step, at};
 /// Headers of a packet between gateways, in bytes: IPv4 and that of the transport protocol between them.
 pub(super) const TRANSPORT_HEADERS: u64 = 20 + 24;
 
+/// The least payload of a packet between gateways, in bytes: any frame of their protocol fits into the packet then.
+const MIN_PAYLOAD: u64 = 64;
+
+/// Windows that the memory of a gateway must hold for a connection: two for each of both origins.
+pub(super) const WINDOWS_PER_FLOW: u64 = 4;
+
 impl Check<'_> {
     /// What node `i` costs, and what it is as a gateway.
     pub(super) fn machine(
@@ -89,7 +95,25 @@ impl Check<'_> {
         let key = |key: &str| -> Vec<Step> { path.iter().cloned().chain([Step::from(key)]).collect() };
         let rate = file.rate.and_then(|Quantity(CellRate(rate))| self.rate(&key("rate"), rate));
         let window = self.bytes(&key("window"), file.window, Bytes(1 << 20), MAX_BUFFER);
+        let total_buffer = self.bytes(&key("total-buffer"), file.total_buffer, Bytes(1 << 30), MAX_BUFFER);
         let packet = self.bytes(&key("packet"), file.packet, Bytes(8192), MAX_PACKET - TRANSPORT_HEADERS);
+        if packet.is_some_and(|packet| packet.0 < MIN_PAYLOAD) {
+            let accepted = format!("from {MIN_PAYLOAD} B to {} B", MAX_PACKET - TRANSPORT_HEADERS);
+            self.refuse_value(&key("packet"), "is too little for a packet between gateways", accepted);
+            return None;
+        }
+        if let (Some(window), Some(total)) = (window, total_buffer)
+            && window.0 > total.0 / WINDOWS_PER_FLOW
+        {
+            let at = if file.window.is_some() { key("window") } else { key("total-buffer") };
+            let message = format!(
+                "the memory, {} B, does not hold {WINDOWS_PER_FLOW} windows of {} B, two for a connection of either origin",
+                total.0, window.0
+            );
+            let accepted = format!("a window of at most {} B, or more total-buffer", total.0 / WINDOWS_PER_FLOW);
+            self.refuse(&at, message, accepted);
+            return None;
+        }
         if let (Some(window), Some(packet)) = (window, packet)
             && window < packet
         {
@@ -103,7 +127,15 @@ impl Check<'_> {
         let host = HostSpec { rate: cpu_rate?, send: send?, receive: receive? };
         // The peer and its TCP are filled in by the caller.
         let tcp = crate::model::TcpKeys::default();
-        Some(GatewaySpec { peer: NodeIndex(0), window: window?, rate: rate?, packet: packet?, host, tcp })
+        Some(GatewaySpec {
+            peer: NodeIndex(0),
+            window: window?,
+            total_buffer: total_buffer?,
+            rate: rate?,
+            packet: packet?,
+            host,
+            tcp,
+        })
     }
 
     /// What a machine costs; `path` leads to its table.

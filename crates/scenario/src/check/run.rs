@@ -1,7 +1,5 @@
 //! Durations, seeds and what is observed: all that is counted in round trips.
 
-use std::collections::BTreeSet;
-
 use cellway_units::Span;
 
 use crate::check::Check;
@@ -77,11 +75,10 @@ impl Check<'_> {
         network: Option<&Network>,
         run: Option<&Run>,
         rtt: Option<Span>,
-        swept_counts: &BTreeSet<usize>,
     ) -> Option<Observe> {
         let none = ObserveFile::default();
         let observe = file.observe.as_ref().unwrap_or(&none);
-        let trace = self.trace(observe, file.traffic.as_deref().unwrap_or_default(), swept_counts);
+        let trace = self.trace(observe, file.traffic.as_deref().unwrap_or_default());
         let queue = network.and_then(|network| self.queues(observe.queue.as_deref().unwrap_or_default(), network));
         let whole = run.map(|run| (run.duration, "the run", "run.duration"));
         // Windows begin when the warm-up ends: one that does not end within the run is never judged.
@@ -160,12 +157,7 @@ impl Check<'_> {
         (self.found.len() == before && !self.is_bad(&at!["observe", "queue"])).then_some(ports)
     }
 
-    fn trace(
-        &mut self,
-        observe: &ObserveFile,
-        groups: &[TrafficFile],
-        swept_counts: &BTreeSet<usize>,
-    ) -> Option<Vec<Slot>> {
+    fn trace(&mut self, observe: &ObserveFile, groups: &[TrafficFile]) -> Option<Vec<Slot>> {
         let mut slots = Vec::new();
         let before = self.found.len();
         for (i, wanted) in observe.trace.as_deref().unwrap_or_default().iter().enumerate() {
@@ -181,7 +173,7 @@ impl Check<'_> {
                 .and_then(|(name, number)| Some((group(name)?, number.parse::<u32>().ok().filter(|n| *n > 0)?)));
             match number {
                 Some((traffic, number)) if number <= count(traffic) => slots.push(Slot { traffic, number }),
-                Some((traffic, _)) if swept_counts.contains(&traffic) => {}
+                Some((traffic, _)) if self.is_swept(&at!["traffic", traffic, "count"]) => {}
                 Some((traffic, _)) if self.is_bad(&at!["traffic", traffic, "count"]) => {}
                 Some((traffic, _)) => {
                     let name = groups[traffic].name.as_deref().unwrap_or_default();

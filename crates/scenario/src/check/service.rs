@@ -6,12 +6,16 @@ use crate::check::Check;
 use crate::check::crossing::Path;
 use crate::check::network::Network;
 use crate::file::{AbrSwitchFile, ServiceClass, ServiceFile};
-use crate::model::{AbrSpec, AbrSwitch, Fraction, Framing, Marking, NodeIndex, Service};
+use crate::model::{AbrSpec, AbrSwitch, Fraction, Framing, Marking, NodeIndex, Service, Traffic};
 use crate::quantity::Quantity;
+use crate::route;
 use crate::tree::{Step, Value, at};
 
 /// RIF, RDF and CDF if they are not given: TM 4.0 section 5.10.3.1, as recalled.
 const SIXTEENTH: Fraction = Fraction { num: 1, den: 16 };
+
+/// The least part of a line that ERICA may give out: it is kept in millionths.
+const MIN_TARGET: f64 = 1e-6;
 
 /// The most forward RM cells without an answer: transient buffer exposure has 24 bits.
 const MAX_CRM: u32 = (1 << 24) - 1;
@@ -206,7 +210,24 @@ impl Check<'_> {
             self.refuse(&whole, message, "two nodes that only ATM links join");
             return None;
         }
+        if let Some([near, far]) = path.pair.filter(|[near, far]| first < *far && last > *near) {
+            let [near, far] = [near, far].map(|place| &network.nodes[path.nodes[place].0].name);
+            let message = format!("no control loop runs between the gateways {near:?} and {far:?}");
+            self.refuse(&whole, message, "two nodes before the first gateway or behind the second, or gateway = false");
+            return None;
+        }
         Some([path.nodes[first], path.nodes[last]])
+    }
+
+    /// The peak rate `pcr` of a group, at `path`, must not be above the line that its first cells are sent on: it would
+    /// shape nothing. SCR, MCR and ICR are at most PCR.
+    pub(super) fn within_source_line(&mut self, path: &[Step], pcr: Rate, traffic: &Traffic, network: &Network) {
+        if let Some((line, rate)) = route::source_line(&network.links, traffic)
+            && pcr > rate
+        {
+            let message = format!("{pcr} is more than {line} has, {rate}, the first that carries cells of the data");
+            self.refuse(path, message, format!("at most {rate}"));
+        }
     }
 
     fn only_parameters_of(&mut self, i: usize, class: ServiceClass, file: &ServiceFile) {
@@ -247,8 +268,8 @@ impl Check<'_> {
         let target = file.target.unwrap_or(0.95);
         let interval = file.interval.map_or(Span::from_ms(1), |q| q.0);
         let before = self.found.len();
-        if target <= 0.0 {
-            self.refuse_value(&at!["abr", "target"], "leaves nothing of the line", "more than 0, at most 1");
+        if target < MIN_TARGET {
+            self.refuse_value(&at!["abr", "target"], "leaves nothing of the line", "from 0.000001 to 1");
         }
         if interval.is_zero() {
             self.refuse_value(&at!["abr", "interval"], "is zero", "more than 0, like \"1 ms\"");

@@ -78,6 +78,9 @@ impl Check<'_> {
                     mtu: path.mtu(),
                     route: path.route,
                 };
+                if let Some(pcr) = traffic.service.pcr() {
+                    self.within_source_line(&at!["traffic", i, "service", "pcr"], pcr, &traffic, network);
+                }
                 Some(Group { traffic, start: group.start, stagger: group.stagger, jitter: group.jitter })
             })
             .collect();

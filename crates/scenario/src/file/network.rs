@@ -46,13 +46,16 @@ pub(crate) struct HostFile {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct GatewayFile {
-    /// Most bytes of one connection that are under way to the peer; at least `packet`.
+    /// Most bytes of one connection that are under way to the peer; at least `packet`, at most `total-buffer` / 4.
     #[schemars(extend("default" = "1 MiB"))]
     pub(crate) window: Option<Quantity<Bytes>>,
+    /// Memory for all connections: four windows for each, half of them for connections opened at the other side.
+    #[schemars(extend("default" = "1 GiB"))]
+    pub(crate) total_buffer: Option<Quantity<Bytes>>,
     /// What it sends to its peer in all, as cells of 53 octets.
     #[schemars(required)]
     pub(crate) rate: Option<Quantity<CellRate>>,
-    /// Most payload of one packet to the peer; the packet has 44 bytes of headers more.
+    /// Most payload of one packet to the peer, at least 64 B; the packet has 44 bytes of headers more.
     #[schemars(extend("default" = "8 KiB"))]
     pub(crate) packet: Option<Quantity<Bytes>>,
     /// The largest rate of its processor, in bits of IP packets. Default: no limit.
@@ -113,7 +116,7 @@ pub(crate) struct BufferFile {
     /// ppd, and frames that begin while it is filled to `threshold` are refused whole.
     #[schemars(extend("default" = "frame"))]
     pub(crate) discard: Option<Discard>,
-    /// The occupancy from which "epd" refuses new frames, at most `size`.
+    /// The occupancy from which "epd" refuses new frames, at most `size`; only for that.
     pub(crate) threshold: Option<Quantity<Size>>,
     /// The occupancy from which cells of low priority (CLP = 1) are refused, at most `size`. Default: no such limit.
     pub(crate) clp_threshold: Option<Quantity<Size>>,

@@ -51,6 +51,9 @@ pub struct GatewaySpec {
     pub peer: NodeIndex,
     /// Most bytes of one connection that are under way to the peer. At least one packet.
     pub window: Bytes,
+    /// Memory for all connections, of which each takes two windows; half is for those that hosts here open, half for
+    /// those that the peer's open. Holds one of each at least.
+    pub total_buffer: Bytes,
     /// What it may send to its peer in all, in bit/s of whole cells. Never zero.
     pub rate: Rate,
     /// Most payload of one packet to the peer; with 44 bytes of headers it fits every link between the two.

@@ -35,6 +35,16 @@ pub enum Service {
     Abr(AbrSpec),
 }
 
+impl Service {
+    /// The peak cell rate, if it has one.
+    pub const fn pcr(&self) -> Option<Rate> {
+        match self {
+            Service::Ubr { pcr } => *pcr,
+            Service::Cbr { pcr } | Service::Vbr { pcr, .. } | Service::Abr(AbrSpec { pcr, .. }) => Some(*pcr),
+        }
+    }
+}
+
 /// Parameters of ABR control. TM 4.0 section 5.10.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AbrSpec {

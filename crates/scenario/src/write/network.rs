@@ -37,6 +37,7 @@ impl Scenario {
 fn write_gateway(out: &mut String, gateway: &GatewaySpec) -> std::fmt::Result {
     let mut keys = vec![
         format!("window = \"{}\"", gateway.window),
+        format!("total-buffer = \"{}\"", gateway.total_buffer),
         format!("rate = \"{}\"", gateway.rate),
         format!("packet = \"{}\"", gateway.packet),
         format!("send = \"{}\"", gateway.host.send),

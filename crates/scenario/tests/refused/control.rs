@@ -123,6 +123,65 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
             "abr switches that do nothing",
             enriched(&[("[observe]", "[abr]\ntarget = 0\ninterval = \"0 s\"\n\n[observe]")]),
         ),
+        (
+            "a switch with a threshold and no epd",
+            enriched(&[("discard = \"epd\", threshold", "discard = \"ppd\", threshold")]),
+        ),
+        ("a threshold with the default discard", edited(&[("\"1 bdp\"", "\"1 bdp\"\nthreshold = \"20 cell\"")])),
+        ("abr: a target below a millionth", enriched(&[("[observe]", "[abr]\ntarget = 0.0000009\n\n[observe]")])),
+        (
+            "abr: a loop between gateways",
+            enriched(&[(
+                "access = { rate = \"fddi\", delay = \"0 s\" }",
+                "access = { rate = \"fddi\", delay = \"0 s\" }\nservice = { class = \"abr\", pcr = \"3 Mbit/s\", between = [\"s1\", \"s2\"] }",
+            )]),
+        ),
+        ("abr: pcr past the line of the source", service("class = \"abr\", pcr = \"98.2 Mbit/s\"")),
+        ("cbr past the line of the source", service("class = \"cbr\", pcr = \"98.2 Mbit/s\"")),
+        (
+            "a pcr past the line of the responder, who sends",
+            enriched(&[
+                ("app = \"bulk\"\nfrom = \"atm\"", "app = \"ftp-get\"\nworkload = { size = \"1 MB\" }\nfrom = \"atm\""),
+                ("access = { rate = \"oc3c\"", "access = { framing = \"atm\", rate = \"29 Mbit/s\""),
+            ]),
+        ),
+        ("a change of a pcr past the line", change("traffic = \"cells\"\npcr = \"98.2 Mbit/s\"")),
+        ("a change of a line below its shaper", change("link = \"wan\"\nrate = \"15 Mbit/s\"")),
+        (
+            "a change of a shaper past what its line has become",
+            change(
+                "shaper = \"spacer\"\nrate = \"2 Mbit/s\"\n\n[[change]]\nat = \"20 s\"\nlink = \"wan\"\nrate = \"3 Mbit/s\"\n\n[[change]]\nat = \"30 s\"\nshaper = \"spacer\"\nrate = \"4 Mbit/s\"",
+            ),
+        ),
+        ("a gateway's rate past its line", enriched(&[("rate = \"20 Mbit/s\"", "rate = \"149.761 Mbit/s\"")])),
+        (
+            "a gateway's packet below a frame",
+            enriched(&[("rate = \"20 Mbit/s\"", "rate = \"20 Mbit/s\", packet = \"63 B\"")]),
+        ),
+        ("a gateway's window past its memory", enriched(&[("window = \"1 MiB\"", "window = \"268435457 B\"")])),
+        (
+            "a gateway's memory below its window",
+            enriched(&[("rate = \"20 Mbit/s\"", "rate = \"20 Mbit/s\", total-buffer = \"4194303 B\"")]),
+        ),
+        (
+            "more connections than gateways hold",
+            enriched(&[
+                ("rate = \"20 Mbit/s\"", "rate = \"20 Mbit/s\", total-buffer = \"8 MiB\""),
+                ("from = \"h\"", "count = 3\nfrom = \"h\""),
+            ]),
+        ),
+        (
+            "a buffer below a packet between gateways",
+            enriched(&[("size = \"512 cell\"\nper = \"port\"", "size = \"171 cell\"\nper = \"port\"")]),
+        ),
+        (
+            "a link's buffer below a packet between gateways, for all conversations of the pair",
+            enriched(&[
+                ("size = \"1024 cell\"", "per = \"conversation\", size = \"85 cell\""),
+                ("threshold = \"512 cell\"", "threshold = \"1 cell\""),
+                ("from = \"h\"", "count = 9\nfrom = \"h\""),
+            ]),
+        ),
         ("a shaper past the line", shaper("rate = \"41 Mbit/s\"")),
         ("a shaper of nothing", shaper("rate = \"0 cell/s\"")),
         ("a shaper with scr past its rate", shaper("rate = \"1 Mbit/s\"\nscr = \"2 Mbit/s\"\nmbs = \"1 cell\"")),

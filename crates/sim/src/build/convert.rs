@@ -202,6 +202,7 @@ pub(super) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: boo
     let llc = scenario.multiplexing.encapsulation == file::Encapsulation::LlcSnap;
     GatewayConfig {
         window: spec.window,
+        total_buffer: spec.total_buffer,
         payload: spec.packet,
         mtu,
         wire: if on_atm { Wire::Atm { llc } } else { Wire::Packet },

@@ -130,8 +130,8 @@ impl Spacer {
     fn first_where(&self, done: impl Fn(u64) -> bool) -> u64 {
         let mut window = self.w0;
         let mut number = self.d - 1;
-        while !done(window) {
-            window += window / self.d;
+        while !done(window) && window < u64::MAX {
+            window = window.saturating_add(window / self.d);
             number += 1;
         }
         number
