@@ -37,10 +37,10 @@ impl Gate {
         self.source = Some(source);
     }
 
-    /// Puts an ABR destination for `channel` here; returns whether the place was free.
+    /// Puts an ABR destination for `channel` here if the place is free; returns whether it was.
     pub(crate) fn turn_around(&mut self, channel: ChannelId) -> bool {
         let free = self.destination.is_none();
-        self.destination = Some((AbrDestination::new(), channel));
+        self.destination.get_or_insert_with(|| (AbrDestination::new(), channel));
         free
     }
 
