@@ -52,7 +52,7 @@ Examples:
 Examples:
   cellway predict --rate 40Mbit/s --rtt 60ms --window 64KiB --mss 1460B --framing packet
   cellway predict --rate oc3c --rtt 60ms --window 1MiB --mss 9140B --loss 1e-4 --buffer '256 cell'
-  cellway predict study.toml --set tcp.window=256KiB    each traffic group at each point of its sweep
+  cellway predict study.toml --set tcp.window=32KiB     each traffic group at each point of its sweep
   cellway predict study.toml --json
   cellway predict --equations                           every equation, its source and its arguments
   cellway predict --equation window-limited --arg window=8KiB --arg rtt=200ms \\

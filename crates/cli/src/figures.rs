@@ -9,6 +9,7 @@ use crate::output;
 const SHOWN: [&[&str]; 2] = [
     &["utilisation", "queue_mean", "dropped_frames", "lost_frames", "queue_max", "dropped_cells"],
     &[
+        "goodput_total",
         "throughput_mean",
         "jain",
         "item_rate_mean",
@@ -73,9 +74,15 @@ fn axes(overview: &Overview) -> usize {
 fn rows(overview: &Overview, shown: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
     let cells = || overview.points.iter().flat_map(|(_, cells)| cells);
     let metrics: Vec<&str> = shown.iter().copied().filter(|m| cells().any(|c| c.metric == *m)).collect();
-    let heading = |metric: &&str| match cells().find(|c| c.metric == **metric) {
-        Some(cell) if cell.unit != "1" => format!("{metric}\n[{}]", cell.unit),
-        _ => (*metric).to_owned(),
+    // A queue counts cells at some lines and packets at others.
+    let heading = |metric: &&str| {
+        let mut units: Vec<&str> = Vec::new();
+        for cell in cells().filter(|c| c.metric == **metric && c.unit != "1") {
+            if !units.contains(&cell.unit.as_str()) {
+                units.push(&cell.unit);
+            }
+        }
+        if units.is_empty() { (*metric).to_owned() } else { format!("{metric}\n[{}]", units.join(", ")) }
     };
     let names = overview.points.first().map(|(axes, _)| axes.iter().map(|(name, _)| axis_name(name)));
     let mut header: Vec<String> = names.into_iter().flatten().collect();

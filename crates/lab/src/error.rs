@@ -65,7 +65,12 @@ impl Error {
     /// Whether the scenario, or a table that it names, is at fault.
     pub fn is_scenario(&self) -> bool {
         use cellway_sim::Error as S;
-        let in_run = |e: &S| matches!(e, S::Tcp { .. } | S::Workload { .. } | S::Network(_));
+        let in_run = |e: &S| {
+            matches!(
+                e,
+                S::Tcp { .. } | S::Workload { .. } | S::Network(_) | S::PacedTwice { .. } | S::TwoServices { .. }
+            )
+        };
         matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))
     }
 

@@ -38,10 +38,10 @@ impl Gate {
         self.source = Some(Box::new(source));
     }
 
-    /// Puts an ABR destination for `channel` here; returns whether the place was free.
+    /// Puts an ABR destination for `channel` here if the place is free; returns whether it was.
     pub(crate) fn turn_around(&mut self, channel: ChannelId) -> bool {
         let free = self.destination.is_none();
-        self.destination = Some(Box::new((AbrDestination::new(), channel)));
+        self.destination.get_or_insert_with(|| Box::new((AbrDestination::new(), channel)));
         free
     }
 

@@ -19,9 +19,10 @@ pub use convert::workload;
 
 use crate::error::Error;
 use crate::gateway::GatewayPair;
-use crate::meter::{Meter, Pace, PortMeter, SlotMeter};
+use crate::meter::{Meter, Pace, PortMeter, QueueWatch, SlotMeter};
 use crate::slot::Slot;
 use attach::Attached;
+use control::{PacedBy, Queue};
 
 /// What a packet carries.
 #[derive(Clone, Debug)]
@@ -80,6 +81,9 @@ struct Builder<'a> {
     pairs: Vec<GatewayPair>,
     /// The nodes of each pair, in the order of its gateways.
     paired: Vec<[file::NodeIndex; 2]>,
+    /// The queues that a service or a gateway paces.
+    paced: BTreeMap<Queue, PacedBy>,
+    queue_watches: Vec<QueueWatch>,
 }
 
 /// Builds the network of `scenario`.
@@ -98,6 +102,8 @@ pub(crate) fn build(scenario: &Scenario, streams: &Streams) -> Result<Built, Err
         users: Vec::new(),
         pairs: Vec::new(),
         paired: Vec::new(),
+        paced: BTreeMap::new(),
+        queue_watches: Vec::new(),
     };
     builder.nodes();
     builder.links();
@@ -116,13 +122,13 @@ impl Builder<'_> {
             self.slot_meters,
             scenario.traffic.iter().map(|t| t.name.clone()).collect(),
             self.reassembling,
+            self.queue_watches,
             Pace {
                 rtt: scenario.run.rtt,
                 warmup: scenario.run.warmup,
                 bin: scenario.observe.interval,
                 fairness: scenario.observe.fairness_window,
                 series: scenario.observe.series,
-                watches: !scenario.observe.queue.is_empty(),
             },
         );
         let Builder { fabric, slots, legs, pairs, names, .. } = self;

@@ -16,8 +16,6 @@ use crate::slot::Slot;
 
 /// First port of the originators' connections; those below are reserved. RFC 6335 section 6.
 const FIRST_DYNAMIC_PORT: u32 = 1024;
-/// FTP's data connections. RFC 959 section 5.2.
-const FTP_DATA_PORT: u16 = 20;
 /// What one gateway tells the other has no port: a protocol number for experiments. RFC 3692.
 const GATEWAY_PROTOCOL: u8 = 253;
 /// Hops that a packet may take.
@@ -137,7 +135,7 @@ fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec<u8> {
     let (slot, conn) = conn;
     let slot = &slots[slot as usize];
     let dynamic = FIRST_DYNAMIC_PORT + (packet.conversation * 4099 + serial) % (65_536 - FIRST_DYNAMIC_PORT);
-    let known = if conn == 0 { slot.plan.port } else { FTP_DATA_PORT };
+    let known = slot.plan.well_known_ports[usize::from(conn > 0)];
     let [originator, responder] = slot.plan.hosts;
     let ports = [dynamic as u16, known];
     let towards_responder = packet.from == originator || packet.to == responder;

@@ -53,6 +53,7 @@ pub(crate) struct End {
     closing: bool,
     /// Whether this end opened the connection.
     active: bool,
+    variant: Variant,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
     seen: Stats,
@@ -60,8 +61,9 @@ pub(crate) struct End {
 
 impl End {
     fn new(config: Config, iss: u32, active: bool) -> End {
+        let variant = config.variant;
         let tcp = if active { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) };
-        End { tcp, pending: 0, unsaid: false, closing: false, active, armed: None, seen: Stats::default() }
+        End { tcp, pending: 0, unsaid: false, closing: false, active, variant, armed: None, seen: Stats::default() }
     }
 
     /// The application writes, and perhaps closes behind it.
@@ -94,14 +96,14 @@ impl End {
     }
 
     /// What TCP has done since the last call.
-    pub(crate) fn news(&mut self, variant: Variant) -> TcpTotals {
+    pub(crate) fn news(&mut self) -> TcpTotals {
         let stats = *self.tcp.stats();
         let timeouts = stats.timeouts - self.seen.timeouts;
         let fast_retransmits = stats.fast_retransmits - self.seen.fast_retransmits;
         let retransmissions = stats.retransmissions - self.seen.retransmissions;
         self.seen = stats;
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
-        let collapses = timeouts + if variant == Variant::Tahoe { fast_retransmits } else { 0 };
+        let collapses = timeouts + if self.variant == Variant::Tahoe { fast_retransmits } else { 0 };
         TcpTotals { retransmissions, timeouts, fast_retransmits, collapses }
     }
 }

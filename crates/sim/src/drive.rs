@@ -256,7 +256,7 @@ impl Run<'_> {
         {
             self.todo.push_back(Todo::Written { slot: index, serial, side });
         }
-        let news = end.news(config.variant);
+        let news = end.news();
         let totals = &mut self.meter.slots[index].now.tcp;
         totals.retransmissions += news.retransmissions;
         totals.timeouts += news.timeouts;

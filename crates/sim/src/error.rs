@@ -28,6 +28,23 @@ pub enum Error {
         /// Why.
         message: String,
     },
+    /// A shaper at a queue that is paced already: one would silently replace the other.
+    #[error("shaper {shaper:?}: {by} paces the cells of the same queue already")]
+    PacedTwice {
+        /// The shaper.
+        shaper: String,
+        /// What else paces.
+        by: String,
+    },
+    /// Two groups on one channel whose services pace it differently.
+    #[error(
+        "traffic {:?} and traffic {:?} share a channel but not their service: give both the same, or each a channel",
+        traffic[0], traffic[1]
+    )]
+    TwoServices {
+        /// The groups.
+        traffic: [String; 2],
+    },
     /// The network cannot be put together.
     #[error(transparent)]
     Network(#[from] cellway_net::FabricError),

@@ -42,6 +42,7 @@ impl GatewayPair {
                 rows.push(Row { subject: subject.clone(), metric, unit, t: None, value: value as f64 });
             };
             put("gateway_flows", "1", stats.flows_opened);
+            put("gateway_flows_open", "1", stats.flows);
             put("gateway_refused", "1", stats.flows_refused);
             put("gateway_buffered_max", "B", stats.buffered_max);
             put("gateway_resent", "B", stats.resent_bytes);

@@ -13,16 +13,36 @@ use cellway_units::{Bytes, Rate, Span, Time};
 pub(crate) struct PortMeter {
     pub(crate) subject: Arc<str>,
     pub(crate) id: PortId,
+    /// What its queue counts: "cell" or "packet".
+    unit: &'static str,
     at_warmup: PortCounters,
     at_bin: PortCounters,
 }
 
 impl PortMeter {
-    pub(crate) fn new(subject: String, id: PortId) -> PortMeter {
+    pub(crate) fn new(subject: String, id: PortId, unit: &'static str) -> PortMeter {
         let none = PortCounters::default();
-        PortMeter { subject: subject.into(), id, at_warmup: none, at_bin: none }
+        PortMeter { subject: subject.into(), id, unit, at_warmup: none, at_bin: none }
     }
 }
+
+/// A port whose queue is recorded at each change.
+pub(crate) struct QueueWatch {
+    subject: Arc<str>,
+    port: PortId,
+    unit: &'static str,
+    /// Whether changes are missing from the record.
+    truncated: bool,
+}
+
+impl QueueWatch {
+    pub(crate) fn new(subject: String, port: PortId, unit: &'static str) -> QueueWatch {
+        QueueWatch { subject: subject.into(), port, unit, truncated: false }
+    }
+}
+
+/// The most changes of watched queues that a run records, of all ports together: some 50 MB.
+const QUEUE_ROWS: u32 = 1_000_000;
 
 /// What TCP did for a slot, over all its connections and both ends.
 #[derive(Clone, Copy, Default)]
@@ -107,8 +127,10 @@ pub(crate) struct Meter {
     bins: Ticker,
     fairness: Ticker,
     record_series: bool,
-    /// Whether any queue is watched.
-    watches: bool,
+    queue_watches: Vec<QueueWatch>,
+    /// The place of each port's watch, by the port's number.
+    watch_of: Vec<Option<usize>>,
+    queue_rows: u32,
     series: Vec<Row>,
 }
 
@@ -119,7 +141,6 @@ pub(crate) struct Pace {
     pub(crate) bin: Span,
     pub(crate) fairness: Span,
     pub(crate) series: bool,
-    pub(crate) watches: bool,
 }
 
 impl SlotMeter {
@@ -164,8 +185,15 @@ impl Meter {
         slots: Vec<SlotMeter>,
         groups: Vec<String>,
         routers: Vec<NodeId>,
+        queue_watches: Vec<QueueWatch>,
         pace: Pace,
     ) -> Meter {
+        let mut watch_of = Vec::new();
+        for (place, watch) in queue_watches.iter().enumerate() {
+            let port = watch.port.0 as usize;
+            watch_of.resize(watch_of.len().max(port + 1), None);
+            watch_of[port] = Some(place);
+        }
         let warmup = Time::ZERO + pace.warmup;
         let groups = groups.into_iter();
         Meter {
@@ -183,7 +211,9 @@ impl Meter {
             bins: Ticker { every: pace.bin, next: Time::ZERO + pace.bin },
             fairness: Ticker { every: pace.fairness, next: warmup + pace.fairness },
             record_series: pace.series,
-            watches: pace.watches,
+            queue_watches,
+            watch_of,
+            queue_rows: 0,
             series: Vec::new(),
         }
     }
@@ -232,15 +262,21 @@ impl Meter {
         }
     }
 
-    /// Records what the watched queues have held since the last call.
+    /// Records what the watched queues have held since the last call, up to [`QUEUE_ROWS`].
     pub(crate) fn queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
-        if !self.watches {
+        if self.queue_watches.is_empty() {
             return;
         }
-        for (at, id, cells) in fabric.watched() {
-            let Some(port) = self.ports.iter().find(|port| port.id == id) else { continue };
-            let (subject, t, value) = (port.subject.clone(), Some(at.as_secs_f64()), f64::from(cells));
-            self.series.push(Row { subject, metric: "queue", unit: "cell", t, value });
+        for (at, id, length) in fabric.watched() {
+            let place = self.watch_of[id.0 as usize].expect("only such ports are watched");
+            let watch = &mut self.queue_watches[place];
+            if self.queue_rows == QUEUE_ROWS {
+                watch.truncated = true;
+                continue;
+            }
+            self.queue_rows += 1;
+            let (subject, t, value) = (watch.subject.clone(), Some(at.as_secs_f64()), f64::from(length));
+            self.series.push(Row { subject, metric: "queue", unit: watch.unit, t, value });
         }
     }
 
@@ -295,7 +331,7 @@ impl Meter {
         for port in &mut self.ports {
             let counters = fabric.port_counters(port.id, now);
             put(&port.subject, "utilisation", "1", ratio(counters.busy - port.at_bin.busy, every));
-            put(&port.subject, "queue_mean", "cell", mean_queue(&counters, &port.at_bin, every));
+            put(&port.subject, "queue_mean", port.unit, mean_queue(&counters, &port.at_bin, every));
             port.at_bin = counters;
         }
         for slot in &mut self.slots {

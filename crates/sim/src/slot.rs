@@ -33,8 +33,8 @@ pub(crate) struct SlotPlan {
     /// The network's conversations that carry the packets of the originator and of the responder.
     pub(crate) legs: [u32; 2],
     pub(crate) split: Option<Split>,
-    /// The responder's port.
-    pub(crate) port: u16,
+    /// The well-known port of a conversation's first connection, and of its others.
+    pub(crate) well_known_ports: [u16; 2],
     /// When the first conversation begins.
     pub(crate) start: Time,
     /// Whether another conversation follows when one ends.

@@ -104,8 +104,8 @@ fn early_discard_wastes_less_than_plain_cell_loss() {
     };
     let [plain, partial, early] =
         ["discard = \"cell\"", "discard = \"ppd\"", "discard = \"epd\", threshold = \"400 cell\""].map(goodput);
-    assert!(plain < partial && partial <= early * 1.02, "{plain} {partial} {early}");
-    assert!(early > 0.85 * 10e6 * 9140.0 / (192.0 * 53.0), "{early}");
+    assert!(plain < partial && partial < 0.92 * early, "{plain} {partial} {early}");
+    assert!(early > 0.94 * 10e6 * 9140.0 / (192.0 * 53.0), "{early}");
 }
 
 /// Max-min shares by water filling: `paths` name the lines of each connection.
@@ -212,4 +212,148 @@ fn a_control_loop_between_two_switches_adapts_to_a_changing_line() {
     assert!(figure(&record, "s1>s2", "rm_cells") > 0.0);
     // No control loop, no RM cells before s1.
     assert!(record.summary.iter().all(|r| !(&*r.subject == "h>s1" && r.metric == "rm_cells")));
+}
+
+/// The share of data among the cells of an ABR source on [`LINE`]. After 31 others one is a forward RM cell. For each
+/// segment of 32 cells b of the others turn RM cells of the other direction back, which has there, for the same
+/// segment, one cell of acknowledgement and (32 + b) / 31 RM cells turned back: b = (1 + (32 + b) / 31) / 31.
+fn abr_share() -> f64 {
+    31.0 / 32.0 * 32.0 / (32.0 + 63.0 / 960.0)
+}
+
+fn refusal(text: &str, set: &[(&str, &str)]) -> Option<String> {
+    cellway_sim::node_names(&scenario(text, set)).err().map(|error| error.to_string())
+}
+
+/// A shaper where the service, or a gateway, paces already would take its place without a word.
+#[test]
+fn a_shaper_at_a_queue_that_is_paced_already_is_refused() {
+    let text = format!("{LINE}[[shaper]]\nname = \"x\"\nat = \"s1\"\nlink = \"s1-s2\"\nrate = \"10 Mbit/s\"\n");
+    let told = "shaper \"x\": the service of traffic \"t\" paces the cells of the same queue already";
+    let abr = "{ class = \"abr\", pcr = \"20 Mbit/s\", between = [\"s1\", \"s2\"] }";
+    assert_eq!(refusal(&text, &[("traffic.t.service", abr)]).as_deref(), Some(told));
+    // From end to end the loop begins at the host, where the constant rate is paced too.
+    for service in ["{ class = \"abr\", pcr = \"20 Mbit/s\" }", "{ class = \"cbr\", pcr = \"20 Mbit/s\" }"] {
+        assert_eq!(refusal(&text, &[("traffic.t.service", service)]), None);
+    }
+    // A router paces for hosts that send packets.
+    let routed = LINE.replace("{ name = \"h\", kind = \"host\" }", "{ name = \"h\", kind = \"router\" }")
+        + "[[shaper]]\nname = \"x\"\nat = \"h\"\nlink = \"h-s1\"\nrate = \"10 Mbit/s\"\n";
+    let access = ("traffic.t.access", "{ rate = \"40 Mbit/s\", delay = \"0 s\" }");
+    for (service, expected) in [
+        ("{ class = \"cbr\", pcr = \"20 Mbit/s\" }", Some(told)),
+        ("{ class = \"ubr\", pcr = \"20 Mbit/s\" }", Some(told)),
+        ("{ class = \"vbr-nrt\", pcr = \"20 Mbit/s\", scr = \"5 Mbit/s\", mbs = \"9 cell\" }", Some(told)),
+        ("{ class = \"ubr\" }", None),
+    ] {
+        assert_eq!(refusal(&routed, &[access, ("traffic.t.service", service)]).as_deref(), expected, "{service}");
+    }
+}
+
+/// PCR of an ABR source changes also if a shaper stands elsewhere on the way, and that of a service without ABR at
+/// its own shaper.
+#[test]
+fn the_peak_rate_of_a_service_changes_where_it_is_paced() {
+    let text = format!(
+        "{LINE}[[shaper]]\nname = \"x\"\nat = \"s1\"\nlink = \"s1-s2\"\nrate = \"30 Mbit/s\"\n\
+         [[change]]\nat = \"2 s\"\ntraffic = \"t\"\npcr = \"8 Mbit/s\"\n"
+    );
+    for (class, share) in [("cbr", 1.0), ("abr", abr_share())] {
+        let service = format!("{{ class = \"{class}\", pcr = \"20 Mbit/s\" }}");
+        let goodput = figure(&run(&scenario(&text, &[("traffic.t.service", &service)]), 1), "t-1", "goodput");
+        assert!((goodput / goodput_of(8e6 * share) - 1.0).abs() < 0.0002, "{class}: {goodput}");
+    }
+}
+
+/// Conversations that share a channel share one loop: together they get what one would.
+#[test]
+fn a_shared_channel_has_one_control_loop() {
+    for policy in ["\"per-type\"", "\"per-destination\""] {
+        let set = [
+            ("multiplexing.channel", policy),
+            ("traffic.t.count", "3"),
+            ("traffic.t.stagger", "\"31 ms\""),
+            ("traffic.t.service", "{ class = \"abr\", pcr = \"20 Mbit/s\" }"),
+        ];
+        let record = run(&scenario(LINE, &set), 1);
+        let goodput = figure(&record, "t", "goodput_total");
+        assert!((goodput / goodput_of(20e6 * abr_share()) - 1.0).abs() < 0.0002, "{policy}: {goodput}");
+        for slot in ["t-1", "t-2", "t-3"] {
+            assert_eq!(figure(&record, slot, "acr_mean"), 20e6, "{policy} {slot}");
+        }
+    }
+}
+
+#[test]
+fn groups_of_one_channel_and_two_services_are_refused() {
+    let group = |name: &str, pcr: &str| {
+        format!(
+            "[[traffic]]\nname = \"{name}\"\napp = \"bulk\"\nfrom = \"h\"\nto = \"k\"\n\
+             service = {{ class = \"abr\", pcr = \"{pcr}\" }}\n"
+        )
+    };
+    let text = |pcr: &str| format!("{LINE}{}{}", group("u", "20 Mbit/s"), group("v", pcr));
+    let told =
+        "traffic \"u\" and traffic \"v\" share a channel but not their service: give both the same, or each a channel";
+    let policy = |policy| [("multiplexing.channel", policy)];
+    assert_eq!(refusal(&text("10 Mbit/s"), &policy("\"per-type\"")).as_deref(), Some(told));
+    assert_eq!(refusal(&text("20 Mbit/s"), &policy("\"per-type\"")), None);
+    assert_eq!(refusal(&text("10 Mbit/s"), &policy("\"per-conversation\"")), None);
+}
+
+/// A busy queue has two changes a cell: what is too many for the record is said to be missing.
+#[test]
+fn the_record_of_a_queue_ends_at_a_million_changes() {
+    let recorded = |duration: &str| {
+        let set = [
+            ("observe.queue", "[\"s1>s2\"]"),
+            ("link.s1-s2.rate", "\"39 Mbit/s\""),
+            ("run.duration", duration),
+            ("run.warmup", "\"1 s\""),
+        ];
+        let record = run(&scenario(LINE, &set), 1);
+        let changes: Vec<_> = record.series.iter().filter(|row| row.metric == "queue").collect();
+        assert!(changes.iter().all(|row| &*row.subject == "s1>s2" && row.unit == "cell"));
+        let said = record.summary.iter().any(|row| row.metric == "queue_truncated" && row.value == 1.0);
+        (changes.len(), said)
+    };
+    let (some, said) = recorded("\"3 s\"");
+    assert!((100_000..1_000_000).contains(&some) && !said, "{some} {said}");
+    assert_eq!(recorded("\"12 s\""), (1_000_000, true));
+}
+
+/// A line that carries packets counts packets; one that has no rows of its own, since it leads to a host, can be
+/// watched too.
+#[test]
+fn the_queue_of_a_packet_line_counts_packets() {
+    let text = r#"version = 1
+name = "lan"
+run = { duration = "3 s", warmup = "1 s" }
+buffer = { size = "2000 cell", per = "port" }
+tcp = { variant = "sack", mss = "1460 B", window = "64000 B" }
+node = [
+  { name = "h", kind = "host" },
+  { name = "r1", kind = "router" },
+  { name = "r2", kind = "router" },
+  { name = "k", kind = "host" },
+]
+link = [
+  { between = ["h", "r1"], rate = "100 Mbit/s", delay = "1 ms", framing = "ethernet" },
+  { between = ["r1", "r2"], rate = "50 Mbit/s", delay = "1 ms", framing = "packet" },
+  { between = ["r2", "k"], rate = "10 Mbit/s", delay = "1 ms", framing = "ethernet" },
+]
+observe = { queue = ["r1>r2", "r2>k"] }
+[[traffic]]
+name = "t"
+app = "bulk"
+from = "h"
+to = "k"
+"#;
+    let record = run(&scenario(text, &[]), 1);
+    for port in ["r1>r2", "r2>k"] {
+        let units: Vec<_> = record.series.iter().filter(|r| &*r.subject == port && r.metric == "queue").collect();
+        assert!(!units.is_empty() && units.iter().all(|row| row.unit == "packet"), "{port}: {}", units.len());
+    }
+    let of_line = |metric: &str| record.summary.iter().find(|r| &*r.subject == "r1>r2" && r.metric == metric).unwrap();
+    assert!(["queue_mean", "queue_max", "queue_min"].iter().all(|metric| of_line(metric).unit == "packet"));
 }

@@ -44,6 +44,8 @@ pub(crate) struct Leg {
     pub(crate) others: Vec<Bound>,
     /// Whether the segments come from a gateway's transport, which has no slow start.
     pub(crate) transport: bool,
+    /// Whether the rest of a window that is no whole segment stays unused (RFC 896), else it goes as a short one.
+    pub(crate) nagle: bool,
 }
 
 impl Leg {
@@ -52,8 +54,9 @@ impl Leg {
         let bits = self.mss.bits().0 as f64;
         let slowest = self.slowest();
         let line = self.slowest_line();
-        let mut bounds = vec![Bound::new(Limit::Line, &line.at, line.rate, "line-rate")];
-        bounds.push(Bound::new(Limit::Framing, &line.at, bits / line.seconds, line.equation));
+        let lines = if line.shared { 1.0 } else { n };
+        let mut bounds = vec![Bound::new(Limit::Line, &line.at, lines * line.rate, "line-rate")];
+        bounds.push(Bound::new(Limit::Framing, &line.at, lines * bits / line.seconds, line.equation));
         bounds.push(self.window_bound());
         for stage in self.stages.iter().filter(|s| !matches!(s.limit, Limit::Line)) {
             let value = bits / stage.seconds * if stage.shared { 1.0 } else { n };
@@ -70,6 +73,8 @@ impl Leg {
         let line_index = self.stages.iter().position(|s| std::ptr::eq(s, line)).unwrap_or(0);
         let buffer_needed = match self.connections {
             0 | 1 => self.buffer_at(line_index, 1).map_or(0.0, |a| a.value),
+            // Gateways pace all connections together.
+            _ if self.stages.iter().any(|s| s.limit == Limit::Gateway && s.seconds >= line.seconds) => 0.0,
             n => self.crowd(line, n),
         };
         let mut prediction = Prediction {
@@ -100,9 +105,12 @@ impl Leg {
         let n = self.connections as f64;
         self.stages.iter().map(|s| s.seconds * if s.shared { n } else { 1.0 }).fold(0.0, f64::max)
     }
+    /// The line that leaves each connection the least.
     fn slowest_line(&self) -> &Stage {
+        let n = self.connections as f64;
+        let each = |s: &Stage| s.seconds * if s.shared { n } else { 1.0 };
         let lines = self.stages.iter().filter(|s| s.limit == Limit::Line);
-        lines.reduce(|a, b| if b.seconds > a.seconds { b } else { a }).expect("a path has a line")
+        lines.reduce(|a, b| if each(b) > each(a) { b } else { a }).expect("a path has a line")
     }
     /// The longest time at a stage, the connection alone, in s.
     fn step(&self) -> f64 {
@@ -125,16 +133,20 @@ impl Leg {
     fn window_bound(&self) -> Bound {
         let k = self.segments();
         let bits = self.mss.bits().0 as f64;
+        let unused = self.usable().0 - k * self.mss.0;
         let each = match k {
             0 => self.usable().bits().0 as f64 / self.round_trip,
+            _ if unused > 0 && !self.nagle => {
+                let delta = self.round_trip - self.step();
+                self.usable().bits().0 as f64 / (delta + self.covers as f64 * self.step())
+            }
             k => bits / self.period(k),
         };
         let at = if self.send_buffer < self.window { "send buffer" } else { "window" };
         let mut bound = Bound::new(Limit::Window, at, each * self.connections as f64, "window-limited");
-        let unused = self.usable().0 - k * self.mss.0;
         if k == 0 {
             bound.caveats.push(format!("{} is below one segment of {}", self.usable(), self.mss));
-        } else if unused > 0 {
+        } else if unused > 0 && self.nagle {
             bound.caveats.push(format!("{} of {} are no whole segment and not used", Bytes(unused), self.usable()));
         }
         if self.covers == 2 && k < 2 {
@@ -217,7 +229,7 @@ impl Leg {
                 format!("set the {which} to {kibibytes}{scaling}, or place a gateway pair")
             }
             Limit::Line | Limit::Framing => {
-                format!("the line {} is full: a larger window only lengthens its queue", bound.at).replace("  ", " ")
+                format!("{} is full: a larger window only lengthens its queue", line(&bound.at))
             }
             Limit::Shaping => format!("the spacing rate of {} decides: raise it for more", bound.at),
             Limit::Host => format!("{} takes too long for each packet: larger segments help", bound.at),
@@ -231,8 +243,14 @@ impl Leg {
                     "cell" => format!("{need} cell"),
                     _ => Bytes(need as u64).to_string(),
                 };
-                format!("shape the source to the slowest line, or give {} a buffer of {whole} or more", bound.at)
+                let before = line(&bound.at);
+                format!("shape the source to the slowest line, or give {before} a buffer of {whole} or more")
             }
         }
     }
+}
+
+/// The name of a line in a sentence; that of a path in a few numbers has none.
+fn line(at: &str) -> String {
+    if at.is_empty() { "the line".to_owned() } else { format!("line {at:?}") }
 }

@@ -137,6 +137,7 @@ pub fn predict_path(input: &PathInput) -> Result<Prediction, Error> {
         unit,
         others: loss_bounds(input, round_trip)?,
         transport: false,
+        nagle: true,
     };
     Ok(leg.predict())
 }

@@ -179,6 +179,7 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
         unit: data.unit(),
         others: Vec::new(),
         transport,
+        nagle: transport || from.tcp.nagle,
     }
 }
 

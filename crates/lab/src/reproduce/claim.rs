@@ -42,6 +42,9 @@ pub struct Claim {
     /// Unit of all values of the row.
     #[serde(default)]
     pub(super) unit: String,
+    /// Whether the paper itself uses the equation outside its domain, so that a caveat leaves the verdict as it is.
+    #[serde(default)]
+    pub(super) outside_domain: bool,
 
     /// Which value is judged: that of the study where there is one, unless this says otherwise.
     source: Option<Source>,
@@ -197,13 +200,10 @@ impl Claim {
     }
 
     /// What contradicts itself in the row, or is missing from it.
-    #[cfg(test)]
     pub(super) fn faults(&self) -> Vec<&'static str> {
         let (bounds, relative) = (self.min.is_some() || self.max.is_some(), self.within.is_some());
         let texts = [&self.given, &self.inferred, &self.fitted];
         let checks = [
-            (self.section.is_empty() && self.figure.is_empty(), "it has no place in the paper"),
-            (!self.claim.ends_with('.'), "the claim is no sentence"),
             (bounds && relative, "within and min or max: one of them says what is accepted"),
             (!bounds && !relative, "it accepts anything: within, min or max is missing"),
             (relative && self.published.is_none(), "within needs a published number"),
@@ -212,6 +212,7 @@ impl Claim {
             (self.study.is_none() && self.predict.is_none(), "it has neither a study nor an equation"),
             (self.source == Some(Source::Simulate) && self.study.is_none(), "no study to be judged by"),
             (self.source() == Source::Predict && self.predict.is_none(), "no equation to be judged by"),
+            (self.outside_domain && self.source() != Source::Predict, "outside-domain, but no equation judges it"),
             (self.study.is_some() && (self.subject.is_empty() || self.metric.is_empty()), "no subject or metric"),
             (!(self.scale > 0.0 && self.scale.is_finite()), "scale is not above 0"),
             (self.predict.as_ref().is_some_and(|p| !(p.per > 0.0 && p.per.is_finite())), "per is not above 0"),

@@ -21,6 +21,9 @@ impl Claim {
             Source::Simulate => simulated.as_ref().map(|m| (m.low, m.high)),
             Source::Predict => predicted.map(|value| (value, value)),
         };
+        let in_doubt = self.source() == Source::Predict
+            && !self.outside_domain
+            && prediction.as_ref().is_some_and(|p| !p.caveats.is_empty());
         let finite = |value: f64| Some(value).filter(|v| v.is_finite());
         let value = simulated.as_ref().and_then(|m| finite(m.value));
         let deviation = value.or(predicted).zip(self.published.filter(|&p| p != 0.0)).map(|(v, p)| v / p - 1.0);
@@ -53,7 +56,10 @@ impl Claim {
             of_seeds: study.map_or(0, StudyValues::seeds),
             deviation,
             source: self.source(),
-            verdict: self.verdict(judged),
+            verdict: match self.verdict(judged) {
+                Verdict::Reproduced | Verdict::Fitted | Verdict::Shape if in_doubt => Verdict::Undecided,
+                verdict => verdict,
+            },
             note: self.tolerance.clone(),
             given: self.given.clone(),
             inferred: self.inferred.clone(),

@@ -10,6 +10,7 @@ use super::theory::Theory;
 use crate::error::Error;
 
 /// A paper whose experiments ship with the program: a folder of `papers`.
+#[derive(PartialEq, Eq)]
 pub struct Paper {
     /// Its short name, which is that of the folder.
     pub name: &'static str,
@@ -49,7 +50,7 @@ pub(crate) struct Study {
     pub(crate) deterministic: bool,
     /// Replications; absent if deterministic.
     seeds: Option<u64>,
-    /// Replications of a quick look.
+    /// Replications of a quick look, where they are fewer.
     quick_seeds: Option<u64>,
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
@@ -100,17 +101,16 @@ impl Study {
     }
 
     /// What contradicts itself in how often it is run.
-    #[cfg(test)]
     pub(super) fn faults(&self) -> Vec<&'static str> {
         let mut faults = Vec::new();
         let counts = [self.seeds, self.quick_seeds];
         if self.deterministic && counts.iter().any(Option::is_some) {
             faults.push("it is deterministic, so it has no number of seeds");
         }
-        if !self.deterministic && counts.iter().any(|n| n.unwrap_or(0) == 0) {
-            faults.push("it needs seeds and quick_seeds, or deterministic = true");
+        if !self.deterministic && (self.seeds.is_none() || counts.contains(&Some(0))) {
+            faults.push("it needs a number of seeds above 0, or deterministic = true");
         }
-        if !self.deterministic && self.seeds < self.quick_seeds {
+        if !self.deterministic && self.seeds.is_some() && self.seeds < self.quick_seeds {
             faults.push("a quick look has more seeds than the whole study");
         }
         faults
@@ -139,7 +139,23 @@ impl Paper {
         let expected = read("expected.toml")?;
         let studies: Studies = toml::from_str(&study).map_err(|e| wrong("study.toml", e.to_string()))?;
         let claims: Expected = toml::from_str(&expected).map_err(|e| wrong("expected.toml", e.to_string()))?;
-        for claim in &claims.claim {
+        for (place, study) in studies.study.iter().enumerate() {
+            let told = |fault: &str| Err(wrong("study.toml", format!("study {:?}: {fault}", study.id)));
+            if let Some(fault) = study.faults().first() {
+                return told(fault);
+            }
+            if studies.study[..place].iter().any(|other| other.id == study.id) {
+                return told("another has the same id");
+            }
+        }
+        for (place, claim) in claims.claim.iter().enumerate() {
+            let told = |fault: &str| Err(wrong("expected.toml", format!("claim {:?}: {fault}", claim.id)));
+            if let Some(fault) = claim.faults().first() {
+                return told(fault);
+            }
+            if claims.claim[..place].iter().any(|other| other.id == claim.id) {
+                return told("another has the same id");
+            }
             for id in [&claim.study, &claim.from_study].into_iter().flatten() {
                 if !studies.study.iter().any(|study| study.id == *id) {
                     return Err(wrong(
@@ -162,13 +178,21 @@ impl Paper {
         Ok(Box::leak(Box::new(Paper { name, files: Box::leak(files.into_boxed_slice()) })))
     }
 
-    /// The papers of these names, in this order, each once; all papers for none.
+    /// The papers of these names, in this order, each once; all papers for none. Two papers of one name, such as one
+    /// that ships and a changed copy of it, cannot be told apart in results and are refused.
     pub fn find_all<S: AsRef<str>>(names: &[S]) -> Result<Vec<&'static Paper>, Error> {
         let mut found: Vec<&'static Paper> = Vec::new();
         for name in names {
             let paper = Paper::find(name.as_ref())?;
-            if !found.iter().any(|p| p.name == paper.name) {
-                found.push(paper);
+            match found.iter().find(|p| p.name == paper.name) {
+                None => found.push(paper),
+                Some(same) if *same == paper => {}
+                Some(_) => {
+                    let name = paper.name;
+                    return Err(Error::Option(format!(
+                        "two different papers are called {name:?}: rename the folder of one"
+                    )));
+                }
             }
         }
         Ok(if names.is_empty() { PAPERS.iter().collect() } else { found })
@@ -212,5 +236,66 @@ impl Paper {
         };
         let file = format!("papers/{}/{}", self.name, study.scenario);
         Ok(Plan::parse_with(self.file(&study.scenario), &file, &overrides(&study.set), Some(sweep))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    const STUDY: &str =
+        "title = \"T\"\ncitation = \"C.\"\n[[study]]\nid = \"s\"\ntitle = \"S\"\nscenario = \"s.toml\"\n";
+    const CLAIM: &str =
+        "[[claim]]\nid = \"c\"\nclaim = \"so\"\nform = \"number\"\nstudy = \"s\"\nsubject = \"x\"\nmetric = \"m\"\n";
+
+    fn write(folder: &Path, study: &str, claims: &str) {
+        std::fs::create_dir_all(folder).unwrap();
+        for (name, text) in [("study.toml", study), ("expected.toml", claims), ("s.toml", "")] {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_folder_that_contradicts_itself_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (study, claim) = (format!("{STUDY}seeds = 5\n"), format!("{CLAIM}min = 0\n"));
+        let opened = |study: &str, claims: &str| {
+            write(dir.path(), study, claims);
+            Paper::open(dir.path()).map(|_| ()).map_err(|e| e.to_string())
+        };
+        assert_eq!(opened(&study, &claim), Ok(()));
+        for (study, claims, told) in [
+            (STUDY, &claim[..], "study.toml: study \"s\": it needs a number of seeds above 0, or deterministic = true"),
+            (&format!("{STUDY}seeds = 0\n"), &claim, "it needs a number of seeds above 0, or deterministic = true"),
+            (
+                &format!("{STUDY}seeds = 2\nquick_seeds = 3\n"),
+                &claim,
+                "a quick look has more seeds than the whole study",
+            ),
+            (&study, CLAIM, "expected.toml: claim \"c\": it accepts anything: within, min or max is missing"),
+            (&study, &format!("{claim}{claim}"), "expected.toml: claim \"c\": another has the same id"),
+        ] {
+            let error = opened(study, claims).unwrap_err();
+            assert!(error.ends_with(told), "{error}, not {told}");
+        }
+    }
+
+    #[test]
+    fn two_papers_of_one_name_are_refused_and_the_same_one_comes_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("kdd");
+        write(&folder, &format!("{STUDY}seeds = 5\n"), &format!("{CLAIM}min = 0\n"));
+        let path = folder.to_str().unwrap();
+        let names = |names: &[&str]| {
+            let found = Paper::find_all(names).map_err(|e| e.to_string())?;
+            Ok(found.iter().map(|paper| paper.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["kdd", "kdd"]), Ok(vec!["kdd"]));
+        assert_eq!(names(&[path, path]), Ok(vec!["kdd"]));
+        assert_eq!(names(&["cellsim", path]), Ok(vec!["cellsim", "kdd"]));
+        let refused: Result<_, String> = names(&["kdd", path]);
+        assert_eq!(refused, Err("two different papers are called \"kdd\": rename the folder of one".to_owned()));
     }
 }

@@ -16,7 +16,8 @@ pub enum Verdict {
     Fitted,
     /// The order or trend holds, confidence interval included.
     Shape,
-    /// The confidence interval straddles the tolerance: these replications cannot tell.
+    /// The confidence interval straddles the tolerance: these replications cannot tell. Or the equation that judges
+    /// the claim agrees with it, but outside its domain.
     Undecided,
     /// It did not come out.
     NotReproduced,
@@ -143,15 +144,56 @@ pub fn short(x: f64) -> String {
         a if a >= 100.0 => 1,
         a if a >= 10.0 => 2,
         a if a >= 0.1 => 3,
+        a if a < 0.1 => return small(x),
         _ => 4,
     };
-    let text = format!("{x:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    plain(&format!("{x:.digits$}")).to_owned()
+}
+
+/// A number below 0.1 in three significant digits; with an exponent if it is below 0.0001.
+fn small(x: f64) -> String {
+    let text = format!("{x:.2e}");
+    let (mantissa, exponent) = text.split_once('e').expect("the format has an exponent");
+    match exponent.parse() {
+        Ok(exponent @ -4i32..=-1) => plain(&format!("{x:.*}", (2 - exponent) as usize)).to_owned(),
+        _ => format!("{}e{exponent}", plain(mantissa)),
+    }
+}
+
+/// A decimal fraction without zeros at its end.
+fn plain(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
 /// An end of an accepted range: all its digits, up to six, since what lies beside it is refused.
 pub(super) fn bound(x: f64) -> String {
     let before = if x.abs() >= 1.0 { x.abs().log10().floor() as usize + 1 } else { 0 };
-    let text = format!("{x:.*}", 6usize.saturating_sub(before));
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    plain(&format!("{x:.*}", 6usize.saturating_sub(before))).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_any_size_keep_three_digits() {
+        let told = [
+            (0.0, "0"),
+            (12_345.6, "12346"),
+            (123.45, "123.5"),
+            (1.5, "1.5"),
+            (0.1, "0.1"),
+            (0.099_99, "0.1"),
+            (0.012_34, "0.0123"),
+            (-0.001_234, "-0.00123"),
+            (0.000_1, "0.0001"),
+            (12.5e-6, "1.25e-5"),
+            (-3e-9, "-3e-9"),
+            (100.0, "100"),
+        ];
+        for (number, text) in told {
+            assert_eq!(short(number), text);
+        }
+        assert_eq!((short(f64::NAN), short(f64::INFINITY)), ("NaN".to_owned(), "inf".to_owned()));
+    }
 }

@@ -184,6 +184,8 @@ fn the_files_of_all_papers_are_well_formed() {
             assert!(ids.insert(&claim.id), "{}: two claims {}", paper.name, claim.id);
             assert!(!claim.id.contains(['/', '*', ' ']), "{}: the id is not a plain word", claim.id);
             assert_eq!(claim.faults(), Vec::<&str>::new(), "{}/{}", paper.name, claim.id);
+            let placed = !claim.section.is_empty() || !claim.figure.is_empty();
+            assert!(placed && claim.claim.ends_with('.'), "{}/{}: no place, or no sentence", paper.name, claim.id);
         }
     }
 }
@@ -203,6 +205,21 @@ fn what_is_predicted_and_does_not_come_out_is_explained() {
         assert!(row.verdict != Verdict::NotReproduced || told, "{}/{} is not explained", row.paper, row.id);
         assert!(row.verdict != Verdict::Reproduced || row.fitted.is_empty(), "{}/{} is fitted", row.paper, row.id);
     }
+}
+
+/// A caveat is accepted where there is one, row by row, and nowhere else.
+#[test]
+fn a_row_says_that_its_equation_is_outside_its_domain_exactly_where_it_is() {
+    let mut faults = Vec::new();
+    for paper in papers() {
+        for claim in paper.claims().iter().filter(|claim| claim.source() == Source::Predict) {
+            let caveats = claim.predicted().unwrap().map(|p| p.caveats).unwrap_or_default();
+            if claim.outside_domain == caveats.is_empty() {
+                faults.push(format!("{}/{}: {caveats:?}", paper.name, claim.id));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 /// The committed page has the verdicts of a whole run, which takes minutes: what did not come out there says

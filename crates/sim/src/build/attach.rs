@@ -35,6 +35,11 @@ impl Attached {
     }
 }
 
+/// What waits at a line of that framing.
+pub(super) fn queue_unit(framing: file::Framing) -> &'static str {
+    if framing == file::Framing::Atm { "cell" } else { "packet" }
+}
+
 /// A host at its end of a path.
 pub(super) struct PathEnd {
     pub(super) host: NodeId,
@@ -107,8 +112,9 @@ impl Builder<'_> {
             // Bare links of hosts carry nothing that the tables of conversations do not say.
             if link.framing == file::Framing::Atm || is_host == [false; 2] {
                 let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
-                self.port_meters.push(PortMeter::new(format!("{a}>{b}"), pair[0]));
-                self.port_meters.push(PortMeter::new(format!("{b}>{a}"), pair[1]));
+                let unit = queue_unit(link.framing);
+                self.port_meters.push(PortMeter::new(format!("{a}>{b}"), pair[0], unit));
+                self.port_meters.push(PortMeter::new(format!("{b}>{a}"), pair[1], unit));
             }
             self.ports.push(pair);
         }

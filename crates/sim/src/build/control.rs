@@ -5,11 +5,31 @@ use cellway_scenario as file;
 use cellway_scenario::{ChangeOf, LinkIndex, NodeIndex, Service};
 use cellway_units::{Rate, Time};
 
+use super::attach::queue_unit;
 use super::{Body, Builder, Leg, convert};
 use crate::error::Error;
+use crate::meter::QueueWatch;
 
 /// A channel's queue at a port.
-type Queue = (PortId, ChannelId);
+pub(super) type Queue = (PortId, ChannelId);
+
+/// What paces a queue, besides the shapers of the scenario.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PacedBy {
+    /// The service of a group.
+    Service(usize),
+    /// A gateway: the rate to its peer.
+    Gateway(NodeIndex),
+}
+
+/// Which rate of a queue changes.
+#[derive(Clone, Copy, Debug)]
+enum Rated {
+    /// The peak rate of its shaper.
+    Shaper,
+    /// The peak rate of its ABR source.
+    Source,
+}
 
 /// A rate that changes during the run.
 #[derive(Debug)]
@@ -17,6 +37,7 @@ pub(crate) struct Change {
     pub(crate) at: Time,
     lines: Vec<PortId>,
     queues: Vec<Queue>,
+    of_queues: Rated,
     rate: Rate,
 }
 
@@ -26,10 +47,11 @@ impl Change {
             fabric.set_line_rate(now, port, self.rate);
         }
         for &(port, channel) in &self.queues {
-            // One of the two paces the queue.
-            if !fabric.set_shaper_rate(now, port, channel, self.rate) {
-                fabric.set_abr_peak(now, port, channel, self.rate);
-            }
+            let there = match self.of_queues {
+                Rated::Shaper => fabric.set_shaper_rate(now, port, channel, self.rate),
+                Rated::Source => fabric.set_abr_peak(now, port, channel, self.rate),
+            };
+            debug_assert!(there, "what changes has been set up");
         }
     }
 }
@@ -42,17 +64,9 @@ impl Builder<'_> {
         let at_sources: Result<Vec<Vec<Queue>>, Error> =
             (0..scenario.traffic.len()).map(|group| self.service(group)).collect();
         let at_sources = at_sources?;
-        let shapers: Vec<Vec<Queue>> = scenario
-            .shapers
-            .iter()
-            .map(|shaper| {
-                let queues = self.queues(shaper.at, shaper.link, &shaper.traffic);
-                for &(port, channel) in &queues {
-                    self.fabric.shape(port, channel, shape(shaper.rate, shaper.sustained));
-                }
-                queues
-            })
-            .collect();
+        let shapers: Result<Vec<Vec<Queue>>, Error> =
+            scenario.shapers.iter().map(|shaper| self.shaper(shaper)).collect();
+        let shapers = shapers?;
         for policer in &scenario.policers {
             for (port, channel) in self.queues(policer.at, policer.link, &policer.traffic) {
                 let spec = PolicerSpec {
@@ -67,16 +81,57 @@ impl Builder<'_> {
         for &(node, link) in &scenario.observe.queue {
             let port = self.port(node, link);
             self.fabric.watch(port);
+            let spec = &scenario.links[link.0];
+            let other = spec.other(node).expect("the port is one of the node's");
+            let subject = format!("{}>{}", scenario.nodes[node.0].name, scenario.nodes[other.0].name);
+            self.queue_watches.push(QueueWatch::new(subject, port, queue_unit(spec.framing)));
         }
         let change = |change: &file::Change| {
-            let (lines, queues) = match change.what {
-                ChangeOf::Shaper(shaper) => (Vec::new(), shapers[shaper].clone()),
-                ChangeOf::Link(link) => (self.ports[link.0].to_vec(), Vec::new()),
-                ChangeOf::Pcr(group) => (Vec::new(), at_sources[group].clone()),
+            let (lines, queues, of_queues) = match change.what {
+                ChangeOf::Shaper(shaper) => (Vec::new(), shapers[shaper].clone(), Rated::Shaper),
+                ChangeOf::Link(link) => (self.ports[link.0].to_vec(), Vec::new(), Rated::Shaper),
+                ChangeOf::Pcr(group) => {
+                    let abr = matches!(scenario.traffic[group].service, Service::Abr(_));
+                    (Vec::new(), at_sources[group].clone(), if abr { Rated::Source } else { Rated::Shaper })
+                }
             };
-            Change { at: Time::ZERO + change.at, lines, queues, rate: change.rate }
+            Change { at: Time::ZERO + change.at, lines, queues, of_queues, rate: change.rate }
         };
         Ok(scenario.changes.iter().map(change).collect())
+    }
+
+    /// Puts a shaper of the scenario into its queues, which it returns.
+    fn shaper(&mut self, shaper: &file::Shaper) -> Result<Vec<Queue>, Error> {
+        let queues = self.queues(shaper.at, shaper.link, &shaper.traffic);
+        for queue in &queues {
+            if let Some(&by) = self.paced.get(queue) {
+                let by = match by {
+                    PacedBy::Service(group) => {
+                        format!("the service of traffic {:?}", self.scenario.traffic[group].name)
+                    }
+                    PacedBy::Gateway(node) => format!("gateway {:?}", self.scenario.nodes[node.0].name),
+                };
+                return Err(Error::PacedTwice { shaper: shaper.name.clone(), by });
+            }
+            self.fabric.shape(queue.0, queue.1, shape(shaper.rate, shaper.sustained));
+        }
+        Ok(queues)
+    }
+
+    /// Notes that the service of `group` paces a queue; returns whether it is the first to. Groups that share the
+    /// channel must have the same service.
+    fn paces(&mut self, group: usize, queue: Queue) -> Result<bool, Error> {
+        let all = &self.scenario.traffic;
+        match self.paced.get(&queue) {
+            None => {
+                self.paced.insert(queue, PacedBy::Service(group));
+                Ok(true)
+            }
+            Some(&PacedBy::Service(other)) if all[other].service != all[group].service => {
+                Err(Error::TwoServices { traffic: [other, group].map(|g| all[g].name.clone()) })
+            }
+            Some(_) => Ok(false),
+        }
     }
 
     /// The output port of `node` over `link`.
@@ -135,11 +190,13 @@ impl Builder<'_> {
                 continue;
             }
             if let Service::Abr(spec) = &traffic.service {
-                shaped.extend(self.abr(spec, conversation, &stretches)?);
+                shaped.extend(self.abr(spec, group, conversation, &stretches)?);
             }
             for (channel, ports) in stretches.iter().flatten() {
                 if let (Some(spec), Some(&first)) = (peak, ports.first()) {
-                    self.fabric.shape(first, *channel, spec);
+                    if self.paces(group, (first, *channel))? {
+                        self.fabric.shape(first, *channel, spec);
+                    }
                     shaped.push((first, *channel));
                 }
             }
@@ -150,10 +207,11 @@ impl Builder<'_> {
     fn between_gateways(&mut self, conversation: usize, stretches: &[Vec<(ChannelId, Vec<PortId>)>; 2]) {
         let pair = self.pairs.iter().position(|pair| pair.conversation as usize == conversation);
         let nodes = self.paired[pair.expect("every such conversation is that of a pair")];
-        for (node, stretch) in nodes.iter().zip(stretches) {
+        for (&node, stretch) in nodes.iter().zip(stretches) {
             let Some(spec) = &self.scenario.nodes[node.0].gateway else { continue };
             for (channel, ports) in stretch {
                 self.fabric.shape(ports[0], *channel, shape(spec.rate, None));
+                self.paced.insert((ports[0], *channel), PacedBy::Gateway(node));
             }
         }
     }
@@ -163,6 +221,7 @@ impl Builder<'_> {
     fn abr(
         &mut self,
         spec: &file::AbrSpec,
+        group: usize,
         conversation: usize,
         stretches: &[Vec<(ChannelId, Vec<PortId>)>; 2],
     ) -> Result<Vec<Queue>, Error> {
@@ -173,7 +232,10 @@ impl Builder<'_> {
             let directions = [(forward, forward_ports, reverse, 0), (reverse, reverse_ports, forward, 1)];
             for (channel, ports, other, direction) in directions {
                 let Some((first, last)) = self.ends_of_loop(spec, ports, direction) else { continue };
-                self.fabric.abr(first, *channel, *other, last, convert::abr(spec))?;
+                // Conversations that share the channel share its loop.
+                if self.paces(group, (first, *channel))? {
+                    self.fabric.abr(first, *channel, *other, last, convert::abr(spec))?;
+                }
                 begins.push((first, *channel));
                 if direction == 0
                     && let Leg::Slot { slot, .. } = self.legs[conversation]

@@ -15,18 +15,20 @@ pub(super) fn type_number(app: &App) -> u32 {
     apps::AppKind::ALL.iter().position(|kind| kind.name() == app.name()).expect("every application is of a kind") as u32
 }
 
-/// The port that responders listen on. RFC 959, 854, 821, 977 and 1945; those of ttcp and
-/// of X displays.
-pub(super) fn well_known_port(app: &App) -> u16 {
+/// FTP's data connections. RFC 959 section 5.2.
+const FTP_DATA_PORT: u16 = 20;
+
+/// The well-known ports of a conversation's first connection and of its others. RFC 959, 854, 821, 977 and 1945;
+/// those of ttcp and of X displays.
+pub(super) fn well_known_ports(app: &App) -> [u16; 2] {
     match app {
-        App::Ftp { .. } => 21,
-        App::Telnet { .. } => 23,
-        App::Smtp { .. } => 25,
-        App::Nntp { .. } => 119,
-        App::Bulk { .. } | App::Ttcp { .. } => 5001,
-        App::FtpGet { .. } => 21,
-        App::Www { .. } => 80,
-        App::Animation { .. } => 6000,
+        App::Ftp { .. } | App::FtpGet { .. } => [21, FTP_DATA_PORT],
+        App::Telnet { .. } => [23; 2],
+        App::Smtp { .. } => [25; 2],
+        App::Nntp { .. } => [119; 2],
+        App::Bulk { .. } | App::Ttcp { .. } => [5001; 2],
+        App::Www { .. } => [80; 2],
+        App::Animation { .. } => [6000; 2],
     }
 }
 

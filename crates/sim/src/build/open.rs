@@ -1,7 +1,7 @@
 //! Traffic groups: their slots, and the paths of their packets.
 
 use cellway_apps::random::Streams;
-use cellway_net::{ConversationSpec, PortId};
+use cellway_net::{Class, ConversationSpec, PortId};
 use cellway_scenario as file;
 use cellway_scenario::{App, NodeIndex, Traffic};
 use cellway_units::{Span, Time};
@@ -78,8 +78,8 @@ impl Builder<'_> {
             let interactive = matches!(traffic.app, App::Telnet { .. });
             self.slot_meters.push(SlotMeter::new(&name, group, traffic.bottleneck, interactive, traced));
             let start = Time::ZERO + traffic.slot_start(number) + self.jitter(traffic, &name, streams);
-            let (port, repeat) = (convert::well_known_port(&traffic.app), traffic.repeat);
-            let plan = SlotPlan { name, group, hosts, peers, legs, split, port, start, repeat, tcp };
+            let (well_known_ports, repeat) = (convert::well_known_ports(&traffic.app), traffic.repeat);
+            let plan = SlotPlan { name, group, hosts, peers, legs, split, well_known_ports, start, repeat, tcp };
             self.slots.push(Slot::new(plan, streams));
         }
         Ok(())
@@ -167,14 +167,18 @@ impl Builder<'_> {
         path: &Path,
     ) -> Result<u32, Error> {
         let conversation = self.legs.len() as u32;
-        let share = matches!(leg, Leg::Gateways).then_some(GATEWAY_CHANNEL);
+        // What gateways exchange is paced at a constant rate, whatever the services of the groups.
+        let (share, class) = match leg {
+            Leg::Gateways => (Some(GATEWAY_CHANNEL), Class::Cbr),
+            Leg::Slot { .. } => (None, convert::class(&traffic.service)),
+        };
         self.fabric.open(ConversationSpec {
             conversation,
             kind: convert::type_number(&traffic.app),
             hosts,
             paths: [&path.there, &path.back],
             share,
-            class: convert::class(&traffic.service),
+            class,
         })?;
         self.legs.push(leg);
         self.users.push(vec![group]);

@@ -23,6 +23,9 @@ impl Meter {
     pub(crate) fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>) -> (Vec<Row>, Vec<Row>) {
         let mut summary = Summary { rows: Vec::new(), now, span: now.since(self.warmup), rtt: self.rtt };
         self.ports.iter().for_each(|port| summary.port(port, fabric));
+        for watch in self.queue_watches.iter().filter(|watch| watch.truncated) {
+            summary.put(&watch.subject, "queue_truncated", "1", 1.0);
+        }
         self.slots.iter().for_each(|slot| summary.slot(slot));
         for (index, group) in self.groups.iter().enumerate() {
             let members: Vec<&SlotMeter> = self.slots.iter().filter(|slot| slot.group == index).collect();
@@ -43,12 +46,12 @@ impl Summary {
     fn port<B: Clone>(&mut self, port: &PortMeter, fabric: &Fabric<B>) {
         let (counters, before, s) = (fabric.port_counters(port.id, self.now), &port.at_warmup, &port.subject);
         self.put(s, "utilisation", "1", ratio(counters.busy - before.busy, self.span));
-        self.put(s, "queue_mean", "cell", mean_queue(&counters, before, self.span));
-        self.put(s, "queue_max", "cell", f64::from(counters.queue_peak));
+        self.put(s, "queue_mean", port.unit, mean_queue(&counters, before, self.span));
+        self.put(s, "queue_max", port.unit, f64::from(counters.queue_peak));
         self.put(s, "cells", "cell", (counters.cells - before.cells) as f64);
         self.put(s, "dropped_frames", "frame", (counters.dropped_frames - before.dropped_frames) as f64);
         self.put(s, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
-        self.put(s, "queue_min", "cell", f64::from(counters.queue_min));
+        self.put(s, "queue_min", port.unit, f64::from(counters.queue_min));
         // Only where something of the kind stands, so that plain networks keep short tables.
         let rare = [
             ("policed_discarded", "cell", counters.policed_discarded, before.policed_discarded),
