@@ -47,10 +47,10 @@ fn a_spacer_sets_the_rate_and_nothing_is_lost() {
 
 #[test]
 fn a_transfer_follows_the_changes_of_a_spacer_and_of_a_line() {
-    for what in ["shaper = \"x\"", "link = \"s1-s2\""] {
+    let shaper = "[[shaper]]\nname = \"x\"\nat = \"s1\"\nlink = \"s1-s2\"\nrate = \"40 Mbit/s\"\n";
+    for (shaper, what) in [(shaper, "shaper = \"x\""), ("", "link = \"s1-s2\"")] {
         let text = format!(
-            "{LINE}[[shaper]]\nname = \"x\"\nat = \"s1\"\nlink = \"s1-s2\"\nrate = \"40 Mbit/s\"\n\
-             [[change]]\nat = \"3 s\"\n{what}\nrate = \"8 Mbit/s\"\n\
+            "{LINE}{shaper}[[change]]\nat = \"3 s\"\n{what}\nrate = \"8 Mbit/s\"\n\
              [[change]]\nat = \"9 s\"\n{what}\nrate = \"16 Mbit/s\"\n"
         );
         let set = [
