@@ -181,3 +181,28 @@ fn a_split_connection_that_fails_ends_at_both_gateways_and_the_slot_goes_on() {
         assert!(flows >= 12.0 && open <= 2.0, "{gateway}: {open} of {flows} flows");
     }
 }
+
+/// What a loss does to the window depends on the end that sends: here the gateway's Reno, whose fast retransmits
+/// are no collapses, though the hosts are Tahoe.
+#[test]
+fn collapses_go_by_the_variant_of_each_end() {
+    let reno = "{ variant = \"reno\" }";
+    let set = |gateways| {
+        [
+            ("tcp.variant", "\"tahoe\""),
+            ("tcp.mss", "\"1460 B\""),
+            ("node.g1.tcp", gateways),
+            ("node.g2.tcp", gateways),
+            ("link.g2-b.rate", "\"20 Mbit/s\""),
+            ("link.g2-b.buffer", "{ size = \"600 cell\", discard = \"epd\", threshold = \"400 cell\" }"),
+        ]
+    };
+    let counts = |gateways| {
+        let record = run(&scenario(SPLIT, &set(gateways)), 1);
+        ["collapses", "timeouts", "fast_retransmits"].map(|metric| figure(&record, "t-1", metric))
+    };
+    let [collapses, timeouts, fast] = counts(reno);
+    assert!(fast > 10.0 && collapses == timeouts, "{collapses} {timeouts} {fast}");
+    let [collapses, timeouts, fast] = counts("{ variant = \"tahoe\" }");
+    assert!(fast > 10.0 && collapses == timeouts + fast, "{collapses} {timeouts} {fast}");
+}
