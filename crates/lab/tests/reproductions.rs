@@ -8,7 +8,7 @@ use cellway_lab::{Error, Manifest, Results, Settings};
 use serde_json::Value;
 
 /// Two claims that equations judge, and one of a study without draws.
-const TWO: [&str; 2] = ["kdd/eq1-200ms", "spacing/eq24-low"];
+const TWO: [&str; 2] = ["kdd/eq1-200ms", "spacing/eq24-high"];
 
 fn run(papers: &[&str], only: &[&str], out: Option<&Path>, force: bool) -> Result<Reproduced, Error> {
     let only: Vec<String> = only.iter().map(|&o| o.to_owned()).collect();
@@ -56,7 +56,7 @@ fn several_papers_stand_in_a_folder_with_an_index() {
     assert_eq!((&index["papers"][1]["paper"], &index["papers"][1]["folder"]), (&"spacing".into(), &"spacing".into()));
     let rows = index["claims"].as_array().unwrap();
     let ids: Vec<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["eq1-200ms", "eq24-low"]);
+    assert_eq!(ids, ["eq1-200ms", "eq24-high"]);
     assert_eq!(rows[0], json(&out.join("kdd/claims.json"))[0]);
     let predicted = rows[0]["predicted"].as_f64().unwrap();
     // 8 x 8192 bit / (200 ms + 8 x 9188 bit / 6 Mbit/s), in kbit/s.
@@ -79,13 +79,13 @@ fn several_papers_stand_in_a_folder_with_an_index() {
 fn only_what_a_claim_needs_is_run() {
     let place = tempfile::tempdir().unwrap();
     let out = place.path().join("some");
-    let done = run(&["cellsim", "spacing"], &["control-fair-endless", "spacing/eq24-low"], Some(&out), false).unwrap();
+    let done = run(&["cellsim", "spacing"], &["control-fair-endless", "spacing/eq24-high"], Some(&out), false).unwrap();
     assert_eq!(names(&out.join("cellsim/tables")), ["endless"]);
     assert_eq!(json(&out.join("cellsim/study.json"))["studies"].as_array().unwrap().len(), 1);
     let (results, manifest) = Results::read(&out.join("cellsim/tables/endless")).unwrap();
     assert_eq!((manifest.runs, results.run_keys().unwrap().len() as u64, done.runs), (6, 6, 6));
     let rows: Vec<_> = done.claims().map(|row| (&row.id[..], row.verdict)).collect();
-    assert_eq!(rows, [("control-fair-endless", Verdict::Reproduced), ("eq24-low", Verdict::Reproduced)]);
+    assert_eq!(rows, [("control-fair-endless", Verdict::Reproduced), ("eq24-high", Verdict::Reproduced)]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_is_not_known_is_refused_before_anything_is_made() {
     let out = place.path().join("out");
     for (papers, only, words) in [
         (&["kdd"][..], &["eq1-300ms"][..], "did you mean kdd/eq1-"),
-        (&["kdd"], &["spacing/eq24-low"], "no claim of kdd"),
+        (&["kdd"], &["spacing/eq24-high"], "no claim of kdd"),
         (&["kkd"], &[], "there are cellsim"),
     ] {
         let Err(refused) = run(papers, only, Some(&out), false) else { panic!("{only:?}") };

@@ -113,9 +113,9 @@ access = {{ rate = '10 Mbit/s', delay = '0 s' }}
 
 #[test]
 fn gateways_cut_the_loop_in_three() {
-    let file = |gateway: bool| {
+    let file = |gateway: bool, nagle: bool| {
         format!(
-            "{HEAD}[tcp]\nvariant = 'reno'\nmss = '8192 B'\nwindow = '36592 B'\nsend-buffer = '36592 B'\n
+            "{HEAD}[tcp]\nvariant = 'reno'\nmss = '8192 B'\nwindow = '36592 B'\nsend-buffer = '36592 B'\nnagle = {nagle}\n
 [[node]]
 name = 'a'
 kind = 'host'
@@ -157,7 +157,7 @@ gateway = {gateway}
 "
         )
     };
-    let split = &groups(&file(true))[0];
+    let split = &groups(&file(true, true))[0];
     let places: Vec<(&str, &str, bool)> = split.legs.iter().map(|l| (&l.from[..], &l.to[..], l.transport)).collect();
     assert_eq!(places, [("a", "g1", false), ("g1", "g2", true), ("g2", "b", false)]);
     // Between the gateways: 30 Mbit/s of cells, 172 for 8192 + 44 B.
@@ -169,7 +169,7 @@ gateway = {gateway}
     let far = &split.legs[2].prediction;
     assert!(far.round_trip > 0.002 && far.goodput > middle.goodput);
     assert_eq!((split.binding, split.goodput), (1, middle.goodput));
-    let whole = &groups(&file(false))[0];
+    let whole = &groups(&file(false, true))[0];
     let [loop_] = &whole.legs[..] else { panic!("{:?}", whole.legs) };
     assert_eq!(loop_.prediction.binding().limit, Limit::Window);
     // 172 cells at the pace of the DS-3, each way a cell of the other two lines; one cell back.
@@ -177,6 +177,40 @@ gateway = {gateway}
     let expected = 0.177 + 171.0 * ds3 + 2.0 * (ds3 + 2.0 * oc3);
     assert!((whole.goodput - 4.0 * 8192.0 * 8.0 / expected).abs() < 1e-3, "{}", whole.goodput);
     assert!(loop_.prediction.advice.contains("place a gateway pair"));
+    // Without Nagle's rule the rest of the window goes as a short segment.
+    let all = groups(&file(false, false))[0].goodput;
+    assert!((all / whole.goodput - 36592.0 / (4.0 * 8192.0)).abs() < 1e-9, "{all}");
+}
+
+/// Implicit hosts have an access line each: only what they share is divided.
+#[test]
+fn lines_of_their_own_bound_each_connection_and_not_all() {
+    let text = format!(
+        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '1460 B'\nwindow = '64000 B'\n
+[[node]]
+name = 'a'
+kind = 'router'
+[[node]]
+name = 'b'
+kind = 'router'
+[[link]]
+between = ['a', 'b']
+rate = 'ds3'
+delay = '1 ms'
+[[traffic]]
+name = 't'
+app = 'bulk'
+count = 3
+from = 'a'
+to = 'b'
+access = {{ rate = 'ethernet', delay = '0 s' }}
+"
+    );
+    let three = groups(&text)[0].goodput;
+    // A packet of 1500 octets takes 38 more on Ethernet.
+    assert!((three - 3.0 * 10e6 * 1460.0 / 1538.0).abs() < 1.0, "{three}");
+    let many = groups(&text.replace("count = 3", "count = 8"))[0].goodput;
+    assert!(many < 36e6 && many > three, "now the DS-3 binds: {many}");
 }
 
 #[test]

@@ -202,7 +202,8 @@ impl Work {
         let Job { study, plan, ready, .. } = job;
         let run = plan.base().run;
         self.run = self.run.or(Some(run));
-        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()) {
+        // One run without chance has no replications to tell a transient by.
+        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| !study.deterministic) {
             self.about.warnings.push(format!("{}: {warning}", study.id));
         }
         let results = done.builder.finish()?;
