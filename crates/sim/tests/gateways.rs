@@ -107,7 +107,11 @@ fn finite_transfers_arrive_whole_through_losses() {
         if losses {
             // A hop that is slower than the rate of the gateways, and holds two packets.
             let buffer = "{ size = \"360 cell\", discard = \"epd\", threshold = \"180 cell\" }";
-            set.extend([("link.m-g2.buffer", buffer), ("link.m-g2.rate", "\"25 Mbit/s\"")]);
+            set.extend([
+                ("link.m-g2.buffer", buffer),
+                ("link.m-g2.rate", "\"25 Mbit/s\""),
+                ("node.g2.gateway.rate", "\"25 Mbit/s\""),
+            ]);
         }
         let record = run(&scenario(SPLIT, &set), 1);
         for slot in ["t-1", "t-2", "t-3"] {
