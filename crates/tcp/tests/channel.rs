@@ -34,6 +34,7 @@ fn config() -> impl Strategy<Value = Config> {
                 duplicate_threshold,
                 limited_transmit,
                 idle_restart,
+                initial_ssthresh: cellway_tcp::Config::default().initial_ssthresh,
                 immediate_read,
                 rto: RtoConfig {
                     initial: Span::from_secs(1),
