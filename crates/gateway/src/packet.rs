@@ -1,6 +1,6 @@
 //! What gateways send each other: packets of frames, and their lengths on the line.
 
-use cellway_units::{Bits, Bytes, CELL_PAYLOAD_OCTETS, Cells, Span};
+use cellway_units::{Bits, Bytes, LLC_SNAP_OCTETS, Span, aal5_cells};
 
 /// Octets of the IPv4 header. RFC 791, section 3.1.
 pub const IP_OCTETS: u32 = 20;
@@ -18,10 +18,6 @@ const ACK_OCTETS: u32 = 8;
 const ACK_RANGE_OCTETS: u32 = 12;
 /// Most ranges of one acknowledgement; the oldest are left out.
 const ACK_RANGES: u32 = 32;
-/// Octets of the AAL5 trailer. ITU-T I.363.5, section 9.2.1.
-const AAL5_TRAILER: u64 = 8;
-/// Octets of LLC/SNAP before routed IPv4. RFC 2684, section 5.1.
-const LLC_SNAP: u64 = 8;
 
 /// The name of a flow, the same at both gateways: whoever opens a flow chooses one that neither
 /// gateway has used before. Numbers given out in sequence (one gateway even, the other odd, or any
@@ -48,8 +44,8 @@ impl Wire {
         match self {
             Wire::Packet => Bytes(octets).bits(),
             Wire::Atm { llc } => {
-                let sdu = if llc { octets + LLC_SNAP } else { octets };
-                Cells((sdu + AAL5_TRAILER).div_ceil(CELL_PAYLOAD_OCTETS)).bits()
+                let sdu = if llc { octets + LLC_SNAP_OCTETS } else { octets };
+                aal5_cells(Bytes(sdu)).bits()
             }
         }
     }

@@ -2,18 +2,15 @@
 
 use std::collections::VecDeque;
 
-use cellway_units::CELL_PAYLOAD_OCTETS;
+use cellway_units::{Bytes, aal5_cells};
 
 use crate::channel::ChannelId;
 use crate::packet::PacketRef;
 
-/// Octets of the AAL5 trailer. ITU-T I.363.5.
-const AAL5_TRAILER: u64 = 8;
-
 /// The cells of an AAL5 frame that carries `octets` of payload (encapsulation included): payload
 /// and 8-octet trailer, padded to whole cells. ITU-T I.363.5.
 pub const fn cells_for(octets: u32) -> u32 {
-    (octets as u64 + AAL5_TRAILER).div_ceil(CELL_PAYLOAD_OCTETS) as u32
+    aal5_cells(Bytes(octets as u64)).0 as u32
 }
 
 /// What a cell's header says beside its channel: a bit each for CLP, EFCI and RM. Eight values of an octet leave

@@ -1,5 +1,7 @@
 //! Channels: fixed paths between two nodes that handle packets, each with its own cell queue at every line.
 
+use cellway_units::LLC_SNAP_OCTETS;
+
 use crate::port::PortId;
 
 /// A channel (virtual circuit) in one direction. Carried by every cell.
@@ -66,7 +68,7 @@ impl Encapsulation {
     pub const fn octets(self) -> u32 {
         match self {
             Encapsulation::VcMultiplexed => 0,
-            Encapsulation::LlcSnap => 8,
+            Encapsulation::LlcSnap => LLC_SNAP_OCTETS as u32,
         }
     }
 }

@@ -18,7 +18,6 @@
 mod check;
 mod file;
 mod found;
-mod lines;
 mod model;
 mod path;
 mod plan;

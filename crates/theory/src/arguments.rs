@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use cellway_units::{Bytes, CELL_BITS, Cells, ParseError, Rate, Span, split_quantity};
+use cellway_units::{Bytes, CELL_BITS, Cells, Line, ParseError, Rate, Span, split_quantity};
 
 use crate::error::Error;
-use crate::line::Line;
 use crate::registry::Equation;
 
 /// The largest values of each kind, far above any network; all arithmetic with them is within 64 bits.

@@ -1,6 +1,6 @@
 //! Octets that an IP packet takes on a line, and what is left for TCP.
 
-use cellway_units::{Bytes, CELL_OCTETS, CELL_PAYLOAD_OCTETS, Rate};
+use cellway_units::{Bytes, CELL_OCTETS, LLC_SNAP_OCTETS, Rate, aal5_cells, ethernet_octets, fddi_octets};
 
 use crate::arguments::{Argument, Arguments, Kind};
 use crate::error::{Error, undefined};
@@ -15,11 +15,9 @@ pub const HEADERS: u64 = 40;
 pub enum Framing {
     /// Nothing.
     Packet,
-    /// Ethernet II (IEEE 802.3 clause 3): header 14 and FCS 4, data padded to 46, preamble with start delimiter 8,
-    /// interframe gap 12.
+    /// Ethernet II: see [`ethernet_octets`].
     Ethernet,
-    /// FDDI (ANSI X3.139; RFC 1188): LLC and SNAP 8, frame control and addresses 13, FCS 4, preamble of 16 symbols 8,
-    /// starting delimiter 1, ending delimiter and frame status 2. The rotation of the token is not counted.
+    /// FDDI: see [`fddi_octets`].
     Fddi,
     /// AAL5 (ITU-T I.363.5), trailer 8, whole cells; nothing before the packet (RFC 2684 section 6.1).
     Aal5VcMux,
@@ -49,10 +47,10 @@ impl Framing {
     pub const fn cells(self, packet: Bytes) -> Option<u64> {
         let encapsulation = match self {
             Framing::Aal5VcMux => 0,
-            Framing::Aal5LlcSnap => 8,
+            Framing::Aal5LlcSnap => LLC_SNAP_OCTETS,
             _ => return None,
         };
-        Some(packet.0.saturating_add(encapsulation + 8).div_ceil(CELL_PAYLOAD_OCTETS))
+        Some(aal5_cells(Bytes(packet.0.saturating_add(encapsulation))).0)
     }
     /// The octets that an IP packet of `packet` takes of a line whose rate is what the physical
     /// layer leaves.
@@ -60,8 +58,8 @@ impl Framing {
         let n = packet.0;
         Bytes(match self {
             Framing::Packet => n,
-            Framing::Ethernet => (if n < 46 { 46 } else { n }).saturating_add(18 + 8 + 12),
-            Framing::Fddi => n.saturating_add(8 + 13 + 4 + 3 + 8),
+            Framing::Ethernet => ethernet_octets(packet).0,
+            Framing::Fddi => fddi_octets(packet).0,
             Framing::Aal5VcMux | Framing::Aal5LlcSnap => match self.cells(packet) {
                 Some(cells) => cells.saturating_mul(CELL_OCTETS),
                 None => n,

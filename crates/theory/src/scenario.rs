@@ -5,16 +5,15 @@
 
 mod hops;
 
-use cellway_scenario::{App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TcpSpec, Traffic};
+use cellway_scenario::{
+    App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TRANSPORT_HEADER_OCTETS, TcpSpec, Traffic,
+};
 use cellway_units::{Bytes, Rate};
 
 use crate::framing::HEADERS;
 use crate::leg::{Leg, Stage};
 use crate::prediction::{Limit, Prediction};
 use hops::{Hop, Packet};
-
-/// Headers of a packet between gateways: 20 of IP and 24 of their transport, in octets.
-const TRANSPORT_HEADERS: u64 = 44;
 
 /// What is known of one traffic group.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -135,7 +134,7 @@ fn legs(scenario: &Scenario, traffic: &Traffic, hops: &[Hop], back: bool) -> Vec
 fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport: bool) -> Leg {
     let spec = from.gateway.filter(|_| transport);
     let (mss, headers) = match spec {
-        Some(gateway) => (gateway.packet, TRANSPORT_HEADERS),
+        Some(gateway) => (gateway.packet, TRANSPORT_HEADER_OCTETS),
         None => {
             let fits = traffic.mtu.0.saturating_sub(HEADERS).max(1);
             (from.tcp.mss.min(to.tcp.mss).min(Bytes(fits)), HEADERS)

@@ -5,11 +5,15 @@
 //! text that carries its unit; a bare number is refused with the units that would do.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod framing;
+mod line;
 mod parse;
 mod rate;
 mod size;
 mod time;
 
+pub use framing::{AAL5_TRAILER_OCTETS, LLC_SNAP_OCTETS, aal5_cells, ethernet_octets, fddi_octets};
+pub use line::Line;
 pub use parse::{ParseError, split_quantity};
 pub use rate::{CellRate, Rate};
 pub use size::{Bits, Bytes, Cells};

@@ -1,7 +1,7 @@
 //! AAL5 against published values, and against damage.
 #![allow(clippy::unwrap_used)]
 
-use cellway_units::{Bytes, Cells, Rate};
+use cellway_units::{Bytes, Cells, Rate, aal5_cells};
 use cellway_wire::aal5::{self, Aal5Error, Reassembler};
 use cellway_wire::{CellView, Channel, Encapsulation};
 use proptest::prelude::*;
@@ -43,7 +43,7 @@ fn efficiency_table() {
     for (mss, ip, cells, efficiency, on_t1, on_oc3) in table {
         let packet = Bytes(mss + 40);
         let sdu = Bytes(packet.0 + Encapsulation::LlcSnap.overhead().0);
-        let found = aal5::cells_for(sdu);
+        let found = aal5_cells(sdu);
         assert_eq!((packet, found), (Bytes(ip), Cells(cells)));
         let share = Bytes(mss).bits().0 as f64 / found.bits().0 as f64;
         let mbit = |rate: &str| share * rate.parse::<Rate>().unwrap().as_bps() as f64 / 1e6;
@@ -52,8 +52,8 @@ fn efficiency_table() {
         assert!(near(mbit("149.76 Mbit/s"), on_oc3, 1e-2), "MSS {mss}: {}", mbit("149.76 Mbit/s"));
     }
     // A bare acknowledgment: one cell alone, two with LLC/SNAP.
-    assert_eq!(aal5::cells_for(Bytes(40)), Cells(1));
-    assert_eq!(aal5::cells_for(Bytes(48)), Cells(2));
+    assert_eq!(aal5_cells(Bytes(40)), Cells(1));
+    assert_eq!(aal5_cells(Bytes(48)), Cells(2));
 }
 
 #[test]
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn frames_come_back_from_their_cells(sdus in prop::collection::vec(sdu(2000), 1..4)) {
         let stream: Vec<_> = sdus.iter().flat_map(|s| cells(s)).collect();
-        let count: u64 = sdus.iter().map(|s| aal5::cells_for(Bytes(s.len() as u64)).0).sum();
+        let count: u64 = sdus.iter().map(|s| aal5_cells(Bytes(s.len() as u64)).0).sum();
         prop_assert_eq!(stream.len() as u64, count);
         let frames: Result<Vec<_>, _> = reassemble(&stream).into_iter().collect();
         prop_assert_eq!(frames.unwrap(), sdus);

@@ -1,22 +1,18 @@
 //! Buffers: sizes resolved into what fills them.
 
-use cellway_units::{Bytes, CELL_OCTETS, CELL_PAYLOAD_OCTETS, Cells, Span};
+use cellway_units::{Bytes, CELL_OCTETS, Cells, Span, aal5_cells};
 
-use crate::check::machine::TRANSPORT_HEADERS;
 use crate::check::network::Network;
 use crate::check::tcp::HEADERS;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, File};
 use crate::model::{
     Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Framing, Link, LinkIndex, Multiplexing,
-    NodeIndex, Traffic,
+    NodeIndex, TRANSPORT_HEADER_OCTETS, Traffic,
 };
 use crate::quantity::{Quantity, Size};
 use crate::route;
 use crate::tree::{Step, at};
-
-/// The AAL5 trailer, in bytes. ITU-T I.363.5.
-const AAL5_TRAILER: u64 = 8;
 
 /// What sizes are resolved with.
 #[derive(Clone, Copy)]
@@ -95,7 +91,7 @@ impl Check<'_> {
         pairs.sort_unstable();
         pairs.dedup();
         let specs = pairs.iter().flatten().filter_map(|node| network.nodes[node.0].gateway.as_ref());
-        let Some(packet) = specs.map(|spec| spec.packet.0 + TRANSPORT_HEADERS).max() else { return Some(()) };
+        let Some(packet) = specs.map(|spec| spec.packet.0 + TRANSPORT_HEADER_OCTETS).max() else { return Some(()) };
         let path = self.buffer_path(Some(i), "size");
         let what = format!("packet of {packet} B between gateways");
         self.holds(&path, buffer, scale.multiplexing, conversations + pairs.len() as u64, (packet, &what))?;
@@ -236,9 +232,7 @@ impl Check<'_> {
         };
         let needed = match buffer.count {
             BufferCount::Packet => packet,
-            BufferCount::Cell => {
-                (packet + multiplexing.encapsulation.header().0 + AAL5_TRAILER).div_ceil(CELL_PAYLOAD_OCTETS)
-            }
+            BufferCount::Cell => aal5_cells(Bytes(packet + multiplexing.encapsulation.header().0)).0,
         };
         if buffer.discard != Discard::Cell && most < needed {
             let each = if most == size {

@@ -3,10 +3,11 @@
 use cellway_units::Bytes;
 
 use crate::check::Check;
-use crate::check::machine::{TRANSPORT_HEADERS, WINDOWS_PER_FLOW};
+use crate::check::machine::WINDOWS_PER_FLOW;
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
 use crate::file::{NodeFile, TrafficFile};
+use crate::model::TRANSPORT_HEADER_OCTETS;
 use crate::model::{Access, Attachment, Framing, GatewaySpec, LinkIndex, NodeIndex, NodeKind, TcpSpec, Traffic};
 use crate::route;
 use crate::tree::at;
@@ -130,13 +131,13 @@ impl Check<'_> {
         let Some(narrowest) = between.iter().map(|l| &network.links[l.0]).min_by_key(|l| l.mtu) else { return };
         for node in gateways {
             let Some(spec) = &network.nodes[node.0].gateway else { continue };
-            let packet = spec.packet.0 + TRANSPORT_HEADERS;
+            let packet = spec.packet.0 + TRANSPORT_HEADER_OCTETS;
             if packet > narrowest.mtu.0 {
                 let message = format!(
-                    "{} B and {TRANSPORT_HEADERS} B of headers make a packet of {packet} B; link {:?} between the gateways takes {} B (mtu)",
+                    "{} B and {TRANSPORT_HEADER_OCTETS} B of headers make a packet of {packet} B; link {:?} between the gateways takes {} B (mtu)",
                     spec.packet.0, narrowest.name, narrowest.mtu.0
                 );
-                let most = narrowest.mtu.0 - TRANSPORT_HEADERS;
+                let most = narrowest.mtu.0 - TRANSPORT_HEADER_OCTETS;
                 self.refuse(
                     &at!["node", node.0, "gateway", "packet"],
                     message,

@@ -5,12 +5,9 @@ use cellway_units::{Bytes, CellRate, Rate, Span};
 use crate::check::tcp::MAX_PACKET;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{GatewayFile, HostFile, NodeFile};
-use crate::model::{GatewaySpec, HostSpec, NodeIndex, NodeKind};
+use crate::model::{GatewaySpec, HostSpec, NodeIndex, NodeKind, TRANSPORT_HEADER_OCTETS};
 use crate::quantity::Quantity;
 use crate::tree::{Step, at};
-
-/// Headers of a packet between gateways, in bytes: IPv4 and that of the transport protocol between them.
-pub(super) const TRANSPORT_HEADERS: u64 = 20 + 24;
 
 /// The least payload of a packet between gateways, in bytes: any frame of their protocol fits into the packet then.
 const MIN_PAYLOAD: u64 = 64;
@@ -96,9 +93,9 @@ impl Check<'_> {
         let rate = file.rate.and_then(|Quantity(CellRate(rate))| self.rate(&key("rate"), rate));
         let window = self.bytes(&key("window"), file.window, Bytes(1 << 20), MAX_BUFFER);
         let total_buffer = self.bytes(&key("total-buffer"), file.total_buffer, Bytes(1 << 30), MAX_BUFFER);
-        let packet = self.bytes(&key("packet"), file.packet, Bytes(8192), MAX_PACKET - TRANSPORT_HEADERS);
+        let packet = self.bytes(&key("packet"), file.packet, Bytes(8192), MAX_PACKET - TRANSPORT_HEADER_OCTETS);
         if packet.is_some_and(|packet| packet.0 < MIN_PAYLOAD) {
-            let accepted = format!("from {MIN_PAYLOAD} B to {} B", MAX_PACKET - TRANSPORT_HEADERS);
+            let accepted = format!("from {MIN_PAYLOAD} B to {} B", MAX_PACKET - TRANSPORT_HEADER_OCTETS);
             self.refuse_value(&key("packet"), "is too little for a packet between gateways", accepted);
             return None;
         }

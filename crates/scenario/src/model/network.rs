@@ -44,6 +44,9 @@ pub struct HostSpec {
     pub receive: Span,
 }
 
+/// Headers of a packet with data between gateways, in octets: IPv4 and that of the transport between them.
+pub const TRANSPORT_HEADER_OCTETS: u64 = 20 + 24;
+
 /// A TCP gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewaySpec {

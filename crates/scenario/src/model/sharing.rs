@@ -1,6 +1,6 @@
 //! How conversations share lines and buffers.
 
-use cellway_units::{Bytes, Cells};
+use cellway_units::{Bytes, Cells, LLC_SNAP_OCTETS};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ impl Encapsulation {
     pub const fn header(self) -> Bytes {
         match self {
             Encapsulation::VcMux => Bytes(0),
-            Encapsulation::LlcSnap => Bytes(8),
+            Encapsulation::LlcSnap => Bytes(LLC_SNAP_OCTETS),
         }
     }
 }

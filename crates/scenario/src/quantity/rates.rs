@@ -1,8 +1,7 @@
 //! Rates of lines and cells, numbers of cells, and fractions.
 
-use cellway_units::{CellRate, Cells, Rate};
+use cellway_units::{CellRate, Cells, Line, Rate};
 
-use crate::lines::{LINES, WORDS};
 use crate::model::{Fraction, Framing};
 use crate::quantity::{Problem, Text};
 
@@ -19,13 +18,22 @@ impl Text for LineRate {
     const FORMAT: &'static str = "line-rate";
     const UNITS: &'static [&'static str] = CELL_RATE_UNITS;
     const EXAMPLES: &'static [&'static str] = &["1.5 Mbit/s", "oc3c", "96000 cell/s"];
-    const WORDS: &'static [&'static str] = &WORDS;
+    const WORDS: &'static [&'static str] = &Line::NAMES;
     fn read(text: &str) -> Result<LineRate, Problem> {
-        if let Some(line) = LINES.iter().find(|line| line.word == text.trim()) {
-            return Ok(LineRate { rate: line.rate, framing: Some(line.framing) });
+        if let Ok(line) = text.trim().parse::<Line>() {
+            return Ok(LineRate { rate: line.rate(), framing: Some(framing(line)) });
         }
         let CellRate(rate) = text.parse()?;
         Ok(LineRate { rate, framing: None })
+    }
+}
+
+/// What travels on a line of that name.
+const fn framing(line: Line) -> Framing {
+    match line {
+        Line::Ethernet | Line::FastEthernet => Framing::Ethernet,
+        Line::Fddi => Framing::Fddi,
+        Line::E1 | Line::Ds1 | Line::E3 | Line::Ds3 | Line::Oc3c | Line::Oc12c | Line::Taxi => Framing::Atm,
     }
 }
 

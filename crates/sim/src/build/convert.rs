@@ -200,6 +200,9 @@ pub(super) fn policer_action(action: file::PolicerAction) -> net::PolicerAction 
     }
 }
 
+// What scenarios are checked and predicted by is what the gateways do.
+const _: () = assert!(file::TRANSPORT_HEADER_OCTETS == cellway_gateway::DATA_OVERHEAD as u64);
+
 pub(super) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool, mtu: Bytes) -> GatewayConfig {
     let llc = scenario.multiplexing.encapsulation == file::Encapsulation::LlcSnap;
     GatewayConfig {

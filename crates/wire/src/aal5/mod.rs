@@ -5,7 +5,7 @@ mod pdu;
 mod sar;
 
 pub use crc::{RESIDUE, crc32, residue};
-pub use pdu::{MAX_SDU, Pdu, TRAILER, build, cells_for, parse, pdu_len};
+pub use pdu::{MAX_SDU, Pdu, TRAILER, build, parse, pdu_len};
 pub use sar::{Reassembler, segment};
 
 /// Why cells or octets give no frame.

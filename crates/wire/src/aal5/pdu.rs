@@ -1,23 +1,18 @@
 //! The AAL5 frame: payload, padding and the trailer of eight octets.
 
-use cellway_units::{Bytes, CELL_PAYLOAD_OCTETS, Cells};
+use cellway_units::{AAL5_TRAILER_OCTETS, Bytes, CELL_PAYLOAD_OCTETS, aal5_cells};
 
 use super::{Aal5Error, crc32};
 use crate::cell::PAYLOAD;
 
 /// Octets of the trailer: UU, CPI, Length, CRC-32.
-pub const TRAILER: usize = 8;
+pub const TRAILER: usize = AAL5_TRAILER_OCTETS as usize;
 /// Octets that a frame carries at most.
 pub const MAX_SDU: usize = u16::MAX as usize;
 
-/// The cells that an SDU of `sdu` takes: it and the trailer, padded to whole cells.
-pub const fn cells_for(sdu: Bytes) -> Cells {
-    Cells((sdu.0 + TRAILER as u64).div_ceil(CELL_PAYLOAD_OCTETS))
-}
-
 /// The octets of the frame around an SDU of `sdu`, padding and trailer included.
 pub const fn pdu_len(sdu: Bytes) -> Bytes {
-    Bytes(cells_for(sdu).0 * CELL_PAYLOAD_OCTETS)
+    Bytes(aal5_cells(sdu).0 * CELL_PAYLOAD_OCTETS)
 }
 
 /// The frame around `sdu`. `uu` is carried from user to user; `cpi` is 0 in ordinary use.
