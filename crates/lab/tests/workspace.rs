@@ -11,7 +11,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 13] = [
+const MAY_SEE: [(&str, &[&str]); 15] = [
     ("units", &[]),
     ("wire", &["units"]),
     ("net", &["units", "wire"]),
@@ -22,7 +22,9 @@ const MAY_SEE: [(&str, &[&str]); 13] = [
     ("record", &["units"]),
     ("theory", &["units", "scenario"]),
     ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
-    ("lab", &["units", "apps", "scenario", "theory", "record", "sim"]),
+    ("measure", &["units", "record"]),
+    ("emu", &["units", "wire", "net", "apps", "scenario", "record", "measure"]),
+    ("lab", &["units", "apps", "scenario", "theory", "record", "sim", "emu", "measure"]),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),
 ];
