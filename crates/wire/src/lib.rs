@@ -7,6 +7,7 @@
 
 pub mod aal5;
 mod cell;
+pub mod ip;
 mod llc;
 mod packet;
 pub mod pcap;

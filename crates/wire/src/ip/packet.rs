@@ -1,0 +1,412 @@
+//! The headers of an IPv4 or IPv6 packet, checked as a router checks them, and where its payload begins.
+
+use std::net::IpAddr;
+
+use etherparse::{Ipv4HeaderSlice, Ipv6HeaderSlice};
+
+use super::Malformed;
+use super::checksum::checksum;
+
+/// Octets of the fixed part of an IPv4 header. RFC 791.
+pub(super) const IPV4_HEADER: usize = 20;
+/// Octets of an IPv6 header. RFC 8200, section 3.
+pub(super) const IPV6_HEADER: usize = 40;
+
+/// Numbers of IP protocols that mean something here (IANA, Assigned Internet Protocol Numbers).
+pub mod protocol {
+    /// ICMP for IPv4.
+    pub const ICMP: u8 = 1;
+    /// TCP.
+    pub const TCP: u8 = 6;
+    /// UDP.
+    pub const UDP: u8 = 17;
+    /// DCCP.
+    pub const DCCP: u8 = 33;
+    /// ICMP for IPv6.
+    pub const ICMPV6: u8 = 58;
+    /// SCTP.
+    pub const SCTP: u8 = 132;
+    /// UDP-Lite.
+    pub const UDP_LITE: u8 = 136;
+}
+
+/// The fragment that a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fragment {
+    /// Identification: 16 bits in IPv4, 32 in IPv6.
+    pub identification: u32,
+    /// Where it begins in the payload of the whole, in octets.
+    pub offset: u32,
+    /// Others come after it.
+    pub more: bool,
+    /// What the whole carries: in IPv6 the next header of the fragment header, which may be another extension.
+    pub protocol: u8,
+}
+
+/// A packet whose headers are in order. Octets beyond its total length are cut off.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    octets: &'a [u8],
+    source: IpAddr,
+    destination: IpAddr,
+    protocol: u8,
+    transport: usize,
+    fragment: Option<Fragment>,
+}
+
+/// How much of a packet there must be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All of it, the checksum right.
+    Whole,
+    /// The part that an ICMP error quotes; routers on the way may have changed its header.
+    Quoted,
+}
+
+fn enough(octets: &[u8], needed: usize, header: &'static str) -> Result<(), Malformed> {
+    let found = octets.len();
+    if needed <= found { Ok(()) } else { Err(Malformed::Truncated { header, needed, found }) }
+}
+
+impl<'a> Packet<'a> {
+    /// Checks the headers of a packet. An IPv4 checksum must be right; those of TCP and UDP are the hosts' concern.
+    pub fn parse(octets: &'a [u8]) -> Result<Packet<'a>, Malformed> {
+        Packet::of(octets, Extent::Whole)
+    }
+
+    /// The start of a packet as an ICMP error quotes it.
+    pub(super) fn quoted(octets: &'a [u8]) -> Result<Packet<'a>, Malformed> {
+        Packet::of(octets, Extent::Quoted)
+    }
+
+    fn of(octets: &'a [u8], extent: Extent) -> Result<Packet<'a>, Malformed> {
+        let packet = match octets.first().map(|first| first >> 4) {
+            Some(4) => Packet::v4(octets, extent)?,
+            Some(6) => Packet::v6(octets, extent)?,
+            Some(found) => return Err(Malformed::Version { found }),
+            None => return Err(Malformed::Truncated { header: "IP header", needed: 1, found: 0 }),
+        };
+        let end = packet.fragment.map_or(0, |fragment| fragment.offset + packet.payload().len() as u32);
+        if end > u32::from(u16::MAX) && extent == Extent::Whole {
+            return Err(Malformed::FragmentEnd { end });
+        }
+        Ok(packet)
+    }
+
+    fn v4(octets: &'a [u8], extent: Extent) -> Result<Packet<'a>, Malformed> {
+        enough(octets, IPV4_HEADER, "IPv4 header")?;
+        let len = usize::from(octets[0] & 0xf) * 4;
+        if len < IPV4_HEADER {
+            return Err(Malformed::HeaderLength { octets: len });
+        }
+        let found = octets.len();
+        let truncated = Malformed::Truncated { header: "IPv4 header", needed: len, found };
+        let header = Ipv4HeaderSlice::from_slice(octets).map_err(|_| truncated)?;
+        let mut octets = octets;
+        if extent == Extent::Whole {
+            let computed = checksum(header.slice());
+            if computed != 0 {
+                // The sum over a header with a right checksum is 0; name the two that differ.
+                let found = header.header_checksum();
+                let without = super::checksum::updated(computed, found, 0);
+                return Err(Malformed::HeaderChecksum { found, computed: without });
+            }
+            let claimed = usize::from(header.total_len());
+            if claimed < len || claimed > found {
+                return Err(Malformed::TotalLength { claimed, header: len, found });
+            }
+            octets = &octets[..claimed];
+        }
+        let fragment = header.is_fragmenting_payload().then(|| Fragment {
+            identification: header.identification().into(),
+            offset: u32::from(header.fragments_offset().value()) * 8,
+            more: header.more_fragments(),
+            protocol: header.protocol().0,
+        });
+        Ok(Packet {
+            octets,
+            source: header.source_addr().into(),
+            destination: header.destination_addr().into(),
+            protocol: header.protocol().0,
+            transport: len,
+            fragment,
+        })
+    }
+
+    fn v6(octets: &'a [u8], extent: Extent) -> Result<Packet<'a>, Malformed> {
+        let found = octets.len();
+        let truncated = Malformed::Truncated { header: "IPv6 header", needed: IPV6_HEADER, found };
+        let header = Ipv6HeaderSlice::from_slice(octets).map_err(|_| truncated)?;
+        let mut octets = octets;
+        if extent == Extent::Whole {
+            let claimed = IPV6_HEADER + usize::from(header.payload_length());
+            if claimed > found {
+                return Err(Malformed::TotalLength { claimed, header: IPV6_HEADER, found });
+            }
+            octets = &octets[..claimed];
+        }
+        let (mut protocol, mut at, mut fragment) = (header.next_header().0, IPV6_HEADER, None);
+        // Extension headers. RFC 8200, section 4; RFC 6564. ESP and all that follows it cannot be read.
+        loop {
+            let kind = protocol;
+            let len = match kind {
+                // Hop-by-hop, routing, destination options, mobility, HIP, shim6.
+                0 | 43 | 60 | 135 | 139 | 140 => {
+                    enough(octets, at + 2, "IPv6 extension header")?;
+                    (usize::from(octets[at + 1]) + 1) * 8
+                }
+                // Authentication header: its length counts in words of four octets. RFC 4302, section 2.2.
+                51 => {
+                    enough(octets, at + 2, "IPv6 extension header")?;
+                    (usize::from(octets[at + 1]) + 2) * 4
+                }
+                44 => 8,
+                _ => break,
+            };
+            enough(octets, at + len, "IPv6 extension header")?;
+            protocol = octets[at];
+            if kind == 44 {
+                let place = u16::from_be_bytes([octets[at + 2], octets[at + 3]]);
+                let identification =
+                    u32::from_be_bytes([octets[at + 4], octets[at + 5], octets[at + 6], octets[at + 7]]);
+                let (offset, more) = (u32::from(place & !7), place & 1 == 1);
+                // One that is first and last is no fragment. RFC 6946.
+                if offset > 0 || more {
+                    fragment = Some(Fragment { identification, offset, more, protocol });
+                }
+                if offset > 0 {
+                    at += len;
+                    break;
+                }
+            }
+            at += len;
+        }
+        Ok(Packet {
+            octets,
+            source: header.source_addr().into(),
+            destination: header.destination_addr().into(),
+            protocol,
+            transport: at,
+            fragment,
+        })
+    }
+
+    /// The whole packet.
+    pub const fn octets(&self) -> &'a [u8] {
+        self.octets
+    }
+    /// Source address.
+    pub const fn source(&self) -> IpAddr {
+        self.source
+    }
+    /// Destination address.
+    pub const fn destination(&self) -> IpAddr {
+        self.destination
+    }
+    /// The protocol of the payload, after all extension headers.
+    pub const fn protocol(&self) -> u8 {
+        self.protocol
+    }
+    /// Octets before the payload: the header with options or extension headers.
+    pub const fn header_len(&self) -> usize {
+        self.transport
+    }
+    /// What follows the headers.
+    pub fn payload(&self) -> &'a [u8] {
+        &self.octets[self.transport..]
+    }
+    /// The fragment that it is, unless it is a whole packet.
+    pub const fn fragment(&self) -> Option<Fragment> {
+        self.fragment
+    }
+    /// It starts the payload: it is whole or a first fragment.
+    pub fn is_first(&self) -> bool {
+        self.fragment.is_none_or(|fragment| fragment.offset == 0)
+    }
+    /// IPv4.
+    pub const fn is_v4(&self) -> bool {
+        self.source.is_ipv4()
+    }
+    /// A router must not fragment it: the DF bit of IPv4, and always in IPv6.
+    pub const fn dont_fragment(&self) -> bool {
+        !self.is_v4() || self.octets[6] & 0x40 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::samples::{octets, tcp_v4, tcp_v6, udp_v4, with};
+    use super::super::{Fit, Gso, Trouble};
+    use super::super::{Pieces, VirtioNetHeader, cut, fit, hop, icmp_error, recognise};
+    use super::*;
+
+    fn reason(packet: &[u8]) -> &'static str {
+        Packet::parse(packet).unwrap_err().name()
+    }
+
+    #[test]
+    fn trailing_octets_are_cut() {
+        for packet in [tcp_v4(5), tcp_v6(5)] {
+            let padded = [&packet[..], &[0; 9]].concat();
+            assert_eq!(Packet::parse(&padded).unwrap().octets(), packet);
+        }
+    }
+
+    #[test]
+    fn each_fault_has_its_reason() {
+        let (v4, v6) = (tcp_v4(5), tcp_v6(5));
+        assert_eq!(reason(&[]), "truncated");
+        assert_eq!(reason(&v4[..19]), "truncated");
+        assert_eq!(reason(&v6[..39]), "truncated");
+        assert_eq!(reason(&with(v4.clone(), |p| p[0] = 0x55)), "version");
+        assert_eq!(reason(&[&[0x44], &v4[1..]].concat()), "header-length");
+        assert_eq!(reason(&[&[0x4f], &v4[1..40]].concat()), "truncated");
+        assert_eq!(reason(&v4[..v4.len() - 1]), "total-length");
+        assert_eq!(reason(&v6[..v6.len() - 1]), "total-length");
+        assert_eq!(reason(&with(v4.clone(), |p| p[3] = 19)), "total-length");
+        assert_eq!(reason(&with(udp_v4(40), |p| p[6..8].copy_from_slice(&[0x1f, 0xff]))), "fragment-end");
+        let mut damaged = v4.clone();
+        damaged[8] ^= 1;
+        let computed = u16::from_be_bytes([v4[10], v4[11]]) - 0x100;
+        let found = u16::from_be_bytes([v4[10], v4[11]]);
+        // TTL went from 64 to 65, so the right checksum is 0x100 less.
+        assert_eq!(Packet::parse(&damaged).unwrap_err(), Malformed::HeaderChecksum { found, computed });
+    }
+
+    #[test]
+    fn options_of_ipv4_belong_to_the_header() {
+        let mut packet = udp_v4(4);
+        packet.splice(20..20, [7, 7, 4, 0, 0, 0, 0, 0]);
+        let packet = with(packet, |p| (p[0], p[3]) = (0x47, p[3] + 8));
+        let parsed = Packet::parse(&packet).unwrap();
+        assert_eq!((parsed.header_len(), parsed.payload().len(), parsed.protocol()), (28, 12, 17));
+    }
+
+    /// `tcp_v6` with extension headers put in: each is its number and octets, whose first is set to the next number.
+    fn extended(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
+        let mut packet = tcp_v6(20);
+        let mut next = 6;
+        for (number, octets) in extensions.iter().rev() {
+            let mut octets = octets.clone();
+            octets[0] = next;
+            next = *number;
+            packet.splice(40..40, octets);
+        }
+        packet[6] = next;
+        let payload = (packet.len() - 40) as u16;
+        packet[4..6].copy_from_slice(&payload.to_be_bytes());
+        packet
+    }
+
+    #[test]
+    fn extension_headers_are_walked() {
+        let ah = [&[0, 4], &[0; 22][..]].concat();
+        let long = [&[0, 1], &[0; 14][..]].concat();
+        let packet = extended(&[(0, vec![0; 8]), (43, long), (51, ah), (60, vec![0; 8])]);
+        let parsed = Packet::parse(&packet).unwrap();
+        assert_eq!((parsed.header_len(), parsed.protocol(), parsed.fragment()), (96, 6, None));
+        // An extension that claims more than came.
+        assert_eq!(reason(&extended(&[(60, vec![0, 200, 0, 0, 0, 0, 0, 0])])), "truncated");
+        // No next header: nothing follows.
+        assert_eq!(Packet::parse(&extended(&[(59, vec![0; 8])])).unwrap().protocol(), 59);
+    }
+
+    #[test]
+    fn fragments_of_ipv6_are_seen() {
+        let header = |place: u16| [&[0, 0], &place.to_be_bytes()[..], &[0, 0, 1, 2]].concat();
+        let fragment = |place| Packet::parse(&extended(&[(44, header(place)), (60, vec![0; 8])])).unwrap().fragment();
+        let found = |offset, more| Some(Fragment { identification: 258, offset, more, protocol: 60 });
+        assert_eq!(fragment(1), found(0, true));
+        assert_eq!(fragment(16), found(16, false));
+        assert_eq!(fragment(17), found(16, true));
+        assert_eq!(fragment(0), None);
+        let first = extended(&[(44, header(1)), (60, vec![0; 8])]);
+        assert_eq!((Packet::parse(&first).unwrap().protocol(), Packet::parse(&first).unwrap().header_len()), (6, 56));
+        // What follows a later fragment's header is no header.
+        let later = extended(&[(44, header(16)), (60, vec![255; 8])]);
+        assert_eq!((Packet::parse(&later).unwrap().protocol(), Packet::parse(&later).unwrap().header_len()), (60, 48));
+    }
+
+    /// All that takes octets from a host, one after the other; what passes must hold together.
+    fn use_all(octets: &[u8], offload: &VirtioNetHeader) {
+        let _ = VirtioNetHeader::parse(octets);
+        let _ = hop(&mut octets.to_vec());
+        if let Ok(pieces) = cut(offload, octets) {
+            assert_eq!(pieces.len(), pieces.clone().map(|piece| Packet::parse(&piece).unwrap().octets().len()).count());
+        }
+        if let Ok(found) = recognise(octets) {
+            let packet = found.packet;
+            assert!(packet.octets().len() <= octets.len() && packet.header_len() <= packet.octets().len());
+            for router in ["10.0.0.9".parse().unwrap(), "fe80::9".parse().unwrap()] {
+                if let Some(error) = icmp_error(Trouble::TimeExceeded, router, &packet) {
+                    recognise(&error).unwrap();
+                }
+            }
+            if let Fit::Fragments(fragments) = fit(&packet, 76) {
+                assert!(fragments.clone().count() > 1);
+                fragments.for_each(|fragment| {
+                    assert!(Packet::parse(&fragment).unwrap().octets().len() <= 76);
+                });
+            }
+        }
+    }
+
+    fn offload() -> impl Strategy<Value = VirtioNetHeader> {
+        let gso = prop::sample::select(vec![Gso::None, Gso::TcpV4, Gso::TcpV6, Gso::Udp]);
+        let place = (prop::sample::select(vec![0u16, 20, 40, 500]), prop::sample::select(vec![0u16, 6, 16, 60_000]));
+        (gso, 0u16..64, any::<bool>(), place).prop_map(|(gso, gso_size, needs_checksum, place)| VirtioNetHeader {
+            gso,
+            gso_size,
+            needs_checksum,
+            checksum_start: place.0,
+            checksum_offset: place.1,
+            ..VirtioNetHeader::default()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn random_octets_do_no_harm(mut octets in prop::collection::vec(any::<u8>(), 0..200), version: bool, offload in offload()) {
+            if let Some(first) = octets.first_mut() {
+                *first = if version { 0x45 } else { 0x60 };
+            }
+            use_all(&octets, &offload);
+            if octets.len() >= 20 {
+                use_all(&with(octets, |_| {}), &offload);
+            }
+        }
+
+        #[test]
+        fn damaged_packets_do_no_harm(
+            which in 0usize..4,
+            changes in prop::collection::vec((0usize..80, any::<u8>()), 1..6),
+            keep in 0usize..200,
+            right: bool,
+            offload in offload(),
+        ) {
+            let mut packet = match which {
+                0 => tcp_v4(100),
+                1 => tcp_v6(100),
+                2 => udp_v4(100),
+                _ => extended(&[(0, vec![0; 8]), (44, octets(8)), (60, vec![0; 8])]),
+            };
+            for (at, to) in changes {
+                packet[at] = to;
+            }
+            if right && usize::from(packet[0] & 0xf) * 4 <= packet.len() {
+                packet = with(packet, |_| {});
+            }
+            packet.truncate(keep);
+            use_all(&packet, &offload);
+        }
+    }
+
+    #[test]
+    fn pieces_are_sized() {
+        let packet = tcp_v4(1);
+        let pieces: Pieces<'_> = cut(&VirtioNetHeader::default(), &packet).unwrap();
+        assert_eq!(pieces.collect::<Vec<_>>(), [packet.clone()]);
+    }
+}

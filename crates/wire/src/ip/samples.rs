@@ -1,0 +1,44 @@
+//! Packets for the unit tests, made by etherparse.
+
+use etherparse::PacketBuilder;
+
+/// A TCP segment over IPv4 with `payload` octets.
+pub(super) fn tcp_v4(payload: usize) -> Vec<u8> {
+    let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).tcp(40_000, 80, 1, 1000).ack(7);
+    let mut packet = Vec::new();
+    builder.write(&mut packet, &octets(payload)).unwrap();
+    packet
+}
+
+/// The same over IPv6.
+pub(super) fn tcp_v6(payload: usize) -> Vec<u8> {
+    let builder = PacketBuilder::ipv6([1; 16], [2; 16], 64).tcp(40_000, 80, 1, 1000).ack(7);
+    let mut packet = Vec::new();
+    builder.write(&mut packet, &octets(payload)).unwrap();
+    packet
+}
+
+/// A UDP datagram over IPv4 with `payload` octets, DF clear.
+pub(super) fn udp_v4(payload: usize) -> Vec<u8> {
+    let mut packet = Vec::new();
+    let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(53, 5353);
+    builder.write(&mut packet, &octets(payload)).unwrap();
+    with(packet, |packet| packet[6] = 0)
+}
+
+/// Octets that differ from place to place.
+pub(super) fn octets(count: usize) -> Vec<u8> {
+    (0..count).map(|i| (i * 7 + i / 251) as u8).collect()
+}
+
+/// The packet with something changed, and the checksum of its IPv4 header right again.
+pub(super) fn with(mut packet: Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    change(&mut packet);
+    if packet[0] >> 4 == 4 {
+        let header = usize::from(packet[0] & 0xf) * 4;
+        packet[10..12].copy_from_slice(&[0, 0]);
+        let sum = super::checksum::checksum(&packet[..header]);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    }
+    packet
+}
