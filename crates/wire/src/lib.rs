@@ -2,6 +2,7 @@
 //!
 //! The simulator counts bytes and moves none. Here the bytes are made, for captures that other tools
 //! check, and parsed, so that each format is tested against itself and against published values.
+//! Module [`ip`] handles the packets of real hosts for the emulator.
 //! Whatever is parsed may be damaged: parsing returns an error and never panics.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -239,7 +239,7 @@ mod tests {
 
     use super::super::samples::{octets, tcp_v4, tcp_v6, udp_v4, with};
     use super::super::{Fit, Gso, Trouble};
-    use super::super::{Pieces, VirtioNetHeader, cut, fit, hop, icmp_error, recognise};
+    use super::super::{VirtioNetHeader, cut, fit, hop, icmp_error, recognise};
     use super::*;
 
     fn reason(packet: &[u8]) -> &'static str {
@@ -334,7 +334,12 @@ mod tests {
         let _ = VirtioNetHeader::parse(octets);
         let _ = hop(&mut octets.to_vec());
         if let Ok(pieces) = cut(offload, octets) {
-            assert_eq!(pieces.len(), pieces.clone().map(|piece| Packet::parse(&piece).unwrap().octets().len()).count());
+            let (expected, mut made) = (pieces.len(), 0);
+            for piece in pieces {
+                Packet::parse(&piece).unwrap();
+                made += 1;
+            }
+            assert_eq!(made, expected);
         }
         if let Ok(found) = recognise(octets) {
             let packet = found.packet;
@@ -401,12 +406,5 @@ mod tests {
             packet.truncate(keep);
             use_all(&packet, &offload);
         }
-    }
-
-    #[test]
-    fn pieces_are_sized() {
-        let packet = tcp_v4(1);
-        let pieces: Pieces<'_> = cut(&VirtioNetHeader::default(), &packet).unwrap();
-        assert_eq!(pieces.collect::<Vec<_>>(), [packet.clone()]);
     }
 }

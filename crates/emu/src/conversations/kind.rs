@@ -1,0 +1,101 @@
+//! The type of a conversation, from its ports.
+
+use cellway_wire::ip::protocol;
+
+/// What an application is, as far as its port tells. Channels can be shared by type: `cellsim` section 2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs, reason = "they are the names of the protocols")]
+pub enum Kind {
+    Ftp,
+    Ssh,
+    Telnet,
+    Smtp,
+    Http,
+    Nntp,
+    X11,
+    /// ttcp and its successors: iperf, iperf3.
+    Ttcp,
+    /// Any other port, or a protocol without ports.
+    #[default]
+    Other,
+}
+
+impl Kind {
+    /// The name, as in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Ftp => "ftp",
+            Kind::Ssh => "ssh",
+            Kind::Telnet => "telnet",
+            Kind::Smtp => "smtp",
+            Kind::Http => "http",
+            Kind::Nntp => "nntp",
+            Kind::X11 => "x11",
+            Kind::Ttcp => "ttcp",
+            Kind::Other => "other",
+        }
+    }
+
+    /// By one port. IANA, Service Name and Transport Protocol Port Number Registry; 5001 and 5201 are what ttcp,
+    /// iperf and iperf3 take by themselves.
+    const fn of_port(port: u16) -> Option<Kind> {
+        Some(match port {
+            20 | 21 => Kind::Ftp,
+            22 => Kind::Ssh,
+            23 => Kind::Telnet,
+            25 => Kind::Smtp,
+            80 | 443 => Kind::Http,
+            119 => Kind::Nntp,
+            5001 | 5201 => Kind::Ttcp,
+            6000..=6063 => Kind::X11,
+            _ => return None,
+        })
+    }
+}
+
+/// The type of a conversation. The side with a known port decides, and where both are known the smaller port: it is
+/// the server's, and the other was taken by chance.
+pub const fn kind(protocol: u8, source_port: u16, destination_port: u16) -> Kind {
+    if !matches!(protocol, protocol::TCP | protocol::UDP | protocol::SCTP) {
+        return Kind::Other;
+    }
+    let (smaller, larger) =
+        if source_port < destination_port { (source_port, destination_port) } else { (destination_port, source_port) };
+    match (Kind::of_port(smaller), Kind::of_port(larger)) {
+        (Some(kind), _) | (None, Some(kind)) => kind,
+        (None, None) => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_side_may_be_the_server() {
+        let known = [
+            (20, Kind::Ftp),
+            (21, Kind::Ftp),
+            (22, Kind::Ssh),
+            (23, Kind::Telnet),
+            (25, Kind::Smtp),
+            (80, Kind::Http),
+            (119, Kind::Nntp),
+            (443, Kind::Http),
+            (5001, Kind::Ttcp),
+            (5201, Kind::Ttcp),
+            (6000, Kind::X11),
+            (6063, Kind::X11),
+        ];
+        for (port, expected) in known {
+            assert_eq!([kind(6, 50_000, port), kind(6, port, 50_000), kind(17, port, 1)], [expected; 3]);
+        }
+        assert_eq!([kind(6, 50_000, 6064), kind(6, 24, 26), kind(1, 80, 80)], [Kind::Other; 3]);
+    }
+
+    #[test]
+    fn the_smaller_of_two_known_ports_decides() {
+        assert_eq!([kind(6, 6001, 22), kind(6, 22, 6001)], [Kind::Ssh; 2]);
+        assert_eq!([kind(6, 5201, 6010), kind(6, 6010, 5201)], [Kind::Ttcp; 2]);
+    }
+}
