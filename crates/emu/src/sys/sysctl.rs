@@ -23,7 +23,9 @@ const NEEDED_V6: [(&str, &str); 3] = [
 
 /// Quiet: nothing enters the network that no program sent.
 const WISHED_V6: [(&str, &str); 6] = [
-    ("net/ipv6/conf/default/forwarding", "1"),
+    // Only `all` decides whether packets are forwarded. A device that is a router's joins the group of
+    // all routers and reports that to its network.
+    ("net/ipv6/conf/default/forwarding", "0"),
     ("net/ipv6/conf/default/dad_transmits", "0"),
     ("net/ipv6/conf/default/router_solicitations", "0"),
     ("net/ipv6/conf/default/accept_ra", "0"),
