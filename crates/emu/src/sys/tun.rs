@@ -121,7 +121,8 @@ impl TunConfig {
     }
 }
 
-/// A network device whose packets we read and write. It is gone when this is dropped.
+/// A network device whose packets we read and write. It is gone when this is dropped (a moment later
+/// if another thread is just starting a program: its copy of the descriptor is closed by the exec).
 ///
 /// Each packet stands behind a `struct virtio_net_hdr` of [`Tun::HEADER`] octets, in both directions.
 #[derive(Debug)]
