@@ -1,0 +1,23 @@
+//! The wall clock of a run.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// `CLOCK_MONOTONIC` in nanoseconds: the time line of all deadlines here.
+#[must_use]
+pub fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    // The kernel's monotonic clock is never negative.
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_does_not_go_back() {
+        let times: Vec<u64> = (0..1000).map(|_| now_ns()).collect();
+        assert!(times.is_sorted());
+        assert!(times[999] > times[0]);
+    }
+}

@@ -1,0 +1,47 @@
+//! All that the emulator asks of Linux: network namespaces and the programs in them, TUN devices,
+//! waiting with nanosecond deadlines, privileges, signals, and what a crash leaves behind.
+//!
+//! Nothing here has a name under `/run` or anywhere else: the kernel removes a namespace and its
+//! devices with the last process, socket or descriptor that holds them.
+//!
+//! ```no_run
+//! use std::process::Command;
+//!
+//! use cellway_emu::sys::{Group, Namespace, Tun, TunConfig};
+//!
+//! let client = Namespace::new("client")?;
+//! let tun = Tun::open(&client, &TunConfig::new("cell0", 9180).address("10.0.0.1/24".parse()?))?;
+//! let mut ping = Command::new("ping");
+//! ping.args(["-c1", "10.0.0.2"]);
+//! let child = client.spawn(ping, Group::Own)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod child;
+mod clock;
+mod error;
+mod ip;
+mod leftovers;
+mod namespace;
+mod proc;
+mod raw;
+mod readiness;
+mod reenter;
+mod scheduling;
+mod signals;
+mod support;
+mod sysctl;
+mod terminal;
+mod tun;
+
+pub use child::{Child, Group};
+pub use clock::now_ns;
+pub use error::SysError;
+pub use leftovers::{Leftover, Owner, clear_leftovers};
+pub use namespace::Namespace;
+pub use readiness::{Interest, Readiness};
+pub use reenter::{Reentry, reenter};
+pub use scheduling::{DriverThread, Scheduling};
+pub use signals::{Stop, StopSignals};
+pub use support::{Obstacle, Support, support};
+pub use tun::{Prefix, Tun, TunConfig};

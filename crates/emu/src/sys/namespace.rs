@@ -1,0 +1,195 @@
+//! Network namespaces, each held by a thread that lives in it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::{fs, io, thread};
+
+use super::child::{Child, Group};
+use super::leftovers::{NAMESPACE, OWNER, hunt};
+use super::reenter::INSIDE;
+use super::{Leftover, Owner, SysError, ip, raw, sysctl};
+
+/// How long programs have to end when a namespace is dropped.
+const GRACE: Duration = Duration::from_millis(500);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// A network namespace: its own devices, addresses, routes, ports and kernel settings.
+///
+/// A thread in it does what must be done inside. The namespace has no name in the file system: it
+/// goes when the thread, the programs in it and the sockets opened in it are gone. Dropping it ends
+/// all programs that were started in it, and what they started.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+    number: u64,
+    /// None once it ends.
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    refused: Vec<String>,
+    has_programs: AtomicBool,
+}
+
+impl Namespace {
+    /// A new, empty namespace: loopback is up, packets are forwarded, nothing is sent that nobody
+    /// asked for.
+    ///
+    /// # Errors
+    /// Not permitted ([`super::support`] says why), or a kernel setting that is needed is refused.
+    pub fn new(name: &str) -> Result<Self, SysError> {
+        let mut this = Self::start(name)?;
+        this.run(raw::unshare_network).map_err(|source| SysError::Namespace {
+            name: name.into(),
+            step: "make a network namespace",
+            source,
+        })?;
+        this.configure("link set dev lo up")?;
+        this.refused = sysctl::prepare(&this)?;
+        Ok(this)
+    }
+
+    /// The namespace of the caller, as it is. Nothing in it is changed.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub fn here() -> Result<Self, SysError> {
+        Self::start("here")
+    }
+
+    fn start(name: &str) -> Result<Self, SysError> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let (jobs, queue): (Sender<Job>, Receiver<Job>) = channel();
+        let thread = thread::Builder::new()
+            .name(format!("ns-{name}"))
+            .spawn(move || queue.into_iter().for_each(|job| job()))
+            .map_err(|source| SysError::Namespace { name: name.into(), step: "start its thread", source })?;
+        Ok(Self {
+            name: name.into(),
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            jobs: Some(jobs),
+            thread: Some(thread),
+            refused: Vec::new(),
+            has_programs: AtomicBool::new(false),
+        })
+    }
+
+    /// Its name, for messages.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Kernel settings that were refused and can be missed, in words. Such as larger TCP buffers.
+    #[must_use]
+    pub fn refused(&self) -> &[String] {
+        &self.refused
+    }
+
+    /// Runs `work` on the thread of the namespace and waits for it. Sockets that it opens belong to
+    /// the namespace, wherever they are used.
+    ///
+    /// # Panics
+    /// If `work` does; the namespace survives.
+    pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        if self.thread.as_ref().is_some_and(|thread| thread.thread().id() == thread::current().id()) {
+            return work();
+        }
+        let (answer, result) = channel::<Result<T, Box<dyn Any + Send>>>();
+        let job: Job = Box::new(move || {
+            // The caller waits for it, so it is there.
+            let _ = answer.send(catch_unwind(AssertUnwindSafe(work)));
+        });
+        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
+        match result.recv() {
+            Ok(Ok(value)) if sent => value,
+            Ok(Err(panic)) => resume_unwind(panic),
+            _ => unreachable!("the thread of a namespace serves until the namespace is dropped"),
+        }
+    }
+
+    /// Starts a program in the namespace. It dies with us, however we die.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn spawn(&self, mut command: Command, group: Group) -> Result<Child, SysError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        if let Some(owner) = Owner::this() {
+            command.env(OWNER, owner.to_string()).env(NAMESPACE, self.number.to_string());
+        }
+        command.env_remove(INSIDE);
+        self.has_programs.store(true, Ordering::Relaxed);
+        // The kernel ties the program to the thread that starts it, which lives as long as the namespace.
+        self.run(move || Child::start(command, group)).map_err(|source| SysError::Program {
+            namespace: self.name.clone(),
+            program,
+            source,
+        })
+    }
+
+    /// Gives `lines` to `ip -batch -` in the namespace: one command a line, without the word `ip`.
+    ///
+    /// # Errors
+    /// The line that `ip` refused and what it said, or `ip` is missing.
+    pub fn configure(&self, lines: &str) -> Result<(), SysError> {
+        let owned = lines.to_owned();
+        self.run(move || ip::batch(&owned)).map_err(|refusal| match refusal {
+            ip::Refusal::Line { line, message } => SysError::Ip { namespace: self.name.clone(), line, message },
+            ip::Refusal::Start(source) => {
+                SysError::Program { namespace: self.name.clone(), program: "ip".into(), source }
+            }
+        })
+    }
+
+    /// Sets the kernel setting `key`, as `net/ipv4/tcp_sack`, in the namespace.
+    ///
+    /// # Errors
+    /// There is no such setting, or it is refused.
+    pub fn set(&self, key: &str, value: &str) -> Result<(), SysError> {
+        let (path, text) = (format!("/proc/sys/{key}"), value.to_owned());
+        self.run(move || fs::write(path, text)).map_err(|source| SysError::Sysctl {
+            namespace: self.name.clone(),
+            key: key.into(),
+            value: value.into(),
+            source,
+        })
+    }
+
+    /// Reads the kernel setting `key` of the namespace, without the newline.
+    ///
+    /// # Errors
+    /// There is no such setting.
+    pub fn get(&self, key: &str) -> io::Result<String> {
+        let path = format!("/proc/sys/{key}");
+        self.run(move || fs::read_to_string(path)).map(|text| text.trim_end().to_owned())
+    }
+
+    /// Ends all programs that were started here, and those they started: SIGTERM, and SIGKILL after
+    /// `grace`. Says which there were. Their [`Child`] values still have the exit status.
+    pub fn end_programs(&self, grace: Duration) -> Vec<Leftover> {
+        let Some(owner) = Owner::this() else { return Vec::new() };
+        if !self.has_programs.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        hunt(grace, |mark, ended| {
+            let ours = mark.owner == owner && mark.namespace == Some(self.number);
+            // A run inside this run that had to be killed leaves programs of its own.
+            ours || (ended.contains(&mark.owner.pid()) && !mark.owner.exists())
+        })
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        self.end_programs(GRACE);
+        // Without a sender the thread ends, and the kernel kills what was tied to it.
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

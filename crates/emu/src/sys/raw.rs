@@ -1,0 +1,302 @@
+//! The system calls for which there is no safe face, each behind a function that can be called
+//! without care.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MountPropagationFlags};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+/// Moves the present thread into a new network namespace.
+pub(super) fn unshare_network() -> io::Result<()> {
+    // SAFETY: the danger of unshare is a thread that loses sight of descriptors (CLONE_FILES); only
+    // the network is unshared.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
+}
+
+/// Lets the program die with the thread that starts it. `parent` is the process of that thread.
+pub(super) fn tie_to_parent(command: &mut Command, parent: Option<Pid>) {
+    let tie = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have died before the line above.
+        if getppid() == parent { Ok(()) } else { Err(io::Error::from(Errno::SRCH)) }
+    };
+    // SAFETY: between fork and exec, only system calls are made and nothing is allocated.
+    unsafe { command.pre_exec(tie) };
+}
+
+/// What [`try_to_enter`] and [`enter_and_exec`] do, step by step; a failure names its step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Step {
+    UserNamespace = 1,
+    SetGroups,
+    UidMap,
+    GidMap,
+    NetworkNamespace,
+    OpenTun,
+    MakeTun,
+    Tie,
+    /// The end of a trial that succeeded.
+    All,
+}
+
+impl Step {
+    const EVERY: [Self; 9] = [
+        Self::UserNamespace,
+        Self::SetGroups,
+        Self::UidMap,
+        Self::GidMap,
+        Self::NetworkNamespace,
+        Self::OpenTun,
+        Self::MakeTun,
+        Self::Tie,
+        Self::All,
+    ];
+
+    /// A child can report one number between fork and exec: it carries the step and the errno.
+    fn failed(self, errno: Errno) -> io::Error {
+        io::Error::from_raw_os_error(((self as i32) << 16) | errno.raw_os_error())
+    }
+
+    /// The step and the error behind it.
+    pub(super) fn of(error: &io::Error) -> Option<(Self, io::Error)> {
+        let code = error.raw_os_error()?;
+        let step = Self::EVERY.into_iter().find(|&step| step as i32 == code >> 16)?;
+        Some((step, io::Error::from_raw_os_error(code & 0xffff)))
+    }
+}
+
+/// The lines that map the present user to root in a user namespace (`user_namespaces(7)`).
+fn maps() -> (CString, CString) {
+    let line = |id: u32| CString::new(format!("0 {id} 1\n")).unwrap_or_default();
+    (line(rustix::process::geteuid().as_raw()), line(rustix::process::getegid().as_raw()))
+}
+
+fn write_file(path: &std::ffi::CStr, text: &[u8]) -> Result<(), Errno> {
+    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(file, text).map(drop)
+}
+
+/// Enters a user namespace as its root. The process must have one thread only.
+fn enter_user(uids: &CString, gids: &CString) -> io::Result<()> {
+    // SAFETY: no descriptors are unshared.
+    unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }.map_err(|e| Step::UserNamespace.failed(e))?;
+    // Without this an unprivileged user may not map a group. Kernels before 3.19 do not know it.
+    match write_file(c"/proc/self/setgroups", b"deny") {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(e) => return Err(Step::SetGroups.failed(e)),
+    }
+    write_file(c"/proc/self/uid_map", uids.to_bytes()).map_err(|e| Step::UidMap.failed(e))?;
+    write_file(c"/proc/self/gid_map", gids.to_bytes()).map_err(|e| Step::GidMap.failed(e))
+}
+
+fn enter_network() -> io::Result<()> {
+    // SAFETY: no descriptors are unshared.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNET | UnshareFlags::NEWNS) }.map_err(|e| Step::NetworkNamespace.failed(e))
+}
+
+/// In a child that is never executed: enters a user namespace if asked, a network namespace, and
+/// makes a TUN device there. Says with what step it ended; all is gone when it returns.
+pub(super) fn try_to_enter(user: bool) -> (Step, io::Error) {
+    let (uids, gids) = maps();
+    let trial = move || -> io::Result<()> {
+        if user {
+            enter_user(&uids, &gids)?;
+        }
+        enter_network()?;
+        let tun = rustix::fs::open(c"/dev/net/tun", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+            .map_err(|e| Step::OpenTun.failed(e))?;
+        let mut request = InterfaceRequest::new(b"probe", libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR);
+        // SAFETY: TUNSETIFF reads and writes the 40 octets of an ifreq.
+        if unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw mut request) } < 0 {
+            let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            return Err(Step::MakeTun.failed(Errno::from_raw_os_error(errno)));
+        }
+        Err(Step::All.failed(Errno::CANCELED))
+    };
+    let mut command = Command::new("/proc/self/exe");
+    // SAFETY: the closure makes system calls only and allocates nothing.
+    unsafe { command.pre_exec(trial) };
+    match command.spawn() {
+        Err(e) => Step::of(&e).unwrap_or((Step::UserNamespace, e)),
+        // Not reached: the closure always fails.
+        Ok(mut child) => (Step::UserNamespace, child.wait().err().unwrap_or_else(|| io::Error::other("it was run"))),
+    }
+}
+
+/// Lets `command` begin inside a new user, network and mount namespace, as root there, and die with
+/// the thread that starts it.
+pub(super) fn enter_and_exec(command: &mut Command, parent: Option<Pid>) {
+    let (uids, gids) = maps();
+    let enter = move || -> io::Result<()> {
+        enter_user(&uids, &gids)?;
+        enter_network()?;
+        // Best effort: nothing of ours needs it, but `ip netns` run by a user inside does.
+        let own = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        if rustix::mount::mount_change(c"/", own).is_ok() {
+            let flags = MountFlags::NOSUID | MountFlags::NODEV;
+            let _ = rustix::mount::mount(c"tmpfs", c"/run", c"tmpfs", flags, c"mode=755");
+        }
+        // After the namespaces: a change of credentials undoes it.
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| Step::Tie.failed(e))?;
+        if getppid() == parent { Ok(()) } else { Err(Step::Tie.failed(Errno::SRCH)) }
+    };
+    // SAFETY: the closure makes system calls only and allocates nothing.
+    unsafe { command.pre_exec(enter) };
+}
+
+/// `struct ifreq` with flags.
+#[repr(C)]
+struct InterfaceRequest {
+    name: [u8; libc::IFNAMSIZ],
+    flags: libc::c_short,
+    rest: [u8; 22],
+}
+
+const _: () = assert!(mem::size_of::<InterfaceRequest>() == 40);
+
+impl InterfaceRequest {
+    /// `name` is cut after 15 octets.
+    fn new(name: &[u8], flags: libc::c_int) -> Self {
+        let mut request = Self { name: [0; libc::IFNAMSIZ], flags: flags as libc::c_short, rest: [0; 22] };
+        for (to, from) in request.name[..libc::IFNAMSIZ - 1].iter_mut().zip(name) {
+            *to = *from;
+        }
+        request
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Makes the TUN device `name` of the descriptor, with virtio headers and no others.
+pub(super) fn tun_attach(tun: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    let mut request = InterfaceRequest::new(name.as_bytes(), libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_VNET_HDR);
+    // SAFETY: TUNSETIFF reads and writes the 40 octets of an ifreq.
+    check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETIFF, &raw mut request) })
+}
+
+/// Sets the octets of the virtio header.
+pub(super) fn tun_header(tun: BorrowedFd<'_>, octets: libc::c_int) -> io::Result<()> {
+    // SAFETY: TUNSETVNETHDRSZ reads an int.
+    check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETVNETHDRSZ, &raw const octets) })
+}
+
+/// Says what the reader of the device takes upon itself (`TUN_F_...`).
+pub(super) fn tun_offload(tun: BorrowedFd<'_>, flags: libc::c_uint) -> io::Result<()> {
+    // SAFETY: TUNSETOFFLOAD takes its argument by value.
+    check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(flags)) })
+}
+
+/// A scheduling policy of a thread.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Policy {
+    policy: libc::c_int,
+    priority: libc::c_int,
+}
+
+fn policy() -> io::Result<Policy> {
+    let mut parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: thread 0 is the caller; the kernel writes one sched_param.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    check(policy)?;
+    // SAFETY: as above.
+    check(unsafe { libc::sched_getparam(0, &raw mut parameters) })?;
+    Ok(Policy { policy, priority: parameters.sched_priority })
+}
+
+/// Sets the policy of the present thread.
+pub(super) fn set_policy(policy: &Policy) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: policy.priority };
+    // SAFETY: thread 0 is the caller; the kernel reads one sched_param.
+    check(unsafe { libc::sched_setscheduler(0, policy.policy, &raw const parameters) })
+}
+
+/// Makes the present thread a real-time one and returns what it was. Its children are ordinary.
+pub(super) fn real_time(priority: libc::c_int) -> io::Result<Policy> {
+    let before = policy()?;
+    set_policy(&Policy { policy: libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, priority })?;
+    Ok(before)
+}
+
+/// Whether the present thread is a real-time one.
+#[cfg(test)]
+pub(super) fn is_real_time() -> bool {
+    policy().is_ok_and(|now| now.policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_FIFO)
+}
+
+/// Runs `work` while `signal` is held back from the present thread.
+pub(super) fn holding_back<T>(signal: Signal, work: impl FnOnce() -> T) -> T {
+    // SAFETY: both sets are made by sigemptyset before they are read; only this thread's mask changes.
+    let before = unsafe {
+        let (mut set, mut before) = (mem::zeroed(), mem::zeroed());
+        libc::sigemptyset(&raw mut set);
+        libc::sigemptyset(&raw mut before);
+        libc::sigaddset(&raw mut set, signal.as_raw());
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
+        before
+    };
+    let result = work();
+    // SAFETY: `before` is the mask that this thread had.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    result
+}
+
+/// What a process does on a signal, to be restored.
+pub(super) type Action = libc::sigaction;
+
+/// The handler that [`install`] sets: signal, and where it comes from.
+pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// Sets `handler` for `signal` unless it is ignored, as under `nohup`. Returns what stood there
+/// before if it was set.
+pub(super) fn install(signal: Signal, handler: Handler) -> io::Result<Option<Action>> {
+    // SAFETY: a zeroed sigaction is a valid one, and the kernel fills `before`. The handler does what
+    // signal-safety(7) allows: it is private to `signals`.
+    unsafe {
+        let mut before: libc::sigaction = mem::zeroed();
+        check(libc::sigaction(signal.as_raw(), std::ptr::null(), &raw mut before))?;
+        if before.sa_sigaction == libc::SIG_IGN {
+            return Ok(None);
+        }
+        let mut new: libc::sigaction = mem::zeroed();
+        new.sa_sigaction = handler as libc::sighandler_t;
+        new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+        libc::sigemptyset(&raw mut new.sa_mask);
+        check(libc::sigaction(signal.as_raw(), &raw const new, std::ptr::null_mut()))?;
+        Ok(Some(before))
+    }
+}
+
+/// Puts back what [`install`] returned.
+pub(super) fn restore(signal: Signal, before: &Action) {
+    // SAFETY: `before` was filled by sigaction.
+    let _ = unsafe { libc::sigaction(signal.as_raw(), before, std::ptr::null_mut()) };
+}
+
+/// Whether the terminal or the kernel sent the signal, not a process.
+pub(super) fn from_kernel(info: *const libc::siginfo_t) -> bool {
+    // SAFETY: the kernel hands a handler with SA_SIGINFO a valid siginfo_t or none.
+    unsafe { info.as_ref() }.is_some_and(|info| info.si_code > 0)
+}
+
+/// In a handler: adds one to an event descriptor, errno kept.
+pub(super) fn wake(event: libc::c_int) {
+    let one = 1_u64;
+    // SAFETY: write(2) may be called in a handler; errno is this thread's own.
+    unsafe {
+        let errno = *libc::__errno_location();
+        libc::write(event, (&raw const one).cast(), mem::size_of::<u64>());
+        *libc::__errno_location() = errno;
+    }
+}

@@ -1,0 +1,149 @@
+//! Waiting for descriptors until an instant.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::{fmt, io};
+
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::io::Errno;
+
+use super::SysError;
+use super::clock::now_ns;
+
+/// What to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interest {
+    /// Something can be read, or the other end is gone.
+    Read,
+    /// Something can be written.
+    Write,
+    /// Either.
+    Both,
+}
+
+impl Interest {
+    fn flags(self) -> epoll::EventFlags {
+        match self {
+            Self::Read => epoll::EventFlags::IN,
+            Self::Write => epoll::EventFlags::OUT,
+            Self::Both => epoll::EventFlags::IN | epoll::EventFlags::OUT,
+        }
+    }
+}
+
+/// A set of descriptors to wait for, level-triggered. It holds none of them: a closed one is gone.
+pub struct Readiness {
+    epoll: OwnedFd,
+    events: Vec<epoll::Event>,
+}
+
+impl fmt::Debug for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Readiness").field("epoll", &self.epoll).finish_non_exhaustive()
+    }
+}
+
+impl Readiness {
+    /// An empty set.
+    ///
+    /// # Errors
+    /// The process has no descriptor left.
+    pub fn new() -> Result<Self, SysError> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| watch("make an epoll set", e))?;
+        Ok(Self { epoll, events: Vec::with_capacity(64) })
+    }
+
+    /// Watches `fd`; [`Readiness::wait`] will call it `token`.
+    ///
+    /// # Errors
+    /// It is watched already, or of a kind that cannot be watched (a file).
+    pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<(), SysError> {
+        epoll::add(&self.epoll, fd.as_fd(), epoll::EventData::new_u64(token), interest.flags())
+            .map_err(|e| watch("watch a descriptor", e))
+    }
+
+    /// Watches `fd` for something else.
+    ///
+    /// # Errors
+    /// It is not watched.
+    pub fn change(&self, fd: impl AsFd, token: u64, interest: Interest) -> Result<(), SysError> {
+        epoll::modify(&self.epoll, fd.as_fd(), epoll::EventData::new_u64(token), interest.flags())
+            .map_err(|e| watch("watch a descriptor", e))
+    }
+
+    /// Watches `fd` no more.
+    ///
+    /// # Errors
+    /// It is not watched.
+    pub fn remove(&self, fd: impl AsFd) -> Result<(), SysError> {
+        epoll::delete(&self.epoll, fd.as_fd()).map_err(|e| watch("stop watching a descriptor", e))
+    }
+
+    /// Waits until one is ready or `deadline` (of [`now_ns`]) has come; for ever without one. A
+    /// deadline in the past looks without waiting. `ready` then holds the tokens, empty after the
+    /// deadline or a signal.
+    ///
+    /// # Errors
+    /// The kernel has no memory left.
+    pub fn wait(&mut self, deadline: Option<u64>, ready: &mut Vec<u64>) -> Result<(), SysError> {
+        ready.clear();
+        let left = deadline.map(|deadline| deadline.saturating_sub(now_ns()));
+        if left != Some(0) {
+            // epoll_wait counts in milliseconds and epoll_pwait2 is not everywhere; ppoll counts in
+            // nanoseconds and can wait for an epoll set.
+            let timeout = left.map(|ns| Timespec {
+                tv_sec: i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX),
+                tv_nsec: i64::try_from(ns % 1_000_000_000).unwrap_or(0),
+            });
+            let mut set = [PollFd::new(&self.epoll, PollFlags::IN)];
+            match poll(&mut set, timeout.as_ref()) {
+                Ok(0) | Err(Errno::INTR) => return Ok(()),
+                Ok(_) => {}
+                Err(e) => return Err(watch("wait for descriptors", e)),
+            }
+        }
+        self.events.clear();
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&none)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(e) => return Err(watch("wait for descriptors", e)),
+        }
+        ready.extend(self.events.iter().map(|event| event.data.u64()));
+        Ok(())
+    }
+}
+
+fn watch(what: &'static str, errno: Errno) -> SysError {
+    SysError::Watch { what, source: io::Error::from(errno) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn the_deadline_passes_or_a_descriptor_is_ready() {
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let mut set = Readiness::new().unwrap();
+        let mut ready = vec![99];
+        set.add(&b, 7, Interest::Read).unwrap();
+        assert!(set.add(&b, 8, Interest::Read).is_err());
+        let deadline = now_ns() + 300_000;
+        set.wait(Some(deadline), &mut ready).unwrap();
+        assert!(ready.is_empty());
+        assert!(now_ns() >= deadline, "it must not come back early");
+        a.write_all(b"x").unwrap();
+        set.wait(None, &mut ready).unwrap();
+        assert_eq!(ready, [7]);
+        set.wait(Some(0), &mut ready).unwrap();
+        assert_eq!(ready, [7], "level-triggered, and a past deadline looks");
+        set.change(&b, 9, Interest::Both).unwrap();
+        set.wait(None, &mut ready).unwrap();
+        assert_eq!(ready, [9]);
+        set.remove(&b).unwrap();
+        set.wait(Some(0), &mut ready).unwrap();
+        assert!(ready.is_empty());
+    }
+}

@@ -1,0 +1,159 @@
+//! Signals that ask a run to stop.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::process::Signal;
+
+use super::SysError;
+use super::raw;
+
+/// A request to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop {
+    /// The signal.
+    pub signal: Signal,
+    /// Whether it came from the terminal (control-C), so that programs in the foreground got it
+    /// too, and not from a process.
+    pub from_terminal: bool,
+}
+
+/// The signals that ask to stop. SIGQUIT is only for passing on.
+const STOPPING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
+
+/// What has come and was not taken: bit 2n for signal n of a process, 2n + 1 of the terminal. The
+/// signals caught here are numbered below 16.
+static CAME: AtomicU32 = AtomicU32::new(0);
+/// The event descriptor of the guard, -1 without one.
+static EVENT: AtomicI32 = AtomicI32::new(-1);
+/// The process that set the handlers: a child before its exec has them too, and must not tell.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// Whether there is a guard.
+static TAKEN: Mutex<bool> = Mutex::new(false);
+
+/// Catches the signals that ask to stop, until dropped: then all is as it was, which matters inside
+/// another program such as a Python interpreter. Readable (as a descriptor) when one came. Signals
+/// that were ignored, as SIGHUP under `nohup`, stay ignored.
+#[derive(Debug)]
+pub struct StopSignals {
+    event: OwnedFd,
+    before: Vec<(Signal, raw::Action)>,
+}
+
+impl StopSignals {
+    /// Catches SIGINT, SIGTERM and SIGHUP.
+    ///
+    /// # Errors
+    /// They are caught already: one run at a time can be stopped by signals.
+    pub fn catch() -> Result<Self, SysError> {
+        Self::catch_these(&STOPPING)
+    }
+
+    pub(super) fn catch_these(signals: &[Signal]) -> Result<Self, SysError> {
+        let failed = |source| SysError::Watch { what: "catch signals", source };
+        let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if *taken {
+            return Err(failed(io::Error::new(io::ErrorKind::ResourceBusy, "another run catches them")));
+        }
+        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| failed(e.into()))?;
+        CAME.store(0, Ordering::SeqCst);
+        PROCESS.store(std::process::id(), Ordering::SeqCst);
+        EVENT.store(event.as_raw_fd(), Ordering::SeqCst);
+        *taken = true;
+        drop(taken);
+        // From here on dropping it restores what was changed.
+        let mut this = Self { event, before: Vec::new() };
+        for &signal in signals {
+            if let Some(before) = raw::install(signal, note).map_err(failed)? {
+                this.before.push((signal, before));
+            }
+        }
+        Ok(this)
+    }
+
+    /// One request that came and was not taken yet.
+    #[must_use]
+    pub fn take(&self) -> Option<Stop> {
+        // The descriptor first: a signal in between is seen now or wakes again.
+        let _ = rustix::io::read(&self.event, &mut [0_u8; 8]);
+        let came = CAME.load(Ordering::SeqCst);
+        let all = || self.before.iter().flat_map(|&(signal, _)| [(signal, false), (signal, true)]);
+        let (signal, from_terminal) = all().find(|&(s, terminal)| came & bit(s.as_raw(), terminal) != 0)?;
+        let left = CAME.fetch_and(!bit(signal.as_raw(), from_terminal), Ordering::SeqCst);
+        if left & !bit(signal.as_raw(), from_terminal) != 0 {
+            raw::wake(self.event.as_raw_fd());
+        }
+        Some(Stop { signal, from_terminal })
+    }
+}
+
+impl AsFd for StopSignals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
+    }
+}
+
+impl Drop for StopSignals {
+    fn drop(&mut self) {
+        for (signal, before) in &self.before {
+            raw::restore(*signal, before);
+        }
+        EVENT.store(-1, Ordering::SeqCst);
+        *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = false;
+    }
+}
+
+fn bit(signal: i32, from_terminal: bool) -> u32 {
+    1_u32.checked_shl(2 * signal.unsigned_abs() + u32::from(from_terminal)).unwrap_or(0)
+}
+
+/// The handler: only atomics and write(2), which `signal-safety(7)` allows.
+extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    if std::process::id() != PROCESS.load(Ordering::SeqCst) {
+        return;
+    }
+    CAME.fetch_or(bit(signal, raw::from_kernel(info)), Ordering::SeqCst);
+    let event = EVENT.load(Ordering::SeqCst);
+    if event >= 0 {
+        raw::wake(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::process::{getpid, kill_process};
+
+    use super::super::{Interest, Readiness, now_ns};
+    use super::*;
+
+    #[test]
+    fn a_signal_is_told_once_and_handlers_are_restored() {
+        let signals = StopSignals::catch_these(&[Signal::TERM, Signal::INT]).unwrap();
+        assert!(StopSignals::catch().is_err(), "one at a time");
+        let mut set = Readiness::new().unwrap();
+        set.add(&signals, 1, Interest::Read).unwrap();
+        assert_eq!(signals.take(), None);
+        kill_process(getpid(), Signal::TERM).unwrap();
+        kill_process(getpid(), Signal::INT).unwrap();
+        let mut ready = Vec::new();
+        let mut told = Vec::new();
+        let deadline = now_ns() + 20_000_000_000;
+        while told.len() < 2 && now_ns() < deadline {
+            set.wait(Some(deadline), &mut ready).unwrap();
+            told.extend(signals.take());
+        }
+        told.sort_by_key(|stop| stop.signal.as_raw());
+        let by_process = |signal| Stop { signal, from_terminal: false };
+        assert_eq!(told, [by_process(Signal::INT), by_process(Signal::TERM)]);
+        set.wait(Some(0), &mut ready).unwrap();
+        assert!(ready.is_empty() && signals.take().is_none());
+        drop(signals);
+        assert_eq!(EVENT.load(Ordering::SeqCst), -1);
+        // Were ours still there, it would not be the default that this one replaces.
+        let again = StopSignals::catch_these(&[Signal::TERM]).unwrap();
+        assert!(again.before.iter().all(|(_, before)| before.sa_sigaction == libc::SIG_DFL));
+    }
+}

@@ -1,0 +1,70 @@
+//! Kernel settings of a new namespace (Linux `Documentation/networking/ip-sysctl.rst`).
+
+use super::{Namespace, SysError};
+
+/// The largest TCP buffer, in bytes: what a window needs at 622 Mbit/s and 800 ms.
+const TCP_BUFFER: &str = "67108864";
+
+/// Without these it is not the network that was asked for.
+const NEEDED: [(&str, &str); 3] = [
+    // Either alone would drop packets whose answer goes another way; the larger of both counts.
+    ("net/ipv4/conf/all/rp_filter", "0"),
+    ("net/ipv4/conf/default/rp_filter", "0"),
+    ("net/ipv4/ip_forward", "1"),
+];
+
+/// The same for IPv6, where the kernel has it.
+const NEEDED_V6: [(&str, &str); 3] = [
+    // An address is tentative while it is looked for elsewhere, and the first packets fail.
+    ("net/ipv6/conf/all/accept_dad", "0"),
+    ("net/ipv6/conf/default/accept_dad", "0"),
+    ("net/ipv6/conf/all/forwarding", "1"),
+];
+
+/// Quiet: nothing enters the network that no program sent.
+const WISHED_V6: [(&str, &str); 6] = [
+    // Only `all` decides whether packets are forwarded. A device that is a router's joins the group of
+    // all routers and reports that to its network.
+    ("net/ipv6/conf/default/forwarding", "0"),
+    ("net/ipv6/conf/default/dad_transmits", "0"),
+    ("net/ipv6/conf/default/router_solicitations", "0"),
+    ("net/ipv6/conf/default/accept_ra", "0"),
+    ("net/ipv6/conf/default/autoconf", "0"),
+    ("net/ipv6/conf/default/addr_gen_mode", "1"),
+];
+
+/// Sets up `namespace` and says in words what was refused and can be missed.
+pub(super) fn prepare(namespace: &Namespace) -> Result<Vec<String>, SysError> {
+    let mut refused = Vec::new();
+    let mut wish = |key: &str, value: &str| {
+        let result = namespace.set(key, value);
+        if let Err(e) = &result {
+            refused.push(e.to_string());
+        }
+        result.is_ok()
+    };
+    for (key, value) in NEEDED {
+        namespace.set(key, value)?;
+    }
+    if namespace.get("net/ipv6/conf/all/forwarding").is_ok() {
+        for (key, value) in NEEDED_V6 {
+            namespace.set(key, value)?;
+        }
+        for (key, value) in WISHED_V6 {
+            wish(key, value);
+        }
+    }
+    // Any group may use ping's sockets; in a user namespace only those that are mapped can be named.
+    if namespace.set("net/ipv4/ping_group_range", "0 2147483647").is_err() {
+        wish("net/ipv4/ping_group_range", "0 0");
+    }
+    for key in ["net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem"] {
+        // Least and first size stay: they are the kernel's own.
+        let now = namespace.get(key).unwrap_or_default();
+        let mut sizes = now.split_ascii_whitespace();
+        if let (Some(least), Some(first)) = (sizes.next(), sizes.next()) {
+            wish(key, &format!("{least} {first} {TCP_BUFFER}"));
+        }
+    }
+    Ok(refused)
+}

@@ -1,0 +1,34 @@
+//! The terminal of a program in the foreground.
+
+use std::fs::File;
+
+use rustix::process::{Pid, Signal, getpgrp};
+use rustix::termios::{tcgetpgrp, tcsetpgrp};
+
+use super::raw;
+
+/// The terminal, if we are in its foreground. Given back when dropped: a shell makes a group of its
+/// own the foreground, and one that is killed leaves it so.
+#[derive(Debug)]
+pub(super) struct Terminal {
+    terminal: File,
+    group: Pid,
+}
+
+impl Terminal {
+    /// None without a terminal, or in its background.
+    pub(super) fn ours() -> Option<Self> {
+        let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
+        let group = getpgrp();
+        (tcgetpgrp(&terminal).ok()? == group).then_some(Self { terminal, group })
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        if tcgetpgrp(&self.terminal) != Ok(self.group) {
+            // From the background this would stop us with SIGTTOU.
+            let _ = raw::holding_back(Signal::TTOU, || tcsetpgrp(&self.terminal, self.group));
+        }
+    }
+}
