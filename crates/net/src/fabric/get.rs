@@ -5,6 +5,7 @@ use cellway_units::{Rate, Time};
 use super::{Fabric, NodeId, NodeKind};
 use crate::channel::ChannelId;
 use crate::counters::{ConversationCounters, LossCounters, PortCounters};
+use crate::framing::Framing;
 use crate::port::{Port, PortId};
 use crate::tap::TapRecord;
 
@@ -25,6 +26,22 @@ impl<B: Clone> Fabric<B> {
     /// What a port has counted up to `now`.
     pub fn port_counters(&self, port: PortId, now: Time) -> PortCounters {
         self.port(port).counters(now)
+    }
+
+    /// The nodes before and behind a port.
+    pub fn ends(&self, port: PortId) -> [NodeId; 2] {
+        [self.port(port).node, self.port(port).to]
+    }
+
+    /// What travels on a port's line.
+    pub fn framing(&self, port: PortId) -> Framing {
+        self.port(port).framing()
+    }
+
+    /// Whether a conversation uses a channel, or a control loop joins it with one that is used.
+    pub fn is_open(&self, channel: ChannelId) -> bool {
+        let circuit = self.circuits.get(channel.0 as usize);
+        circuit.is_some_and(|circuit| self.channels.get(&circuit.key) == Some(&channel))
     }
 
     /// The rate of a port's line.
