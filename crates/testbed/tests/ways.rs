@@ -261,11 +261,11 @@ fn a_shaper_and_a_service_of_another_group_are_refused_in_either_order() {
 fn gateways_are_refused_where_hosts_are_real() {
     let text = NET.replace(
         "{ name = \"lan\", kind = \"router\" }",
-        "{ name = \"lan\", kind = \"gateway\", peer = \"r1\", gateway = { rate = \"30 Mbit/s\" } }",
+        "{ name = \"lan\", kind = \"gateway\", peer = \"r1\", gateway = { rate = \"30 Mbit/s\", packet = \"4000 B\" } }",
     );
     let text = text.replace(
         "{ name = \"r1\", kind = \"router\" }",
-        "{ name = \"r1\", kind = \"gateway\", peer = \"lan\", gateway = { rate = \"30 Mbit/s\" } }",
+        "{ name = \"r1\", kind = \"gateway\", peer = \"lan\", gateway = { rate = \"30 Mbit/s\", packet = \"4000 B\" } }",
     );
     let split = bed(&text, &[]);
     let refused = split.refuse_gateways().unwrap_err().to_string();

@@ -8,7 +8,7 @@ use super::*;
 const NET: &str = r#"version = 1
 name = "net"
 run = { duration = "10 s" }
-buffer = { size = "20 cell", per = "port" }
+buffer = { size = "30 cell", per = "port" }
 tcp = { variant = "sack", mss = "1000 B", window = "16 KiB" }
 node = [{ name = "a", kind = "switch" }, { name = "b", kind = "switch" }]
 link = [{ between = ["a", "b"], rate = "40 Mbit/s", delay = "1 ms" }]
@@ -74,7 +74,8 @@ fn conversations_that_come_and_go_leave_nothing_behind() {
             }
             most = most.max(bed.control.len());
         }
-        assert!(delivered.len() > 3_000, "{} came", delivered.len());
+        // Half of the 5 000 packets are of the group whose policer damages what comes at the rate of the access line.
+        assert!((2_000..3_000).contains(&delivered.len()), "{} came", delivered.len());
         assert_eq!(bed.opened.len(), 10, "numbers are used again");
         // At most one queue at a source and one at the shaper for each channel, of ten conversations.
         assert!(most <= 20, "{most} queues at once");
