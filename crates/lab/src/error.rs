@@ -64,13 +64,8 @@ pub enum Error {
 impl Error {
     /// Whether the scenario, or a table that it names, is at fault.
     pub fn is_scenario(&self) -> bool {
-        use cellway_sim::Error as S;
-        let in_run = |e: &S| {
-            matches!(
-                e,
-                S::Tcp { .. } | S::Workload { .. } | S::Network(_) | S::PacedTwice { .. } | S::TwoServices { .. }
-            )
-        };
+        use cellway_sim::{BuildError, Error as S};
+        let in_run = |e: &S| matches!(e, S::Build(e) if !matches!(e, BuildError::Gateway { .. }));
         matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))
     }
 

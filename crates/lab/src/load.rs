@@ -52,7 +52,7 @@ impl TableFolders {
                     Some(folder) => Some(self.folder(folder)?),
                     None => None,
                 };
-                Ok(cellway_sim::workload(traffic, tables)?)
+                Ok(cellway_sim::workload(traffic, tables).map_err(cellway_sim::Error::from)?)
             })
             .collect()
     }

@@ -11,7 +11,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 15] = [
+const MAY_SEE: [(&str, &[&str]); 16] = [
     ("units", &[]),
     ("wire", &["units"]),
     ("net", &["units", "wire"]),
@@ -21,16 +21,18 @@ const MAY_SEE: [(&str, &[&str]); 15] = [
     ("scenario", &["units"]),
     ("record", &["units"]),
     ("theory", &["units", "scenario"]),
-    ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
+    ("testbed", &["units", "net", "tcp", "apps", "gateway", "scenario", "record"]),
+    ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
     ("measure", &["units", "record"]),
-    ("emu", &["units", "wire", "net", "apps", "scenario", "record", "measure"]),
+    ("emu", &["units", "wire", "net", "apps", "scenario", "record", "testbed", "measure"]),
     ("lab", &["units", "apps", "scenario", "theory", "record", "sim", "emu", "measure"]),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),
 ];
 
 /// Where nothing may depend on the machine.
-const PURE: [&str; 9] = ["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "theory", "sim"];
+const PURE: [&str; 10] =
+    ["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "theory", "testbed", "sim"];
 
 /// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {

@@ -102,6 +102,19 @@ impl AbrPort {
         self.loops[slot] = what;
     }
 
+    /// A channel is no longer in use: its queue is in no loop, and none ends on it.
+    pub(crate) fn forget(&mut self, slot: u32, channel: ChannelId) {
+        if let Some(what) = self.loops.get_mut(slot as usize) {
+            *what = Loop::None;
+        }
+        if let Some(ends) = self.ends.get_mut(channel.0 as usize) {
+            *ends = Ends::default();
+        }
+        if let Marking::Erica(erica) = &mut self.marking {
+            erica.forget(slot as usize);
+        }
+    }
+
     /// The ends behind the link of what comes on `channel`.
     #[inline]
     pub(crate) fn ends(&self, channel: ChannelId) -> Ends {

@@ -75,6 +75,8 @@ pub(crate) struct Buffer {
     groups: Vec<Group>,
     /// Conversation to group; only for [`Sharing::Conversation`].
     of_conversation: Vec<u32>,
+    /// Groups of conversations that are gone; only for [`Sharing::Conversation`].
+    free: Vec<u32>,
     conversations: u64,
 }
 
@@ -88,7 +90,7 @@ pub(crate) struct Owner {
 
 impl Buffer {
     pub(crate) fn new(spec: Option<BufferSpec>) -> Buffer {
-        Buffer { spec, groups: Vec::new(), of_conversation: Vec::new(), conversations: 0 }
+        Buffer { spec, groups: Vec::new(), of_conversation: Vec::new(), free: Vec::new(), conversations: 0 }
     }
 
     /// Whether [`Owner::conversation`] and [`Owner::octets`] matter; if not, the caller need not
@@ -109,7 +111,7 @@ impl Buffer {
         let group = match spec.sharing {
             Sharing::Pool => 0,
             Sharing::Channel => slot as usize,
-            Sharing::Conversation => self.conversations as usize,
+            Sharing::Conversation => self.free.pop().map_or(self.groups.len(), |group| group as usize),
         };
         if group >= self.groups.len() {
             self.groups.resize(group + 1, Group::default());
@@ -123,11 +125,33 @@ impl Buffer {
         }
         self.conversations += 1;
         self.groups[group].conversations += 1;
+        self.divide(spec);
+    }
+
+    /// Takes back the memory of a conversation of which no cell is here.
+    pub(crate) fn remove_conversation(&mut self, conversation: u32, slot: u32) {
+        let Some(spec) = self.spec else { return };
+        let group = match spec.sharing {
+            Sharing::Pool => 0,
+            Sharing::Channel => slot,
+            Sharing::Conversation => {
+                let group = std::mem::replace(&mut self.of_conversation[conversation as usize], u32::MAX);
+                self.free.push(group);
+                group
+            }
+        };
+        self.conversations -= 1;
+        self.groups[group as usize].conversations -= 1;
+        self.divide(spec);
+    }
+
+    /// Gives each group what its conversations have a right to.
+    fn divide(&mut self, spec: BufferSpec) {
         for group in &mut self.groups {
             // In 128 bits, so that a share of a huge line is exact; past 64 bits there is no limit.
             let share = |size: Bits| {
                 let share = u128::from(size.0) * u128::from(group.conversations);
-                let share = if spec.whole_port { share / u128::from(self.conversations) } else { share };
+                let share = if spec.whole_port { share / u128::from(self.conversations.max(1)) } else { share };
                 u64::try_from(share).unwrap_or(u64::MAX)
             };
             let [limit, threshold, clp_threshold] =
@@ -261,6 +285,13 @@ impl BufferSpec {
                 u64::from(octets).saturating_sub(before).min(CELL_PAYLOAD_OCTETS) * 8
             }
         }
+    }
+}
+
+#[cfg(test)]
+impl Buffer {
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        vec![self.groups.len(), self.of_conversation.len(), self.free.len(), self.conversations as usize]
     }
 }
 

@@ -52,6 +52,27 @@ impl LossCounters {
     }
 }
 
+/// What became of the packets of one conversation since it was opened, both directions together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConversationCounters {
+    /// Packets that its hosts have sent.
+    pub sent: u64,
+    /// Packets that have come to their host.
+    pub delivered: u64,
+    /// Packets lost whole as they came to a port that handles packets: refused by its buffer, or by its policer
+    /// to the last cell.
+    pub refused: u64,
+    /// Packets lost as frames that missed cells; counted when the last cell has left the network.
+    pub damaged: u64,
+}
+
+impl ConversationCounters {
+    /// Packets inside the network.
+    pub fn inside(&self) -> u64 {
+        self.sent - self.delivered - self.refused - self.damaged
+    }
+}
+
 /// A queue length that is integrated over time as it changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Level {

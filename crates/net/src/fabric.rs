@@ -1,6 +1,7 @@
 //! The network as a whole: nodes joined by ports, driven by one calendar.
 
 mod abr;
+mod close;
 mod control;
 mod get;
 mod handle;
@@ -8,7 +9,7 @@ mod open;
 
 pub use open::{ConversationSpec, FabricError};
 
-use open::ChannelKey;
+use open::{ChannelKey, Circuit};
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use cellway_units::{Cells, Rate, Span};
 use crate::abr_port::AbrSwitchSpec;
 use crate::buffer::BufferSpec;
 use crate::calendar::Calendar;
-use crate::channel::{ChannelId, Encapsulation, Multiplexing};
+use crate::channel::{ChannelId, Class, Encapsulation, Multiplexing};
 use crate::counters::LossCounters;
 use crate::framing::Framing;
 use crate::packet::{Packet, Packets};
@@ -84,9 +85,14 @@ pub struct Fabric<B> {
     encapsulation: Encapsulation,
     nodes: Vec<(NodeKind, LossCounters)>,
     ports: Vec<Port>,
-    conversations: Vec<Conversation>,
-    /// Channels by what tells them apart, and their queues.
-    channels: BTreeMap<ChannelKey, (ChannelId, Vec<u32>)>,
+    /// By number; `None` are those that have been closed.
+    conversations: Vec<Option<Conversation>>,
+    /// Channels by what tells them apart: those in use.
+    channels: BTreeMap<ChannelKey, ChannelId>,
+    /// All channels by number.
+    circuits: Vec<Circuit>,
+    /// Channels that nobody uses, by ports and class.
+    free: BTreeMap<(Vec<PortId>, Class), Vec<ChannelId>>,
     reassembly: Vec<Reassembly>,
     packets: Packets<B>,
     rms: RmCells,
@@ -112,6 +118,8 @@ impl<B: Clone> Fabric<B> {
             ports: Vec::new(),
             conversations: Vec::new(),
             channels: BTreeMap::new(),
+            circuits: Vec::new(),
+            free: BTreeMap::new(),
             reassembly: Vec::new(),
             packets: Packets::new(),
             rms: RmCells::default(),
@@ -169,3 +177,6 @@ impl<B: Clone> Fabric<B> {
         &mut self.ports[id.0 as usize]
     }
 }
+
+#[cfg(test)]
+mod tests;

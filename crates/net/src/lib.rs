@@ -52,7 +52,7 @@ pub use abr_port::AbrSwitchSpec;
 pub use buffer::{BufferSpec, Charge, Discard, Sharing};
 pub use cell::{Cell, cells_for};
 pub use channel::{ChannelId, Class, Encapsulation, Multiplexing};
-pub use counters::{LossCounters, PortCounters};
+pub use counters::{ConversationCounters, LossCounters, PortCounters};
 pub use fabric::{ConversationSpec, Delivery, Fabric, FabricError, NodeId, NodeKind};
 pub use framing::Framing;
 pub use gcra::{DualGcra, Gcra, LeakyBucket, burst_tolerance};

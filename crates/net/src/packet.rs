@@ -1,5 +1,6 @@
 //! Packets in the network, each held once however many cells it is cut into.
 
+use crate::counters::ConversationCounters;
 use crate::fabric::NodeId;
 
 /// An IP datagram between two hosts. `body` is the driver's: a TCP segment in simulation, octets
@@ -34,14 +35,18 @@ struct Entry<B> {
 pub(crate) struct Packets<B> {
     entries: Vec<Entry<B>>,
     free: Vec<u32>,
+    /// What became of the packets of each conversation.
+    counters: Vec<ConversationCounters>,
 }
 
 impl<B> Packets<B> {
     pub(crate) fn new() -> Packets<B> {
-        Packets { entries: Vec::new(), free: Vec::new() }
+        Packets { entries: Vec::new(), free: Vec::new(), counters: Vec::new() }
     }
 
+    /// Takes a packet into the network.
     pub(crate) fn insert(&mut self, packet: Packet<B>) -> PacketRef {
+        self.counters_mut(packet.conversation).sent += 1;
         let entry = Entry { packet: Some(packet), gone: 0 };
         match self.free.pop() {
             Some(place) => {
@@ -60,9 +65,22 @@ impl<B> Packets<B> {
         self.entries[at.0 as usize].packet.as_ref().expect("a cell names a packet that is still held")
     }
 
-    pub(crate) fn remove(&mut self, at: PacketRef) -> Packet<B> {
+    fn remove(&mut self, at: PacketRef) -> Packet<B> {
         self.free.push(at.0);
         self.entries[at.0 as usize].packet.take().expect("a cell names a packet that is still held")
+    }
+
+    /// Hands a packet over to its host.
+    pub(crate) fn deliver(&mut self, at: PacketRef) -> Packet<B> {
+        let packet = self.remove(at);
+        self.counters_mut(packet.conversation).delivered += 1;
+        packet
+    }
+
+    /// Forgets a packet that was refused whole.
+    pub(crate) fn refuse(&mut self, at: PacketRef) {
+        let packet = self.remove(at);
+        self.counters_mut(packet.conversation).refused += 1;
     }
 
     /// Counts `cells` of a frame of `count` as gone; forgets the packet with its last cell.
@@ -71,12 +89,44 @@ impl<B> Packets<B> {
         entry.gone += cells;
         debug_assert!(entry.gone <= count, "more cells gone than the frame had");
         if entry.gone == count {
-            self.remove(at);
+            let packet = self.remove(at);
+            self.counters_mut(packet.conversation).damaged += 1;
         }
+    }
+
+    /// Cells of a frame that have left the network by loss.
+    pub(crate) fn gone(&self, at: PacketRef) -> u16 {
+        self.entries[at.0 as usize].gone
+    }
+
+    /// What became of the packets of a conversation.
+    pub(crate) fn counters(&self, conversation: u32) -> ConversationCounters {
+        self.counters.get(conversation as usize).copied().unwrap_or_default()
+    }
+
+    /// Starts the counters of a conversation anew: its number has been given to another.
+    pub(crate) fn forget(&mut self, conversation: u32) {
+        *self.counters_mut(conversation) = ConversationCounters::default();
+    }
+
+    #[inline]
+    fn counters_mut(&mut self, conversation: u32) -> &mut ConversationCounters {
+        let index = conversation as usize;
+        if index >= self.counters.len() {
+            self.counters.resize(index + 1, ConversationCounters::default());
+        }
+        &mut self.counters[index]
     }
 
     /// Packets held.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+impl<B> Packets<B> {
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        vec![self.entries.len(), self.free.len(), self.counters.len()]
     }
 }

@@ -119,8 +119,31 @@ impl Port {
         self.policers[slot] = Some(policer);
     }
 
+    /// Forgets all that was set and learnt for `channel`, whose queue `slot` is drained; the queue stays for the
+    /// next channel over these ports.
+    pub(crate) fn forget_channel(&mut self, slot: u32, channel: ChannelId) {
+        if let Some(server) = self.server_mut() {
+            server.forget(slot);
+        }
+        if let Some(frame) = self.frames.get_mut(slot as usize) {
+            *frame = FrameDiscard::default();
+        }
+        if let Some(policer) = self.policers.get_mut(slot as usize) {
+            *policer = None;
+            let used = self.policers.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+            self.policers.truncate(used);
+        }
+        if let Some(abr) = &mut self.abr {
+            abr.forget(slot, channel);
+        }
+    }
+
     pub(crate) fn add_conversation(&mut self, conversation: u32, slot: u32) {
         self.buffer.add_conversation(conversation, slot);
+    }
+
+    pub(crate) fn remove_conversation(&mut self, conversation: u32, slot: u32) {
+        self.buffer.remove_conversation(conversation, slot);
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -250,5 +273,18 @@ impl Port {
     /// Bits of buffer memory in use.
     pub(crate) fn buffered(&self) -> u64 {
         self.buffer.used()
+    }
+}
+
+#[cfg(test)]
+impl Port {
+    /// All that has a length and could grow with the conversations that come and go.
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        let mut all = vec![self.frames.len(), self.policers.len(), self.channels.len()];
+        all.extend(self.buffer.lengths());
+        if let Queue::Cells(server) = &self.queue {
+            all.extend(server.lengths());
+        }
+        all
     }
 }

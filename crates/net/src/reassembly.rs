@@ -52,6 +52,26 @@ impl Reassembly {
         if cell.is_last() { self.end(cell, packets, losses) } else { self.cut_off(packets, losses) }
     }
 
+    /// The packet of which cells stand here.
+    pub(crate) fn holds(&self) -> Option<PacketRef> {
+        self.run.map(|(frame, ..)| frame)
+    }
+
+    /// Whether the packet of which cells stand here has none elsewhere: its end was lost, and it will never be whole.
+    pub(crate) fn is_stranded<B>(&self, packets: &Packets<B>) -> bool {
+        self.run.is_some_and(|(frame, got, count)| packets.gone(frame) + got == count)
+    }
+
+    /// Gives up the packet of which cells stand here. What follows up to the next end of frame is still part of the
+    /// same wreck, and counted.
+    pub(crate) fn give_up<B>(&mut self, packets: &mut Packets<B>, losses: &mut LossCounters) {
+        if let Some((frame, got, count)) = self.run.take() {
+            packets.lose(frame, got, count);
+            losses.length += u64::from(!self.counted);
+            (self.damaged, self.counted) = (true, true);
+        }
+    }
+
     fn end<B>(&mut self, last: Cell, packets: &mut Packets<B>, losses: &mut LossCounters) -> Option<PacketRef> {
         let Reassembly { run, cells, damaged, counted } = std::mem::take(self);
         let (frame, got, count) = run.expect("the last cell has just been added");
@@ -108,7 +128,7 @@ mod tests {
                 let cell = Cell { channel: ChannelId(0), frame, index, count: CELLS, flags: Flags::PLAIN };
                 let whole = self.reassembly.accept(cell, packets, &mut self.losses);
                 arrived |= whole.is_some();
-                whole.map(|frame| packets.remove(frame));
+                whole.map(|frame| packets.deliver(frame));
             }
             arrived
         }

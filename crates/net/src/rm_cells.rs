@@ -10,11 +10,18 @@ use crate::packet::PacketRef;
 pub(crate) struct RmCells {
     cells: Vec<(RmCell, ChannelId)>,
     free: Vec<u32>,
+    /// How many are about each channel.
+    about: Vec<u32>,
 }
 
 impl RmCells {
     /// A cell on `channel` that carries `rm`, about the rate of `connection`.
     pub(crate) fn insert(&mut self, channel: ChannelId, rm: RmCell, connection: ChannelId) -> Cell {
+        let index = connection.0 as usize;
+        if index >= self.about.len() {
+            self.about.resize(index + 1, 0);
+        }
+        self.about[index] += 1;
         let place = match self.free.pop() {
             Some(place) => {
                 self.cells[place as usize] = (rm, connection);
@@ -41,10 +48,23 @@ impl RmCells {
     pub(crate) fn remove(&mut self, cell: Cell) {
         debug_assert!(cell.flags.is_rm(), "not an RM cell");
         self.free.push(cell.frame.0);
+        self.about[self.cells[cell.frame.0 as usize].1.0 as usize] -= 1;
+    }
+
+    /// RM cells under way about the rate of `channel`.
+    pub(crate) fn about(&self, channel: ChannelId) -> u32 {
+        self.about.get(channel.0 as usize).copied().unwrap_or(0)
     }
 
     /// RM cells held.
     pub(crate) fn len(&self) -> usize {
         self.cells.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+impl RmCells {
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        vec![self.cells.len(), self.free.len(), self.about.len()]
     }
 }

@@ -125,6 +125,27 @@ impl RoundRobin {
         self.slots.binary_search_by_key(&channel, |slot| slot.channel).ok().map(|slot| slot as u32)
     }
 
+    /// Cells that wait in a queue.
+    pub(crate) fn waiting_of(&self, slot: u32) -> u32 {
+        self.slots[slot as usize].queue.len()
+    }
+
+    /// Whether a queue holds no cell and its gate has none to make.
+    pub(crate) fn is_drained(&self, slot: u32) -> bool {
+        self.slots[slot as usize].queue.is_empty() && self.gate(slot).is_none_or(|gate| !gate.is_waiting())
+    }
+
+    /// Takes the gate away from a queue that is drained. Its token may still stand for the cell on the line: it is
+    /// settled as ever.
+    pub(crate) fn forget(&mut self, slot: u32) {
+        debug_assert!(self.is_drained(slot), "cells wait behind the gate");
+        let queue = &mut self.slots[slot as usize];
+        (queue.gated, queue.controlled) = (false, false);
+        if let Some(gate) = self.gates.get_mut(slot as usize) {
+            *gate = Gate::default();
+        }
+    }
+
     /// The channel of a queue.
     pub(crate) fn channel(&self, slot: u32) -> ChannelId {
         self.slots[slot as usize].channel
@@ -306,5 +327,12 @@ impl RoundRobin {
             destination.forward(rm);
         }
         self.name(now, slot);
+    }
+}
+
+#[cfg(test)]
+impl RoundRobin {
+    pub(crate) fn lengths(&self) -> Vec<usize> {
+        vec![self.slots.len(), self.gates.len(), self.tokens.last.len(), self.tokens.urgent_count as usize]
     }
 }

@@ -84,6 +84,71 @@ proptest! {
         }
     }
 
+    /// Conversations come and go at any time. Each packet of each is delivered, lost or inside; a close is
+    /// refused while packets are under way and gives everything back once they are not.
+    #[test]
+    fn conversations_come_and_go_without_a_trace(
+        multiplexing in multiplexing(),
+        buffers in [buffer(), buffer()],
+        core in 100_000u64..3_000_000,
+        steps in prop::collection::vec((0u64..60, 0u32..4, 0u8..4, 1u32..1500), 1..120),
+    ) {
+        let mut rig = rig(multiplexing, buffers, core);
+        let mut open = [true; 4];
+        let (mut now, mut packets, mut closed) = (Time::ZERO, 0u32, [0u64; 4]);
+        for (wait, c, what, octets) in steps {
+            now += Span::from_ms(wait);
+            rig.run(&[], now);
+            let place = c as usize;
+            match (what, open[place]) {
+                (0, true) => {
+                    let before = (rig.net.packets_held(), rig.net.conversation_counters(c).inside());
+                    if rig.net.close(c) {
+                        open[place] = false;
+                        let counters = rig.net.conversation_counters(c);
+                        prop_assert_eq!(counters.inside(), 0);
+                        prop_assert_eq!(before.0 - rig.net.packets_held(), before.1 as usize);
+                        closed[place] += counters.sent;
+                    } else {
+                        prop_assert!(before.1 > 0);
+                        prop_assert_eq!(before, (rig.net.packets_held(), rig.net.conversation_counters(c).inside()));
+                    }
+                }
+                (_, false) => {
+                    rig.open(c);
+                    open[place] = true;
+                }
+                _ => {
+                    rig.send(now, c, octets, packets);
+                    rig.net.serve(now);
+                    packets += 1;
+                }
+            }
+            let inside: u64 = (0..4).map(|c| rig.net.conversation_counters(c).inside()).sum();
+            prop_assert_eq!(inside, rig.net.packets_held() as u64);
+        }
+        rig.run(&[], now + Span::from_secs(3600));
+        for c in 0..4 {
+            prop_assert!(rig.net.close(c), "nothing is under way");
+            if open[c as usize] {
+                closed[c as usize] += rig.net.conversation_counters(c).sent;
+            }
+        }
+        prop_assert_eq!(closed.iter().sum::<u64>(), u64::from(packets));
+        prop_assert_eq!(rig.net.packets_held(), 0);
+        for port in rig.there {
+            prop_assert_eq!((rig.net.waiting(port), rig.net.buffered(port)), (0, 0));
+        }
+        // And the network carries what comes then.
+        rig.open(2);
+        rig.delivered.clear();
+        rig.send(now + Span::from_secs(3600), 2, 40, 0);
+        rig.net.serve(now + Span::from_secs(3600));
+        rig.run(&[], now + Span::from_secs(7200));
+        let counters = rig.net.conversation_counters(2);
+        prop_assert_eq!((counters.sent, counters.delivered + counters.refused + counters.damaged), (1, 1));
+    }
+
     /// Without limits on buffers nothing is lost, whatever the policy.
     #[test]
     fn unlimited_buffers_lose_nothing(multiplexing in multiplexing(), sends in sends(4)) {

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::Ipv4Addr;
 
+use cellway_apps::random::Streams;
 use cellway_net::{Cell, ChannelId, Direction, NodeId, Packet, PortId, TapRecord, TapUnit};
+use cellway_scenario::Scenario;
 use cellway_tcp::{Flags, Segment};
+use cellway_testbed::{Leg, Testbed};
 use cellway_units::CELL_PAYLOAD_OCTETS;
 use cellway_wire::pcap::{self, AtmFrame, LinkType, Writer};
 use cellway_wire::{Channel, Encapsulation, Ipv4Tcp, TcpFlags, TcpOptions, aal5, ipv4_opaque};
 
-use crate::build::{Body, Leg};
+use crate::body::Body;
 use crate::error::Error;
 use crate::slot::Slot;
 
@@ -110,6 +113,14 @@ impl<'a> Capture<'a> {
     }
 }
 
+/// The nodes of `scenario` that a [`Capture`] may name: those of the file and the implicit hosts,
+/// in the order of their names. Refuses what a run would refuse.
+pub fn node_names(scenario: &Scenario) -> Result<Vec<String>, Error> {
+    let mut bed = Testbed::<()>::new(scenario, &Streams::new(0))?;
+    bed.open_planned()?;
+    Ok(bed.names().keys().cloned().collect())
+}
+
 fn written(error: pcap::Error) -> Error {
     match error {
         pcap::Error::Io(error) => Error::Capture(error),
@@ -130,7 +141,7 @@ fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec<u8> {
             return ipv4_opaque(from, to, GATEWAY_PROTOCOL, identification, TIME_TO_LIVE, packet.octets)
                 .expect("the gateway makes packets that fit");
         }
-        (Body::Segment { .. }, Leg::Gateways) => unreachable!("gateways speak their own transport"),
+        (Body::Segment { .. }, Leg::Gateways { .. }) => unreachable!("gateways speak their own transport"),
     };
     let (slot, conn) = conn;
     let slot = &slots[slot as usize];

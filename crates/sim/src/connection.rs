@@ -3,9 +3,8 @@
 use cellway_apps::{ConnId, Side};
 use cellway_gateway::FlowId;
 use cellway_tcp::{Config, Endpoint, Output, Segment, State, Stats, Variant};
+use cellway_testbed::TcpTotals;
 use cellway_units::Time;
-
-use crate::meter::TcpTotals;
 
 /// Where an endpoint stands on the way from the originator to the responder. The two in the middle
 /// exist only where gateways split the connection.

@@ -7,18 +7,18 @@ use std::collections::VecDeque;
 use cellway_apps::random::Streams;
 use cellway_apps::{Action, Side, Workload};
 use cellway_gateway as gateway;
-use cellway_net::{Delivery, Encapsulation, Fabric, NodeKind, Packet, cells_for};
+use cellway_net::{Delivery, Encapsulation, NodeKind, Packet, cells_for};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output};
+use cellway_testbed::{Leg, Testbed, encapsulation};
 use cellway_units::Time;
 
-use crate::build::{Body, Built, Change, Leg, build, encapsulation};
+use crate::body::Body;
 use crate::capture::Capture;
 use crate::connection::{End, Place};
 use crate::error::Error;
 use crate::gateway::GatewayPair;
-use crate::meter::Meter;
 use crate::slot::Slot;
 use crate::timers::{TimerKey, Timers, What};
 
@@ -41,31 +41,33 @@ pub type Outcome = Result<RunRecord, Error>;
 pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: Control<'_>) -> Outcome {
     let streams = Streams::new(seed);
     let encapsulation = encapsulation(scenario);
-    let Built { mut fabric, slots, legs, pairs, changes, meter, names } = build(scenario, &streams)?;
+    let mut bed = Testbed::new(scenario, &streams)?;
+    bed.open_planned()?;
     if let Some(capture) = &mut control.capture {
+        let names = bed.names();
         let known = || names.keys().cloned().collect::<Vec<_>>().join(", ");
         let name = capture.node();
-        let node = names.get(name).ok_or_else(|| Error::NoSuchNode { name: name.to_owned(), known: known() })?;
-        fabric.tap(*node);
-        capture.begin(fabric.kind(*node) == NodeKind::Host, encapsulation)?;
+        let node = *names.get(name).ok_or_else(|| Error::NoSuchNode { name: name.to_owned(), known: known() })?;
+        bed.fabric.tap(node);
+        capture.begin(bed.fabric.kind(node) == NodeKind::Host, encapsulation)?;
     }
+    let slots: Vec<Slot> = bed.slots().iter().map(|plan| Slot::new(plan.clone(), &streams)).collect();
+    let pairs: Result<Vec<GatewayPair>, Error> = bed.pairs().iter().map(GatewayPair::new).collect();
     let mut timers = Timers::default();
     for (index, slot) in slots.iter().enumerate() {
         timers.add(slot.plan.start, TimerKey { slot: index as u32, what: What::Begin });
     }
-    for (index, change) in changes.iter().enumerate() {
-        timers.add(change.at, TimerKey { slot: index as u32, what: What::Change });
+    for (index, at) in bed.changes().enumerate() {
+        timers.add(at, TimerKey { slot: index as u32, what: What::Change });
     }
     Run {
         workloads,
         streams,
         encapsulation,
-        fabric,
+        legs: bed.legs(),
+        bed,
         slots,
-        legs,
-        pairs,
-        changes,
-        meter,
+        pairs: pairs?,
         timers,
         packets: 0,
         timers_fired: 0,
@@ -95,13 +97,11 @@ pub(crate) struct Run<'a> {
     workloads: &'a [Workload],
     streams: Streams,
     encapsulation: Encapsulation,
-    pub(crate) fabric: Fabric<Body>,
+    pub(crate) bed: Testbed<Body>,
     pub(crate) slots: Vec<Slot>,
     /// What the network's conversations are, by their number.
     legs: Vec<Leg>,
     pub(crate) pairs: Vec<GatewayPair>,
-    changes: Vec<Change>,
-    meter: Meter,
     pub(crate) timers: Timers,
     pub(crate) packets: u64,
     timers_fired: u64,
@@ -119,15 +119,15 @@ impl Run<'_> {
         let mut delivered: Vec<Delivery<Body>> = Vec::new();
         let mut instants = 0u64;
         loop {
-            let next = self.fabric.deadline().unwrap_or(end).min(self.timers.next().unwrap_or(end));
-            while self.meter.next() <= next.min(end) {
-                self.meter.tick(self.meter.next(), &mut self.fabric);
+            let next = self.bed.fabric.deadline().unwrap_or(end).min(self.timers.next().unwrap_or(end));
+            while self.bed.meter.next() <= next.min(end) {
+                self.bed.meter.tick(self.bed.meter.next(), &mut self.bed.fabric);
             }
             if next >= end {
                 break;
             }
             let now = next;
-            self.fabric.advance(now, &mut delivered);
+            self.bed.fabric.advance(now, &mut delivered);
             for Delivery { packet } in delivered.drain(..) {
                 self.deliver(now, packet);
             }
@@ -135,10 +135,10 @@ impl Run<'_> {
                 self.timers_fired += 1;
                 self.fire(now, key);
             }
-            self.fabric.serve(now);
-            self.meter.queues(&mut self.fabric);
+            self.bed.fabric.serve(now);
+            self.bed.meter.queues(&mut self.bed.fabric);
             if let Some(capture) = &mut control.capture {
-                capture.write(self.fabric.tapped(), &self.slots, &self.legs)?;
+                capture.write(self.bed.fabric.tapped(), &self.slots, &self.legs)?;
             }
             instants += 1;
             if instants.is_multiple_of(1 << 16) && (control.stop)() {
@@ -149,12 +149,12 @@ impl Run<'_> {
             capture.finish()?;
         }
         let counts = Counts {
-            events: self.fabric.events() + self.timers_fired,
-            cell_hops: self.fabric.cell_hops(),
+            events: self.bed.fabric.events() + self.timers_fired,
+            cell_hops: self.bed.fabric.cell_hops(),
             packets: self.packets,
             simulated: end - Time::ZERO,
         };
-        let (mut summary, series) = self.meter.finish(end, &self.fabric);
+        let (mut summary, series) = self.bed.meter.finish(end, &self.bed.fabric);
         self.pairs.iter().for_each(|pair| pair.report(&mut summary));
         Ok(RunRecord { summary, series, counts })
     }
@@ -167,9 +167,9 @@ impl Run<'_> {
             }
             (Body::Segment { serial, segment, .. }, Leg::Slot { slot, far }) => {
                 let index = slot as usize;
-                let place = self.slots[index].plan.place_at(packet.to, far);
+                let place = self.slots[index].place_at(packet.to, far);
                 if place == Place::Responder {
-                    self.meter.slots[index].cells_arrived(cells_for(packet.octets + self.encapsulation.octets()));
+                    self.bed.meter.cells(index, cells_for(packet.octets + self.encapsulation.octets()));
                 }
                 match place.side() {
                     // A segment for a connection that both ends have forgotten has no one to go to.
@@ -177,7 +177,7 @@ impl Run<'_> {
                     None => self.segment_at_gateway(now, index, serial, place, &segment),
                 }
             }
-            (Body::Segment { .. }, Leg::Gateways) => unreachable!("gateways speak their own transport"),
+            (Body::Segment { .. }, Leg::Gateways { .. }) => unreachable!("gateways speak their own transport"),
         }
         self.settle(now);
     }
@@ -202,7 +202,7 @@ impl Run<'_> {
                 self.app(index, conversation, |app, out| app.timer(now, id, out));
             }
             What::Gateway { which } => self.wake_gateway(now, index, which),
-            What::Change => self.changes[index].apply(now, &mut self.fabric),
+            What::Change => self.bed.change(now, index),
         }
         self.settle(now);
     }
@@ -236,7 +236,7 @@ impl Run<'_> {
         act: impl FnOnce(&mut End, &mut Output),
     ) {
         let slot = &mut self.slots[index];
-        let (conversation, from, to) = slot.plan.way_from(place);
+        let (conversation, from, to) = slot.way_from(place);
         let config = slot.plan.tcp;
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
@@ -247,7 +247,7 @@ impl Run<'_> {
         for segment in self.output.segments.drain(..) {
             let octets = IP_HEADER + segment.header_len() + segment.len;
             let body = Body::Segment { serial, conn, number: self.packets, segment };
-            self.fabric.send(now, Packet { conversation, from, to, octets, body });
+            self.bed.fabric.send(now, Packet { conversation, from, to, octets, body });
             self.packets += 1;
         }
         self.todo.extend(self.output.events.drain(..).map(|event| Todo::Tcp { slot: index, serial, place, event }));
@@ -257,15 +257,11 @@ impl Run<'_> {
             self.todo.push_back(Todo::Written { slot: index, serial, side });
         }
         let news = end.news();
-        let totals = &mut self.meter.slots[index].now.tcp;
-        totals.retransmissions += news.retransmissions;
-        totals.timeouts += news.timeouts;
-        totals.fast_retransmits += news.fast_retransmits;
-        totals.collapses += news.collapses;
+        self.bed.meter.tcp(index, news);
         if newest && place == Place::Originator {
             let window = end.tcp.send_window();
             let full = end.tcp.congestion_window() >= config.receive_window;
-            self.meter.window(now, index, window, full);
+            self.bed.meter.window(now, index, window, full);
         }
         if let Some((at, _)) = end.tcp.deadline()
             && end.armed.is_none_or(|armed| at < armed)

@@ -1,53 +1,12 @@
 //! Why a checked scenario cannot be run.
 
-/// What [`crate::run`] and [`crate::workload`] refuse.
+/// What [`crate::run`] refuses.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The TCP options of a traffic group contradict each other.
-    #[error("traffic {traffic:?}: {source}")]
-    Tcp {
-        /// The group.
-        traffic: String,
-        /// What contradicts.
-        source: cellway_tcp::ConfigError,
-    },
-    /// The workload of a traffic group makes no sense.
-    #[error("traffic {traffic:?}: {message}")]
-    Workload {
-        /// The group.
-        traffic: String,
-        /// Why.
-        message: String,
-    },
-    /// A gateway cannot work as it is described.
-    #[error("gateway {node:?}: {message}")]
-    Gateway {
-        /// Its name.
-        node: String,
-        /// Why.
-        message: String,
-    },
-    /// A shaper at a queue that is paced already: one would silently replace the other.
-    #[error("shaper {shaper:?}: {by} paces the cells of the same queue already")]
-    PacedTwice {
-        /// The shaper.
-        shaper: String,
-        /// What else paces.
-        by: String,
-    },
-    /// Two groups on one channel whose services pace it differently.
-    #[error(
-        "traffic {:?} and traffic {:?} share a channel but not their service: give both the same, or each a channel",
-        traffic[0], traffic[1]
-    )]
-    TwoServices {
-        /// The groups.
-        traffic: [String; 2],
-    },
     /// The network cannot be put together.
     #[error(transparent)]
-    Network(#[from] cellway_net::FabricError),
+    Build(#[from] cellway_testbed::Error),
     /// A node to capture at that the scenario does not have.
     #[error("there is no node {name:?} to capture at; the nodes are {known}")]
     NoSuchNode {

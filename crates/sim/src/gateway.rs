@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use cellway_gateway::{Action, FlowId, Gateway, Output, TpPacket};
+use cellway_gateway::{Action, ConfigError, FlowId, Gateway, Output, TpPacket};
 use cellway_net::{NodeId, Packet};
 use cellway_record::Row;
 use cellway_tcp::{Event, State};
+use cellway_testbed::{Error as BuildError, PairPlan};
 use cellway_units::Time;
 
-use crate::build::Body;
+use crate::body::Body;
 use crate::connection::{Place, Relay};
 use crate::drive::{Run, Todo};
+use crate::error::Error;
 use crate::timers::{TimerKey, What};
 
 /// Two gateways and what runs between them.
@@ -29,8 +31,16 @@ pub(crate) struct GatewayPair {
 }
 
 impl GatewayPair {
-    pub(crate) fn new(names: [String; 2], gateways: [Gateway; 2], hosts: [NodeId; 2], conversation: u32) -> Self {
-        GatewayPair { names, gateways, hosts, conversation, flows: Vec::new(), armed: [None; 2] }
+    /// The machines of a planned pair.
+    pub(crate) fn new(plan: &PairPlan) -> Result<GatewayPair, Error> {
+        let refused = |which: usize| {
+            let node = plan.names[which].clone();
+            move |e: ConfigError| Error::Build(BuildError::Gateway { node, message: e.to_string() })
+        };
+        let machine = |which: usize| Gateway::new(plan.configs[which]).map_err(refused(which));
+        let (names, gateways) = (plan.names.clone(), [machine(0)?, machine(1)?]);
+        let PairPlan { hosts, conversation, .. } = *plan;
+        Ok(GatewayPair { names, gateways, hosts, conversation, flows: Vec::new(), armed: [None; 2] })
     }
 
     /// What each gateway has done in the whole run, its warm-up included.
@@ -72,7 +82,7 @@ impl Run<'_> {
         for packet in out.packets.drain(..) {
             let (from, to, octets) = (this.hosts[which], this.hosts[1 - which], packet.octets());
             let body = Body::Transport { pair: pair as u32, packet: Box::new(packet) };
-            self.fabric.send(now, Packet { conversation: this.conversation, from, to, octets, body });
+            self.bed.fabric.send(now, Packet { conversation: this.conversation, from, to, octets, body });
             self.packets += 1;
         }
         self.todo.extend(out.actions.drain(..).map(|action| Todo::Gateway { pair, which, action }));

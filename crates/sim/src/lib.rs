@@ -7,17 +7,16 @@
 //! unit.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod build;
+mod body;
 mod capture;
 mod connection;
 mod drive;
 mod error;
 mod gateway;
-mod meter;
 mod slot;
 mod timers;
 
-pub use build::{node_names, workload};
-pub use capture::Capture;
+pub use capture::{Capture, node_names};
+pub use cellway_testbed::{Error as BuildError, workload};
 pub use drive::{Control, Outcome, run};
 pub use error::Error;

@@ -3,70 +3,9 @@
 use cellway_apps::random::{Stream, Streams};
 use cellway_apps::{Conversation, Workload};
 use cellway_net::NodeId;
-use cellway_tcp::Config;
-use cellway_units::Time;
+use cellway_testbed::SlotPlan;
 
 use crate::connection::{Connection, Place};
-
-/// The gateways in the middle of a slot's connections.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Split {
-    /// The pair.
-    pub(crate) pair: usize,
-    /// Which gateway of the pair is near the originator.
-    pub(crate) near: usize,
-    /// TCP of the gateways' ends, near the originator and near the responder.
-    pub(crate) tcp: [Config; 2],
-}
-
-/// What stays the same over all conversations of a slot.
-#[derive(Debug)]
-pub(crate) struct SlotPlan {
-    /// "ftp-3".
-    pub(crate) name: String,
-    /// Its traffic group.
-    pub(crate) group: usize,
-    /// The hosts of originator and responder.
-    pub(crate) hosts: [NodeId; 2],
-    /// Whom those hosts' packets go to: each other, or the gateway on their side.
-    pub(crate) peers: [NodeId; 2],
-    /// The network's conversations that carry the packets of the originator and of the responder.
-    pub(crate) legs: [u32; 2],
-    pub(crate) split: Option<Split>,
-    /// The well-known port of a conversation's first connection, and of its others.
-    pub(crate) well_known_ports: [u16; 2],
-    /// When the first conversation begins.
-    pub(crate) start: Time,
-    /// Whether another conversation follows when one ends.
-    pub(crate) repeat: bool,
-    pub(crate) tcp: Config,
-}
-
-impl SlotPlan {
-    /// The network's conversation, the sender and the receiver of packets that an endpoint sends.
-    pub(crate) fn way_from(&self, place: Place) -> (u32, NodeId, NodeId) {
-        let [originator, responder] = self.hosts;
-        match place {
-            Place::Originator => (self.legs[0], originator, self.peers[0]),
-            Place::Near => (self.legs[0], self.peers[0], originator),
-            Place::Far => (self.legs[1], self.peers[1], responder),
-            Place::Responder => (self.legs[1], responder, self.peers[1]),
-        }
-    }
-
-    /// The endpoint that a packet for `host` is meant for; `far` says that it came on the
-    /// responder's leg.
-    pub(crate) fn place_at(&self, host: NodeId, far: bool) -> Place {
-        match (self.split.is_some(), far) {
-            (false, _) if host == self.hosts[0] => Place::Originator,
-            (false, _) => Place::Responder,
-            (true, false) if host == self.hosts[0] => Place::Originator,
-            (true, false) => Place::Near,
-            (true, true) if host == self.hosts[1] => Place::Responder,
-            (true, true) => Place::Far,
-        }
-    }
-}
 
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -85,6 +24,30 @@ impl Slot {
     pub(crate) fn new(plan: SlotPlan, streams: &Streams) -> Slot {
         let initial_sequence = streams.stream(&format!("{}/initial-sequence", plan.name));
         Slot { plan, conversation: None, begun: 0, connections: Vec::new(), opened: 0, initial_sequence }
+    }
+
+    /// The network's conversation, the sender and the receiver of packets that an endpoint sends.
+    pub(crate) fn way_from(&self, place: Place) -> (u32, NodeId, NodeId) {
+        let [originator, responder] = self.plan.hosts;
+        match place {
+            Place::Originator => (self.plan.legs[0], originator, self.plan.peers[0]),
+            Place::Near => (self.plan.legs[0], self.plan.peers[0], originator),
+            Place::Far => (self.plan.legs[1], self.plan.peers[1], responder),
+            Place::Responder => (self.plan.legs[1], responder, self.plan.peers[1]),
+        }
+    }
+
+    /// The endpoint that a packet for `host` is meant for; `far` says that it came on the
+    /// responder's leg.
+    pub(crate) fn place_at(&self, host: NodeId, far: bool) -> Place {
+        match (self.plan.split.is_some(), far) {
+            (false, _) if host == self.plan.hosts[0] => Place::Originator,
+            (false, _) => Place::Responder,
+            (true, false) if host == self.plan.hosts[0] => Place::Originator,
+            (true, false) => Place::Near,
+            (true, true) if host == self.plan.hosts[1] => Place::Responder,
+            (true, true) => Place::Far,
+        }
     }
 
     /// The number of the conversation under way.

@@ -183,6 +183,13 @@ impl Erica {
         rm.limit(Rate::from_bps(mcr.saturating_add(er)));
     }
 
+    /// Another connection gets the number `slot`: what this one said of itself is forgotten.
+    pub fn forget(&mut self, slot: usize) {
+        if let Some(connection) = self.connections.get_mut(slot) {
+            *connection = Connection::default();
+        }
+    }
+
     #[inline(never)]
     fn becomes_active(&mut self, slot: usize) {
         let mcr = self.connection(slot).mcr;

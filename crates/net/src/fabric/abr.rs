@@ -45,6 +45,8 @@ impl<B: Clone> Fabric<B> {
         }
         self.abr_port(last).ends_mut(channel).destination = Some((turn, at_destination));
         self.abr_port(home).ends_mut(reverse).source = Some((first, at_source));
+        self.circuits[channel.0 as usize].joined.push(reverse);
+        self.circuits[reverse.0 as usize].joined.push(channel);
         Ok(())
     }
 

@@ -4,7 +4,8 @@ use cellway_units::{Rate, Time};
 
 use super::{Fabric, NodeId, NodeKind};
 use crate::channel::ChannelId;
-use crate::counters::{LossCounters, PortCounters};
+use crate::counters::{ConversationCounters, LossCounters, PortCounters};
+use crate::framing::Framing;
 use crate::port::{Port, PortId};
 use crate::tap::TapRecord;
 
@@ -16,14 +17,31 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// The ATM stretches of a conversation in one direction (0 there, 1 back), in order: the channel of
-    /// each and its ports.
+    /// each and its ports. None if it is not open.
     pub fn channels(&self, conversation: u32, direction: usize) -> &[(ChannelId, Vec<PortId>)] {
-        &self.conversations[conversation as usize].channels[direction]
+        let known = self.conversations.get(conversation as usize).and_then(Option::as_ref);
+        known.map_or(&[], |conversation| &conversation.channels[direction])
     }
 
     /// What a port has counted up to `now`.
     pub fn port_counters(&self, port: PortId, now: Time) -> PortCounters {
         self.port(port).counters(now)
+    }
+
+    /// The nodes before and behind a port.
+    pub fn ends(&self, port: PortId) -> [NodeId; 2] {
+        [self.port(port).node, self.port(port).to]
+    }
+
+    /// What travels on a port's line.
+    pub fn framing(&self, port: PortId) -> Framing {
+        self.port(port).framing()
+    }
+
+    /// Whether a conversation uses a channel, or a control loop joins it with one that is used.
+    pub fn is_open(&self, channel: ChannelId) -> bool {
+        let circuit = self.circuits.get(channel.0 as usize);
+        circuit.is_some_and(|circuit| self.channels.get(&circuit.key) == Some(&channel))
     }
 
     /// The rate of a port's line.
@@ -34,6 +52,19 @@ impl<B: Clone> Fabric<B> {
     /// Units waiting at a port, the one in service not counted.
     pub fn waiting(&self, port: PortId) -> u32 {
         self.port(port).waiting()
+    }
+
+    /// Cells of one channel that wait at a port, the one in service not counted; 0 if the channel does not
+    /// pass there.
+    pub fn waiting_of(&self, port: PortId, channel: ChannelId) -> u32 {
+        let server = self.port(port).server();
+        server.and_then(|server| Some(server.waiting_of(server.slot(channel)?))).unwrap_or(0)
+    }
+
+    /// What became of the packets of a conversation since it was opened; still there after it was closed,
+    /// until its number is used again.
+    pub fn conversation_counters(&self, conversation: u32) -> ConversationCounters {
+        self.packets.counters(conversation)
     }
 
     /// Bits of buffer memory in use at a port.

@@ -13,6 +13,9 @@ use crate::tap::{Direction, TapRecord, TapUnit};
 
 impl<B: Clone> Fabric<B> {
     /// The host `packet.from` hands a packet to its line.
+    ///
+    /// # Panics
+    /// If its conversation is not open, or not one between such hosts.
     pub fn send(&mut self, now: Time, packet: Packet<B>) {
         let from = packet.from;
         let packet = self.packets.insert(packet);
@@ -144,7 +147,7 @@ impl<B: Clone> Fabric<B> {
     /// A whole packet has come to `node`: its host takes it, any other node forwards it.
     fn packet_arrives(&mut self, now: Time, node: NodeId, frame: PacketRef, delivered: &mut Vec<Delivery<B>>) {
         if self.packets.get(frame).to == node {
-            let packet = self.packets.remove(frame);
+            let packet = self.packets.deliver(frame);
             delivered.push(Delivery { packet });
         } else {
             self.forward(now, node, frame);
@@ -154,26 +157,29 @@ impl<B: Clone> Fabric<B> {
     /// Sends a packet on from `node`, whole or as cells.
     fn forward(&mut self, now: Time, node: NodeId, frame: PacketRef) {
         let packet = self.packets.get(frame);
-        let (port, slot) = match self.conversations[packet.conversation as usize].step(node, packet.to) {
+        let conversation = self.conversations[packet.conversation as usize].as_ref();
+        let conversation = conversation.expect("packets belong to conversations that are open");
+        let (port, slot) = match conversation.step(node, packet.to) {
             Step::Packet(port) => return self.queue_packet(now, port, frame),
             Step::Cells { port, slot } => (port, slot),
         };
         let count = cells_for(packet.octets + self.encapsulation.octets()) as u16;
         let out = &mut self.ports[port.0 as usize];
         let lost = out.push_frame(now, slot, frame, count, &self.packets);
+        if lost == count {
+            return self.packets.refuse(frame);
+        }
         if lost > 0 {
             self.packets.lose(frame, lost, count);
         }
-        if lost < count {
-            self.call(port.0);
-        }
+        self.call(port.0);
     }
 
     fn queue_packet(&mut self, now: Time, port: PortId, packet: PacketRef) {
         if self.ports[port.0 as usize].push_packet(now, packet, &self.packets) {
             self.call(port.0);
         } else {
-            self.packets.remove(packet);
+            self.packets.refuse(packet);
         }
     }
 

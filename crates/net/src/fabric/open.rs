@@ -10,7 +10,8 @@ use crate::reassembly::Reassembly;
 /// A conversation between two hosts, with the path its packets take each way.
 #[derive(Clone, Copy, Debug)]
 pub struct ConversationSpec<'a> {
-    /// Its number, from 0 and dense.
+    /// Its number, from 0 and dense: tables are as long as the largest. One that has been closed may be
+    /// used again.
     pub conversation: u32,
     /// Its type, for [`crate::Multiplexing::PerType`].
     pub kind: u32,
@@ -49,6 +50,12 @@ pub enum FabricError {
     /// Parameters of an ABR connection that contradict each other.
     #[error(transparent)]
     Abr(#[from] AbrError),
+    /// Two conversations with one number.
+    #[error("conversation {conversation} is open already: close it first, or take another number")]
+    AlreadyOpen {
+        /// The conversation.
+        conversation: u32,
+    },
     /// A path without a port.
     #[error("conversation {conversation} has no path")]
     NoPath {
@@ -67,10 +74,25 @@ pub(super) enum Share {
     Policy(u32),
 }
 
+/// A channel as it was opened.
+#[derive(Clone, Debug)]
+pub(super) struct Circuit {
+    pub(super) key: ChannelKey,
+    /// Its queue at each of its ports.
+    pub(super) slots: Vec<u32>,
+    /// How often conversations use it.
+    pub(super) users: u32,
+    /// The channels that share an ABR control loop with it.
+    pub(super) joined: Vec<ChannelId>,
+}
+
 impl<B: Clone> Fabric<B> {
     /// Opens a conversation: a channel for each run of ATM ports on its paths, by the multiplexing policy,
     /// a forwarding table, and its share of the buffers on the way.
     pub fn open(&mut self, spec: ConversationSpec<'_>) -> Result<(), FabricError> {
+        if self.conversations.get(spec.conversation as usize).is_some_and(Option::is_some) {
+            return Err(FabricError::AlreadyOpen { conversation: spec.conversation });
+        }
         let [a, b] = spec.hosts;
         self.check_path(spec.conversation, spec.paths[0], a, b)?;
         self.check_path(spec.conversation, spec.paths[1], b, a)?;
@@ -97,9 +119,10 @@ impl<B: Clone> Fabric<B> {
         }
         let index = spec.conversation as usize;
         if index >= self.conversations.len() {
-            self.conversations.resize(index + 1, Conversation::default());
+            self.conversations.resize(index + 1, None);
         }
-        self.conversations[index] = conversation;
+        self.conversations[index] = Some(conversation);
+        self.packets.forget(spec.conversation);
         Ok(())
     }
 
@@ -144,10 +167,13 @@ impl<B: Clone> Fabric<B> {
             None => Share::Policy(self.multiplexing.key(spec.conversation, spec.kind)),
         };
         let key = (path.to_vec(), spec.class, share);
-        if let Some(known) = self.channels.get(&key) {
-            return known.clone();
+        let known = self.channels.get(&key).copied().or_else(|| self.reuse(&key));
+        if let Some(channel) = known {
+            let circuit = &mut self.circuits[channel.0 as usize];
+            circuit.users += 1;
+            return (channel, circuit.slots.clone());
         }
-        let channel = ChannelId(self.reassembly.len() as u32);
+        let channel = ChannelId(self.circuits.len() as u32);
         self.reassembly.push(Reassembly::default());
         let slots: Vec<u32> = path.iter().map(|&port| self.port_mut(port).add_channel(channel, spec.class)).collect();
         for (i, &port) in path.iter().enumerate() {
@@ -159,7 +185,16 @@ impl<B: Clone> Fabric<B> {
             table.resize(channel.0 as usize, NextHop::Unknown);
             table.push(next);
         }
-        self.channels.insert(key, (channel, slots.clone()));
+        self.channels.insert(key.clone(), channel);
+        self.circuits.push(Circuit { key, slots: slots.clone(), users: 1, joined: Vec::new() });
         (channel, slots)
+    }
+
+    /// A channel over these ports that nobody uses any more; its queues and table entries are there.
+    fn reuse(&mut self, key: &ChannelKey) -> Option<ChannelId> {
+        let channel = self.free.get_mut(&(key.0.clone(), key.1))?.pop()?;
+        self.circuits[channel.0 as usize].key = key.clone();
+        self.channels.insert(key.clone(), channel);
+        Some(channel)
     }
 }

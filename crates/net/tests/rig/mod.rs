@@ -20,6 +20,8 @@ pub struct Rig {
     pub near: NodeId,
     pub switch: NodeId,
     pub delivered: Vec<(Time, Packet<u32>)>,
+    /// The ports of each conversation, there and back.
+    pub paths: Vec<[Vec<PortId>; 2]>,
 }
 
 pub struct Shape {
@@ -42,7 +44,7 @@ impl Rig {
         let [r1, s1, r2] = [NodeKind::Router, NodeKind::Switch, NodeKind::Router].map(|kind| net.add_node(kind));
         let [a, back_b] = net.add_link([r1, s1], shape.core, shape.delay, Framing::Atm, [shape.buffers[0], None]);
         let [b, back_a] = net.add_link([s1, r2], shape.core, Span::ZERO, Framing::Atm, [shape.buffers[1], None]);
-        let mut hosts = Vec::new();
+        let (mut hosts, mut all_paths) = (Vec::new(), Vec::new());
         for conversation in 0..shape.conversations {
             let pair = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
             let [up, down] = net.add_link([pair[0], r1], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
@@ -52,8 +54,17 @@ impl Rig {
             let (share, class) = (None, classes.get(conversation as usize).copied().unwrap_or(Class::Ubr));
             net.open(ConversationSpec { conversation, kind, hosts: pair, paths, share, class }).unwrap();
             hosts.push(pair);
+            all_paths.push(paths.map(<[PortId]>::to_vec));
         }
-        Rig { net, hosts, far: r2, near: r1, switch: s1, there: [a, b], delivered: Vec::new() }
+        Rig { net, hosts, far: r2, near: r1, switch: s1, there: [a, b], delivered: Vec::new(), paths: all_paths }
+    }
+
+    /// Opens a conversation that was closed, between the same hosts.
+    pub fn open(&mut self, conversation: u32) {
+        let [there, back] = &self.paths[conversation as usize];
+        let (hosts, paths) = (self.hosts[conversation as usize], [&there[..], &back[..]]);
+        let kind = conversation % 2;
+        self.net.open(ConversationSpec { conversation, kind, hosts, paths, share: None, class: Class::Ubr }).unwrap();
     }
 
     /// The originator of `conversation` sends packet number `body` now.

@@ -5,7 +5,7 @@ use cellway_tcp::{Config, Event, Output};
 use cellway_units::Time;
 
 use super::{Run, Todo};
-use crate::connection::{Connection, End, SIDES, at};
+use crate::connection::{Connection, End, SIDES};
 use crate::timers::{TimerKey, What};
 
 impl Run<'_> {
@@ -54,7 +54,7 @@ impl Run<'_> {
         match event {
             Event::Connected => self.app(index, conversation, |app, out| app.connected(now, conn, side, out)),
             Event::Readable { bytes } => {
-                self.meter.slots[index].now.delivered[at(side.peer())] += bytes;
+                self.bed.meter.delivered(index, side, bytes);
                 self.app(index, conversation, |app, out| app.received(now, conn, side, bytes, out));
             }
             Event::Acked { bytes } => {
@@ -92,14 +92,12 @@ impl Run<'_> {
             Action::Timer { at, id } => {
                 self.timers.add(at, TimerKey { slot: index as u32, what: What::App { conversation, id } });
             }
-            Action::Delay { span } => self.meter.delay(now, index, span),
-            Action::Item { bytes, span } => self.meter.item(now, index, bytes, span),
+            Action::Delay { span } => self.bed.meter.delay(now, index, span),
+            Action::Item { bytes, span } => self.bed.meter.item(now, index, bytes, span),
             Action::Ended => {
-                let totals = &mut self.meter.slots[index].now;
-                totals.conversations += 1;
                 let slot = &mut self.slots[index];
                 let failed = slot.conversation.as_ref().map(|c| c.outcome()) == Some(Outcome::Failed);
-                totals.failures += u64::from(failed);
+                self.bed.meter.conversation(index, failed);
                 if failed {
                     let (over, left): (Vec<_>, Vec<_>) =
                         slot.connections.drain(..).partition(|c| c.conversation == conversation);

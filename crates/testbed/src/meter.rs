@@ -4,12 +4,14 @@ mod summary;
 
 use std::sync::Arc;
 
+use cellway_apps::Side;
 use cellway_net::{ChannelId, Fabric, LossCounters, NodeId, PortCounters, PortId};
 use cellway_record::Row;
 use cellway_record::stats::{Moments, Sample, TimeWeighted, jain};
 use cellway_units::{Bytes, Rate, Span, Time};
 
 /// An output port that is reported.
+#[derive(Debug)]
 pub(crate) struct PortMeter {
     pub(crate) subject: Arc<str>,
     pub(crate) id: PortId,
@@ -27,6 +29,7 @@ impl PortMeter {
 }
 
 /// A port whose queue is recorded at each change.
+#[derive(Debug)]
 pub(crate) struct QueueWatch {
     subject: Arc<str>,
     port: PortId,
@@ -45,16 +48,31 @@ impl QueueWatch {
 const QUEUE_ROWS: u32 = 1_000_000;
 
 /// What TCP did for a slot, over all its connections and both ends.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct TcpTotals {
-    pub(crate) retransmissions: u64,
-    pub(crate) timeouts: u64,
-    pub(crate) fast_retransmits: u64,
-    pub(crate) collapses: u64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpTotals {
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Losses found by duplicate acknowledgements.
+    pub fast_retransmits: u64,
+    /// Congestion windows that fell to one segment.
+    pub collapses: u64,
+}
+
+/// An output port that the tables name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeteredPort {
+    /// "r1>s1".
+    pub subject: Arc<str>,
+    /// The port.
+    pub port: PortId,
+    /// What its queue counts: "cell" or "packet".
+    pub unit: &'static str,
 }
 
 /// Counts of a slot that only grow.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SlotTotals {
     /// In-order bytes handed to the responder and to the originator.
     pub(crate) delivered: [u64; 2],
@@ -67,6 +85,7 @@ pub(crate) struct SlotTotals {
 }
 
 /// A conversation slot that is reported.
+#[derive(Debug)]
 pub(crate) struct SlotMeter {
     subject: Arc<str>,
     group: usize,
@@ -91,6 +110,7 @@ pub(crate) struct SlotMeter {
 }
 
 /// A traffic group that is reported.
+#[derive(Debug)]
 pub(crate) struct GroupMeter {
     subject: Arc<str>,
     jain: Moments,
@@ -98,6 +118,7 @@ pub(crate) struct GroupMeter {
 }
 
 /// Something that happens every so often, from a start on.
+#[derive(Debug)]
 struct Ticker {
     every: Span,
     next: Time,
@@ -114,8 +135,14 @@ impl Ticker {
     }
 }
 
-pub(crate) struct Meter {
-    pub(crate) ports: Vec<PortMeter>,
+/// What a run records, of a network and of what its drivers tell.
+///
+/// A driver calls [`Meter::tick`] at each instant of [`Meter::next`], before anything else of that instant happens
+/// in the network, [`Meter::queues`] behind each instant, and [`Meter::finish`] once at the end. Slots go by their
+/// place in [`crate::Testbed::slots`].
+#[derive(Debug)]
+pub struct Meter {
+    ports: Vec<PortMeter>,
     pub(crate) slots: Vec<SlotMeter>,
     groups: Vec<GroupMeter>,
     routers: Vec<NodeId>,
@@ -169,10 +196,6 @@ impl SlotMeter {
         }
     }
 
-    pub(crate) fn cells_arrived(&mut self, cells: u32) {
-        self.now.cells += u64::from(cells);
-    }
-
     /// Bytes over a span as a share of the bottleneck rate.
     fn throughput(&self, bytes: u64, span: Span) -> f64 {
         bytes as f64 * 8.0 / (self.bottleneck.as_bps() as f64 * span.as_secs_f64())
@@ -219,12 +242,13 @@ impl Meter {
     }
 
     /// The next instant at which [`Meter::tick`] must be called, before anything else happens.
-    pub(crate) fn next(&self) -> Time {
+    pub fn next(&self) -> Time {
         let next = self.bins.next.min(self.fairness.next);
         if self.warming_up { next.min(self.warmup) } else { next }
     }
 
-    pub(crate) fn tick<B: Clone>(&mut self, now: Time, fabric: &mut Fabric<B>) {
+    /// The instant `now` of [`Meter::next`] has come: what bins and windows end there, and the warm-up if it does.
+    pub fn tick<B: Clone>(&mut self, now: Time, fabric: &mut Fabric<B>) {
         if self.bins.due(now) {
             self.end_bin(now, fabric);
         }
@@ -238,7 +262,7 @@ impl Meter {
     }
 
     /// The send window of a slot's newest connection, and whether it is as large as the receiver allows.
-    pub(crate) fn window(&mut self, now: Time, slot: usize, window: u64, full: bool) {
+    pub fn window(&mut self, now: Time, slot: usize, window: u64, full: bool) {
         let meter = &mut self.slots[slot];
         if meter.window.value() == window {
             meter.full.set(now, u64::from(full));
@@ -253,8 +277,44 @@ impl Meter {
         }
     }
 
+    /// The reading side of a slot was handed in-order bytes.
+    pub fn delivered(&mut self, slot: usize, reader: Side, bytes: u64) {
+        let direction = match reader {
+            Side::Responder => 0,
+            Side::Originator => 1,
+        };
+        self.slots[slot].now.delivered[direction] += bytes;
+    }
+
+    /// A packet of so many cells has come to the responder of a slot.
+    pub fn cells(&mut self, slot: usize, cells: u32) {
+        self.slots[slot].now.cells += u64::from(cells);
+    }
+
+    /// What TCP did for a slot since it was told last.
+    pub fn tcp(&mut self, slot: usize, news: TcpTotals) {
+        let totals = &mut self.slots[slot].now.tcp;
+        totals.retransmissions += news.retransmissions;
+        totals.timeouts += news.timeouts;
+        totals.fast_retransmits += news.fast_retransmits;
+        totals.collapses += news.collapses;
+    }
+
+    /// A conversation of a slot has ended.
+    pub fn conversation(&mut self, slot: usize, failed: bool) {
+        let totals = &mut self.slots[slot].now;
+        totals.conversations += 1;
+        totals.failures += u64::from(failed);
+    }
+
+    /// The output ports that have rows in the tables.
+    pub fn ports(&self) -> impl Iterator<Item = MeteredPort> + '_ {
+        let told = |port: &PortMeter| MeteredPort { subject: port.subject.clone(), port: port.id, unit: port.unit };
+        self.ports.iter().map(told)
+    }
+
     /// An application has observed a delay.
-    pub(crate) fn delay(&mut self, now: Time, slot: usize, delay: Span) {
+    pub fn delay(&mut self, now: Time, slot: usize, delay: Span) {
         let meter = &mut self.slots[slot];
         meter.delays_in_bin.push(delay.as_secs_f64());
         if now >= self.warmup {
@@ -263,7 +323,7 @@ impl Meter {
     }
 
     /// Records what the watched queues have held since the last call, up to [`QUEUE_ROWS`].
-    pub(crate) fn queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
+    pub fn queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
         if self.queue_watches.is_empty() {
             return;
         }
@@ -281,7 +341,7 @@ impl Meter {
     }
 
     /// An item has arrived whole.
-    pub(crate) fn item(&mut self, now: Time, slot: usize, bytes: Bytes, span: Span) {
+    pub fn item(&mut self, now: Time, slot: usize, bytes: Bytes, span: Span) {
         let meter = &mut self.slots[slot];
         meter.now.items += 1;
         // An item that began before the end of the warm-up is not counted.
@@ -378,11 +438,11 @@ impl Meter {
     }
 }
 
-pub(super) fn ratio(part: Span, whole: Span) -> f64 {
+fn ratio(part: Span, whole: Span) -> f64 {
     part.as_ps() as f64 / whole.as_ps() as f64
 }
 
 /// Mean number of units waiting between two readings of a port.
-pub(super) fn mean_queue(now: &PortCounters, before: &PortCounters, span: Span) -> f64 {
+fn mean_queue(now: &PortCounters, before: &PortCounters, span: Span) -> f64 {
     (now.queue_area - before.queue_area) as f64 / span.as_ps() as f64
 }

@@ -20,7 +20,7 @@ struct Summary {
 
 impl Meter {
     /// The rows of the whole run, at its end; and those over time.
-    pub(crate) fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>) -> (Vec<Row>, Vec<Row>) {
+    pub fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>) -> (Vec<Row>, Vec<Row>) {
         let mut summary = Summary { rows: Vec::new(), now, span: now.since(self.warmup), rtt: self.rtt };
         self.ports.iter().for_each(|port| summary.port(port, fabric));
         for watch in self.queue_watches.iter().filter(|watch| watch.truncated) {

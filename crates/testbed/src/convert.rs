@@ -11,8 +11,27 @@ use cellway_units::{Bits, Bytes};
 use crate::error::Error;
 
 /// Equal for conversations of the same application: what a channel per type tells apart.
-pub(super) fn type_number(app: &App) -> u32 {
+pub fn type_number(app: &App) -> u32 {
     apps::AppKind::ALL.iter().position(|kind| kind.name() == app.name()).expect("every application is of a kind") as u32
+}
+
+/// The type of conversations that no application of a scenario stands for.
+pub const OTHER_KIND: u32 = apps::AppKind::ALL.len() as u32;
+
+/// The type of conversations with a server at `port`, as [`well_known_ports`] has it: [`type_number`] of the first
+/// application that listens there. `None` if none does.
+pub fn kind_of_port(port: u16) -> Option<u32> {
+    let known = match port {
+        20 | 21 => apps::AppKind::Ftp,
+        23 => apps::AppKind::Telnet,
+        25 => apps::AppKind::Smtp,
+        119 => apps::AppKind::Nntp,
+        5001 => apps::AppKind::Bulk,
+        80 => apps::AppKind::Www,
+        6000 => apps::AppKind::Animation,
+        _ => return None,
+    };
+    apps::AppKind::ALL.iter().position(|kind| *kind == known).map(|kind| kind as u32)
 }
 
 /// FTP's data connections. RFC 959 section 5.2.
@@ -20,7 +39,7 @@ const FTP_DATA_PORT: u16 = 20;
 
 /// The well-known ports of a conversation's first connection and of its others. RFC 959, 854, 821, 977 and 1945;
 /// those of ttcp and of X displays.
-pub(super) fn well_known_ports(app: &App) -> [u16; 2] {
+pub fn well_known_ports(app: &App) -> [u16; 2] {
     match app {
         App::Ftp { .. } | App::FtpGet { .. } => [21, FTP_DATA_PORT],
         App::Telnet { .. } => [23; 2],
@@ -93,7 +112,7 @@ pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps:
     Ok(workload)
 }
 
-pub(super) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config, Error> {
+pub(crate) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config, Error> {
     let config = Config {
         variant: match t.variant {
             file::TcpVariant::Tahoe => Variant::Tahoe,
@@ -121,7 +140,7 @@ pub(super) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config,
     Ok(config)
 }
 
-pub(super) fn buffer(b: &file::Buffer) -> net::BufferSpec {
+pub(crate) fn buffer(b: &file::Buffer) -> net::BufferSpec {
     net::BufferSpec {
         size: bits(b.size),
         threshold: b.threshold.map(bits),
@@ -152,7 +171,7 @@ fn bits(size: file::BufferSize) -> Bits {
     }
 }
 
-pub(super) fn multiplexing(scenario: &Scenario) -> net::Multiplexing {
+pub(crate) fn multiplexing(scenario: &Scenario) -> net::Multiplexing {
     match scenario.multiplexing.channel {
         file::Channel::PerConversation => net::Multiplexing::PerConversation,
         file::Channel::PerType => net::Multiplexing::PerType,
@@ -160,14 +179,15 @@ pub(super) fn multiplexing(scenario: &Scenario) -> net::Multiplexing {
     }
 }
 
-pub(crate) fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
+/// How packets stand in the AAL5 frames of a scenario.
+pub fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
     match scenario.multiplexing.encapsulation {
         file::Encapsulation::VcMux => net::Encapsulation::VcMultiplexed,
         file::Encapsulation::LlcSnap => net::Encapsulation::LlcSnap,
     }
 }
 
-pub(super) fn node_kind(kind: file::NodeKind) -> net::NodeKind {
+pub(crate) fn node_kind(kind: file::NodeKind) -> net::NodeKind {
     match kind {
         file::NodeKind::Router | file::NodeKind::Gateway => net::NodeKind::Router,
         file::NodeKind::Switch => net::NodeKind::Switch,
@@ -175,7 +195,7 @@ pub(super) fn node_kind(kind: file::NodeKind) -> net::NodeKind {
     }
 }
 
-pub(super) fn framing(framing: file::Framing) -> net::Framing {
+pub(crate) fn framing(framing: file::Framing) -> net::Framing {
     match framing {
         file::Framing::Atm => net::Framing::Atm,
         file::Framing::Packet => net::Framing::Packet,
@@ -184,7 +204,7 @@ pub(super) fn framing(framing: file::Framing) -> net::Framing {
     }
 }
 
-pub(super) fn class(service: &file::Service) -> net::Class {
+pub(crate) fn class(service: &file::Service) -> net::Class {
     match service {
         file::Service::Cbr { .. } => net::Class::Cbr,
         file::Service::Vbr { .. } => net::Class::Vbr,
@@ -193,7 +213,7 @@ pub(super) fn class(service: &file::Service) -> net::Class {
     }
 }
 
-pub(super) fn policer_action(action: file::PolicerAction) -> net::PolicerAction {
+pub(crate) fn policer_action(action: file::PolicerAction) -> net::PolicerAction {
     match action {
         file::PolicerAction::Discard => net::PolicerAction::Discard,
         file::PolicerAction::Tag => net::PolicerAction::Tag,
@@ -203,7 +223,7 @@ pub(super) fn policer_action(action: file::PolicerAction) -> net::PolicerAction 
 // What scenarios are checked and predicted by is what the gateways do.
 const _: () = assert!(file::TRANSPORT_HEADER_OCTETS == cellway_gateway::DATA_OVERHEAD as u64);
 
-pub(super) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool, mtu: Bytes) -> GatewayConfig {
+pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool, mtu: Bytes) -> GatewayConfig {
     let llc = scenario.multiplexing.encapsulation == file::Encapsulation::LlcSnap;
     GatewayConfig {
         window: spec.window,
@@ -215,7 +235,7 @@ pub(super) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: boo
     }
 }
 
-pub(super) fn abr_switch(abr: &file::AbrSwitch) -> net::AbrSwitchSpec {
+pub(crate) fn abr_switch(abr: &file::AbrSwitch) -> net::AbrSwitchSpec {
     match abr.marking {
         file::Marking::Efci => net::AbrSwitchSpec::Efci { threshold: abr.threshold },
         file::Marking::Erica => {
@@ -227,7 +247,7 @@ pub(super) fn abr_switch(abr: &file::AbrSwitch) -> net::AbrSwitchSpec {
     }
 }
 
-pub(super) fn abr(spec: &file::AbrSpec) -> net::AbrParameters {
+pub(crate) fn abr(spec: &file::AbrSpec) -> net::AbrParameters {
     let fraction = |f: file::Fraction| net::Fraction::new(f.num, f.den).expect("a checked fraction is at most 1");
     net::AbrParameters {
         mcr: spec.mcr,

@@ -3,9 +3,10 @@
 use cellway_net::{Framing, NodeId, NodeKind, PortId};
 use cellway_scenario as file;
 use cellway_scenario::{Attachment, HostSpec, Traffic};
-use cellway_units::{Rate, Span};
+use cellway_units::{Bytes, Rate, Span};
 
-use super::{Builder, convert};
+use crate::build::Builder;
+use crate::convert;
 use crate::meter::PortMeter;
 
 /// So fast that a packet takes less than a picosecond: what joins a host to its card where the
@@ -15,41 +16,71 @@ const AT_ONCE: Rate = Rate::from_bps(1_000_000_000_000_000_000);
 /// A node of the scenario in the network. One that ends packets and also needs something before
 /// its line (a limit to its speed, the relay of a gateway) is two nodes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Attached {
+pub(crate) struct Attached {
     /// Where its links are.
-    pub(super) line: NodeId,
+    pub(crate) line: NodeId,
     /// Where its packets start and end; not for routers and switches.
-    pub(super) host: Option<NodeId>,
+    pub(crate) host: Option<NodeId>,
     /// The ports from the host to the line's node and back, if they are two.
-    pub(super) inner: Option<[PortId; 2]>,
+    pub(crate) inner: Option<[PortId; 2]>,
 }
 
 impl Attached {
     /// The ports that a packet from the host passes before its links.
-    pub(super) fn out(&self) -> Option<PortId> {
+    pub(crate) fn out(&self) -> Option<PortId> {
         self.inner.map(|[out, _]| out)
     }
+    /// As the end of paths, up to its links; none for routers and switches.
+    pub(crate) fn end(&self) -> Option<PathEnd> {
+        let (out, back) = (self.out().into_iter().collect(), self.back().into_iter().collect());
+        self.host.map(|host| PathEnd { host, out, back })
+    }
     /// The ports that a packet for the host passes after its links.
-    pub(super) fn back(&self) -> Option<PortId> {
+    pub(crate) fn back(&self) -> Option<PortId> {
         self.inner.map(|[_, back]| back)
     }
 }
 
 /// What waits at a line of that framing.
-pub(super) fn queue_unit(framing: file::Framing) -> &'static str {
+pub(crate) fn queue_unit(framing: file::Framing) -> &'static str {
     if framing == file::Framing::Atm { "cell" } else { "packet" }
 }
 
-/// A host at its end of a path.
-pub(super) struct PathEnd {
-    pub(super) host: NodeId,
-    /// The ports from the host to the first node of the route, and back.
-    pub(super) out: Vec<PortId>,
-    pub(super) back: Vec<PortId>,
+/// A host of the network: of the file, or implicit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// Its name in the file; for an implicit host that of its slot, "ftp-1", or "ftp-1-sink" at the responder's end.
+    pub name: String,
+    /// Where its packets start and end.
+    pub node: NodeId,
+    /// The largest IP packet that its line takes, in octets.
+    pub mtu: Bytes,
+    /// The name of the node at the other end of its line.
+    pub attached: String,
 }
 
-impl Builder<'_> {
-    pub(super) fn nodes(&mut self) {
+/// A host as an end of paths.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) host: Host,
+    pub(crate) path: PathEnd,
+    /// The node of the scenario that its routes begin at: itself, or what an implicit host hangs on.
+    pub(crate) from: file::NodeIndex,
+    /// The groups whose originators, and whose responders, are here.
+    pub(crate) groups: [Vec<usize>; 2],
+}
+
+/// A host at its end of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct PathEnd {
+    pub(crate) host: NodeId,
+    /// The ports from the host to the first node of the route, and back.
+    pub(crate) out: Vec<PortId>,
+    pub(crate) back: Vec<PortId>,
+}
+
+impl<B: Clone> Builder<'_, B> {
+    pub(crate) fn nodes(&mut self) {
         for (index, node) in self.scenario.nodes.iter().enumerate() {
             let attached = match node.kind {
                 file::NodeKind::Router | file::NodeKind::Switch => {
@@ -101,7 +132,7 @@ impl Builder<'_> {
         Attached { line, host: Some(host), inner: Some(inner) }
     }
 
-    pub(super) fn links(&mut self) {
+    pub(crate) fn links(&mut self) {
         let scenario = self.scenario;
         for link in &scenario.links {
             let ends = [link.a, link.b];
@@ -118,10 +149,39 @@ impl Builder<'_> {
             }
             self.ports.push(pair);
         }
+        let is_host = |node: &&file::Node| node.kind == file::NodeKind::Host;
+        for (index, node) in scenario.nodes.iter().enumerate().filter(|(_, node)| is_host(node)) {
+            let from = file::NodeIndex(index);
+            // A host that has no line, of a file that never uses it, is no end of a path.
+            let line = scenario.links.iter().find_map(|link| Some((link, link.other(from)?)));
+            if let (Some((link, other)), Some(path)) = (line, self.nodes[index].end()) {
+                let attached = scenario.nodes[other.0].name.clone();
+                let host = Host { name: node.name.clone(), node: path.host, mtu: link.mtu, attached };
+                self.ends.push(End { host, path, from, groups: [Vec::new(), Vec::new()] });
+            }
+        }
     }
 
-    /// The host at one end of a slot; made here if it is the slot's own.
-    pub(super) fn path_end(&mut self, end: Attachment, name: &str, traffic: &Traffic) -> PathEnd {
+    /// The host at one end of a slot of `group`; made here if it is the slot's own. `side` is 0 for the
+    /// originator.
+    pub(crate) fn path_end(&mut self, end: Attachment, name: &str, group: usize, side: usize) -> PathEnd {
+        let scenario = self.scenario;
+        let path = self.made_end(end, name, &scenario.traffic[group]);
+        if let Attachment::Router(from) = end
+            && let Some(access) = scenario.traffic[group].access
+        {
+            let attached = scenario.nodes[from.0].name.clone();
+            let host = Host { name: name.to_owned(), node: path.host, mtu: access.mtu, attached };
+            self.ends.push(End { host, path: path.clone(), from, groups: [Vec::new(), Vec::new()] });
+        }
+        let known = self.ends.iter_mut().rfind(|known| known.path.host == path.host);
+        if let Some(known) = known.filter(|known| !known.groups[side].contains(&group)) {
+            known.groups[side].push(group);
+        }
+        path
+    }
+
+    fn made_end(&mut self, end: Attachment, name: &str, traffic: &Traffic) -> PathEnd {
         let (node, access) = match end {
             Attachment::Host(node) => (self.nodes[node.0], None),
             Attachment::Router(router) => {

@@ -1,0 +1,118 @@
+//! Closing conversations: what was theirs is free for those that come later.
+
+use super::{Conversation, Fabric, Step};
+use crate::channel::ChannelId;
+
+impl<B: Clone> Fabric<B> {
+    /// Closes a conversation: its shares of the buffers go back, and so do its channels if nobody else uses
+    /// them, with the shapers, policers and control loops that were set there. A later conversation over the
+    /// same ports and of the same class gets the same queues; the number may be used again.
+    ///
+    /// Returns false, and changes nothing, while packets of the conversation are inside the network, or RM
+    /// cells about channels that only it uses: try again later. A frame whose end was lost stands in
+    /// reassembly until the next one comes; if nothing else is left of it, it is counted as lost
+    /// ([`crate::LossCounters::length`]) and dropped. A conversation that is not open is closed.
+    pub fn close(&mut self, conversation: u32) -> bool {
+        let Some(Some(known)) = self.conversations.get(conversation as usize) else { return true };
+        let channels: Vec<ChannelId> = known.channels.iter().flatten().map(|(channel, _)| *channel).collect();
+        let mut stranded = channels.clone();
+        stranded.retain(|&channel| self.is_stranded(channel, conversation));
+        if self.packets.counters(conversation).inside() > stranded.len() as u64 {
+            return false;
+        }
+        let unused = self.unused_without(&channels);
+        if !unused.iter().all(|&channel| self.is_drained(channel)) {
+            return false;
+        }
+
+        for channel in stranded {
+            let last = self.circuits[channel.0 as usize].key.0.last();
+            let node = self.port(*last.expect("a channel has a port")).to;
+            let losses = &mut self.nodes[node.0 as usize].1;
+            self.reassembly[channel.0 as usize].give_up(&mut self.packets, losses);
+        }
+        if let Some(known) = self.conversations[conversation as usize].take() {
+            self.give_back(conversation, &known);
+        }
+        for channel in unused {
+            self.free_channel(channel);
+        }
+        true
+    }
+
+    /// Whether the end of `channel` holds a packet of the conversation of which no cell will come any more.
+    fn is_stranded(&self, channel: ChannelId, conversation: u32) -> bool {
+        let reassembly = &self.reassembly[channel.0 as usize];
+        let its_own = reassembly.holds().is_some_and(|frame| self.packets.get(frame).conversation == conversation);
+        its_own && reassembly.is_stranded(&self.packets)
+    }
+
+    /// The channels that nobody uses once a conversation has left `channels`. Those that a control loop joins
+    /// are used together: each carries RM cells about the other.
+    fn unused_without(&self, channels: &[ChannelId]) -> Vec<ChannelId> {
+        let leaves = |channel: ChannelId| channels.iter().filter(|&&c| c == channel).count() as u32;
+        let mut unused: Vec<ChannelId> = Vec::new();
+        for &channel in channels {
+            if unused.contains(&channel) {
+                continue;
+            }
+            let joined = self.joined(channel);
+            if joined.iter().all(|&c| self.circuits[c.0 as usize].users == leaves(c)) {
+                unused.extend(joined);
+            }
+        }
+        unused
+    }
+
+    /// A channel and all that control loops join it with.
+    fn joined(&self, channel: ChannelId) -> Vec<ChannelId> {
+        let mut all = vec![channel];
+        let mut looked_at = 0;
+        while let Some(&next) = all.get(looked_at) {
+            looked_at += 1;
+            for &other in &self.circuits[next.0 as usize].joined {
+                if !all.contains(&other) {
+                    all.push(other);
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether no cell of a channel waits, and no RM cell about it is under way or waits to go back.
+    fn is_drained(&self, channel: ChannelId) -> bool {
+        let circuit = &self.circuits[channel.0 as usize];
+        let mut queues = circuit.key.0.iter().zip(&circuit.slots);
+        let empty = queues.all(|(&port, &slot)| self.port(port).server().is_none_or(|server| server.is_drained(slot)));
+        empty && self.rms.about(channel) == 0
+    }
+
+    /// Gives back the shares of a conversation in the buffers on its way.
+    fn give_back(&mut self, conversation: u32, known: &Conversation) {
+        for &(_, _, step) in &known.steps {
+            if let Step::Packet(port) = step {
+                self.port_mut(port).remove_conversation(conversation, 0);
+            }
+        }
+        for (channel, ports) in known.channels.iter().flatten() {
+            for (i, &port) in ports.iter().enumerate() {
+                let slot = self.circuits[channel.0 as usize].slots[i];
+                self.port_mut(port).remove_conversation(conversation, slot);
+            }
+            self.circuits[channel.0 as usize].users -= 1;
+        }
+    }
+
+    /// Makes a channel as good as new, for the next over the same ports.
+    fn free_channel(&mut self, channel: ChannelId) {
+        let circuit = &mut self.circuits[channel.0 as usize];
+        circuit.joined.clear();
+        let (ports, class, _) = &circuit.key;
+        for (&port, &slot) in ports.iter().zip(&circuit.slots) {
+            self.ports[port.0 as usize].forget_channel(slot, channel);
+        }
+        self.reassembly[channel.0 as usize] = Default::default();
+        self.channels.remove(&circuit.key);
+        self.free.entry((ports.clone(), *class)).or_default().push(channel);
+    }
+}

@@ -1,0 +1,189 @@
+//! The network of a scenario while it runs: conversations open and close, rates change.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cellway_net::{ChannelId, Class, ConversationSpec, Fabric, NodeId, PortId};
+use cellway_scenario::{NodeKind, Scenario};
+use cellway_units::Time;
+
+use crate::attach::{End, Host};
+use crate::control::{Control, Queue};
+use crate::convert;
+use crate::error::Error;
+use crate::meter::Meter;
+use crate::plan::{ConversationPlan, Leg, PairPlan, SlotPlan};
+use crate::way::Way;
+
+/// The network of a scenario, with the meter of a run. `B` is what packets carry: see [`cellway_net::Packet`].
+#[derive(Debug)]
+pub struct Testbed<B> {
+    /// The network. Its conversations are opened and closed here, not there.
+    pub fabric: Fabric<B>,
+    /// What the run records.
+    pub meter: Meter,
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) names: BTreeMap<String, NodeId>,
+    /// The ports of each link, in the directions a to b and b to a.
+    pub(crate) ports: Vec<[PortId; 2]>,
+    pub(crate) hosts: Vec<Host>,
+    /// The same hosts, as ends of paths.
+    pub(crate) ends: Vec<End>,
+    /// Where the links of each node of the scenario are.
+    pub(crate) routers: Vec<NodeId>,
+    pub(crate) slots: Vec<SlotPlan>,
+    pub(crate) plans: Vec<ConversationPlan>,
+    pub(crate) pairs: Vec<PairPlan>,
+    pub(crate) control: Control,
+    /// The conversations of the network, by number.
+    pub(crate) opened: Vec<Option<Opened>>,
+    /// Numbers that are free.
+    pub(crate) free: Vec<u32>,
+}
+
+/// A conversation of the network.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Opened {
+    /// The traffic groups that it is of.
+    pub(crate) users: Vec<usize>,
+    /// The slots whose packets it carries.
+    slots: Vec<usize>,
+    /// The pair of gateways that it is between.
+    pub(crate) pair: Option<usize>,
+    /// The queues that its service paces, and whose service it is.
+    pub(crate) paced: Vec<(usize, Queue)>,
+}
+
+impl<B: Clone> Testbed<B> {
+    /// Opens the conversations of the scenario's own traffic, with the numbers that the plans of slots and gateways
+    /// give. Nothing else may have been opened before.
+    pub fn open_planned(&mut self) -> Result<(), Error> {
+        for conversation in 0..self.plans.len() as u32 {
+            let plan = self.plans[conversation as usize].clone();
+            let (slots, pair) = match plan.leg {
+                Leg::Slot { slot, .. } => (vec![slot as usize], None),
+                Leg::Gateways { pair } => (Vec::new(), Some(pair as usize)),
+            };
+            let opened = Opened { users: plan.users, slots, pair, paced: Vec::new() };
+            let ConversationPlan { kind, class, share, hosts, path, .. } = plan;
+            let paths = [&path.there[..], &path.back[..]];
+            let spec = ConversationSpec { conversation, kind, hosts, paths, share, class };
+            self.open_as(Time::ZERO, spec, opened)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a conversation of type `kind` ([`crate::type_number`]) over a way; returns its number, which no other
+    /// that is open has. Its channels get the service, shapers and policers of the way's traffic group, at the rates
+    /// that hold now; what another conversation on the same channel has set is left as it is.
+    pub fn open(&mut self, now: Time, way: &Way, kind: u32) -> Result<u32, Error> {
+        let group = way.group.map(|group| &self.scenario.traffic[group]);
+        let class = group.map_or(Class::Ubr, |traffic| convert::class(&traffic.service));
+        let conversation = self.free.pop().unwrap_or(self.opened.len() as u32);
+        let paths = [&way.path.there[..], &way.path.back[..]];
+        let spec = ConversationSpec { conversation, kind, hosts: way.hosts, paths, share: None, class };
+        let users = way.group.into_iter().collect();
+        self.open_as(now, spec, Opened { users, slots: way.slots.clone(), ..Opened::default() })?;
+        Ok(conversation)
+    }
+
+    fn open_as(&mut self, now: Time, spec: ConversationSpec<'_>, opened: Opened) -> Result<(), Error> {
+        let index = spec.conversation as usize;
+        if index >= self.opened.len() {
+            self.opened.resize(index + 1, None);
+        }
+        if let Err(refused) = self.fabric.open(spec) {
+            self.free.push(spec.conversation);
+            return Err(refused.into());
+        }
+        self.opened[index] = Some(opened);
+        let set = self.set_up(now, spec.conversation);
+        if set.is_err() {
+            self.close(spec.conversation);
+        }
+        set
+    }
+
+    /// Closes a conversation; its number may be given to another. Returns false, and changes nothing, while packets
+    /// of it are inside the network: see [`Fabric::close`].
+    pub fn close(&mut self, conversation: u32) -> bool {
+        let queues = [0, 1].map(|direction| self.fabric.channels(conversation, direction).to_vec());
+        if !self.fabric.close(conversation) {
+            return false;
+        }
+        let Some(opened) = self.opened.get_mut(conversation as usize).and_then(Option::take) else { return true };
+        for (group, queue) in opened.paced {
+            self.control.leave(group, queue);
+        }
+        for (channel, ports) in queues.iter().flatten() {
+            if self.fabric.is_open(*channel) {
+                continue;
+            }
+            ports.iter().for_each(|&port| self.control.forget((port, *channel)));
+            self.forget_rate(&opened.slots, *channel);
+        }
+        self.free.push(conversation);
+        true
+    }
+
+    /// The ABR rate of a queue is that of the slots of a conversation.
+    pub(crate) fn meter_rate(&mut self, conversation: u32, queue: Queue) {
+        if let Some(opened) = &self.opened[conversation as usize] {
+            opened.slots.iter().for_each(|&slot| self.meter.slots[slot].paced = Some(queue));
+        }
+    }
+
+    fn forget_rate(&mut self, slots: &[usize], channel: ChannelId) {
+        for &slot in slots {
+            let paced = &mut self.meter.slots[slot].paced;
+            *paced = paced.filter(|queue| queue.1 != channel);
+        }
+    }
+
+    /// What it was built from.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The nodes that can be named, those of the file and the implicit hosts ("ftp-1" and "ftp-1-sink"): where a tap
+    /// may be.
+    pub fn names(&self) -> &BTreeMap<String, NodeId> {
+        &self.names
+    }
+
+    /// All hosts: those of the file in its order, then the implicit ones by slot. Gateways are none.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// The conversation slots, those of one traffic group after those of the one before.
+    pub fn slots(&self) -> &[SlotPlan] {
+        &self.slots
+    }
+
+    /// What the planned conversations carry, by number.
+    pub fn legs(&self) -> Vec<Leg> {
+        self.plans.iter().map(|plan| plan.leg).collect()
+    }
+
+    /// The pairs of gateways that split connections.
+    pub fn pairs(&self) -> &[PairPlan] {
+        &self.pairs
+    }
+
+    /// The instants of the scenario's changes, in file order; at each the driver calls [`Testbed::change`].
+    pub fn changes(&self) -> impl Iterator<Item = Time> + '_ {
+        self.scenario.changes.iter().map(|change| Time::ZERO + change.at)
+    }
+
+    /// Refuses a scenario that has a gateway node: for drivers whose hosts are real.
+    pub fn refuse_gateways(&self) -> Result<(), Error> {
+        match self.scenario.nodes.iter().find(|node| node.kind == NodeKind::Gateway) {
+            Some(node) => Err(Error::GatewayNode { node: node.name.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! From a checked scenario to a network in which no conversation is open.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cellway_apps::random::Streams;
+use cellway_net::{Fabric, NodeId, PortId};
+use cellway_scenario::{LinkIndex, NodeIndex, Scenario};
+
+use crate::attach::{Attached, End, queue_unit};
+use crate::bed::Testbed;
+use crate::control::Control;
+use crate::convert;
+use crate::error::Error;
+use crate::meter::{Meter, Pace, PortMeter, QueueWatch, SlotMeter};
+use crate::plan::{ConversationPlan, PairPlan, SlotPlan};
+
+/// A network as it is put together.
+pub(crate) struct Builder<'a, B> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) fabric: Fabric<B>,
+    pub(crate) names: BTreeMap<String, NodeId>,
+    /// The nodes of the scenario.
+    pub(crate) nodes: Vec<Attached>,
+    /// Where frames are put together again: routers, gateways, and the cards of hosts.
+    pub(crate) reassembling: Vec<NodeId>,
+    /// The ports of each link, in the directions a to b and b to a.
+    pub(crate) ports: Vec<[PortId; 2]>,
+    pub(crate) port_meters: Vec<PortMeter>,
+    /// All hosts, as ends of paths.
+    pub(crate) ends: Vec<End>,
+    pub(crate) slots: Vec<SlotPlan>,
+    pub(crate) slot_meters: Vec<SlotMeter>,
+    pub(crate) plans: Vec<ConversationPlan>,
+    pub(crate) pairs: Vec<PairPlan>,
+}
+
+impl<B: Clone> Testbed<B> {
+    /// Builds the network of `scenario`, and plans its traffic; what is drawn at random (when slots begin) comes
+    /// from `streams`.
+    pub fn new(scenario: &Scenario, streams: &Streams) -> Result<Testbed<B>, Error> {
+        let mut builder = Builder {
+            scenario,
+            fabric: Fabric::new(convert::multiplexing(scenario), convert::encapsulation(scenario)),
+            names: BTreeMap::new(),
+            nodes: Vec::new(),
+            reassembling: Vec::new(),
+            ports: Vec::new(),
+            port_meters: Vec::new(),
+            ends: Vec::new(),
+            slots: Vec::new(),
+            slot_meters: Vec::new(),
+            plans: Vec::new(),
+            pairs: Vec::new(),
+        };
+        builder.fabric.set_abr_switch(convert::abr_switch(&scenario.abr));
+        builder.nodes();
+        builder.links();
+        for group in 0..scenario.traffic.len() {
+            builder.plan_group(group, streams)?;
+        }
+        Ok(builder.built())
+    }
+}
+
+impl<B: Clone> Builder<'_, B> {
+    /// The output port of `node` over `link`.
+    fn port(&self, node: NodeIndex, link: LinkIndex) -> PortId {
+        let [ab, ba] = self.ports[link.0];
+        if self.scenario.links[link.0].a == node { ab } else { ba }
+    }
+
+    fn watches(&mut self) -> Vec<QueueWatch> {
+        let scenario = self.scenario;
+        let watch = |&(node, link): &(NodeIndex, LinkIndex)| {
+            let port = self.port(node, link);
+            self.fabric.watch(port);
+            let spec = &scenario.links[link.0];
+            let other = spec.other(node).expect("the port is one of the node's");
+            let subject = format!("{}>{}", scenario.nodes[node.0].name, scenario.nodes[other.0].name);
+            QueueWatch::new(subject, port, queue_unit(spec.framing))
+        };
+        scenario.observe.queue.iter().map(watch).collect()
+    }
+
+    fn built(mut self) -> Testbed<B> {
+        let scenario = self.scenario;
+        let queue_watches = self.watches();
+        let meter = Meter::new(
+            self.port_meters,
+            self.slot_meters,
+            scenario.traffic.iter().map(|t| t.name.clone()).collect(),
+            self.reassembling,
+            queue_watches,
+            Pace {
+                rtt: scenario.run.rtt,
+                warmup: scenario.run.warmup,
+                bin: scenario.observe.interval,
+                fairness: scenario.observe.fairness_window,
+                series: scenario.observe.series,
+            },
+        );
+        Testbed {
+            fabric: self.fabric,
+            meter,
+            scenario: Arc::new(scenario.clone()),
+            names: self.names,
+            ports: self.ports,
+            hosts: self.ends.iter().map(|end| end.host.clone()).collect(),
+            ends: self.ends,
+            routers: self.nodes.iter().map(|node| node.line).collect(),
+            slots: self.slots,
+            plans: self.plans,
+            pairs: self.pairs,
+            control: Control::new(scenario),
+            opened: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}

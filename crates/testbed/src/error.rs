@@ -1,0 +1,68 @@
+//! Why a network cannot be put together, or a conversation not be opened in it.
+
+/// What [`crate::Testbed`] and [`crate::workload`] refuse.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The TCP options of a traffic group contradict each other.
+    #[error("traffic {traffic:?}: {source}")]
+    Tcp {
+        /// The group.
+        traffic: String,
+        /// What contradicts.
+        source: cellway_tcp::ConfigError,
+    },
+    /// The workload of a traffic group makes no sense.
+    #[error("traffic {traffic:?}: {message}")]
+    Workload {
+        /// The group.
+        traffic: String,
+        /// Why.
+        message: String,
+    },
+    /// A gateway cannot work as it is described.
+    #[error("gateway {node:?}: {message}")]
+    Gateway {
+        /// Its name.
+        node: String,
+        /// Why.
+        message: String,
+    },
+    /// A shaper at a queue that is paced already: one would silently replace the other.
+    #[error("shaper {shaper:?}: {by} paces the cells of the same queue already")]
+    PacedTwice {
+        /// The shaper.
+        shaper: String,
+        /// What else paces.
+        by: String,
+    },
+    /// Two groups on one channel whose services pace it differently.
+    #[error(
+        "traffic {:?} and traffic {:?} share a channel but not their service: give both the same, or each a channel",
+        traffic[0], traffic[1]
+    )]
+    TwoServices {
+        /// The groups.
+        traffic: [String; 2],
+    },
+    /// A gateway where only real hosts end connections.
+    #[error(
+        "node {node:?} is a gateway: gateways can be simulated but not emulated, as their TCP ends are simulated ones; \
+         make it a router (kind = \"router\"), or simulate the scenario"
+    )]
+    GatewayNode {
+        /// Its name.
+        node: String,
+    },
+    /// Packets between a node that is no host of the network, or from a host to itself.
+    #[error("there is no way between node {} and node {}: {why}", nodes[0], nodes[1])]
+    NoWay {
+        /// The numbers of the nodes.
+        nodes: [u32; 2],
+        /// Why.
+        why: &'static str,
+    },
+    /// The network cannot be put together.
+    #[error(transparent)]
+    Network(#[from] cellway_net::FabricError),
+}

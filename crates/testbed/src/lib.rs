@@ -1,0 +1,27 @@
+//! The network of a scenario, with its plan of traffic and its meter, for whatever clock drives it.
+//!
+//! [`Testbed::new`] puts together what a checked scenario describes: nodes, links, hosts (those of the file and
+//! the implicit ones, with the limits of their machines), the plan of each conversation slot, and what is metered.
+//! No conversation is open yet. A driver that plays the scenario's own traffic calls [`Testbed::open_planned`]; one
+//! that carries packets of real programs asks for a [`Way`] between two hosts and opens and closes conversations on
+//! it as they come and go. Either way the services, shapers, policers and ABR loops of the scenario are set at the
+//! channels of a conversation as it opens. Time is an argument, never fetched.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod attach;
+mod bed;
+mod build;
+mod control;
+mod convert;
+mod error;
+mod meter;
+mod plan;
+mod way;
+
+pub use attach::Host;
+pub use bed::Testbed;
+pub use convert::{OTHER_KIND, encapsulation, kind_of_port, type_number, well_known_ports, workload};
+pub use error::Error;
+pub use meter::{Meter, MeteredPort, TcpTotals};
+pub use plan::{Leg, PairPlan, SlotPlan, Split};
+pub use way::Way;

@@ -1,0 +1,266 @@
+//! Traffic groups: their slots, and the paths of their packets.
+
+use cellway_apps::random::Streams;
+use cellway_gateway::GatewayConfig;
+use cellway_net::{Class, NodeId, PortId};
+use cellway_scenario as file;
+use cellway_scenario::{App, NodeIndex, Traffic};
+use cellway_tcp::Config;
+use cellway_units::{Span, Time};
+
+use crate::attach::PathEnd;
+use crate::build::Builder;
+use crate::convert;
+use crate::error::Error;
+use crate::meter::SlotMeter;
+
+/// Above every number that tells channels of conversations apart: the channel that all flows of a
+/// pair of gateways share.
+const GATEWAY_CHANNEL: u32 = 1 << 31;
+
+/// The gateways in the middle of a slot's connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Split {
+    /// The pair: its place in [`crate::Testbed::pairs`].
+    pub pair: usize,
+    /// Which gateway of the pair is near the originator.
+    pub near: usize,
+    /// TCP of the gateways' ends, near the originator and near the responder.
+    pub tcp: [Config; 2],
+}
+
+/// What stays the same over all conversations of a slot.
+#[derive(Clone, Debug)]
+pub struct SlotPlan {
+    /// "ftp-3".
+    pub name: String,
+    /// Its traffic group.
+    pub group: usize,
+    /// The hosts of originator and responder.
+    pub hosts: [NodeId; 2],
+    /// Whom those hosts' packets go to: each other, or the gateway on their side.
+    pub peers: [NodeId; 2],
+    /// The network's conversations that carry the packets of the originator and of the responder, once
+    /// [`crate::Testbed::open_planned`] has opened them.
+    pub legs: [u32; 2],
+    /// The gateways that split its connections, if any do.
+    pub split: Option<Split>,
+    /// The well-known port of a conversation's first connection, and of its others.
+    pub well_known_ports: [u16; 2],
+    /// When the first conversation begins.
+    pub start: Time,
+    /// Whether another conversation follows when one ends.
+    pub repeat: bool,
+    /// TCP of the two hosts.
+    pub tcp: Config,
+}
+
+/// Two gateways that split connections, and the way between them.
+#[derive(Clone, Debug)]
+pub struct PairPlan {
+    /// The two in the scenario.
+    pub nodes: [NodeIndex; 2],
+    /// Their names.
+    pub names: [String; 2],
+    /// How each works; found valid.
+    pub configs: [GatewayConfig; 2],
+    /// The hosts inside the gateways that end the connections.
+    pub hosts: [NodeId; 2],
+    /// The network's conversation between them, once [`crate::Testbed::open_planned`] has opened it.
+    pub conversation: u32,
+}
+
+/// What a planned conversation of the network carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leg {
+    /// Packets of a slot's connections.
+    Slot {
+        /// Its place in [`crate::Testbed::slots`].
+        slot: u32,
+        /// Whether it is the part behind the gateways.
+        far: bool,
+    },
+    /// What a pair of gateways exchanges.
+    Gateways {
+        /// Its place in [`crate::Testbed::pairs`].
+        pair: u32,
+    },
+}
+
+/// A conversation that the scenario's own traffic needs.
+#[derive(Clone, Debug)]
+pub(crate) struct ConversationPlan {
+    pub(crate) leg: Leg,
+    /// The traffic groups that use it.
+    pub(crate) users: Vec<usize>,
+    pub(crate) kind: u32,
+    pub(crate) class: Class,
+    pub(crate) share: Option<u32>,
+    pub(crate) hosts: [NodeId; 2],
+    pub(crate) path: Path,
+}
+
+/// A path in both directions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Path {
+    pub(crate) there: Vec<PortId>,
+    pub(crate) back: Vec<PortId>,
+}
+
+impl Path {
+    /// A stretch of links: the ports of each, there and back.
+    pub(crate) fn whole(route: &[[PortId; 2]]) -> Path {
+        Path { there: route.iter().map(|p| p[0]).collect(), back: route.iter().rev().map(|p| p[1]).collect() }
+    }
+
+    /// This path with what comes before and after it.
+    pub(crate) fn between(&self, from: &PathEnd, to: &PathEnd) -> Path {
+        Path {
+            there: [&from.out[..], &self.there, &to.back].concat(),
+            back: [&to.out[..], &self.back, &from.back].concat(),
+        }
+    }
+}
+
+/// The ports of a route from `from` on, link by link, there and back.
+pub(crate) fn ports_of(
+    scenario: &file::Scenario,
+    ports: &[[PortId; 2]],
+    from: NodeIndex,
+    links: &[file::LinkIndex],
+) -> Vec<[PortId; 2]> {
+    let mut here = from;
+    let mut route = Vec::new();
+    for &index in links {
+        let link = &scenario.links[index.0];
+        let [ab, ba] = ports[index.0];
+        route.push(if link.a == here { [ab, ba] } else { [ba, ab] });
+        here = link.other(here).expect("the links of a route are joined");
+    }
+    route
+}
+
+impl<B: Clone> Builder<'_, B> {
+    pub(crate) fn plan_group(&mut self, group: usize, streams: &Streams) -> Result<(), Error> {
+        let scenario = self.scenario;
+        let traffic = &scenario.traffic[group];
+        let tcp = convert::tcp_config(traffic, &traffic.tcp)?;
+        let route = self.route(traffic);
+        let split = match traffic.gateways {
+            None => None,
+            Some(pair) => {
+                let [near, far] = traffic.gateway_tcp.map(|spec| convert::tcp_config(traffic, &spec));
+                let tcp = [near?, far?].map(|tcp| Config { immediate_read: false, ..tcp });
+                Some((self.pair(pair, traffic, group)?, tcp))
+            }
+        };
+        for number in 1..=traffic.count {
+            let name = traffic.slot(number);
+            let from = self.path_end(traffic.from, &name, group, 0);
+            let to = self.path_end(traffic.to, &format!("{name}-sink"), group, 1);
+            let slot = self.slots.len() as u32;
+            let hosts = [from.host, to.host];
+            let (legs, peers) = match (traffic.gateways, &split) {
+                (Some([near, far]), Some(_)) => {
+                    let [before, after] = [self.inside(near), self.inside(far)];
+                    let (first, last) = self.outer(traffic, &route, [near, far]);
+                    let near_leg = first.between(&from, &before);
+                    let far_leg = last.between(&after, &to);
+                    let leg = |far| Leg::Slot { slot, far };
+                    let legs = [
+                        self.plan(leg(false), traffic, group, [from.host, before.host], near_leg),
+                        self.plan(leg(true), traffic, group, [after.host, to.host], far_leg),
+                    ];
+                    (legs, [before.host, after.host])
+                }
+                _ => {
+                    let leg = Leg::Slot { slot, far: false };
+                    let leg = self.plan(leg, traffic, group, hosts, Path::whole(&route).between(&from, &to));
+                    ([leg; 2], [to.host, from.host])
+                }
+            };
+            let split = split.map(|((pair, near), tcp)| Split { pair, near, tcp });
+            let traced = scenario.observe.trace.contains(&file::Slot { traffic: group, number });
+            let interactive = matches!(traffic.app, App::Telnet { .. });
+            self.slot_meters.push(SlotMeter::new(&name, group, traffic.bottleneck, interactive, traced));
+            let start = Time::ZERO + traffic.slot_start(number) + jitter(traffic, &name, streams);
+            let (well_known_ports, repeat) = (convert::well_known_ports(&traffic.app), traffic.repeat);
+            self.slots.push(SlotPlan { name, group, hosts, peers, legs, split, well_known_ports, start, repeat, tcp });
+        }
+        Ok(())
+    }
+
+    /// The ports of a group's route, link by link.
+    fn route(&self, traffic: &Traffic) -> Vec<[PortId; 2]> {
+        ports_of(self.scenario, &self.ports, traffic.from.node(), &traffic.route)
+    }
+
+    /// The parts of a route before the first and behind the second gateway.
+    fn outer(&self, traffic: &Traffic, route: &[[PortId; 2]], [near, far]: [NodeIndex; 2]) -> (Path, Path) {
+        let [near, far] = self.places(traffic, [near, far]);
+        (Path::whole(&route[..near]), Path::whole(&route[far..]))
+    }
+
+    /// How many links of the route lie before each gateway.
+    fn places(&self, traffic: &Traffic, gateways: [NodeIndex; 2]) -> [usize; 2] {
+        let visited = self.scenario.visited(traffic.from.node(), &traffic.route);
+        gateways.map(|gateway| visited.iter().position(|&node| node == gateway).expect("the gateways are on the route"))
+    }
+
+    /// The inner side of a gateway, as the end of a path.
+    fn inside(&self, gateway: NodeIndex) -> PathEnd {
+        self.nodes[gateway.0].end().expect("a gateway ends connections")
+    }
+
+    /// The pair of gateways of a group, and which of the two is near the originator; planned when
+    /// the first group uses it.
+    fn pair(&mut self, nodes: [NodeIndex; 2], traffic: &Traffic, group: usize) -> Result<(usize, usize), Error> {
+        for (pair, known) in self.pairs.iter().enumerate() {
+            if let Some(near) = known.nodes.iter().position(|&node| node == nodes[0]) {
+                self.plans[known.conversation as usize].users.push(group);
+                return Ok((pair, near));
+            }
+        }
+        let [near, far] = self.places(traffic, nodes);
+        let route = self.route(traffic);
+        let on_atm = traffic.route[near..far].iter().any(|l| self.scenario.links[l.0].framing == file::Framing::Atm);
+        let mtu = traffic.route[near..far].iter().map(|l| self.scenario.links[l.0].mtu).min();
+        let mtu = mtu.expect("a link lies between two gateways");
+        let path = Path::whole(&route[near..far]).between(&self.inside(nodes[0]), &self.inside(nodes[1]));
+        let hosts = nodes.map(|node| self.inside(node).host);
+        let pair = self.pairs.len();
+        let conversation = self.plan(Leg::Gateways { pair: pair as u32 }, traffic, group, hosts, path);
+        let configs = nodes.map(|node| {
+            let spec = self.scenario.nodes[node.0].gateway.as_ref().expect("a checked gateway says what it is");
+            let config = convert::gateway(self.scenario, spec, on_atm, mtu);
+            let node = &self.scenario.nodes[node.0].name;
+            config.validate().map_err(|e| Error::Gateway { node: node.clone(), message: e.to_string() })?;
+            Ok::<GatewayConfig, Error>(config)
+        });
+        let [first, second] = configs;
+        let configs = [first?, second?];
+        let names = nodes.map(|node| self.scenario.nodes[node.0].name.clone());
+        self.pairs.push(PairPlan { nodes, names, configs, hosts, conversation });
+        Ok((pair, 0))
+    }
+
+    fn plan(&mut self, leg: Leg, traffic: &Traffic, group: usize, hosts: [NodeId; 2], path: Path) -> u32 {
+        // What gateways exchange is paced at a constant rate, whatever the services of the groups.
+        let (share, class) = match leg {
+            Leg::Gateways { .. } => (Some(GATEWAY_CHANNEL), Class::Cbr),
+            Leg::Slot { .. } => (None, convert::class(&traffic.service)),
+        };
+        let (users, kind) = (vec![group], convert::type_number(&traffic.app));
+        self.plans.push(ConversationPlan { leg, users, kind, class, share, hosts, path });
+        self.plans.len() as u32 - 1
+    }
+}
+
+/// How much later than planned a slot begins.
+fn jitter(traffic: &Traffic, name: &str, streams: &Streams) -> Span {
+    if traffic.jitter.is_zero() {
+        return Span::ZERO;
+    }
+    let bits = streams.stream(&format!("{name}/start")).bits();
+    Span::from_ps(((u128::from(bits) * u128::from(traffic.jitter.as_ps())) >> 64) as u64)
+}

@@ -1,0 +1,303 @@
+//! Hosts, ways between them, and conversations that open and close while the network runs.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use cellway_apps::Side;
+use cellway_apps::random::Streams;
+use cellway_net::{NodeId, Packet};
+use cellway_scenario::{Override, Plan, Scenario};
+use cellway_testbed::{OTHER_KIND, TcpTotals, Testbed, Way, kind_of_port, type_number, well_known_ports};
+use cellway_units::{Bytes, Span, Time};
+
+/// A LAN with a host of its own, two routers with switches between them, and groups over them.
+const NET: &str = r#"version = 1
+name = "net"
+run = { duration = "10 s", warmup = "1 s" }
+buffer = { size = "3000 cell", per = "port" }
+tcp = { variant = "sack", mss = "1000 B", window = "16 KiB" }
+
+node = [
+  { name = "desk", kind = "host", host = { send = "0.1 ms" } },
+  { name = "lan", kind = "router" },
+  { name = "r1", kind = "router" },
+  { name = "s1", kind = "switch" },
+  { name = "r2", kind = "router" },
+  { name = "far", kind = "host" },
+]
+link = [
+  { between = ["desk", "lan"], rate = "ethernet", delay = "10 us" },
+  { between = ["lan", "r1"], rate = "fddi", delay = "10 us" },
+  { between = ["r1", "s1"], rate = "40 Mbit/s", delay = "5 ms" },
+  { between = ["s1", "r2"], rate = "40 Mbit/s", delay = "1 ms" },
+  { between = ["r2", "far"], rate = "fddi", delay = "10 us" },
+]
+
+[[traffic]]
+name = "up"
+app = "bulk"
+from = "desk"
+to = "far"
+service = { class = "cbr", pcr = "4 Mbit/s" }
+
+[[traffic]]
+name = "talk"
+app = "telnet"
+from = "desk"
+to = "far"
+
+[[traffic]]
+name = "ftp"
+app = "ftp"
+count = 2
+from = "r1"
+to = "r2"
+access = { rate = "100 Mbit/s", delay = "10 us", framing = "packet", mtu = "2000 B" }
+
+[[shaper]]
+name = "spacer"
+at = "r1"
+link = "r1-s1"
+traffic = ["ftp"]
+rate = "8 Mbit/s"
+
+[[policer]]
+name = "upc"
+at = "s1"
+link = "s1-r2"
+traffic = ["ftp"]
+pcr = "20 Mbit/s"
+cdvt = "10 us"
+"#;
+
+fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
+    let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
+    Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}")).base().clone()
+}
+
+fn bed(text: &str, set: &[(&str, &str)]) -> Testbed<u32> {
+    Testbed::new(&scenario(text, set), &Streams::new(1)).unwrap()
+}
+
+fn node(bed: &Testbed<u32>, name: &str) -> NodeId {
+    bed.hosts().iter().find(|host| host.name == name).unwrap().node
+}
+
+fn way(bed: &Testbed<u32>, a: &str, b: &str, kind: u32) -> Way {
+    bed.way([node(bed, a), node(bed, b)], kind).unwrap()
+}
+
+/// Sends `count` packets at once from the first host of a conversation, and lets the network run dry.
+/// Returns when each came.
+fn burst(bed: &mut Testbed<u32>, now: Time, conversation: u32, hosts: [NodeId; 2], count: u32) -> Vec<Time> {
+    let [from, to] = hosts;
+    for body in 0..count {
+        bed.fabric.send(now, Packet { conversation, from, to, octets: 1500, body });
+    }
+    bed.fabric.serve(now);
+    let (mut came, mut delivered) = (Vec::new(), Vec::new());
+    while let Some(now) = bed.fabric.deadline() {
+        bed.fabric.advance(now, &mut delivered);
+        came.extend(delivered.drain(..).map(|_| now));
+        bed.fabric.serve(now);
+    }
+    came
+}
+
+/// Cells per second that full packets (32 cells each) came at, whose cells follow each other.
+fn cell_rate(came: &[Time]) -> f64 {
+    32.0 * (came.len() - 1) as f64 / (came[came.len() - 1] - came[0]).as_secs_f64()
+}
+
+#[test]
+fn all_hosts_are_listed_with_their_lines() {
+    let bed = bed(NET, &[]);
+    let told: Vec<(&str, u64, &str)> = bed.hosts().iter().map(|h| (&h.name[..], h.mtu.0, &h.attached[..])).collect();
+    let own = [("ftp-1", 2000, "r1"), ("ftp-1-sink", 2000, "r2"), ("ftp-2", 2000, "r1"), ("ftp-2-sink", 2000, "r2")];
+    assert_eq!(told, [&[("desk", 1500, "lan"), ("far", 4352, "r2")][..], &own].concat());
+    // The machine of a host with limits is not where its line is.
+    assert!(bed.hosts().iter().all(|host| bed.names()[&host.name] == host.node));
+}
+
+#[test]
+fn a_way_is_that_of_the_group_of_its_kind_or_the_shortest() {
+    let bed = bed(NET, &[]);
+    let [bulk, telnet] = [0, 1].map(|group: usize| type_number(&bed.scenario().traffic[group].app));
+    let up = way(&bed, "desk", "far", bulk);
+    assert_eq!((up.group, &up.slots[..], up.mtu, up.routers), (Some(0), &[0][..], Bytes(1500), 3));
+    assert_eq!((up.there().len(), up.back().len()), (6, 6), "the machine of desk, and five links");
+    assert_eq!(way(&bed, "far", "desk", bulk), up, "one way for both ends");
+    assert_eq!(way(&bed, "desk", "far", telnet).group, Some(1));
+    assert_eq!(way(&bed, "desk", "far", OTHER_KIND).group, Some(0), "the first between the two");
+    assert_eq!(bed.groups_between(up.hosts), [0, 1]);
+    // Hosts of one group, of different slots.
+    let cross = way(&bed, "ftp-2-sink", "ftp-1", OTHER_KIND);
+    assert_eq!(cross.hosts, [node(&bed, "ftp-1"), node(&bed, "ftp-2-sink")]);
+    assert_eq!((cross.group, cross.slots.len(), cross.mtu, cross.routers), (Some(2), 0, Bytes(2000), 2));
+    // No group joins these: over one router, and over all.
+    let near = way(&bed, "ftp-1", "ftp-2", OTHER_KIND);
+    assert_eq!((near.group, near.there().len(), near.mtu, near.routers), (None, 2, Bytes(2000), 1));
+    let across = way(&bed, "ftp-1-sink", "desk", OTHER_KIND);
+    assert_eq!((across.group, across.mtu, across.routers), (None, Bytes(1500), 3));
+    assert_eq!(way(&bed, "desk", "ftp-1-sink", OTHER_KIND), across);
+    let refused = bed.way([up.hosts[0]; 2], 0).unwrap_err().to_string();
+    assert!(refused.contains("the same"), "{refused}");
+    let lan = bed.names()["lan"];
+    let refused = bed.way([lan, up.hosts[0]], 0).unwrap_err().to_string();
+    assert!(refused.contains("both must be hosts"), "{refused}");
+}
+
+#[test]
+fn servers_are_known_by_their_ports() {
+    for traffic in &scenario(NET, &[]).traffic {
+        for port in well_known_ports(&traffic.app) {
+            assert_eq!(kind_of_port(port), Some(type_number(&traffic.app)), "{port}");
+        }
+    }
+    assert_eq!(kind_of_port(5201), None);
+}
+
+/// What a driver opens is what the scenario's own traffic would have had.
+#[test]
+fn opened_at_any_time_or_planned_a_conversation_is_the_same() {
+    for (policy, late) in [("per-conversation", Span::ZERO), ("per-type", Span::from_ms(777))] {
+        let set = [("multiplexing.channel", &format!("{policy:?}")[..])];
+        for (slot, originator, responder) in [(0, "desk", "far"), (2, "ftp-1", "ftp-1-sink")] {
+            let mut planned = bed(NET, &set);
+            planned.open_planned().unwrap();
+            let plan = planned.slots()[slot].clone();
+            let now = Time::ZERO + late;
+            let expected = burst(&mut planned, now, plan.legs[0], plan.hosts, 12);
+
+            let mut real = bed(NET, &set);
+            let kind = type_number(&real.scenario().traffic[plan.group].app);
+            let path = way(&real, originator, responder, kind);
+            assert_eq!((path.hosts, &path.slots[..]), (plan.hosts, &[slot][..]));
+            let conversation = real.open(now, &path, kind).unwrap();
+            assert_eq!(conversation, 0);
+            assert_eq!(burst(&mut real, now, conversation, path.hosts, 12), expected);
+            assert_eq!(expected.len(), 12, "the policer passes what the shaper paces");
+            let rate = if plan.group == 0 { 4e6 } else { 8e6 };
+            assert!((cell_rate(&expected) * 424.0 / rate - 1.0).abs() < 0.01, "{}", cell_rate(&expected) * 424.0);
+            // And once more on the channel that comes back.
+            assert!(real.close(conversation));
+            let later = now + Span::from_secs(2);
+            let conversation = real.open(later, &path, kind).unwrap();
+            let again = burst(&mut real, later, conversation, path.hosts, 12);
+            let shifted: Vec<Time> = expected.iter().map(|&at| at + Span::from_secs(2)).collect();
+            assert_eq!(again, shifted);
+        }
+    }
+}
+
+#[test]
+fn changes_reach_what_is_open_and_what_comes_later() {
+    let changes = "[[change]]\nat = \"3 s\"\nshaper = \"spacer\"\nrate = \"2 Mbit/s\"\n\
+                   [[change]]\nat = \"4 s\"\ntraffic = \"up\"\npcr = \"1 Mbit/s\"\n\
+                   [[change]]\nat = \"5 s\"\nlink = \"r2-far\"\nrate = \"10 Mbit/s\"\n";
+    let mut bed = bed(&format!("{NET}{changes}"), &[]);
+    let at: Vec<Time> = bed.changes().collect();
+    assert_eq!(at, [3, 4, 5].map(|s| Time::ZERO + Span::from_secs(s)));
+    let [ftp, up] = [("ftp-1", "ftp-1-sink"), ("desk", "far")].map(|(a, b)| way(&bed, a, b, OTHER_KIND));
+    let before = [&ftp, &up].map(|way| bed.open(Time::ZERO, way, OTHER_KIND).unwrap());
+    at.iter().enumerate().for_each(|(index, &at)| bed.change(at, index));
+    let after = [&ftp, &up].map(|way| bed.open(at[2], way, OTHER_KIND).unwrap());
+    let mut now = at[2];
+    for (way, rate, open) in [(&ftp, 2e6, [before[0], after[0]]), (&up, 1e6, [before[1], after[1]])] {
+        for conversation in open {
+            now += Span::from_secs(1);
+            let came = burst(&mut bed, now, conversation, way.hosts, 10);
+            assert!((cell_rate(&came) * 424.0 / rate - 1.0).abs() < 0.01, "{}", cell_rate(&came) * 424.0);
+            now = *came.last().unwrap();
+        }
+    }
+    assert_eq!(bed.fabric.port_rate(up.there()[5]).as_bps(), 10_000_000);
+}
+
+#[test]
+fn what_cannot_share_a_channel_is_refused_when_it_opens_and_leaves_nothing() {
+    let service = "{ class = \"cbr\", pcr = \"2 Mbit/s\" }";
+    let set = [("multiplexing.channel", "\"per-destination\""), ("traffic.talk.service", service)];
+    let mut bed = bed(NET, &set);
+    let [bulk, telnet] = [0, 1].map(|group: usize| type_number(&bed.scenario().traffic[group].app));
+    let [up, talk] = [bulk, telnet].map(|kind| way(&bed, "desk", "far", kind));
+    let first = bed.open(Time::ZERO, &up, bulk).unwrap();
+    let expected = "traffic \"up\" and traffic \"talk\" share a channel but not their service: give both the same, or each a channel";
+    for _ in 0..3 {
+        assert_eq!(bed.open(Time::ZERO, &talk, telnet).unwrap_err().to_string(), expected);
+    }
+    assert!(bed.close(first));
+    // Alone it may; and it gets the number that nobody has.
+    let second = bed.open(Time::ZERO, &talk, telnet).unwrap();
+    assert!(second <= 1);
+    let came = burst(&mut bed, Time::ZERO, second, talk.hosts, 10);
+    assert!((cell_rate(&came) * 424.0 / 2e6 - 1.0).abs() < 0.01);
+    // The scenario's own traffic is refused in the same words.
+    let mut planned: Testbed<()> = Testbed::new(bed.scenario(), &Streams::new(1)).unwrap();
+    assert_eq!(planned.open_planned().unwrap_err().to_string(), expected);
+}
+
+/// Groups that share a channel under a policy: the shaper of the one and the service of the other meet in either
+/// order.
+#[test]
+fn a_shaper_and_a_service_of_another_group_are_refused_in_either_order() {
+    let text = NET.replace(
+        "[[shaper]]",
+        "[[traffic]]\nname = \"paced\"\napp = \"bulk\"\nfrom = \"r1\"\nto = \"r2\"\n\
+        access = { rate = \"100 Mbit/s\", delay = \"10 us\", framing = \"packet\" }\n\
+        service = { class = \"ubr\", pcr = \"9 Mbit/s\" }\n[[shaper]]",
+    );
+    let expected = "shaper \"spacer\": the service of traffic \"paced\" paces the cells of the same queue already";
+    for turn in [false, true] {
+        let mut bed = bed(&text, &[("multiplexing.channel", "\"per-destination\"")]);
+        let mut ways = [("ftp-1", "ftp-1-sink"), ("paced-1", "paced-1-sink")].map(|(a, b)| way(&bed, a, b, OTHER_KIND));
+        if turn {
+            ways.reverse();
+        }
+        bed.open(Time::ZERO, &ways[0], OTHER_KIND).unwrap();
+        assert_eq!(bed.open(Time::ZERO, &ways[1], OTHER_KIND).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn gateways_are_refused_where_hosts_are_real() {
+    let text = NET.replace(
+        "{ name = \"lan\", kind = \"router\" }",
+        "{ name = \"lan\", kind = \"gateway\", peer = \"r1\", gateway = { rate = \"30 Mbit/s\", packet = \"4000 B\" } }",
+    );
+    let text = text.replace(
+        "{ name = \"r1\", kind = \"router\" }",
+        "{ name = \"r1\", kind = \"gateway\", peer = \"lan\", gateway = { rate = \"30 Mbit/s\", packet = \"4000 B\" } }",
+    );
+    let split = bed(&text, &[]);
+    let refused = split.refuse_gateways().unwrap_err().to_string();
+    assert!(refused.contains("\"lan\" is a gateway") && refused.contains("make it a router"), "{refused}");
+    let hosts = ["desk", "far"].map(|name| node(&split, name));
+    assert_eq!(split.way(hosts, OTHER_KIND).unwrap_err().to_string(), refused);
+    assert!(bed(NET, &[]).refuse_gateways().is_ok());
+}
+
+#[test]
+fn the_meter_takes_what_any_driver_tells() {
+    let mut bed = bed(NET, &[]);
+    let end = Time::ZERO + Span::from_secs(10);
+    let mut told = 0;
+    while bed.meter.next() <= end {
+        let now = bed.meter.next();
+        bed.meter.tick(now, &mut bed.fabric);
+        bed.meter.delivered(2, Side::Responder, 1000);
+        bed.meter.tcp(2, TcpTotals { retransmissions: 1, ..TcpTotals::default() });
+        // The warm-up ends with a tick, and what is told at its end counts.
+        told += u64::from(now >= Time::ZERO + Span::from_secs(1));
+    }
+    assert!(bed.meter.ports().any(|port| &*port.subject == "r1>s1" && port.unit == "cell"));
+    bed.meter.delay(end, 1, Span::from_ms(5));
+    bed.meter.conversation(2, true);
+    let (summary, _) = bed.meter.finish(end, &bed.fabric);
+    let figure = |subject: &str, metric: &str| {
+        summary.iter().find(|row| &*row.subject == subject && row.metric == metric).unwrap().value
+    };
+    assert_eq!(figure("ftp-1", "goodput"), told as f64 * 8000.0 / 9.0);
+    assert_eq!(figure("ftp-1", "retransmissions"), told as f64);
+    assert_eq!((figure("ftp-1", "conversations"), figure("ftp-1", "failures")), (1.0, 1.0));
+    assert_eq!(figure("talk-1", "delay_mean"), 0.005);
+    assert_eq!(figure("r1>s1", "cells"), 0.0);
+}
