@@ -97,8 +97,10 @@ impl SackBlocks {
         self.len == 0
     }
     /// Drops all but the first `most`.
-    pub(crate) fn truncate(&mut self, most: u8) {
-        self.len = self.len.min(most);
+    pub(crate) fn truncate(&mut self, most: usize) {
+        let mut kept = SackBlocks::default();
+        self.as_slice().iter().take(most).all(|&block| kept.push(block));
+        *self = kept;
     }
     /// Octets of the option in a header, without padding.
     pub(crate) fn octets(&self) -> u32 {
