@@ -168,6 +168,7 @@ fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec<u8> {
             window_scale: options.window_scale,
             sack_permitted: options.sack_permitted,
             sack: options.sack.as_slice().iter().map(|block| (block.start.0, block.end.0)).collect(),
+            timestamps: options.timestamps.map(|stamp| (stamp.value, stamp.echo)),
         },
         payload_len: len,
     }

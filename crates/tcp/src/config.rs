@@ -1,6 +1,6 @@
 //! What can be chosen about an endpoint.
 
-use cellway_units::Span;
+use cellway_units::{Rate, Span};
 use thiserror::Error;
 
 /// The largest window that a segment can announce (bytes): 65,535 shifted by 14. RFC 7323 §2.3.
@@ -11,6 +11,8 @@ const MAX_MSS: u32 = 65_535 - 40;
 const MAX_SEND_BUFFER: u64 = 1 << 40;
 /// An acknowledgment must not be delayed longer. RFC 1122 §4.2.3.2.
 const MAX_DELAYED_ACK: Span = Span::from_ms(500);
+/// What the timestamps option takes of each segment, padding included (bytes). RFC 7323 §3.2.
+pub(crate) const TIMESTAMPS: u32 = 12;
 
 /// How an endpoint finds and repairs loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -26,6 +28,16 @@ pub enum Variant {
     /// Recovery directed by selective acknowledgments. RFC 6675. With a peer that does not permit
     /// them the endpoint behaves as [`Variant::NewReno`].
     Sack,
+    /// The recovery of [`Variant::Sack`] with a window that grows as a cubic of the time since the
+    /// last loss. RFC 9438.
+    Cubic,
+}
+
+impl Variant {
+    /// Whether selective acknowledgments are offered to the peer and used.
+    pub(crate) fn wants_sack(self) -> bool {
+        matches!(self, Variant::Sack | Variant::Cubic)
+    }
 }
 
 /// The retransmission timer. RFC 6298.
@@ -68,6 +80,19 @@ pub struct Config {
     pub send_buffer: u64,
     /// Whether to offer window scaling (RFC 7323).
     pub window_scaling: bool,
+    /// Whether to offer timestamps (RFC 7323): each segment carries the option, and has 12 B less of
+    /// payload. Round trips are measured from each acknowledgment of new data, by a clock of
+    /// [`RtoConfig::granularity`] but at least 1 ms; old segments are dropped by their timestamps.
+    pub timestamps: bool,
+    /// Whether slow start looks for a rising round trip and ends before a loss (HyStart++, RFC 9406).
+    /// Only in CUBIC. It needs eight measurements a round trip, so `timestamps`.
+    pub hystart: bool,
+    /// Whether new segments are spaced in time, at 200 % of window / round trip in slow start and 120 %
+    /// later. The first ten go at once, as in Linux.
+    pub pacing: bool,
+    /// The highest rate at which data leaves, in IP packets; `None`: no limit. It works with and
+    /// without `pacing`.
+    pub pacing_rate: Option<Rate>,
     /// How long an acknowledgment may be delayed unless two full segments wait for it or, where the
     /// application reads at once, half the buffer; `None` acknowledges every segment at once.
     pub delayed_ack: Option<Span>,
@@ -105,6 +130,10 @@ impl Default for Config {
             receive_window: 8192,
             send_buffer: 8192,
             window_scaling: false,
+            timestamps: false,
+            hystart: true,
+            pacing: false,
+            pacing_rate: None,
             delayed_ack: None,
             nagle: false,
             initial_window: 1,
@@ -130,6 +159,15 @@ pub enum ConfigError {
         /// What was asked for (bytes).
         mss: u32,
     },
+    /// The timestamps option leaves no room for payload.
+    #[error("mss is {mss} B; with timestamps, which take {TIMESTAMPS} B of each segment, it must be above that")]
+    MssTimestamps {
+        /// What was asked for (bytes).
+        mss: u32,
+    },
+    /// Nothing would ever be sent.
+    #[error("pacing_rate is 0 bit/s; it must be above that, or None")]
+    PacingRate,
     /// The receive window holds less than one segment.
     #[error("the receive window is {window} B, less than one segment of {mss} B")]
     WindowBelowMss {
@@ -198,6 +236,12 @@ impl Config {
         let mss = self.mss;
         if !(1..=MAX_MSS).contains(&mss) {
             return Err(ConfigError::Mss { mss });
+        }
+        if self.timestamps && mss <= TIMESTAMPS {
+            return Err(ConfigError::MssTimestamps { mss });
+        }
+        if self.pacing_rate == Some(Rate::from_bps(0)) {
+            return Err(ConfigError::PacingRate);
         }
         if self.receive_window < u64::from(mss) {
             return Err(ConfigError::WindowBelowMss { window: self.receive_window, mss });

@@ -1,4 +1,4 @@
-//! A TCP endpoint without I/O: Tahoe, Reno, NewReno and SACK-based recovery.
+//! A TCP endpoint without I/O: Tahoe, Reno, NewReno, SACK-based recovery and CUBIC.
 //!
 //! An [`Endpoint`] is one end of one connection. It never reads a clock and never touches a
 //! network: every call takes the present time, and what it wants sent or told is appended to an
@@ -22,14 +22,15 @@
 //! position 0, the first byte is position 1, the FIN follows the last byte), so that wrapping is
 //! dealt with in one place, where segments come in and go out.
 //!
-//! **Not modelled**: urgent data, timestamps and PAWS (RFC 7323), D-SACK (RFC 2883), ECN,
-//! keep-alives, path MTU discovery, quiet time, F-RTO and other detection of spurious timeouts.
+//! **Not modelled**: urgent data, D-SACK (RFC 2883), ECN, proportional rate reduction,
+//! RACK, keep-alives, path MTU discovery, quiet time, F-RTO and other detection of spurious timeouts.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod config;
 mod congestion;
 mod endpoint;
 mod output;
+mod pace;
 mod ranges;
 mod receive;
 mod recovery;
@@ -39,11 +40,12 @@ mod send;
 mod state;
 mod stats;
 mod timers;
+mod timestamps;
 
 pub use config::{Config, ConfigError, MAX_WINDOW, RtoConfig, Variant};
 pub use endpoint::Endpoint;
 pub use output::{Event, Output};
-pub use segment::{Flags, Options, SackBlock, SackBlocks, Segment, SeqNum};
+pub use segment::{Flags, Options, SackBlock, SackBlocks, Segment, SeqNum, Timestamps};
 pub use state::State;
 pub use stats::Stats;
 pub use timers::TimerKind;

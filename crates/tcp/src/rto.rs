@@ -81,17 +81,18 @@ impl Rto {
     pub(crate) fn resent(&mut self) {
         self.timed = None;
     }
-    /// Everything below `una` is acknowledged; takes the measurement if that ends it.
-    pub(crate) fn acked(&mut self, una: Position, now: Time) {
-        if let Some((end, at)) = self.timed
-            && una >= end
-        {
-            self.timed = None;
-            self.sample(self.clock.elapsed(at, now));
-        }
+    /// Everything below `una` is acknowledged; takes and gives the measurement if that ends it.
+    pub(crate) fn acked(&mut self, una: Position, now: Time) -> Option<Span> {
+        let (_, at) = self.timed.filter(|&(end, _)| una >= end)?;
+        self.timed = None;
+        let rtt = self.clock.elapsed(at, now);
+        self.sample(rtt, 1);
+        Some(rtt)
     }
-
-    fn sample(&mut self, rtt: Span) {
+    /// A round trip, one of `expected` measurements in each: RFC 7323 §4.2 and appendix G divide the
+    /// weights by that, so that the history reaches as far back as with one.
+    pub(crate) fn sample(&mut self, rtt: Span, expected: u64) {
+        let (alpha, beta) = (8 * expected.max(1), 4 * expected.max(1));
         match self.srtt {
             // RFC 6298 (2.2): SRTT <- R, RTTVAR <- R/2.
             None => {
@@ -100,8 +101,8 @@ impl Rto {
             }
             // RFC 6298 (2.3): RTTVAR first, with the old SRTT; alpha = 1/8, beta = 1/4.
             Some(srtt) => {
-                self.rttvar = self.rttvar / 4 * 3 + srtt.abs_diff(rtt) / 4;
-                self.srtt = Some(srtt / 8 * 7 + rtt / 8);
+                self.rttvar = self.rttvar / beta * (beta - 1) + srtt.abs_diff(rtt) / beta;
+                self.srtt = Some(srtt / alpha * (alpha - 1) + rtt / alpha);
             }
         }
         let srtt = self.srtt.unwrap_or(rtt);

@@ -96,9 +96,32 @@ impl SackBlocks {
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
+    /// Drops all but the first `most`.
+    pub(crate) fn truncate(&mut self, most: usize) {
+        let mut kept = SackBlocks::default();
+        self.as_slice().iter().take(most).all(|&block| kept.push(block));
+        *self = kept;
+    }
     /// Octets of the option in a header, without padding.
     pub(crate) fn octets(&self) -> u32 {
         if self.is_empty() { 0 } else { 2 + 8 * u32::from(self.len) }
+    }
+}
+
+/// The timestamps of a segment. RFC 7323 §3.2.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timestamps {
+    /// The sender's clock, in ticks (TSval).
+    pub value: u32,
+    /// The timestamp that it echoes (TSecr); counts only with the ACK flag.
+    pub echo: u32,
+}
+
+impl Timestamps {
+    /// Octets in a header, without padding at the end. Two NOPs go before the option, as RFC 7323
+    /// appendix A shows, unless SACK-permitted takes their place.
+    fn octets(sack_permitted: bool) -> u32 {
+        if sack_permitted { 10 } else { 12 }
     }
 }
 
@@ -113,6 +136,8 @@ pub struct Options {
     pub sack_permitted: bool,
     /// Selective acknowledgments. RFC 2018 §3.
     pub sack: SackBlocks,
+    /// Timestamps. RFC 7323 §3.
+    pub timestamps: Option<Timestamps>,
 }
 
 /// A TCP segment. Its payload is a length only.
@@ -139,6 +164,7 @@ impl Segment {
         let octets = u32::from(o.mss.is_some()) * 4
             + u32::from(o.window_scale.is_some()) * 3
             + u32::from(o.sack_permitted) * 2
+            + o.timestamps.map_or(0, |_| Timestamps::octets(o.sack_permitted))
             + o.sack.octets();
         20 + octets.next_multiple_of(4)
     }

@@ -107,6 +107,10 @@ impl Sender {
     pub(crate) fn waiting(&self) -> u64 {
         self.end.saturating_sub(self.nxt)
     }
+    /// Whether bytes or a FIN are still to be sent in this pass.
+    pub(crate) fn has_more(&self) -> bool {
+        self.nxt < self.end || self.fin && self.nxt == self.end
+    }
     /// Whether `position` is behind the last byte written.
     pub(crate) fn is_end(&self, position: Position) -> bool {
         position >= self.end

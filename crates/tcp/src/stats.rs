@@ -32,4 +32,6 @@ pub struct Stats {
     pub out_of_order_received: u64,
     /// Segments received whose payload brought nothing new (segments).
     pub duplicates_received: u64,
+    /// Segments dropped for an old timestamp, or for none (PAWS, RFC 7323) (segments).
+    pub timestamp_drops: u64,
 }

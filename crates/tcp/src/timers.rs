@@ -13,15 +13,18 @@ pub enum TimerKind {
     DelayedAck,
     /// Lingering in TIME-WAIT ends. RFC 9293 §3.6.1.
     TimeWait,
+    /// Pacing lets the next segment go.
+    Pace,
 }
 
 impl TimerKind {
-    const ALL: [TimerKind; 4] = [TimerKind::Retransmit, TimerKind::Persist, TimerKind::DelayedAck, TimerKind::TimeWait];
+    const ALL: [TimerKind; 5] =
+        [TimerKind::Retransmit, TimerKind::Persist, TimerKind::DelayedAck, TimerKind::TimeWait, TimerKind::Pace];
 }
 
 /// When each timer fires, if it is set.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Timers([Option<Time>; 4]);
+pub(crate) struct Timers([Option<Time>; 5]);
 
 impl Timers {
     pub(crate) fn set(&mut self, kind: TimerKind, at: Time) {
@@ -31,7 +34,7 @@ impl Timers {
         self.0[kind as usize] = None;
     }
     pub(crate) fn cancel_all(&mut self) {
-        self.0 = [None; 4];
+        self.0 = [None; 5];
     }
     pub(crate) fn is_set(&self, kind: TimerKind) -> bool {
         self.0[kind as usize].is_some()
@@ -63,7 +66,8 @@ pub(crate) struct TickClock {
 }
 
 impl TickClock {
-    fn ticks(self, at: Time) -> u64 {
+    /// Whole ticks since time zero.
+    pub(crate) fn ticks(self, at: Time) -> u64 {
         at.as_ps() / self.tick.as_ps()
     }
     /// When a timer of `span`, rounded up to whole ticks, fires if it is set at `now`.

@@ -4,23 +4,34 @@
 mod common;
 
 use cellway_tcp::{Config, Endpoint, Event, Output, RtoConfig, Variant};
-use cellway_units::{Span, Time};
+use cellway_units::{Rate, Span, Time};
 use common::channel::{App, Channel, Pair};
 use proptest::prelude::*;
 
 fn variant() -> impl Strategy<Value = Variant> {
-    prop_oneof![Just(Variant::Tahoe), Just(Variant::Reno), Just(Variant::NewReno), Just(Variant::Sack)]
+    prop_oneof![
+        Just(Variant::Tahoe),
+        Just(Variant::Reno),
+        Just(Variant::NewReno),
+        Just(Variant::Sack),
+        Just(Variant::Cubic)
+    ]
 }
 
 /// Any configuration that a sane scenario could ask for.
 fn config() -> impl Strategy<Value = Config> {
     let sizes = (prop_oneof![1u32..20, 100u32..1500], 1u64..80, 1u64..80);
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    // Timestamps, HyStart++, pacing by the window, and a rate between 64 kbit/s and 10 Mbit/s.
+    let later = (any::<bool>(), any::<bool>(), any::<bool>(), prop::option::of(64_000u64..10_000_000));
     let delayed = prop_oneof![Just(None), (1u64..=500).prop_map(|ms| Some(Span::from_ms(ms)))];
     let tick = prop_oneof![Just(0u64), Just(10), Just(500)];
-    (variant(), sizes, flags, delayed, tick, 1u32..12, 2u32..5).prop_map(
-        |(variant, (mss, window, buffer), flags, delayed_ack, tick, initial_window, duplicate_threshold)| {
+    (variant(), sizes, flags, later, delayed, tick, 1u32..12, 2u32..5).prop_map(
+        |(variant, (mss, window, buffer), flags, later, delayed_ack, tick, initial_window, duplicate_threshold)| {
             let (window_scaling, nagle, limited_transmit, idle_restart, immediate_read) = flags;
+            let (timestamps, hystart, pacing, pacing_rate) = later;
+            // Room for the option and some payload.
+            let mss = if timestamps { mss + 12 } else { mss };
             let part = u64::from(mss) / 3;
             Config {
                 variant,
@@ -28,6 +39,10 @@ fn config() -> impl Strategy<Value = Config> {
                 receive_window: u64::from(mss) * window + part,
                 send_buffer: u64::from(mss) * buffer + part,
                 window_scaling,
+                timestamps,
+                hystart,
+                pacing,
+                pacing_rate: pacing_rate.map(Rate::from_bps),
                 delayed_ack,
                 nagle,
                 initial_window,
@@ -139,7 +154,7 @@ proptest! {
 /// The losses do happen: a property over a channel that never loses would prove little.
 #[test]
 fn the_channel_is_as_bad_as_it_says() {
-    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack] {
+    for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic] {
         let config = Config {
             variant,
             initial_window: 4,

@@ -9,6 +9,8 @@ use crate::registry::Equation;
 
 /// IPv4 and TCP headers without options, in octets. RFC 791, RFC 9293.
 pub const HEADERS: u64 = 40;
+/// What timestamps take of each segment, in octets. RFC 7323 section 3.2.
+pub(crate) const TIMESTAMPS: u64 = 12;
 
 /// What stands around an IP packet on the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use cellway_scenario::{
 };
 use cellway_units::{Bytes, Rate};
 
-use crate::framing::HEADERS;
+use crate::framing::{HEADERS, TIMESTAMPS};
 use crate::leg::{Leg, Stage};
 use crate::prediction::{Limit, Prediction};
 use hops::{Hop, Packet};
@@ -137,7 +137,9 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
         Some(gateway) => (gateway.packet, TRANSPORT_HEADER_OCTETS),
         None => {
             let fits = traffic.mtu.0.saturating_sub(HEADERS).max(1);
-            (from.tcp.mss.min(to.tcp.mss).min(Bytes(fits)), HEADERS)
+            let whole = from.tcp.mss.min(to.tcp.mss).min(Bytes(fits)).0;
+            let options = if from.tcp.timestamps && to.tcp.timestamps { TIMESTAMPS } else { 0 };
+            (Bytes(whole.saturating_sub(options).max(1)), HEADERS + options)
         }
     };
     let data = Packet::new(hops, Bytes(mss.0 + headers));
@@ -207,6 +209,8 @@ fn caveats(scenario: &Scenario, index: usize) -> Vec<String> {
             found.push(text);
         }
     };
+    let limited = traffic.tcp.pacing_rate.map_or(String::new(), |rate| format!(" {rate}"));
+    note(!limited.is_empty(), format!("the sender's own pacing-rate,{limited}, is not counted"));
     note(traffic.count == 0, "the group has no slots; predicted as if it had one".to_owned());
     let greedy = matches!(traffic.app, App::Bulk { .. } | App::Ttcp { .. } | App::FtpGet { .. });
     note(!greedy, format!("{} does not always have data to send: an upper bound", traffic.app.name()));

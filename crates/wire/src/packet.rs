@@ -34,6 +34,8 @@ pub struct TcpOptions {
     pub sack_permitted: bool,
     /// SACK blocks: the first sequence number of each and the one after its last; at most four. RFC 2018, section 3.
     pub sack: Vec<(u32, u32)>,
+    /// The sender's clock and what it echoes (TSval, TSecr). RFC 7323, section 3.
+    pub timestamps: Option<(u32, u32)>,
 }
 
 /// An IPv4 packet with a TCP segment. Its payload is the fixed stream of [`payload_octet`].
@@ -109,8 +111,17 @@ impl TcpOptions {
     fn elements(&self) -> Option<Vec<TcpOptionElement>> {
         let mut elements = Vec::new();
         elements.extend(self.mss.map(TcpOptionElement::MaximumSegmentSize));
+        if let Some((value, echo)) = self.timestamps {
+            // RFC 7323, appendix A: the clocks stand at a multiple of four, behind two octets of something else.
+            if self.sack_permitted {
+                elements.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
+            } else {
+                elements.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
+            }
+            elements.push(TcpOptionElement::Timestamp(value, echo));
+        }
         elements.extend(self.window_scale.map(TcpOptionElement::WindowScale));
-        if self.sack_permitted {
+        if self.sack_permitted && self.timestamps.is_none() {
             elements.push(TcpOptionElement::SelectiveAcknowledgementPermitted);
         }
         if let Some((&first, more)) = self.sack.split_first() {
@@ -135,7 +146,7 @@ impl TcpOptions {
                 TcpOptionElement::SelectiveAcknowledgement(first, more) => {
                     options.sack = std::iter::once(first).chain(more.into_iter().flatten()).collect();
                 }
-                other @ TcpOptionElement::Timestamp(..) => return Err(malformed(format!("option {other:?}"))),
+                TcpOptionElement::Timestamp(value, echo) => options.timestamps = Some((value, echo)),
             }
         }
         Ok(options)

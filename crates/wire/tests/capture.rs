@@ -111,8 +111,10 @@ fn tshark(file: &[u8], arguments: &[&str]) -> Option<String> {
 
 /// An opening, data, an acknowledgment with SACK and a close, each in both encapsulations.
 fn conversation() -> Vec<u8> {
-    let syn = TcpOptions { mss: Some(512), window_scale: Some(2), sack_permitted: true, sack: vec![] };
-    let sack = TcpOptions { sack: vec![(2_000, 2_512), (3_000, 3_512)], ..TcpOptions::default() };
+    let timestamps = Some((70_000, 0));
+    let syn = TcpOptions { mss: Some(512), window_scale: Some(2), sack_permitted: true, sack: vec![], timestamps };
+    let timestamps = Some((70_123, 4_000_000_000));
+    let sack = TcpOptions { sack: vec![(2_000, 2_512), (3_000, 3_512)], timestamps, ..TcpOptions::default() };
     let packets = [
         segment(1_000, "S", syn, 0),
         segment(1_001, "PA", TcpOptions::default(), 512),
@@ -163,7 +165,14 @@ fn tshark_reads_ip_and_tcp_with_good_checksums() {
 
 #[test]
 fn tshark_reads_the_options() {
-    let fields = ["tcp.options.mss_val", "tcp.options.wscale.shift", "tcp.options.sack_perm", "tcp.options.sack_le"];
+    let fields = [
+        "tcp.options.mss_val",
+        "tcp.options.wscale.shift",
+        "tcp.options.sack_perm",
+        "tcp.options.timestamp.tsval",
+        "tcp.options.timestamp.tsecr",
+        "tcp.options.sack_le",
+    ];
     let mut arguments = vec!["-o", "tcp.relative_sequence_numbers:FALSE", "-T", "fields"];
     fields.iter().for_each(|f| arguments.extend(["-e", f]));
     let Some(text) = tshark(&conversation(), &arguments) else { return };
@@ -171,7 +180,8 @@ fn tshark_reads_the_options() {
     let syn: Vec<&str> = rows[0].split('\t').collect();
     assert_eq!(syn[..2], ["512", "2"]);
     assert!(!syn[2].is_empty(), "SACK permitted");
-    assert!(rows[9].ends_with("2000,3000"), "{}", rows[9]);
+    assert_eq!(syn[3..5], ["70000", "0"]);
+    assert!(rows[9].ends_with("\t70123\t4000000000\t2000,3000"), "{}", rows[9]);
 }
 
 /// The check of the check: tshark sees a damaged frame.

@@ -19,15 +19,22 @@ fn header() -> impl Strategy<Value = CellHeader> {
 }
 
 fn options() -> impl Strategy<Value = TcpOptions> {
-    let syn = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>());
-    let syn = syn.prop_map(|(mss, window_scale, sack_permitted)| TcpOptions {
+    let stamps = || any::<Option<(u32, u32)>>();
+    let syn = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), stamps());
+    let syn = syn.prop_map(|(mss, window_scale, sack_permitted, timestamps)| TcpOptions {
         mss,
         window_scale,
         sack_permitted,
         sack: Vec::new(),
+        timestamps,
     });
     let sack = prop::collection::vec(any::<(u32, u32)>(), 0..=4);
-    prop_oneof![syn, sack.prop_map(|sack| TcpOptions { sack, ..TcpOptions::default() })]
+    let sack = (sack, stamps()).prop_map(|(mut sack, timestamps)| {
+        // Beside timestamps there is room for three.
+        sack.truncate(if timestamps.is_some() { 3 } else { 4 });
+        TcpOptions { sack, timestamps, ..TcpOptions::default() }
+    });
+    prop_oneof![syn, sack]
 }
 
 fn flags() -> impl Strategy<Value = TcpFlags> {
@@ -129,9 +136,17 @@ fn lengths() {
     let len = |options: TcpOptions| Ipv4Tcp { options, ..bare() }.octets().unwrap().len();
     assert_eq!(len(TcpOptions::default()), 40);
     assert_eq!(len(TcpOptions { mss: Some(512), ..TcpOptions::default() }), 44);
-    let syn = TcpOptions { mss: Some(512), window_scale: Some(3), sack_permitted: true, sack: vec![] };
-    assert_eq!(len(syn), 40 + 12, "4 + 3 + 2 octets, padded");
+    let syn = TcpOptions { mss: Some(512), window_scale: Some(3), sack_permitted: true, ..TcpOptions::default() };
+    assert_eq!(len(syn.clone()), 40 + 12, "4 + 3 + 2 octets, padded");
     assert_eq!(len(TcpOptions { sack: vec![(1, 2); 3], ..TcpOptions::default() }), 40 + 28, "2 + 24 octets, padded");
+    let stamped = |options: TcpOptions| len(TcpOptions { timestamps: Some((1, 2)), ..options }) - 40;
+    assert_eq!(stamped(TcpOptions::default()), 12);
+    assert_eq!(stamped(syn), 20, "4 + 2 + 10 + 3 octets, padded: as Linux sends it");
+    assert_eq!(
+        stamped(TcpOptions { sack: vec![(1, 2); 3], ..TcpOptions::default() }),
+        40,
+        "12 + 2 + 24 octets, padded"
+    );
 }
 
 #[test]
@@ -141,7 +156,13 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(Ipv4Tcp { payload_len: 65_495, ..bare() }.octets().unwrap().len(), 65_535);
     let five = TcpOptions { sack: vec![(1, 2); 5], ..TcpOptions::default() };
     assert!(matches!(Ipv4Tcp { options: five, ..bare() }.octets(), Err(PacketError::Options { .. })));
-    let both = TcpOptions { mss: Some(1), window_scale: Some(1), sack_permitted: true, sack: vec![(1, 2); 4] };
+    let both = TcpOptions {
+        mss: Some(1),
+        window_scale: Some(1),
+        sack_permitted: true,
+        sack: vec![(1, 2); 4],
+        timestamps: None,
+    };
     assert!(matches!(Ipv4Tcp { options: both, ..bare() }.octets(), Err(PacketError::Options { .. })));
 }
 

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use cellway_units::{Bytes, Span};
+use cellway_units::{Bytes, Rate, Span};
 
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::TcpFile;
@@ -12,6 +12,8 @@ use crate::tree::{Step, at};
 
 /// IPv4 and TCP headers without options, in bytes.
 pub(super) const HEADERS: u64 = 40;
+/// What the timestamps option takes of each segment, in bytes. RFC 7323 section 3.2.
+const TIMESTAMPS: u64 = 12;
 /// The largest IPv4 packet, in bytes. RFC 791 section 3.1.
 pub(super) const MAX_PACKET: u64 = 65_535;
 /// The largest window without the window scale option, in bytes. RFC 9293 section 3.1.
@@ -111,8 +113,9 @@ impl Check<'_> {
         let send_buffer = self.given(layers, "send-buffer", |t| t.send_buffer);
         let send_buffer = send_buffer.and_then(|given| given.or(window));
         let scaling = self.or(layers, "window-scaling", |t| t.window_scaling, false);
+        let timestamps = self.or(layers, "timestamps", |t| t.timestamps, false);
         if let Some(mss) = mss {
-            self.mss(layers, mss);
+            self.mss(layers, mss, timestamps == Some(true));
             self.holds_segment(layers, "window", window, mss);
             if self.stands(layers, "send-buffer") {
                 self.holds_segment(layers, "send-buffer", send_buffer, mss);
@@ -150,12 +153,21 @@ impl Check<'_> {
             let path = self.tcp_path(layers, "initial-ssthresh");
             self.refuse_value(&path, "is zero", "more than 0, like \"64 KiB\"; without the key there is none");
         }
+        let pacing_rate = self.given(layers, "pacing-rate", |t| t.pacing_rate);
+        if pacing_rate == Some(Some(Rate::from_bps(0))) {
+            let path = self.tcp_path(layers, "pacing-rate");
+            self.refuse_value(&path, "is zero", "more than 0, like \"20 Mbit/s\"; without the key there is no limit");
+        }
         let spec = TcpSpec {
             variant: variant?,
             mss: mss?,
             window: window?,
             send_buffer: send_buffer?,
             window_scaling: scaling?,
+            timestamps: timestamps?,
+            hystart: self.or(layers, "hystart", |t| t.hystart, true)?,
+            pacing: self.or(layers, "pacing", |t| t.pacing, false)?,
+            pacing_rate: pacing_rate?,
             initial_window: self.or(layers, "initial-window", |t| t.initial_window, 1)?,
             initial_ssthresh: initial_ssthresh?,
             delayed_ack: delayed_ack?,
@@ -222,11 +234,14 @@ impl Check<'_> {
         Some(span)
     }
 
-    fn mss(&mut self, layers: &Layers, mss: Bytes) {
+    fn mss(&mut self, layers: &Layers, mss: Bytes, timestamps: bool) {
         let path = self.tcp_path(layers, "mss");
         let most = MAX_PACKET - HEADERS;
         if mss.0 == 0 {
             self.refuse_value(&path, "is zero", format!("from 1 B to {most} B, like \"1460 B\""));
+        } else if timestamps && mss.0 <= TIMESTAMPS {
+            let message = format!("{} B has no room for payload beside timestamps, which take {TIMESTAMPS} B", mss.0);
+            self.refuse(&path, message, format!("more than {TIMESTAMPS} B, or timestamps = false"));
         } else if mss.0 > most {
             let message = format!(
                 "{} B and {HEADERS} B of headers make a packet of {} B; IP allows {MAX_PACKET} B",

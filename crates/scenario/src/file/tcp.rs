@@ -1,6 +1,6 @@
 //! Keys of TCP.
 
-use cellway_units::{Bytes, Span};
+use cellway_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -22,6 +22,17 @@ pub(crate) struct TcpFile {
     /// Offer the window scale option (RFC 7323); needed for windows past 65535 B.
     #[schemars(extend("default" = false))]
     pub(crate) window_scaling: Option<bool>,
+    /// Offer timestamps (RFC 7323), which take 12 bytes of each segment's payload.
+    #[schemars(extend("default" = false))]
+    pub(crate) timestamps: Option<bool>,
+    /// End the first slow start where the round trip rises (HyStart++, RFC 9406); only in cubic, needs timestamps.
+    #[schemars(extend("default" = true))]
+    pub(crate) hystart: Option<bool>,
+    /// Space segments in time, at 200 % of window / round trip in slow start and 120 % later.
+    #[schemars(extend("default" = false))]
+    pub(crate) pacing: Option<bool>,
+    /// The highest rate at which data leaves, in bits of IP packets. Default: none.
+    pub(crate) pacing_rate: Option<Quantity<Rate>>,
     /// Congestion window at the start, in segments.
     #[schemars(range(min = 1, max = 1000), extend("default" = 1))]
     pub(crate) initial_window: Option<u32>,
@@ -75,6 +86,10 @@ impl TcpFile {
             window: plain(self.window),
             send_buffer: plain(self.send_buffer),
             window_scaling: self.window_scaling,
+            timestamps: self.timestamps,
+            hystart: self.hystart,
+            pacing: self.pacing,
+            pacing_rate: plain(self.pacing_rate),
             initial_window: self.initial_window,
             initial_ssthresh: plain(self.initial_ssthresh),
             delayed_ack: plain(self.delayed_ack).map(|AckDelay(delay)| delay),

@@ -1,6 +1,6 @@
 //! TCP settings.
 
-use cellway_units::{Bytes, Span};
+use cellway_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,14 @@ pub struct TcpSpec {
     pub send_buffer: Bytes,
     /// Whether the window scale option is offered (RFC 7323); true if `window` passes 65 535.
     pub window_scaling: bool,
+    /// Whether timestamps are offered (RFC 7323); they take 12 bytes of each segment.
+    pub timestamps: bool,
+    /// Whether the first slow start ends where the round trip rises (HyStart++, RFC 9406); only in CUBIC.
+    pub hystart: bool,
+    /// Whether segments are spaced by window and round trip.
+    pub pacing: bool,
+    /// The highest rate at which data leaves, in bits of IP packets; above 0.
+    pub pacing_rate: Option<Rate>,
     /// Congestion window at the start, in segments.
     pub initial_window: u32,
     /// Slow start threshold at the start, in bytes; `None`: slow start goes on until the first loss.
@@ -56,6 +64,10 @@ pub struct TcpKeys {
     pub window: Option<Bytes>,
     pub send_buffer: Option<Bytes>,
     pub window_scaling: Option<bool>,
+    pub timestamps: Option<bool>,
+    pub hystart: Option<bool>,
+    pub pacing: Option<bool>,
+    pub pacing_rate: Option<Rate>,
     pub initial_window: Option<u32>,
     pub initial_ssthresh: Option<Bytes>,
     pub delayed_ack: Option<Option<Span>>,
@@ -81,6 +93,10 @@ impl TcpKeys {
             window: self.window.or(other.window),
             send_buffer: self.send_buffer.or(other.send_buffer),
             window_scaling: self.window_scaling.or(other.window_scaling),
+            timestamps: self.timestamps.or(other.timestamps),
+            hystart: self.hystart.or(other.hystart),
+            pacing: self.pacing.or(other.pacing),
+            pacing_rate: self.pacing_rate.or(other.pacing_rate),
             initial_window: self.initial_window.or(other.initial_window),
             initial_ssthresh: self.initial_ssthresh.or(other.initial_ssthresh),
             delayed_ack: self.delayed_ack.or(other.delayed_ack),
@@ -107,6 +123,10 @@ impl From<TcpSpec> for TcpKeys {
             window: Some(spec.window),
             send_buffer: Some(spec.send_buffer),
             window_scaling: Some(spec.window_scaling),
+            timestamps: Some(spec.timestamps),
+            hystart: Some(spec.hystart),
+            pacing: Some(spec.pacing),
+            pacing_rate: spec.pacing_rate,
             initial_window: Some(spec.initial_window),
             initial_ssthresh: spec.initial_ssthresh,
             delayed_ack: Some(spec.delayed_ack),
@@ -125,7 +145,7 @@ impl From<TcpSpec> for TcpKeys {
     }
 }
 
-/// A system of the 1990s whose TCP habits can stand in for keys that a file leaves out.
+/// A system whose TCP habits can stand in for keys that a file leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum TcpProfile {
     /// 4.4BSD.
@@ -146,6 +166,9 @@ pub enum TcpProfile {
     /// Windows 95.
     #[serde(rename = "windows-95")]
     Windows95,
+    /// Linux 6.
+    #[serde(rename = "linux-6")]
+    Linux6,
 }
 
 /// How a TCP sender recovers from loss.
@@ -160,4 +183,6 @@ pub enum TcpVariant {
     NewReno,
     /// Recovery from selective acknowledgements. RFC 6675.
     Sack,
+    /// The recovery of sack, and a window that grows as a cubic of the time since the last loss. RFC 9438.
+    Cubic,
 }

@@ -1,5 +1,7 @@
 //! The congestion window and the algorithms that move it, one file each.
 
+mod cubic;
+mod hystart;
 mod newreno;
 mod reno;
 mod tahoe;
@@ -9,6 +11,8 @@ pub(crate) use newreno::NewReno;
 pub(crate) use reno::Reno;
 pub(crate) use tahoe::Tahoe;
 pub(crate) use window::{DuplicateAcks, Window};
+
+use cellway_units::{Span, Time};
 
 use crate::recovery::SackRecovery;
 use crate::{Config, Position, Variant};
@@ -31,6 +35,18 @@ impl Flight {
     pub(crate) fn size(self) -> u64 {
         self.nxt - self.una
     }
+}
+
+/// An acknowledgment of new data.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acked {
+    /// What it newly acknowledges (bytes).
+    pub(crate) bytes: u64,
+    pub(crate) now: Time,
+    /// The round trip that it measures, if it does.
+    pub(crate) rtt: Option<Span>,
+    /// The smoothed round trip.
+    pub(crate) srtt: Option<Span>,
 }
 
 /// What the sender must do about an acknowledgment.
@@ -69,18 +85,18 @@ impl Congestion {
         let algorithm = match config.variant {
             Variant::Tahoe => Algorithm::Tahoe(Tahoe::new(duplicates)),
             Variant::Reno => Algorithm::Reno(Reno::new(duplicates)),
-            Variant::Sack if peer_permits_sack => Algorithm::Sack(SackRecovery::new(duplicates, mss)),
-            Variant::NewReno | Variant::Sack => Algorithm::NewReno(NewReno::new(duplicates)),
+            Variant::Sack | Variant::Cubic if peer_permits_sack => Algorithm::Sack(SackRecovery::new(duplicates, mss)),
+            Variant::NewReno | Variant::Sack | Variant::Cubic => Algorithm::NewReno(NewReno::new(duplicates)),
         };
-        Congestion { window: Window::new(mss, initial, config.initial_ssthresh), algorithm }
+        Congestion { window: Window::new(config, mss, initial), algorithm }
     }
 
-    /// `acked` new bytes are acknowledged; `flight` is what is left.
-    pub(crate) fn acked(&mut self, acked: u64, flight: Flight) -> Reaction {
+    /// New data is acknowledged; `flight` is what is left.
+    pub(crate) fn acked(&mut self, acked: Acked, flight: Flight) -> Reaction {
         let window = &mut self.window;
         match &mut self.algorithm {
-            Algorithm::Tahoe(a) => a.acked(window),
-            Algorithm::Reno(a) => a.acked(window, acked),
+            Algorithm::Tahoe(a) => a.acked(window, acked, flight),
+            Algorithm::Reno(a) => a.acked(window, acked, flight),
             Algorithm::NewReno(a) => a.acked(window, acked, flight),
             Algorithm::Sack(a) => a.acked(window, acked, flight),
         }

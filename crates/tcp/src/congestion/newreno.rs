@@ -1,6 +1,6 @@
 //! NewReno: Reno that answers partial acknowledgments. RFC 6582.
 
-use super::{DuplicateAcks, Flight, Reaction, Window, reno};
+use super::{Acked, DuplicateAcks, Flight, Reaction, Window, reno};
 use crate::Position;
 
 /// Stays in fast recovery until all that was outstanding at its start is acknowledged.
@@ -20,10 +20,10 @@ impl NewReno {
         NewReno { duplicates, recovering: false, recover: 0, partial_seen: false }
     }
 
-    pub(crate) fn acked(&mut self, window: &mut Window, acked: u64, flight: Flight) -> Reaction {
+    pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
         self.duplicates.reset();
         if !self.recovering {
-            window.grow(acked);
+            window.grow(acked, flight);
             return Reaction::Continue;
         }
         if flight.una >= self.recover {
@@ -34,8 +34,8 @@ impl NewReno {
         }
         // RFC 6582 §3.2 (3), partial acknowledgment: take out what was acknowledged and, if that
         // was at least a segment, put one back; then resend the next hole.
-        window.cwnd = window.cwnd.saturating_sub(acked);
-        if acked >= window.mss {
+        window.cwnd = window.cwnd.saturating_sub(acked.bytes);
+        if acked.bytes >= window.mss {
             window.cwnd += window.mss;
         }
         window.cwnd = window.cwnd.max(window.mss);

@@ -1,6 +1,6 @@
 //! Reno: fast retransmit and fast recovery. RFC 5681 §3.2.
 
-use super::{DuplicateAcks, Flight, Reaction, Window};
+use super::{Acked, DuplicateAcks, Flight, Reaction, Window};
 
 /// Halves the window at a loss and lets duplicate acknowledgments clock out new segments.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ impl Reno {
         Reno { duplicates, recovering: false }
     }
 
-    pub(crate) fn acked(&mut self, window: &mut Window, acked: u64) -> Reaction {
+    pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
         self.duplicates.reset();
         if self.recovering {
             // RFC 5681 §3.2 (6): the next acknowledgment of new data deflates the window.
@@ -22,7 +22,7 @@ impl Reno {
             window.cwnd = window.ssthresh;
         } else {
             // RFC 5681 §3.1, equation 2: min(N, SMSS) in slow start.
-            window.grow(acked);
+            window.grow(acked, flight);
         }
         Reaction::Continue
     }
@@ -53,9 +53,9 @@ impl Reno {
     }
 }
 
-/// RFC 5681 §3.2 (2), (3): ssthresh is half of what was outstanding; the window is that and the
+/// RFC 5681 §3.2 (2), (3): ssthresh is half of what was outstanding (in CUBIC, more); the window is that and the
 /// segments whose arrival the duplicates tell of.
 pub(super) fn enter(window: &mut Window, duplicates: &DuplicateAcks) {
-    window.halve(duplicates.flight());
+    window.reduce(duplicates.flight());
     window.cwnd = window.ssthresh + u64::from(duplicates.threshold) * window.mss;
 }

@@ -1,6 +1,6 @@
 //! Tahoe: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988. Goes back N after a fast retransmit.
 
-use super::{DuplicateAcks, Flight, Reaction, Window};
+use super::{Acked, DuplicateAcks, Flight, Reaction, Window};
 
 /// Slow start, congestion avoidance and fast retransmit; no fast recovery.
 #[derive(Clone, Debug)]
@@ -13,10 +13,10 @@ impl Tahoe {
         Tahoe { duplicates }
     }
 
-    pub(crate) fn acked(&mut self, window: &mut Window) -> Reaction {
+    pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
         self.duplicates.reset();
         // Jacobson 1988 §1: in slow start each acknowledgment adds a segment, however little it acknowledges.
-        window.grow(window.mss);
+        window.grow(Acked { bytes: window.mss, ..acked }, flight);
         Reaction::Continue
     }
     /// Fast retransmit: exactly the threshold's duplicate means a loss, later ones mean nothing.

@@ -1,7 +1,8 @@
-//! The congestion window, its two ways to grow, and the count of duplicate acknowledgments.
+//! The congestion window, its ways to grow, and the count of duplicate acknowledgments.
 
-use super::Flight;
-use crate::MAX_WINDOW;
+use super::cubic::Cubic;
+use super::{Acked, Flight};
+use crate::{Config, MAX_WINDOW, Variant};
 
 /// The congestion window and the slow-start threshold.
 #[derive(Clone, Debug)]
@@ -14,40 +15,65 @@ pub(crate) struct Window {
     pub(crate) mss: u64,
     /// The window after connecting (bytes).
     initial: u64,
+    /// The law of CUBIC, if that is in use; else Reno's.
+    cubic: Option<Cubic>,
 }
 
 impl Window {
-    pub(crate) fn new(mss: u64, initial_segments: u64, ssthresh: u64) -> Window {
+    /// A window of `initial_segments` of `mss`.
+    pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64) -> Window {
         let initial = mss * initial_segments;
-        Window { cwnd: initial, ssthresh, mss, initial }
+        let cubic = (config.variant == Variant::Cubic).then(|| Cubic::new(config.hystart, config.pacing));
+        Window { cwnd: initial, ssthresh: config.initial_ssthresh, mss, initial, cubic }
     }
 
-    /// One acknowledgment of new data arrived; in slow start it adds at most `slow_start` bytes.
-    pub(crate) fn grow(&mut self, slow_start: u64) {
-        let increment = if self.cwnd < self.ssthresh {
+    /// An acknowledgment of new data arrived; `flight` is what is left.
+    pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
+        let before = self.cwnd;
+        match &mut self.cubic {
+            None => self.cwnd += self.reno(acked.bytes),
+            Some(cubic) => (self.cwnd, self.ssthresh) = cubic.grow(self.cwnd, self.ssthresh, self.mss, acked, flight),
+        }
+        // Past what any peer can announce, growth would only hide a later collapse.
+        self.cwnd = self.cwnd.min(MAX_WINDOW.max(before));
+    }
+    /// What Reno adds for an acknowledgment that in slow start counts for `slow_start` bytes (bytes).
+    fn reno(&self, slow_start: u64) -> u64 {
+        if self.cwnd < self.ssthresh {
             slow_start.min(self.mss)
         } else {
             // RFC 5681 §3.1, equation 3: MSS * MSS / cwnd for each acknowledgment, at least 1 byte.
             (self.mss * self.mss / self.cwnd).max(1)
-        };
-        // Past what any peer can announce, growth would only hide a later collapse.
-        self.cwnd = (self.cwnd + increment).min(MAX_WINDOW.max(self.cwnd));
+        }
     }
-    /// RFC 5681 §3.1, equation 4: half of what was outstanding, at least two segments.
-    pub(crate) fn halve(&mut self, flight: u64) {
-        self.ssthresh = (flight / 2).max(2 * self.mss);
+    /// A loss with `flight` bytes outstanding sets ssthresh, to at least two segments: half of them
+    /// by RFC 5681 §3.1, equation 4; 0.7 of them by RFC 9438 §4.6.
+    pub(crate) fn reduce(&mut self, flight: u64) {
+        let kept = match &mut self.cubic {
+            None => flight / 2,
+            Some(cubic) => cubic.reduce(self.cwnd, flight),
+        };
+        self.ssthresh = kept.max(2 * self.mss);
     }
     /// RFC 5681 §3.1: after a timeout the window is one segment. Once the segment was resent by
     /// the timer, further timeouts for it leave ssthresh alone.
     pub(crate) fn collapse(&mut self, flight: Flight, again: bool) {
         if !again {
-            self.halve(flight.size());
+            self.reduce(flight.size());
         }
         self.cwnd = self.mss;
+        if let Some(cubic) = &mut self.cubic {
+            cubic.timed_out();
+        }
     }
     /// RFC 5681 §4.1: after an idle time, at most the initial window.
     pub(crate) fn restart(&mut self) {
-        self.cwnd = self.cwnd.min(self.initial);
+        if self.cwnd > self.initial {
+            self.cwnd = self.initial;
+            if let Some(cubic) = &mut self.cubic {
+                cubic.restart();
+            }
+        }
     }
 }
 

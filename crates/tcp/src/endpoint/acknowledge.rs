@@ -1,9 +1,9 @@
 //! The peer's acknowledgment and window. RFC 9293 §3.10.7.4, fifth.
 
-use cellway_units::Time;
+use cellway_units::{Span, Time};
 
 use super::{Endpoint, tell};
-use crate::congestion::Reaction;
+use crate::congestion::{Acked, Reaction};
 use crate::output::{Event, Output};
 use crate::{Position, Segment, State, TimerKind};
 
@@ -31,7 +31,7 @@ impl Endpoint {
         }
         let news = self.take_sack_blocks(segment);
         if ack > self.sender.una {
-            self.advance(now, ack, out);
+            self.advance(now, segment, ack, out);
         }
         // RFC 6675 §2: with SACK a duplicate is what tells of something new beyond a gap, whatever
         // else it does.
@@ -61,15 +61,29 @@ impl Endpoint {
         news
     }
 
-    /// Everything below `ack` is newly acknowledged.
-    fn advance(&mut self, now: Time, ack: Position, out: &mut Output) {
+    /// The round trip that `segment` measures by acknowledging everything below `ack`.
+    pub(super) fn measure(&mut self, now: Time, segment: &Segment, ack: Position) -> Option<Span> {
+        if !self.timestamps.agreed {
+            return self.rto.acked(ack, now);
+        }
+        // RFC 7323 appendix G: every second segment of the flight is acknowledged.
+        let expected = self.in_flight().div_ceil(2 * self.sender.mss);
+        let rtt = self.timestamps.round_trip(segment, now)?;
+        self.rto.sample(rtt, expected);
+        Some(rtt)
+    }
+
+    /// Everything below `ack` is newly acknowledged, by `segment`.
+    fn advance(&mut self, now: Time, segment: &Segment, ack: Position, out: &mut Output) {
         let before = self.sender.una;
         let bytes = self.sender.payload_between(before, ack);
+        let rtt = self.measure(now, segment, ack);
         self.sender.acked(ack);
-        self.rto.acked(ack, now);
         self.timeouts_in_a_row = 0;
         self.stats.bytes_acked += bytes;
-        let reaction = self.congestion.acked(ack - before, self.sender.flight());
+        let reaction = self
+            .congestion
+            .acked(Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed() }, self.sender.flight());
         if self.in_flight() == 0 {
             // RFC 6298 (5.2): all is acknowledged.
             self.timers.cancel(TimerKind::Retransmit);

@@ -10,9 +10,12 @@ impl Endpoint {
     /// The checks in the order of RFC 9293 §3.10.7.4.
     pub(super) fn arrive(&mut self, now: Time, segment: &Segment, out: &mut Output) {
         let Some(seq) = self.receiver.position(segment.seq) else {
-            self.answer_unacceptable(segment, out);
+            self.answer_unacceptable(now, segment, out);
             return;
         };
+        if self.is_old_by_timestamp(now, segment, out) {
+            return;
+        }
         let (nxt, edge) = (self.receiver.nxt, self.receiver.limit());
         if segment.is(Flags::RST) {
             // RFC 9293 §3.10.7.4, second: a reset counts at exactly RCV.NXT; elsewhere in the
@@ -20,7 +23,7 @@ impl Endpoint {
             if seq == nxt {
                 self.reset(out);
             } else if (nxt..edge).contains(&seq) {
-                self.send_ack(out);
+                self.send_ack(now, out);
             }
             return;
         }
@@ -29,8 +32,14 @@ impl Endpoint {
         let stale = segment.sequence_len() == 0 && seq < nxt;
         // Fourth: a SYN is challenged, wherever it stands.
         if stale || segment.is(Flags::SYN) {
-            self.answer_unacceptable(segment, out);
+            self.answer_unacceptable(now, segment, out);
             return;
+        }
+        if let Some(theirs) = segment.options.timestamps
+            && self.timestamps.agreed
+            && seq + segment.sequence_len() >= nxt
+        {
+            self.timestamps.take(theirs, seq, now);
         }
         // Fifth: the acknowledgment. It is taken from old and early segments as well.
         if !segment.is(Flags::ACK) {
@@ -42,7 +51,7 @@ impl Endpoint {
         let Some(ack) = segment.ack.position(self.iss, self.sender.una) else { return };
         if ack > self.sender.sent_end() {
             // It acknowledges what was never sent.
-            self.send_ack(out);
+            self.send_ack(now, out);
             return;
         }
         self.take_acknowledgment(now, segment, (seq, ack), out);
@@ -52,17 +61,31 @@ impl Endpoint {
         // Seventh and eighth: payload and FIN.
         self.take_payload(now, segment, seq, edge, out);
         if self.receiver.ack_alone {
-            self.send_ack(out);
+            self.send_ack(now, out);
         }
         self.transmit(now, out);
         self.flush_ack(now, out);
     }
 
     /// RFC 9293 §3.10.7.4, first: what is unacceptable is answered with an acknowledgment, a reset is not.
-    fn answer_unacceptable(&mut self, segment: &Segment, out: &mut Output) {
+    fn answer_unacceptable(&mut self, now: Time, segment: &Segment, out: &mut Output) {
         if !segment.is(Flags::RST) {
-            self.send_ack(out);
+            self.send_ack(now, out);
         }
+    }
+    /// RFC 7323 §5.3, R1 (PAWS): a segment older than one that was taken is answered and dropped; so,
+    /// in silence, is one without timestamps where both sides agreed on them (§3.2). Resets pass.
+    fn is_old_by_timestamp(&mut self, now: Time, segment: &Segment, out: &mut Output) -> bool {
+        if !self.timestamps.agreed || segment.is(Flags::RST) {
+            return false;
+        }
+        let old = segment.options.timestamps.map(|theirs| self.timestamps.is_old(theirs, now));
+        if old == Some(true) {
+            self.send_ack(now, out);
+        }
+        let dropped = old.unwrap_or(true);
+        self.stats.timestamp_drops += u64::from(dropped);
+        dropped
     }
     fn reset(&mut self, out: &mut Output) {
         match self.state {
@@ -80,8 +103,8 @@ impl Endpoint {
         let ack = segment.ack.position(self.iss, self.sender.una);
         let good = ack == Some(1);
         if good {
+            self.measure(now, segment, 1);
             self.sender.acked(1);
-            self.rto.acked(1, now);
             self.establish(out);
         } else {
             self.refuse(segment, out);

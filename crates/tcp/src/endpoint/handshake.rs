@@ -3,11 +3,12 @@
 use cellway_units::Time;
 
 use super::{Endpoint, tell};
+use crate::config::TIMESTAMPS;
 use crate::congestion::Congestion;
 use crate::output::{Event, Output};
 use crate::receive::Receiver;
 use crate::send::Chunk;
-use crate::{Flags, Options, Segment, SeqNum, State, TimerKind, Variant};
+use crate::{Flags, Options, Segment, SeqNum, State, TimerKind};
 
 /// What a peer takes that announces nothing (bytes). RFC 9293 §3.7.1.
 const DEFAULT_MSS: u64 = 536;
@@ -35,7 +36,7 @@ impl Endpoint {
         } else if segment.is(Flags::ACK) {
             self.refuse(segment, out);
         } else if segment.is(Flags::SYN) {
-            self.take_syn(segment);
+            self.take_syn(now, segment);
             self.state = State::SynReceived;
             self.send_syn(now, out);
         }
@@ -61,10 +62,10 @@ impl Endpoint {
         if !segment.is(Flags::SYN) {
             return;
         }
-        self.take_syn(segment);
+        self.take_syn(now, segment);
         if ack.is_some() {
+            self.measure(now, segment, 1);
             self.sender.acked(1);
-            self.rto.acked(1, now);
             self.establish(out);
             self.receiver.ack_now = true;
             self.transmit(now, out);
@@ -77,17 +78,22 @@ impl Endpoint {
     }
 
     /// Takes the peer's number, window and options from its SYN. Payload on it is not taken.
-    fn take_syn(&mut self, segment: &Segment) {
+    fn take_syn(&mut self, now: Time, segment: &Segment) {
         self.receiver.synchronize(segment.seq);
         // RFC 9293 §3.7.1: never send more than the peer's MSS option, nor more than 536 without one.
         let peer_mss = segment.options.mss.map_or(DEFAULT_MSS, u64::from);
         self.sender.mss = u64::from(self.config.mss).min(peer_mss).max(1);
+        self.timestamps.negotiate(segment.options.timestamps, self.config.timestamps, now);
+        if self.timestamps.agreed {
+            // RFC 6691: the option says nothing of other options, which take from the payload.
+            self.sender.mss = self.sender.mss.saturating_sub(u64::from(TIMESTAMPS)).max(1);
+        }
         // RFC 7323 §2.2: scaling is used only if both SYNs offer it.
         let offered = segment.options.window_scale.filter(|_| self.config.window_scaling);
         self.peer_shift = offered.unwrap_or(0).min(MAX_SHIFT);
         self.receiver.negotiated(offered.and(self.own_shift()), self.sender.mss);
         // RFC 2018 §2: selective acknowledgments likewise.
-        self.sack = segment.options.sack_permitted && self.config.variant == Variant::Sack;
+        self.sack = segment.options.sack_permitted && self.config.variant.wants_sack();
         // The window of a SYN is not scaled. RFC 7323 §2.2.
         self.sender.update_window(0, 0, u64::from(segment.window));
     }
@@ -127,12 +133,15 @@ impl Endpoint {
         if answering {
             flags |= Flags::ACK;
             ack = self.receiver.ack();
+            self.timestamps.acknowledged(self.receiver.nxt);
         }
         let options = Options {
             mss: Some(u16::try_from(self.config.mss).unwrap_or(u16::MAX)),
             // An answer carries only what the peer offered.
             window_scale: self.own_shift().filter(|_| !answering || self.receiver.is_scaling()),
-            sack_permitted: self.config.variant == Variant::Sack && (!answering || self.sack),
+            sack_permitted: self.config.variant.wants_sack() && (!answering || self.sack),
+            timestamps: (self.config.timestamps && (!answering || self.timestamps.agreed))
+                .then(|| self.timestamps.stamp(now)),
             ..Options::default()
         };
         let window = self.receiver.announce_unscaled();

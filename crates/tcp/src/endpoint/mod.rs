@@ -10,10 +10,12 @@ use cellway_units::{Span, Time};
 
 use crate::congestion::Congestion;
 use crate::output::{Event, Output};
+use crate::pace::Pacer;
 use crate::receive::Receiver;
 use crate::rto::Rto;
 use crate::send::Sender;
 use crate::timers::Timers;
+use crate::timestamps::TimestampClock;
 use crate::{Config, ConfigError, Segment, SeqNum, State, Stats, TimerKind};
 
 /// One end of one TCP connection, without I/O.
@@ -34,6 +36,8 @@ pub struct Endpoint {
     receiver: Receiver,
     congestion: Congestion,
     rto: Rto,
+    timestamps: TimestampClock,
+    pacer: Pacer,
     timers: Timers,
     /// Shift of the peer's windows.
     peer_shift: u8,
@@ -83,6 +87,8 @@ impl Endpoint {
             receiver: Receiver::new(&config),
             congestion: Congestion::new(&config, mss, u64::from(config.initial_window), false),
             rto: Rto::new(config.rto),
+            timestamps: TimestampClock::new(config.rto.granularity, iss),
+            pacer: Pacer::new(&config),
             timers: Timers::default(),
             peer_shift: 0,
             sack: false,
@@ -133,9 +139,9 @@ impl Endpoint {
         self.transmit(now, out);
     }
     /// Drops the connection at once; the peer is told by a reset. RFC 9293 §3.10.5. Gives no event.
-    pub fn abort(&mut self, _now: Time, out: &mut Output) {
+    pub fn abort(&mut self, now: Time, out: &mut Output) {
         if matches!(self.state, State::SynReceived) || self.state.is_synchronized() && self.state != State::TimeWait {
-            self.send_reset(out);
+            self.send_reset(now, out);
         }
         self.close();
     }
@@ -143,9 +149,9 @@ impl Endpoint {
     /// peer is told once that opens the window by two segments or half the buffer, in a segment that
     /// acknowledges all that has arrived. Without effect if the configuration says that all is read
     /// at once.
-    pub fn consume(&mut self, _now: Time, bytes: u64, out: &mut Output) {
+    pub fn consume(&mut self, now: Time, bytes: u64, out: &mut Output) {
         if self.receiver.consume(bytes) > 0 && self.state.may_receive() && self.receiver.wants_update() {
-            self.send_ack(out);
+            self.send_ack(now, out);
         }
     }
     /// A segment arrived from the peer. RFC 9293 §3.10.7.

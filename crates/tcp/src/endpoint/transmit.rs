@@ -15,8 +15,17 @@ impl Endpoint {
             return;
         }
         self.restart_after_idle(now);
-        while self.transmit_one(now, out) {}
+        while self.may_go(now) && self.transmit_one(now, out) {}
         self.arm_persist(now);
+    }
+    /// Whether pacing lets a segment go; if not, the endpoint is woken when it does.
+    fn may_go(&mut self, now: Time) -> bool {
+        let held = self.pacer.holds(now);
+        match held {
+            Some(at) if self.sender.has_more() || self.in_recovery() => self.timers.set(TimerKind::Pace, at),
+            _ => self.timers.cancel(TimerKind::Pace),
+        }
+        held.is_none()
     }
 
     /// RFC 5681 §4.1: after sending nothing for longer than the timeout, the acknowledgments that
@@ -98,7 +107,10 @@ impl Endpoint {
         }
         self.note_sent(chunk, now);
         self.last_sent = now;
-        self.push_data(chunk, out);
+        let header = self.push_data(chunk, now, out);
+        if chunk.len > 0 {
+            self.pacer.sent(now, chunk.len, header, &self.congestion.window, self.rto.smoothed());
+        }
     }
     /// Accounts for a stretch sent: timer, round-trip measurement, next position.
     pub(super) fn note_sent(&mut self, chunk: Chunk, now: Time) {
@@ -118,9 +130,9 @@ impl Endpoint {
     pub(super) fn start_retransmit_timer(&mut self, now: Time) {
         self.timers.set(TimerKind::Retransmit, self.rto.deadline(now));
     }
-    /// The segment for a stretch of data or the FIN.
-    pub(super) fn push_data(&mut self, chunk: Chunk, out: &mut Output) {
-        let mut segment = self.acknowledgment(chunk.len);
+    /// Sends the segment for a stretch of data or the FIN; the length of its header (bytes).
+    pub(super) fn push_data(&mut self, chunk: Chunk, now: Time, out: &mut Output) -> u32 {
+        let mut segment = self.acknowledgment(chunk.len, now);
         segment.seq = self.iss.add(chunk.from);
         // In range: a chunk is at most one segment.
         segment.len = chunk.len as u32;
@@ -134,11 +146,12 @@ impl Endpoint {
         self.stats.bytes_sent += chunk.len;
         self.acknowledged();
         self.push(segment, out);
+        segment.header_len()
     }
 
     /// A segment without payload. RFC 9293 §3.10.7.4: <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>.
-    pub(super) fn send_ack(&mut self, out: &mut Output) {
-        let segment = self.acknowledgment(0);
+    pub(super) fn send_ack(&mut self, now: Time, out: &mut Output) {
+        let segment = self.acknowledgment(0, now);
         self.stats.acks_sent += 1;
         self.acknowledged();
         self.push(segment, out);
@@ -146,7 +159,7 @@ impl Endpoint {
     /// Sends the acknowledgment that is due, or sees to it that it is sent in time.
     pub(super) fn flush_ack(&mut self, now: Time, out: &mut Output) {
         if self.receiver.ack_now {
-            self.send_ack(out);
+            self.send_ack(now, out);
         } else if let Some(delay) = self.config.delayed_ack
             && self.receiver.awaits_ack()
             && !self.timers.is_set(TimerKind::DelayedAck)
@@ -155,10 +168,15 @@ impl Endpoint {
         }
     }
     /// What every segment of a synchronized connection carries, beside `payload` bytes.
-    fn acknowledgment(&mut self, payload: u64) -> Segment {
-        let mut options = Options::default();
+    fn acknowledgment(&mut self, payload: u64, now: Time) -> Segment {
+        let timestamps = self.timestamps.agreed.then(|| self.timestamps.stamp(now));
+        let mut options = Options { timestamps, ..Options::default() };
         if self.sack {
             options.sack = self.receiver.sack_blocks();
+            if timestamps.is_some() {
+                // RFC 2018 §3: beside timestamps there is room for three.
+                options.sack.truncate(3);
+            }
             // A segment may not outgrow the segment size (RFC 6691); full ones go without blocks.
             let room = self.sender.mss.saturating_sub(payload);
             if payload > 0 && u64::from(options.sack.octets().next_multiple_of(4)) > room {
@@ -172,12 +190,16 @@ impl Endpoint {
     }
     fn acknowledged(&mut self) {
         self.receiver.acknowledged();
+        self.timestamps.acknowledged(self.receiver.nxt);
         self.timers.cancel(TimerKind::DelayedAck);
     }
-    pub(super) fn send_reset(&mut self, out: &mut Output) {
+    pub(super) fn send_reset(&mut self, now: Time, out: &mut Output) {
         let flags = Flags::RST | Flags::ACK;
         let seq = self.iss.add(self.sender.max);
-        self.push(Segment { seq, ack: self.receiver.ack(), flags, ..Segment::default() }, out);
+        // RFC 7323 §3.2: a reset of a known connection carries timestamps too.
+        let timestamps = self.timestamps.agreed.then(|| self.timestamps.stamp(now));
+        let options = Options { timestamps, ..Options::default() };
+        self.push(Segment { seq, ack: self.receiver.ack(), flags, options, ..Segment::default() }, out);
     }
     pub(super) fn push(&mut self, segment: Segment, out: &mut Output) {
         self.stats.segments_sent += 1;

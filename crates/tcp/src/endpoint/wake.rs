@@ -12,8 +12,9 @@ impl Endpoint {
         match kind {
             TimerKind::Retransmit => self.time_out(now, out),
             TimerKind::Persist => self.probe(now, out),
-            TimerKind::DelayedAck => self.send_ack(out),
+            TimerKind::DelayedAck => self.send_ack(now, out),
             TimerKind::TimeWait => self.close(),
+            TimerKind::Pace => self.transmit(now, out),
         }
     }
 
@@ -22,7 +23,7 @@ impl Endpoint {
         self.stats.timeouts += 1;
         if self.timeouts_in_a_row >= self.config.max_retransmissions {
             // RFC 9293 §3.8.3: past the threshold R2 the connection is given up.
-            self.give_up(out);
+            self.give_up(now, out);
             return;
         }
         self.timeouts_in_a_row += 1;
@@ -44,7 +45,7 @@ impl Endpoint {
     /// avoidance is filled now: the override of RFC 9293 §3.8.6.2.1 (4).
     fn probe(&mut self, now: Time, out: &mut Output) {
         if self.probes_unanswered >= self.config.max_retransmissions {
-            self.give_up(out);
+            self.give_up(now, out);
             return;
         }
         let chunk = self.sender.forced();
@@ -54,7 +55,7 @@ impl Endpoint {
             self.stats.window_probes += 1;
             // The byte is not counted as sent: if it is refused, it goes again with those behind it.
             self.sender.probed = self.sender.probed.max(chunk.end());
-            self.push_data(chunk, out);
+            self.push_data(chunk, now, out);
         } else {
             self.send_chunk(chunk, now, out);
         }
@@ -62,7 +63,8 @@ impl Endpoint {
     }
     /// While only the peer's window keeps data waiting, no acknowledgment will come by itself.
     pub(super) fn arm_persist(&mut self, now: Time) {
-        let blocked = self.sender.waiting() > 0 && self.in_flight() == 0 && !self.timers.is_set(TimerKind::Retransmit);
+        let waits_for_other = self.timers.is_set(TimerKind::Retransmit) || self.timers.is_set(TimerKind::Pace);
+        let blocked = self.sender.waiting() > 0 && self.in_flight() == 0 && !waits_for_other;
         if !blocked {
             self.probes = 0;
             self.timers.cancel(TimerKind::Persist);
@@ -74,12 +76,12 @@ impl Endpoint {
     }
 
     /// The peer does not answer.
-    fn give_up(&mut self, out: &mut Output) {
+    fn give_up(&mut self, now: Time, out: &mut Output) {
         if matches!(self.state, State::SynSent | State::SynReceived) {
             self.fail_handshake(Event::TimedOut, out);
             return;
         }
-        self.send_reset(out);
+        self.send_reset(now, out);
         self.close();
         tell(out, Event::TimedOut);
     }

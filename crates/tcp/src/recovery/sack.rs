@@ -2,7 +2,7 @@
 
 use super::scoreboard::Scoreboard;
 use crate::Position;
-use crate::congestion::{DuplicateAcks, Flight, Reaction, Window};
+use crate::congestion::{Acked, DuplicateAcks, Flight, Reaction, Window};
 use crate::ranges::Ranges;
 
 /// What NextSeg() says to send.
@@ -48,12 +48,12 @@ impl SackRecovery {
     pub(crate) fn update(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         self.scoreboard.insert(start, end, flight.una, flight.max) > 0
     }
-    pub(crate) fn acked(&mut self, window: &mut Window, acked: u64, flight: Flight) -> Reaction {
+    pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
         // RFC 6675 §5: a cumulative acknowledgment resets DupAcks.
         self.duplicates.reset();
         self.scoreboard.acked(flight.una);
         match self.recovery {
-            None => window.grow(acked),
+            None => window.grow(acked, flight),
             // RFC 6675 §5 (A): the end of recovery; the window stays at ssthresh.
             Some(_) if flight.una >= self.recovery_point => self.recovery = None,
             Some(_) => {}
@@ -74,7 +74,7 @@ impl SackRecovery {
         }
         // RFC 6675 §5 (4.1) to (4.3); the caller goes on with (4.4) and (C).
         self.recovery_point = flight.max;
-        window.halve(self.duplicates.flight());
+        window.reduce(self.duplicates.flight());
         window.cwnd = window.ssthresh;
         self.recovery = Some(Recovery { resent: flight.una, rescued: None });
         Reaction::Retransmit

@@ -11,13 +11,14 @@
 //! | `! EVENT` | the endpoint tells the application |
 //! | `? NAME VALUE ...` | what the endpoint says of itself |
 //!
-//! A segment is `[SYN|FIN|RST] FROM[..TO] [ack N] [win N] [mss N] [ws N] [sackok] [sack A..B,C..D]`.
+//! A segment is `[SYN|FIN|RST] FROM[..TO] [ack N] [win N] [mss N] [ws N] [sackok] [ts V E] [sack A..B,C..D]`.
+//! Timestamps are relative to the initial sequence numbers too; a sent segment's are compared where given.
 //! The endpoint is woken at its deadlines. Every segment it sends must be in the script; so must
 //! events, but for those that count bytes. A sent segment's `ack` and `win` are compared where given.
 
 use std::collections::VecDeque;
 
-use cellway_tcp::{Config, Endpoint, Event, Flags, Output, SackBlock, Segment, SeqNum};
+use cellway_tcp::{Config, Endpoint, Event, Flags, Output, SackBlock, Segment, SeqNum, Timestamps};
 use cellway_units::{Span, Time};
 
 /// Near the wrap, so that every ladder crosses it.
@@ -46,14 +47,16 @@ pub fn server(config: Config, script: &str) -> Ladder {
 /// A client that connected within the first 100 ms to a peer with the same segment size and a
 /// window of 50,000 bytes.
 pub fn connected(config: Config, script: &str) -> Ladder {
-    let sack = if config.variant == cellway_tcp::Variant::Sack { "sackok" } else { "" };
+    use cellway_tcp::Variant;
+    let sack = if matches!(config.variant, Variant::Sack | Variant::Cubic) { "sackok" } else { "" };
+    let (ts, ts_answer) = if config.timestamps { ("ts 0 none", "ts 50 0") } else { ("", "") };
     let mss = config.mss;
     client(
         config,
         &format!(
             "0   do connect
-             0   > SYN 0 {sack}
-             100 < SYN 0 ack 1 win 50000 mss {mss} {sack}
+             0   > SYN 0 {sack} {ts}
+             100 < SYN 0 ack 1 win 50000 mss {mss} {sack} {ts_answer}
              100 > 1 ack 1
              100 ! Connected"
         ),
@@ -166,6 +169,9 @@ impl Ladder {
             expected.flags |= Flags::ACK;
             expected.ack = sent.ack;
         }
+        if expected.options.timestamps.is_none() && !expected.is(Flags::SYN) {
+            expected.options.timestamps = sent.options.timestamps;
+        }
         expected.window = given.window.unwrap_or(sent.window);
         if expected.options.mss.is_none() && expected.is(Flags::SYN) {
             expected.options.mss = sent.options.mss;
@@ -201,6 +207,7 @@ impl Ladder {
                 "recovery" => e.in_recovery().to_string(),
                 "timeouts" => e.stats().timeouts.to_string(),
                 "fast" => e.stats().fast_retransmits.to_string(),
+                "old" => e.stats().timestamp_drops.to_string(),
                 "resent" => e.stats().retransmissions.to_string(),
                 "deadline" => e.deadline().map_or("none".to_string(), |(t, _)| (t.as_secs_f64() * 1e3).to_string()),
                 "timer" => e.deadline().map_or("none".to_string(), |(_, k)| format!("{k:?}")),
@@ -236,6 +243,12 @@ fn parse(words: &[&str], from: SeqNum, to: SeqNum) -> Given {
             "win" => given.window = Some(value().parse().unwrap()),
             "mss" => s.options.mss = Some(value().parse().unwrap()),
             "ws" => s.options.window_scale = Some(value().parse().unwrap()),
+            "ts" => {
+                // The clocks start at the initial sequence numbers. A SYN echoes nothing.
+                let value_at = from.add(value().parse().unwrap()).0;
+                let echo = words.next().expect("an echo").parse().map_or(0, |echo| to.add(echo).0);
+                s.options.timestamps = Some(Timestamps { value: value_at, echo });
+            }
             "sackok" => s.options.sack_permitted = true,
             "sack" => {
                 // The blocks tell of what the receiver of this segment sent.
@@ -270,6 +283,11 @@ fn show(s: &Segment) -> String {
         .iter()
         .map(|b| format!("{}..{}", b.start.distance(PEER_ISS), b.end.distance(PEER_ISS)))
         .collect();
+    let ts = s.options.timestamps;
+    let ts = ts.map_or(String::new(), |ts| {
+        let (value, echo) = (SeqNum(ts.value).distance(ISS), SeqNum(ts.echo).distance(PEER_ISS));
+        format!(" ts {value} {echo}")
+    });
     let sack = if sack.is_empty() { String::new() } else { format!(" sack {}", sack.join(",")) };
-    format!("{flags}{place} ack {} win {}{sack}", s.ack.distance(PEER_ISS), s.window)
+    format!("{flags}{place} ack {} win {}{sack}{ts}", s.ack.distance(PEER_ISS), s.window)
 }

@@ -1,13 +1,13 @@
 //! The spacer of a scenario.
 
 use cellway_scenario::{
-    App, Attachment, Encapsulation, Framing as Line, HostSpec, LinkIndex, Scenario, Service, Traffic,
+    App, Attachment, Encapsulation, Framing as Line, HostSpec, LinkIndex, Scenario, Service, TcpVariant, Traffic,
 };
 use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
 use super::{Acknowledgements, SpacerInput};
 use crate::error::{Error, undefined};
-use crate::framing::{Framing, HEADERS};
+use crate::framing::{Framing, HEADERS, TIMESTAMPS};
 
 /// What decides the contents of the one shaper of `scenario`, δ included: to the rounding of a picosecond what the
 /// cells of this simulator take. See docs/models/spacing.md.
@@ -39,6 +39,9 @@ pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
     else {
         return refuse("the spacer acts on acknowledgements", "a spacer on the way of the data");
     };
+    if traffic.tcp.variant == TcpVariant::Cubic || traffic.tcp.pacing || traffic.tcp.pacing_rate.is_some() {
+        return refuse("the window does not grow as the theorems have it", "another variant than cubic, and no pacing");
+    }
     Ok(input(scenario, traffic, shaper.rate, traffic.route.split_at(place)))
 }
 
@@ -57,7 +60,9 @@ fn input(
     };
     let cells = |packet: u64| framing.cells(Bytes(packet)).expect("AAL5 makes cells");
     let tcp = &traffic.tcp;
-    let mss = tcp.mss.0.min(traffic.mtu.0.saturating_sub(HEADERS)).max(1);
+    let headers = HEADERS + if tcp.timestamps { TIMESTAMPS } else { 0 };
+    let whole = (tcp.mss.0 + HEADERS).min(traffic.mtu.0);
+    let mss = whole.saturating_sub(headers).max(1);
     let acknowledgements = match tcp.delayed_ack {
         Some(_) => Acknowledgements::EverySecond,
         None => Acknowledgements::EverySegment,
@@ -68,10 +73,10 @@ fn input(
     // The last cell of an acknowledgement follows the first at the pace of the slowest line. The last cell of a
     // segment begins on the line 1/c before its time in the spacer would be over.
     let slowest = all().map(|l| cell(l.rate)).fold(0.0, f64::max);
-    let delay = 2.0 * one_way + (cells(HEADERS) - 1) as f64 * slowest - cell(rate);
+    let delay = 2.0 * one_way + (cells(headers) - 1) as f64 * slowest - cell(rate);
     let window = tcp.window.0.min(tcp.send_buffer.0) / mss;
     SpacerInput {
-        segment: cells(mss + HEADERS),
+        segment: cells(mss + headers),
         peak: before.iter().map(|l| link(l).rate).min().unwrap_or(rate),
         rate,
         delay: Span::from_secs_f64(delay.max(0.0)),

@@ -1,0 +1,215 @@
+//! CUBIC: the window as a cubic of the time since the last loss. RFC 9438.
+//!
+//! All in integers: windows in bytes with the remainders of divisions kept, times in microseconds.
+
+use cellway_units::{Span, Time};
+
+use super::hystart::{HyStart, Phase};
+use super::{Acked, Flight};
+use crate::Position;
+
+/// What is kept of the window at a loss: beta of RFC 9438 §4.6 is 7/10.
+const BETA: (u64, u64) = (7, 10);
+/// Growth of the window that stands for Reno's until it is where it was at the loss: alpha of RFC 9438
+/// §4.3 is 3 (1 - beta) / (1 + beta), 9/17; from there 1.
+const ALPHA: (u128, u128) = (9, 17);
+/// C of RFC 9438 §4.1 is 2/5 segments / s^3, here for cubes of microseconds.
+const C: (i128, i128) = (2, 5_000_000_000_000_000_000);
+/// An acknowledgment counts for so many segments in slow start. RFC 9406 §4.3, L without pacing.
+const MOST_SEGMENTS: u64 = 8;
+/// 2 h 47 min: past it the cubic lies above any window (us).
+const LONGEST: i128 = 10_000_000_000;
+
+/// A stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Stage {
+    /// When it began; later by the time in which the window was not used. RFC 9438 §4.2, t_epoch.
+    since: Time,
+    /// The last acknowledgment.
+    last: Time,
+    /// Where the cubic has its plateau: RFC 9438 §4.1, W_max (bytes).
+    plateau: u64,
+    /// RFC 9438 §4.2, K: the time to the plateau (us).
+    k: u64,
+    /// RFC 9438 §4.3, W_est (bytes).
+    reno: u64,
+    /// Remainders of the two divisions by the window.
+    carry: u128,
+    reno_carry: u128,
+}
+
+/// What CUBIC remembers.
+#[derive(Clone, Debug)]
+pub(crate) struct Cubic {
+    /// The window at the last loss, or less by fast convergence; `None`: no loss yet, or a timeout. RFC 9438 §4.1 (bytes).
+    max: Option<u64>,
+    /// RFC 9438 §4.1, cwnd_prior (bytes).
+    prior: u64,
+    stage: Option<Stage>,
+    hystart: Option<HyStart>,
+    paced: bool,
+    /// The window has been full; that counts up to this position, for a round trip.
+    full_until: Position,
+}
+
+impl Cubic {
+    pub(crate) fn new(hystart: bool, paced: bool) -> Cubic {
+        let hystart = hystart.then(HyStart::default);
+        Cubic { max: None, prior: 0, stage: None, hystart, paced, full_until: 0 }
+    }
+
+    /// The window and ssthresh after an acknowledgment of new data outside recovery.
+    pub(crate) fn grow(&mut self, cwnd: u64, ssthresh: u64, mss: u64, acked: Acked, flight: Flight) -> (u64, u64) {
+        // RFC 9438 §5.8: a window that the application or the peer's window leaves unused does not grow.
+        // Linux, tcp_is_cwnd_limited(): slow start may go to twice what is used.
+        let used = flight.size() + acked.bytes;
+        if used + mss > cwnd {
+            self.full_until = flight.nxt;
+        }
+        let full = flight.una <= self.full_until;
+        if cwnd >= ssthresh {
+            return (self.avoid(cwnd, mss, acked, full), ssthresh);
+        }
+        let phase = self.hystart.as_mut().map_or(Phase::SlowStart, |h| h.acked(acked.rtt, flight));
+        let most = if self.paced { acked.bytes } else { acked.bytes.min(MOST_SEGMENTS * mss) };
+        let grown = |bytes: u64| if full || cwnd < 2 * used { cwnd + bytes } else { cwnd };
+        match phase {
+            // Slow start ends at the threshold; what goes beyond is left to congestion avoidance.
+            Phase::SlowStart => (grown(most).min(ssthresh.max(cwnd + mss)), ssthresh),
+            Phase::Conservative { divisor } => (grown(most / divisor), ssthresh),
+            Phase::Over => {
+                self.hystart = None;
+                (cwnd, cwnd)
+            }
+        }
+    }
+
+    /// Congestion avoidance. RFC 9438 §4.2 to §4.5.
+    fn avoid(&mut self, cwnd: u64, mss: u64, acked: Acked, full: bool) -> u64 {
+        let Acked { bytes, now, srtt, .. } = acked;
+        let (max, prior) = (self.max, self.prior);
+        let stage = self.stage.get_or_insert_with(|| Stage::new(cwnd, mss, max, now));
+        if !full {
+            stage.since += now.since(stage.last);
+        }
+        stage.last = now;
+        if !full {
+            return cwnd;
+        }
+        let t = micros(now.since(stage.since));
+        // RFC 9438 §4.2: the target of the next round trip, from the present window to 1.5 of it.
+        let target = stage.cubic(t + micros(srtt.unwrap_or(Span::ZERO)), mss).clamp(cwnd, cwnd + cwnd / 2);
+        // (target - cwnd) / cwnd for each segment acknowledged; the RFC counts acknowledgments.
+        let window = u128::from(cwnd);
+        stage.carry += u128::from(bytes) * u128::from(target - cwnd);
+        let grown = cwnd + narrow(stage.carry / window).min(target - cwnd);
+        stage.carry %= window;
+        // RFC 9438 §4.3: not below what Reno would have. `prior` is 0 before the first loss: alpha is 1 then.
+        let (num, den) = if stage.reno >= prior { (1, 1) } else { ALPHA };
+        stage.reno_carry += num * u128::from(bytes) * u128::from(mss);
+        stage.reno += narrow(stage.reno_carry / (den * window));
+        stage.reno_carry %= den * window;
+        if stage.cubic(t, mss) < stage.reno { grown.max(stage.reno) } else { grown }
+    }
+
+    /// A loss; what is kept of `flight` (bytes). RFC 9438 §4.6, §4.7.
+    pub(crate) fn reduce(&mut self, cwnd: u64, flight: u64) -> u64 {
+        let (num, den) = BETA;
+        self.prior = cwnd;
+        // Fast convergence: a plateau below the last one makes room for new flows; cwnd (1 + beta) / 2.
+        let shrinks = self.max.is_some_and(|max| cwnd < max);
+        self.max = Some(if shrinks { cwnd * (den + num) / (2 * den) } else { cwnd });
+        self.stage = None;
+        // RFC 9406 §4.3: only the first slow start is watched.
+        self.hystart = None;
+        flight * num / den
+    }
+    /// RFC 9438 §4.8: after a timeout the next stage begins at its plateau.
+    pub(crate) fn timed_out(&mut self) {
+        self.max = None;
+        self.stage = None;
+        self.hystart = None;
+    }
+    /// Sending begins anew after an idle time.
+    pub(crate) fn restart(&mut self) {
+        self.stage = None;
+    }
+}
+
+impl Stage {
+    fn new(cwnd: u64, mss: u64, max: Option<u64>, now: Time) -> Stage {
+        // RFC 9438 §4.8, §4.10: without a loss, or past the old plateau, the stage begins at one.
+        let plateau = max.map_or(cwnd, |max| max.max(cwnd));
+        // K = cbrt((W_max - cwnd_epoch) / C), in segments and seconds.
+        let (num, den) = (C.0.unsigned_abs(), C.1.unsigned_abs());
+        let k = cube_root(u128::from(plateau - cwnd) * den / (num * u128::from(mss)));
+        Stage { since: now, last: now, plateau, k, reno: cwnd, carry: 0, reno_carry: 0 }
+    }
+    /// RFC 9438 §4.2, W_cubic(t): C (t - K)^3 + W_max (bytes).
+    fn cubic(&self, t: i128, mss: u64) -> u64 {
+        let d = (t - i128::from(self.k)).min(LONGEST);
+        let offset = d * d * d * C.0 * i128::from(mss) / C.1;
+        narrow((i128::from(self.plateau) + offset).max(0).unsigned_abs())
+    }
+}
+
+fn micros(span: Span) -> i128 {
+    i128::from(span.as_ps() / 1_000_000)
+}
+fn narrow(n: u128) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+/// The largest whole number whose cube is not above `n`.
+fn cube_root(n: u128) -> u64 {
+    // The root of 2^128 lies below 2^43.
+    (0..43).rev().fold(0, |root: u64, bit| {
+        let tried = root | 1 << bit;
+        let cube = u128::from(tried).checked_pow(3);
+        if cube.is_some_and(|cube| cube <= n) { tried } else { root }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cube_roots_are_exact() {
+        for n in [0u128, 1, 7, 8, 9, 26, 27, 28, 10u128.pow(18), 10u128.pow(18) - 1, u128::MAX] {
+            let root = u128::from(cube_root(n));
+            assert!(root.pow(3) <= n && (root + 1).checked_pow(3).is_none_or(|above| above > n), "{n}: {root}");
+        }
+    }
+
+    /// The curve against the same in floating point, over windows of 2 to 500,000 segments.
+    #[test]
+    fn the_cubic_is_that_of_the_rfc() {
+        for mss in [100u64, 1448, 9140] {
+            for segments in [2u64, 10, 100, 10_000, 500_000] {
+                let max = segments * mss;
+                let epoch = max * 7 / 10;
+                let stage = Stage::new(epoch, mss, Some(max), Time::ZERO);
+                let k = ((max - epoch) as f64 / mss as f64 / 0.4).cbrt();
+                assert!((stage.k as f64 / 1e6 - k).abs() < 2e-6, "K {} us, {k} s", stage.k);
+                for t in 0..200 {
+                    let t = f64::from(t) * k / 80.0;
+                    let expected = (0.4 * (t - k).powi(3) + segments as f64) * mss as f64;
+                    let actual = stage.cubic((t * 1e6) as i128, mss) as f64;
+                    assert!((actual - expected).abs() < 2.0 + expected * 1e-5, "{t} s: {actual} for {expected}");
+                }
+                assert!(stage.cubic(0, mss).abs_diff(epoch) <= 1 + epoch / 100_000);
+            }
+        }
+    }
+
+    #[test]
+    fn fast_convergence_lowers_a_plateau_that_was_not_reached() {
+        let mut cubic = Cubic::new(false, false);
+        assert_eq!((cubic.reduce(100_000, 100_000), cubic.max), (70_000, Some(100_000)));
+        assert_eq!((cubic.reduce(80_000, 78_000), cubic.max), (54_600, Some(68_000)));
+        assert_eq!((cubic.reduce(90_000, 90_000), cubic.max), (63_000, Some(90_000)));
+        cubic.timed_out();
+        assert_eq!((cubic.max, cubic.prior), (None, 90_000));
+    }
+}
