@@ -28,7 +28,9 @@ pub enum PlayerError {
         slot: String,
     },
     /// A host gives no socket.
-    #[error("host `{host}` cannot make a TCP socket: {source}; each connection takes one or two descriptors (see `ulimit -n`)")]
+    #[error(
+        "host `{host}` cannot make a TCP socket: {source}; each connection takes one or two descriptors (see `ulimit -n`)"
+    )]
     Socket {
         /// The host.
         host: String,

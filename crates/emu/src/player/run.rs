@@ -207,7 +207,7 @@ impl Player {
         self.reporter.flush(self.now);
         for slot in &mut self.slots {
             for connection in &mut slot.connections {
-                SIDES.map(|side| connection.end(side).drop_socket());
+                SIDES.into_iter().for_each(|side| connection.end(side).drop_socket());
             }
         }
         Ok(self.played)

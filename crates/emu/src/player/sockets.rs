@@ -117,7 +117,9 @@ impl Listeners {
         let place = self.all.iter().position(Option::is_none).unwrap_or(self.all.len());
         let register = PlayerError::system("wait for connections");
         let descriptor = listener.socket.as_raw_fd();
-        poll.registry().register(&mut SourceFd(&descriptor), listener_token(place), Interest::READABLE).map_err(register)?;
+        poll.registry()
+            .register(&mut SourceFd(&descriptor), listener_token(place), Interest::READABLE)
+            .map_err(register)?;
         self.all.resize_with(self.all.len().max(place + 1), || None);
         self.all[place] = Some(listener);
         if !single {

@@ -14,7 +14,7 @@ use super::connection::{Connection, End, Event, Link, Payload};
 use super::error::PlayerError;
 use super::observe::{Seen, TcpReport};
 use super::options::{SIDES, Settings, at};
-use super::run::{Player, SERIALS, Todo, from_token, listener_token, token};
+use super::run::{Player, SERIALS, Todo, from_token, token};
 use super::sockets::{connect, internet};
 use super::timers::Due;
 
@@ -160,7 +160,7 @@ impl Player {
         let outcome = slot.conversation.as_ref().map_or(Outcome::Failed, |c| c.outcome());
         let left: Vec<u32> = slot.connections.iter().map(|c| c.serial).collect();
         for serial in left {
-            SIDES.map(|side| self.drop_end(index, serial, side));
+            SIDES.into_iter().for_each(|side| self.drop_end(index, serial, side));
         }
         let slot = &mut self.slots[index];
         for connection in slot.connections.drain(..) {
@@ -245,7 +245,7 @@ impl Player {
         for index in 0..self.slots.len() {
             for place in 0..self.slots[index].connections.len() {
                 let serial = self.slots[index].connections[place].serial;
-                SIDES.map(|side| self.report(index, serial, side, last));
+                SIDES.into_iter().for_each(|side| self.report(index, serial, side, last));
             }
         }
     }
