@@ -53,6 +53,8 @@ impl Player {
             let (socket, from) = match listener.socket.accept() {
                 Ok(accepted) => accepted,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                // Someone has shut it down: it listens no more, and whoever connects is refused.
+                Err(e) if e.kind() == io::ErrorKind::InvalidInput => break,
                 // The connection was reset before it was accepted.
                 Err(e) if matches!(e.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted) => continue,
                 Err(e) => return Err(PlayerError::system("accept a connection")(e)),
