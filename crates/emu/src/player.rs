@@ -6,7 +6,7 @@
 //! machines'.
 //!
 //! Where it differs from a simulation:
-//! - TCP is the kernel's: see [`HostTcp::from_spec`] for what it can be told.
+//! - TCP is the kernel's: see [`HostTcp::from_spec`] and [`host_settings`] for what it can be told.
 //! - Acknowledgements are asked for every 200 µs, and only by applications that want to know of them
 //!   (TELNET without echo, bulk transfers that do not block); a delay without echo is so much too long at most.
 //! - A side that reads by itself (a WWW browser with a display) leaves bytes in the kernel's buffer, whose
@@ -35,7 +35,7 @@ use cellway_units::Span;
 pub use clock::Clock;
 pub use error::PlayerError;
 pub use observe::{Observation, Seen, TcpReport};
-pub use options::HostTcp;
+pub use options::{HostTcp, host_settings};
 pub use plan::{MakeSocket, PlayerEnd, PlayerHost, PlayerPlan, PlayerSlot};
 pub use run::Player;
 
