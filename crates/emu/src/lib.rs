@@ -3,4 +3,5 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod conversations;
+pub mod player;
 pub mod sys;

@@ -1,0 +1,70 @@
+//! The time of a run on the wall clock: picoseconds since its epoch, read from the monotonic clock.
+
+use cellway_units::Time;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+const NS_PER_SEC: u64 = 1_000_000_000;
+const PS_PER_NS: u64 = 1_000;
+
+/// The clock of one run. Copies agree: whoever drives the network and whoever plays the applications
+/// hold the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// Nanoseconds of `CLOCK_MONOTONIC` at time zero.
+    epoch: u64,
+}
+
+impl Clock {
+    /// A clock whose time zero is now.
+    pub fn start() -> Clock {
+        Clock { epoch: monotonic() }
+    }
+
+    /// A clock whose time zero is at `ns` nanoseconds of `CLOCK_MONOTONIC`; it may lie ahead.
+    pub const fn with_epoch(ns: u64) -> Clock {
+        Clock { epoch: ns }
+    }
+
+    /// The time now; `None` before time zero.
+    pub fn now(&self) -> Option<Time> {
+        monotonic().checked_sub(self.epoch).map(|ns| Time::from_ps(ns.saturating_mul(PS_PER_NS)))
+    }
+
+    /// `at` on `CLOCK_MONOTONIC`, rounded up: what is waited for has come when the wait is over.
+    pub(super) fn deadline(&self, at: Time) -> Timespec {
+        let ns = self.epoch.saturating_add(at.as_ps().div_ceil(PS_PER_NS));
+        Timespec { tv_sec: (ns / NS_PER_SEC) as i64, tv_nsec: (ns % NS_PER_SEC) as _ }
+    }
+}
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+fn monotonic() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    // Since boot, so neither is negative.
+    now.tv_sec as u64 * NS_PER_SEC + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use cellway_units::Span;
+
+    use super::*;
+
+    #[test]
+    fn deadlines_round_up_to_nanoseconds() {
+        let clock = Clock::with_epoch(2_999_999_999);
+        let at = |ps| clock.deadline(Time::from_ps(ps));
+        assert_eq!((at(0).tv_sec, at(0).tv_nsec), (2, 999_999_999));
+        assert_eq!((at(1).tv_sec, at(1).tv_nsec), (3, 0));
+        assert_eq!((at(1_000).tv_sec, at(1_000).tv_nsec), (3, 0));
+        assert_eq!((at(1_001).tv_sec, at(1_001).tv_nsec), (3, 1));
+    }
+
+    #[test]
+    fn an_epoch_may_lie_ahead() {
+        assert_eq!(Clock::with_epoch(monotonic() + 60 * NS_PER_SEC).now(), None);
+        let clock = Clock::start();
+        let first = clock.now().unwrap();
+        assert!(clock.now().unwrap() >= first && first.since(Time::ZERO) < Span::from_secs(60));
+    }
+}

@@ -1,0 +1,154 @@
+//! TCP of the scenario, as far as a kernel can follow it.
+
+use cellway_apps::Side;
+use cellway_measure::tcp::TcpOptions;
+use cellway_scenario::{TcpSpec, TcpVariant};
+use cellway_units::{Bytes, Span};
+use rustix::net::sockopt;
+use socket2::Socket;
+
+use super::error::PlayerError;
+
+/// TCP of one end of a slot's connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct HostTcp {
+    /// Window, buffer, segment size, congestion control, Nagle, pace.
+    pub options: TcpOptions,
+    /// Each segment is acknowledged at once. Best effort: the kernel leaves this mode by itself, so it is asked
+    /// anew after each read (`TCP_QUICKACK`, tcp(7)); segments that come before the next read may share an
+    /// acknowledgement.
+    pub quick_ack: bool,
+}
+
+impl HostTcp {
+    /// What one socket can be told of `spec`; [`host_settings`] has more.
+    ///
+    /// Not followed: the initial window (`initcwnd` of a route has it) and threshold, the timeout before the first
+    /// round trip (1 s), the tick of the timers, the delay of acknowledgements (the kernel chooses 40 ms to
+    /// 200 ms), limited transmit (always on), the time that a closed connection lingers (60 s).
+    pub fn from_spec(spec: &TcpSpec) -> HostTcp {
+        let congestion = match spec.variant {
+            // The kernel has no Tahoe. It recovers as NewReno, or by SACK, whatever the variant.
+            TcpVariant::Tahoe | TcpVariant::Reno | TcpVariant::NewReno | TcpVariant::Sack => "reno",
+        };
+        let options = TcpOptions {
+            window: Some(spec.window),
+            send_buffer: Some(spec.send_buffer),
+            mss: Some(spec.mss),
+            congestion: Some(congestion.to_owned()),
+            no_delay: !spec.nagle,
+            ..TcpOptions::default()
+        };
+        HostTcp { options, quick_ack: spec.delayed_ack.is_none() }
+    }
+}
+
+/// What a host is to have under `/proc/sys/net/ipv4` (for IPv6, too) so that its TCP comes nearer to `spec`: each
+/// network namespace has its own. A kernel may lack one: `tcp_rto_max_ms` is of Linux 6.15, `tcp_rto_min_us` of
+/// 6.11. Where groups with different TCP share a host, it can have one group's only.
+pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
+    let selective = match spec.variant {
+        TcpVariant::Tahoe | TcpVariant::Reno | TcpVariant::NewReno => false,
+        TcpVariant::Sack => true,
+    };
+    let micros = |span: Span| span.as_ps() / Span::from_us(1).as_ps();
+    vec![
+        ("tcp_window_scaling", spec.window_scaling.into()),
+        // They would take 12 bytes of each segment.
+        ("tcp_timestamps", 0),
+        ("tcp_sack", selective.into()),
+        ("tcp_dsack", selective.into()),
+        // Loss is what duplicate acknowledgements say: neither RACK nor tail loss probes (RFC 8985), no F-RTO
+        // (RFC 5682).
+        ("tcp_recovery", 0),
+        ("tcp_early_retrans", 0),
+        ("tcp_frto", 0),
+        ("tcp_reordering", spec.duplicate_threshold.into()),
+        ("tcp_max_reordering", spec.duplicate_threshold.into()),
+        ("tcp_slow_start_after_idle", spec.idle_restart.into()),
+        ("tcp_rto_min_us", micros(spec.rto_min)),
+        // The kernel takes 1 s to 120 s.
+        ("tcp_rto_max_ms", (micros(spec.rto_max) / 1000).clamp(1000, 120_000)),
+        ("tcp_retries2", spec.max_retransmissions.min(255).into()),
+        ("tcp_ecn", 0),
+        // Small writes are held back by Nagle's rule only.
+        ("tcp_autocorking", 0),
+        // A connection knows nothing of those before it.
+        ("tcp_no_metrics_save", 1),
+    ]
+}
+
+/// The options of one socket: those of its host, and whether its application reads by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) tcp: HostTcp,
+    /// What the application leaves in the receive buffer is to close the window.
+    pub(super) reads_itself: bool,
+}
+
+impl Settings {
+    /// Before the socket connects or listens.
+    pub(super) fn prepare(&self, host: &str, socket: &Socket) -> Result<(), PlayerError> {
+        let refused = |source| PlayerError::Options { host: host.to_owned(), source };
+        self.tcp.options.apply(socket).map_err(refused)?;
+        if let Some(window) = self.tcp.options.window.filter(|_| self.reads_itself) {
+            bound_buffer(socket, window).map_err(PlayerError::system("set the receive buffer"))?;
+        }
+        Ok(())
+    }
+
+    /// When the connection stands, and after each read.
+    pub(super) fn refresh(&self, socket: &Socket) {
+        // Either is refused only by a connection that is over, which the next call on it tells.
+        let _ = self.tcp.options.hold_window(socket);
+        if self.tcp.quick_ack {
+            let _ = sockopt::set_tcp_quickack(socket, true);
+        }
+    }
+}
+
+/// A receive buffer in which about `window` bytes find room. The kernel doubles the size for the memory around
+/// the payload and counts that memory, so it holds from half to twice as much payload, by the size of the segments.
+fn bound_buffer(socket: &Socket, window: Bytes) -> std::io::Result<()> {
+    let size = usize::try_from(window.0).unwrap_or(usize::MAX);
+    if sockopt::set_socket_recv_buffer_size_force(socket, size).is_err() {
+        socket.set_recv_buffer_size(size)?;
+    }
+    Ok(())
+}
+
+/// The place of a side in an array of two.
+pub(super) const fn at(side: Side) -> usize {
+    match side {
+        Side::Originator => 0,
+        Side::Responder => 1,
+    }
+}
+
+pub(super) const SIDES: [Side; 2] = [Side::Originator, Side::Responder];
+
+#[cfg(test)]
+mod tests {
+    use cellway_scenario::Plan;
+
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_told_what_the_scenario_says() {
+        let text = include_str!("../../../../scenarios/satellite-bulk.toml");
+        let spec = Plan::parse(text, "satellite-bulk.toml").unwrap().base().traffic[0].tcp;
+        let spec = TcpSpec { variant: TcpVariant::Reno, delayed_ack: None, nagle: false, ..spec };
+        let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
+        assert_eq!((options.window, options.send_buffer, options.mss), {
+            (Some(spec.window), Some(spec.send_buffer), Some(spec.mss))
+        });
+        assert_eq!((options.congestion.as_deref(), options.no_delay, quick_ack), (Some("reno"), true, true));
+        let with = |spec: &TcpSpec, name| host_settings(spec).into_iter().find(|(n, _)| *n == name).unwrap().1;
+        assert_eq!((with(&spec, "tcp_rto_min_us"), with(&spec, "tcp_rto_max_ms")), (1_000_000, 64_000));
+        assert_eq!((with(&spec, "tcp_sack"), with(&spec, "tcp_window_scaling")), (0, 1));
+        let spec = TcpSpec { variant: TcpVariant::Sack, delayed_ack: Some(Span::from_ms(200)), nagle: true, ..spec };
+        assert_eq!(with(&spec, "tcp_sack"), 1);
+        let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
+        assert_eq!((options.no_delay, quick_ack), (false, false));
+    }
+}

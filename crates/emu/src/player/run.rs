@@ -1,0 +1,317 @@
+//! The run itself: sockets and timers, event by event.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Sender;
+
+use cellway_apps::random::Streams;
+use cellway_apps::{Action, Conversation, Side};
+use cellway_units::{Span, Time};
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+
+use super::clock::Clock;
+use super::connection::{Connection, End, Event, Payload};
+use super::error::PlayerError;
+use super::observe::{Observation, Reporter, Seen};
+use super::options::SIDES;
+use super::plan::{PlayerHost, PlayerPlan, PlayerSlot};
+use super::sockets::Listeners;
+use super::timers::{Due, Timers};
+use super::{Played, Stopper};
+
+const STOP: Token = Token(usize::MAX);
+const TIMER: Token = Token(usize::MAX - 1);
+/// Set in the tokens of sockets that listen.
+const LISTENER: usize = 1 << (usize::BITS - 2);
+/// How often acknowledgements are asked for while any are awaited.
+const ACKS: Span = Span::from_us(200);
+
+/// The bits of serial numbers in tokens: they come back after 2^28 connections of a slot, long after the
+/// first of them is gone.
+pub(super) const SERIALS: u32 = (1 << 28) - 1;
+/// Events taken from the kernel at a time.
+const EVENTS: usize = 1024;
+
+/// The token of one end of a connection.
+pub(super) fn token(slot: usize, serial: u32, side: Side) -> Token {
+    Token((slot << 29) | ((serial & SERIALS) as usize) << 1 | usize::from(side == Side::Responder))
+}
+
+/// The slot, the last bits of the serial number and the side that a token stands for.
+pub(super) fn from_token(number: usize) -> (usize, u32, Side) {
+    let side = if number & 1 == 0 { Side::Originator } else { Side::Responder };
+    (number >> 29, (number >> 1) as u32 & SERIALS, side)
+}
+
+/// The token of a socket that listens.
+pub(super) fn listener_token(index: usize) -> Token {
+    Token(LISTENER | index)
+}
+
+/// Something that sockets and applications have to tell each other within an instant.
+#[derive(Debug)]
+pub(super) enum Todo {
+    /// A socket of a slot tells its application.
+    Tcp { slot: usize, serial: u32, side: Side, event: Event },
+    /// The application of a slot's conversation `conversation` asks.
+    App { slot: usize, conversation: u32, action: Action },
+}
+
+/// A slot and what goes on in it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) plan: PlayerSlot,
+    pub(super) conversation: Option<Conversation>,
+    /// Conversations begun.
+    pub(super) begun: u32,
+    /// Connections that still exist; oldest first.
+    pub(super) connections: Vec<Connection>,
+    /// Connections opened.
+    pub(super) opened: u32,
+    /// The latest time that its application was told.
+    pub(super) clock: Time,
+    /// What failed last.
+    pub(super) reason: Option<String>,
+}
+
+impl Slot {
+    /// The number of the conversation under way.
+    pub(super) fn current(&self) -> u32 {
+        self.begun.saturating_sub(1)
+    }
+
+    pub(super) fn connection(&mut self, serial: u32) -> Option<&mut Connection> {
+        self.connections.iter_mut().find(|c| c.serial == serial)
+    }
+}
+
+/// Plays a plan: one run.
+#[derive(Debug)]
+pub struct Player {
+    pub(super) hosts: Vec<PlayerHost>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) streams: Streams,
+    /// When the event under way was seen: no earlier than any before it.
+    pub(super) now: Time,
+    end: Time,
+    tcp_every: Option<Span>,
+    pub(super) poll: Poll,
+    timer: OwnedFd,
+    /// What the timer is set for.
+    armed: Option<Time>,
+    stopper: Stopper,
+    pub(super) listeners: Listeners,
+    pub(super) timers: Timers,
+    pub(super) reporter: Reporter,
+    pub(super) payload: Payload,
+    pub(super) played: Played,
+    /// Ends that await acknowledgements; a timer is set if there are any.
+    awaiting: Vec<(usize, u32, Side)>,
+    // Reused from call to call.
+    pub(super) events: Vec<Event>,
+    pub(super) actions: Vec<Action>,
+    pub(super) todo: VecDeque<Todo>,
+}
+
+impl Player {
+    /// Makes ready to play `plan`. What is seen goes to `sender`; the run ends early if nobody receives it.
+    pub fn new(plan: PlayerPlan, sender: Sender<Observation>) -> Result<Player, PlayerError> {
+        plan.check()?;
+        let poll = Poll::new().map_err(PlayerError::system("wait for sockets"))?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)
+            .map_err(|e| PlayerError::system("make a timer")(e.into()))?;
+        let register = PlayerError::system("wait for a timer");
+        poll.registry().register(&mut SourceFd(&timer.as_raw_fd()), TIMER, Interest::READABLE).map_err(register)?;
+        let waker = Waker::new(poll.registry(), STOP).map_err(PlayerError::system("make a waker"))?;
+        let mut timers = Timers::default();
+        for (index, slot) in plan.slots.iter().enumerate() {
+            timers.add(slot.start, Due::Begin { slot: index });
+        }
+        if let Some(every) = plan.tcp_every {
+            timers.add(Time::ZERO + every, Due::Report);
+        }
+        let slot = |plan| Slot {
+            plan,
+            conversation: None,
+            begun: 0,
+            connections: Vec::new(),
+            opened: 0,
+            clock: Time::ZERO,
+            reason: None,
+        };
+        let slots: Vec<Slot> = plan.slots.into_iter().map(slot).collect();
+        Ok(Player {
+            reporter: Reporter::new(sender, slots.len()),
+            hosts: plan.hosts,
+            slots,
+            streams: Streams::new(plan.seed),
+            now: Time::ZERO,
+            end: Time::ZERO + plan.duration,
+            tcp_every: plan.tcp_every.filter(|every| !every.is_zero()),
+            poll,
+            timer,
+            armed: None,
+            stopper: Stopper { asked: Arc::new(AtomicBool::new(false)), waker: Arc::new(waker) },
+            listeners: Listeners::default(),
+            timers,
+            payload: Payload::new(plan.verify),
+            played: Played::default(),
+            awaiting: Vec::new(),
+            events: Vec::new(),
+            actions: Vec::new(),
+            todo: VecDeque::new(),
+        })
+    }
+
+    /// Stops it from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Plays until the end of the run, or until it is stopped, and closes everything.
+    pub fn run(mut self, clock: Clock) -> Result<Played, PlayerError> {
+        let mut events = Events::with_capacity(EVENTS);
+        while !self.stopper.is_asked() && !self.reporter.is_deaf() {
+            let mut next = Time::ZERO;
+            if let Some(now) = clock.now() {
+                self.now = now;
+                if now >= self.end {
+                    break;
+                }
+                while let Some((at, due)) = self.timers.pop_due(now) {
+                    self.played.latest = self.played.latest.max(now.since(at));
+                    self.fire(at, due)?;
+                }
+                self.reporter.flush(now);
+                next = self.timers.next().unwrap_or(self.end).min(self.end);
+            }
+            self.wait(&clock, next, &mut events)?;
+            for event in &events {
+                self.now = clock.now().unwrap_or(Time::ZERO);
+                match event.token() {
+                    STOP | TIMER => {}
+                    Token(number) if number & LISTENER != 0 => self.accept(number & !LISTENER)?,
+                    Token(number) => self.service(number, event.is_read_closed())?,
+                }
+            }
+        }
+        self.played.stopped = self.now < self.end;
+        self.report_all(true);
+        self.reporter.flush(self.now);
+        for slot in &mut self.slots {
+            for connection in &mut slot.connections {
+                SIDES.into_iter().for_each(|side| connection.end(side).drop_socket());
+            }
+        }
+        Ok(self.played)
+    }
+
+    /// Waits for sockets, but not beyond `next`.
+    fn wait(&mut self, clock: &Clock, next: Time, events: &mut Events) -> Result<(), PlayerError> {
+        if self.armed != Some(next) {
+            self.armed = Some(next);
+            let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let at = Itimerspec { it_interval: none, it_value: clock.deadline(next) };
+            timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &at)
+                .map_err(|e| PlayerError::system("set a timer")(e.into()))?;
+        }
+        match self.poll.poll(events, None) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
+            done => done.map_err(PlayerError::system("wait for sockets")),
+        }
+    }
+
+    /// Does what was due at `at`. For an application it is then that time, whatever it is by now.
+    fn fire(&mut self, at: Time, due: Due) -> Result<(), PlayerError> {
+        match due {
+            Due::Begin { slot } => {
+                self.begin(at, slot);
+                self.settle(at)
+            }
+            Due::App { slot, conversation, id } => {
+                self.app(at, slot, conversation, |app, at, out| app.timer(at, id, out));
+                self.settle(at)
+            }
+            Due::Acks => {
+                for (slot, serial, side) in std::mem::take(&mut self.awaiting) {
+                    self.end(slot, serial, side, |end, _, out| {
+                        end.watched = false;
+                        end.poll_acks(out);
+                    });
+                    self.settle(self.now)?;
+                }
+                Ok(())
+            }
+            Due::Report => {
+                self.report_all(false);
+                if let Some(every) = self.tcp_every {
+                    // A tick that was missed is not made up for.
+                    let next = at + every;
+                    self.timers.add(if next > self.now { next } else { self.now + every }, Due::Report);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Begins the next conversation of a slot; for its application it is `time`.
+    pub(super) fn begin(&mut self, time: Time, index: usize) {
+        let slot = &mut self.slots[index];
+        let conversation = slot.begun;
+        slot.begun += 1;
+        slot.reason = None;
+        let plan = &slot.plan;
+        slot.conversation = Some(Conversation::new(&plan.workload, &self.streams, &plan.name, conversation.into()));
+        self.played.conversations += 1;
+        self.reporter.tell(self.now, index, Seen::Begun { conversation });
+        self.app(time, index, conversation, |app, time, out| app.start(time, out));
+    }
+
+    /// Lets the application of a conversation act, if that conversation is still the current one. Its time is
+    /// `time`, but never before what it has been told already.
+    pub(super) fn app(
+        &mut self,
+        time: Time,
+        index: usize,
+        conversation: u32,
+        act: impl FnOnce(&mut Conversation, Time, &mut Vec<Action>),
+    ) {
+        let slot = &mut self.slots[index];
+        if slot.current() == conversation
+            && let Some(app) = &mut slot.conversation
+        {
+            slot.clock = slot.clock.max(time);
+            act(app, slot.clock, &mut self.actions);
+            let ask = |action| Todo::App { slot: index, conversation, action };
+            self.todo.extend(self.actions.drain(..).map(ask));
+        }
+    }
+
+    /// Lets an end of a connection act, and notes what it has to tell.
+    pub(super) fn end(
+        &mut self,
+        slot: usize,
+        serial: u32,
+        side: Side,
+        act: impl FnOnce(&mut End, &mut Payload, &mut Vec<Event>),
+    ) {
+        let Some(connection) = self.slots[slot].connection(serial) else { return };
+        let end = connection.end(side);
+        act(end, &mut self.payload, &mut self.events);
+        if end.awaits_acks() && !end.watched {
+            end.watched = true;
+            if self.awaiting.is_empty() {
+                self.timers.add(self.now + ACKS, Due::Acks);
+            }
+            self.awaiting.push((slot, serial, side));
+        }
+        self.todo.extend(self.events.drain(..).map(|event| Todo::Tcp { slot, serial, side, event }));
+    }
+}

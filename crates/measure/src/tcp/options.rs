@@ -1,0 +1,108 @@
+//! Options that are set before a socket connects or listens.
+
+use std::fs;
+use std::ops::RangeInclusive;
+use std::os::fd::AsFd;
+
+use cellway_units::{Bytes, Rate};
+use socket2::Socket;
+
+use super::{sys, window};
+use crate::Error;
+
+/// What `TCP_MAXSEG` takes, in bytes: `TCP_MIN_MSS` to `MAX_TCP_WINDOW` of the kernel.
+pub const MSS: RangeInclusive<u64> = 88..=32767;
+
+/// What is asked of the kernel's TCP. Nothing that is left out is touched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TcpOptions {
+    /// The receive window that is advertised, exact from the first few round trips on; see
+    /// [`TcpOptions::hold_window`]. Of the receiving side.
+    pub window: Option<Bytes>,
+    /// Payload that the send buffer takes (`SO_SNDBUF`; the kernel doubles it for its own memory). Of the sending side.
+    pub send_buffer: Option<Bytes>,
+    /// Largest segment (`TCP_MAXSEG`), of both directions; the options of a segment come out of it, so that it
+    /// carries 12 bytes less of payload where timestamps are on (RFC 6691).
+    pub mss: Option<Bytes>,
+    /// Congestion control (`TCP_CONGESTION`). Of the sending side.
+    pub congestion: Option<String>,
+    /// Small segments are sent at once (`TCP_NODELAY`). Of the sending side.
+    pub no_delay: bool,
+    /// Bound on the rate of the sender (`SO_MAX_PACING_RATE`), headers of IP and TCP included. Of the sending side.
+    pub pace: Option<Rate>,
+}
+
+impl TcpOptions {
+    /// Sets the options on a socket that has not yet connected or listened. A listening socket hands them to those
+    /// that it accepts, but for the window: call [`TcpOptions::hold_window`] on these, too.
+    pub fn apply(&self, socket: &Socket) -> Result<(), Error> {
+        if let Some(window) = self.window {
+            window::prepare(socket, window)?;
+        }
+        if let Some(mss) = self.mss {
+            if !MSS.contains(&mss.0) {
+                return Err(Error::Mss { mss });
+            }
+            let mss = self.window.map_or(mss, |window| mss.min(Bytes(window.0 / 2)));
+            socket.set_tcp_mss(mss.0 as u32).map_err(Error::option("the segment size"))?;
+        }
+        self.apply_to_sender(socket)
+    }
+
+    /// Sets those options that a sending socket takes at any time, also once it is connected: congestion control,
+    /// send buffer, no delay and pace.
+    pub fn apply_to_sender(&self, socket: &Socket) -> Result<(), Error> {
+        if let Some(buffer) = self.send_buffer {
+            set_send_buffer(socket, buffer)?;
+        }
+        if let Some(name) = &self.congestion {
+            set_congestion(socket, name)?;
+        }
+        if self.no_delay {
+            socket.set_tcp_nodelay(true).map_err(Error::option("no delay"))?;
+        }
+        if let Some(pace) = self.pace {
+            if pace.as_bps() < 8 {
+                return Err(Error::Pace { pace });
+            }
+            sys::set_max_pacing_rate(socket.as_fd(), pace.as_bps() / 8).map_err(Error::option("the pace"))?;
+        }
+        Ok(())
+    }
+
+    /// Sets the window anew, if there is one. To be called when the connection stands and after each read: the
+    /// kernel forgets it as it learns about the segments that arrive.
+    pub fn hold_window(&self, socket: &impl AsFd) -> Result<(), Error> {
+        self.window.map_or(Ok(()), |window| window::hold(socket, window))
+    }
+}
+
+fn set_send_buffer(socket: &Socket, buffer: Bytes) -> Result<(), Error> {
+    if sys::force_send_buffer(socket.as_fd(), whole(buffer.0)).is_ok() {
+        return Ok(());
+    }
+    socket.set_send_buffer_size(whole(buffer.0) as usize).map_err(Error::option("the send buffer"))?;
+    // Past wmem_max the kernel takes the maximum and says nothing.
+    let got = socket.send_buffer_size().map_err(Error::option("the send buffer"))? as u64 / 2;
+    if got < buffer.0 { Err(Error::SendBuffer { buffer, max: Bytes(got) }) } else { Ok(()) }
+}
+
+fn set_congestion(socket: &Socket, name: &str) -> Result<(), Error> {
+    socket.set_tcp_congestion(name.as_bytes()).map_err(|source| match source.raw_os_error() {
+        Some(libc::ENOENT | libc::EINVAL | libc::EPERM) => {
+            Error::Congestion { name: name.to_owned(), available: congestion_controls().join(", ") }
+        }
+        _ => Error::option("the congestion control")(source),
+    })
+}
+
+/// The congestion controls that the kernel has loaded.
+pub fn congestion_controls() -> Vec<String> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// What a `c_int` can hold of `bytes`.
+pub(super) fn whole(bytes: u64) -> libc::c_int {
+    libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX)
+}

@@ -1,0 +1,132 @@
+//! Options and figures of the kernel's TCP, over loopback.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
+use cellway_measure::Error;
+use cellway_measure::tcp::{TcpInfo, TcpOptions, congestion_controls};
+use cellway_units::{Bytes, Rate};
+use socket2::{Domain, Socket, Type};
+
+const ANY: &str = "127.0.0.1:0";
+
+fn socket() -> Socket {
+    Socket::new(Domain::IPV4, Type::STREAM, None).unwrap()
+}
+
+fn listen(options: &TcpOptions) -> TcpListener {
+    let listener = socket();
+    options.apply(&listener).unwrap();
+    listener.bind(&ANY.parse::<std::net::SocketAddr>().unwrap().into()).unwrap();
+    listener.listen(1).unwrap();
+    listener.into()
+}
+
+/// Sends `total` bytes to a receiver that holds its window at `window`; the largest and the last window that the sender
+/// sees in the second half.
+fn windows_seen(window: Bytes, total: usize) -> (u64, u64) {
+    let receiver = TcpOptions { window: Some(window), ..TcpOptions::default() };
+    let listener = listen(&receiver);
+    let to = listener.local_addr().unwrap();
+    let reader = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        receiver.hold_window(&stream).unwrap();
+        let mut buffer = vec![0; 4096];
+        let mut received = 0;
+        loop {
+            let n = stream.read(&mut buffer).unwrap();
+            if n == 0 {
+                break received;
+            }
+            received += n;
+            receiver.hold_window(&stream).unwrap();
+        }
+    });
+    let sender = socket();
+    TcpOptions { no_delay: true, ..TcpOptions::default() }.apply(&sender).unwrap();
+    sender.connect(&to.into()).unwrap();
+    let mut stream: std::net::TcpStream = sender.into();
+    let chunk = vec![0; 4096];
+    let (mut largest, mut last) = (0, 0);
+    for i in 0..total / chunk.len() {
+        stream.write_all(&chunk).unwrap();
+        if i > total / chunk.len() / 2 {
+            last = TcpInfo::of(&stream).unwrap().peer_window.0;
+            largest = largest.max(last);
+        }
+    }
+    drop(stream);
+    assert_eq!(reader.join().unwrap(), total);
+    (largest, last)
+}
+
+/// Loopback has segments of 64 KiB, as hard as it gets: the window goes below W while they wait to be read, never above.
+#[test]
+fn the_window_is_held() {
+    for window in [8 << 10, 64 << 10, 1 << 20] {
+        let (largest, last) = windows_seen(Bytes(window), (window as usize * 256).min(64 << 20));
+        assert!(largest <= window, "{window}: up to {largest} at the end, last {last}");
+        assert!(largest > window / 2, "{window}: up to {largest} at the end");
+    }
+}
+
+#[test]
+fn figures_of_a_connection() {
+    let listener = listen(&TcpOptions::default());
+    let sender = socket();
+    let options = TcpOptions {
+        mss: Some(Bytes(1000)),
+        congestion: Some("reno".to_owned()),
+        send_buffer: Some(Bytes(100_000)),
+        pace: Some(Rate::from_bps(80_000_000)),
+        ..TcpOptions::default()
+    };
+    options.apply(&sender).unwrap();
+    sender.connect(&listener.local_addr().unwrap().into()).unwrap();
+    let (mut receiver, _) = listener.accept().unwrap();
+    let mut stream: std::net::TcpStream = sender.try_clone().unwrap().into();
+    stream.write_all(&[0; 50_000]).unwrap();
+    receiver.read_exact(&mut [0; 50_000]).unwrap();
+    // The last acknowledgement may be delayed; an answer carries it.
+    receiver.write_all(&[0]).unwrap();
+    stream.read_exact(&mut [0]).unwrap();
+    let info = TcpInfo::of(&stream).unwrap();
+    assert!([Bytes(988), Bytes(1000)].contains(&info.snd_mss), "timestamps take 12 of 1000: {info:?}");
+    assert_eq!((info.bytes_acked, info.bytes_received, info.bytes_sent), (Bytes(50_001), Bytes(1), Bytes(50_000)));
+    assert_eq!((info.retransmissions, info.bytes_waiting), (0, Bytes(0)));
+    assert!(
+        info.cwnd >= 10 && !info.rtt.is_zero() && info.rtt_min.is_some_and(|least| least <= info.rtt * 10),
+        "{info:?}"
+    );
+    assert!(info.pacing_rate.is_some_and(|rate| rate <= Rate::from_bps(80_000_000)), "{info:?}");
+    let name = sender.tcp_congestion().unwrap();
+    assert!(name.starts_with(b"reno\0"), "{name:?}");
+    assert_eq!(sender.send_buffer_size().unwrap(), 200_000);
+    assert_eq!(TcpInfo::of(&receiver).unwrap().bytes_received, Bytes(50_000));
+}
+
+#[test]
+fn what_the_kernel_does_not_take_is_refused_with_what_it_takes() {
+    let refused = |options: TcpOptions| options.apply(&socket()).unwrap_err();
+    let error = refused(TcpOptions { congestion: Some("vegas-2000".to_owned()), ..TcpOptions::default() });
+    let Error::Congestion { name, available } = &error else { panic!("{error:?}") };
+    assert_eq!((&name[..], &available[..]), ("vegas-2000", &congestion_controls().join(", ")[..]));
+    assert!(congestion_controls().contains(&"reno".to_owned()), "every kernel has reno");
+    for (options, expected) in [
+        (TcpOptions { window: Some(Bytes(4095)), ..TcpOptions::default() }, "4 KiB to 512 MiB"),
+        (TcpOptions { mss: Some(Bytes(87)), ..TcpOptions::default() }, "88 B to 32767 B"),
+        (TcpOptions { pace: Some(Rate::from_bps(7)), ..TcpOptions::default() }, "8 bit/s or more"),
+    ] {
+        let told = refused(options).to_string();
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
+fn only_tcp_has_figures() {
+    let file = tempfile::tempfile().unwrap();
+    assert!(TcpInfo::of(&file).is_err());
+}
