@@ -32,6 +32,8 @@ pub struct PortCounters {
     pub policed_discarded: u64,
     /// Cells that a policer tagged (cell loss priority 1) and passed on to the buffer.
     pub policed_tagged: u64,
+    /// Cells (RM cells too) or packets that left the line and were lost on the link behind it.
+    pub lost: u64,
 }
 
 /// Frames that a router's reassembly discarded, by the check that failed. ITU-T I.363.5.
