@@ -3,6 +3,7 @@
 mod attach;
 mod control;
 mod convert;
+mod loss;
 mod open;
 
 use std::collections::BTreeMap;
@@ -106,7 +107,7 @@ pub(crate) fn build(scenario: &Scenario, streams: &Streams) -> Result<Built, Err
         queue_watches: Vec::new(),
     };
     builder.nodes();
-    builder.links();
+    builder.links(streams);
     for group in 0..scenario.traffic.len() {
         builder.open_group(group, streams)?;
     }

@@ -238,7 +238,7 @@ impl Check<'_> {
             }
             let source = self.source(&at, file);
             let times = file.times.unwrap_or(1.0);
-            if !times.is_finite() || times == 0.0 {
+            if times == 0.0 {
                 self.refuse_value(&at("times"), "is no factor", "a number that is not 0, like 0.001");
                 continue;
             }

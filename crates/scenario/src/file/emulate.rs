@@ -68,6 +68,6 @@ pub(crate) struct FigureFile {
     #[schemars(length(min = 1))]
     pub(crate) pattern: Option<String>,
     /// What the number is multiplied with to be in `unit`.
-    #[schemars(extend("default" = 1.0))]
+    #[schemars(range(min = -1e12, max = 1e12), extend("default" = 1.0))]
     pub(crate) times: Option<f64>,
 }

@@ -1,5 +1,6 @@
 //! Nodes, links and hosts.
 
+use cellway_apps::random::Streams;
 use cellway_net::{Framing, NodeId, NodeKind, PortId};
 use cellway_scenario as file;
 use cellway_scenario::{Attachment, HostSpec, Traffic};
@@ -101,7 +102,7 @@ impl Builder<'_> {
         Attached { line, host: Some(host), inner: Some(inner) }
     }
 
-    pub(super) fn links(&mut self) {
+    pub(super) fn links(&mut self, streams: &Streams) {
         let scenario = self.scenario;
         for link in &scenario.links {
             let ends = [link.a, link.b];
@@ -109,9 +110,10 @@ impl Builder<'_> {
             let is_host = ends.map(|node| scenario.nodes[node.0].kind == file::NodeKind::Host);
             let buffers = is_host.map(|host| (!host).then(|| convert::buffer(&link.buffer)));
             let pair = self.fabric.add_link(lines, link.rate, link.delay, convert::framing(link.framing), buffers);
-            // Bare links of hosts carry nothing that the tables of conversations do not say.
-            if link.framing == file::Framing::Atm || is_host == [false; 2] {
-                let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
+            let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
+            self.lose(pair, link.loss, [a, b], Some(&link.name), streams);
+            // Bare links of hosts carry nothing that the tables of conversations do not say, unless they lose it.
+            if link.framing == file::Framing::Atm || is_host == [false; 2] || !link.loss.is_zero() {
                 let unit = queue_unit(link.framing);
                 self.port_meters.push(PortMeter::new(format!("{a}>{b}"), pair[0], unit));
                 self.port_meters.push(PortMeter::new(format!("{b}>{a}"), pair[1], unit));
@@ -121,7 +123,7 @@ impl Builder<'_> {
     }
 
     /// The host at one end of a slot; made here if it is the slot's own.
-    pub(super) fn path_end(&mut self, end: Attachment, name: &str, traffic: &Traffic) -> PathEnd {
+    pub(super) fn path_end(&mut self, end: Attachment, name: &str, traffic: &Traffic, streams: &Streams) -> PathEnd {
         let (node, access) = match end {
             Attachment::Host(node) => (self.nodes[node.0], None),
             Attachment::Router(router) => {
@@ -132,6 +134,13 @@ impl Builder<'_> {
                 let buffers = [None, Some(convert::buffer(&self.scenario.buffer))];
                 let framing = convert::framing(spec.framing);
                 let ports = self.fabric.add_link(ends, spec.rate, spec.delay, framing, buffers);
+                let router = &self.scenario.nodes[router.0].name;
+                self.lose(ports, spec.loss, [name, router], None, streams);
+                if !spec.loss.is_zero() {
+                    let unit = queue_unit(spec.framing);
+                    self.port_meters.push(PortMeter::new(format!("{name}>{router}"), ports[0], unit));
+                    self.port_meters.push(PortMeter::new(format!("{router}>{name}"), ports[1], unit));
+                }
                 self.names.insert(name.to_owned(), node.host.expect("a host has been made"));
                 (node, Some(ports))
             }

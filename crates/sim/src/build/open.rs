@@ -50,8 +50,8 @@ impl Builder<'_> {
         };
         for number in 1..=traffic.count {
             let name = traffic.slot(number);
-            let from = self.path_end(traffic.from, &name, traffic);
-            let to = self.path_end(traffic.to, &format!("{name}-sink"), traffic);
+            let from = self.path_end(traffic.from, &name, traffic, streams);
+            let to = self.path_end(traffic.to, &format!("{name}-sink"), traffic, streams);
             let slot = self.slots.len() as u32;
             let hosts = [from.host, to.host];
             let (legs, peers) = match (traffic.gateways, &split) {
