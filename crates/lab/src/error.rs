@@ -68,7 +68,12 @@ impl Error {
         let in_run = |e: &S| {
             matches!(
                 e,
-                S::Tcp { .. } | S::Workload { .. } | S::Network(_) | S::PacedTwice { .. } | S::TwoServices { .. }
+                S::Tcp { .. }
+                    | S::Workload { .. }
+                    | S::Network(_)
+                    | S::PacedTwice { .. }
+                    | S::TwoServices { .. }
+                    | S::NoTraffic
             )
         };
         matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))

@@ -151,7 +151,7 @@ impl Check<'_> {
         if let Some(groups) = &file.traffic {
             return self.traffic(groups, defaults, nodes, network);
         }
-        if self.is_bad(&at!["traffic"]) {
+        if self.is_bad(&at!["traffic"]) || self.is_bad(&at!["run", "command"]) {
             return None;
         }
         if self.tree.find(&at!["run", "command"]).is_none() {
