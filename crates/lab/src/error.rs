@@ -65,7 +65,9 @@ impl Error {
     /// Whether the scenario, or a table that it names, is at fault.
     pub fn is_scenario(&self) -> bool {
         use cellway_sim::{BuildError, Error as S};
-        let in_run = |e: &S| matches!(e, S::Build(e) if !matches!(e, BuildError::Gateway { .. }));
+        let in_run = |e: &S| {
+            matches!(e, S::NoTraffic) || matches!(e, S::Build(e) if !matches!(e, BuildError::Gateway { .. }))
+        };
         matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))
     }
 

@@ -42,8 +42,16 @@ pub fn simulate(
     let results = builder.finish()?;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
-    let warnings = transient.warning(prepared.points(), prepared.seeds()).into_iter().collect();
+    let warnings = transient.warning(prepared.points(), prepared.seeds());
+    let warnings = warnings.into_iter().chain(commands_left_out(&prepared)).collect();
     Ok(Simulated { results, about, warnings })
+}
+
+/// That a simulation has no place for programs, if the scenario has any.
+fn commands_left_out(prepared: &Prepared) -> Option<String> {
+    let commands = prepared.points().map(|point| point.scenario.commands.len()).max().filter(|n| *n > 0)?;
+    let them = if commands == 1 { "the program" } else { "the programs" };
+    Some(format!("{them} of [[run.command]] did not run: only an emulation starts programs"))
 }
 
 /// Whether there is a node `node` to capture at, which a caller asks before a long run.

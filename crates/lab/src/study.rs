@@ -54,6 +54,9 @@ impl Prepared {
     pub(crate) fn new(plan: &Plan, folder: &Path, seeds: Option<u64>) -> Result<Prepared, Error> {
         let mut tables = TableFolders::new(folder);
         let points = plan.points()?.into_iter().map(|point| {
+            if point.scenario.traffic.is_empty() {
+                return Err(cellway_sim::Error::NoTraffic.into());
+            }
             let workloads = tables.workloads(&point.scenario)?;
             Ok((point, workloads))
         });

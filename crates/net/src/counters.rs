@@ -32,6 +32,8 @@ pub struct PortCounters {
     pub policed_discarded: u64,
     /// Cells that a policer tagged (cell loss priority 1) and passed on to the buffer.
     pub policed_tagged: u64,
+    /// Cells (RM cells too) or packets that left the line and were lost on the link behind it.
+    pub lost: u64,
 }
 
 /// Frames that a router's reassembly discarded, by the check that failed. ITU-T I.363.5.
@@ -62,7 +64,7 @@ pub struct ConversationCounters {
     /// Packets lost whole as they came to a port that handles packets: refused by its buffer, or by its policer
     /// to the last cell.
     pub refused: u64,
-    /// Packets lost as frames that missed cells; counted when the last cell has left the network.
+    /// Packets lost on links, whole or as frames that missed cells; counted when the last cell has left the network.
     pub damaged: u64,
 }
 

@@ -35,6 +35,7 @@ mod gcra;
 mod held;
 mod line;
 mod link;
+mod loss;
 mod packet;
 mod policer;
 mod port;
@@ -57,6 +58,7 @@ pub use fabric::{ConversationSpec, Delivery, Fabric, FabricError, NodeId, NodeKi
 pub use framing::Framing;
 pub use gcra::{DualGcra, Gcra, LeakyBucket, burst_tolerance};
 pub use line::Line;
+pub use loss::RandomBits;
 pub use packet::Packet;
 pub use policer::{PolicerAction, PolicerSpec};
 pub use port::PortId;

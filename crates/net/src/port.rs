@@ -15,6 +15,7 @@ use crate::fifo::PacketFifo;
 use crate::framing::Framing;
 use crate::line::Line;
 use crate::link::{Link, Unit};
+use crate::loss::Loss;
 use crate::packet::Packets;
 use crate::policer::Policer;
 use crate::rm_cells::RmCells;
@@ -37,6 +38,8 @@ pub(crate) struct Port {
     pub(crate) link: Link,
     framing: Framing,
     line: Line,
+    /// What is lost on the link, if anything ever is.
+    loss: Option<Box<Loss>>,
     /// What each packet costs on top of its time on the line.
     packet_cost: Span,
     queue: Queue,
@@ -72,6 +75,7 @@ impl Port {
             link: Link::new(delay),
             framing,
             line: Line::new(rate),
+            loss: None,
             packet_cost: Span::ZERO,
             queue: match framing {
                 Framing::Atm => Queue::Cells(RoundRobin::default()),
@@ -96,6 +100,23 @@ impl Port {
 
     pub(crate) fn set_packet_cost(&mut self, cost: Span) {
         self.packet_cost = cost;
+    }
+
+    pub(crate) fn set_loss(&mut self, loss: Option<Loss>) {
+        self.loss = loss.map(Box::new);
+    }
+
+    /// Whether the unit that has just departed is lost on the link.
+    #[inline]
+    pub(crate) fn loses(&mut self) -> bool {
+        match &mut self.loss {
+            None => false,
+            Some(loss) => {
+                let lost = loss.strikes();
+                self.counters.lost += u64::from(lost);
+                lost
+            }
+        }
     }
 
     pub(crate) fn rate(&self) -> Rate {

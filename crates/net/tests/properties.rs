@@ -5,8 +5,8 @@ mod rig;
 
 use std::collections::BTreeMap;
 
-use cellway_net::{BufferSpec, Charge, Discard, Multiplexing, Sharing, TapUnit};
-use cellway_units::{Bits, Rate, Span, Time};
+use cellway_net::{BufferSpec, Charge, Discard, Multiplexing, PortId, Sharing, TapUnit};
+use cellway_units::{Bits, Probability, Rate, Span, Time, aal5_cells};
 use proptest::prelude::*;
 use rig::{Rig, Shape};
 
@@ -26,6 +26,17 @@ fn buffer() -> impl Strategy<Value = Option<BufferSpec>> {
         },
     );
     prop_oneof![Just(None), spec]
+}
+
+/// Numbers that look random (Marsaglia's xorshift64).
+fn xorshift(seed: u64) -> impl FnMut() -> u64 + Clone + Send + Sync {
+    let mut state = seed | 1;
+    move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    }
 }
 
 type Sends = Vec<(Time, u32, u32)>;
@@ -147,6 +158,49 @@ proptest! {
         rig.run(&[], now + Span::from_secs(7200));
         let counters = rig.net.conversation_counters(2);
         prop_assert_eq!((counters.sent, counters.delivered + counters.refused + counters.damaged), (1, 1));
+    }
+
+    /// What links lose is counted where it was lost: packets before the first router, cells behind it. What a node gets is
+    /// what the line before it sent without that, and all of it is sent on, refused or put together.
+    #[test]
+    fn what_links_lose_is_counted_there(
+        multiplexing in multiplexing(),
+        buffers in [buffer(), buffer()],
+        chances in [0u32..60, 0u32..60, 0u32..60],
+        seed in any::<u64>(),
+        sends in sends(4),
+    ) {
+        let mut rig = rig(multiplexing, buffers, 500_000);
+        // The access line of the first conversation, and both ATM links.
+        let ports = [PortId(4), rig.there[0], rig.there[1]];
+        for (k, (port, chance)) in ports.into_iter().zip(chances).enumerate() {
+            let chance: Probability = format!("{chance} %").parse().unwrap();
+            rig.net.set_loss(port, chance, xorshift(seed ^ k as u64));
+        }
+        let end = Time::ZERO + Span::from_secs(3600);
+        rig.run(&sends, end);
+        let of = |port| rig.net.port_counters(port, end);
+        let [access, first, second] = ports.map(of);
+        for (counters, chance) in [access, first, second].iter().zip(chances) {
+            prop_assert!(chance > 0 || counters.lost == 0);
+        }
+        let refused = |port: &cellway_net::PortCounters| port.dropped_frames;
+        // Cell by cell at the switch.
+        prop_assert_eq!(first.cells - first.lost, second.cells + second.dropped_cells);
+        // Packet by packet before the first router: all are sent, and those that are left are cut or refused there.
+        prop_assert_eq!(access.packets, sends.iter().filter(|send| send.1 == 0).count() as u64);
+        let cut = sends.len() as u64 - access.lost - refused(&first);
+        let damaged = rig.net.losses(rig.far).total();
+        let lost = cut - rig.delivered.len() as u64;
+        prop_assert!(damaged <= lost);
+        let cells_lost = first.lost + second.lost + first.dropped_cells + second.dropped_cells;
+        prop_assert_eq!(lost == 0, cells_lost == 0);
+        // Whole frames in, cells out: those of damaged frames are the rest.
+        let cells = |octets: u32| aal5_cells(cellway_units::Bytes(u64::from(octets))).0;
+        let delivered: u64 = rig.delivered.iter().map(|(_, packet)| cells(packet.octets)).sum();
+        prop_assert!(delivered <= second.cells - second.lost);
+        prop_assert!(lost > 0 || delivered == second.cells);
+        prop_assert!(rig.net.packets_held() as u64 <= lost);
     }
 
     /// Without limits on buffers nothing is lost, whatever the policy.

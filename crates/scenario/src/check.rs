@@ -4,6 +4,7 @@ mod app;
 mod buffer;
 mod control;
 mod crossing;
+mod emulate;
 mod framing;
 mod machine;
 mod network;
@@ -16,7 +17,10 @@ mod traffic;
 use cellway_units::{Bytes, Span};
 
 use crate::check::buffer::Scale;
-use crate::file::{File, TcpFile};
+use crate::check::network::Network;
+use crate::check::run::slowest;
+use crate::check::traffic::Group;
+use crate::file::{File, NodeFile, TcpFile};
 use crate::found::Found;
 use crate::model::{Channel, Encapsulation, Multiplexing, Scenario};
 use crate::quantity::{Quantity, RttSpan};
@@ -91,7 +95,7 @@ impl Check<'_> {
         let no_tcp = TcpFile::default();
         let defaults = file.tcp.as_ref().unwrap_or(&no_tcp);
         let nodes = file.node.as_deref().unwrap_or_default();
-        let groups = file.traffic.as_deref().and_then(|groups| self.traffic(groups, defaults, nodes, network.as_ref()));
+        let groups = self.groups(&file, defaults, nodes, network.as_ref());
         let rtt = self.rtt(file.run.as_ref(), network.as_ref(), groups.as_deref());
         let run = self.run(file.run.as_ref(), rtt);
         let traffic = groups.and_then(|groups| self.resolve_starts(groups, rtt, run.as_ref()));
@@ -101,7 +105,8 @@ impl Check<'_> {
             encapsulation: multiplexing.and_then(|m| m.encapsulation).unwrap_or(Encapsulation::VcMux),
         };
         self.channels(multiplexing.channel, traffic.as_deref());
-        let scale = Scale { traffic: traffic.as_deref(), rtt, multiplexing };
+        let slowest = network.as_ref().and_then(|network| slowest(network, traffic.as_deref()?));
+        let scale = Scale { traffic: traffic.as_deref(), slowest, rtt, multiplexing };
         let buffer = self.buffer(file.buffer.as_ref(), scale);
         if let (Some(network), Some(traffic)) = (&network, &traffic) {
             self.gateways_hold(traffic, network);
@@ -109,10 +114,12 @@ impl Check<'_> {
         let links = network.as_ref().and_then(|network| self.link_buffers(&file, network, buffer?, scale));
         let abr = self.abr_switch(file.abr.as_ref());
         let observe = self.observe(&file, network.as_ref(), run.as_ref(), rtt);
+        let emulate = self.emulate(file.run.as_ref().and_then(|run| run.emulate.as_ref()));
         let (network, traffic) = (network?, traffic?);
         let shapers = self.shapers(file.shaper.as_deref().unwrap_or_default(), &network, &traffic);
         let policers = self.policers(file.policer.as_deref().unwrap_or_default(), &network, &traffic);
         let run = run?;
+        let commands = self.commands(file.run.as_ref(), &network, &traffic, &run);
         let changes = self.changes(&file, &network, &traffic, shapers.as_deref()?, &run);
         Some(Scenario {
             name: file.name?,
@@ -128,7 +135,30 @@ impl Check<'_> {
             changes: changes?,
             abr: abr?,
             observe: observe?,
+            emulate: emulate?,
+            commands: commands?,
         })
+    }
+
+    /// The traffic groups; there may be none if there are commands.
+    fn groups(
+        &mut self,
+        file: &File,
+        defaults: &TcpFile,
+        nodes: &[NodeFile],
+        network: Option<&Network>,
+    ) -> Option<Vec<Group>> {
+        if let Some(groups) = &file.traffic {
+            return self.traffic(groups, defaults, nodes, network);
+        }
+        if self.is_bad(&at!["traffic"]) || self.is_bad(&at!["run", "command"]) {
+            return None;
+        }
+        if self.tree.find(&at!["run", "command"]).is_none() {
+            self.refuse(&at!["traffic"], "is missing", "one or more tables, or a run.command for an emulation");
+            return None;
+        }
+        Some(Vec::new())
     }
 
     /// A span that may be in round trips; `default` in round trips if the key is absent.

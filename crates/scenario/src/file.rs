@@ -5,12 +5,14 @@
 //! reported before these types are filled, and the checks go on with the rest.
 
 mod control;
+mod emulate;
 mod network;
 mod sweep;
 mod tcp;
 mod traffic;
 
 pub(crate) use control::*;
+pub(crate) use emulate::*;
 pub(crate) use network::*;
 use sweep::SweepFile;
 pub(crate) use tcp::*;
@@ -53,8 +55,8 @@ pub(crate) struct File {
     /// The links of the network.
     #[schemars(required, length(min = 1))]
     pub(crate) link: Option<Vec<LinkFile>>,
-    /// Groups of like conversations.
-    #[schemars(required, length(min = 1))]
+    /// Groups of like conversations; required unless there is a `run.command`.
+    #[schemars(length(min = 1))]
     pub(crate) traffic: Option<Vec<TrafficFile>>,
     /// Cell spacers and shapers at output ports.
     pub(crate) shaper: Option<Vec<ShaperFile>>,
@@ -85,8 +87,13 @@ pub(crate) struct RunFile {
     #[schemars(range(min = 1, max = 100_000), extend("default" = 1))]
     pub(crate) seeds: Option<u64>,
     /// The round trip that "rtt" and "bdp" stand for. Default: the propagation round trip of the
-    /// longest path of a traffic group, access links included (also of groups with count 0).
+    /// longest path of a traffic group, access links included (also of groups with count 0); without
+    /// traffic that of the longest path between two hosts.
     pub(crate) rtt: Option<Quantity<Span>>,
+    /// Programs that an emulation starts in hosts; a simulation leaves them out.
+    #[schemars(length(min = 1))]
+    pub(crate) command: Option<Vec<CommandFile>>,
+    pub(crate) emulate: Option<EmulateFile>,
 }
 
 /// How conversations are mapped to channels, and packets to frames.

@@ -2,6 +2,7 @@
 
 mod app;
 mod control;
+mod emulate;
 mod network;
 mod service;
 mod sharing;
@@ -10,6 +11,7 @@ mod traffic;
 
 pub use app::*;
 pub use control::*;
+pub use emulate::*;
 pub use network::*;
 pub use service::*;
 pub use sharing::*;
@@ -44,7 +46,7 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links in file order.
     pub links: Vec<Link>,
-    /// Traffic groups in file order; a group may have a count of 0.
+    /// Traffic groups in file order; a group may have a count of 0. Empty only if there are commands.
     pub traffic: Vec<Traffic>,
     /// Shapers in file order.
     pub shapers: Vec<Shaper>,
@@ -56,6 +58,10 @@ pub struct Scenario {
     pub abr: AbrSwitch,
     /// What is recorded besides the summary.
     pub observe: Observe,
+    /// Limits of an emulation.
+    pub emulate: Emulate,
+    /// Programs that an emulation starts, in file order.
+    pub commands: Vec<Command>,
 }
 
 /// How long to run and how often.
@@ -70,7 +76,8 @@ pub struct Run {
     /// How many replications; at least 1.
     pub seeds: u64,
     /// The round trip that "rtt" and "bdp" in the file stand for: as given, or the propagation
-    /// round trip of the longest path of a traffic group, groups of count 0 included. Never zero.
+    /// round trip of the longest path of a traffic group, groups of count 0 included, or of hosts if
+    /// there is no traffic. Never zero.
     pub rtt: Span,
 }
 

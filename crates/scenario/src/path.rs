@@ -99,7 +99,7 @@ impl Search<'_> {
                 ..none(format!("{} is more than one key", self.root.display(steps)))
             });
         }
-        if matches!(steps, [_, Step::Index(_), Step::Key(key)] if key == "name") {
+        if matches!(steps, [.., Step::Index(_), Step::Key(key)] if key == "name") {
             return Err(none("a name cannot be set: it is what paths go by"));
         }
         self.targets.push(steps.to_vec());

@@ -4,7 +4,7 @@ mod rates;
 
 use std::borrow::Cow;
 
-use cellway_units::{Bytes, CellRate, Cells, ParseError, Rate, Span, split_quantity};
+use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, split_quantity};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
@@ -201,6 +201,7 @@ fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
             format!("{unit:?} in {text:?} is not a unit that fits here")
         }
         Problem::Parse(ParseError::Negative { .. }) => format!("{text:?} is negative"),
+        Problem::Parse(ParseError::Certain { .. }) => format!("{text:?} is not below 100 %"),
         Problem::Parse(other) => other.to_string(),
         Problem::NoFraction => format!("{text:?} is not a fraction from 0 to 1"),
         Problem::TooLarge => format!("{text:?} is too large, or has too many digits"),
@@ -227,6 +228,7 @@ pub(crate) fn refuse(format: &str, text: &str) -> Option<Refusal> {
         CellRate::FORMAT => of::<CellRate>(text),
         LineRate::FORMAT => of::<LineRate>(text),
         Fraction::FORMAT => of::<Fraction>(text),
+        Probability::FORMAT => of::<Probability>(text),
         Cells::FORMAT => of::<Cells>(text),
         Span::FORMAT => of::<Span>(text),
         RttSpan::FORMAT => of::<RttSpan>(text),

@@ -1,5 +1,6 @@
 //! A checked scenario back to a file, with every value written out.
 
+mod emulate;
 mod network;
 mod traffic;
 
@@ -24,6 +25,7 @@ impl Scenario {
         let run = &self.run;
         writeln!(out, "\n[run]\nduration = \"{}\"\nwarmup = \"{}\"", run.duration, run.warmup)?;
         writeln!(out, "seed = {}\nseeds = {}\nrtt = \"{}\"", run.seed, run.seeds, run.rtt)?;
+        self.write_emulate(out)?;
         let multiplexing = &self.multiplexing;
         writeln!(out, "\n[multiplexing]\nchannel = {}", word(multiplexing.channel))?;
         writeln!(out, "encapsulation = {}", word(multiplexing.encapsulation))?;

@@ -90,10 +90,12 @@ fn defaults_are_those_of_the_schema() {
     // Writing every default of the schema into the file changes nothing.
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
     let mut overrides = Vec::new();
-    for path in ["run", "multiplexing", "buffer", "tcp", "traffic", "traffic.workload", "abr", "observe"] {
+    for path in
+        ["run", "multiplexing", "buffer", "tcp", "traffic", "traffic.workload", "abr", "observe", "run.emulate", "link"]
+    {
         let keys: Vec<&str> = path.split('.').collect();
         for (key, property) in properties(&schema, &keys) {
-            let key = format!("{path}.{key}").replace("traffic.", "traffic.ftp.");
+            let key = format!("{path}.{key}").replace("traffic.", "traffic.ftp.").replace("link.", "link.*.");
             // The file gives these itself.
             if ["run.warmup", "traffic.ftp.count"].contains(&key.as_str()) {
                 continue;

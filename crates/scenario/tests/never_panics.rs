@@ -27,6 +27,7 @@ fn quantity() -> impl Strategy<Value = String> {
         Just("Mbps"),
         Just(""),
         Just("off"),
+        Just("%"),
     ];
     prop_oneof![(number, " {0,2}", unit).prop_map(|(n, s, u)| format!("{n}{s}{u}")), ".{0,12}"]
 }
@@ -47,10 +48,13 @@ const QUANTITIES: &[&str] = &[
     "tcp.time-wait",
     "link.*.rate",
     "link.r1-s1.delay",
+    "link.*.loss",
+    "run.emulate.idle",
     "traffic.ftp.start",
     "traffic.ftp.stagger",
     "traffic.ftp.access.rate",
     "traffic.ftp.access.delay",
+    "traffic.ftp.access.loss",
     "observe.interval",
     "observe.fairness-window",
 ];

@@ -5,6 +5,8 @@
 mod common;
 #[path = "refused/control.rs"]
 mod control;
+#[path = "refused/emulate.rs"]
+mod emulate;
 
 use common::{edited, refusal, with};
 
@@ -242,7 +244,7 @@ fn cases() -> Vec<(&'static str, String)> {
 }
 
 fn all_cases() -> impl Iterator<Item = (&'static str, String)> {
-    cases().into_iter().chain(control::cases())
+    cases().into_iter().chain(control::cases()).chain(emulate::cases())
 }
 
 #[test]

@@ -39,6 +39,9 @@ pub type Outcome = Result<RunRecord, Error>;
 /// Runs `scenario` once with `seed`. `workloads` are those of its traffic groups, in order (see
 /// [`crate::workload`]).
 pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: Control<'_>) -> Outcome {
+    if scenario.traffic.is_empty() {
+        return Err(Error::NoTraffic);
+    }
     let streams = Streams::new(seed);
     let encapsulation = encapsulation(scenario);
     let mut bed = Testbed::new(scenario, &streams)?;

@@ -7,6 +7,11 @@ pub enum Error {
     /// The network cannot be put together.
     #[error(transparent)]
     Build(#[from] cellway_testbed::Error),
+    /// Nobody sends anything.
+    #[error(
+        "there is no traffic to simulate: the programs of [[run.command]] run in an emulation only; add [[traffic]]"
+    )]
+    NoTraffic,
     /// A node to capture at that the scenario does not have.
     #[error("there is no node {name:?} to capture at; the nodes are {known}")]
     NoSuchNode {

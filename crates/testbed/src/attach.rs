@@ -140,9 +140,10 @@ impl<B: Clone> Builder<'_, B> {
             let is_host = ends.map(|node| scenario.nodes[node.0].kind == file::NodeKind::Host);
             let buffers = is_host.map(|host| (!host).then(|| convert::buffer(&link.buffer)));
             let pair = self.fabric.add_link(lines, link.rate, link.delay, convert::framing(link.framing), buffers);
-            // Bare links of hosts carry nothing that the tables of conversations do not say.
-            if link.framing == file::Framing::Atm || is_host == [false; 2] {
-                let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
+            let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
+            self.lose(pair, link.loss, [a, b], Some(&link.name));
+            // Bare links of hosts carry nothing that the tables of conversations do not say, unless they lose it.
+            if link.framing == file::Framing::Atm || is_host == [false; 2] || !link.loss.is_zero() {
                 let unit = queue_unit(link.framing);
                 self.port_meters.push(PortMeter::new(format!("{a}>{b}"), pair[0], unit));
                 self.port_meters.push(PortMeter::new(format!("{b}>{a}"), pair[1], unit));
@@ -192,6 +193,13 @@ impl<B: Clone> Builder<'_, B> {
                 let buffers = [None, Some(convert::buffer(&self.scenario.buffer))];
                 let framing = convert::framing(spec.framing);
                 let ports = self.fabric.add_link(ends, spec.rate, spec.delay, framing, buffers);
+                let router = &self.scenario.nodes[router.0].name;
+                self.lose(ports, spec.loss, [name, router], None);
+                if !spec.loss.is_zero() {
+                    let unit = queue_unit(spec.framing);
+                    self.port_meters.push(PortMeter::new(format!("{name}>{router}"), ports[0], unit));
+                    self.port_meters.push(PortMeter::new(format!("{router}>{name}"), ports[1], unit));
+                }
                 self.names.insert(name.to_owned(), node.host.expect("a host has been made"));
                 (node, Some(ports))
             }

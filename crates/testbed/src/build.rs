@@ -18,6 +18,7 @@ use crate::plan::{ConversationPlan, PairPlan, SlotPlan};
 /// A network as it is put together.
 pub(crate) struct Builder<'a, B> {
     pub(crate) scenario: &'a Scenario,
+    pub(crate) streams: &'a Streams,
     pub(crate) fabric: Fabric<B>,
     pub(crate) names: BTreeMap<String, NodeId>,
     /// The nodes of the scenario.
@@ -41,6 +42,7 @@ impl<B: Clone> Testbed<B> {
     pub fn new(scenario: &Scenario, streams: &Streams) -> Result<Testbed<B>, Error> {
         let mut builder = Builder {
             scenario,
+            streams,
             fabric: Fabric::new(convert::multiplexing(scenario), convert::encapsulation(scenario)),
             names: BTreeMap::new(),
             nodes: Vec::new(),

@@ -14,6 +14,7 @@ mod build;
 mod control;
 mod convert;
 mod error;
+mod loss;
 mod meter;
 mod plan;
 mod way;

@@ -16,6 +16,7 @@ mod framing;
 mod gcra;
 mod leg;
 mod line;
+mod loss;
 mod mathis;
 mod path;
 mod pftk;

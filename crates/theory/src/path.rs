@@ -6,8 +6,8 @@ use crate::arguments::most;
 use crate::error::{Error, undefined};
 use crate::framing::{Framing, HEADERS};
 use crate::leg::{Leg, Stage};
-use crate::mathis::mathis;
-use crate::pftk::{Lossy, pftk};
+use crate::loss::loss_bounds;
+use crate::pftk::Lossy;
 use crate::prediction::{Bound, Limit, Prediction};
 
 /// What a buffer holds.
@@ -135,7 +135,7 @@ pub fn predict_path(input: &PathInput) -> Result<Prediction, Error> {
         stages,
         units,
         unit,
-        others: loss_bounds(input, round_trip)?,
+        others: loss(input, round_trip)?,
         transport: false,
         nagle: true,
     };
@@ -181,15 +181,9 @@ fn check(input: &PathInput) -> Result<(), Error> {
     Ok(())
 }
 
-fn loss_bounds(input: &PathInput, round_trip: f64) -> Result<Vec<Bound>, Error> {
-    let Some(loss) = input.loss.filter(|p| *p != 0.0) else { return Ok(Vec::new()) };
-    let rtt = Span::from_secs_f64(round_trip);
+fn loss(input: &PathInput, round_trip: f64) -> Result<Vec<Bound>, Error> {
     let PathInput { mss, delayed_ack, rto, .. } = *input;
-    let results =
-        [mathis(mss, rtt, loss, delayed_ack)?, pftk(Lossy { mss, rtt, loss, rto, delayed_ack, window: None })?];
-    let bound = |result: crate::Predicted| Bound {
-        caveats: result.caveats,
-        ..Bound::new(Limit::Loss, "", result.value * f64::from(input.connections), result.equation)
-    };
-    Ok(results.map(bound).into())
+    let rtt = Span::from_secs_f64(round_trip);
+    let lossy = Lossy { mss, rtt, loss: input.loss.unwrap_or(0.0), rto, delayed_ack, window: None };
+    loss_bounds(lossy, f64::from(input.connections))
 }

@@ -8,12 +8,17 @@ mod hops;
 use cellway_scenario::{
     App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TRANSPORT_HEADER_OCTETS, TcpSpec, Traffic,
 };
-use cellway_units::{Bytes, Rate};
+use cellway_units::{Bytes, Rate, Span};
 
 use crate::framing::{HEADERS, TIMESTAMPS};
 use crate::leg::{Leg, Stage};
+use crate::loss::{any_lost, loss_bounds, steady_timeout};
+use crate::pftk::Lossy;
 use crate::prediction::{Limit, Prediction};
 use hops::{Hop, Packet};
+
+/// The most loss that is put into formulas.
+const MOST_LOSS: f64 = 1.0 - 1e-9;
 
 /// What is known of one traffic group.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -26,6 +31,8 @@ pub struct GroupPrediction {
     pub legs: Vec<LegPrediction>,
     /// The place of the loop that binds in `legs`.
     pub binding: usize,
+    /// The chance that the links lose one of its full packets, over the whole way: a packet of each loop.
+    pub loss: f64,
     /// The least bound of all loops: TCP payload of all slots together, in bit/s.
     pub goodput: f64,
     /// What the prediction leaves out.
@@ -41,6 +48,8 @@ pub struct LegPrediction {
     pub to: String,
     /// Whether this is the transport between gateways, not TCP.
     pub transport: bool,
+    /// The chance that the links of the loop lose a full packet, or one of its cells.
+    pub loss: f64,
     /// Its bounds.
     pub prediction: Prediction,
 }
@@ -74,6 +83,7 @@ fn group(scenario: &Scenario, index: usize) -> GroupPrediction {
         goodput: legs[binding].prediction.goodput,
         binding,
         caveats: caveats(scenario, index),
+        loss: any_lost(legs.iter().map(|leg| (leg.loss, 1.0))),
         legs,
     }
 }
@@ -119,19 +129,24 @@ fn legs(scenario: &Scenario, traffic: &Traffic, hops: &[Hop], back: bool) -> Vec
         let (these, after) = rest.split_at(length.map_or(rest.len(), |n| n + 1));
         rest = after;
         let transport = ends.len() == 4 && i == 1;
-        let leg = leg(traffic, &pair[0], &pair[1], these, transport);
+        let (leg, loss, refused) = leg(traffic, &pair[0], &pair[1], these, transport);
         let mut prediction = leg.predict();
+        prediction.caveats.extend(refused);
         if transport {
             prediction
                 .caveats
                 .push("delays before the gateways acknowledge and grant credit are not counted".to_owned());
         }
-        found.push(LegPrediction { from: pair[0].name.clone(), to: pair[1].name.clone(), transport, prediction });
+        if transport && loss > 0.0 {
+            prediction.caveats.push("what gateways send again because links lose it is not counted".to_owned());
+        }
+        found.push(LegPrediction { from: pair[0].name.clone(), to: pair[1].name.clone(), transport, loss, prediction });
     }
     found
 }
 
-fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport: bool) -> Leg {
+/// The loop, the chance that its links lose a packet, and why there is no bound for that if there is none.
+fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport: bool) -> (Leg, f64, Option<String>) {
     let spec = from.gateway.filter(|_| transport);
     let (mss, headers) = match spec {
         Some(gateway) => (gateway.packet, TRANSPORT_HEADER_OCTETS),
@@ -167,21 +182,35 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
         Some(gateway) => (gateway.window, Bytes(u64::MAX)),
         None => (to.tcp.window, from.tcp.send_buffer),
     };
-    Leg {
+    let (round_trip, loss) = (2.0 * one_way + data.transit(hops) + ack.transit(hops) + machines, data.loss(hops));
+    let delayed_ack = !transport && to.tcp.delayed_ack.is_some();
+    let connections = u64::from(traffic.count.max(1));
+    let rtt = Span::from_secs_f64(round_trip);
+    let rto = steady_timeout(rtt, from.tcp.rto_min, from.tcp.timer_granularity).min(from.tcp.rto_max);
+    // The formulas have no value where everything is lost.
+    let lossy = Lossy { mss, rtt, loss: loss.min(MOST_LOSS), rto, delayed_ack, window: None };
+    // They are about TCP.
+    let bounds = if transport { Ok(Vec::new()) } else { loss_bounds(lossy, connections as f64) };
+    let (others, refused) = match bounds {
+        Ok(bounds) => (bounds, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    let leg = Leg {
         mss,
         window,
         send_buffer,
-        covers: if !transport && to.tcp.delayed_ack.is_some() { 2 } else { 1 },
+        covers: if delayed_ack { 2 } else { 1 },
         initial: u64::from(from.tcp.initial_window),
-        connections: u64::from(traffic.count.max(1)),
-        round_trip: 2.0 * one_way + data.transit(hops) + ack.transit(hops) + machines,
+        connections,
+        round_trip,
         stages,
         units: data.units(),
         unit: data.unit(),
-        others: Vec::new(),
+        others,
         transport,
         nagle: transport || from.tcp.nagle,
-    }
+    };
+    (leg, loss, refused)
 }
 
 fn stage(limit: Limit, at: &str, seconds: f64, shared: bool) -> Stage {

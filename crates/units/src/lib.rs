@@ -8,6 +8,7 @@
 mod framing;
 mod line;
 mod parse;
+mod probability;
 mod rate;
 mod size;
 mod time;
@@ -15,6 +16,7 @@ mod time;
 pub use framing::{AAL5_TRAILER_OCTETS, LLC_SNAP_OCTETS, aal5_cells, ethernet_octets, fddi_octets};
 pub use line::Line;
 pub use parse::{ParseError, split_quantity};
+pub use probability::Probability;
 pub use rate::{CellRate, Rate};
 pub use size::{Bits, Bytes, Cells};
 pub use time::{Span, Time};

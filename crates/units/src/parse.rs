@@ -52,6 +52,14 @@ pub enum ParseError {
         /// The smallest unit.
         smallest: &'static str,
     },
+    /// A chance of 1 or more.
+    #[error("{text:?} is not below 100 %, which would be certain; write it like {example}")]
+    Certain {
+        /// What was given.
+        text: String,
+        /// What would be accepted.
+        example: &'static str,
+    },
     /// An amount past 64 bits of the smallest unit.
     #[error("{text:?} is too large; the largest is {max} {smallest}")]
     TooLarge {

@@ -37,7 +37,7 @@ fn point_json(point: &PointPrediction) -> Value {
 
 fn group_json(group: &GroupPrediction) -> Value {
     json!({
-        "group": group.group, "connections": group.connections, "goodput": group.goodput,
+        "group": group.group, "connections": group.connections, "goodput": group.goodput, "loss": group.loss,
         "binding": group.binding, "caveats": group.caveats,
         "legs": group.legs.iter().map(leg_json).collect::<Vec<_>>(),
     })
@@ -45,5 +45,5 @@ fn group_json(group: &GroupPrediction) -> Value {
 
 fn leg_json(leg: &LegPrediction) -> Value {
     let prediction = path_json(&leg.prediction);
-    json!({ "from": leg.from, "to": leg.to, "transport": leg.transport, "prediction": prediction })
+    json!({ "from": leg.from, "to": leg.to, "transport": leg.transport, "loss": leg.loss, "prediction": prediction })
 }

@@ -1,9 +1,10 @@
 //! What is set at single ports and channels, before a run or while it runs.
 
-use cellway_units::{Rate, Time};
+use cellway_units::{Probability, Rate, Time};
 
 use super::Fabric;
 use crate::channel::ChannelId;
+use crate::loss::{Loss, RandomBits};
 use crate::policer::{Policer, PolicerSpec};
 use crate::port::PortId;
 use crate::round_robin::RoundRobin;
@@ -38,6 +39,13 @@ impl<B: Clone> Fabric<B> {
     /// Changes the rate of a line (bit/s) from the next unit on.
     pub fn set_line_rate(&mut self, now: Time, port: PortId, rate: Rate) {
         self.port_mut(port).set_rate(now, rate);
+    }
+
+    /// Loses units (cells on a cell line, else packets) on the link behind a port, each with that chance and
+    /// independently of all others, as `stream` has it: one draw for each unit that leaves the line.
+    pub fn set_loss(&mut self, port: PortId, chance: Probability, stream: impl RandomBits) {
+        let loss = (!chance.is_zero()).then(|| Loss::new(chance, stream));
+        self.port_mut(port).set_loss(loss);
     }
 
     /// Records the length of a port's queue at each change from now on; see [`Fabric::watched`].

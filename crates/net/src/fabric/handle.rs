@@ -7,8 +7,9 @@ use crate::calendar::Event;
 use crate::cell::{Cell, cells_for};
 use crate::channel::NextHop;
 use crate::link::Unit;
-use crate::packet::{Packet, PacketRef};
+use crate::packet::{Packet, PacketRef, Packets};
 use crate::port::PortId;
+use crate::rm_cells::RmCells;
 use crate::tap::{Direction, TapRecord, TapUnit};
 
 impl<B: Clone> Fabric<B> {
@@ -90,7 +91,9 @@ impl<B: Clone> Fabric<B> {
         }
         let port = &mut self.ports[index as usize];
         self.cell_hops += u64::from(port.depart(now));
-        if port.link.is_instant() {
+        if port.loses() {
+            lose(port.departed(), &mut self.packets, &mut self.rms);
+        } else if port.link.is_instant() {
             self.instant.push(index);
         } else {
             let unit = port.departed();
@@ -207,5 +210,15 @@ impl<B: Clone> Fabric<B> {
             Unit::Packet(packet) => TapUnit::Packet(self.packets.get(packet).clone()),
         };
         tap.records.push(TapRecord { at, port: PortId(index), direction, unit });
+    }
+}
+
+/// A unit that has left its line never arrives.
+#[cold]
+fn lose<B>(unit: Unit, packets: &mut Packets<B>, rms: &mut RmCells) {
+    match unit {
+        Unit::Cell(cell) if cell.flags.is_rm() => rms.remove(cell),
+        Unit::Cell(cell) => packets.lose(cell.frame, 1, cell.count),
+        Unit::Packet(packet) => packets.lose(packet, 1, 1),
     }
 }

@@ -1,6 +1,6 @@
 //! Buffers: sizes resolved into what fills them.
 
-use cellway_units::{Bytes, CELL_OCTETS, Cells, Span, aal5_cells};
+use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span, aal5_cells};
 
 use crate::check::network::Network;
 use crate::check::tcp::HEADERS;
@@ -18,6 +18,8 @@ use crate::tree::{Step, at};
 #[derive(Clone, Copy)]
 pub(super) struct Scale<'t> {
     pub(super) traffic: Option<&'t [Traffic]>,
+    /// The slowest line that sets a bandwidth-delay product.
+    pub(super) slowest: Option<Rate>,
     pub(super) rtt: Option<Span>,
     pub(super) multiplexing: Multiplexing,
 }
@@ -179,8 +181,7 @@ impl Check<'_> {
             Size::Cells(cells) => cells.0.checked_mul(CELL_OCTETS),
             Size::Bdp(multiple) => {
                 // One size for all ports: the slowest line that any group crosses sets it.
-                let slowest = scale.traffic?.iter().map(|t| t.bottleneck).min()?;
-                let bits = u128::from(slowest.as_bps()) * u128::from(scale.rtt?.as_ps()) / 1_000_000_000_000;
+                let bits = u128::from(scale.slowest?.as_bps()) * u128::from(scale.rtt?.as_ps()) / 1_000_000_000_000;
                 u64::try_from(bits).ok().and_then(|bits| multiple.times(bits)).map(|bits| bits / 8)
             }
         };

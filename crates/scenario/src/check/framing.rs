@@ -86,7 +86,8 @@ impl Check<'_> {
         }
         let framing = access.framing.or(line.framing).unwrap_or(Framing::Packet);
         let mtu = self.mtu(&at!["traffic", i, "access", "mtu"], access.mtu, framing)?;
-        Some(Some(Access { rate, delay: access.delay?.0, framing, mtu }))
+        let loss = self.loss(&at!["traffic", i, "access", "loss"], access.loss)?;
+        Some(Some(Access { rate, delay: access.delay?.0, framing, mtu, loss }))
     }
 }
 

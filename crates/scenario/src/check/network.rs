@@ -1,6 +1,6 @@
 //! Nodes and links.
 
-use cellway_units::Cells;
+use cellway_units::{Cells, Probability};
 
 use crate::check::Check;
 use crate::file::{LinkFile, NodeFile};
@@ -9,6 +9,7 @@ use crate::model::{
     Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Link, Node, NodeIndex, NodeKind,
 };
 use crate::problem::nearest;
+use crate::quantity::Quantity;
 use crate::tree::{Step, at};
 
 /// Stands until buffers are resolved, which takes the traffic.
@@ -54,6 +55,7 @@ impl Check<'_> {
                 let framing =
                     self.framing(i, link.framing, line.and_then(|line| line.framing), [kinds[a]?, kinds[b]?])?;
                 let mtu = self.mtu(&at!["link", i, "mtu"], link.mtu, framing);
+                let loss = self.loss(&at!["link", i, "loss"], link.loss);
                 let name = link_names[i].clone()?;
                 Some(Link {
                     name,
@@ -63,6 +65,7 @@ impl Check<'_> {
                     delay: link.delay?.0,
                     framing,
                     mtu: mtu?,
+                    loss: loss?,
                     buffer: NO_BUFFER,
                 })
             })
@@ -100,6 +103,11 @@ impl Check<'_> {
             return None;
         }
         Some(rate)
+    }
+
+    /// A chance of loss; none if it is not given.
+    pub(super) fn loss(&mut self, path: &[Step], given: Option<Quantity<Probability>>) -> Option<Probability> {
+        (!self.is_bad(path)).then(|| given.map_or(Probability::ZERO, |q| q.0))
     }
 
     fn ends(&mut self, i: usize, link: &LinkFile, names: &[Option<String>]) -> Option<[usize; 2]> {

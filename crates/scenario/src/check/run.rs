@@ -1,13 +1,13 @@
 //! Durations, seeds and what is observed: all that is counted in round trips.
 
-use cellway_units::Span;
+use cellway_units::{Rate, Span};
 
 use crate::check::Check;
 use crate::check::network::Network;
 use crate::check::traffic::Group;
 use crate::file::{File, ObserveFile, RunFile, TrafficFile};
 use crate::found::{Found, one_of};
-use crate::model::{Link, LinkIndex, NodeIndex, Observe, Run, Slot};
+use crate::model::{Attachment, Link, LinkIndex, NodeIndex, NodeKind, Observe, Run, Slot, Traffic};
 use crate::problem::nearest;
 use crate::quantity::{Quantity, RttSpan};
 use crate::route;
@@ -15,6 +15,25 @@ use crate::tree::at;
 
 /// Bins that one run may record.
 const MAX_BINS: u64 = 1_000_000;
+
+/// The ends of a path between hosts of the file, which adds no links of their own.
+const NO_IMPLICIT: [Attachment; 2] = [Attachment::Host(NodeIndex(0)); 2];
+
+/// The path of each pair of hosts of the file that has one.
+fn host_routes(network: &Network) -> impl Iterator<Item = Vec<LinkIndex>> {
+    let nodes = &network.nodes;
+    let hosts: Vec<NodeIndex> = (0..nodes.len()).filter(|&i| nodes[i].kind == NodeKind::Host).map(NodeIndex).collect();
+    let pairs: Vec<[NodeIndex; 2]> =
+        hosts.iter().flat_map(|&a| hosts.iter().filter(move |&&b| b > a).map(move |&b| [a, b])).collect();
+    pairs.into_iter().filter_map(|[a, b]| route::route(nodes, &network.links, a, b))
+}
+
+/// The slowest line on the path of any group; without groups that between any two hosts.
+pub(super) fn slowest(network: &Network, traffic: &[Traffic]) -> Option<Rate> {
+    let of_traffic = traffic.iter().map(|t| t.bottleneck).min();
+    let of_hosts = || host_routes(network).filter_map(|r| route::bottleneck(&network.links, &r, None)).min();
+    of_traffic.or_else(of_hosts)
+}
 
 impl Check<'_> {
     /// The round trip as given, or the longest of the groups.
@@ -40,7 +59,9 @@ impl Check<'_> {
             let t = &group.traffic;
             route::round_trip(links, &t.route, [t.from, t.to], t.access.map(|a| a.delay))
         };
-        let longest = groups?.iter().map(round_trip).max()?;
+        let groups = groups?;
+        let between_hosts = || host_routes(network?).map(|r| route::round_trip(links, &r, NO_IMPLICIT, None)).max();
+        let longest = groups.iter().map(round_trip).max().or_else(between_hosts).unwrap_or(Span::ZERO);
         if longest.is_zero() {
             let message = "is missing: no link on any path has a delay to take it from";
             self.refuse(&path, message, "a time, like rtt = \"45 ms\"");

@@ -1,6 +1,6 @@
 //! Buffers, nodes and links.
 
-use cellway_units::{Bytes, CellRate, Rate, Span};
+use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -89,6 +89,9 @@ pub(crate) struct LinkFile {
     /// The largest IP packet. Default: 1500 B on Ethernet, 4352 B on FDDI (RFC 1390), 9180 B on ATM (RFC 2225), else
     /// 65535 B.
     pub(crate) mtu: Option<Quantity<Bytes>>,
+    /// The chance that a cell (on an ATM link), or else a packet, is lost after it has left the line, in each direction.
+    #[schemars(extend("default" = "0%"))]
+    pub(crate) loss: Option<Quantity<Probability>>,
     /// Keys of [buffer] that differ for the two ports of this link.
     pub(crate) buffer: Option<LinkBufferFile>,
 }
@@ -98,8 +101,8 @@ pub(crate) struct LinkFile {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct BufferFile {
     /// The size, in cells, bytes, or bandwidth-delay products. One bdp is the rate of the slowest
-    /// link on the path of any traffic group, times rtt: one size for all ports, also where
-    /// groups take several paths. Bytes and cells are converted at 53 bytes a cell, rounded down.
+    /// link on the path of any traffic group (without traffic, on any path between hosts), times
+    /// rtt: one size for all ports, also where groups take several paths. Bytes and cells are converted at 53 bytes a cell, rounded down.
     #[schemars(required)]
     pub(crate) size: Option<Quantity<Size>>,
     /// What the size is meant for.

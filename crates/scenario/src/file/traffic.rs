@@ -1,6 +1,6 @@
 //! Traffic groups.
 
-use cellway_units::{Bytes, Rate, Span};
+use cellway_units::{Bytes, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -111,6 +111,9 @@ pub(crate) struct AccessFile {
     pub(crate) framing: Option<Framing>,
     /// The largest IP packet. Default: by the framing, as for links.
     pub(crate) mtu: Option<Quantity<Bytes>>,
+    /// The chance that a cell or packet is lost on it, as for links.
+    #[schemars(extend("default" = "0%"))]
+    pub(crate) loss: Option<Quantity<Probability>>,
 }
 
 /// Options of the application; each says which applications have it.

@@ -1,6 +1,6 @@
 //! Nodes and links.
 
-use cellway_units::{Bytes, Rate, Span};
+use cellway_units::{Bytes, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +84,8 @@ pub struct Link {
     pub framing: Framing,
     /// The largest IP packet.
     pub mtu: Bytes,
+    /// The chance that a cell, or a packet where it carries those, is lost after it has left the line; in each direction.
+    pub loss: Probability,
     /// The output buffer of each end that is no host.
     pub buffer: Buffer,
 }
@@ -113,4 +115,6 @@ pub struct Access {
     pub framing: Framing,
     /// The largest IP packet.
     pub mtu: Bytes,
+    /// The chance that a cell or packet is lost on it, as for [`Link::loss`].
+    pub loss: Probability,
 }

@@ -1,6 +1,6 @@
-//! Rates of lines and cells, numbers of cells, and fractions.
+//! Rates of lines and cells, numbers of cells, chances and fractions.
 
-use cellway_units::{CellRate, Cells, Line, Rate};
+use cellway_units::{CellRate, Cells, Line, Probability, Rate};
 
 use crate::model::{Fraction, Framing};
 use crate::quantity::{Problem, Text};
@@ -52,6 +52,18 @@ impl Text for Cells {
     const EXAMPLES: &'static [&'static str] = &["64 cell", "200 cells"];
     fn read(text: &str) -> Result<Cells, Problem> {
         Ok(text.parse()?)
+    }
+}
+
+impl Text for Probability {
+    const FORMAT: &'static str = "probability";
+    const UNITS: &'static [&'static str] = &["%"];
+    const EXAMPLES: &'static [&'static str] = &["0.1%", "0.02 %"];
+    fn read(text: &str) -> Result<Probability, Problem> {
+        Ok(text.parse()?)
+    }
+    fn accepted() -> String {
+        "a number from 0 to below 100 and %, like \"0.1%\"".to_owned()
     }
 }
 

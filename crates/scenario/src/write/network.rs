@@ -25,6 +25,7 @@ impl Scenario {
             writeln!(out, "\n[[link]]\nname = {}\nbetween = [{a}, {b}]", quoted(&link.name))?;
             writeln!(out, "rate = \"{}\"\ndelay = \"{}\"", link.rate, link.delay)?;
             writeln!(out, "framing = {}\nmtu = \"{}\"", word(link.framing), link.mtu)?;
+            writeln!(out, "loss = \"{}\"", link.loss)?;
             // A link inherits what it does not say, so that all it differs in can be written.
             if link.buffer != self.buffer {
                 writeln!(out, "buffer = {{ {} }}", buffer(&link.buffer).join(", "))?;

@@ -19,11 +19,12 @@ impl Scenario {
         if let Some(access) = &traffic.access {
             writeln!(
                 out,
-                "access = {{ rate = \"{}\", delay = \"{}\", framing = {}, mtu = \"{}\" }}",
+                "access = {{ rate = \"{}\", delay = \"{}\", framing = {}, mtu = \"{}\", loss = \"{}\" }}",
                 access.rate,
                 access.delay,
                 word(access.framing),
-                access.mtu
+                access.mtu,
+                access.loss
             )?;
         }
         if traffic.host != HostSpec::default() {

@@ -59,6 +59,7 @@ impl Summary {
             ("clp_discarded", "cell", counters.clp_discarded, before.clp_discarded),
             ("epd_frames", "frame", counters.epd_frames, before.epd_frames),
             ("rm_cells", "cell", counters.rm_cells, before.rm_cells),
+            ("lost", port.unit, counters.lost, before.lost),
         ];
         for (metric, unit, now, before) in rare.into_iter().filter(|&(_, _, now, _)| now > 0) {
             self.put(s, metric, unit, (now - before) as f64);

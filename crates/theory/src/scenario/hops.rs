@@ -6,6 +6,7 @@ use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
 use crate::framing::Framing;
 use crate::leg::Stage;
+use crate::loss::any_lost;
 use crate::prediction::Limit;
 
 /// A link as one direction uses it.
@@ -15,6 +16,8 @@ pub(super) struct Hop {
     pub(super) to: Option<NodeIndex>,
     pub(super) delay: Span,
     pub(super) framing: Framing,
+    /// The chance that a cell, or a packet without cells, is lost on it.
+    loss: f64,
     name: String,
     rate: Rate,
     /// The buffer before it, and what fills it; hosts queue without limit.
@@ -51,6 +54,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
             to,
             delay: access.delay,
             framing: framing(access.framing),
+            loss: access.loss.as_f64(),
             name: "access".to_owned(),
             rate: access.rate,
             buffer: to.is_none().then(|| size(&scenario.buffer)),
@@ -78,6 +82,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
             to: Some(nodes[i + 1]),
             delay: link.delay,
             framing: framing(link.framing),
+            loss: link.loss.as_f64(),
             name: link.name.clone(),
             rate: link.rate,
             buffer: (!is_host).then(|| size(&link.buffer)),
@@ -121,6 +126,11 @@ impl Packet {
     }
     pub(super) fn unit(&self) -> &'static str {
         if self.cells.is_some() { "cell" } else { "B" }
+    }
+
+    /// The chance that it is lost on a link, whole or one of its cells.
+    pub(super) fn loss(&self, hops: &[Hop]) -> f64 {
+        any_lost(hops.iter().map(|hop| (hop.loss, hop.framing.cells(self.octets).unwrap_or(1) as f64)))
     }
 
     fn on(&self, hop: &Hop) -> f64 {

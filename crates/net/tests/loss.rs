@@ -1,0 +1,129 @@
+//! Loss on links, unit by unit, with draws that are made by hand.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod rig;
+
+use cellway_net::{Direction, LossCounters, Multiplexing, PortId, RandomBits, TapUnit};
+use cellway_units::{Probability, Rate, Span, Time};
+use rig::{Rig, Shape};
+
+fn rig() -> Rig {
+    Rig::new(&Shape {
+        conversations: 1,
+        multiplexing: Multiplexing::PerConversation,
+        core: Rate::from_bps(424_000),
+        access: Rate::from_bps(10_000_000),
+        delay: Span::from_ms(5),
+        buffers: [None; 2],
+    })
+}
+
+/// The lines of the way: from the host, both ATM links, to the far host. The second and the last have no delay.
+const HOST: PortId = PortId(4);
+const TO_FAR_HOST: PortId = PortId(7);
+
+fn half() -> Probability {
+    "50%".parse().unwrap()
+}
+
+/// Draws that lose the units of these places, from 0, at a chance of one half.
+fn losing(places: &[usize]) -> impl RandomBits {
+    let places = places.to_vec();
+    let mut next = 0;
+    move || {
+        next += 1;
+        if places.contains(&(next - 1)) { (1 << 63) - 1 } else { 1 << 63 }
+    }
+}
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_ms(ms)
+}
+
+/// Ten packets of 100 octets, three cells each, far apart.
+fn ten() -> Vec<(Time, u32, u32)> {
+    (0..10).map(|i| (at(100 * i), 0, 100)).collect()
+}
+
+fn numbers(rig: &Rig) -> Vec<u32> {
+    rig.delivered.iter().map(|(_, packet)| packet.body).collect()
+}
+
+#[test]
+fn packets_are_lost_whole_and_the_others_come_when_they_would() {
+    let mut whole = rig();
+    whole.run(&ten(), at(5000));
+    assert_eq!(whole.delivered.len(), 10);
+    for port in [HOST, TO_FAR_HOST] {
+        let mut rig = rig();
+        rig.net.set_loss(port, half(), losing(&[0, 4, 9]));
+        rig.run(&ten(), at(5000));
+        assert_eq!(numbers(&rig), [1, 2, 3, 5, 6, 7, 8]);
+        let left = whole.delivered.iter().filter(|(_, packet)| ![0, 4, 9].contains(&packet.body));
+        assert_eq!(rig.delivered, left.cloned().collect::<Vec<_>>());
+        let counters = rig.net.port_counters(port, at(5000));
+        assert_eq!((counters.packets, counters.lost), (10, 3), "what is lost has left the line");
+        assert_eq!(rig.net.losses(rig.far), LossCounters::default());
+        assert_eq!(rig.net.packets_held(), 0);
+    }
+}
+
+/// Of frame 1 the first cell, of frame 3 the one in the middle, of frame 5 all three, of frame 7 the last, which takes
+/// the next frame with it.
+#[test]
+fn a_frame_that_lost_a_cell_is_discarded_at_reassembly() {
+    let lost = [3, 10, 15, 16, 17, 23];
+    for link in 0..2 {
+        let mut rig = rig();
+        rig.net.set_loss(rig.there[link], half(), losing(&lost));
+        rig.run(&ten(), at(5000));
+        assert_eq!(numbers(&rig), [0, 2, 4, 6, 9]);
+        // Nothing tells of frame 5 at the far end.
+        assert_eq!(rig.net.losses(rig.far), LossCounters { length: 3, ..LossCounters::default() });
+        let [first, second] = rig.there.map(|port| rig.net.port_counters(port, at(5000)));
+        assert_eq!([first.lost, second.lost][link], 6);
+        assert_eq!((first.cells, second.cells), (30, if link == 0 { 24 } else { 30 }));
+        assert_eq!(rig.net.packets_held(), 0);
+    }
+}
+
+/// A capture at the sender has what was lost, one at the receiver has not.
+#[test]
+fn what_is_lost_has_left_and_never_arrives() {
+    for (near, seen) in [(true, 30), (false, 28)] {
+        let mut rig = rig();
+        let node = if near { rig.near } else { rig.switch };
+        rig.net.tap(node);
+        rig.net.set_loss(rig.there[0], half(), losing(&[7, 8]));
+        rig.run(&ten(), at(5000));
+        let wanted = if near { Direction::Out } else { Direction::In };
+        let port = rig.there[0];
+        let records = rig.net.tapped().into_iter().filter(|r| r.port == port && r.direction == wanted);
+        assert_eq!(records.filter(|r| matches!(r.unit, TapUnit::Cell(..))).count(), seen);
+    }
+}
+
+#[test]
+fn draws_are_made_for_each_unit_and_by_each_copy() {
+    let mut first = rig();
+    first.net.set_loss(HOST, half(), losing(&[2, 8]));
+    first.run(&ten()[..5], at(450));
+    let mut second = Rig { net: first.net.clone(), hosts: first.hosts.clone(), delivered: Vec::new(), ..rig() };
+    for rig in [&mut first, &mut second] {
+        rig.delivered.clear();
+        let later: Vec<_> = (5..10).map(|i| (at(100 * i), 0, 100)).collect();
+        rig.run(&later, at(5000));
+        // Packets are numbered anew.
+        assert_eq!(numbers(rig), [0, 1, 2, 4]);
+    }
+}
+
+/// Without a chance of loss nothing is drawn, and a chance can be taken away again.
+#[test]
+fn a_chance_of_zero_draws_nothing() {
+    let mut rig = rig();
+    rig.net.set_loss(HOST, half(), losing(&[0, 1, 2]));
+    rig.net.set_loss(HOST, Probability::ZERO, || -> u64 { panic!("nothing is to be drawn") });
+    rig.run(&ten(), at(5000));
+    assert_eq!(rig.delivered.len(), 10);
+}

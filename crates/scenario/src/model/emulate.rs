@@ -1,0 +1,87 @@
+//! What an emulation does beyond the network.
+
+use cellway_units::Span;
+
+use crate::model::{NodeIndex, Scenario, Slot};
+
+/// Limits of an emulation; a simulation has no use for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emulate {
+    /// The largest 99th percentile of lateness (time between when something was due and when it was done) of a run that
+    /// is valid. Never zero.
+    pub lateness_limit: Span,
+    /// Most conversations of real packets at once; at least 1.
+    pub conversations: u32,
+    /// A conversation without packets for so long is closed. Never zero.
+    pub idle: Span,
+    /// Whether the applications of the traffic groups are played over the TCP of the hosts.
+    pub play: bool,
+}
+
+/// A program that an emulation starts in a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// Unique among commands, and not the name of a group or slot.
+    pub name: String,
+    /// Where it runs.
+    pub host: CommandHost,
+    /// The program and its arguments; no shell reads them. Never empty.
+    pub run: Vec<String>,
+    /// When it is started, from the start of the run: within the run.
+    pub start: Span,
+    /// When it is ended; later than `start`, at most the end of the run. If absent it is ended with the run.
+    pub stop: Option<Span>,
+    /// The exit status that is no failure.
+    pub expect: u8,
+    /// What is recorded of what it prints.
+    pub figures: Vec<Figure>,
+}
+
+/// A host that commands run in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CommandHost {
+    /// A node of the file, which is a host.
+    Node(NodeIndex),
+    /// The own host of a slot at the originator's end: "bulk-1".
+    Originator(Slot),
+    /// That at the responder's end: "bulk-1-sink".
+    Responder(Slot),
+}
+
+/// A number that a command prints.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// How results call it; unique among the figures of a command.
+    pub metric: String,
+    /// The unit of the recorded value.
+    pub unit: String,
+    /// Where it stands.
+    pub source: FigureSource,
+    /// What the number is multiplied with to be in `unit`; finite and not zero.
+    pub times: f64,
+}
+
+/// Where a figure stands in what a command prints on standard output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FigureSource {
+    /// In JSON: keys, and numbers of elements from 0. Never empty.
+    Json(Vec<String>),
+    /// In text: a regular expression (syntax of the crate `regex`) with one group; the last match counts.
+    Pattern(String),
+}
+
+impl Scenario {
+    /// The name of a host that commands run in: that of its node, or "bulk-1" and "bulk-1-sink" of a slot.
+    pub fn command_host(&self, host: CommandHost) -> String {
+        match host {
+            CommandHost::Node(node) => self.nodes[node.0].name.clone(),
+            CommandHost::Originator(slot) => self.traffic[slot.traffic].slot(slot.number),
+            CommandHost::Responder(slot) => format!("{}-sink", self.traffic[slot.traffic].slot(slot.number)),
+        }
+    }
+}
+
+/// The environment variable in which commands find the address of `host`: `CELLWAY_HOST_bulk_1` for "bulk-1".
+pub fn host_variable(host: &str) -> String {
+    format!("CELLWAY_HOST_{}", host.replace('-', "_"))
+}

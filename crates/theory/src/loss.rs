@@ -1,0 +1,52 @@
+//! What random loss leaves of a goodput: the bounds of a loop, from the two formulas for it.
+
+use cellway_units::Span;
+
+use crate::error::Error;
+use crate::mathis::mathis;
+use crate::pftk::{Lossy, pftk};
+use crate::predicted::Predicted;
+use crate::prediction::{Bound, Limit};
+
+/// The bounds of `connections` like connections that `lossy` describes; none if nothing is lost.
+///
+/// # Errors
+/// As [`mathis`] and [`pftk`].
+pub(crate) fn loss_bounds(lossy: Lossy, connections: f64) -> Result<Vec<Bound>, Error> {
+    if lossy.loss == 0.0 {
+        return Ok(Vec::new());
+    }
+    let Lossy { mss, rtt, loss, delayed_ack, .. } = lossy;
+    let results = [mathis(mss, rtt, loss, delayed_ack)?, pftk(lossy)?];
+    let bound = |result: Predicted| Bound {
+        caveats: result.caveats,
+        ..Bound::new(Limit::Loss, "", result.value * connections, result.equation)
+    };
+    Ok(results.map(bound).into())
+}
+
+/// The chance that something is lost that passes places of a loss `chance` each, so many `times` each.
+pub(crate) fn any_lost(places: impl Iterator<Item = (f64, f64)>) -> f64 {
+    // Through logarithms: 1 - (1 - p)^n would lose the digits of a small p.
+    let survives: f64 = places.map(|(chance, times)| times * libm::log1p(-chance)).sum();
+    -libm::expm1(survives)
+}
+
+/// The timeout of RFC 6298 section 2 on a round trip that does not vary: no less than `least`, and no less than the round trip
+/// and one tick.
+pub(crate) fn steady_timeout(rtt: Span, least: Span, tick: Span) -> Span {
+    least.max(rtt + tick)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chances_add_up_as_they_should() {
+        assert_eq!(any_lost([].into_iter()), 0.0);
+        assert!((any_lost([(0.5, 1.0), (0.5, 2.0)].into_iter()) - 0.875).abs() < 1e-15);
+        assert!((any_lost([(1e-12, 192.0)].into_iter()) / 192e-12 - 1.0).abs() < 1e-9);
+        assert_eq!(any_lost([(0.999, 192.0)].into_iter()), 1.0);
+    }
+}
