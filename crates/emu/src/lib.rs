@@ -1,7 +1,30 @@
 //! Drives the network of a scenario on the wall clock, with real hosts at its ends (Linux).
+//!
+//! [`emulate`] makes a namespace for each host of a scenario, plays its applications over the kernel's TCP, starts
+//! its programs, and drives the same network that a simulation drives with the packets that come of it.
 #![cfg(target_os = "linux")]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod addresses;
+mod clock;
 pub mod conversations;
+mod delays;
+mod engine;
+mod error;
+mod lateness;
 pub mod player;
+mod programs;
+mod pump;
+mod session;
+mod snapshot;
 pub mod sys;
+
+pub use addresses::Block;
+pub use cellway_testbed::Capture;
+pub use clock::Clock;
+pub use delays::Delays;
+pub use error::Error;
+pub use lateness::Lateness;
+pub use programs::ProgramEnd;
+pub use session::{Control, Emulated, Foreground, emulate};
+pub use snapshot::{ConversationView, PortView, Snapshot};

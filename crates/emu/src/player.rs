@@ -14,7 +14,6 @@
 //! - A timer of an application has its nominal time for the application, so that a pace does not drift; what
 //!   it causes happens later by the lateness of the timer ([`Played::latest`]).
 
-mod clock;
 mod connection;
 mod error;
 mod kernel;
@@ -32,7 +31,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellway_units::Span;
 
-pub use clock::Clock;
 pub use error::PlayerError;
 pub use observe::{Observation, Seen, TcpReport};
 pub use options::{HostTcp, host_settings};

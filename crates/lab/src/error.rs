@@ -66,7 +66,7 @@ impl Error {
     pub fn is_scenario(&self) -> bool {
         use cellway_sim::{BuildError, Error as S};
         let in_run = |e: &S| {
-            matches!(e, S::NoTraffic) || matches!(e, S::Build(e) if !matches!(e, BuildError::Gateway { .. }))
+            matches!(e, S::NoTraffic) || matches!(e, S::Build(e) if !matches!(e, BuildError::Gateway { .. } | BuildError::NoSuchNode { .. } | BuildError::Capture(_)))
         };
         matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))
     }
@@ -74,6 +74,7 @@ impl Error {
     /// Whether the input is at fault (exit code 2) rather than the run (exit code 1).
     pub fn is_input(&self) -> bool {
         use cellway_record::Error as R;
+        use cellway_sim::{BuildError, Error as S};
         match self {
             Error::Scenario(_)
             | Error::Read { .. }
@@ -82,7 +83,7 @@ impl Error {
             | Error::Theory(_)
             | Error::NoSuchPaper { .. }
             | Error::Experiments { .. } => true,
-            Error::Run(e) => !matches!(e, cellway_sim::Error::Capture(_) | cellway_sim::Error::Stopped { .. }),
+            Error::Run(e) => !matches!(e, S::Build(BuildError::Capture(_)) | S::Stopped { .. }),
             Error::Record(e) => {
                 matches!(e, R::Exists { .. } | R::NotReplaceable { .. } | R::BadName { .. } | R::NoManifest { .. })
             }

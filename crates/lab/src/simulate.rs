@@ -61,7 +61,8 @@ pub fn check_capture(plan: &Plan, node: &str) -> Result<(), Error> {
     if names.iter().any(|name| name == node) {
         return Ok(());
     }
-    Err(cellway_sim::Error::NoSuchNode { name: node.to_owned(), known: names.join(", ") }.into())
+    let missing = cellway_sim::BuildError::NoSuchNode { name: node.to_owned(), known: names.join(", ") };
+    Err(cellway_sim::Error::from(missing).into())
 }
 
 /// Whether nothing stands at `path`, where a capture is to be written without `force`.
@@ -91,7 +92,7 @@ pub fn capture(
     open.write(true).truncate(true).create(true).create_new(!force);
     let file = open.open(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => exists(path),
-        _ => cellway_sim::Error::Capture(e).into(),
+        _ => cellway_sim::Error::from(cellway_sim::BuildError::Capture(e)).into(),
     })?;
     let stop = RefCell::new(stop);
     let mut to = std::io::BufWriter::new(file);

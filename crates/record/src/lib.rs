@@ -13,6 +13,7 @@ mod manifest;
 mod row;
 pub mod stats;
 mod table;
+mod word;
 
 pub use builder::{Results, ResultsBuilder};
 pub use error::Error;
@@ -20,3 +21,4 @@ pub use folder::{PARTIAL_MARK, ResultFolder, check_target};
 pub use manifest::{FILE_NAME as MANIFEST_FILE, FileEntry, Manifest, Provenance};
 pub use row::{AxisValue, Counts, Row, RunKey, RunRecord};
 pub use table::{Observation, Table};
+pub use word::word;

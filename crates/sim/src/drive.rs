@@ -15,10 +15,10 @@ use cellway_testbed::{Leg, Testbed, encapsulation};
 use cellway_units::Time;
 
 use crate::body::Body;
-use crate::capture::Capture;
 use crate::connection::{End, Place};
 use crate::error::Error;
 use crate::gateway::GatewayPair;
+use crate::octets::octets;
 use crate::slot::Slot;
 use crate::timers::{TimerKey, Timers, What};
 
@@ -47,12 +47,7 @@ pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: 
     let mut bed = Testbed::new(scenario, &streams)?;
     bed.open_planned()?;
     if let Some(capture) = &mut control.capture {
-        let names = bed.names();
-        let known = || names.keys().cloned().collect::<Vec<_>>().join(", ");
-        let name = capture.node();
-        let node = *names.get(name).ok_or_else(|| Error::NoSuchNode { name: name.to_owned(), known: known() })?;
-        bed.fabric.tap(node);
-        capture.begin(bed.fabric.kind(node) == NodeKind::Host, encapsulation)?;
+        capture.begin(&mut bed)?;
     }
     let slots: Vec<Slot> = bed.slots().iter().map(|plan| Slot::new(plan.clone(), &streams)).collect();
     let pairs: Result<Vec<GatewayPair>, Error> = bed.pairs().iter().map(GatewayPair::new).collect();
@@ -141,7 +136,8 @@ impl Run<'_> {
             self.bed.fabric.serve(now);
             self.bed.meter.queues(&mut self.bed.fabric);
             if let Some(capture) = &mut control.capture {
-                capture.write(self.bed.fabric.tapped(), &self.slots, &self.legs)?;
+                let (slots, legs) = (&self.slots, &self.legs);
+                capture.write(&mut self.bed, |packet| octets(packet, slots, legs))?;
             }
             instants += 1;
             if instants.is_multiple_of(1 << 16) && (control.stop)() {

@@ -8,15 +8,15 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod body;
-mod capture;
 mod connection;
 mod drive;
 mod error;
 mod gateway;
+mod octets;
 mod slot;
 mod timers;
 
-pub use capture::{Capture, node_names};
-pub use cellway_testbed::{Error as BuildError, workload};
+pub use cellway_testbed::{Capture, Error as BuildError, workload};
 pub use drive::{Control, Outcome, run};
 pub use error::Error;
+pub use octets::node_names;

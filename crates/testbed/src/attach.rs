@@ -57,6 +57,8 @@ pub struct Host {
     pub mtu: Bytes,
     /// The name of the node at the other end of its line.
     pub attached: String,
+    /// The first port of its packets.
+    pub line: PortId,
 }
 
 /// A host as an end of paths.
@@ -154,10 +156,13 @@ impl<B: Clone> Builder<'_, B> {
         for (index, node) in scenario.nodes.iter().enumerate().filter(|(_, node)| is_host(node)) {
             let from = file::NodeIndex(index);
             // A host that has no line, of a file that never uses it, is no end of a path.
-            let line = scenario.links.iter().find_map(|link| Some((link, link.other(from)?)));
-            if let (Some((link, other)), Some(path)) = (line, self.nodes[index].end()) {
+            let line = scenario.links.iter().zip(&self.ports).find_map(|(link, [ab, ba])| {
+                Some((link, link.other(from)?, if link.a == from { *ab } else { *ba }))
+            });
+            if let (Some((link, other, port)), Some(path)) = (line, self.nodes[index].end()) {
                 let attached = scenario.nodes[other.0].name.clone();
-                let host = Host { name: node.name.clone(), node: path.host, mtu: link.mtu, attached };
+                let line = path.out.first().copied().unwrap_or(port);
+                let host = Host { name: node.name.clone(), node: path.host, mtu: link.mtu, attached, line };
                 self.ends.push(End { host, path, from, groups: [Vec::new(), Vec::new()] });
             }
         }
@@ -172,7 +177,8 @@ impl<B: Clone> Builder<'_, B> {
             && let Some(access) = scenario.traffic[group].access
         {
             let attached = scenario.nodes[from.0].name.clone();
-            let host = Host { name: name.to_owned(), node: path.host, mtu: access.mtu, attached };
+            let line = path.out[0];
+            let host = Host { name: name.to_owned(), node: path.host, mtu: access.mtu, attached, line };
             self.ends.push(End { host, path: path.clone(), from, groups: [Vec::new(), Vec::new()] });
         }
         let known = self.ends.iter_mut().rfind(|known| known.path.host == path.host);

@@ -65,4 +65,15 @@ pub enum Error {
     /// The network cannot be put together.
     #[error(transparent)]
     Network(#[from] cellway_net::FabricError),
+    /// A node to capture at that the scenario does not have.
+    #[error("there is no node {name:?} to capture at; the nodes are {known}")]
+    NoSuchNode {
+        /// What was asked for.
+        name: String,
+        /// The nodes there are.
+        known: String,
+    },
+    /// The capture could not be written.
+    #[error("cannot write the capture: {0}")]
+    Capture(#[from] std::io::Error),
 }

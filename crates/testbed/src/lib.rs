@@ -11,6 +11,7 @@
 mod attach;
 mod bed;
 mod build;
+mod capture;
 mod control;
 mod convert;
 mod error;
@@ -21,6 +22,7 @@ mod way;
 
 pub use attach::Host;
 pub use bed::Testbed;
+pub use capture::Capture;
 pub use convert::{OTHER_KIND, encapsulation, kind_of_port, type_number, well_known_ports, workload};
 pub use error::Error;
 pub use meter::{Meter, MeteredPort, TcpTotals};

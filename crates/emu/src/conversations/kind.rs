@@ -1,6 +1,7 @@
 //! The type of a conversation, from its ports.
 
-use cellway_wire::ip::protocol;
+use cellway_apps::AppKind;
+use cellway_wire::ip::{Flow, Recognised, protocol};
 
 /// What an application is, as far as its port tells. Channels can be shared by type: `cellsim` section 2.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +35,33 @@ impl Kind {
             Kind::Ttcp => "ttcp",
             Kind::Other => "other",
         }
+    }
+
+    /// Of a packet.
+    pub(crate) fn of(packet: &Recognised<'_>) -> Kind {
+        match packet.flow {
+            Flow::Packet(key) | Flow::FirstFragment(key, _) => {
+                kind(key.protocol, key.source_port, key.destination_port)
+            }
+            Flow::LaterFragment(_) | Flow::IcmpError(..) => Kind::Other,
+        }
+    }
+
+    /// What tells types apart in the network: where a type is an application of scenarios, that one's number
+    /// ([`cellway_testbed::type_number`]).
+    pub(crate) fn number(self) -> u32 {
+        let known = match self {
+            Kind::Ftp => AppKind::Ftp,
+            Kind::Telnet => AppKind::Telnet,
+            Kind::Smtp => AppKind::Smtp,
+            Kind::Nntp => AppKind::Nntp,
+            Kind::Http => AppKind::Www,
+            Kind::X11 => AppKind::Animation,
+            Kind::Ttcp => AppKind::Bulk,
+            Kind::Ssh => return AppKind::ALL.len() as u32,
+            Kind::Other => return AppKind::ALL.len() as u32 + 1,
+        };
+        AppKind::ALL.iter().position(|kind| *kind == known).expect("every application is listed") as u32
     }
 
     /// By one port. IANA, Service Name and Transport Protocol Port Number Registry; 5001 and 5201 are what ttcp,

@@ -30,6 +30,7 @@ impl HostTcp {
         let congestion = match spec.variant {
             // The kernel has no Tahoe. It recovers as NewReno, or by SACK, whatever the variant.
             TcpVariant::Tahoe | TcpVariant::Reno | TcpVariant::NewReno | TcpVariant::Sack => "reno",
+            TcpVariant::Cubic => "cubic",
         };
         let options = TcpOptions {
             window: Some(spec.window),
@@ -49,14 +50,21 @@ impl HostTcp {
 pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
     let selective = match spec.variant {
         TcpVariant::Tahoe | TcpVariant::Reno | TcpVariant::NewReno => false,
-        TcpVariant::Sack => true,
+        TcpVariant::Sack | TcpVariant::Cubic => true,
     };
     let micros = |span: Span| span.as_ps() / Span::from_us(1).as_ps();
-    vec![
-        ("tcp_window_scaling", spec.window_scaling.into()),
-        // They would take 12 bytes of each segment.
-        ("tcp_timestamps", 0),
+    let negotiated = [
+        ("tcp_window_scaling", u64::from(spec.window_scaling)),
+        ("tcp_timestamps", spec.timestamps.into()),
         ("tcp_sack", selective.into()),
+        // A connection knows nothing of those before it.
+        ("tcp_no_metrics_save", 1),
+    ];
+    if spec.variant == TcpVariant::Cubic {
+        // What is asked for is the kernel as it is.
+        return negotiated.to_vec();
+    }
+    let of_its_time = [
         ("tcp_dsack", selective.into()),
         // Loss is what duplicate acknowledgements say: neither RACK nor tail loss probes (RFC 8985), no F-RTO
         // (RFC 5682).
@@ -73,9 +81,8 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         ("tcp_ecn", 0),
         // Small writes are held back by Nagle's rule only.
         ("tcp_autocorking", 0),
-        // A connection knows nothing of those before it.
-        ("tcp_no_metrics_save", 1),
-    ]
+    ];
+    negotiated.into_iter().chain(of_its_time).collect()
 }
 
 /// The options of one socket: those of its host, and whether its application reads by itself.

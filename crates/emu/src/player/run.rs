@@ -16,7 +16,6 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
-use super::clock::Clock;
 use super::connection::{Connection, End, Event, Payload};
 use super::error::PlayerError;
 use super::observe::{Observation, Reporter, Seen};
@@ -25,6 +24,7 @@ use super::plan::{PlayerHost, PlayerPlan, PlayerSlot};
 use super::sockets::Listeners;
 use super::timers::{Due, Timers};
 use super::{Played, Stopper};
+use crate::clock::Clock;
 
 const STOP: Token = Token(usize::MAX);
 const TIMER: Token = Token(usize::MAX - 1);

@@ -38,7 +38,7 @@ pub use child::{Child, Group};
 pub use clock::now_ns;
 pub use error::SysError;
 pub use leftovers::{Leftover, Owner, clear_leftovers};
-pub use namespace::Namespace;
+pub use namespace::{Namespace, NamespaceHandle};
 pub use readiness::{Interest, Readiness};
 pub use reenter::{Reentry, reenter};
 pub use scheduling::{DriverThread, Scheduling};

@@ -19,6 +19,32 @@ const GRACE: Duration = Duration::from_millis(500);
 
 type Job = Box<dyn FnOnce() + Send>;
 
+/// Runs closures in a namespace, from wherever it is held. The namespace ends only when no handle is left.
+#[derive(Clone, Debug)]
+pub struct NamespaceHandle {
+    jobs: Sender<Job>,
+}
+
+impl NamespaceHandle {
+    /// As [`Namespace::run`].
+    ///
+    /// # Panics
+    /// If `work` does; the namespace survives.
+    pub fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let (answer, result) = channel::<Result<T, Box<dyn Any + Send>>>();
+        let job: Job = Box::new(move || {
+            // The caller waits for it, so it is there.
+            let _ = answer.send(catch_unwind(AssertUnwindSafe(work)));
+        });
+        let sent = self.jobs.send(job).is_ok();
+        match result.recv() {
+            Ok(Ok(value)) if sent => value,
+            Ok(Err(panic)) => resume_unwind(panic),
+            _ => unreachable!("the thread of a namespace serves as long as somebody holds a handle"),
+        }
+    }
+}
+
 /// A network namespace: its own devices, addresses, routes, ports and kernel settings.
 ///
 /// A thread in it does what must be done inside. The namespace has no name in the file system: it
@@ -99,17 +125,16 @@ impl Namespace {
         if self.thread.as_ref().is_some_and(|thread| thread.thread().id() == thread::current().id()) {
             return work();
         }
-        let (answer, result) = channel::<Result<T, Box<dyn Any + Send>>>();
-        let job: Job = Box::new(move || {
-            // The caller waits for it, so it is there.
-            let _ = answer.send(catch_unwind(AssertUnwindSafe(work)));
-        });
-        let sent = self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok());
-        match result.recv() {
-            Ok(Ok(value)) if sent => value,
-            Ok(Err(panic)) => resume_unwind(panic),
-            _ => unreachable!("the thread of a namespace serves until the namespace is dropped"),
-        }
+        self.handle().run(work)
+    }
+
+    /// Runs closures in it from elsewhere.
+    ///
+    /// # Panics
+    /// Never: there is a thread until the namespace is dropped.
+    #[must_use]
+    pub fn handle(&self) -> NamespaceHandle {
+        NamespaceHandle { jobs: self.jobs.clone().expect("only dropping it takes it away") }
     }
 
     /// Starts a program in the namespace. It dies with us, however we die.

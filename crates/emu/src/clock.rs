@@ -1,7 +1,9 @@
 //! The time of a run on the wall clock: picoseconds since its epoch, read from the monotonic clock.
 
-use cellway_units::Time;
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use cellway_units::{Span, Time};
+use rustix::time::Timespec;
+
+use crate::sys::now_ns;
 
 const NS_PER_SEC: u64 = 1_000_000_000;
 const PS_PER_NS: u64 = 1_000;
@@ -17,7 +19,7 @@ pub struct Clock {
 impl Clock {
     /// A clock whose time zero is now.
     pub fn start() -> Clock {
-        Clock { epoch: monotonic() }
+        Clock { epoch: now_ns() }
     }
 
     /// A clock whose time zero is at `ns` nanoseconds of `CLOCK_MONOTONIC`; it may lie ahead.
@@ -25,23 +27,26 @@ impl Clock {
         Clock { epoch: ns }
     }
 
+    /// A clock whose time zero is `ahead` of now.
+    pub fn starting_in(ahead: Span) -> Clock {
+        Clock { epoch: now_ns() + ahead.as_ps() / PS_PER_NS }
+    }
+
     /// The time now; `None` before time zero.
     pub fn now(&self) -> Option<Time> {
-        monotonic().checked_sub(self.epoch).map(|ns| Time::from_ps(ns.saturating_mul(PS_PER_NS)))
+        now_ns().checked_sub(self.epoch).map(|ns| Time::from_ps(ns.saturating_mul(PS_PER_NS)))
     }
 
-    /// `at` on `CLOCK_MONOTONIC`, rounded up: what is waited for has come when the wait is over.
-    pub(super) fn deadline(&self, at: Time) -> Timespec {
-        let ns = self.epoch.saturating_add(at.as_ps().div_ceil(PS_PER_NS));
+    /// `at` in nanoseconds of `CLOCK_MONOTONIC`, rounded up: what is waited for has come when the wait is over.
+    pub(crate) fn deadline_ns(&self, at: Time) -> u64 {
+        self.epoch.saturating_add(at.as_ps().div_ceil(PS_PER_NS))
+    }
+
+    /// The same in seconds and nanoseconds.
+    pub(crate) fn deadline(&self, at: Time) -> Timespec {
+        let ns = self.deadline_ns(at);
         Timespec { tv_sec: (ns / NS_PER_SEC) as i64, tv_nsec: (ns % NS_PER_SEC) as _ }
     }
-}
-
-/// Nanoseconds of `CLOCK_MONOTONIC`.
-fn monotonic() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    // Since boot, so neither is negative.
-    now.tv_sec as u64 * NS_PER_SEC + now.tv_nsec as u64
 }
 
 #[cfg(test)]
@@ -62,7 +67,7 @@ mod tests {
 
     #[test]
     fn an_epoch_may_lie_ahead() {
-        assert_eq!(Clock::with_epoch(monotonic() + 60 * NS_PER_SEC).now(), None);
+        assert_eq!(Clock::with_epoch(now_ns() + 60 * NS_PER_SEC).now(), None);
         let clock = Clock::start();
         let first = clock.now().unwrap();
         assert!(clock.now().unwrap() >= first && first.since(Time::ZERO) < Span::from_secs(60));

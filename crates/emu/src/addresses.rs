@@ -1,0 +1,147 @@
+//! Addresses of emulated hosts, so that a path inside a path is reached by routes alone.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use crate::sys::Prefix;
+
+/// Shared address space, which no public network routes (RFC 6598).
+const OUTERMOST: Block = Block { base: u32::from_be_bytes([100, 64, 0, 0]), prefix: 10 };
+/// What a block is cut into: sixteen, the first for its own hosts, the others for paths that begin at one of them.
+const CUT: u8 = 4;
+/// The smallest block: two hosts.
+const LONGEST: u8 = 30;
+/// A unique local prefix (RFC 4193) before the IPv4 address of the same host.
+const IPV6: [u16; 6] = [0xfd63, 0x656c, 0x6c77, 0x6179, 0, 0];
+
+/// The addresses that lie behind one emulated path.
+///
+/// All of them are routed into the path from outside. A path that starts at a host inside takes one of the parts, so
+/// what is behind it is behind the outer path, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    base: u32,
+    prefix: u8,
+}
+
+impl Default for Block {
+    fn default() -> Block {
+        OUTERMOST
+    }
+}
+
+impl Block {
+    /// Part `index` of this block, from 1 to 15; `None` where the block cannot be cut again.
+    pub fn part(self, index: u32) -> Option<Block> {
+        let prefix = self.prefix + CUT;
+        (prefix <= LONGEST && (1..1 << CUT).contains(&index))
+            .then(|| Block { base: self.base | index << (32 - prefix), prefix })
+    }
+
+    /// All parts, in order.
+    pub fn parts(self) -> impl Iterator<Item = Block> {
+        (1..1 << CUT).filter_map(move |index| self.part(index))
+    }
+
+    /// The address of host `number`, from 0; `None` past the last.
+    pub fn host(self, number: usize) -> Option<Ipv4Addr> {
+        let own = (self.prefix + CUT).min(LONGEST);
+        let offset = u32::try_from(number).ok()?.checked_add(1)?;
+        (offset < (1 << (32 - own)) - 1 || own == LONGEST && offset < 3).then(|| Ipv4Addr::from(self.base | offset))
+    }
+
+    /// The first address.
+    pub(crate) fn base(self) -> u32 {
+        self.base
+    }
+
+    /// The block as a network.
+    pub(crate) fn network(self) -> Prefix {
+        Prefix { address: Ipv4Addr::from(self.base).into(), length: self.prefix }
+    }
+
+    /// The IPv6 network that goes with this block.
+    pub(crate) fn ipv6_network(self) -> Prefix {
+        Prefix { address: ipv6(Ipv4Addr::from(self.base)).into(), length: 96 + self.prefix }
+    }
+
+    /// Whether an address is one of these, or the IPv6 address that goes with one.
+    pub fn contains(self, address: IpAddr) -> bool {
+        let low = match address {
+            IpAddr::V4(v4) => v4.to_bits(),
+            IpAddr::V6(v6) if v6.segments()[..6] == IPV6 => v6.to_bits() as u32,
+            IpAddr::V6(_) => return false,
+        };
+        low >> (32 - self.prefix) == self.base >> (32 - self.prefix)
+    }
+}
+
+/// The IPv6 address of the host that has `address`.
+pub fn ipv6(address: Ipv4Addr) -> Ipv6Addr {
+    let [a, b, c, d, e, f] = IPV6;
+    let low = address.to_bits();
+    Ipv6Addr::new(a, b, c, d, e, f, (low >> 16) as u16, low as u16)
+}
+
+impl fmt::Display for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", Ipv4Addr::from(self.base), self.prefix)
+    }
+}
+
+impl FromStr for Block {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Block, String> {
+        let wrong = || format!("{text:?} is no block of addresses like {OUTERMOST}");
+        let (base, prefix) = text.split_once('/').ok_or_else(wrong)?;
+        let base: Ipv4Addr = base.parse().map_err(|_| wrong())?;
+        let prefix: u8 = prefix.parse().map_err(|_| wrong())?;
+        let block = Block { base: base.to_bits(), prefix };
+        let aligned = (1..=LONGEST).contains(&prefix) && block.base.trailing_zeros() >= u32::from(32 - prefix);
+        aligned.then_some(block).ok_or_else(wrong)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_nest_and_hosts_stay_in_the_first_part() {
+        let outer = Block::default();
+        assert_eq!(outer.host(0), Some(Ipv4Addr::new(100, 64, 0, 1)));
+        assert_eq!(outer.host(1), Some(Ipv4Addr::new(100, 64, 0, 2)));
+        let first = outer.part(1).unwrap();
+        assert_eq!(first.to_string(), "100.68.0.0/14");
+        assert_eq!(first.host(0), Some(Ipv4Addr::new(100, 68, 0, 1)));
+        assert_eq!(outer.parts().count(), 15);
+        // The last host of a block comes before its first part.
+        let last = (0..).map_while(|n| outer.host(n)).last().unwrap();
+        assert!(last.to_bits() < first.base, "{last}");
+        // Five blocks deep, then no more.
+        let mut block = outer;
+        let mut depth = 1;
+        while let Some(inner) = block.part(15) {
+            assert!(inner.host(0).is_some() && inner.host(1).is_some(), "{inner}");
+            (block, depth) = (inner, depth + 1);
+        }
+        assert_eq!((depth, block.to_string()), (6, "100.127.255.252/30".to_owned()));
+        assert_eq!(block.host(2), None);
+        let contains = |block: Block, address: &str| block.contains(address.parse().unwrap());
+        assert!(contains(first, "100.68.0.1") && !contains(first, "100.64.0.1") && !contains(first, "::1"));
+        assert!(contains(first, &ipv6(first.host(0).unwrap()).to_string()));
+    }
+
+    #[test]
+    fn a_block_is_read_as_it_is_written() {
+        let block = Block::default().part(3).unwrap();
+        assert_eq!(block.to_string().parse(), Ok(block));
+        assert!("100.64.0.1/10".parse::<Block>().unwrap_err().contains("100.64.0.0/10"));
+        for wrong in ["", "100.64.0.0", "100.64.0.0/31", "100.64.0.0/0", "x/10"] {
+            assert!(wrong.parse::<Block>().is_err(), "{wrong}");
+        }
+        assert_eq!(block.ipv6_network().to_string(), "fd63:656c:6c77:6179::644c:0/110");
+    }
+}

@@ -1,0 +1,348 @@
+//! The network with the packets of real hosts in it, without I/O: what hosts send goes in, what is due for them
+//! comes out, time is an argument.
+//!
+//! Seen from the hosts the network is one router: it takes one hop off a packet's time to live, fragments or
+//! refuses what its path is too small for, and answers with ICMP errors as such a router does.
+
+mod hosts;
+mod observe;
+mod refusals;
+mod view;
+
+use std::collections::BTreeMap;
+
+use cellway_net::{Delivery, Packet as Carried, PortCounters};
+use cellway_testbed::{Testbed, Way};
+use cellway_units::{Bytes, Span, Time};
+use cellway_wire::ip::{self, Fit, Hop, Packet, Recognised, Trouble, VirtioNetHeader};
+
+use crate::conversations::{Conversations, Id, Kind, Limits};
+use crate::error::Error;
+
+pub(crate) use hosts::{Behind, EmulatedHost, HostIndex};
+pub(crate) use refusals::Refusals;
+
+/// What a host may have waiting at its own line before no more is read from it, in octets: some packets of the
+/// largest size, as the queue of a network card. What is not read waits in the kernel.
+const CARD: u64 = 256 * 1024;
+/// How often idle conversations are looked for.
+const SWEEP: Span = Span::from_ms(500);
+
+/// A packet of a host while it is inside the network.
+#[derive(Clone, Debug)]
+pub(crate) struct Datagram {
+    pub(crate) octets: Vec<u8>,
+    /// When it entered.
+    entered: Time,
+    /// Its conversation in the table.
+    id: Id,
+    /// Whether it goes the way of the conversation's first packet.
+    forward: bool,
+}
+
+/// A packet that its host is to be given.
+#[derive(Debug)]
+pub(crate) struct Due {
+    pub(crate) host: HostIndex,
+    /// When its last bit has arrived.
+    pub(crate) at: Time,
+    pub(crate) octets: Vec<u8>,
+}
+
+/// A conversation that has a channel.
+#[derive(Debug)]
+struct Open {
+    id: Id,
+    /// Its number in the network.
+    number: u32,
+    /// What was delivered there and back, in octets: since the start, and when it was last looked at.
+    delivered: [u64; 2],
+    shown: [u64; 2],
+}
+
+/// A pair of hosts and a type: what decides a way.
+type Route = (HostIndex, HostIndex, Kind);
+
+pub(crate) struct Engine {
+    pub(crate) testbed: Testbed<Datagram>,
+    hosts: hosts::Hosts,
+    table: Conversations,
+    /// By the place of the conversation in the table.
+    open: Vec<Option<Open>>,
+    /// Conversations that have left the table while packets of theirs were inside the network.
+    leaving: Vec<u32>,
+    ways: BTreeMap<Route, Option<Way>>,
+    refusals: Refusals,
+    /// Why conversations of played applications failed, and how often.
+    failures: BTreeMap<String, u64>,
+    delivered: Vec<Delivery<Datagram>>,
+    due: Vec<Due>,
+    next_sweep: Time,
+    /// The instants of the scenario's changes that are still to come, the next one last.
+    changes: Vec<(Time, usize)>,
+    now: Time,
+    shown: Time,
+    ports_shown: Vec<PortCounters>,
+    pub(crate) delays: crate::delays::Delays,
+}
+
+impl Engine {
+    /// A network whose hosts are `hosts`, in the order of the testbed.
+    pub(crate) fn new(testbed: Testbed<Datagram>, hosts: Vec<EmulatedHost>, limits: Limits) -> Engine {
+        let mut changes: Vec<(Time, usize)> = testbed.changes().enumerate().map(|(i, at)| (at, i)).collect();
+        changes.sort_by_key(|&(at, index)| (std::cmp::Reverse(at), std::cmp::Reverse(index)));
+        Engine {
+            testbed,
+            hosts: hosts::Hosts::new(hosts),
+            table: Conversations::new(limits),
+            open: Vec::new(),
+            leaving: Vec::new(),
+            ways: BTreeMap::new(),
+            refusals: Refusals::default(),
+            failures: BTreeMap::new(),
+            delivered: Vec::new(),
+            due: Vec::new(),
+            next_sweep: Time::ZERO + SWEEP,
+            changes,
+            now: Time::ZERO,
+            shown: Time::ZERO,
+            ports_shown: Vec::new(),
+            delays: crate::delays::Delays::default(),
+        }
+    }
+
+    /// The name of a host.
+    pub(crate) fn name(&self, host: HostIndex) -> &str {
+        &self.hosts[host].name
+    }
+
+    /// What is to be handed to the hosts, in the order in which it arrived.
+    pub(crate) fn due(&mut self) -> &mut Vec<Due> {
+        &mut self.due
+    }
+
+    /// Packets that did not enter the network, by reason.
+    pub(crate) fn refusals(&self) -> &Refusals {
+        &self.refusals
+    }
+
+    /// Why conversations of played applications failed, and how often.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = (&str, u64)> + '_ {
+        self.failures.iter().map(|(reason, &count)| (reason.as_str(), count))
+    }
+
+    /// When something happens next.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let own = [Some(self.testbed.meter.next()), self.changes.last().map(|&(at, _)| at), Some(self.next_sweep)];
+        own.into_iter().chain([self.testbed.fabric.deadline()]).flatten().min()
+    }
+
+    /// Lets everything happen that is due by `now`, each thing at its own instant.
+    pub(crate) fn advance(&mut self, now: Time) -> Result<(), Error> {
+        loop {
+            let network = self.testbed.fabric.deadline().unwrap_or(Time::MAX);
+            let change = self.changes.last().map_or(Time::MAX, |&(at, _)| at);
+            let tick = self.testbed.meter.next();
+            let next = network.min(change);
+            if tick <= next && tick <= now {
+                let Testbed { meter, fabric, .. } = &mut self.testbed;
+                meter.tick(tick, fabric);
+                continue;
+            }
+            if next > now {
+                break;
+            }
+            self.testbed.fabric.advance(next, &mut self.delivered);
+            self.deliver(next);
+            if change == next {
+                let (_, index) = self.changes.pop().expect("a change is due");
+                self.testbed.change(next, index);
+            }
+            self.serve(next);
+        }
+        self.now = now;
+        if now >= self.next_sweep {
+            self.sweep(now);
+            self.next_sweep = now + SWEEP;
+        }
+        Ok(())
+    }
+
+    /// Lets free lines take what has been received at `now`.
+    pub(crate) fn serve(&mut self, now: Time) {
+        let Testbed { meter, fabric, .. } = &mut self.testbed;
+        fabric.serve(now);
+        meter.queues(fabric);
+    }
+
+    fn deliver(&mut self, at: Time) {
+        for Delivery { packet } in self.delivered.drain(..) {
+            let Some(host) = self.hosts.of_node(packet.to) else { continue };
+            let Datagram { octets, entered, id, forward } = packet.body;
+            self.delays.record(at - entered);
+            if let Some(open) = self.open.get_mut(id.slot()).and_then(Option::as_mut).filter(|open| open.id == id) {
+                open.delivered[usize::from(!forward)] += octets.len() as u64;
+            }
+            self.due.push(Due { host, at, octets });
+        }
+    }
+
+    /// Whether the host's own line has room for more, so that it makes sense to read from the host.
+    pub(crate) fn has_room(&self, host: HostIndex) -> bool {
+        let host = &self.hosts[host];
+        u64::from(self.testbed.fabric.waiting(host.line)) * host.unit_octets < CARD
+    }
+
+    /// What was read from the device of a host: a virtio-net header and a packet, which may have to be cut.
+    pub(crate) fn receive(&mut self, now: Time, from: HostIndex, read: &[u8]) -> Result<(), Error> {
+        let parsed = VirtioNetHeader::parse(read);
+        let pieces = parsed.and_then(|(offload, packet)| ip::cut(&offload, packet));
+        match pieces {
+            Ok(pieces) => {
+                for piece in pieces {
+                    self.packet(now, from, piece)?;
+                }
+            }
+            Err(malformed) => self.refusals.count(malformed.name()),
+        }
+        Ok(())
+    }
+
+    /// A host has sent a packet.
+    fn packet(&mut self, now: Time, from: HostIndex, mut octets: Vec<u8>) -> Result<(), Error> {
+        let recognised = match ip::recognise(&octets) {
+            Ok(recognised) => recognised,
+            Err(malformed) => {
+                self.refusals.count(malformed.name());
+                return Ok(());
+            }
+        };
+        let packet = recognised.packet;
+        if packet.destination().is_multicast() {
+            self.refusals.count("multicast");
+            return Ok(());
+        }
+        let Some(to) = self.hosts.at(from, packet.destination()) else {
+            self.refusals.count("no-route");
+            self.answer(now, from, Trouble::NetUnreachable, &packet);
+            return Ok(());
+        };
+        if !self.find_way((from, to), &recognised)? {
+            self.refusals.count("no-route");
+            self.answer(now, from, Trouble::HostUnreachable, &packet);
+            return Ok(());
+        }
+        let mtu = self.way(from, to, &recognised).map_or(Bytes(0), |way| way.mtu).0 as usize;
+        let whole = match ip::fit(&packet, mtu) {
+            Fit::Whole => None,
+            Fit::Fragments(fragments) => Some(fragments.collect::<Vec<_>>()),
+            Fit::TooBig => {
+                self.refusals.count("too-big");
+                self.answer(now, from, Trouble::TooBig { mtu: mtu as u32 }, &packet);
+                return Ok(());
+            }
+        };
+        let length = packet.octets().len();
+        octets.truncate(length);
+        for mut piece in whole.unwrap_or_else(|| vec![octets]) {
+            match ip::hop(&mut piece) {
+                Ok(Hop::Onward) => self.enter(now, from, to, piece)?,
+                Ok(Hop::Expired) => {
+                    self.refusals.count("time-exceeded");
+                    if let Ok(expired) = Packet::parse(&piece) {
+                        self.answer(now, from, Trouble::TimeExceeded, &expired);
+                    }
+                    break;
+                }
+                Err(malformed) => self.refusals.count(malformed.name()),
+            }
+        }
+        Ok(())
+    }
+
+    /// A packet goes into the network, on the channel of its conversation.
+    fn enter(&mut self, now: Time, from: HostIndex, to: HostIndex, octets: Vec<u8>) -> Result<(), Error> {
+        let Ok(recognised) = ip::recognise(&octets) else { return Ok(()) };
+        let sighting = {
+            let Engine { table, open, testbed, .. } = self;
+            table.see(now, (from.0 as u16, to.0 as u16), &recognised, |id| {
+                let number = open.get(id.slot()).and_then(Option::as_ref).map(|open| open.number);
+                number.is_some_and(|number| testbed.fabric.conversation_counters(number).inside() > 0)
+            })
+        };
+        if let Some(ended) = sighting.closed {
+            self.leave(ended);
+        }
+        if sighting.new {
+            let kind = self.table.get(sighting.id).map_or(Kind::Other, |known| known.kind);
+            let Some(way) = self.ways.get(&route(from, to, kind)).and_then(Option::as_ref) else { return Ok(()) };
+            let number = self.testbed.open(now, way, kind.number())?;
+            let place = sighting.id.slot();
+            if self.open.len() <= place {
+                self.open.resize_with(place + 1, || None);
+            }
+            self.open[place] = Some(Open { id: sighting.id, number, delivered: [0; 2], shown: [0; 2] });
+        }
+        let Some(Some(open)) = self.open.get(sighting.id.slot()) else { return Ok(()) };
+        let body = Datagram { octets, entered: now, id: sighting.id, forward: sighting.forward };
+        let length = body.octets.len() as u32;
+        let nodes = [from, to].map(|host| self.hosts[host].node);
+        let packet = Carried { conversation: open.number, from: nodes[0], to: nodes[1], octets: length, body };
+        self.testbed.fabric.send(now, packet);
+        Ok(())
+    }
+
+    /// Looks for the way between two hosts, once; whether there is one.
+    fn find_way(&mut self, (from, to): (HostIndex, HostIndex), packet: &Recognised<'_>) -> Result<bool, Error> {
+        let wanted = route(from, to, Kind::of(packet));
+        if !self.ways.contains_key(&wanted) {
+            let nodes = [wanted.0, wanted.1].map(|host| self.hosts[host].node);
+            let way = self.testbed.way(nodes, wanted.2.number()).ok();
+            self.ways.insert(wanted, way);
+        }
+        Ok(self.ways[&wanted].is_some())
+    }
+
+    fn way(&self, from: HostIndex, to: HostIndex, packet: &Recognised<'_>) -> Option<&Way> {
+        self.ways.get(&route(from, to, Kind::of(packet)))?.as_ref()
+    }
+
+    /// The network, as the first router of a host, sends it an ICMP error.
+    fn answer(&mut self, now: Time, host: HostIndex, trouble: Trouble, about: &Packet<'_>) {
+        let router = self.hosts.router(about.is_v4());
+        if let Some(octets) = ip::icmp_error(trouble, router, about) {
+            self.due.push(Due { host, at: now, octets });
+        }
+    }
+
+    /// Conversations that have been idle for long lose their channels.
+    fn sweep(&mut self, now: Time) {
+        let Engine { table, open, testbed, .. } = self;
+        table.expired(now, |id, _| {
+            let Some(place) = open.get_mut(id.slot()).filter(|place| place.as_ref().is_some_and(|o| o.id == id)) else {
+                return true;
+            };
+            let closed = place.as_ref().is_none_or(|open| testbed.close(open.number));
+            if closed {
+                *place = None;
+            }
+            closed
+        });
+        let testbed = &mut self.testbed;
+        self.leaving.retain(|&number| !testbed.close(number));
+    }
+
+    /// A conversation has left the table.
+    fn leave(&mut self, id: Id) {
+        let Some(place) = self.open.get_mut(id.slot()) else { return };
+        let Some(open) = place.take_if(|open| open.id == id) else { return };
+        if !self.testbed.close(open.number) {
+            self.leaving.push(open.number);
+        }
+    }
+}
+
+/// The way of both directions is one.
+fn route(from: HostIndex, to: HostIndex, kind: Kind) -> Route {
+    if from <= to { (from, to, kind) } else { (to, from, kind) }
+}

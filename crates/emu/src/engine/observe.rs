@@ -1,0 +1,43 @@
+//! What the applications of hosts have seen, into the tables of the run.
+
+use cellway_apps::{Outcome, Side};
+use cellway_testbed::TcpTotals;
+
+use super::Engine;
+use crate::player::{Observation, Seen, TcpReport};
+
+impl Engine {
+    /// Notes an observation. It is dated by the network's clock, which has passed it by less than a pass of the loop.
+    pub(crate) fn observe(&mut self, observation: Observation) {
+        let (now, slot) = (self.now, observation.slot);
+        match observation.seen {
+            Seen::Delivered { from, bytes } => {
+                let reader = match from {
+                    Side::Originator => Side::Responder,
+                    Side::Responder => Side::Originator,
+                };
+                self.testbed.meter.delivered(slot, reader, bytes);
+            }
+            Seen::Delay { span } => self.testbed.meter.delay(now, slot, span),
+            Seen::Item { bytes, span } => self.testbed.meter.item(now, slot, bytes, span),
+            Seen::Ended { outcome, reason, .. } => {
+                self.testbed.meter.conversation(slot, outcome == Outcome::Failed);
+                if let Some(reason) = reason {
+                    self.failures.entry(reason).and_modify(|count| *count += 1).or_insert(1);
+                }
+            }
+            Seen::Tcp(report) => self.tcp(slot, &report),
+            Seen::Begun { .. } => {}
+        }
+    }
+
+    fn tcp(&mut self, slot: usize, report: &TcpReport) {
+        let totals = TcpTotals { retransmissions: report.retransmissions, ..TcpTotals::default() };
+        self.testbed.meter.tcp(slot, totals);
+        if report.newest && report.side == Side::Originator && !report.last {
+            let congestion = u64::from(report.info.cwnd) * report.info.snd_mss.0;
+            let full = congestion >= self.testbed.slots()[slot].tcp.receive_window;
+            self.testbed.meter.window(self.now, slot, congestion.min(report.info.peer_window.0), full);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Why an emulation could not be done.
+
+use std::io;
+
+use cellway_units::Time;
+
+use crate::addresses::Block;
+use crate::player::PlayerError;
+use crate::sys::SysError;
+
+/// What [`crate::emulate`] refuses, and what may end it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The network cannot be put together, or cannot be emulated.
+    #[error(transparent)]
+    Build(#[from] cellway_testbed::Error),
+    /// Linux refuses something.
+    #[error(transparent)]
+    System(#[from] SysError),
+    /// The applications cannot be played.
+    #[error(transparent)]
+    Player(#[from] PlayerError),
+    /// More hosts than there are addresses.
+    #[error("{hosts} hosts do not fit into {block}: a path inside so many paths has room for fewer")]
+    TooManyHosts {
+        /// Hosts of the scenario.
+        hosts: usize,
+        /// The addresses that it has.
+        block: Block,
+    },
+    /// Paths are nested too deeply, or too many begin at one host.
+    #[error("there is no block of addresses left in {block} for another path that begins here")]
+    NoBlock {
+        /// The addresses of the path outside.
+        block: Block,
+    },
+    /// A host that the scenario does not have.
+    #[error("there is no host {name:?}")]
+    NoSuchHost {
+        /// What was asked for.
+        name: String,
+    },
+    /// The device of a host failed.
+    #[error("the device of host {host:?} failed: {source}")]
+    Device {
+        /// The host.
+        host: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A program cannot be waited for.
+    #[error("program {name:?}: {source}")]
+    Program {
+        /// Its name.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A thread could not be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
+    /// A thread of the emulation has panicked, and said why.
+    #[error("the emulation broke off")]
+    Driver,
+    /// It was asked to stop before its end.
+    #[error("the emulation was stopped after {at}")]
+    Stopped {
+        /// How far it had come.
+        at: Time,
+    },
+}

@@ -1,0 +1,299 @@
+//! Programs that a run starts in its hosts: when, how they ended, and which figures they printed.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use cellway_scenario::{Figure, FigureSource, Scenario};
+use cellway_units::Time;
+use regex::Regex;
+
+use crate::error::Error;
+use crate::session::{Foreground, Names};
+use crate::sys::{Child, Group, Namespace};
+
+/// What is kept of what a program prints, in octets; the rest is read and forgotten.
+const KEPT: usize = 16 << 20;
+/// How long a program has to end once it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A program of a run.
+#[derive(Debug)]
+pub(crate) struct Program {
+    name: String,
+    /// The place of its host.
+    host: usize,
+    run: Vec<OsString>,
+    environment: Vec<(String, String)>,
+    start: Time,
+    stop: Option<Time>,
+    expect: i32,
+    figures: Vec<Figure>,
+    foreground: bool,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Waiting,
+    Running { child: Child, output: Option<Output> },
+    Ended { status: ExitStatus, by_us: bool, output: Option<Output> },
+}
+
+/// What a program prints, as it is read.
+#[derive(Debug)]
+struct Output {
+    texts: [Arc<Mutex<Vec<u8>>>; 2],
+    readers: Vec<JoinHandle<()>>,
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramEnd {
+    /// Its name.
+    pub name: String,
+    /// Its exit status, 128 + n after signal n; none if it was ended with the run, or never began.
+    pub status: Option<i32>,
+    /// Whether it failed.
+    pub failed: bool,
+    /// Metric, unit and value of what it printed.
+    pub figures: Vec<(String, String, f64)>,
+}
+
+impl Program {
+    /// Those of a scenario.
+    pub(crate) fn all(scenario: &Scenario, names: &Names) -> Vec<Program> {
+        let program = |command: &cellway_scenario::Command| {
+            let host = scenario.command_host(command.host);
+            Program {
+                name: command.name.clone(),
+                host: names.place(&host).expect("a checked command names a host"),
+                run: command.run.iter().map(OsString::from).collect(),
+                environment: Vec::new(),
+                start: Time::ZERO + command.start,
+                stop: command.stop.map(|stop| Time::ZERO + stop),
+                expect: i32::from(command.expect),
+                figures: command.figures.clone(),
+                foreground: false,
+                state: State::Waiting,
+            }
+        };
+        scenario.commands.iter().map(program).collect()
+    }
+
+    /// The one that the user talks to.
+    pub(crate) fn foreground(wanted: &Foreground, names: &Names) -> Result<Program, Error> {
+        let host = names.place(&wanted.host).ok_or_else(|| Error::NoSuchHost { name: wanted.host.clone() })?;
+        Ok(Program {
+            name: wanted.run.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
+            host,
+            run: wanted.run.clone(),
+            environment: wanted.environment.clone(),
+            start: Time::ZERO,
+            stop: None,
+            expect: 0,
+            figures: Vec::new(),
+            foreground: true,
+            state: State::Waiting,
+        })
+    }
+
+    /// A program beside the one in the foreground.
+    pub(crate) fn beside(name: String, host: usize, run: Vec<OsString>) -> Program {
+        let (environment, figures) = (Vec::new(), Vec::new());
+        let (start, stop, expect) = (Time::ZERO, None, 0);
+        Program { name, host, run, environment, start, stop, expect, figures, foreground: false, state: State::Waiting }
+    }
+
+    pub(crate) fn is_foreground(&self) -> bool {
+        self.foreground
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.state, State::Ended { .. })
+    }
+
+    /// Its exit status as a shell counts, once it has ended.
+    pub(crate) fn status(&self) -> Option<u8> {
+        match &self.state {
+            State::Ended { status, .. } => u8::try_from(code(*status)).ok(),
+            _ => None,
+        }
+    }
+
+    /// Starts it, ends it, or sees that it has ended, if it is time.
+    pub(crate) fn look_after(&mut self, now: Time, namespaces: &[Namespace], names: &Names) -> Result<(), Error> {
+        match &mut self.state {
+            State::Waiting if self.start <= now => self.begin(&namespaces[self.host], names)?,
+            State::Running { child, .. } => {
+                let ended = child.try_wait().map_err(|source| self_failed(&self.name, source))?;
+                if let Some(status) = ended {
+                    self.ended(status, false);
+                } else if self.stop.is_some_and(|stop| stop <= now) {
+                    self.finish()?;
+                }
+            }
+            State::Waiting | State::Ended { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, namespace: &Namespace, names: &Names) -> Result<(), Error> {
+        let mut words = self.run.iter();
+        let mut command = Command::new(words.next().expect("a checked command has a word"));
+        command.args(words).envs(names.environment()).envs(self.environment.iter().cloned());
+        if self.foreground {
+            let child = namespace.spawn(command, Group::Foreground)?;
+            self.state = State::Running { child, output: None };
+            return Ok(());
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = namespace.spawn(command, Group::Own)?;
+        let mut output = Output { texts: Default::default(), readers: Vec::new() };
+        if let Some(out) = child.take_stdout() {
+            output.read(0, out)?;
+        }
+        if let Some(err) = child.take_stderr() {
+            output.read(1, err)?;
+        }
+        self.state = State::Running { child, output: Some(output) };
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        if let State::Running { child, .. } = &mut self.state {
+            let status = child.end(GRACE).map_err(|source| self_failed(&self.name, source))?;
+            self.ended(status, true);
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, status: ExitStatus, by_us: bool) {
+        if let State::Running { output, .. } = std::mem::replace(&mut self.state, State::Waiting) {
+            self.state = State::Ended { status, by_us, output };
+        }
+    }
+
+    /// The run is over: what it was like. What a reader must know goes to `notes`.
+    pub(crate) fn end(mut self, notes: &mut Vec<String>) -> ProgramEnd {
+        if let Err(error) = self.finish() {
+            notes.push(error.to_string());
+        }
+        let Program { name, expect, figures: wanted, state, .. } = self;
+        let State::Ended { status, by_us, output } = state else {
+            notes.push(format!("{name}: the run ended before it was started"));
+            return ProgramEnd { name, status: None, failed: true, figures: Vec::new() };
+        };
+        let [out, err] = output.map(Output::finish).unwrap_or_default();
+        let failed = !by_us && code(status) != expect;
+        if failed {
+            let told = err.lines().last().or(out.lines().last()).unwrap_or("it said nothing");
+            notes.push(format!("{name}: exit status {}: {told}", code(status)));
+        }
+        let mut figures = Vec::new();
+        for figure in &wanted {
+            match read(&out, figure) {
+                Ok(value) => figures.push((figure.metric.clone(), figure.unit.clone(), value)),
+                Err(why) => notes.push(format!("{name}: no {}: {why}", figure.metric)),
+            }
+        }
+        ProgramEnd { name, status: (!by_us).then(|| code(status)), failed, figures }
+    }
+}
+
+impl Output {
+    fn read(&mut self, which: usize, mut from: impl Read + Send + 'static) -> Result<(), Error> {
+        let text = self.texts[which].clone();
+        let reader = std::thread::Builder::new().name("output".to_owned()).spawn(move || {
+            let mut chunk = [0; 8192];
+            while let Ok(octets @ 1..) = from.read(&mut chunk) {
+                let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = KEPT.saturating_sub(text.len());
+                text.extend_from_slice(&chunk[..octets.min(room)]);
+            }
+        });
+        self.readers.push(reader.map_err(Error::Thread)?);
+        Ok(())
+    }
+
+    /// Standard output and standard error. A program that it has left behind may still hold the pipes: what it
+    /// prints from now on is not waited for.
+    fn finish(self) -> [String; 2] {
+        for reader in self.readers {
+            for _ in 0..50 {
+                if reader.is_finished() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        self.texts.map(|text| {
+            let text = text.lock().unwrap_or_else(PoisonError::into_inner);
+            String::from_utf8_lossy(&text).into_owned()
+        })
+    }
+}
+
+fn self_failed(name: &str, source: std::io::Error) -> Error {
+    Error::Program { name: name.to_owned(), source }
+}
+
+/// As a shell counts.
+fn code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1)
+}
+
+/// The number that `figure` asks for in what a program printed.
+fn read(text: &str, figure: &Figure) -> Result<f64, String> {
+    let value = match &figure.source {
+        FigureSource::Json(path) => in_json(text, path)?,
+        FigureSource::Pattern(pattern) => {
+            let pattern = Regex::new(pattern).map_err(|e| e.to_string())?;
+            let found = pattern.captures_iter(text).last().and_then(|found| found.get(1));
+            let found = found.ok_or_else(|| format!("nothing in its output is like {pattern}"))?.as_str();
+            found.parse().map_err(|_| format!("{found:?} is no number"))?
+        }
+    };
+    Ok(value * figure.times)
+}
+
+fn in_json(text: &str, path: &[String]) -> Result<f64, String> {
+    let json: serde_json::Value = serde_json::from_str(text).map_err(|e| format!("its output is not JSON: {e}"))?;
+    let mut at = &json;
+    for key in path {
+        let next = match at {
+            serde_json::Value::Array(items) => key.parse::<usize>().ok().and_then(|index| items.get(index)),
+            other => other.get(key),
+        };
+        at = next.ok_or_else(|| format!("its JSON has no {:?} of {}", key, path.join(".")))?;
+    }
+    at.as_f64().ok_or_else(|| format!("{} in its JSON is no number: {at}", path.join(".")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(source: FigureSource, times: f64) -> Figure {
+        Figure { metric: "m".to_owned(), unit: "s".to_owned(), source, times }
+    }
+
+    #[test]
+    fn figures_are_found_in_text_and_in_json() {
+        let pattern = FigureSource::Pattern(r"avg = (\S+) ms".to_owned());
+        let text = "avg = 1 ms\nand then avg = 175.25 ms\n";
+        assert_eq!(read(text, &figure(pattern.clone(), 0.001)), Ok(0.17525));
+        assert!(read("", &figure(pattern.clone(), 1.0)).unwrap_err().contains("nothing in its output"));
+        assert!(read("avg = fast ms", &figure(pattern, 1.0)).unwrap_err().contains("\"fast\" is no number"));
+        let path = |path: &str| figure(FigureSource::Json(path.split('.').map(str::to_owned).collect()), 2.0);
+        let json = r#"{"end": {"streams": [{"rate": 1.5}, {"rate": 21}], "name": "x"}}"#;
+        assert_eq!(read(json, &path("end.streams.1.rate")), Ok(42.0));
+        assert!(read(json, &path("end.streams.2.rate")).unwrap_err().contains("no \"2\" of end.streams.2.rate"));
+        assert!(read(json, &path("end.name")).unwrap_err().contains("is no number"));
+        assert!(read("{", &path("end")).unwrap_err().contains("not JSON"));
+    }
+}

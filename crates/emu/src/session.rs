@@ -1,0 +1,181 @@
+//! An emulation from its scenario: hosts are made, programs started, the network driven, everything recorded.
+
+mod applications;
+mod network;
+mod report;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use cellway_apps::Workload;
+use cellway_record::RunRecord;
+use cellway_scenario::Scenario;
+use cellway_testbed::Capture;
+use cellway_units::{Span, Time};
+
+use crate::addresses::Block;
+use crate::clock::Clock;
+use crate::error::Error;
+use crate::lateness::Lateness;
+use crate::programs::{Program, ProgramEnd};
+use crate::pump::{Pump, Watch};
+use crate::snapshot::Snapshot;
+use crate::sys::{StopSignals, clear_leftovers};
+
+pub(crate) use network::Names;
+use network::Network;
+
+/// How often programs are looked after.
+const TICK: Duration = Duration::from_millis(5);
+/// What everything gets ready in before time begins.
+const LEAD: Span = Span::from_ms(20);
+
+/// What a caller may want of a run besides its record.
+#[derive(Default)]
+pub struct Control<'a> {
+    /// Asked now and then; `true` stops the run.
+    pub stop: Option<&'a mut dyn FnMut() -> bool>,
+    /// How often to look at the running network, and who is shown it.
+    pub view: Option<(Span, &'a mut dyn FnMut(&Snapshot))>,
+    /// Writes what passes one node.
+    pub capture: Option<Capture<'a>>,
+    /// A program in the foreground, instead of those of the scenario: the run ends when it ends.
+    pub foreground: Option<Foreground>,
+}
+
+/// A program that the user talks to.
+#[derive(Clone, Debug)]
+pub struct Foreground {
+    /// The host that it runs in.
+    pub host: String,
+    /// The program and its arguments.
+    pub run: Vec<std::ffi::OsString>,
+    /// Variables of its environment.
+    pub environment: Vec<(String, String)>,
+    /// The host whose place the present network namespace takes: what is behind it is behind the path.
+    pub here: Option<String>,
+    /// The addresses of the path.
+    pub block: Block,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Emulated {
+    /// What was observed.
+    pub record: RunRecord,
+    /// How the programs of the scenario ended, in the order of the file.
+    pub programs: Vec<ProgramEnd>,
+    /// The exit status of the program in the foreground.
+    pub status: Option<u8>,
+    /// The 99th percentile of lateness, and the limit that it was judged by.
+    pub lateness: Lateness,
+    /// See [`Lateness::is_valid`].
+    pub limit: Span,
+    /// How long packets were inside the network.
+    pub delays: crate::delays::Delays,
+    /// What a reader must know: what failed, what was refused.
+    pub notes: Vec<String>,
+    /// How long it went on.
+    pub duration: Span,
+}
+
+impl Emulated {
+    /// Whether the emulation kept its time.
+    pub fn is_valid(&self) -> bool {
+        self.lateness.is_valid(self.limit)
+    }
+}
+
+/// Emulates `scenario` once with `seed`. `workloads` are those of its traffic groups, in order.
+///
+/// # Errors
+/// A gateway in the network, no right to make namespaces or devices, a program that cannot be started.
+pub fn emulate(
+    scenario: &Scenario,
+    workloads: &[Workload],
+    seed: u64,
+    mut control: Control<'_>,
+) -> Result<Emulated, Error> {
+    clear_leftovers();
+    let signals = StopSignals::catch()?;
+    let mut network = Network::build(scenario, seed, control.foreground.as_ref())?;
+    if let Some(capture) = &mut control.capture {
+        network.tap(capture)?;
+    }
+    let clock = Clock::starting_in(LEAD);
+    let (tell, observed) = mpsc::channel();
+    let player = match scenario.emulate.play && control.foreground.is_none() {
+        true => applications::player(scenario, workloads, &network, seed, tell)?,
+        false => None,
+    };
+    let stopper = player.as_ref().map(crate::player::Player::stopper);
+    let mut programs = match &control.foreground {
+        Some(wanted) => vec![Program::foreground(wanted, &network.names)?],
+        None => Program::all(scenario, &network.names),
+    };
+    let end = match control.foreground {
+        Some(_) => Time::MAX,
+        None => Time::ZERO + scenario.run.duration,
+    };
+    let (show, shown) = mpsc::channel();
+    let every = control.view.as_ref().map(|(every, _)| *every);
+    let limit = scenario.emulate.lateness_limit;
+    let stop = Arc::new(AtomicBool::new(false));
+    let Network { engine, tuns, namespaces, names } = network;
+    let mut pump = Pump::new(engine, tuns, clock, limit);
+    let mut notes = Vec::new();
+    let capture = control.capture.take();
+
+    let (ended, played) = std::thread::scope(|scope| {
+        let watch = Watch { stop: stop.clone(), end, view: every.map(|every| (every, show)), observed, capture };
+        let driver = std::thread::Builder::new().name("emulation".to_owned());
+        let driver = driver.spawn_scoped(scope, || pump.run(watch)).map_err(Error::Thread)?;
+        let playing = player.map(|player| scope.spawn(move || player.run(clock)));
+        let mut failure = None;
+        while !driver.is_finished() {
+            std::thread::sleep(TICK);
+            let now = clock.now().unwrap_or(Time::ZERO);
+            while let Ok(snapshot) = shown.try_recv() {
+                if let Some((_, show)) = &mut control.view {
+                    show(&snapshot);
+                }
+            }
+            for program in &mut programs {
+                if let Err(error) = program.look_after(now, &namespaces, &names) {
+                    failure.get_or_insert(error);
+                }
+            }
+            let over = control.foreground.is_some() && programs.iter().all(Program::has_ended);
+            let asked = signals.take().is_some_and(|stop| !(stop.from_terminal && control.foreground.is_some()));
+            let told = control.stop.as_mut().is_some_and(|stop| stop());
+            if asked || told {
+                failure.get_or_insert(Error::Stopped { at: now });
+            }
+            if over || failure.is_some() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        }
+        if let Some(stopper) = stopper {
+            stopper.stop();
+        }
+        let ended = driver.join().unwrap_or(Err(Error::Driver));
+        let played = playing.map(|playing| playing.join());
+        match failure {
+            Some(error) => Err(error),
+            None => Ok((ended?, played)),
+        }
+    })?;
+    match played {
+        Some(Ok(Err(error))) => notes.push(error.to_string()),
+        Some(Err(_)) => return Err(Error::Driver),
+        Some(Ok(Ok(_))) | None => {}
+    }
+    let status = programs.iter().find(|program| program.is_foreground()).and_then(Program::status);
+    let programs: Vec<ProgramEnd> = programs.into_iter().map(|program| program.end(&mut notes)).collect();
+    drop(namespaces);
+    let mut emulated = report::emulated(pump, ended, programs, notes, limit);
+    emulated.status = status;
+    Ok(emulated)
+}

@@ -1,0 +1,69 @@
+//! What came of a run, as rows of its tables.
+
+use std::sync::Arc;
+
+use cellway_record::{Counts, Row, RunRecord};
+use cellway_units::{Span, Time};
+
+use super::Emulated;
+use crate::lateness::SUBJECT;
+use crate::programs::ProgramEnd;
+use crate::pump::Pump;
+
+/// The record of a run that ended at `ended`.
+pub(super) fn emulated(
+    pump: Pump,
+    ended: Time,
+    programs: Vec<ProgramEnd>,
+    mut notes: Vec<String>,
+    limit: Span,
+) -> Emulated {
+    let Pump { engine, lateness, untaken, passes, .. } = pump;
+    let delays = engine.delays.clone();
+    let refusals: Vec<_> = engine.refusals().iter().collect();
+    let failures: Vec<(String, u64)> = engine.failures().map(|(reason, count)| (reason.to_owned(), count)).collect();
+    let testbed = engine.testbed;
+    let counts = Counts {
+        events: testbed.fabric.events() + passes,
+        cell_hops: testbed.fabric.cell_hops(),
+        packets: delays.count(),
+        simulated: ended - Time::ZERO,
+    };
+    let (mut summary, series) = testbed.meter.finish(ended, &testbed.fabric);
+    summary.extend(lateness.rows(limit));
+    let subject: Arc<str> = SUBJECT.into();
+    let row = |metric, unit, value| Row { subject: subject.clone(), metric, unit, t: None, value };
+    if delays.count() > 0 {
+        for (metric, quantile) in [("delay_p50", 0.5), ("delay_p95", 0.95), ("delay_p99", 0.99)] {
+            summary.push(row(metric, "s", delays.quantile(quantile).as_secs_f64()));
+        }
+    }
+    summary.push(row("packets", "packet", delays.count() as f64));
+    summary.push(row("refused", "packet", refusals.iter().map(|(_, count)| *count as f64).sum()));
+    summary.push(row("untaken", "packet", untaken as f64));
+    for (reason, count) in refusals {
+        notes.push(format!("{count} packets of hosts did not enter the network: {reason}"));
+    }
+    for (reason, count) in failures {
+        notes.push(format!("{count} conversations failed: {reason}"));
+    }
+    if untaken > 0 {
+        notes.push(format!("{untaken} packets were not taken by their host: its queue was full, or it was going down"));
+    }
+    for program in &programs {
+        let subject: Arc<str> = program.name.as_str().into();
+        let mut put = |metric: &str, unit: &str, value| {
+            let (metric, unit) = (cellway_record::word(metric), cellway_record::word(unit));
+            summary.push(Row { subject: subject.clone(), metric, unit, t: None, value });
+        };
+        put("failed", "1", f64::from(u8::from(program.failed)));
+        if let Some(status) = program.status {
+            put("exit_status", "1", f64::from(status));
+        }
+        for (metric, unit, value) in &program.figures {
+            put(metric, unit, *value);
+        }
+    }
+    let record = RunRecord { summary, series, counts };
+    Emulated { record, programs, status: None, lateness, limit, delays, notes, duration: ended - Time::ZERO }
+}

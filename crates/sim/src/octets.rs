@@ -1,0 +1,103 @@
+//! The octets of packets, which the simulation only counts: for captures.
+
+use std::net::Ipv4Addr;
+
+use cellway_apps::random::Streams;
+use cellway_net::{NodeId, Packet};
+use cellway_scenario::Scenario;
+use cellway_tcp::{Flags, Segment};
+use cellway_testbed::{Leg, Testbed};
+use cellway_wire::{Ipv4Tcp, TcpFlags, TcpOptions, ipv4_opaque};
+
+use crate::body::Body;
+use crate::error::Error;
+use crate::slot::Slot;
+
+/// First port of the originators' connections; those below are reserved. RFC 6335 section 6.
+const FIRST_DYNAMIC_PORT: u32 = 1024;
+/// What one gateway tells the other has no port: a protocol number for experiments. RFC 3692.
+const GATEWAY_PROTOCOL: u8 = 253;
+/// Hops that a packet may take.
+const TIME_TO_LIVE: u8 = 64;
+
+/// The nodes of `scenario` that a [`cellway_testbed::Capture`] may name: those of the file and the implicit hosts,
+/// in the order of their names. Refuses what a run would refuse.
+pub fn node_names(scenario: &Scenario) -> Result<Vec<String>, Error> {
+    let mut bed = Testbed::<()>::new(scenario, &Streams::new(0))?;
+    bed.open_planned()?;
+    Ok(bed.names().keys().cloned().collect())
+}
+
+/// The packet as it would be on a wire: addresses by host, ports by connection, a fixed payload.
+pub(crate) fn octets(packet: &Packet<Body>, slots: &[Slot], legs: &[Leg]) -> Vec<u8> {
+    let (serial, conn, number, segment) = match (&packet.body, legs[packet.conversation as usize]) {
+        (&Body::Segment { serial, conn, number, segment }, Leg::Slot { slot, .. }) => {
+            (serial, (slot, conn), number, segment)
+        }
+        // The numbers of gateways' packets count up; so do identifications.
+        (Body::Transport { packet: body, .. }, _) => {
+            let (from, to) = (address(packet.from), address(packet.to));
+            let identification = identification(body.number);
+            return ipv4_opaque(from, to, GATEWAY_PROTOCOL, identification, TIME_TO_LIVE, packet.octets)
+                .expect("the gateway makes packets that fit");
+        }
+        (Body::Segment { .. }, Leg::Gateways { .. }) => unreachable!("gateways speak their own transport"),
+    };
+    let (slot, conn) = conn;
+    let slot = &slots[slot as usize];
+    let dynamic = FIRST_DYNAMIC_PORT + (packet.conversation * 4099 + serial) % (65_536 - FIRST_DYNAMIC_PORT);
+    let known = slot.plan.well_known_ports[usize::from(conn > 0)];
+    let [originator, responder] = slot.plan.hosts;
+    let ports = [dynamic as u16, known];
+    let towards_responder = packet.from == originator || packet.to == responder;
+    let [source_port, destination_port] = if towards_responder { ports } else { [ports[1], ports[0]] };
+    let Segment { seq, ack, window, len, options, .. } = segment;
+    Ipv4Tcp {
+        source: address(packet.from),
+        destination: address(packet.to),
+        source_port,
+        destination_port,
+        identification: identification(number),
+        ttl: TIME_TO_LIVE,
+        seq: seq.0,
+        ack: ack.0,
+        flags: tcp_flags(&segment),
+        window,
+        options: TcpOptions {
+            mss: options.mss,
+            window_scale: options.window_scale,
+            sack_permitted: options.sack_permitted,
+            sack: options.sack.as_slice().iter().map(|block| (block.start.0, block.end.0)).collect(),
+            timestamps: options.timestamps.map(|stamp| (stamp.value, stamp.echo)),
+        },
+        payload_len: len,
+    }
+    .octets()
+    .expect("the endpoint makes segments that fit")
+}
+
+/// A packet that may not be fragmented may have any identification (RFC 6864 section 4.1): the packet's
+/// number. But in a frame without LLC header Wireshark guesses what it holds, and takes these two, at
+/// their place, for the protocol identifiers of Frame Relay (RFC 2427).
+fn identification(number: u64) -> u16 {
+    match number as u16 {
+        0x03cc | 0x038e => 0,
+        number => number,
+    }
+}
+
+fn tcp_flags(segment: &Segment) -> TcpFlags {
+    TcpFlags {
+        fin: segment.is(Flags::FIN),
+        syn: segment.is(Flags::SYN),
+        rst: segment.is(Flags::RST),
+        psh: segment.is(Flags::PSH),
+        ack: segment.is(Flags::ACK),
+        ..TcpFlags::default()
+    }
+}
+
+fn address(host: NodeId) -> Ipv4Addr {
+    let [_, b, c, d] = (host.0 + 1).to_be_bytes();
+    Ipv4Addr::new(10, b, c, d)
+}
