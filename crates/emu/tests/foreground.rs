@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use cellway_emu::sys::{Group, Namespace, Stop, StopSignals};
+use cellway_emu::sys::{Group, Interest, Namespace, Readiness, Stop, StopSignals, now_ns};
 use rustix::process::{Pid, Signal, getpgrp};
 use rustix::termios::tcgetpgrp;
 
@@ -74,6 +74,9 @@ fn on_the_terminal() {
     let mut sleeper = shell("echo type control-C; exec sleep 1006");
     let status = sleeper.wait().unwrap();
     assert_eq!(status.signal(), Some(Signal::INT.as_raw()), "the terminal's signal reaches it");
+    let mut set = Readiness::new().unwrap();
+    set.add(&signals, 0, Interest::Read).unwrap();
+    set.wait(Some(now_ns() + 10_000_000_000), &mut Vec::new()).unwrap();
     assert_eq!(signals.take(), Some(Stop { signal: Signal::INT, from_terminal: true }), "and us");
     drop(signals);
 

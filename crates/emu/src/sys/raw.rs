@@ -67,6 +67,21 @@ impl Step {
         io::Error::from_raw_os_error(((self as i32) << 16) | errno.raw_os_error())
     }
 
+    /// What it does, as in "cannot ...".
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::UserNamespace => "make a user namespace",
+            Self::SetGroups => "write /proc/self/setgroups",
+            Self::UidMap => "write /proc/self/uid_map",
+            Self::GidMap => "write /proc/self/gid_map",
+            Self::NetworkNamespace => "make a network and a mount namespace inside",
+            Self::OpenTun => "open /dev/net/tun",
+            Self::MakeTun => "make a TUN device inside",
+            Self::Tie => "tie the program to us",
+            Self::All => "run the program again",
+        }
+    }
+
     /// The step and the error behind it.
     pub(super) fn of(error: &io::Error) -> Option<(Self, io::Error)> {
         let code = error.raw_os_error()?;

@@ -26,7 +26,7 @@ pub enum Reentry {
 
 /// Makes sure that namespaces and TUN devices can be had: if they can only be had inside a user
 /// namespace, runs this very program there with the same arguments, waits for it, passes signals on.
-/// Call it before any work is done.
+/// Call it before any work is done, and [`clear_leftovers`] before it to learn what was cleared.
 ///
 /// # Errors
 /// [`SysError::Unsupported`] with all that is missing.
@@ -65,7 +65,7 @@ fn run_inside() -> Result<u8, SysError> {
     // Before the start, so that no signal is lost; the program begins with the handlers of the system.
     let signals = StopSignals::catch_these(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT])?;
     let mut child = command.spawn().map_err(|e| match Step::of(&e) {
-        Some((step, source)) => SysError::Reenter { step: name(step), source },
+        Some((step, source)) => SysError::Reenter { step: step.name(), source },
         None => SysError::Reenter { step: "run the program again", source: e },
     })?;
     let status = wait(&mut child, &signals);
@@ -112,20 +112,6 @@ fn arguments(line: &[u8]) -> Vec<OsString> {
 fn code(status: ExitStatus) -> u8 {
     let number = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     u8::try_from(number).unwrap_or(1)
-}
-
-fn name(step: Step) -> &'static str {
-    match step {
-        Step::UserNamespace => "make it",
-        Step::SetGroups => "write /proc/self/setgroups",
-        Step::UidMap => "write /proc/self/uid_map",
-        Step::GidMap => "write /proc/self/gid_map",
-        Step::NetworkNamespace => "make a network and a mount namespace inside",
-        Step::OpenTun => "open /dev/net/tun",
-        Step::MakeTun => "make a TUN device inside",
-        Step::Tie => "tie the program to us",
-        Step::All => "run the program again",
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use rustix::fs::{StatVfsMountFlags, statvfs};
 use rustix::io::Errno;
 
 use super::ip;
@@ -64,14 +65,17 @@ pub enum Obstacle {
     /// None are allowed.
     #[error("no network namespace is allowed: `sysctl user.max_net_namespaces=10000` as root")]
     NoNetworkNamespacesAllowed,
+    /// A container's mount.
+    #[error("/proc/sys is read-only, as in most containers: `docker run --privileged`, or outside of the container")]
+    ReadOnlySettings,
     /// A container's filter.
     #[error(
-        "a seccomp filter forbids namespaces, as in most containers: `docker run --cap-add NET_ADMIN --cap-add \
-         SYS_ADMIN --device /dev/net/tun`, or outside of the container"
+        "a seccomp filter forbids namespaces, as in most containers: `docker run --privileged`, or outside of the \
+         container"
     )]
     Seccomp,
     /// Anything else.
-    #[error("namespaces are not permitted: {0}; run as root")]
+    #[error("namespaces are not permitted (cannot {0}): CAP_SYS_ADMIN and CAP_NET_ADMIN are needed, which root has")]
     NotPermitted(String),
 }
 
@@ -83,6 +87,9 @@ pub fn support() -> Support {
         missing.push(Obstacle::NoIp);
     }
     missing.extend(tun_obstacle(Path::new("/dev/net/tun")));
+    if statvfs("/proc/sys").is_ok_and(|mount| mount.f_flag.contains(StatVfsMountFlags::RDONLY)) {
+        missing.push(Obstacle::ReadOnlySettings);
+    }
     let (step, error) = try_to_enter(false);
     let found = if step == Step::All {
         Support::Direct
@@ -157,7 +164,7 @@ fn obstacle(step: Step, error: &io::Error, kernel: &Kernel) -> Option<Obstacle> 
         // The namespace is made, but its root has no rights in it.
         (_, Some(Errno::PERM | Errno::ACCESS)) if kernel.apparmor => Obstacle::AppArmor,
         (_, Some(Errno::PERM | Errno::ACCESS)) if kernel.filtered => Obstacle::Seccomp,
-        _ => Obstacle::NotPermitted(error.to_string()),
+        _ => Obstacle::NotPermitted(format!("{}: {error}", step.name())),
     })
 }
 
