@@ -24,4 +24,6 @@ pub use packet::{Fragment, Packet, protocol};
 pub use virtio::{Gso, VirtioNetHeader};
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod samples;

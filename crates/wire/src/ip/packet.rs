@@ -235,11 +235,7 @@ impl<'a> Packet<'a> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
-    use super::super::samples::{octets, tcp_v4, tcp_v6, udp_v4, with};
-    use super::super::{Fit, Gso, Trouble};
-    use super::super::{VirtioNetHeader, cut, fit, hop, icmp_error, recognise};
+    use super::super::samples::{extended, tcp_v4, tcp_v6, udp_v4, with};
     use super::*;
 
     fn reason(packet: &[u8]) -> &'static str {
@@ -284,22 +280,6 @@ mod tests {
         assert_eq!((parsed.header_len(), parsed.payload().len(), parsed.protocol()), (28, 12, 17));
     }
 
-    /// `tcp_v6` with extension headers put in: each is its number and octets, whose first is set to the next number.
-    fn extended(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
-        let mut packet = tcp_v6(20);
-        let mut next = 6;
-        for (number, octets) in extensions.iter().rev() {
-            let mut octets = octets.clone();
-            octets[0] = next;
-            next = *number;
-            packet.splice(40..40, octets);
-        }
-        packet[6] = next;
-        let payload = (packet.len() - 40) as u16;
-        packet[4..6].copy_from_slice(&payload.to_be_bytes());
-        packet
-    }
-
     #[test]
     fn extension_headers_are_walked() {
         let ah = [&[0, 4], &[0; 22][..]].concat();
@@ -327,84 +307,5 @@ mod tests {
         // What follows a later fragment's header is no header.
         let later = extended(&[(44, header(16)), (60, vec![255; 8])]);
         assert_eq!((Packet::parse(&later).unwrap().protocol(), Packet::parse(&later).unwrap().header_len()), (60, 48));
-    }
-
-    /// All that takes octets from a host, one after the other; what passes must hold together.
-    fn use_all(octets: &[u8], offload: &VirtioNetHeader) {
-        let _ = VirtioNetHeader::parse(octets);
-        let _ = hop(&mut octets.to_vec());
-        if let Ok(pieces) = cut(offload, octets) {
-            let (expected, mut made) = (pieces.len(), 0);
-            for piece in pieces {
-                Packet::parse(&piece).unwrap();
-                made += 1;
-            }
-            assert_eq!(made, expected);
-        }
-        if let Ok(found) = recognise(octets) {
-            let packet = found.packet;
-            assert!(packet.octets().len() <= octets.len() && packet.header_len() <= packet.octets().len());
-            for router in ["10.0.0.9".parse().unwrap(), "fe80::9".parse().unwrap()] {
-                if let Some(error) = icmp_error(Trouble::TimeExceeded, router, &packet) {
-                    recognise(&error).unwrap();
-                }
-            }
-            if let Fit::Fragments(fragments) = fit(&packet, 76) {
-                assert!(fragments.clone().count() > 1);
-                fragments.for_each(|fragment| {
-                    assert!(Packet::parse(&fragment).unwrap().octets().len() <= 76);
-                });
-            }
-        }
-    }
-
-    fn offload() -> impl Strategy<Value = VirtioNetHeader> {
-        let gso = prop::sample::select(vec![Gso::None, Gso::TcpV4, Gso::TcpV6, Gso::Udp]);
-        let place = (prop::sample::select(vec![0u16, 20, 40, 500]), prop::sample::select(vec![0u16, 6, 16, 60_000]));
-        (gso, 0u16..64, any::<bool>(), place).prop_map(|(gso, gso_size, needs_checksum, place)| VirtioNetHeader {
-            gso,
-            gso_size,
-            needs_checksum,
-            checksum_start: place.0,
-            checksum_offset: place.1,
-            ..VirtioNetHeader::default()
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn random_octets_do_no_harm(mut octets in prop::collection::vec(any::<u8>(), 0..200), version: bool, offload in offload()) {
-            if let Some(first) = octets.first_mut() {
-                *first = if version { 0x45 } else { 0x60 };
-            }
-            use_all(&octets, &offload);
-            if octets.len() >= 20 {
-                use_all(&with(octets, |_| {}), &offload);
-            }
-        }
-
-        #[test]
-        fn damaged_packets_do_no_harm(
-            which in 0usize..4,
-            changes in prop::collection::vec((0usize..80, any::<u8>()), 1..6),
-            keep in 0usize..200,
-            right: bool,
-            offload in offload(),
-        ) {
-            let mut packet = match which {
-                0 => tcp_v4(100),
-                1 => tcp_v6(100),
-                2 => udp_v4(100),
-                _ => extended(&[(0, vec![0; 8]), (44, octets(8)), (60, vec![0; 8])]),
-            };
-            for (at, to) in changes {
-                packet[at] = to;
-            }
-            if right && usize::from(packet[0] & 0xf) * 4 <= packet.len() {
-                packet = with(packet, |_| {});
-            }
-            packet.truncate(keep);
-            use_all(&packet, &offload);
-        }
     }
 }

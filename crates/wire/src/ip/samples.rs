@@ -42,3 +42,19 @@ pub(super) fn with(mut packet: Vec<u8>, change: impl FnOnce(&mut Vec<u8>)) -> Ve
     }
     packet
 }
+
+/// `tcp_v6` with extension headers put in: each is its number and octets, whose first is set to the next number.
+pub(super) fn extended(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    let mut packet = tcp_v6(20);
+    let mut next = 6;
+    for (number, octets) in extensions.iter().rev() {
+        let mut octets = octets.clone();
+        octets[0] = next;
+        next = *number;
+        packet.splice(40..40, octets);
+    }
+    packet[6] = next;
+    let payload = (packet.len() - 40) as u16;
+    packet[4..6].copy_from_slice(&payload.to_be_bytes());
+    packet
+}
