@@ -16,6 +16,7 @@
 
 mod clock;
 mod connection;
+mod end;
 mod error;
 mod kernel;
 mod observe;

@@ -17,7 +17,8 @@ use rustix::time::{
 };
 
 use super::clock::Clock;
-use super::connection::{Connection, End, Event, Payload};
+use super::connection::Connection;
+use super::end::{End, Event, Payload};
 use super::error::PlayerError;
 use super::observe::{Observation, Reporter, Seen};
 use super::options::SIDES;

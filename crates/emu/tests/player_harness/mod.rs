@@ -33,6 +33,9 @@ pub(crate) fn free_port(address: IpAddr) -> u16 {
     TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port()
 }
 
+/// What is done to a socket behind the player's back.
+type Meddling = fn(&Socket) -> io::Result<()>;
+
 #[derive(Clone)]
 pub(crate) struct Bench {
     seed: u64,
@@ -43,7 +46,7 @@ pub(crate) struct Bench {
     nobody_listens: bool,
     /// Copies of all sockets, by host.
     sockets: Arc<Mutex<Vec<(usize, Socket)>>>,
-    reset_after: Option<Duration>,
+    meddle: Option<(Duration, Meddling)>,
 }
 
 /// What was seen.
@@ -65,7 +68,7 @@ impl Bench {
             duration: Span::from_secs(100),
             nobody_listens: false,
             sockets: Arc::default(),
-            reset_after: None,
+            meddle: None,
         }
     }
 
@@ -119,9 +122,18 @@ impl Bench {
         Bench { nobody_listens: true, ..self }
     }
 
-    /// The sockets of the originator are reset.
-    pub(crate) fn reset_after(self, time: Duration) -> Bench {
-        Bench { reset_after: Some(time), ..self }
+    /// Something is done to the sockets of the first host after a time.
+    pub(crate) fn meddle(self, after: Duration, with: Meddling) -> Bench {
+        Bench { meddle: Some((after, with)), ..self }
+    }
+
+    fn meddler(&self) -> Option<thread::JoinHandle<()>> {
+        let (after, with) = self.meddle?;
+        let sockets = self.sockets.clone();
+        Some(thread::spawn(move || {
+            thread::sleep(after);
+            sockets.lock().unwrap().iter().filter(|(host, _)| *host == 0).for_each(|(_, s)| with(s).unwrap());
+        }))
     }
 
     fn maker(&self, host: usize) -> MakeSocket {
@@ -172,7 +184,11 @@ impl Bench {
 
     pub(crate) fn try_run(self) -> Result<Played, PlayerError> {
         let (sender, _receiver) = channel();
-        Player::new(self.plan(), sender)?.run(Clock::start())
+        let player = Player::new(self.plan(), sender)?;
+        let meddler = self.meddler();
+        let played = player.run(Clock::start());
+        meddler.into_iter().for_each(|thread| thread.join().unwrap());
+        played
     }
 
     /// Runs until `enough` has been seen or the run is over.
@@ -181,13 +197,7 @@ impl Bench {
         let player = Player::new(self.plan(), sender).unwrap();
         let stopper = player.stopper();
         let running = thread::spawn(move || player.run(Clock::start()));
-        let resetting = self.reset_after.map(|time| {
-            let sockets = self.sockets.clone();
-            thread::spawn(move || {
-                thread::sleep(time);
-                sockets.lock().unwrap().iter().filter(|(host, _)| *host == 0).for_each(|(_, s)| reset(s).unwrap());
-            })
-        });
+        let meddler = self.meddler();
         let mut all = All { played: Played::default(), slots: vec![OfSlot::default(); self.slots.len()] };
         let late = collect(&receiver, &mut all, &enough);
         stopper.stop();
@@ -195,7 +205,7 @@ impl Bench {
             all.slots[slot].0.push((at, seen));
         }
         all.played = running.join().unwrap().unwrap();
-        resetting.into_iter().for_each(|thread| thread.join().unwrap());
+        meddler.into_iter().for_each(|thread| thread.join().unwrap());
         assert!(!late, "not enough was seen in {PATIENCE:?}: {}", all.summary());
         all
     }
@@ -214,8 +224,13 @@ fn collect(receiver: &Receiver<Observation>, all: &mut All, enough: &impl Fn(&Al
     false
 }
 
+/// Writes an octet that nobody asked for.
+pub(crate) fn intrude(socket: &Socket) -> io::Result<()> {
+    socket.send(b"!").map(|_| ())
+}
+
 /// Ends the connection of a socket with a reset (connect(2), `AF_UNSPEC`).
-fn reset(socket: &Socket) -> io::Result<()> {
+pub(crate) fn reset(socket: &Socket) -> io::Result<()> {
     Ok(rustix::net::connect_unspec(socket)?)
 }
 
