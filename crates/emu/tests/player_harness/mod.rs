@@ -44,8 +44,9 @@ pub(crate) struct Bench {
     every: Option<Span>,
     duration: Span,
     nobody_listens: bool,
-    /// Copies of all sockets, by host.
+    /// Copies of all sockets, by host, if wanted: a copy keeps the socket.
     sockets: Arc<Mutex<Vec<(usize, Socket)>>>,
+    copies: bool,
     meddle: Option<(Duration, Meddling)>,
 }
 
@@ -68,6 +69,7 @@ impl Bench {
             duration: Span::from_secs(100),
             nobody_listens: false,
             sockets: Arc::default(),
+            copies: false,
             meddle: None,
         }
     }
@@ -119,12 +121,12 @@ impl Bench {
 
     /// Whatever listens stops before anyone connects.
     pub(crate) fn nobody_listens(self) -> Bench {
-        Bench { nobody_listens: true, ..self }
+        Bench { nobody_listens: true, copies: true, ..self }
     }
 
     /// Something is done to the sockets of the first host after a time.
     pub(crate) fn meddle(self, after: Duration, with: Meddling) -> Bench {
-        Bench { meddle: Some((after, with)), ..self }
+        Bench { meddle: Some((after, with)), copies: true, ..self }
     }
 
     fn meddler(&self) -> Option<thread::JoinHandle<()>> {
@@ -137,7 +139,7 @@ impl Bench {
     }
 
     fn maker(&self, host: usize) -> MakeSocket {
-        let (sockets, nobody_listens) = (self.sockets.clone(), self.nobody_listens);
+        let (sockets, copies, nobody_listens) = (self.sockets.clone(), self.copies, self.nobody_listens);
         Box::new(move |domain, kind, protocol| {
             let socket = Socket::new(domain, kind, Some(protocol))?;
             let mut sockets = sockets.lock().unwrap();
@@ -145,7 +147,9 @@ impl Bench {
                 // A listener is made before the socket that connects to it.
                 sockets.iter().for_each(|(_, socket)| _ = socket.shutdown(std::net::Shutdown::Both));
             }
-            sockets.push((host, socket.try_clone()?));
+            if copies {
+                sockets.push((host, socket.try_clone()?));
+            }
             Ok(socket)
         })
     }
@@ -175,7 +179,7 @@ impl Bench {
     /// Runs, and gives the local ports of all sockets of a host.
     pub(crate) fn run_and_look_at_ports(self, host: usize) -> (All, Vec<u16>) {
         let sockets = self.sockets.clone();
-        let seen = self.run_until_all_ended();
+        let seen = Bench { copies: true, ..self }.run_until_all_ended();
         let sockets = sockets.lock().unwrap();
         let port = |(_, socket): &(usize, Socket)| socket.local_addr().ok()?.as_socket().map(|a: SocketAddr| a.port());
         let ports = sockets.iter().filter(|(h, _)| *h == host).filter_map(port).collect();
