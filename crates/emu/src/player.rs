@@ -15,6 +15,7 @@
 //!   it causes happens later by the lateness of the timer ([`Played::latest`]).
 
 mod connection;
+mod end;
 mod error;
 mod kernel;
 mod observe;

@@ -170,9 +170,20 @@ fn a_refused_connection_fails_the_conversation() {
 #[test]
 fn a_reset_fails_the_conversation() {
     let bench = Bench::new(SEED).slot("bulk-1", bulk(None), loopback(9), loopback(10));
-    let seen = bench.reset_after(Duration::from_millis(100)).run_until_all_ended();
+    let seen = bench.meddle(Duration::from_millis(100), harness::reset).run_until_all_ended();
     assert_eq!(seen.slot(0).ended(), [(0, Outcome::Failed)]);
     assert!(seen.slot(0).delivered(Side::Originator) > 0);
+}
+
+/// Payload is compared where the plan says so: a foreign octet in the stream is found.
+#[test]
+fn what_nobody_wrote_is_found() {
+    let bench = Bench::new(SEED).slot("telnet-1", telnet(true), loopback(23), loopback(24));
+    let refused = bench.meddle(Duration::from_millis(100), harness::intrude).try_run().unwrap_err();
+    let PlayerError::Corrupted { slot, connection: 0, to: Side::Responder, offset } = refused else {
+        panic!("{refused}");
+    };
+    assert!(slot == "telnet-1" && offset > 0, "{slot} {offset}");
 }
 
 #[test]

@@ -16,7 +16,8 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
-use super::connection::{Connection, End, Event, Payload};
+use super::connection::Connection;
+use super::end::{End, Event, Payload};
 use super::error::PlayerError;
 use super::observe::{Observation, Reporter, Seen};
 use super::options::SIDES;

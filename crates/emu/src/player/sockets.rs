@@ -20,7 +20,22 @@ use super::run::listener_token;
 const BACKLOG: i32 = 4096;
 
 /// Opens a connection from `local` (port 0: any) to `remote`. Gives the socket and what the network said at once.
+/// Where an earlier connection between the same ports still lingers, it takes any port.
 pub(super) fn connect(
+    host: &mut PlayerHost,
+    local: SocketAddr,
+    remote: SocketAddr,
+    settings: &Settings,
+) -> Result<(Socket, io::Result<()>), PlayerError> {
+    match try_connect(host, local, remote, settings)? {
+        (_, Err(e)) if e.kind() == io::ErrorKind::AddrNotAvailable && local.port() != 0 => {
+            try_connect(host, SocketAddr::new(local.ip(), 0), remote, settings)
+        }
+        done => Ok(done),
+    }
+}
+
+fn try_connect(
     host: &mut PlayerHost,
     local: SocketAddr,
     remote: SocketAddr,

@@ -10,7 +10,8 @@ use mio::unix::SourceFd;
 use socket2::Socket;
 
 use super::RETRY;
-use super::connection::{Connection, End, Event, Link, Payload};
+use super::connection::Connection;
+use super::end::{End, Event, Link, Payload};
 use super::error::PlayerError;
 use super::observe::{Seen, TcpReport};
 use super::options::{SIDES, Settings, at};

@@ -33,6 +33,9 @@ pub(crate) fn free_port(address: IpAddr) -> u16 {
     TcpListener::bind((address, 0)).unwrap().local_addr().unwrap().port()
 }
 
+/// What is done to a socket behind the player's back.
+type Meddling = fn(&Socket) -> io::Result<()>;
+
 #[derive(Clone)]
 pub(crate) struct Bench {
     seed: u64,
@@ -41,9 +44,10 @@ pub(crate) struct Bench {
     every: Option<Span>,
     duration: Span,
     nobody_listens: bool,
-    /// Copies of all sockets, by host.
+    /// Copies of all sockets, by host, if wanted: a copy keeps the socket.
     sockets: Arc<Mutex<Vec<(usize, Socket)>>>,
-    reset_after: Option<Duration>,
+    copies: bool,
+    meddle: Option<(Duration, Meddling)>,
 }
 
 /// What was seen.
@@ -65,7 +69,8 @@ impl Bench {
             duration: Span::from_secs(100),
             nobody_listens: false,
             sockets: Arc::default(),
-            reset_after: None,
+            copies: false,
+            meddle: None,
         }
     }
 
@@ -116,16 +121,25 @@ impl Bench {
 
     /// Whatever listens stops before anyone connects.
     pub(crate) fn nobody_listens(self) -> Bench {
-        Bench { nobody_listens: true, ..self }
+        Bench { nobody_listens: true, copies: true, ..self }
     }
 
-    /// The sockets of the originator are reset.
-    pub(crate) fn reset_after(self, time: Duration) -> Bench {
-        Bench { reset_after: Some(time), ..self }
+    /// Something is done to the sockets of the first host after a time.
+    pub(crate) fn meddle(self, after: Duration, with: Meddling) -> Bench {
+        Bench { meddle: Some((after, with)), copies: true, ..self }
+    }
+
+    fn meddler(&self) -> Option<thread::JoinHandle<()>> {
+        let (after, with) = self.meddle?;
+        let sockets = self.sockets.clone();
+        Some(thread::spawn(move || {
+            thread::sleep(after);
+            sockets.lock().unwrap().iter().filter(|(host, _)| *host == 0).for_each(|(_, s)| with(s).unwrap());
+        }))
     }
 
     fn maker(&self, host: usize) -> MakeSocket {
-        let (sockets, nobody_listens) = (self.sockets.clone(), self.nobody_listens);
+        let (sockets, copies, nobody_listens) = (self.sockets.clone(), self.copies, self.nobody_listens);
         Box::new(move |domain, kind, protocol| {
             let socket = Socket::new(domain, kind, Some(protocol))?;
             let mut sockets = sockets.lock().unwrap();
@@ -133,7 +147,9 @@ impl Bench {
                 // A listener is made before the socket that connects to it.
                 sockets.iter().for_each(|(_, socket)| _ = socket.shutdown(std::net::Shutdown::Both));
             }
-            sockets.push((host, socket.try_clone()?));
+            if copies {
+                sockets.push((host, socket.try_clone()?));
+            }
             Ok(socket)
         })
     }
@@ -163,7 +179,7 @@ impl Bench {
     /// Runs, and gives the local ports of all sockets of a host.
     pub(crate) fn run_and_look_at_ports(self, host: usize) -> (All, Vec<u16>) {
         let sockets = self.sockets.clone();
-        let seen = self.run_until_all_ended();
+        let seen = Bench { copies: true, ..self }.run_until_all_ended();
         let sockets = sockets.lock().unwrap();
         let port = |(_, socket): &(usize, Socket)| socket.local_addr().ok()?.as_socket().map(|a: SocketAddr| a.port());
         let ports = sockets.iter().filter(|(h, _)| *h == host).filter_map(port).collect();
@@ -172,7 +188,11 @@ impl Bench {
 
     pub(crate) fn try_run(self) -> Result<Played, PlayerError> {
         let (sender, _receiver) = channel();
-        Player::new(self.plan(), sender)?.run(Clock::start())
+        let player = Player::new(self.plan(), sender)?;
+        let meddler = self.meddler();
+        let played = player.run(Clock::start());
+        meddler.into_iter().for_each(|thread| thread.join().unwrap());
+        played
     }
 
     /// Runs until `enough` has been seen or the run is over.
@@ -181,13 +201,7 @@ impl Bench {
         let player = Player::new(self.plan(), sender).unwrap();
         let stopper = player.stopper();
         let running = thread::spawn(move || player.run(Clock::start()));
-        let resetting = self.reset_after.map(|time| {
-            let sockets = self.sockets.clone();
-            thread::spawn(move || {
-                thread::sleep(time);
-                sockets.lock().unwrap().iter().filter(|(host, _)| *host == 0).for_each(|(_, s)| reset(s).unwrap());
-            })
-        });
+        let meddler = self.meddler();
         let mut all = All { played: Played::default(), slots: vec![OfSlot::default(); self.slots.len()] };
         let late = collect(&receiver, &mut all, &enough);
         stopper.stop();
@@ -195,7 +209,7 @@ impl Bench {
             all.slots[slot].0.push((at, seen));
         }
         all.played = running.join().unwrap().unwrap();
-        resetting.into_iter().for_each(|thread| thread.join().unwrap());
+        meddler.into_iter().for_each(|thread| thread.join().unwrap());
         assert!(!late, "not enough was seen in {PATIENCE:?}: {}", all.summary());
         all
     }
@@ -214,8 +228,13 @@ fn collect(receiver: &Receiver<Observation>, all: &mut All, enough: &impl Fn(&Al
     false
 }
 
+/// Writes an octet that nobody asked for.
+pub(crate) fn intrude(socket: &Socket) -> io::Result<()> {
+    socket.send(b"!").map(|_| ())
+}
+
 /// Ends the connection of a socket with a reset (connect(2), `AF_UNSPEC`).
-fn reset(socket: &Socket) -> io::Result<()> {
+pub(crate) fn reset(socket: &Socket) -> io::Result<()> {
     Ok(rustix::net::connect_unspec(socket)?)
 }
 
