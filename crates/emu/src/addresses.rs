@@ -78,7 +78,7 @@ impl Block {
 }
 
 /// The IPv6 address of the host that has `address`.
-pub fn ipv6(address: Ipv4Addr) -> Ipv6Addr {
+pub(crate) fn ipv6(address: Ipv4Addr) -> Ipv6Addr {
     let [a, b, c, d, e, f] = IPV6;
     let low = address.to_bits();
     Ipv6Addr::new(a, b, c, d, e, f, (low >> 16) as u16, low as u16)

@@ -7,7 +7,7 @@ use cellway_units::Span;
 use hdrhistogram::Histogram;
 
 /// The subject of the rows that tell how the emulation itself went.
-pub const SUBJECT: &str = "emulation";
+pub(crate) const SUBJECT: &str = "emulation";
 
 /// The bounds of the histogram in the tables.
 const STEPS: [(u64, &str); 6] = [

@@ -22,7 +22,7 @@ use crate::lateness::Lateness;
 use crate::programs::{Program, ProgramEnd};
 use crate::pump::{Pump, Watch};
 use crate::snapshot::Snapshot;
-use crate::sys::{StopSignals, clear_leftovers};
+use crate::sys::{Leftover, StopSignals, clear_leftovers};
 
 pub(crate) use network::Names;
 use network::Network;
@@ -98,7 +98,7 @@ pub fn emulate(
     seed: u64,
     mut control: Control<'_>,
 ) -> Result<Emulated, Error> {
-    clear_leftovers();
+    let left = clear_leftovers();
     let signals = StopSignals::catch()?;
     let mut network = Network::build(scenario, seed, control.foreground.as_ref())?;
     if let Some(capture) = &mut control.capture {
@@ -125,7 +125,8 @@ pub fn emulate(
     let stop = Arc::new(AtomicBool::new(false));
     let Network { engine, tuns, namespaces, names } = network;
     let mut pump = Pump::new(engine, tuns, clock, limit);
-    let mut notes = Vec::new();
+    let ended = |left: &Leftover| format!("ended {left}, which an emulation that was killed had left behind");
+    let mut notes: Vec<String> = left.iter().map(ended).collect();
     let capture = control.capture.take();
 
     let (ended, played) = std::thread::scope(|scope| {

@@ -208,7 +208,12 @@ fn a_slot_of_a_swept_count_may_be_traced() {
 
 #[test]
 fn what_is_written_reads_as_the_same_scenario() {
-    for path in ["papers/cellsim/cellsim.toml", "scenarios/satellite-bulk.toml", "scenarios/shaped-and-split.toml"] {
+    for path in [
+        "papers/cellsim/cellsim.toml",
+        "scenarios/satellite-bulk.toml",
+        "scenarios/shaped-and-split.toml",
+        "scenarios/lossy-link.toml",
+    ] {
         for point in shipped(path).points().unwrap() {
             let text = point.scenario.to_toml();
             assert_eq!(scenario(&text), point.scenario, "{text}");

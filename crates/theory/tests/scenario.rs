@@ -272,3 +272,42 @@ to = 'b'
     let burst = prediction.bounds.iter().find(|b| b.limit == Limit::Burst).unwrap();
     assert!(burst.caveats[0].starts_with("39 of the 43 segments"), "{:?}", burst.caveats);
 }
+
+/// Over packets and cells, with acknowledgements of every second segment; and the formulas with what follows from that.
+#[test]
+fn loss_on_links_counts_cells_on_atm_and_packets_elsewhere() {
+    let line = LINE.replace("delay = \"22.5 ms\"", "delay = \"22.5 ms\"\nloss = \"0.01%\"");
+    let line = line.replace("delay = \"0 s\"", "delay = \"0 s\"\nloss = \"0.02%\"");
+    let text = format!(
+        "{HEAD}[tcp]\nvariant = 'sack'\nmss = '512 B'\nwindow = '32 KiB'\ndelayed-ack = '200 ms'\n{line}
+[[traffic]]
+name = 'bulk'
+app = 'bulk'
+count = 3
+from = 'r1'
+to = 'r2'
+access = {{ rate = '10 Mbit/s', delay = '0 s', loss = '0.5%' }}
+"
+    );
+    let found = groups(&text);
+    let [group] = &found[..] else { panic!("{found:?}") };
+    // 552 octets are 12 cells on both ATM links and one packet on both access links.
+    let expected = 1.0 - 0.9999_f64.powi(12) * 0.9998_f64.powi(12) * 0.995_f64.powi(2);
+    assert!((group.loss - expected).abs() < 1e-12, "{} {expected}", group.loss);
+    assert_eq!(group.loss, group.legs[0].loss);
+    let prediction = &group.legs[0].prediction;
+    let of = |equation: &str| prediction.bounds.iter().find(|b| b.equation == equation).unwrap().value;
+    // Three connections, two segments an acknowledgement.
+    let mathis = 3.0 * 512.0 * 8.0 / prediction.round_trip * (3.0 / (4.0 * expected)).sqrt();
+    assert!((of("mathis") / mathis - 1.0).abs() < 1e-9, "{} {mathis}", of("mathis"));
+    assert!(of("pftk") < mathis && group.goodput == of("pftk"));
+    assert_eq!(prediction.binding().limit, Limit::Loss);
+    // Without loss there is no such bound.
+    let plain = groups(&text.replace("loss = \"0.01%\"", "").replace("loss = \"0.02%\"", "").replace("0.5%", "0%"));
+    assert_eq!(plain[0].loss, 0.0);
+    assert!(plain[0].legs[0].prediction.bounds.iter().all(|b| b.limit != Limit::Loss));
+    // Where nothing gets through there is a value all the same.
+    let none = groups(&text.replace("0.01%", "99.9%"));
+    assert_eq!(none[0].loss, 1.0);
+    assert!(none[0].goodput > 0.0 && none[0].goodput < 1000.0, "{}", none[0].goodput);
+}

@@ -78,10 +78,6 @@ impl Hosts {
         let dummy = Ipv4Addr::new(192, 0, 0, 8);
         if v4 { dummy.into() } else { ipv6(dummy).into() }
     }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &EmulatedHost> {
-        self.hosts.iter()
-    }
 }
 
 impl Index<HostIndex> for Hosts {

@@ -8,8 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cellway_apps::{Knot, Outcome, QuantileModel, Side, Tables, Variable, Workload};
+use cellway_emu::Clock;
 use cellway_emu::player::{
-    Clock, HostTcp, MakeSocket, Observation, Played, Player, PlayerEnd, PlayerError, PlayerHost, PlayerPlan,
+    HostTcp, MakeSocket, Observation, Played, Player, PlayerEnd, PlayerError, PlayerHost, PlayerPlan,
     PlayerSlot, Seen, TcpReport,
 };
 use cellway_units::{Span, Time};
