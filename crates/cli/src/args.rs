@@ -40,6 +40,32 @@ Examples:
 
 The same file and seeds give the same tables, on any machine and any number of threads.")]
     Simulate(Simulate),
+    /// Run a program behind a path of given rate and delay, on this machine, in real time.
+    #[command(after_help = "\
+Examples:
+  cellway shell --rate 30Mbit/s --rtt 175ms                            a shell behind the path
+  cellway shell --rate 30Mbit/s --rtt 175ms -- sh -c 'ping -c 3 $CELLWAY_SERVER'
+  cellway shell --rate 30Mbit/s --rtt 175ms --serve 'iperf3 -s' -- \\
+      sh -c 'sleep 1; iperf3 -c $CELLWAY_SERVER -R'
+  cellway shell --rate 8Mbit/s --rtt 40ms --queue '256 cell' --loss 0.1%   also loses packets
+  cellway shell --rate 8Mbit/s --rtt 40ms -- cellway shell --rate 2Mbit/s --rtt 10ms    one behind another
+
+The program runs in a network namespace of its own. It reaches the far end at $CELLWAY_SERVER, and
+nothing else: what it is to find there is started with --serve, or with --here is this machine.
+At the end stands what the path did. The exit status is that of the program.
+Needs Linux, and root or unprivileged user namespaces.")]
+    Shell(Shell),
+    /// Run a scenario file in real time, with real hosts: its applications over the kernel's TCP, and its programs.
+    #[command(after_help = "\
+Examples:
+  cellway emulate scenarios/lossy-link.toml
+  cellway emulate study.toml --top                     look on: conversations, queues, drops
+  cellway emulate study.toml --top | jq .conversations[0]
+  cellway emulate study.toml --out out/live --pcap r1  tables as those of simulate, with source emulate
+
+Each host is a network namespace. A run whose 99th percentile of lateness passes its limit is marked
+invalid. Needs Linux, and root or unprivileged user namespaces.")]
+    Emulate(Emulate),
     /// Check a scenario file without running it.
     #[command(after_help = "\
 Examples:
@@ -249,4 +275,78 @@ pub(crate) struct Fit {
     /// Print models and how near they come as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A path in a few numbers, and a program behind it.
+#[derive(Debug, Group)]
+pub(crate) struct Shell {
+    /// The rate of the line for cells or packets (30Mbit/s), or its name (e1, ds1, e3, ds3, oc3c, oc12c, taxi,
+    /// ethernet, fast-ethernet, fddi).
+    #[arg(long)]
+    pub(crate) rate: String,
+    /// The round trip, without the time to send anything.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) rtt: String,
+    /// Buffer before the line, each way: "256 cell" or "64 KiB" [default: one bandwidth-delay product, at least
+    /// 64 KiB].
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) queue: Option<String>,
+    /// What travels on the line.
+    #[arg(long, value_name = "NAME", default_value = "atm", value_parser = ["atm", "packet", "ethernet", "fddi"])]
+    pub(crate) framing: String,
+    /// The largest IP packet [default: 9180B on ATM, 4352B on FDDI, 1500B else].
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) mtu: Option<String>,
+    /// Packets lost at random, each way: 0.1%.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) loss: Option<String>,
+    /// Which conversations share a channel, and so a queue.
+    #[arg(long, value_name = "NAME", default_value = "per-conversation",
+          value_parser = ["per-conversation", "per-type", "per-destination"])]
+    pub(crate) multiplexing: String,
+    /// Start this at the far end: a command for sh, as often as needed.
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) serve: Vec<String>,
+    /// Let the far end be this machine as it is, not a namespace with nothing in it (needs root).
+    #[arg(long)]
+    pub(crate) here: bool,
+    /// The largest 99th percentile of lateness of a valid run [default: 1 ms].
+    #[arg(long, value_name = "TIME")]
+    pub(crate) lateness_limit: Option<String>,
+    /// Capture what passes this node (client, near, far, server) to FILE.
+    #[arg(long, value_name = "NODE=FILE")]
+    pub(crate) pcap: Option<String>,
+    /// Write a line of JSON each second to FILE: conversations, ports, lateness. See them from another terminal.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) top: Option<PathBuf>,
+    /// Print what the path did as JSON on standard error.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The program and its arguments [default: $SHELL].
+    #[arg(last = true)]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Emulate {
+    #[command(flatten)]
+    pub(crate) scenario: Scenario,
+    /// Replications, instead of those of the file.
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<u64>,
+    /// Write the tables and a manifest to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an earlier result in DIR.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show all figures of the table, however wide it gets.
+    #[arg(long)]
+    pub(crate) wide: bool,
+    /// Capture what passes this node in the first run, to DIR/NODE.pcap (or ./NODE.pcap).
+    #[arg(long, value_name = "NODE")]
+    pub(crate) pcap: Option<String>,
+    /// Show conversations, queues and drops each second; lines of JSON where standard output is no terminal.
+    #[arg(long)]
+    pub(crate) top: bool,
 }

@@ -3,13 +3,19 @@
 
 mod args;
 mod check;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod figures;
 mod fit;
 mod output;
 mod predict;
 mod progress;
 mod reproduce;
+#[cfg(target_os = "linux")]
+mod shell;
 mod simulate;
+#[cfg(target_os = "linux")]
+mod top;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -57,8 +63,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
             return if refused.print().is_ok() { code } else { FAILED };
         }
     };
-    let done = match args.command {
+    let done: Result<(), Failure> = match args.command {
         Command::Simulate(options) => simulate::run(&options, face),
+        #[cfg(target_os = "linux")]
+        Command::Emulate(options) => emulate::run(&options, face),
+        #[cfg(target_os = "linux")]
+        Command::Shell(options) => shell::run(&options),
+        #[cfg(not(target_os = "linux"))]
+        Command::Emulate(_) | Command::Shell(_) => Err(Failure {
+            message: "emulation needs Linux: network namespaces and TUN devices".to_owned(),
+            code: FAILED,
+        }),
         Command::Check(options) => check::run(&options),
         Command::Predict(options) => predict::run(&options),
         Command::Reproduce(options) => reproduce::run(&options, face),
@@ -72,7 +87,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
     match done {
         Ok(()) => DONE,
         Err(failure) => {
-            output::complain(&failure.message);
+            if !failure.message.is_empty() {
+                output::complain(&failure.message);
+            }
             failure.code
         }
     }
@@ -80,6 +97,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
 
 /// Why a command did not do what it was asked.
 struct Failure {
+    /// Empty where everything has been said: the exit code is that of a program.
     message: String,
     code: u8,
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use crate::sys::Prefix;
+use crate::error::Error;
+use crate::sys::{Namespace, Prefix};
 
 /// Shared address space, which no public network routes (RFC 6598).
 const OUTERMOST: Block = Block { base: u32::from_be_bytes([100, 64, 0, 0]), prefix: 10 };
@@ -75,6 +76,21 @@ impl Block {
         };
         low >> (32 - self.prefix) == self.base >> (32 - self.prefix)
     }
+}
+
+/// A part of `outer`, the block of the path that we are behind, which no other path that begins here has.
+///
+/// # Errors
+/// There is none, or the addresses of this network namespace cannot be read.
+pub fn free_part(outer: Block) -> Result<Block, Error> {
+    let here = Namespace::here()?;
+    let taken = here.run(|| std::fs::read_to_string("/proc/thread-self/net/fib_trie")).unwrap_or_default();
+    // Each local address stands on a line of its own, behind "|--".
+    let is_taken = |block: &Block| {
+        let host = block.host(1).map(|address| address.to_string());
+        taken.lines().any(|line| line.trim().strip_prefix("|-- ").map(str::to_owned) == host)
+    };
+    outer.parts().find(|block| !is_taken(block)).ok_or(Error::NoBlock { block: outer })
 }
 
 /// The IPv6 address of the host that has `address`.

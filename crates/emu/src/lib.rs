@@ -19,7 +19,7 @@ mod session;
 mod snapshot;
 pub mod sys;
 
-pub use addresses::Block;
+pub use addresses::{Block, free_part};
 pub use cellway_testbed::Capture;
 pub use clock::Clock;
 pub use delays::Delays;

@@ -89,7 +89,7 @@ impl Program {
     pub(crate) fn foreground(wanted: &Foreground, names: &Names) -> Result<Program, Error> {
         let host = names.place(&wanted.host).ok_or_else(|| Error::NoSuchHost { name: wanted.host.clone() })?;
         Ok(Program {
-            name: wanted.run.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
+            name: wanted.name.clone(),
             host,
             run: wanted.run.clone(),
             environment: wanted.environment.clone(),
@@ -102,11 +102,8 @@ impl Program {
         })
     }
 
-    /// A program beside the one in the foreground.
-    pub(crate) fn beside(name: String, host: usize, run: Vec<OsString>) -> Program {
-        let (environment, figures) = (Vec::new(), Vec::new());
-        let (start, stop, expect) = (Time::ZERO, None, 0);
-        Program { name, host, run, environment, start, stop, expect, figures, foreground: false, state: State::Waiting }
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     pub(crate) fn is_foreground(&self) -> bool {
@@ -143,7 +140,7 @@ impl Program {
     }
 
     fn begin(&mut self, namespace: &Namespace, names: &Names) -> Result<(), Error> {
-        let mut words = self.run.iter();
+        let mut words = self.run.iter().map(|word| expanded(word, names));
         let mut command = Command::new(words.next().expect("a checked command has a word"));
         command.args(words).envs(names.environment()).envs(self.environment.iter().cloned());
         if self.foreground {
@@ -236,6 +233,14 @@ impl Output {
             String::from_utf8_lossy(&text).into_owned()
         })
     }
+}
+
+/// A word with the addresses of hosts in it: `$CELLWAY_HOST_server`. The longest name counts.
+fn expanded(word: &OsString, names: &Names) -> OsString {
+    let Some(text) = word.to_str().filter(|text| text.contains("$CELLWAY_HOST_")) else { return word.clone() };
+    let mut known: Vec<(String, String)> = names.environment().collect();
+    known.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    known.iter().fold(text.to_owned(), |text, (name, address)| text.replace(&format!("${name}"), address)).into()
 }
 
 fn self_failed(name: &str, source: std::io::Error) -> Error {

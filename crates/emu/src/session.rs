@@ -48,6 +48,8 @@ pub struct Control<'a> {
 /// A program that the user talks to.
 #[derive(Clone, Debug)]
 pub struct Foreground {
+    /// The program of the scenario that it stands for.
+    pub name: String,
     /// The host that it runs in.
     pub host: String,
     /// The program and its arguments.
@@ -112,7 +114,12 @@ pub fn emulate(
     };
     let stopper = player.as_ref().map(crate::player::Player::stopper);
     let mut programs = match &control.foreground {
-        Some(wanted) => vec![Program::foreground(wanted, &network.names)?],
+        Some(wanted) => {
+            let mut beside = Program::all(scenario, &network.names);
+            beside.retain(|program| program.name() != wanted.name);
+            beside.push(Program::foreground(wanted, &network.names)?);
+            beside
+        }
         None => Program::all(scenario, &network.names),
     };
     let end = match control.foreground {
@@ -125,7 +132,9 @@ pub fn emulate(
     let stop = Arc::new(AtomicBool::new(false));
     let Network { engine, tuns, namespaces, names } = network;
     let mut pump = Pump::new(engine, tuns, clock, limit);
-    let ended = |left: &Leftover| format!("ended {left}, which an emulation that was killed had left behind");
+    let ended = |left: &Leftover| {
+        format!("ended {:?} (process {}), left behind by an emulation that was killed", left.command, left.pid)
+    };
     let mut notes: Vec<String> = left.iter().map(ended).collect();
     let capture = control.capture.take();
 
@@ -148,7 +157,8 @@ pub fn emulate(
                     failure.get_or_insert(error);
                 }
             }
-            let over = control.foreground.is_some() && programs.iter().all(Program::has_ended);
+            let over = control.foreground.is_some()
+                && programs.iter().any(|program| program.is_foreground() && program.has_ended());
             let asked = signals.take().is_some_and(|stop| !(stop.from_terminal && control.foreground.is_some()));
             let told = control.stop.as_mut().is_some_and(|stop| stop());
             if asked || told {

@@ -53,6 +53,10 @@ pub enum Error {
     /// A scenario that was found right cannot be run.
     #[error(transparent)]
     Run(#[from] cellway_sim::Error),
+    /// An emulation cannot be done.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Emulation(#[from] cellway_emu::Error),
     /// Results cannot be written or read.
     #[error(transparent)]
     Record(#[from] cellway_record::Error),
@@ -66,7 +70,8 @@ impl Error {
     pub fn is_scenario(&self) -> bool {
         use cellway_sim::{BuildError, Error as S};
         let in_run = |e: &S| {
-            matches!(e, S::NoTraffic) || matches!(e, S::Build(e) if !matches!(e, BuildError::Gateway { .. } | BuildError::NoSuchNode { .. } | BuildError::Capture(_)))
+            matches!(e, S::NoTraffic)
+                || matches!(e, S::Build(e) if !matches!(e, BuildError::Gateway { .. } | BuildError::NoSuchNode { .. } | BuildError::Capture(_)))
         };
         matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))
     }
@@ -86,6 +91,11 @@ impl Error {
             Error::Run(e) => !matches!(e, S::Build(BuildError::Capture(_)) | S::Stopped { .. }),
             Error::Record(e) => {
                 matches!(e, R::Exists { .. } | R::NotReplaceable { .. } | R::BadName { .. } | R::NoManifest { .. })
+            }
+            #[cfg(target_os = "linux")]
+            Error::Emulation(e) => {
+                use cellway_emu::Error as E;
+                matches!(e, E::Build(_) | E::TooManyHosts { .. } | E::NoBlock { .. } | E::NoSuchHost { .. })
             }
             Error::Fit { .. } | Error::Stopped => false,
         }

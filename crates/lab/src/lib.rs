@@ -5,6 +5,8 @@
 //! run order, and holding a paper's claims against them.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+#[cfg(target_os = "linux")]
+pub mod emulate;
 mod error;
 mod fit;
 mod load;
@@ -18,9 +20,10 @@ mod transient;
 pub use cellway_record::AxisValue as AxisValueRecord;
 pub use cellway_record::{Manifest, Results, Table, check_target};
 pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
+pub use cellway_units::Span;
 pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{check, plan_from_file, plan_from_text};
 pub use overview::{Cell, Overview, PointFigures};
-pub use simulate::{Simulated, capture, check_capture, check_free, simulate};
+pub use simulate::{Simulated, capture, check_capture, check_free, move_into, simulate};
 pub use study::{Progress, Settings, VERSION};

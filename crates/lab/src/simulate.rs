@@ -88,12 +88,7 @@ pub fn capture(
     check_capture(plan, node)?;
     let prepared = Prepared::new(plan, folder, Some(1))?;
     let (point, workloads) = prepared.first();
-    let mut open = std::fs::OpenOptions::new();
-    open.write(true).truncate(true).create(true).create_new(!force);
-    let file = open.open(path).map_err(|e| match e.kind() {
-        std::io::ErrorKind::AlreadyExists => exists(path),
-        _ => cellway_sim::Error::from(cellway_sim::BuildError::Capture(e)).into(),
-    })?;
+    let file = create(path, force)?;
     let stop = RefCell::new(stop);
     let mut to = std::io::BufWriter::new(file);
     let mut records = 0;
@@ -108,8 +103,24 @@ pub fn capture(
     Ok(records)
 }
 
+/// Moves a file, also to another file system.
+pub fn move_into(from: &Path, to: &Path) -> Result<(), Error> {
+    let moved = std::fs::rename(from, to).or_else(|_| std::fs::copy(from, to).and_then(|_| std::fs::remove_file(from)));
+    moved.map_err(|e| cellway_sim::Error::from(cellway_sim::BuildError::Capture(e)).into())
+}
+
+/// A file for a capture; one that stands there is replaced only with `force`.
+pub(crate) fn create(path: &Path, force: bool) -> Result<std::fs::File, Error> {
+    let mut open = std::fs::OpenOptions::new();
+    open.write(true).truncate(true).create(true).create_new(!force);
+    open.open(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => exists(path),
+        _ => cellway_sim::Error::from(cellway_sim::BuildError::Capture(e)).into(),
+    })
+}
+
 /// The text of the scenario file, with the keys that were overridden named at its end.
-fn asked_for(plan: &Plan) -> String {
+pub(crate) fn asked_for(plan: &Plan) -> String {
     let mut text = plan.text().to_owned();
     if !plan.overrides().is_empty() {
         text.push_str("\n# Run with:\n");

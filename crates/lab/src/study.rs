@@ -52,11 +52,17 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// `seeds` replaces the number of replications of the plan.
     pub(crate) fn new(plan: &Plan, folder: &Path, seeds: Option<u64>) -> Result<Prepared, Error> {
+        let prepared = Prepared::to_emulate(plan, folder, seeds)?;
+        if prepared.points().any(|point| point.scenario.traffic.is_empty()) {
+            return Err(cellway_sim::Error::NoTraffic.into());
+        }
+        Ok(prepared)
+    }
+
+    /// As [`Prepared::new`], for an emulation: programs do for traffic.
+    pub(crate) fn to_emulate(plan: &Plan, folder: &Path, seeds: Option<u64>) -> Result<Prepared, Error> {
         let mut tables = TableFolders::new(folder);
         let points = plan.points()?.into_iter().map(|point| {
-            if point.scenario.traffic.is_empty() {
-                return Err(cellway_sim::Error::NoTraffic.into());
-            }
             let workloads = tables.workloads(&point.scenario)?;
             Ok((point, workloads))
         });
@@ -72,6 +78,11 @@ impl Prepared {
             )));
         }
         Ok(Prepared { points, seed: run.seed, seeds })
+    }
+
+    /// The point of run `index`, and its workloads.
+    pub(crate) fn of_run(&self, index: u64) -> &(Point, Vec<Workload>) {
+        &self.points[(index / self.seeds) as usize]
     }
 
     pub(crate) fn runs(&self) -> u64 {

@@ -31,8 +31,7 @@ const MAY_SEE: [(&str, &[&str]); 16] = [
 ];
 
 /// Where nothing may depend on the machine.
-const PURE: [&str; 10] =
-    ["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "theory", "testbed", "sim"];
+const PURE: [&str; 10] = ["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "theory", "testbed", "sim"];
 
 /// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 use cellway_apps::random::Streams;
 use cellway_apps::{Action, Side, Workload};
 use cellway_gateway as gateway;
-use cellway_net::{Delivery, Encapsulation, NodeKind, Packet, cells_for};
+use cellway_net::{Delivery, Encapsulation, Packet, cells_for};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output};
-use cellway_testbed::{Leg, Testbed, encapsulation};
+use cellway_testbed::{Capture, Leg, Testbed, encapsulation};
 use cellway_units::Time;
 
 use crate::body::Body;

@@ -156,9 +156,10 @@ impl<B: Clone> Builder<'_, B> {
         for (index, node) in scenario.nodes.iter().enumerate().filter(|(_, node)| is_host(node)) {
             let from = file::NodeIndex(index);
             // A host that has no line, of a file that never uses it, is no end of a path.
-            let line = scenario.links.iter().zip(&self.ports).find_map(|(link, [ab, ba])| {
-                Some((link, link.other(from)?, if link.a == from { *ab } else { *ba }))
-            });
+            let line =
+                scenario.links.iter().zip(&self.ports).find_map(|(link, [ab, ba])| {
+                    Some((link, link.other(from)?, if link.a == from { *ab } else { *ba }))
+                });
             if let (Some((link, other, port)), Some(path)) = (line, self.nodes[index].end()) {
                 let attached = scenario.nodes[other.0].name.clone();
                 let line = path.out.first().copied().unwrap_or(port);

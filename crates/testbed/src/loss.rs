@@ -9,13 +9,7 @@ impl<B: Clone> Builder<'_, B> {
     /// Loses units on a link with ends of those names, in both directions, each with a random stream of its own:
     /// "link/r1-s1/r1>s1/loss", with the name of the link first, as nodes may have several; or "link/ftp-1>r1/loss" for
     /// the only one of an implicit host.
-    pub(crate) fn lose(
-        &mut self,
-        ports: [PortId; 2],
-        chance: Probability,
-        [a, b]: [&str; 2],
-        link: Option<&str>,
-    ) {
+    pub(crate) fn lose(&mut self, ports: [PortId; 2], chance: Probability, [a, b]: [&str; 2], link: Option<&str>) {
         if chance.is_zero() {
             return;
         }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use cellway_apps::{Knot, Outcome, QuantileModel, Side, Tables, Variable, Workload};
 use cellway_emu::Clock;
 use cellway_emu::player::{
-    HostTcp, MakeSocket, Observation, Played, Player, PlayerEnd, PlayerError, PlayerHost, PlayerPlan,
-    PlayerSlot, Seen, TcpReport,
+    HostTcp, MakeSocket, Observation, Played, Player, PlayerEnd, PlayerError, PlayerHost, PlayerPlan, PlayerSlot, Seen,
+    TcpReport,
 };
 use cellway_units::{Span, Time};
 use socket2::Socket;

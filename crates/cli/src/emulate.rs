@@ -1,0 +1,84 @@
+//! `cellway emulate`.
+
+use std::path::{Path, PathBuf};
+
+use cellway_lab::emulate::{self, EmulateOptions, EmulationView};
+use cellway_lab::{Error, Overview, Settings};
+use serde_json::json;
+
+use crate::args::Emulate;
+use crate::check::{folder_of, plan};
+use crate::progress::Bar;
+use crate::simulate::point_json;
+use crate::top::{EVERY, Top};
+use crate::{DONE, FAILED, Face, Failure, figures, output};
+
+pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure> {
+    let file = &options.scenario.file;
+    let plan = plan(&options.scenario)?;
+    if let Some(out) = &options.out {
+        cellway_lab::check_target(out, options.force).map_err(Error::from)?;
+    }
+    let capture = match &options.pcap {
+        Some(node) => {
+            cellway_lab::check_capture(&plan, node)?;
+            let path = PathBuf::from(format!("{node}.pcap"));
+            let path = options.out.as_ref().map_or(path.clone(), |_| std::env::temp_dir().join(&path));
+            if options.out.is_none() && !options.force {
+                cellway_lab::check_free(&path)?;
+            }
+            Some((node.as_str(), path))
+        }
+        None => None,
+    };
+    if let Some(status) = emulate::enter()? {
+        let code = status;
+        return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
+    }
+    let bar = Bar::new();
+    let mut settings =
+        Settings { threads: Some(1), progress: &mut |progress| bar.show(progress), stop: &mut face.interrupted };
+    let mut top = Top::new();
+    let mut show = |view: &EmulationView| top.show(view);
+    let view: Option<(_, &mut dyn FnMut(&EmulationView))> = if options.top { Some((EVERY, &mut show)) } else { None };
+    let asked = EmulateOptions {
+        seeds: options.seeds,
+        view,
+        capture: capture.as_ref().map(|(node, path)| (*node, path.as_path())),
+        force: options.force || options.out.is_some(),
+    };
+    let emulated = emulate::emulate(&plan, folder_of(file), asked, &mut settings)?;
+    drop(bar);
+    let overview = Overview::of(&emulated.results.results)?;
+    let beside = |folder: &Path| -> Result<Vec<String>, Error> {
+        let Some((node, path)) = &capture else { return Ok(Vec::new()) };
+        let name = format!("{node}.pcap");
+        cellway_lab::move_into(path, &folder.join(&name))?;
+        Ok(vec![name])
+    };
+    if let Some(out) = &options.out {
+        emulated.results.write_with(out, options.force, beside)?;
+    }
+    if options.scenario.json {
+        output::json(&json!({
+            "name": plan.base().name,
+            "valid": emulated.valid,
+            "points": overview.points.iter().map(point_json).collect::<Vec<_>>(),
+            "warnings": emulated.results.warnings,
+            "runs": emulated.results.results.runs.num_rows(),
+            "wall_seconds": emulated.results.about.wall_seconds,
+            "folder": options.out,
+        }));
+    } else if !options.top || overview.points.len() > 1 || options.out.is_none() {
+        figures::show(&overview, options.wide);
+    }
+    if let (Some((node, _)), Some(records)) = (&capture, emulated.captured) {
+        output::say(&format!("{records} records captured at {node}"));
+    }
+    emulated.results.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+    if emulated.valid {
+        Ok(())
+    } else {
+        Err(Failure { message: "the emulation was too late to count".to_owned(), code: FAILED })
+    }
+}

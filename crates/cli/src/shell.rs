@@ -1,0 +1,123 @@
+//! `cellway shell`.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use cellway_lab::emulate::{self, EmulationView, Far, ShellPath, ShellReport};
+use serde_json::{Value, json};
+
+use crate::args::Shell;
+use crate::top::EVERY;
+use crate::{DONE, Failure, WRONG_INPUT, output};
+
+pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
+    let wrong = |message: String| Failure { message, code: WRONG_INPUT };
+    let path = ShellPath {
+        rate: options.rate.clone(),
+        rtt: options.rtt.clone(),
+        queue: options.queue.clone(),
+        framing: options.framing.clone(),
+        mtu: options.mtu.clone(),
+        loss: options.loss.clone(),
+        multiplexing: options.multiplexing.clone(),
+        serve: options.serve.iter().map(|text| ["sh", "-c", text].map(str::to_owned).to_vec()).collect(),
+        far: if options.here { Far::Here } else { Far::New },
+        lateness_limit: options.lateness_limit.clone(),
+    };
+    let capture = match options.pcap.as_deref().map(|text| text.split_once('=').ok_or(text)) {
+        Some(Err(text)) => return Err(wrong(format!("--pcap {text}: NODE=FILE is wanted, as near=near.pcap"))),
+        Some(Ok((node, file))) => Some((node, Path::new(file))),
+        None => None,
+    };
+    // What is wrong with the input is told before a namespace is entered.
+    path.scenario(&["sh".to_owned()])?;
+    if let Some(status) = emulate::enter()? {
+        return ended(status);
+    }
+    let shell = || std::env::var_os("SHELL").unwrap_or_else(|| OsString::from("/bin/sh"));
+    let command = if options.command.is_empty() { vec![shell()] } else { options.command.clone() };
+    let mut lines = match &options.top {
+        Some(file) => Some(File::create(file).map_err(|e| wrong(format!("--top {}: {e}", file.display())))?),
+        None => None,
+    };
+    let mut show = |view: &EmulationView| {
+        if let (Some(file), Ok(text)) = (&mut lines, serde_json::to_string(view)) {
+            // A reader that has gone away is no reason to stop.
+            let _ = writeln!(file, "{text}");
+        }
+    };
+    let view: Option<(_, &mut dyn FnMut(&EmulationView))> = match options.top {
+        Some(_) => Some((EVERY, &mut show)),
+        None => None,
+    };
+    let report = emulate::shell(&path, &command, capture, view)?;
+    if options.json {
+        output::say(&format!("{:#}", as_json(&report)));
+    } else {
+        tell(&report);
+    }
+    ended(report.status)
+}
+
+fn ended(status: u8) -> Result<(), Failure> {
+    if status == DONE { Ok(()) } else { Err(Failure { message: String::new(), code: status }) }
+}
+
+/// A figure of the run.
+fn figure(report: &ShellReport, subject: &str, metric: &str) -> f64 {
+    let rows = &report.emulated.record.summary;
+    rows.iter().find(|row| &*row.subject == subject && row.metric == metric).map_or(0.0, |row| row.value)
+}
+
+const PORTS: [(&str, &str); 2] = [("near>far", "to the server"), ("far>near", "from the server")];
+
+fn tell(report: &ShellReport) {
+    let run = &report.emulated;
+    let seconds = run.duration.as_secs_f64();
+    let header = ["", "utilisation", "queue mean", "queue max", "dropped", "lost"].map(str::to_owned);
+    let mut table = output::table(&header, |column| column > 0);
+    for (port, name) in PORTS {
+        let unit = run.record.summary.iter().find(|row| &*row.subject == port && row.metric == "queue_max");
+        let unit = unit.map_or("", |row| row.unit);
+        let lost = ["client>near", "near>client"].iter().zip(PORTS).find(|(_, known)| known.0 == port);
+        table.add_row([
+            name.to_owned(),
+            format!("{:.1} %", figure(report, port, "utilisation") * 100.0),
+            format!("{:.1} {unit}", figure(report, port, "queue_mean")),
+            format!("{:.0} {unit}", figure(report, port, "queue_max")),
+            format!("{:.0}", figure(report, port, "dropped_frames") + figure(report, port, "dropped_cells")),
+            format!("{:.0}", lost.map_or(0.0, |(access, _)| figure(report, access, "lost"))),
+        ]);
+    }
+    output::say(&format!("path: {seconds:.1} s, {} packets", run.delays.count()));
+    table.lines().for_each(|row| output::say(row.trim_end()));
+    if run.delays.count() > 0 {
+        let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|q| run.delays.quantile(q).as_millis_f64());
+        output::say(&format!("delay one way: p50 {p50:.2} ms, p95 {p95:.2} ms, p99 {p99:.2} ms"));
+        let [p50, p99, max] = [run.lateness.quantile(0.5), run.lateness.p99(), run.lateness.max()].map(micros);
+        output::say(&format!("lateness: p50 {p50:.0} us, p99 {p99:.0} us, largest {max:.0} us"));
+    }
+    report.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+}
+
+fn micros(span: cellway_lab::Span) -> f64 {
+    span.as_secs_f64() * 1e6
+}
+
+fn as_json(report: &ShellReport) -> Value {
+    let rows = report
+        .emulated
+        .record
+        .summary
+        .iter()
+        .map(|row| json!({ "subject": &*row.subject, "metric": row.metric, "unit": row.unit, "value": row.value }));
+    json!({
+        "seconds": report.emulated.duration.as_secs_f64(),
+        "valid": report.emulated.is_valid(),
+        "status": report.status,
+        "figures": rows.collect::<Vec<_>>(),
+        "warnings": report.warnings,
+    })
+}

@@ -1,0 +1,149 @@
+//! One scenario file on the wall clock: all its points and seeds, one after the other.
+
+mod shell;
+
+use std::path::Path;
+
+use cellway_emu::{Control, Emulated, Snapshot};
+use cellway_record::ResultsBuilder;
+use cellway_scenario::Plan;
+use cellway_units::Span;
+
+use cellway_emu::sys::Reentry;
+pub use cellway_emu::{ConversationView, Delays, Lateness, PortView, ProgramEnd, Snapshot as EmulationView};
+pub use shell::{Far, ShellPath, ShellReport, shell};
+
+use crate::error::Error;
+use crate::simulate::{Simulated, Stopwatch, asked_for};
+use crate::study::{Prepared, Progress, Settings};
+
+/// Makes sure that namespaces and devices can be had. If that takes a user namespace, runs this very program there
+/// and returns its exit status when it has ended: exit with it.
+pub fn enter() -> Result<Option<u8>, Error> {
+    match cellway_emu::sys::reenter().map_err(cellway_emu::Error::from)? {
+        Reentry::Here => Ok(None),
+        Reentry::Ended(status) => Ok(Some(status)),
+    }
+}
+
+/// Why emulations cannot be run on this machine, in words; `None` if they can.
+pub fn missing() -> Option<String> {
+    use cellway_emu::sys::{Support, SysError, support};
+    match support() {
+        Support::Direct | Support::UserNamespace => None,
+        Support::Missing(obstacles) => Some(SysError::Unsupported(obstacles).to_string()),
+    }
+}
+
+/// How often to look at a running network, and who is shown it.
+pub type View<'a> = Option<(Span, &'a mut dyn FnMut(&Snapshot))>;
+
+/// What a caller may want besides the tables.
+#[derive(Default)]
+pub struct EmulateOptions<'a> {
+    /// Replications, instead of those of the file.
+    pub seeds: Option<u64>,
+    /// How often to look at the running network, and who is shown it.
+    pub view: View<'a>,
+    /// A node, and the file to capture in the first run.
+    pub capture: Option<(&'a str, &'a Path)>,
+    /// Whether the file may be replaced.
+    pub force: bool,
+}
+
+/// What an emulation has brought.
+pub struct EmulatedStudy {
+    /// Tables and warnings, with `source` "emulate".
+    pub results: Simulated,
+    /// Whether all runs kept their time.
+    pub valid: bool,
+    /// Records of the capture.
+    pub captured: Option<u64>,
+}
+
+/// Emulates a plan, run by run. Programs that failed, packets that were refused, and runs that were late are in the
+/// warnings.
+pub fn emulate(
+    plan: &Plan,
+    folder: &Path,
+    options: EmulateOptions<'_>,
+    settings: &mut Settings<'_>,
+) -> Result<EmulatedStudy, Error> {
+    let EmulateOptions { seeds, mut view, capture, force } = options;
+    let prepared = Prepared::to_emulate(plan, folder, seeds)?;
+    let mut builder = ResultsBuilder::new("emulate");
+    let clock = Stopwatch::start();
+    let mut warnings = Vec::new();
+    let (mut valid, mut captured) = (true, None);
+    let label = plan.base().name.clone();
+    for index in 0..prepared.runs() {
+        (settings.progress)(Progress { label: &label, done: index, total: prepared.runs() });
+        let key = prepared.key(index);
+        let capture = capture.filter(|_| index == 0);
+        let (emulated, records) = run(&prepared, index, &mut view, capture, force, settings)?;
+        captured = captured.or(records);
+        valid &= emulated.is_valid();
+        let at = if prepared.runs() > 1 { format!("run {}: ", key.run) } else { String::new() };
+        warnings.extend(warnings_of(&emulated).into_iter().map(|warning| format!("{at}{warning}")));
+        builder.push(key, &emulated.record)?;
+    }
+    (settings.progress)(Progress { label: &label, done: prepared.runs(), total: prepared.runs() });
+    let results = builder.finish()?;
+    let (run, points) = (Some(&plan.base().run), prepared.points().len());
+    let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, Some(1));
+    Ok(EmulatedStudy { results: Simulated { results, about, warnings }, valid, captured })
+}
+
+/// One run, and how much of it was captured.
+pub(crate) fn run(
+    prepared: &Prepared,
+    index: u64,
+    view: &mut View<'_>,
+    capture: Option<(&str, &Path)>,
+    force: bool,
+    settings: &mut Settings<'_>,
+) -> Result<(Emulated, Option<u64>), Error> {
+    let (point, workloads) = prepared.of_run(index);
+    let seed = prepared.key(index).seed;
+    let mut records = 0;
+    let mut file = match capture {
+        Some((_, path)) => Some(std::io::BufWriter::new(crate::simulate::create(path, force)?)),
+        None => None,
+    };
+    let mut stop = || (settings.stop)();
+    let every = view.as_ref().map(|(every, _)| *every);
+    let mut show = |snapshot: &Snapshot| {
+        if let Some((_, show)) = view {
+            show(snapshot);
+        }
+    };
+    let mut control = Control { stop: Some(&mut stop), ..Control::default() };
+    if let Some(every) = every {
+        control.view = Some((every, &mut show));
+    }
+    if let (Some((node, _)), Some(file)) = (capture, &mut file) {
+        control.capture = Some(cellway_emu::Capture::new(node, file, &mut records));
+    }
+    let emulated = cellway_emu::emulate(&point.scenario, workloads, seed, control);
+    if let (Err(_), Some((_, path))) = (&emulated, capture) {
+        // Best effort: the first error is the one to tell.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok((emulated?, capture.map(|_| records)))
+}
+
+/// What a reader must know of a run.
+pub(crate) fn warnings_of(emulated: &Emulated) -> Vec<String> {
+    let mut warnings = emulated.notes.clone();
+    if !emulated.is_valid() {
+        let (p99, limit) = (emulated.lateness.p99(), emulated.limit);
+        warnings.insert(
+            0,
+            format!(
+                "INVALID: the 99th percentile of lateness is {p99}, above the limit of {limit}: this machine was too \
+                 busy or too slow, and the numbers are not those of the network"
+            ),
+        );
+    }
+    warnings
+}
