@@ -88,8 +88,22 @@ fn profiles_say_what_the_file_leaves_out() {
     assert_eq!((solaris.mss, solaris.window, solaris.rto_min), (Bytes(9140), Bytes(36_592), Span::from_ms(200)));
     let given = tcp("profile = \"solaris-2.5\"\nmss = \"1460 B\"\ndelayed-ack = \"off\"");
     assert_eq!((given.mss, given.window, given.delayed_ack), (Bytes(1460), Bytes(8760), None));
+    let linux = tcp("profile = \"linux-6\"");
+    assert_eq!((linux.variant, linux.initial_window), (TcpVariant::Cubic, 10));
+    assert_eq!((linux.timestamps, linux.window_scaling, linux.hystart, linux.pacing), (true, true, true, false));
+    assert_eq!((linux.window, linux.send_buffer, linux.mss), (Bytes(3 << 20), Bytes(4 << 20), Bytes(9140)));
+    assert_eq!((linux.rto_initial, linux.rto_margin), (Span::from_secs(1), Some(Span::from_ms(200))));
+    // Those of the 1990s have none of it, nor has a file that says nothing.
+    for old in [bsd, solaris, scenario(&edited(&[])).traffic[0].tcp] {
+        assert_eq!((old.timestamps, old.pacing, old.pacing_rate, old.rto_margin), (false, false, None, None));
+    }
+    let keys =
+        "variant = \"cubic\"\nmss = \"512 B\"\nwindow = \"8 KiB\"\ntimestamps = true\nhystart = false\npacing = true";
+    let given = tcp(&format!("{keys}\npacing-rate = \"2 Mbit/s\"\nrto-margin = \"5 ms\""));
+    assert_eq!((given.variant, given.timestamps, given.hystart, given.pacing), (TcpVariant::Cubic, true, false, true));
+    assert_eq!((given.pacing_rate, given.rto_margin), (Some(Rate::from_bps(2_000_000)), Some(Span::from_ms(5))));
     // Every profile is whole and without contradictions.
-    for name in ["bsd-4.4", "sunos-4.1.3", "solaris-2.5", "irix-6.3", "osf1", "windows-95"] {
+    for name in ["bsd-4.4", "sunos-4.1.3", "solaris-2.5", "irix-6.3", "osf1", "windows-95", "linux-6"] {
         tcp(&format!("profile = \"{name}\"\nmss = \"1460 B\""));
     }
 }

@@ -53,6 +53,9 @@ pub struct RtoConfig {
     /// multiples of it since time zero; a timer of n ticks fires at the n-th tick after it was set,
     /// as in BSD, so up to one tick early. Zero: a continuous clock.
     pub granularity: Span,
+    /// The least by which the timeout is above the smoothed round trip; `None`: one tick, the G of RFC 6298
+    /// (2.3). Linux: 200 ms.
+    pub margin: Option<Span>,
 }
 
 impl Default for RtoConfig {
@@ -63,6 +66,7 @@ impl Default for RtoConfig {
             min: Span::from_secs(1),
             max: Span::from_secs(64),
             granularity: Span::from_ms(500),
+            margin: None,
         }
     }
 }
@@ -276,7 +280,7 @@ impl Config {
 
 impl RtoConfig {
     fn validate(&self) -> Result<(), ConfigError> {
-        let RtoConfig { initial, min, max, granularity } = *self;
+        let RtoConfig { initial, min, max, granularity, .. } = *self;
         if min.is_zero() || min > initial || initial > max {
             return Err(ConfigError::RtoOrder { min, initial, max });
         }

@@ -107,7 +107,8 @@ impl Rto {
         }
         let srtt = self.srtt.unwrap_or(rtt);
         // RFC 6298 (2.2), (2.3): RTO <- SRTT + max(G, 4 RTTVAR); (2.4): at least the minimum.
-        let rto = srtt + self.rttvar.saturating_mul(4).max(self.config.granularity);
+        let margin = self.config.margin.unwrap_or(self.config.granularity);
+        let rto = srtt + self.rttvar.saturating_mul(4).max(margin);
         self.base = rto.max(self.config.min).min(self.config.max);
         // RFC 6298 §5: a new measurement ends the backing off.
         self.doublings = 0;
@@ -123,7 +124,13 @@ mod tests {
     }
     fn fine() -> Rto {
         let min = Span::from_ms(1);
-        Rto::new(RtoConfig { initial: Span::from_secs(1), min, max: Span::from_secs(64), granularity: Span::ZERO })
+        Rto::new(RtoConfig {
+            initial: Span::from_secs(1),
+            min,
+            max: Span::from_secs(64),
+            granularity: Span::ZERO,
+            margin: None,
+        })
     }
 
     #[test]
@@ -137,6 +144,18 @@ mod tests {
         rto.acked(2, ms(340));
         // RTTVAR = 3/4 40 + 1/4 160 = 70, SRTT = 7/8 80 + 1/8 240 = 100.
         assert_eq!((rto.smoothed(), rto.current()), (Some(Span::from_ms(100)), Span::from_ms(380)));
+    }
+
+    #[test]
+    fn the_timeout_keeps_its_margin() {
+        let mut rto = fine();
+        rto.config.margin = Some(Span::from_ms(200));
+        // Of 4 RTTVAR, 160 ms at first, nothing is left in the end.
+        for i in 0..60 {
+            rto.sent(i, ms(i * 100));
+            rto.acked(i, ms(i * 100 + 80));
+            assert_eq!(rto.current().as_millis_f64().round(), 280.0);
+        }
     }
 
     #[test]

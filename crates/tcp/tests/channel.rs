@@ -56,6 +56,7 @@ fn config() -> impl Strategy<Value = Config> {
                     min: Span::from_secs(1),
                     max: Span::from_secs(8),
                     granularity: Span::from_ms(tick),
+                    margin: None,
                 },
                 max_retransmissions: 30,
                 // Longer than the other side can be kept from hearing of the end.

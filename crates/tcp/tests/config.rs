@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use cellway_tcp::{Config, ConfigError, Endpoint, MAX_WINDOW, RtoConfig, State};
-use cellway_units::Span;
+use cellway_units::{Rate, Span};
 
 fn refusal(change: impl FnOnce(&mut Config)) -> ConfigError {
     let mut config = Config::default();
@@ -30,6 +30,14 @@ fn refusals_name_the_value_and_the_limit() {
         "the receive window is 1073725441 B; a window scale can announce at most 1073725440 B"
     );
     assert_eq!(text(|c| c.send_buffer = 100), "the send buffer is 100 B, less than one segment of 512 B");
+    assert_eq!(
+        text(|c| (c.mss, c.timestamps) = (12, true)),
+        "mss is 12 B; with timestamps, which take 12 B of each segment, it must be above that"
+    );
+    assert_eq!(
+        text(|c| c.pacing_rate = Some(Rate::from_bps(0))),
+        "pacing_rate is 0 bit/s; it must be above that, or None"
+    );
     assert_eq!(text(|c| c.initial_window = 0), "initial_window is 0; it must be at least 1");
     assert_eq!(text(|c| c.duplicate_threshold = 0), "duplicate_threshold is 0; it must be at least 1");
     assert_eq!(text(|c| c.max_retransmissions = 0), "max_retransmissions is 0; it must be at least 1");

@@ -130,7 +130,7 @@ fn average(variant: Variant, rtt: Span, every: u64, seconds: u64) -> f64 {
     bytes / MSS / (seconds - warm) as f64 * rtt.as_secs_f64()
 }
 
-/// RFC 9438 §5.1, figure 5 (average window): (C (3 + beta) / (4 (1 - beta)))^(1/4) RTT^(3/4) / p^(3/4); where that is
+/// RFC 9438 §5.1, the average window: (C (3 + beta) / (4 (1 - beta)))^(1/4) RTT^(3/4) / p^(3/4); where that is
 /// less than Reno's (3 / (2 p))^(1/2), Reno's. The round trip of each recovery, which they leave out, lowers it a little.
 #[test]
 fn the_average_window_is_that_of_the_rfc() {

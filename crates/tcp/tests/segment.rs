@@ -1,7 +1,7 @@
 //! Sequence arithmetic and header lengths.
 #![allow(clippy::unwrap_used)]
 
-use cellway_tcp::{Flags, Options, SackBlock, SackBlocks, Segment, SeqNum};
+use cellway_tcp::{Flags, Options, SackBlock, SackBlocks, Segment, SeqNum, Timestamps};
 use proptest::prelude::*;
 
 #[test]
@@ -12,10 +12,16 @@ fn headers_are_padded_to_words() {
     assert_eq!(with(Options { mss: Some(512), window_scale: Some(2), ..Options::default() }), 28);
     let all = Options { mss: Some(512), window_scale: Some(2), sack_permitted: true, ..Options::default() };
     assert_eq!(with(all), 32);
+    // RFC 7323 appendix A; as Linux has it on a SYN, SACK-permitted takes the place of two NOPs.
+    let timestamps = Some(Timestamps { value: 1, echo: 2 });
+    assert_eq!(with(Options { timestamps, ..Options::default() }), 32);
+    assert_eq!(with(Options { timestamps, ..all }), 40);
+    assert_eq!(with(Options { timestamps, sack_permitted: false, ..all }), 40);
     let mut sack = SackBlocks::default();
     for octets in [32, 40, 48, 56] {
         assert!(sack.push(SackBlock::default()));
         assert_eq!(with(Options { sack, ..Options::default() }), octets);
+        assert_eq!(with(Options { sack, timestamps, ..Options::default() }), octets + 12);
     }
     assert!(!sack.push(SackBlock::default()));
     assert_eq!(sack.as_slice().len(), 4);

@@ -153,6 +153,11 @@ impl Check<'_> {
             let path = self.tcp_path(layers, "initial-ssthresh");
             self.refuse_value(&path, "is zero", "more than 0, like \"64 KiB\"; without the key there is none");
         }
+        let rto_margin = self.given(layers, "rto-margin", |t| t.rto_margin);
+        if rto_margin == Some(Some(Span::ZERO)) {
+            let path = self.tcp_path(layers, "rto-margin");
+            self.refuse_value(&path, "is zero", "more than 0, like \"200 ms\"; without the key it is one tick");
+        }
         let pacing_rate = self.given(layers, "pacing-rate", |t| t.pacing_rate);
         if pacing_rate == Some(Some(Rate::from_bps(0))) {
             let path = self.tcp_path(layers, "pacing-rate");
@@ -177,6 +182,7 @@ impl Check<'_> {
             rto_initial: rto_initial?,
             rto_min: rto_min?,
             rto_max: rto_max?,
+            rto_margin: rto_margin?,
             max_retransmissions: self.or(layers, "max-retransmissions", |t| t.max_retransmissions, 12)?,
             time_wait: self.or(layers, "time-wait", |t| t.time_wait, Span::from_secs(60))?,
             limited_transmit: self.or(layers, "limited-transmit", |t| t.limited_transmit, true)?,

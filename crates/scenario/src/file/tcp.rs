@@ -59,6 +59,8 @@ pub(crate) struct TcpFile {
     /// Largest retransmission timeout.
     #[schemars(extend("default" = "64 s"))]
     pub(crate) rto_max: Option<Quantity<Span>>,
+    /// The least by which the timeout is above the smoothed round trip. Default: timer-granularity.
+    pub(crate) rto_margin: Option<Quantity<Span>>,
     /// Retransmissions of one segment before the connection is given up.
     #[schemars(range(min = 1, max = 1000), extend("default" = 12))]
     pub(crate) max_retransmissions: Option<u32>,
@@ -99,6 +101,7 @@ impl TcpFile {
             rto_initial: plain(self.rto_initial),
             rto_min: plain(self.rto_min),
             rto_max: plain(self.rto_max),
+            rto_margin: plain(self.rto_margin),
             max_retransmissions: self.max_retransmissions,
             time_wait: plain(self.time_wait),
             limited_transmit: self.limited_transmit,

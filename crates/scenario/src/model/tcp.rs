@@ -43,6 +43,8 @@ pub struct TcpSpec {
     pub rto_min: Span,
     /// Largest retransmission timeout.
     pub rto_max: Span,
+    /// The least by which it is above the smoothed round trip; `None`: one tick of the clock.
+    pub rto_margin: Option<Span>,
     /// Retransmissions of one segment before the connection is given up.
     pub max_retransmissions: u32,
     /// How long a closed connection lingers.
@@ -77,6 +79,7 @@ pub struct TcpKeys {
     pub rto_initial: Option<Span>,
     pub rto_min: Option<Span>,
     pub rto_max: Option<Span>,
+    pub rto_margin: Option<Span>,
     pub max_retransmissions: Option<u32>,
     pub time_wait: Option<Span>,
     pub limited_transmit: Option<bool>,
@@ -106,6 +109,7 @@ impl TcpKeys {
             rto_initial: self.rto_initial.or(other.rto_initial),
             rto_min: self.rto_min.or(other.rto_min),
             rto_max: self.rto_max.or(other.rto_max),
+            rto_margin: self.rto_margin.or(other.rto_margin),
             max_retransmissions: self.max_retransmissions.or(other.max_retransmissions),
             time_wait: self.time_wait.or(other.time_wait),
             limited_transmit: self.limited_transmit.or(other.limited_transmit),
@@ -136,6 +140,7 @@ impl From<TcpSpec> for TcpKeys {
             rto_initial: Some(spec.rto_initial),
             rto_min: Some(spec.rto_min),
             rto_max: Some(spec.rto_max),
+            rto_margin: spec.rto_margin,
             max_retransmissions: Some(spec.max_retransmissions),
             time_wait: Some(spec.time_wait),
             limited_transmit: Some(spec.limited_transmit),

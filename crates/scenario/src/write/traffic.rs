@@ -153,6 +153,7 @@ pub(super) fn tcp(keys: &TcpKeys) -> Vec<String> {
         quantity("rto-initial", keys.rto_initial),
         quantity("rto-min", keys.rto_min),
         quantity("rto-max", keys.rto_max),
+        quantity("rto-margin", keys.rto_margin),
         plain("max-retransmissions", keys.max_retransmissions),
         quantity("time-wait", keys.time_wait),
         plain("limited-transmit", keys.limited_transmit),

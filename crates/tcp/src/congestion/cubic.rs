@@ -122,7 +122,9 @@ impl Cubic {
         self.stage = None;
         // RFC 9406 §4.3: only the first slow start is watched.
         self.hystart = None;
-        flight * num / den
+        // In recovery what the peer SACKed still counts as outstanding, and new data follows it: a timeout then
+        // must not take that for a window.
+        flight.min(cwnd) * num / den
     }
     /// RFC 9438 §4.8: after a timeout the next stage begins at its plateau.
     pub(crate) fn timed_out(&mut self) {
