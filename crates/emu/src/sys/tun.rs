@@ -114,8 +114,8 @@ impl TunConfig {
         }
         for (network, gateway) in &self.routes {
             let via = gateway.map(|gateway| format!(" via {gateway}")).unwrap_or_default();
-            let family = if network.address.is_ipv6() { "-6 " } else { "" };
-            let _ = writeln!(lines, "{family}route add {network}{via} dev {name}");
+            // The family is that of the network: in a batch there is no place for `-6`.
+            let _ = writeln!(lines, "route add {network}{via} dev {name}");
         }
         lines
     }
