@@ -80,7 +80,7 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
     Ok(())
 }
 
-fn point_json((axes, cells): &PointFigures) -> Value {
+pub(crate) fn point_json((axes, cells): &PointFigures) -> Value {
     let axes: Map<String, Value> = axes.iter().map(|(name, value)| (name.clone(), axis_json(value))).collect();
     let figures: Vec<Value> = cells
         .iter()

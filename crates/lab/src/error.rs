@@ -53,12 +53,23 @@ pub enum Error {
     /// A scenario that was found right cannot be run.
     #[error(transparent)]
     Run(#[from] cellway_sim::Error),
+    /// Nothing could be measured.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Measure(cellway_measure::Error),
     /// Results cannot be written or read.
     #[error(transparent)]
     Record(#[from] cellway_record::Error),
     /// The user stopped it.
     #[error("stopped; nothing was written")]
     Stopped,
+}
+
+#[cfg(target_os = "linux")]
+impl From<cellway_measure::Error> for Error {
+    fn from(error: cellway_measure::Error) -> Error {
+        if matches!(error, cellway_measure::Error::Stopped) { Error::Stopped } else { Error::Measure(error) }
+    }
 }
 
 impl Error {
@@ -86,6 +97,8 @@ impl Error {
             | Error::NoSuchPaper { .. }
             | Error::Experiments { .. } => true,
             Error::Run(e) => !matches!(e, cellway_sim::Error::Capture(_) | cellway_sim::Error::Stopped { .. }),
+            #[cfg(target_os = "linux")]
+            Error::Measure(e) => e.is_input(),
             Error::Record(e) => {
                 matches!(e, R::Exists { .. } | R::NotReplaceable { .. } | R::BadName { .. } | R::NoManifest { .. })
             }

@@ -8,6 +8,8 @@
 mod error;
 mod fit;
 mod load;
+#[cfg(target_os = "linux")]
+pub mod measure;
 mod overview;
 pub mod predict;
 pub mod reproduce;

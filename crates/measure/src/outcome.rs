@@ -68,7 +68,7 @@ impl Outcome {
         put("bytes", "B", None, Some(received.bytes as f64));
         put("sent_rate", "bit/s", None, rate(sent.bytes, sent.took_ns));
         let last = sent.samples.last();
-        put("retransmissions", "1", None, last.map(|s| s.retransmissions as f64));
+        put("retransmissions", "segment", None, last.map(|s| s.retransmissions as f64));
         let measured = || sent.samples.iter().filter(|s| s.rtt_ns > 0);
         put("rtt_mean", "s", None, mean(measured().map(|s| secs(s.rtt_ns))));
         put("rtt_min", "s", None, sent.rtt_min_ns.map(secs));
@@ -86,7 +86,7 @@ impl Outcome {
             let t = Some(secs(sample.t_ns));
             put("cwnd", "B", t, Some(sample.cwnd as f64));
             put("rtt", "s", t, (sample.rtt_ns > 0).then(|| secs(sample.rtt_ns)));
-            put("retransmissions", "1", t, Some(sample.retransmissions as f64));
+            put("retransmissions", "segment", t, Some(sample.retransmissions as f64));
         }
     }
 
@@ -105,7 +105,7 @@ impl Outcome {
         put("bytes", "B", None, Some(self.bytes() as f64));
         let took = self.sent.iter().map(|s| s.took_ns).max().unwrap_or_default();
         put("sent_rate", "bit/s", None, rate(self.sent.iter().map(|s| s.bytes).sum(), took));
-        put("retransmissions", "1", None, Some(last().map(|s| s.retransmissions as f64).sum()));
+        put("retransmissions", "segment", None, Some(last().map(|s| s.retransmissions as f64).sum()));
         let samples = self.sent.iter().flat_map(|s| &s.samples).filter(|s| s.rtt_ns > 0);
         put("rtt_mean", "s", None, mean(samples.map(|s| secs(s.rtt_ns))));
         put("rtt_min", "s", None, self.sent.iter().filter_map(|s| s.rtt_min_ns).min().map(secs));
