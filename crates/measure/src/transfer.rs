@@ -30,7 +30,7 @@ pub(crate) fn transfer(
         test,
         origin: Instant::now(),
         most_time: stream::duration(limits.max_time),
-        most_bytes: limits.max_bytes.0 / u64::from(test.streams),
+        most_bytes: limits.max_bytes.0.div_ceil(test.streams.into()),
         most_samples: (SAMPLES_MAX / u64::from(test.streams)) as usize,
         stop: &flag,
     };
