@@ -1,5 +1,6 @@
 //! The side that waits to be asked.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -18,6 +19,8 @@ use crate::{Error, Limit, Outcome, Test};
 const OPENING: Duration = Duration::from_secs(1);
 /// What it asks for, and the data connections, must come within this one.
 const CONNECTIONS: Duration = Duration::from_secs(10);
+/// Connections that wait unheard while another test runs.
+const WAITING_MAX: usize = 64;
 /// How often the user is asked whether to stop.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -61,6 +64,8 @@ pub struct Server {
     at: SocketAddr,
     /// `None` only while it is made anew.
     listener: Option<TcpListener>,
+    /// Connections that were let in when the listener was made anew, and have not been heard.
+    waiting: VecDeque<(TcpStream, SocketAddr)>,
     /// What the listener hands to the connections that it accepts.
     set: TcpOptions,
     limits: Limits,
@@ -75,7 +80,7 @@ impl Server {
             None => listen((Ipv6Addr::UNSPECIFIED, port).into(), &set)
                 .or_else(|_| listen((Ipv4Addr::UNSPECIFIED, port).into(), &set))?,
         };
-        Ok(Server { at, listener: Some(listener), set, limits })
+        Ok(Server { at, listener: Some(listener), waiting: VecDeque::new(), set, limits })
     }
 
     /// Where it listens; the port is the one that was found if 0 was asked for.
@@ -95,7 +100,11 @@ impl Server {
             if stop() {
                 return Err(Error::Stopped);
             }
-            let Some((control, from)) = self.accept()? else { continue };
+            let next = match self.waiting.pop_front() {
+                Some(next) => Some(next),
+                None => self.accept()?,
+            };
+            let Some((control, from)) = next else { continue };
             let asked = ask(&control);
             let test = match asked {
                 Ok(test) => test,
@@ -141,6 +150,8 @@ impl Server {
         let token = token()?;
         message::send(control, &Answer::Ready { token, limits: self.limits })?;
         let data = self.streams(token, test, &options, stop)?;
+        // Now rather than after the test, when its client may already ask for the next one.
+        self.fit(&TcpOptions::default())?;
         message::send(control, &Answer::Go)?;
         transfer(control, &data, test, receives, self.limits, stop)
     }
@@ -207,7 +218,17 @@ impl Server {
     /// Makes the listener one that hands out these options. Buffers cannot be set back, so it is made anew.
     fn fit(&mut self, options: &TcpOptions) -> Result<(), Error> {
         if self.set != *options {
-            self.listener = None;
+            // Those who knocked would be turned away with the old listener.
+            if let Some(old) = self.listener.take() {
+                let knocked = old.set_nonblocking(true).is_ok();
+                while knocked && self.waiting.len() < WAITING_MAX {
+                    let Ok((stream, from)) = old.accept() else { break };
+                    let failed = |source| Error::Listen { at: self.at.to_string(), source };
+                    stream.set_nodelay(true).map_err(failed)?;
+                    stream.set_write_timeout(Some(CONNECTIONS)).map_err(failed)?;
+                    self.waiting.push_back((stream, from));
+                }
+            }
             self.listener = Some(listen(self.at, options)?.1);
             self.set = options.clone();
         }
