@@ -281,7 +281,7 @@ pub(crate) struct Measure {
     /// Longest test that is served [default: 300 s].
     #[arg(long, value_name = "TIME", requires = "serve")]
     pub(crate) max_time: Option<Span>,
-    /// Most bytes of a test that is served [default: 100 GB].
+    /// Most bytes of a test that is served [default: 100 GiB].
     #[arg(long, value_name = "BYTES", requires = "serve")]
     pub(crate) max_bytes: Option<Bytes>,
     /// Receive windows [default: the kernel's].

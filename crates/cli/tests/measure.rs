@@ -72,15 +72,15 @@ fn a_server_may_serve_only_once() {
 #[test]
 fn wrong_options_are_refused_with_what_is_accepted() {
     let place = Place::new(SMALL);
-    let server = Server::start(&place, &["--max-time", "5s", "--max-bytes", "1MB"]);
+    let server = Server::start(&place, &["--max-time", "10s", "--max-bytes", "1MiB"]);
     for (args, words) in [
         (&["--window", "64"][..], "has no unit"),
         (&["--window", "1KiB"], "4 KiB to 512 MiB"),
         (&["--streams", "0"], "1 to 128"),
         (&["--write", "1GiB"], "1 B to 16 MiB"),
         (&["--congestion", "vegas-2000"], "reno"),
-        (&["--time", "6s"], "5 s or less"),
-        (&["--bytes", "2MB"], "1 MB or less"),
+        (&["--time", "11s"], "10 s or less"),
+        (&["--bytes", "2MiB"], "1 MiB or less"),
         (&["--bytes", "1MB", "--time", "1s"], "cannot be used with"),
         (&["--serve"], "cannot be used with"),
         (&["--pace", "10 m/s"], "Mbit/s"),

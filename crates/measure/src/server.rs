@@ -36,9 +36,9 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 5 min, 100 GB.
+    /// 5 min, 100 GiB.
     fn default() -> Limits {
-        Limits { max_time: Span::from_secs(300), max_bytes: Bytes(100_000_000_000) }
+        Limits { max_time: Span::from_secs(300), max_bytes: Bytes(100 << 30) }
     }
 }
 
