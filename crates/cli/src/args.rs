@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use cellway_lab::Override;
+#[cfg(target_os = "linux")]
+use cellway_lab::measure::{Bytes, Rate, Span};
 use clap::{ArgGroup, Args as Group, Parser, Subcommand};
 
 /// What rate does TCP get over this long, fat, shared path, and what would fix it?
@@ -103,6 +105,21 @@ Papers:
   nasa      A. Sciuto, TCP over ATM Performance in NASA NREN and CTI
   spacing   F. Guillemin et al., Analysis of Cell Spacing on a TCP Flow Mapped onto an ATM Connection")]
     Reproduce(Reproduce),
+    /// Measure TCP between two hosts: one waits with --serve, the other asks it for tests.
+    #[cfg(target_os = "linux")]
+    #[command(after_help = "\
+Examples:
+  cellway measure --serve                               on the one host: wait for tests, Ctrl-C ends it
+  cellway measure far.example.org                       on the other: 10 s, one stream
+  cellway measure far.example.org --reverse             the other way: the server sends
+  cellway measure far.example.org --window 8KiB,64KiB,1MiB --out out/windows
+  cellway measure far.example.org --window 64KiB,1MiB --streams 1,4 --congestion reno,cubic,bbr \\
+      --repeat 5 --json                                 every combination, five times
+  cellway measure far.example.org --bytes 100MiB --pace '30 Mbit/s'
+
+A window is that of the receiver, a congestion control that of the sender. Goodput is what the receiver
+counted from the first byte to the last; sent_rate is what the sender believes.")]
+    Measure(Box<Measure>),
     /// Draw the report of a folder that `cellway reproduce` wrote.
     #[command(after_help = "Example:\n  cellway report out/cellsim    writes out/cellsim/report.html")]
     Report {
@@ -265,6 +282,82 @@ pub(crate) struct Reproduce {
     /// Also write the rows to FILE, as a page of Markdown.
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+}
+
+/// Quantities have units: 64KiB, 10s, '30 Mbit/s'. Lists are separated by commas.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Group)]
+#[command(group = ArgGroup::new("side").args(["host", "serve"]).required(true))]
+pub(crate) struct Measure {
+    /// The host where the server waits: a name or an address, IPv4 or IPv6.
+    #[arg(value_name = "HOST")]
+    pub(crate) host: Option<String>,
+    /// Wait for tests and serve one after another.
+    #[arg(long)]
+    pub(crate) serve: bool,
+    /// Port of the server.
+    #[arg(long, value_name = "PORT", default_value_t = cellway_lab::measure::DEFAULT_PORT)]
+    pub(crate) port: u16,
+    /// Serve only at this address [default: all of this host].
+    #[arg(long, value_name = "ADDR", requires = "serve")]
+    pub(crate) bind: Option<std::net::IpAddr>,
+    /// Serve one test and end.
+    #[arg(long, requires = "serve")]
+    pub(crate) once: bool,
+    /// Longest test that is served [default: 300 s].
+    #[arg(long, value_name = "TIME", requires = "serve")]
+    pub(crate) max_time: Option<Span>,
+    /// Most bytes of a test that is served [default: 100 GiB].
+    #[arg(long, value_name = "BYTES", requires = "serve")]
+    pub(crate) max_bytes: Option<Bytes>,
+    /// Receive windows [default: the kernel's].
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    pub(crate) window: Vec<Bytes>,
+    /// Bytes of one write [default: 128KiB].
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    pub(crate) write: Vec<Bytes>,
+    /// Connections side by side [default: 1].
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    pub(crate) streams: Vec<u32>,
+    /// Congestion controls [default: the kernel's].
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    pub(crate) congestion: Vec<String>,
+    /// Send buffers [default: the kernel's].
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    pub(crate) send_buffer: Vec<Bytes>,
+    /// Largest segments, options included.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "host")]
+    pub(crate) mss: Vec<Bytes>,
+    /// Length of a test [default: 10s].
+    #[arg(long, value_name = "TIME", requires = "host", conflicts_with = "bytes")]
+    pub(crate) time: Option<Span>,
+    /// Amount of data of a test, all streams together, instead of a length.
+    #[arg(long, value_name = "BYTES", requires = "host")]
+    pub(crate) bytes: Option<Bytes>,
+    /// Bound on the rate of each stream, headers included.
+    #[arg(long, value_name = "RATE", requires = "host")]
+    pub(crate) pace: Option<Rate>,
+    /// The server sends.
+    #[arg(long, requires = "host")]
+    pub(crate) reverse: bool,
+    /// Times that each test is run.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), requires = "host")]
+    pub(crate) repeat: u32,
+    /// Between two samples of the series [default: 1s].
+    #[arg(long, value_name = "TIME", requires = "host")]
+    pub(crate) interval: Option<Span>,
+    /// Print the result as JSON on standard output.
+    #[arg(long, requires = "host")]
+    pub(crate) json: bool,
+    /// Write the tables and a manifest to this folder.
+    #[arg(long, value_name = "DIR", requires = "host")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an earlier result in DIR.
+    #[arg(long, requires = "host")]
+    pub(crate) force: bool,
+    /// Show all figures of the table, however wide it gets.
+    #[arg(long, requires = "host")]
+    pub(crate) wide: bool,
 }
 
 #[derive(Debug, Group)]

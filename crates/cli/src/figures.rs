@@ -21,15 +21,30 @@ const SHOWN: [&[&str]; 2] = [
     ],
 ];
 
+/// The same of measurements.
+#[cfg(target_os = "linux")]
+const MEASURED: [&[&str]; 1] =
+    [&["goodput", "sent_rate", "retransmissions", "rtt_mean", "rtt_min", "cwnd_max", "rwnd_limited", "delivery_rate"]];
+
 /// The widest table, in characters, unless more is asked for.
 const WIDTH: usize = 120;
 
 /// One row for each point and subject, one column for each figure worth a look. Columns that do not fit are
 /// left out, the last first, unless the table may be `wide`; how many is said.
 pub(crate) fn show(overview: &Overview, wide: bool) {
+    show_sets(overview, wide, &SHOWN);
+}
+
+/// The same of what was measured.
+#[cfg(target_os = "linux")]
+pub(crate) fn show_measured(overview: &Overview, wide: bool) {
+    show_sets(overview, wide, &MEASURED);
+}
+
+fn show_sets(overview: &Overview, wide: bool, sets: &[&[&str]]) {
     let mut left_out = Vec::new();
     let mut first = true;
-    for shown in SHOWN {
+    for shown in sets {
         let (header, rows) = rows(overview, shown);
         if rows.is_empty() {
             continue;

@@ -7,6 +7,8 @@ mod check;
 mod emulate;
 mod figures;
 mod fit;
+#[cfg(target_os = "linux")]
+mod measure;
 mod output;
 mod predict;
 mod progress;
@@ -77,6 +79,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Command::Check(options) => check::run(&options),
         Command::Predict(options) => predict::run(&options),
         Command::Reproduce(options) => reproduce::run(&options, face),
+        #[cfg(target_os = "linux")]
+        Command::Measure(options) => measure::run(&options, face),
         Command::Report { folder } => reproduce::report(&folder, face),
         Command::Schema => {
             output::line(cellway_lab::schema().trim_end());

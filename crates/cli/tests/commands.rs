@@ -215,6 +215,8 @@ fn help_teaches_by_example() {
         &["check"],
         &["predict"],
         &["reproduce"],
+        #[cfg(target_os = "linux")]
+        &["measure"],
         &["report"],
         &["schema"],
         &["workload", "fit"],

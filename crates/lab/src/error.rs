@@ -57,12 +57,23 @@ pub enum Error {
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Emulation(#[from] cellway_emu::Error),
+    /// Nothing could be measured.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Measure(cellway_measure::Error),
     /// Results cannot be written or read.
     #[error(transparent)]
     Record(#[from] cellway_record::Error),
     /// The user stopped it.
     #[error("stopped; nothing was written")]
     Stopped,
+}
+
+#[cfg(target_os = "linux")]
+impl From<cellway_measure::Error> for Error {
+    fn from(error: cellway_measure::Error) -> Error {
+        if matches!(error, cellway_measure::Error::Stopped) { Error::Stopped } else { Error::Measure(error) }
+    }
 }
 
 impl Error {
@@ -89,6 +100,8 @@ impl Error {
             | Error::NoSuchPaper { .. }
             | Error::Experiments { .. } => true,
             Error::Run(e) => !matches!(e, S::Build(BuildError::Capture(_)) | S::Stopped { .. }),
+            #[cfg(target_os = "linux")]
+            Error::Measure(e) => e.is_input(),
             Error::Record(e) => {
                 matches!(e, R::Exists { .. } | R::NotReplaceable { .. } | R::BadName { .. } | R::NoManifest { .. })
             }

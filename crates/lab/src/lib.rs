@@ -10,6 +10,8 @@ pub mod emulate;
 mod error;
 mod fit;
 mod load;
+#[cfg(target_os = "linux")]
+pub mod measure;
 mod overview;
 pub mod predict;
 pub mod reproduce;

@@ -60,6 +60,94 @@ pub enum Error {
         /// What there is.
         available: String,
     },
+    /// A number out of its range.
+    #[error("{what} is {given}; accepted: {accepted}")]
+    Range {
+        /// What it is the number of.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// What would do.
+        accepted: String,
+    },
+    /// The host has no address.
+    #[error("cannot find the host {host:?}: {source}")]
+    Host {
+        /// The host.
+        host: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
+    /// No connection.
+    #[error("cannot connect to {to}: {source}; is `cellway measure --serve` running there?")]
+    Connect {
+        /// Host and port.
+        to: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The port cannot be had.
+    #[error("cannot listen on {at}: {source}; --port and --bind choose another")]
+    Listen {
+        /// Address and port.
+        at: String,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The server does not want this test.
+    #[error("the server refuses: {reason}")]
+    Refused {
+        /// In its words.
+        reason: String,
+    },
+    /// The other side is gone, or was never one of ours.
+    #[error("the other side ended the connection or does not answer: {source}")]
+    Peer {
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The other side failed and said why.
+    #[error("the other side failed: {reason}")]
+    PeerFailed {
+        /// In its words.
+        reason: String,
+    },
+    /// Something that is no message of this protocol.
+    #[error("not a message of cellway measure: {what}")]
+    Protocol {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The sender ended too early.
+    #[error("a stream ended after {came} of {of}")]
+    Short {
+        /// What came.
+        came: Bytes,
+        /// What was agreed on.
+        of: Bytes,
+    },
+    /// No byte passed for a long time.
+    #[error("no data passed for {after}; the path or the other side is dead")]
+    Stalled {
+        /// How long.
+        after: cellway_units::Span,
+    },
+    /// Not all data connections came.
+    #[error("{came} of {streams} data connections came within {within}")]
+    Streams {
+        /// Those that came.
+        came: usize,
+        /// Those that were agreed on.
+        streams: u32,
+        /// The time they had.
+        within: cellway_units::Span,
+    },
+    /// The user stopped it.
+    #[error("stopped")]
+    Stopped,
+    /// Tables could not be built.
+    #[error(transparent)]
+    Record(#[from] cellway_record::Error),
     /// The kernel refused an option of a socket.
     #[error("cannot set {option}: {source}")]
     Option {
@@ -71,6 +159,25 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether what was asked for is at fault, rather than the network or the other side.
+    pub fn is_input(&self) -> bool {
+        matches!(
+            self,
+            Error::Window { .. }
+                | Error::ReceiveBuffer { .. }
+                | Error::SendBuffer { .. }
+                | Error::Mss { .. }
+                | Error::Pace { .. }
+                | Error::Congestion { .. }
+                | Error::Range { .. }
+                | Error::Host { .. }
+                | Error::Refused { .. }
+        )
+    }
+
+    pub(crate) fn peer(source: io::Error) -> Error {
+        Error::Peer { source }
+    }
     pub(crate) fn option(option: &'static str) -> impl FnOnce(io::Error) -> Error {
         move |source| Error::Option { option, source }
     }

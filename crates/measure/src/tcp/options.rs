@@ -16,7 +16,7 @@ pub const MSS: RangeInclusive<u64> = 88..=32767;
 /// What is asked of the kernel's TCP. Nothing that is left out is touched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TcpOptions {
-    /// The receive window that is advertised, exact from the first few round trips on; see
+    /// The receive window that is advertised, held from the first few round trips on; see
     /// [`TcpOptions::hold_window`]. Of the receiving side.
     pub window: Option<Bytes>,
     /// Payload that the send buffer takes (`SO_SNDBUF`; the kernel doubles it for its own memory). Of the sending side.
