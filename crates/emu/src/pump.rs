@@ -12,6 +12,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use cellway_testbed::Capture;
 use cellway_units::{Span, Time};
 use cellway_wire::ip::VirtioNetHeader;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::clock::Clock;
 use crate::engine::{Engine, HostIndex};
@@ -29,6 +30,12 @@ const SPIN: Span = Span::from_us(60);
 const PATIENCE: Span = Span::from_ms(50);
 /// The most packets that are read from one host in a pass; the others of that host wait for the next.
 const READS: u32 = 64;
+
+/// What the present thread has taken of a processor.
+fn cpu_time() -> Span {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    Span::from_secs(used.tv_sec.unsigned_abs()) + Span::from_ns(used.tv_nsec.unsigned_abs())
+}
 
 /// What a run wants to know while it goes on.
 pub(crate) struct Watch<'a> {
@@ -59,6 +66,8 @@ pub(crate) struct Pump {
     pub(crate) untaken: u64,
     /// Passes of the loop.
     pub(crate) passes: u64,
+    /// What the loop took of a processor.
+    pub(crate) cpu: Span,
     buffer: Vec<u8>,
 }
 
@@ -73,6 +82,7 @@ impl Pump {
             recent: Lateness::default(),
             untaken: 0,
             passes: 0,
+            cpu: Span::ZERO,
             buffer: vec![0; Tun::LARGEST],
         }
     }
@@ -98,6 +108,7 @@ impl Pump {
                 if let Some(capture) = watch.capture {
                     capture.finish()?;
                 }
+                self.cpu = cpu_time();
                 return Ok(now);
             }
             let more = self.take_in(now, &ready)?;

@@ -4,6 +4,7 @@ mod applications;
 mod network;
 mod report;
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -22,7 +23,7 @@ use crate::lateness::Lateness;
 use crate::programs::{Program, ProgramEnd};
 use crate::pump::{Pump, Watch};
 use crate::snapshot::Snapshot;
-use crate::sys::{Leftover, StopSignals, clear_leftovers};
+use crate::sys::{Leftover, Namespace, NamespaceHandle, StopSignals, clear_leftovers};
 
 pub(crate) use network::Names;
 use network::Network;
@@ -41,8 +42,32 @@ pub struct Control<'a> {
     pub view: Option<(Span, &'a mut dyn FnMut(&Snapshot))>,
     /// Writes what passes one node.
     pub capture: Option<Capture<'a>>,
+    /// Done on a thread of its own while the network runs.
+    pub beside: Option<Beside<'a>>,
     /// A program in the foreground, instead of those of the scenario: the run ends when it ends.
     pub foreground: Option<Foreground>,
+}
+
+/// What a caller does inside the hosts while the network runs.
+pub type Beside<'a> = Box<dyn FnOnce(&Hosts) + Send + 'a>;
+
+/// The hosts of a running network.
+#[derive(Debug)]
+pub struct Hosts {
+    names: Names,
+    handles: Vec<NamespaceHandle>,
+}
+
+impl Hosts {
+    /// The IPv4 address of a host; the IPv6 address has it as its last 32 bits.
+    pub fn address(&self, host: &str) -> Option<Ipv4Addr> {
+        Some(self.names.address(self.names.place(host)?))
+    }
+
+    /// Runs `work` inside a host: sockets that it opens belong to the host. `None` without such a host.
+    pub fn run<T: Send + 'static>(&self, host: &str, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        Some(self.handles[self.names.place(host)?].run(work))
+    }
 }
 
 /// A program that the user talks to.
@@ -137,12 +162,17 @@ pub fn emulate(
     };
     let mut notes: Vec<String> = left.iter().map(ended).collect();
     let capture = control.capture.take();
+    let beside = control.beside.take();
+    let hosts = Hosts { names: names.clone(), handles: namespaces.iter().map(Namespace::handle).collect() };
 
     let (ended, played) = std::thread::scope(|scope| {
         let watch = Watch { stop: stop.clone(), end, view: every.map(|every| (every, show)), observed, capture };
         let driver = std::thread::Builder::new().name("emulation".to_owned());
         let driver = driver.spawn_scoped(scope, || pump.run(watch)).map_err(Error::Thread)?;
         let playing = player.map(|player| scope.spawn(move || player.run(clock)));
+        if let Some(beside) = beside {
+            scope.spawn(move || beside(&hosts));
+        }
         let mut failure = None;
         while !driver.is_finished() {
             std::thread::sleep(TICK);

@@ -18,7 +18,7 @@ pub(super) fn emulated(
     mut notes: Vec<String>,
     limit: Span,
 ) -> Emulated {
-    let Pump { engine, lateness, untaken, passes, .. } = pump;
+    let Pump { engine, lateness, untaken, passes, cpu, .. } = pump;
     let delays = engine.delays.clone();
     let refusals: Vec<_> = engine.refusals().iter().collect();
     let failures: Vec<(String, u64)> = engine.failures().map(|(reason, count)| (reason.to_owned(), count)).collect();
@@ -38,6 +38,7 @@ pub(super) fn emulated(
             summary.push(row(metric, "s", delays.quantile(quantile).as_secs_f64()));
         }
     }
+    summary.push(row("cpu", "s", cpu.as_secs_f64()));
     summary.push(row("packets", "packet", delays.count() as f64));
     summary.push(row("refused", "packet", refusals.iter().map(|(_, count)| *count as f64).sum()));
     summary.push(row("untaken", "packet", untaken as f64));

@@ -1,0 +1,216 @@
+//! What an emulation can hold on this machine: the highest rate with 99 % of all packets less than 1 ms late, the
+//! processor time for each gigabyte, and how exact rate and delay are.
+//!
+//! Needs namespaces and TUN devices, as root or in a user namespace; else it says what is missing. Other work on the
+//! machine shows in the numbers.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+#[cfg(target_os = "linux")]
+mod held {
+    use std::net::UdpSocket;
+    use std::sync::mpsc;
+    use std::time::{Duration, Instant};
+
+    use cellway_emu::sys::{Reentry, Support, SysError, reenter, support};
+    use cellway_emu::{Control, Emulated, Hosts};
+    use cellway_scenario::Plan;
+
+    /// How long each rate is tried, in seconds, of which the first does not count.
+    const SECONDS: u32 = 6;
+    /// The share of the line that counts as full.
+    const FULL: f64 = 0.97;
+
+    /// Two hosts, each with transfers to the other, over `hops` links of `rate`.
+    fn scenario(rate: u64, framing: &str, hops: usize, seconds: u32) -> String {
+        let (kind, mtu) = if framing == "atm" { ("switch", 9180) } else { ("router", 1500) };
+        let mut text = format!(
+            "version = 1\nname = \"held\"\n[run]\nduration = \"{seconds} s\"\nwarmup = \"2 s\"\nrtt = \"4 ms\"\n\
+             [run.emulate]\nlateness-limit = \"1 ms\"\n\
+             [buffer]\nsize = \"{} B\"\nper = \"port\"\ncount = \"packet\"\n\
+             [tcp]\nprofile = \"linux-6\"\nmss = \"{} B\"\nwindow = \"8 MiB\"\nsend-buffer = \"8 MiB\"\n\
+             window-scaling = true\n[observe]\nseries = false\n",
+            rate / 8 / 20,
+            mtu - 52,
+        );
+        let mut nodes = vec!["r0".to_owned()];
+        nodes.extend((1..hops).map(|hop| format!("s{hop}")));
+        nodes.push("r1".to_owned());
+        for host in ["a", "b"] {
+            text += &format!("[[node]]\nname = \"{host}\"\nkind = \"host\"\n");
+        }
+        for node in &nodes {
+            let kind = if node.starts_with('r') { "router" } else { kind };
+            text += &format!("[[node]]\nname = \"{node}\"\nkind = \"{kind}\"\n");
+        }
+        for (host, router) in [("a", "r0"), ("b", "r1")] {
+            text += &format!(
+                "[[link]]\nbetween = [\"{host}\", \"{router}\"]\nrate = \"100 Gbit/s\"\ndelay = \"0 s\"\n\
+                 framing = \"packet\"\nmtu = \"{mtu} B\"\n"
+            );
+        }
+        for pair in nodes.windows(2) {
+            text += &format!(
+                "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"{rate} bit/s\"\ndelay = \"{} us\"\n\
+                 framing = \"{framing}\"\nmtu = \"{mtu} B\"\n",
+                pair[0],
+                pair[1],
+                2000 / hops
+            );
+        }
+        for (name, from, to) in [("there", "a", "b"), ("back", "b", "a")] {
+            text += &format!("[[traffic]]\nname = \"{name}\"\napp = \"bulk\"\nfrom = \"{from}\"\nto = \"{to}\"\n");
+        }
+        text
+    }
+
+    fn run(text: &str) -> Emulated {
+        let plan = Plan::parse_with(text, "bench", &[], None).unwrap();
+        let workloads: Vec<_> =
+            plan.base().traffic.iter().map(|traffic| cellway_testbed::workload(traffic, None).unwrap()).collect();
+        cellway_emu::emulate(plan.base(), &workloads, 1, Control::default()).unwrap()
+    }
+
+    fn figure(run: &Emulated, subject: &str, metric: &str) -> f64 {
+        let rows = &run.record.summary;
+        rows.iter().find(|row| &*row.subject == subject && row.metric == metric).map_or(f64::NAN, |row| row.value)
+    }
+
+    /// Raises the rate as long as the line is full in both directions and nothing is late.
+    fn highest(name: &str, framing: &str, hops: usize, rates: &[u64]) {
+        println!("{name}: both directions full, {hops} hops");
+        println!("{:>14} {:>8} {:>8} {:>12} {:>12} {:>10}", "rate", "there", "back", "late p99", "CPU s/GB", "held");
+        let mut best = None;
+        for &rate in rates {
+            let result = run(&scenario(rate, framing, hops, SECONDS));
+            let (second, last) =
+                if hops > 1 { ("s1".to_owned(), format!("s{}", hops - 1)) } else { ("r1".into(), "r0".into()) };
+            let there = figure(&result, &format!("r0>{second}"), "utilisation");
+            let back = figure(&result, &format!("r1>{last}"), "utilisation");
+            let bytes: f64 = ["there-1", "back-1"].iter().map(|slot| figure(&result, slot, "goodput") / 8.0).sum();
+            let seconds = f64::from(SECONDS - 2);
+            let cpu = figure(&result, "emulation", "cpu") / f64::from(SECONDS) * seconds;
+            let held = there > FULL && back > FULL && result.is_valid();
+            println!(
+                "{:>7.2} Mbit/s {:>7.1}% {:>7.1}% {:>9.0} us {:>12.2} {:>10}",
+                rate as f64 / 1e6,
+                there * 100.0,
+                back * 100.0,
+                result.lateness.p99().as_secs_f64() * 1e6,
+                cpu / (bytes * seconds / 1e9),
+                if held { "yes" } else { "no" }
+            );
+            if !held && best.is_some() {
+                break;
+            }
+            if held {
+                best = Some(rate);
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        match best {
+            Some(rate) => println!("highest rate held: {} Mbit/s\n", rate as f64 / 1e6),
+            None => println!("none was held: is the machine idle?\n"),
+        }
+    }
+
+    /// A transfer that fills a line: the rate that arrives against what the line leaves for it.
+    fn accuracy_of_rate() {
+        println!("accuracy of the rate: one transfer that fills a line, 12 s");
+        for (name, rate, framing, payload) in
+            [("8 Mbit/s cells", 8_000_000, "atm", 9128), ("100 Mbit/s packets", 100_000_000, "packet", 1448)]
+        {
+            let text = scenario(rate, framing, 1, 12);
+            // One direction only.
+            let text = text.split("[[traffic]]\nname = \"back\"").next().unwrap().to_owned();
+            let result = run(&text);
+            let packet = payload + 52;
+            let on_line = if framing == "atm" { (packet + 8u64).div_ceil(48) * 53 } else { packet };
+            let expected = rate as f64 * payload as f64 / on_line as f64;
+            let error = figure(&result, "there-1", "goodput") / expected - 1.0;
+            let full = figure(&result, "r0>r1", "utilisation");
+            println!("  {name}: line {:.2} % full, goodput {:+.3} % of what it leaves", full * 100.0, error * 100.0);
+        }
+    }
+
+    /// Echoes over UDP on an idle path, against its delay.
+    fn accuracy_of_delay() {
+        println!("accuracy of the delay: round trips of UDP echoes on an idle path, beyond that of the path");
+        for (name, rtt, echoes) in [("1 ms", 1000, 500), ("175 ms", 175_000, 60)] {
+            let errors = echoes_beyond(rtt, echoes);
+            let at = |share: f64| errors[((errors.len() - 1) as f64 * share) as usize];
+            println!("  {name}: median {:+.1} us, p99 {:+.1} us", at(0.5), at(0.99));
+        }
+    }
+
+    /// How much longer echoes took than `rtt` and the time on the line, in microseconds, in order.
+    fn echoes_beyond(rtt: u32, echoes: u32) -> Vec<f64> {
+        let seconds = (echoes * (rtt + 5000)).div_ceil(1_000_000) + 3;
+        let text = scenario(100_000_000, "packet", 1, seconds).split("[[traffic]]").next().unwrap().to_owned();
+        let text = text.replace("delay = \"2000 us\"", &format!("delay = \"{} us\"", rtt / 2))
+            + "[[run.command]]\nhost = \"a\"\nrun = [\"true\"]\n";
+        let plan = Plan::parse_with(&text, "bench", &[], None).unwrap();
+        let (tell, told) = mpsc::channel();
+        let beside = move |hosts: &Hosts| {
+            std::thread::sleep(Duration::from_millis(300));
+            let [a, b] = ["a", "b"].map(|host| {
+                let address = hosts.address(host).unwrap();
+                hosts.run(host, move || UdpSocket::bind((address, 7007)).unwrap()).unwrap()
+            });
+            a.connect(b.local_addr().unwrap()).unwrap();
+            a.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            b.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+            let echo = std::thread::spawn(move || {
+                let mut buffer = [0; 64];
+                while let Ok((octets, from)) = b.recv_from(&mut buffer) {
+                    b.send_to(&buffer[..octets], from).unwrap();
+                }
+            });
+            for _ in 0..echoes {
+                let began = Instant::now();
+                a.send(&[0; 20]).unwrap();
+                a.recv(&mut [0; 64]).unwrap();
+                tell.send(began.elapsed().as_secs_f64() * 1e6).unwrap();
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            echo.join().unwrap();
+        };
+        let control = Control { beside: Some(Box::new(beside)), ..Control::default() };
+        cellway_emu::emulate(plan.base(), &[], 1, control).unwrap();
+        // 48 octets twice over a line of 100 Mbit/s.
+        let expected = f64::from(rtt) + 2.0 * 48.0 * 8.0 / 100.0;
+        let mut errors: Vec<f64> = told.try_iter().map(|us| us - expected).collect();
+        errors.sort_by(f64::total_cmp);
+        errors
+    }
+
+    pub(super) fn main() {
+        match support() {
+            Support::Missing(missing) => {
+                println!("skipped: {}", SysError::Unsupported(missing));
+                return;
+            }
+            Support::UserNamespace | Support::Direct => {}
+        }
+        if let Reentry::Ended(status) = reenter().unwrap() {
+            std::process::exit(status.into());
+        }
+        // `cargo bench -p cellway-emu -- packet 1000000000`: one rate of one framing.
+        let asked: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+        if let [framing, rate] = &asked[..] {
+            return highest(framing, framing, if framing == "atm" { 3 } else { 1 }, &[rate.parse().unwrap()]);
+        }
+        let cells = [40_704_000, 149_760_000, 299_520_000, 449_280_000, 599_040_000, 898_560_000, 1_198_080_000];
+        let packets = [500, 1000, 1500, 2000, 3000, 4000, 5000].map(|mbit| mbit * 1_000_000);
+        highest("cells (ATM, MTU 9180)", "atm", 3, &cells);
+        highest("packets (MTU 1500)", "packet", 1, &packets);
+        accuracy_of_rate();
+        accuracy_of_delay();
+    }
+}
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    held::main();
+    #[cfg(not(target_os = "linux"))]
+    println!("skipped: emulation needs Linux");
+}
