@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use cellway_net::{Delivery, Packet as Carried, PortCounters};
 use cellway_testbed::{Testbed, Way};
 use cellway_units::{Bytes, Span, Time};
-use cellway_wire::ip::{self, Fit, Hop, Packet, Recognised, Trouble, VirtioNetHeader};
+use cellway_wire::ip::{self, Fit, Gso, Hop, Packet, Recognised, Trouble, VirtioNetHeader};
 
 use crate::conversations::{Conversations, Id, Kind, Limits};
 use crate::error::Error;
@@ -22,9 +22,9 @@ use crate::error::Error;
 pub(crate) use hosts::{Behind, EmulatedHost, HostIndex};
 pub(crate) use refusals::Refusals;
 
-/// What a host may have waiting at its own line before no more is read from it, in octets: some packets of the
-/// largest size, as the queue of a network card. What is not read waits in the kernel.
-const CARD: u64 = 256 * 1024;
+/// What a host may have waiting at its own line before no more is read from it, in octets: one coalesced segment of
+/// the largest size, so that no pass takes long. What is not read waits in the kernel, as before a network card.
+const CARD: u64 = 64 * 1024;
 /// How often idle conversations are looked for.
 const SWEEP: Span = Span::from_ms(500);
 
@@ -38,6 +38,8 @@ pub(crate) struct Datagram {
     id: Id,
     /// Whether it goes the way of the conversation's first packet.
     forward: bool,
+    /// Whether its checksums are known to be right.
+    sound: bool,
 }
 
 /// A packet that its host is to be given.
@@ -47,6 +49,8 @@ pub(crate) struct Due {
     /// When its last bit has arrived.
     pub(crate) at: Time,
     pub(crate) octets: Vec<u8>,
+    /// Whether its checksums are known to be right: they were made here.
+    pub(crate) sound: bool,
 }
 
 /// A conversation that has a channel.
@@ -178,12 +182,12 @@ impl Engine {
     fn deliver(&mut self, at: Time) {
         for Delivery { packet } in self.delivered.drain(..) {
             let Some(host) = self.hosts.of_node(packet.to) else { continue };
-            let Datagram { octets, entered, id, forward } = packet.body;
+            let Datagram { octets, entered, id, forward, sound } = packet.body;
             self.delays.record(at - entered);
             if let Some(open) = self.open.get_mut(id.slot()).and_then(Option::as_mut).filter(|open| open.id == id) {
                 open.delivered[usize::from(!forward)] += octets.len() as u64;
             }
-            self.due.push(Due { host, at, octets });
+            self.due.push(Due { host, at, octets, sound });
         }
     }
 
@@ -196,11 +200,13 @@ impl Engine {
     /// What was read from the device of a host: a virtio-net header and a packet, which may have to be cut.
     pub(crate) fn receive(&mut self, now: Time, from: HostIndex, read: &[u8]) -> Result<(), Error> {
         let parsed = VirtioNetHeader::parse(read);
-        let pieces = parsed.and_then(|(offload, packet)| ip::cut(&offload, packet));
-        match pieces {
-            Ok(pieces) => {
+        let cut = |(offload, packet): (VirtioNetHeader, _)| {
+            Ok((ip::cut(&offload, packet)?, offload.needs_checksum || offload.gso != Gso::None))
+        };
+        match parsed.and_then(cut) {
+            Ok((pieces, sound)) => {
                 for piece in pieces {
-                    self.packet(now, from, piece)?;
+                    self.packet(now, from, piece, sound)?;
                 }
             }
             Err(malformed) => self.refusals.count(malformed.name()),
@@ -209,7 +215,7 @@ impl Engine {
     }
 
     /// A host has sent a packet.
-    fn packet(&mut self, now: Time, from: HostIndex, mut octets: Vec<u8>) -> Result<(), Error> {
+    fn packet(&mut self, now: Time, from: HostIndex, mut octets: Vec<u8>, sound: bool) -> Result<(), Error> {
         let recognised = match ip::recognise(&octets) {
             Ok(recognised) => recognised,
             Err(malformed) => {
@@ -246,7 +252,7 @@ impl Engine {
         octets.truncate(length);
         for mut piece in whole.unwrap_or_else(|| vec![octets]) {
             match ip::hop(&mut piece) {
-                Ok(Hop::Onward) => self.enter(now, from, to, piece)?,
+                Ok(Hop::Onward) => self.enter(now, (from, to), piece, sound)?,
                 Ok(Hop::Expired) => {
                     self.refusals.count("time-exceeded");
                     if let Ok(expired) = Packet::parse(&piece) {
@@ -261,7 +267,13 @@ impl Engine {
     }
 
     /// A packet goes into the network, on the channel of its conversation.
-    fn enter(&mut self, now: Time, from: HostIndex, to: HostIndex, octets: Vec<u8>) -> Result<(), Error> {
+    fn enter(
+        &mut self,
+        now: Time,
+        (from, to): (HostIndex, HostIndex),
+        octets: Vec<u8>,
+        sound: bool,
+    ) -> Result<(), Error> {
         let Ok(recognised) = ip::recognise(&octets) else { return Ok(()) };
         let sighting = {
             let Engine { table, open, testbed, .. } = self;
@@ -284,7 +296,7 @@ impl Engine {
             self.open[place] = Some(Open { id: sighting.id, number, delivered: [0; 2], shown: [0; 2] });
         }
         let Some(Some(open)) = self.open.get(sighting.id.slot()) else { return Ok(()) };
-        let body = Datagram { octets, entered: now, id: sighting.id, forward: sighting.forward };
+        let body = Datagram { octets, entered: now, id: sighting.id, forward: sighting.forward, sound };
         let length = body.octets.len() as u32;
         let nodes = [from, to].map(|host| self.hosts[host].node);
         let packet = Carried { conversation: open.number, from: nodes[0], to: nodes[1], octets: length, body };
@@ -311,7 +323,7 @@ impl Engine {
     fn answer(&mut self, now: Time, host: HostIndex, trouble: Trouble, about: &Packet<'_>) {
         let router = self.hosts.router(about.is_v4());
         if let Some(octets) = ip::icmp_error(trouble, router, about) {
-            self.due.push(Due { host, at: now, octets });
+            self.due.push(Due { host, at: now, octets, sound: false });
         }
     }
 

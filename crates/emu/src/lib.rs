@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod addresses;
+mod batch;
 mod clock;
 pub mod conversations;
 mod delays;

@@ -14,6 +14,7 @@ use cellway_units::{Span, Time};
 use cellway_wire::ip::VirtioNetHeader;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::batch::batches;
 use crate::clock::Clock;
 use crate::engine::{Engine, HostIndex};
 use crate::error::Error;
@@ -155,16 +156,38 @@ impl Pump {
         if self.engine.due().is_empty() {
             return;
         }
-        // Nothing is left to hardware: checksums are complete and no packet is coalesced.
-        let header = VirtioNetHeader::default().octets();
-        for due in self.engine.due().drain(..) {
-            let parts = [IoSlice::new(&header), IoSlice::new(&due.octets)];
-            let taken = self.tuns[due.host.0].write_vectored(&parts);
-            self.untaken += u64::from(!matches!(taken, Ok(Some(_))));
-            let late = self.clock.now().unwrap_or(Time::ZERO).since(due.at);
-            self.lateness.record(late);
-            self.recent.record(late);
+        let due = std::mem::take(self.engine.due());
+        for mut batch in batches(&due) {
+            let tun = &self.tuns[batch.host.0];
+            let taken = match batch.joined.as_mut().filter(|joined| joined.count() > 1) {
+                Some(joined) => {
+                    let header = joined.header_len();
+                    let (offload, headers) = joined.finish();
+                    let offload = offload.octets();
+                    let mut parts = vec![IoSlice::new(&offload), IoSlice::new(headers)];
+                    parts.extend(batch.members.iter().map(|&place| IoSlice::new(&due[place].octets[header..])));
+                    tun.write_vectored(&parts)
+                }
+                None => {
+                    // Nothing is left to the host: checksums are complete.
+                    let offload = VirtioNetHeader::default().octets();
+                    tun.write_vectored(&[IoSlice::new(&offload), IoSlice::new(&due[batch.members[0]].octets)])
+                }
+            };
+            if !matches!(taken, Ok(Some(_))) {
+                self.untaken += batch.members.len() as u64;
+            }
+            let now = self.clock.now().unwrap_or(Time::ZERO);
+            for &place in &batch.members {
+                let late = now.since(due[place].at);
+                self.lateness.record(late);
+                self.recent.record(late);
+            }
         }
+        // The list itself is used again.
+        let list = self.engine.due();
+        *list = due;
+        list.clear();
     }
 
     fn show(&mut self, now: Time, watch: &Watch<'_>) {

@@ -5,6 +5,7 @@
 //! never panics.
 
 pub mod checksum;
+mod coalesce;
 mod cut;
 mod flow;
 mod fragment;
@@ -14,6 +15,7 @@ mod malformed;
 mod packet;
 mod virtio;
 
+pub use coalesce::Joined;
 pub use cut::{Pieces, cut};
 pub use flow::{About, Datagram, Flow, FlowKey, Recognised, Segment, recognise};
 pub use fragment::{Fit, Fragments, fit};
