@@ -81,7 +81,10 @@ impl Figure {
         assert!(!found.is_empty(), "nothing is like {} in {whose}:\n{text}", self.pattern);
         for value in found {
             let Figure { least, most, pattern } = self;
-            assert!((*least..=*most).contains(&value), "{value} is not {least} to {most}: {pattern} in {whose}:\n{text}");
+            assert!(
+                (*least..=*most).contains(&value),
+                "{value} is not {least} to {most}: {pattern} in {whose}:\n{text}"
+            );
         }
     }
 }
