@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cellway_lab::emulate::{self, EmulateOptions, EmulationView};
-use cellway_lab::{Error, Overview, Settings};
+use cellway_lab::{Error, Overview, Plan, Settings};
 use serde_json::json;
 
 use crate::args::Emulate;
@@ -71,6 +71,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         }));
     } else if !options.top || overview.points.len() > 1 || options.out.is_none() {
         figures::show(&overview, options.wide);
+        show_programs(&plan, &overview);
     }
     if let (Some((node, _)), Some(records)) = (&capture, emulated.captured) {
         output::say(&format!("{records} records captured at {node}"));
@@ -81,4 +82,26 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
     } else {
         Err(Failure { message: "the emulation was too late to count".to_owned(), code: FAILED })
     }
+}
+
+/// The figures that programs have printed and how late the emulation was: a row for each point and figure.
+fn show_programs(plan: &Plan, overview: &Overview) {
+    let commands = plan.base().commands.iter();
+    let figures = commands.flat_map(|command| command.figures.iter().map(|figure| (&*command.name, &*figure.metric)));
+    let wanted: Vec<(&str, &str)> = figures.chain([("emulation", "lateness_p99")]).collect();
+    let axes = overview.points.first().map(|(axes, _)| axes.as_slice()).unwrap_or_default();
+    let header = axes.iter().map(|(path, _)| figures::axis_name(path));
+    let header: Vec<String> = header.chain(["subject", "figure", "unit", "value"].map(str::to_owned)).collect();
+    let mut table = output::table(&header, |column| column == axes.len() + 3);
+    for (axes, cells) in &overview.points {
+        let of = |(subject, metric): &(&str, &str)| cells.iter().find(|c| c.subject == *subject && c.metric == *metric);
+        for cell in wanted.iter().filter_map(of) {
+            let value = output::with_interval(cell.mean, cell.half_width);
+            let point = axes.iter().map(|(_, value)| figures::axis_text(value));
+            let rest = [&cell.subject, &cell.metric, &cell.unit].map(ToString::to_string);
+            table.add_row(point.chain(rest).chain([value]).collect::<Vec<String>>());
+        }
+    }
+    output::line("");
+    output::print(&table);
 }

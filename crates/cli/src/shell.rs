@@ -33,6 +33,13 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     };
     // What is wrong with the input is told before a namespace is entered.
     path.scenario(&["sh".to_owned()])?;
+    if options.here && emulate::is_apart() {
+        return Err(wrong(
+            "--here: the far end cannot be this machine, as an ordinary user reaches its network from no namespace; run \
+             it as root, or without --here"
+                .to_owned(),
+        ));
+    }
     if let Some(status) = emulate::enter()? {
         return ended(status);
     }

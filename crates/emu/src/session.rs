@@ -176,7 +176,8 @@ pub fn emulate(
         let mut failure = None;
         while !driver.is_finished() {
             std::thread::sleep(TICK);
-            let now = clock.now().unwrap_or(Time::ZERO);
+            // Time begins after the lead. What a program sent before would wait for that, and nobody would see it wait.
+            let Some(now) = clock.now() else { continue };
             while let Ok(snapshot) = shown.try_recv() {
                 if let Some((_, show)) = &mut control.view {
                     show(&snapshot);

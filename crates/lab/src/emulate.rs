@@ -26,6 +26,11 @@ pub fn enter() -> Result<Option<u8>, Error> {
     }
 }
 
+/// Whether [`enter`] would go into a user namespace, from where this machine's own network cannot be reached.
+pub fn is_apart() -> bool {
+    cellway_emu::sys::support() == cellway_emu::sys::Support::UserNamespace
+}
+
 /// Why emulations cannot be run on this machine, in words; `None` if they can.
 pub fn missing() -> Option<String> {
     use cellway_emu::sys::{Support, SysError, support};

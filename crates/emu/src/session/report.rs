@@ -40,7 +40,7 @@ pub(super) fn emulated(
     }
     summary.push(row("cpu", "s", cpu.as_secs_f64()));
     summary.push(row("packets", "packet", delays.count() as f64));
-    summary.push(row("refused", "packet", refusals.iter().map(|(_, count)| *count as f64).sum()));
+    summary.push(row("refused", "packet", refusals.iter().map(|(_, count)| count).sum::<u64>() as f64));
     summary.push(row("untaken", "packet", untaken as f64));
     for (reason, count) in refusals {
         notes.push(format!("{count} packets of hosts did not enter the network: {reason}"));

@@ -154,7 +154,10 @@ impl Summary {
         self.put(&s, "lost_frames_crc", "frame", (lost.crc - before.crc) as f64);
         self.put(&s, "lost_frames_too_long", "frame", (lost.too_long - before.too_long) as f64);
         self.put(&s, "lost_frames", "frame", (lost.total() - before.total() + refused) as f64);
-        self.put(&s, "goodput_total", "bit/s", meter.slots.iter().map(|slot| slot.goodput(self.span)).sum());
+        // An emulation may have programs only, of whose goodput nothing is known here.
+        if !meter.slots.is_empty() {
+            self.put(&s, "goodput_total", "bit/s", meter.slots.iter().map(|slot| slot.goodput(self.span)).sum());
+        }
     }
 }
 
