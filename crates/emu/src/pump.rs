@@ -69,6 +69,8 @@ pub(crate) struct Pump {
     pub(crate) passes: u64,
     /// What the loop took of a processor.
     pub(crate) cpu: Span,
+    /// Why its thread did not go before all ordinary ones, if it did not.
+    pub(crate) not_real_time: Option<String>,
     buffer: Vec<u8>,
 }
 
@@ -84,13 +86,15 @@ impl Pump {
             untaken: 0,
             passes: 0,
             cpu: Span::ZERO,
+            not_real_time: None,
             buffer: vec![0; Tun::LARGEST],
         }
     }
 
     /// Runs until the end, or until it is told to stop. Returns when that was.
     pub(crate) fn run(&mut self, mut watch: Watch<'_>) -> Result<Time, Error> {
-        let _thread = DriverThread::prepare(Scheduling { real_time: true, cpu: None });
+        let thread = DriverThread::prepare(Scheduling { real_time: true, cpu: None });
+        self.not_real_time = thread.real_time().err().map(str::to_owned);
         let mut readiness = Readiness::new()?;
         for (token, tun) in self.tuns.iter().enumerate() {
             readiness.add(tun, token as u64, Interest::Read)?;

@@ -3,11 +3,14 @@
 use cellway_apps::Side;
 use cellway_measure::tcp::TcpOptions;
 use cellway_scenario::{TcpSpec, TcpVariant};
-use cellway_units::{Bytes, Span};
+use cellway_units::{Bytes, Rate, Span};
 use rustix::net::sockopt;
 use socket2::Socket;
 
 use super::error::PlayerError;
+
+/// A bound on a sender's pace that never binds (bit/s).
+const UNBOUNDED: Rate = Rate::from_bps(1_000_000_000_000);
 
 /// TCP of one end of a slot's connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -38,7 +41,8 @@ impl HostTcp {
             mss: Some(spec.mss),
             congestion: Some(congestion.to_owned()),
             no_delay: !spec.nagle,
-            ..TcpOptions::default()
+            // The kernel paces by its own estimate as soon as a bound is set, however high.
+            pace: spec.pacing_rate.or(spec.pacing.then_some(UNBOUNDED)),
         };
         HostTcp { options, quick_ack: spec.delayed_ack.is_none() }
     }

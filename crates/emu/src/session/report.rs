@@ -10,6 +10,17 @@ use crate::lateness::SUBJECT;
 use crate::programs::ProgramEnd;
 use crate::pump::Pump;
 
+/// What a simulation counts and nobody tells of a kernel's TCP.
+const UNSEEN: [&str; 7] = [
+    "timeouts",
+    "timeouts_mean",
+    "fast_retransmits",
+    "collapses",
+    "collapses_mean",
+    "line_share",
+    "line_share_mean",
+];
+
 /// The record of a run that ended at `ended`.
 pub(super) fn emulated(
     pump: Pump,
@@ -18,7 +29,7 @@ pub(super) fn emulated(
     mut notes: Vec<String>,
     limit: Span,
 ) -> Emulated {
-    let Pump { engine, lateness, untaken, passes, cpu, .. } = pump;
+    let Pump { engine, lateness, untaken, passes, cpu, not_real_time, .. } = pump;
     let delays = engine.delays.clone();
     let refusals: Vec<_> = engine.refusals().iter().collect();
     let failures: Vec<(String, u64)> = engine.failures().map(|(reason, count)| (reason.to_owned(), count)).collect();
@@ -30,6 +41,7 @@ pub(super) fn emulated(
         simulated: ended - Time::ZERO,
     };
     let (mut summary, series) = testbed.meter.finish(ended, &testbed.fabric);
+    summary.retain(|row| !UNSEEN.contains(&row.metric));
     summary.extend(lateness.rows(limit));
     let subject: Arc<str> = SUBJECT.into();
     let row = |metric, unit, value| Row { subject: subject.clone(), metric, unit, t: None, value };
@@ -37,6 +49,10 @@ pub(super) fn emulated(
         for (metric, quantile) in [("delay_p50", 0.5), ("delay_p95", 0.95), ("delay_p99", 0.99)] {
             summary.push(row(metric, "s", delays.quantile(quantile).as_secs_f64()));
         }
+    }
+    summary.push(row("real_time", "1", f64::from(u8::from(not_real_time.is_none()))));
+    if let Some(why) = not_real_time.filter(|_| !lateness.is_valid(limit)) {
+        notes.push(format!("the emulation had no real-time scheduling, which makes it punctual: {why}"));
     }
     summary.push(row("cpu", "s", cpu.as_secs_f64()));
     summary.push(row("packets", "packet", delays.count() as f64));
