@@ -87,10 +87,12 @@ fn without_traffic_there_is_nothing_to_simulate() {
     let text = sections();
     let (head, rest) = text.split_once("traffic = ").unwrap();
     let (_, rest) = rest.split_once('\n').unwrap();
-    let hosts = head.replace("\"router\"", "\"host\"");
+    let hosts = head.replacen("\"router\"", "\"host\"", 1);
     let text = format!("{hosts}{rest}{}", COMMAND.replace("bulk-1", "a"));
     let mut settings = Settings { threads: None, progress: &mut |_| {}, stop: &mut || false };
-    let Err(error) = simulate(&plan(&text, &[]), Path::new("."), None, &mut settings) else { panic!("not refused") };
+    let Err(error) = simulate(&plan(&text, &[("run.rtt", "40 ms")]), Path::new("."), None, &mut settings) else {
+        panic!("not refused")
+    };
     assert!(error.is_input() && error.is_scenario());
     let told = error.to_string();
     assert!(told.contains("no traffic to simulate") && told.contains("[[traffic]]"), "{told}");
