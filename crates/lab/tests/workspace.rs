@@ -21,7 +21,7 @@ const MAY_SEE: [(&str, &[&str]); 16] = [
     ("scenario", &["units"]),
     ("record", &["units"]),
     ("theory", &["units", "scenario"]),
-    ("testbed", &["units", "net", "tcp", "apps", "gateway", "scenario", "record"]),
+    ("testbed", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
     ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
     ("measure", &["units", "record"]),
     ("emu", &["units", "wire", "net", "apps", "scenario", "record", "testbed", "measure"]),
