@@ -59,6 +59,8 @@ pub(crate) struct Pump {
     pub(crate) untaken: u64,
     /// Passes of the loop.
     pub(crate) passes: u64,
+    /// Hosts that are not read from, nor watched, until their lines have room again.
+    paused: Vec<HostIndex>,
     buffer: Vec<u8>,
 }
 
@@ -73,6 +75,7 @@ impl Pump {
             recent: Lateness::default(),
             untaken: 0,
             passes: 0,
+            paused: Vec::new(),
             buffer: vec![0; Tun::LARGEST],
         }
     }
@@ -100,7 +103,7 @@ impl Pump {
                 }
                 return Ok(now);
             }
-            let more = self.take_in(now, &ready)?;
+            let more = self.take_in(now, &ready, &readiness)?;
             self.hand_out();
             if next_view.is_some_and(|at| at <= now) {
                 self.show(now, &watch);
@@ -112,12 +115,13 @@ impl Pump {
                 ready.extend(0..self.tuns.len() as u64);
                 continue;
             }
+            self.resume(&readiness)?;
             self.wait(now, watch.end, &mut readiness, &mut ready)?;
         }
     }
 
     /// Reads what the hosts of `ready` have sent; whether there may be more.
-    fn take_in(&mut self, now: Time, ready: &[u64]) -> Result<bool, Error> {
+    fn take_in(&mut self, now: Time, ready: &[u64], readiness: &Readiness) -> Result<bool, Error> {
         let mut more = false;
         for &token in ready {
             let host = HostIndex(token as usize);
@@ -134,9 +138,24 @@ impl Pump {
                     Err(source) => return Err(Error::Device { host: self.engine.name(host).to_owned(), source }),
                 }
             }
+            if !self.engine.has_room(host) && !self.paused.contains(&host) {
+                // What it has is ready all the time: watched, it would end each wait at once.
+                readiness.remove(&self.tuns[host.0])?;
+                self.paused.push(host);
+            }
         }
         self.engine.serve(now);
         Ok(more)
+    }
+
+    /// Watches again those hosts whose lines have room again. A line makes room as it sends, which ends a wait.
+    fn resume(&mut self, readiness: &Readiness) -> Result<(), SysError> {
+        if self.paused.is_empty() {
+            return Ok(());
+        }
+        let (room, full): (Vec<_>, Vec<_>) = self.paused.drain(..).partition(|&host| self.engine.has_room(host));
+        self.paused = full;
+        room.into_iter().try_for_each(|host| readiness.add(&self.tuns[host.0], host.0 as u64, Interest::Read))
     }
 
     /// Gives the hosts what has come for them.

@@ -56,13 +56,23 @@ pub enum Error {
     /// An emulation cannot be done.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
-    Emulation(#[from] cellway_emu::Error),
+    Emulation(cellway_emu::Error),
     /// Results cannot be written or read.
     #[error(transparent)]
     Record(#[from] cellway_record::Error),
     /// The user stopped it.
     #[error("stopped; nothing was written")]
     Stopped,
+}
+
+#[cfg(target_os = "linux")]
+impl From<cellway_emu::Error> for Error {
+    fn from(error: cellway_emu::Error) -> Error {
+        match error {
+            cellway_emu::Error::Stopped { .. } => Error::Stopped,
+            error => Error::Emulation(error),
+        }
+    }
 }
 
 impl Error {

@@ -261,7 +261,7 @@ mod tests {
             config.lines(),
             "link set dev cell0 mtu 9180 txqueuelen 1000 up\naddr add 10.0.0.1/24 dev cell0\n\
              addr add fd00::1/64 dev cell0 nodad\nroute add 0.0.0.0/0 via 10.0.0.2 dev cell0\n\
-             -6 route add ::/0 dev cell0\n"
+             route add ::/0 dev cell0\n"
         );
     }
 
