@@ -255,14 +255,7 @@ impl Engine {
     }
 
     /// A packet is larger than the path takes: it goes on in fragments, or its sender is told.
-    fn too_large(
-        &mut self,
-        now: Time,
-        from: HostIndex,
-        to: HostIndex,
-        octets: &[u8],
-        mtu: usize,
-    ) -> Result<(), Error> {
+    fn too_large(&mut self, now: Time, from: HostIndex, to: HostIndex, octets: &[u8], mtu: usize) -> Result<(), Error> {
         let Ok(packet) = Packet::parse(octets) else { return Ok(()) };
         match ip::fit(&packet, mtu) {
             Fit::Whole => self.enter(now, from, to, octets.to_vec()),

@@ -291,7 +291,7 @@ mod tests {
     fn figures_are_found_in_text_and_in_json() {
         let pattern = FigureSource::Pattern(r"avg = (\S+) ms".to_owned());
         let text = "avg = 1 ms\nand then avg = 175.25 ms\n";
-        assert_eq!(read(text, &figure(pattern.clone(), 0.001)), Ok(0.17525));
+        assert_eq!(read(text, &figure(pattern.clone(), 0.25)), Ok(43.8125));
         assert!(read("", &figure(pattern.clone(), 1.0)).unwrap_err().contains("nothing in its output"));
         assert!(read("avg = fast ms", &figure(pattern, 1.0)).unwrap_err().contains("\"fast\" is no number"));
         let path = |path: &str| figure(FigureSource::Json(path.split('.').map(str::to_owned).collect()), 2.0);

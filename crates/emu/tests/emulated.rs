@@ -15,7 +15,6 @@ use common::{one_at_a_time, possible};
 /// Two hosts at a line of 10 Mbit/s of cells and 20 ms of delay each way; one bulk transfer, one dialogue.
 const NET: &str = r#"version = 1
 name = "net"
-run = { duration = "6 s", warmup = "2 s", emulate = { lateness-limit = "10 s", idle = "1 s" } }
 buffer = { size = "400 cell", per = "port" }
 multiplexing = { channel = "per-conversation" }
 tcp = { variant = "newreno", mss = "1000 B", window = "8 KiB", send-buffer = "64 KiB" }
@@ -30,6 +29,11 @@ link = [
   { name = "line", between = ["near", "far"], rate = "10 Mbit/s", delay = "20 ms" },
   { between = ["far", "server"], rate = "fast-ethernet", delay = "0 s" },
 ]
+
+[run]
+duration = "6 s"
+warmup = "2 s"
+emulate = { lateness-limit = "10 s", idle = "1 s" }
 
 [[traffic]]
 name = "bulk"
@@ -95,6 +99,25 @@ fn played_applications_get_what_window_and_delay_give() {
     assert!((goodput * 1.1 / 1e7..0.4).contains(&utilisation), "{utilisation}");
 }
 
+const SPACER: &str = r#"
+[[shaper]]
+name = "spacer"
+at = "near"
+link = "line"
+traffic = ["bulk"]
+rate = "8 Mbit/s"
+
+[[change]]
+at = "4 s"
+shaper = "spacer"
+rate = "2 Mbit/s"
+
+[[change]]
+at = "8 s"
+shaper = "spacer"
+rate = "5 Mbit/s"
+"#;
+
 /// `spacing`, section 4: the sender follows the rate of a spacer, and nothing is lost.
 #[test]
 fn a_spacer_changes_its_rate_while_it_runs_and_nothing_is_lost() {
@@ -102,17 +125,14 @@ fn a_spacer_changes_its_rate_while_it_runs_and_nothing_is_lost() {
         return;
     }
     let _one = one_at_a_time();
-    let spacer = r#"[{ name = "spacer", at = "near", link = "line", traffic = ["bulk"], rate = "8 Mbit/s" }]"#;
-    let change = r#"[{ at = "4 s", shaper = "spacer", rate = "2 Mbit/s" }, { at = "8 s", shaper = "spacer", rate = "5 Mbit/s" }]"#;
+    let text = NET.to_owned() + SPACER;
     let set = [
         ("run.duration", "\"12 s\""),
         ("run.warmup", "\"0 s\""),
         ("buffer.size", "\"4000 cell\""),
         ("tcp.window", "\"60 KiB\""),
-        ("shaper", spacer),
-        ("change", change),
     ];
-    let emulated = run(NET, &set, Control::default()).unwrap();
+    let emulated = run(&text, &set, Control::default()).unwrap();
     let goodput = series(&emulated, "bulk-1", "throughput");
     let mean = |from: f64, to: f64| {
         let bins: Vec<f64> = goodput.iter().filter(|(t, _)| *t > from && *t <= to).map(|(_, value)| *value).collect();

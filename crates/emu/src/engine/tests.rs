@@ -20,6 +20,7 @@ name = "net"
 run = { duration = "1000 s" }
 buffer = { size = "2000 cell", per = "port" }
 multiplexing = { encapsulation = "vc-mux", channel = "per-conversation" }
+tcp = { variant = "sack", mss = "1000 B", window = "8 KiB" }
 node = [
   { name = "near", kind = "router" },
   { name = "far", kind = "router" },
@@ -50,8 +51,12 @@ fn v4(host: HostIndex) -> Ipv4Addr {
 }
 
 fn engine(set: &[(&str, &str)], limits: Limits) -> Engine {
+    engine_of(NET, set, limits)
+}
+
+fn engine_of(text: &str, set: &[(&str, &str)], limits: Limits) -> Engine {
     let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
-    let plan = Plan::parse_with(NET, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
+    let plan = Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
     let testbed = Testbed::new(plan.base(), &Streams::new(1)).unwrap();
     let names: Vec<&str> = testbed.hosts().iter().map(|host| &host.name[..]).collect();
     assert_eq!(names, ["client", "server", "third"]);
@@ -135,7 +140,7 @@ fn the_delay_is_exact_and_one_hop_is_taken() {
         for (from, to) in [(CLIENT, SERVER), (SERVER, CLIENT)] {
             let packet = udp(from, to, (5000, 5001), octets);
             engine.send(start, from, &packet);
-            let early = engine.out(start + nominal(octets) - Span::from_ps(1));
+            let early = engine.out(start + (nominal(octets) - Span::from_ps(1)));
             assert!(early.is_empty(), "{early:?}");
             let due = engine.out(start + Span::from_secs(1));
             assert_eq!(due.len(), 1);
@@ -384,8 +389,8 @@ fn a_host_with_a_slow_line_is_not_read_from_until_there_is_room() {
 
 #[test]
 fn a_change_of_a_rate_comes_at_its_instant() {
-    let change = r#"[{ at = "1 s", link = "line", rate = "21.2 Mbit/s" }]"#;
-    let mut engine = engine(&[("change", change)], Limits::default());
+    let change = "[[change]]\nat = \"1 s\"\nlink = \"line\"\nrate = \"21.2 Mbit/s\"\n";
+    let mut engine = engine_of(&(NET.to_owned() + change), &[], Limits::default());
     let mut delay = |at: Time| {
         engine.send(at, CLIENT, &udp(CLIENT, SERVER, (1, 2), 1000));
         engine.out(at + Span::from_ms(50))[0].at - at
