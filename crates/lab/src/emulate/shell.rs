@@ -100,7 +100,7 @@ impl ShellPath {
              [run]\nduration = \"2400 h\"\nrtt = {rtt}\n[run.emulate]\nplay = false\n{limit}\
              [multiplexing]\nchannel = {multiplexing}\nencapsulation = \"llc-snap\"\n\
              [buffer]\nsize = {queue}\nper = \"port\"\nsharing = \"pool\"\ncount = \"{count}\"\ndiscard = \"frame\"\n\
-             [observe]\nseries = false\n",
+             [observe]\nseries = false\ninterval = \"60 s\"\nfairness-window = \"60 s\"\n",
             limit = key("lateness-limit", &self.lateness_limit),
             rtt = quoted(&self.rtt),
             multiplexing = quoted(&self.multiplexing),
