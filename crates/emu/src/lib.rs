@@ -26,5 +26,5 @@ pub use delays::Delays;
 pub use error::Error;
 pub use lateness::Lateness;
 pub use programs::ProgramEnd;
-pub use session::{Control, Emulated, Foreground, emulate};
+pub use session::{Control, Emulated, Foreground, View, emulate};
 pub use snapshot::{ConversationView, PortView, Snapshot};

@@ -146,7 +146,7 @@ fn the_delay_is_exact_and_one_hop_is_taken() {
             assert_eq!(due.len(), 1);
             assert_eq!((due[0].host, due[0].at), (to, start + nominal(octets)), "{octets} octets");
             assert_eq!(due[0].octets, with(packet, |packet| packet[8] = 63));
-            start = start + Span::from_secs(2);
+            start += Span::from_secs(2);
         }
     }
     assert_eq!(engine.delays.count(), 14);
