@@ -169,13 +169,16 @@ fn packets_are_lost_as_often_as_asked_for() {
 #[test]
 fn goodput_through_a_line_is_as_predicted() {
     let Some(_one) = ready() else { return };
-    for (framing, named, mss) in [("atm", "aal5-llc-snap", "9140 B"), ("packet", "packet", "1460 B")] {
-        let known = ["--rate", "30 Mbit/s", "--rtt", "20 ms", "--window", "4 MiB", "--mss", mss, "--framing", named];
+    for (framing, named, mss) in [("atm", "aal5-llc-snap", 9140.0), ("packet", "packet", 1460.0)] {
+        let text = format!("{mss} B");
+        let known = ["--rate", "30 Mbit/s", "--rtt", "20 ms", "--window", "4 MiB", "--mss", &text, "--framing", named];
         let place = Place::new("");
         let predicted = run(place.command(&[&["predict", "--json"][..], &known].concat())).done().json();
         let predicted = predicted["goodput"].as_f64().unwrap();
         let path = ["--rate", "30 Mbit/s", "--rtt", "20 ms", "--framing", framing];
-        for target in ["CELLWAY_SERVER", "6CELLWAY_SERVER"] {
+        // The prediction is of IPv4, whose header is 20 octets shorter than that of IPv6.
+        for (target, predicted) in [("CELLWAY_SERVER", predicted), ("6CELLWAY_SERVER", predicted * (mss - 20.0) / mss)]
+        {
             let ran = run(shell(&path, &part(&format!("send {target} 3000 4000"))));
             let found = told(&ran)[0];
             assert!((found / predicted - 1.0).abs() < 0.03, "{framing}, {target}: {found} of {predicted} bit/s");

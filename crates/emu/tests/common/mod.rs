@@ -33,6 +33,7 @@ pub(crate) fn possible(name: &str) -> bool {
             Reentry::Here => return true,
         },
         Support::UserNamespace => {
+            let _one = one_at_a_time();
             let mut again = Command::new(std::env::current_exe().unwrap());
             again.args(["--exact", name, "--test-threads=1"]).env(AGAIN, "1");
             let output = again.output().unwrap();
