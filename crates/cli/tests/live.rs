@@ -157,12 +157,25 @@ fn the_exit_status_is_that_of_the_program() {
 #[test]
 fn packets_are_lost_as_often_as_asked_for() {
     let Some(_one) = ready() else { return };
-    let ran =
-        run(shell(&["--rate", "30 Mbit/s", "--rtt", "10 ms", "--loss", "10%"], &part("count CELLWAY_SERVER 4000")));
+    let place = Place::new("");
+    let views = place.path().join("views");
+    let top = views.to_str().unwrap();
+    let path = ["--rate", "30 Mbit/s", "--rtt", "10 ms", "--loss", "10%", "--top", top];
+    let ran = run(shell(&path, &part("count CELLWAY_SERVER 4000")));
     let told = told(&ran);
     let came = told.last().unwrap();
     // Binomial: 3600 of 4000 with a deviation of 19. Five of them.
     assert!((3505.0..=3695.0).contains(came), "{came} of 4000");
+    // The views of a shell: what they show as lost is what was lost so far.
+    let text = std::fs::read_to_string(&views).unwrap();
+    let views: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lost = |view: &Value| {
+        let ports = view["ports"].as_array().unwrap();
+        ports.iter().find(|port| port["name"] == "client>near").unwrap()["dropped"].as_f64().unwrap()
+    };
+    assert!(views.len() >= 2 && views.windows(2).all(|two| lost(&two[0]) <= lost(&two[1])), "{text}");
+    let all = figure(&report(&ran), "client>near", "lost");
+    assert!((1.0..=all).contains(&lost(views.last().unwrap())), "{all}: {text}");
 }
 
 /// Goodput of the kernel's TCP through a line, against what `cellway predict` says.
