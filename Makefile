@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test check fmt bench docs wheel clean
+.PHONY: help run test live check fmt bench docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -25,8 +25,11 @@ help: ## List the verbs
 run: $(INSTALLED) ## Reproduce five papers into out/papers; open index.html there (ARGS=--quick for a quick look)
 	$(BIN)/cellway reproduce --out out/papers --force $(ARGS)
 
-test: $(INSTALLED) ## Run every test, in Rust and in Python
+test: $(INSTALLED) ## Run every test, in Rust and in Python, those of emulation where this machine allows it
 	$(BIN)/python tools/test.py
+
+live: $(VENV)/.tools ## Run the tests of emulation alone (root, or a kernel with user namespaces for all)
+	$(BIN)/python tools/test.py --live
 
 check: $(INSTALLED) ## Formatting, lints and types
 	cargo fmt --all --check

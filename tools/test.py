@@ -1,6 +1,8 @@
 """Run the tests in Rust and in Python, show what they print, and end with the counts of both in one line.
 
 The exit status is that of the first part that fails; the last line never says `0 failed` when something did.
+With `--live`, the tests of emulation alone. They are among all tests, too; where this machine allows no emulation
+they say why, and count as skipped.
 """
 
 from __future__ import annotations
@@ -17,9 +19,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The Python bindings are a library that only an interpreter can load: pytest tests them, cargo cannot.
 CARGO = ["cargo", "test", "--workspace", "--exclude", "cellway-python", "--locked", "--no-fail-fast"]
+# With real hosts: namespaces, devices, programs. What the emulator does without these is tested by its other tests.
+LIVE_TARGETS = ["live", "emulated", "lifetime", "foreground"]
+LIVE = ["cargo", "test", "--package", "cellway-emu", "--package", "cellway-cli", "--locked", "--no-fail-fast"]
+LIVE += [word for target in LIVE_TARGETS for word in ("--test", target)]
 PYTEST = [sys.executable, "-m", "pytest"]
 
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
+# A harness with one thread has begun the line with the name of the test.
+SKIPPED = re.compile(r"^(test \S+ \.\.\. )?skipped: ")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -42,7 +50,7 @@ class Counts:
 
 def of_cargo_line(line: str) -> Counts:
     """What one line of cargo's output adds; most add nothing."""
-    if line.startswith("skipped: "):
+    if SKIPPED.match(line):
         # The test says so past cargo, which knows no such thing and counts it as passed.
         return Counts(passed=-1, skipped=1)
     match = RESULT.match(COLOUR.sub("", line))
@@ -58,11 +66,11 @@ def of_junit(text: str) -> Counts:
     return total
 
 
-def cargo() -> tuple[int, Counts]:
-    """Run cargo's tests, passing on what they print."""
+def cargo(command: list[str]) -> tuple[int, Counts]:
+    """Run tests of cargo, passing on what they print."""
     total = Counts()
     with subprocess.Popen(
-        CARGO, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
@@ -90,8 +98,9 @@ def closing(parts: list[tuple[int, Counts]]) -> tuple[int, Counts]:
 
 
 def main() -> int:
-    """Run both parts; arguments go to pytest."""
-    status, total = closing([cargo(), pytest(sys.argv[1:])])
+    """Run both parts, arguments go to pytest; or the live tests."""
+    live = sys.argv[1:] == ["--live"]
+    status, total = closing([cargo(LIVE)] if live else [cargo(CARGO), pytest(sys.argv[1:])])
     print(f"\n{total}", flush=True)
     # A signal's negative status would reach the shell as a large number.
     return status if 0 <= status < 256 else 1

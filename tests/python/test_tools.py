@@ -33,6 +33,9 @@ def tool() -> ModuleType:
         ("test result: \x1b[31mFAILED\x1b[0m. 3 passed; 2 failed; 0 ignored; 0 measured\n", (3, 2, 0)),
         ("test cell::tests::test_result_ok ... ok\n", (0, 0, 0)),
         ("running 12 tests\n", (0, 0, 0)),
+        ("skipped: tshark is not installed\n", (-1, 0, 1)),
+        ("test a_path_is_there ... skipped: /dev/net/tun is missing\n", (-1, 0, 1)),
+        ("it skipped: nothing\n", (0, 0, 0)),
     ],
 )
 def test_cargo_lines_are_counted(tool: ModuleType, line: str, counts: tuple[int, int, int]) -> None:
@@ -66,6 +69,10 @@ def test_the_whole_ends_with_the_line_and_the_status(
     end = f"os.kill(os.getpid(), {-code})" if code < 0 else f"sys.exit({code})"
     monkeypatch.setattr(tool, "CARGO", [sys.executable, "-c", f"import os, sys; print({line!r}, flush=True); {end}"])
     monkeypatch.setattr(tool, "PYTEST", [sys.executable, "-c", "print('pytest says hello')"])
+    monkeypatch.setattr(tool, "LIVE", [sys.executable, "-c", "print('test result: ok. 5 passed; 0 failed; 0 ignored')"])
+    monkeypatch.setattr(sys, "argv", ["test.py", "--live"])
+    assert tool.main() == 0
+    assert capfd.readouterr().out.endswith("\n5 passed, 0 failed, 0 skipped\n")
     monkeypatch.setattr(sys, "argv", ["test.py"])
     assert tool.main() == status
     out = capfd.readouterr().out

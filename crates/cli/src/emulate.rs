@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         Settings { threads: Some(1), progress: &mut |progress| bar.show(progress), stop: &mut face.interrupted };
     let mut top = Top::new();
     let mut show = |view: &EmulationView| top.show(view);
-    let view: Option<(_, &mut dyn FnMut(&EmulationView))> = if options.top { Some((EVERY, &mut show)) } else { None };
+    let view: emulate::View<'_> = if options.top { Some((EVERY, &mut show)) } else { None };
     let asked = EmulateOptions {
         seeds: options.seeds,
         view,

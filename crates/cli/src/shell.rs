@@ -55,7 +55,7 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
             let _ = writeln!(file, "{text}");
         }
     };
-    let view: Option<(_, &mut dyn FnMut(&EmulationView))> = match options.top {
+    let view: emulate::View<'_> = match options.top {
         Some(_) => Some((EVERY, &mut show)),
         None => None,
     };

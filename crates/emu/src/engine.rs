@@ -7,14 +7,16 @@
 mod hosts;
 mod observe;
 mod refusals;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::collections::BTreeMap;
 
 use cellway_net::{Delivery, Packet as Carried, PortCounters};
 use cellway_testbed::{Testbed, Way};
-use cellway_units::{Bytes, Span, Time};
-use cellway_wire::ip::{self, Fit, Gso, Hop, Packet, Recognised, Trouble, VirtioNetHeader};
+use cellway_units::{Span, Time};
+use cellway_wire::ip::{self, Fit, Gso, Hop, Packet, Trouble, VirtioNetHeader};
 
 use crate::conversations::{Conversations, Id, Kind, Limits};
 use crate::error::Error;
@@ -233,37 +235,49 @@ impl Engine {
             self.answer(now, from, Trouble::NetUnreachable, &packet);
             return Ok(());
         };
-        if !self.find_way((from, to), &recognised)? {
+        let Some(mtu) = self.way(from, to, Kind::of(&recognised)).map(|way| way.mtu.0 as usize) else {
             self.refusals.count("no-route");
             self.answer(now, from, Trouble::HostUnreachable, &packet);
             return Ok(());
-        }
-        let mtu = self.way(from, to, &recognised).map_or(Bytes(0), |way| way.mtu).0 as usize;
-        let whole = match ip::fit(&packet, mtu) {
-            Fit::Whole => None,
-            Fit::Fragments(fragments) => Some(fragments.collect::<Vec<_>>()),
-            Fit::TooBig => {
-                self.refusals.count("too-big");
-                self.answer(now, from, Trouble::TooBig { mtu: mtu as u32 }, &packet);
-                return Ok(());
-            }
         };
         let length = packet.octets().len();
         octets.truncate(length);
-        for mut piece in whole.unwrap_or_else(|| vec![octets]) {
-            match ip::hop(&mut piece) {
-                Ok(Hop::Onward) => self.enter(now, (from, to), piece, sound)?,
-                Ok(Hop::Expired) => {
-                    self.refusals.count("time-exceeded");
-                    if let Ok(expired) = Packet::parse(&piece) {
-                        self.answer(now, from, Trouble::TimeExceeded, &expired);
-                    }
-                    break;
+        // The time to live comes first: RFC 1812, section 5.2.1.2. Each fragment then has that of the whole.
+        match ip::hop(&mut octets) {
+            Ok(Hop::Onward) if length <= mtu => self.enter(now, (from, to), octets, sound),
+            Ok(Hop::Onward) => self.too_large(now, (from, to), &octets, mtu),
+            Ok(Hop::Expired) => {
+                self.refusals.count("time-exceeded");
+                if let Ok(expired) = Packet::parse(&octets) {
+                    self.answer(now, from, Trouble::TimeExceeded, &expired);
                 }
-                Err(malformed) => self.refusals.count(malformed.name()),
+                Ok(())
+            }
+            Err(malformed) => {
+                self.refusals.count(malformed.name());
+                Ok(())
             }
         }
-        Ok(())
+    }
+
+    /// A packet is larger than the path takes: it goes on in fragments, or its sender is told.
+    fn too_large(
+        &mut self,
+        now: Time,
+        (from, to): (HostIndex, HostIndex),
+        octets: &[u8],
+        mtu: usize,
+    ) -> Result<(), Error> {
+        let Ok(packet) = Packet::parse(octets) else { return Ok(()) };
+        match ip::fit(&packet, mtu) {
+            Fit::Whole => self.enter(now, (from, to), octets.to_vec(), false),
+            Fit::Fragments(mut fragments) => fragments.try_for_each(|piece| self.enter(now, (from, to), piece, false)),
+            Fit::TooBig => {
+                self.refusals.count("too-big");
+                self.answer(now, from, Trouble::TooBig { mtu: mtu as u32 }, &packet);
+                Ok(())
+            }
+        }
     }
 
     /// A packet goes into the network, on the channel of its conversation.
@@ -287,6 +301,8 @@ impl Engine {
         }
         if sighting.new {
             let kind = self.table.get(sighting.id).map_or(Kind::Other, |known| known.kind);
+            // An overflow conversation is of no type, whatever its first packet was.
+            self.way(from, to, kind);
             let Some(way) = self.ways.get(&route(from, to, kind)).and_then(Option::as_ref) else { return Ok(()) };
             let number = self.testbed.open(now, way, kind.number())?;
             let place = sighting.id.slot();
@@ -304,19 +320,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Looks for the way between two hosts, once; whether there is one.
-    fn find_way(&mut self, (from, to): (HostIndex, HostIndex), packet: &Recognised<'_>) -> Result<bool, Error> {
-        let wanted = route(from, to, Kind::of(packet));
-        if !self.ways.contains_key(&wanted) {
-            let nodes = [wanted.0, wanted.1].map(|host| self.hosts[host].node);
-            let way = self.testbed.way(nodes, wanted.2.number()).ok();
-            self.ways.insert(wanted, way);
-        }
-        Ok(self.ways[&wanted].is_some())
-    }
-
-    fn way(&self, from: HostIndex, to: HostIndex, packet: &Recognised<'_>) -> Option<&Way> {
-        self.ways.get(&route(from, to, Kind::of(packet)))?.as_ref()
+    /// The way between two hosts for a type; it is looked for once.
+    fn way(&mut self, from: HostIndex, to: HostIndex, kind: Kind) -> Option<&Way> {
+        let wanted = route(from, to, kind);
+        let Engine { ways, hosts, testbed, .. } = self;
+        let found = ways.entry(wanted).or_insert_with(|| {
+            let nodes = [wanted.0, wanted.1].map(|host| hosts[host].node);
+            testbed.way(nodes, kind.number()).ok()
+        });
+        found.as_ref()
     }
 
     /// The network, as the first router of a host, sends it an ICMP error.

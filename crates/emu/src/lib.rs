@@ -27,5 +27,5 @@ pub use delays::Delays;
 pub use error::Error;
 pub use lateness::Lateness;
 pub use programs::ProgramEnd;
-pub use session::{Beside, Control, Emulated, Foreground, Hosts, emulate};
+pub use session::{Beside, Control, Emulated, Foreground, Hosts, View, emulate};
 pub use snapshot::{ConversationView, PortView, Snapshot};

@@ -71,6 +71,8 @@ pub(crate) struct Pump {
     pub(crate) cpu: Span,
     /// Why its thread did not go before all ordinary ones, if it did not.
     pub(crate) not_real_time: Option<String>,
+    /// Hosts that are not read from, nor watched, until their lines have room again.
+    paused: Vec<HostIndex>,
     buffer: Vec<u8>,
 }
 
@@ -87,6 +89,7 @@ impl Pump {
             passes: 0,
             cpu: Span::ZERO,
             not_real_time: None,
+            paused: Vec::new(),
             buffer: vec![0; Tun::LARGEST],
         }
     }
@@ -116,7 +119,7 @@ impl Pump {
                 self.cpu = cpu_time();
                 return Ok(now);
             }
-            let more = self.take_in(now, &ready)?;
+            let more = self.take_in(now, &ready, &readiness)?;
             self.hand_out();
             if next_view.is_some_and(|at| at <= now) {
                 self.show(now, &watch);
@@ -128,12 +131,13 @@ impl Pump {
                 ready.extend(0..self.tuns.len() as u64);
                 continue;
             }
+            self.resume(&readiness)?;
             self.wait(now, watch.end, &mut readiness, &mut ready)?;
         }
     }
 
     /// Reads what the hosts of `ready` have sent; whether there may be more.
-    fn take_in(&mut self, now: Time, ready: &[u64]) -> Result<bool, Error> {
+    fn take_in(&mut self, now: Time, ready: &[u64], readiness: &Readiness) -> Result<bool, Error> {
         let mut more = false;
         for &token in ready {
             let host = HostIndex(token as usize);
@@ -150,9 +154,24 @@ impl Pump {
                     Err(source) => return Err(Error::Device { host: self.engine.name(host).to_owned(), source }),
                 }
             }
+            if !self.engine.has_room(host) && !self.paused.contains(&host) {
+                // What it has is ready all the time: watched, it would end each wait at once.
+                readiness.remove(&self.tuns[host.0])?;
+                self.paused.push(host);
+            }
         }
         self.engine.serve(now);
         Ok(more)
+    }
+
+    /// Watches again those hosts whose lines have room again. A line makes room as it sends, which ends a wait.
+    fn resume(&mut self, readiness: &Readiness) -> Result<(), SysError> {
+        if self.paused.is_empty() {
+            return Ok(());
+        }
+        let (room, full): (Vec<_>, Vec<_>) = self.paused.drain(..).partition(|&host| self.engine.has_room(host));
+        self.paused = full;
+        room.into_iter().try_for_each(|host| readiness.add(&self.tuns[host.0], host.0 as u64, Interest::Read))
     }
 
     /// Gives the hosts what has come for them.

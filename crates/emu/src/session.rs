@@ -33,13 +33,16 @@ const TICK: Duration = Duration::from_millis(5);
 /// What everything gets ready in before time begins.
 const LEAD: Span = Span::from_ms(20);
 
+/// How often to look at a running network, and who is shown it.
+pub type View<'a> = Option<(Span, &'a mut dyn FnMut(&Snapshot))>;
+
 /// What a caller may want of a run besides its record.
 #[derive(Default)]
 pub struct Control<'a> {
     /// Asked now and then; `true` stops the run.
     pub stop: Option<&'a mut dyn FnMut() -> bool>,
     /// How often to look at the running network, and who is shown it.
-    pub view: Option<(Span, &'a mut dyn FnMut(&Snapshot))>,
+    pub view: View<'a>,
     /// Writes what passes one node.
     pub capture: Option<Capture<'a>>,
     /// Done on a thread of its own while the network runs.

@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -34,7 +36,7 @@ fn a_foreground_program_has_the_terminal_and_gives_it_back() {
     let mut script = match started {
         Ok(script) => script,
         Err(e) => {
-            println!("skipped: the program `script` (package util-linux or bsdutils) cannot be run: {e}");
+            common::skip(&format!("the program `script` (package util-linux or bsdutils) cannot be run: {e}"));
             return;
         }
     };

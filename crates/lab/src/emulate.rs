@@ -7,10 +7,9 @@ use std::path::Path;
 use cellway_emu::{Control, Emulated, Snapshot};
 use cellway_record::ResultsBuilder;
 use cellway_scenario::Plan;
-use cellway_units::Span;
 
 use cellway_emu::sys::Reentry;
-pub use cellway_emu::{ConversationView, Delays, Lateness, PortView, ProgramEnd, Snapshot as EmulationView};
+pub use cellway_emu::{ConversationView, Delays, Lateness, PortView, ProgramEnd, Snapshot as EmulationView, View};
 pub use shell::{Far, ShellPath, ShellReport, shell};
 
 use crate::error::Error;
@@ -39,9 +38,6 @@ pub fn missing() -> Option<String> {
         Support::Missing(obstacles) => Some(SysError::Unsupported(obstacles).to_string()),
     }
 }
-
-/// How often to look at a running network, and who is shown it.
-pub type View<'a> = Option<(Span, &'a mut dyn FnMut(&Snapshot))>;
 
 /// What a caller may want besides the tables.
 #[derive(Default)]

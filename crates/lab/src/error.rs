@@ -56,7 +56,7 @@ pub enum Error {
     /// An emulation cannot be done.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
-    Emulation(#[from] cellway_emu::Error),
+    Emulation(cellway_emu::Error),
     /// Nothing could be measured.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
@@ -73,6 +73,16 @@ pub enum Error {
 impl From<cellway_measure::Error> for Error {
     fn from(error: cellway_measure::Error) -> Error {
         if matches!(error, cellway_measure::Error::Stopped) { Error::Stopped } else { Error::Measure(error) }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<cellway_emu::Error> for Error {
+    fn from(error: cellway_emu::Error) -> Error {
+        match error {
+            cellway_emu::Error::Stopped { .. } => Error::Stopped,
+            error => Error::Emulation(error),
+        }
     }
 }
 

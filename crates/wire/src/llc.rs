@@ -4,8 +4,10 @@ use cellway_units::Bytes;
 
 /// LLC AA-AA-03, OUI 00-00-00 (EtherType follows), EtherType 08-00 (IPv4). RFC 2684, section 5.1.
 pub const LLC_SNAP_IPV4: [u8; 8] = [0xaa, 0xaa, 0x03, 0x00, 0x00, 0x00, 0x08, 0x00];
+/// The same with EtherType 86-DD: IPv6. RFC 2492, section 2.
+pub const LLC_SNAP_IPV6: [u8; 8] = [0xaa, 0xaa, 0x03, 0x00, 0x00, 0x00, 0x86, 0xdd];
 
-/// The encapsulation of routed IPv4.
+/// The encapsulation of routed IP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Encapsulation {
     /// VC multiplexing: the channel itself says that it carries IP. RFC 2684, section 6.1.
@@ -15,12 +17,12 @@ pub enum Encapsulation {
     LlcSnap,
 }
 
-/// Why an SDU holds no IPv4 packet.
+/// Why an SDU holds no IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LlcError {
     /// Another LLC/SNAP header, or none.
-    #[error("the SDU starts with {found:02x?}, not with the LLC/SNAP header of IPv4 {LLC_SNAP_IPV4:02x?}")]
+    #[error("the SDU starts with {found:02x?}, not with the LLC/SNAP header of IPv4 {LLC_SNAP_IPV4:02x?} or IPv6")]
     Header {
         /// The first octets; zeros where there are fewer than eight.
         found: [u8; 8],
@@ -28,7 +30,7 @@ pub enum LlcError {
 }
 
 impl Encapsulation {
-    /// The octets before the packet.
+    /// The octets before an IPv4 packet; before one of IPv6 there are as many.
     pub const fn header(self) -> &'static [u8] {
         match self {
             Encapsulation::VcMux => &[],
@@ -41,11 +43,16 @@ impl Encapsulation {
     }
     /// The SDU that carries `packet`.
     pub fn wrap(self, packet: &[u8]) -> Vec<u8> {
-        [self.header(), packet].concat()
+        let is_v6 = packet.first().is_some_and(|first| first >> 4 == 6);
+        match self {
+            Encapsulation::LlcSnap if is_v6 => [&LLC_SNAP_IPV6, packet].concat(),
+            _ => [self.header(), packet].concat(),
+        }
     }
     /// The packet that `sdu` carries.
     pub fn unwrap(self, sdu: &[u8]) -> Result<&[u8], LlcError> {
-        sdu.strip_prefix(self.header()).ok_or_else(|| {
+        let v6 = || sdu.strip_prefix(&LLC_SNAP_IPV6).filter(|_| self == Encapsulation::LlcSnap);
+        sdu.strip_prefix(self.header()).or_else(v6).ok_or_else(|| {
             let mut found = [0; 8];
             found.iter_mut().zip(sdu).for_each(|(to, &from)| *to = from);
             LlcError::Header { found }

@@ -28,6 +28,7 @@ const ERF_HEADER: usize = 16;
 const ERF_ATM: u8 = 3;
 const ERF_AAL5: u8 = 4;
 const ERF_IPV4: u8 = 22;
+const ERF_IPV6: u8 = 23;
 
 /// What the records of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +123,10 @@ impl<W: Write> Writer<W> {
     pub fn packet(&mut self, time: Time, direction: Direction, packet: &[u8]) -> Result<(), Error> {
         match self.link {
             LinkType::RawIp => self.record(time, &[], packet, packet.len()),
-            LinkType::Erf => self.erf(time, direction, ERF_IPV4, &[], packet),
+            LinkType::Erf => {
+                let is_v6 = packet.first().is_some_and(|first| first >> 4 == 6);
+                self.erf(time, direction, if is_v6 { ERF_IPV6 } else { ERF_IPV4 }, &[], packet)
+            }
         }
     }
 

@@ -180,6 +180,11 @@ fn encapsulations() {
     let packet = bare().octets().unwrap();
     assert_eq!(Encapsulation::VcMux.wrap(&packet), packet);
     let sdu = Encapsulation::LlcSnap.wrap(&packet);
+    let six = [0x60, 0, 0, 0];
+    let sdu_of_six = Encapsulation::LlcSnap.wrap(&six);
+    assert_eq!(sdu_of_six, [0xaa, 0xaa, 3, 0, 0, 0, 0x86, 0xdd, 0x60, 0, 0, 0]);
+    assert_eq!(Encapsulation::LlcSnap.unwrap(&sdu_of_six), Ok(&six[..]));
+    assert!(Encapsulation::VcMux.unwrap(&sdu_of_six).is_ok_and(|all| all == sdu_of_six));
     assert_eq!(sdu[..10], [0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00, 0x45, 0x00]);
     assert_eq!(Encapsulation::LlcSnap.unwrap(&sdu), Ok(&packet[..]));
     let found = [0xaa, 0xaa, 0x03, 0, 0, 0, 0, 0];

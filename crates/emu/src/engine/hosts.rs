@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::Index;
 
-use cellway_net::{NodeId, PortId};
+use cellway_net::{Framing, NodeId, PortId};
+use cellway_testbed::{Host, Testbed};
+use cellway_units::CELL_PAYLOAD_OCTETS;
 
 use crate::addresses::{Block, ipv6};
 
@@ -24,6 +26,17 @@ pub(crate) struct EmulatedHost {
     pub(crate) unit_octets: u64,
     /// Other addresses that are behind it.
     pub(crate) behind: Behind,
+}
+
+impl EmulatedHost {
+    /// A host of `testbed` with an address.
+    pub(crate) fn new<B: Clone>(testbed: &Testbed<B>, host: &Host, address: Ipv4Addr, behind: Behind) -> EmulatedHost {
+        let unit_octets = match testbed.fabric.framing(host.line) {
+            Framing::Atm => CELL_PAYLOAD_OCTETS,
+            _ => host.mtu.0,
+        };
+        EmulatedHost { name: host.name.clone(), node: host.node, address, line: host.line, unit_octets, behind }
+    }
 }
 
 /// What lies behind a host, besides itself.

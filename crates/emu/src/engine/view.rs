@@ -42,7 +42,7 @@ impl Engine {
                 utilisation: per((counters.busy - before.busy).as_secs_f64(), interval),
                 queue: self.testbed.fabric.waiting(port.port),
                 unit: port.unit,
-                dropped: counters.dropped_frames + counters.dropped_cells,
+                dropped: counters.dropped_frames + counters.dropped_cells + counters.policed_discarded + counters.lost,
             });
             *before = counters;
         }

@@ -3,10 +3,9 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use cellway_apps::random::Streams;
-use cellway_net::Framing;
 use cellway_scenario::Scenario;
 use cellway_testbed::{Capture, Testbed};
-use cellway_units::{CELL_PAYLOAD_OCTETS, Span};
+use cellway_units::Span;
 
 use super::Foreground;
 use crate::addresses::{Block, ipv6};
@@ -73,12 +72,7 @@ impl Network {
                 _ if foreground.is_some_and(|wanted| wanted.host == host.name) => Behind::Block(block),
                 _ => Behind::Nothing,
             };
-            let unit_octets = match testbed.fabric.framing(host.line) {
-                Framing::Atm => CELL_PAYLOAD_OCTETS,
-                _ => host.mtu.0,
-            };
-            let (name, node, line) = (host.name.clone(), host.node, host.line);
-            hosts.push(EmulatedHost { name, node, address, line, unit_octets, behind });
+            hosts.push(EmulatedHost::new(&testbed, host, address, behind));
         }
         let limits = Limits {
             conversations: scenario.emulate.conversations as usize,

@@ -11,15 +11,8 @@ use crate::programs::ProgramEnd;
 use crate::pump::Pump;
 
 /// What a simulation counts and nobody tells of a kernel's TCP.
-const UNSEEN: [&str; 7] = [
-    "timeouts",
-    "timeouts_mean",
-    "fast_retransmits",
-    "collapses",
-    "collapses_mean",
-    "line_share",
-    "line_share_mean",
-];
+const UNSEEN: [&str; 7] =
+    ["timeouts", "timeouts_mean", "fast_retransmits", "collapses", "collapses_mean", "line_share", "line_share_mean"];
 
 /// The record of a run that ended at `ended`.
 pub(super) fn emulated(

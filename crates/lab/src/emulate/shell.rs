@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
 
-use cellway_emu::{Block, Control, Foreground, Snapshot};
+use cellway_emu::{Block, Control, Foreground, Snapshot, View};
 use cellway_scenario::Plan;
 use cellway_units::{Bytes, CELL_OCTETS, Line, Rate, Span};
 
@@ -153,7 +153,7 @@ pub fn shell(
     path: &ShellPath,
     command: &[OsString],
     capture: Option<(&str, &Path)>,
-    view: Option<(Span, &mut dyn FnMut(&Snapshot))>,
+    view: View<'_>,
 ) -> Result<ShellReport, Error> {
     let shown: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let plan = Plan::parse_with(&path.scenario(&shown)?, "the path", &[], None)?;

@@ -1,0 +1,589 @@
+//! `cellway shell` and `cellway emulate` with real hosts, as a user runs them. Nothing here asks how fast this machine
+//! is: round trips are never shorter than asked for, rates are those of the network over seconds, and being late
+//! is allowed.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+mod parts;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use common::{Place, Ran};
+use serde_json::Value;
+
+/// Emulations beside each other make each other late.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// The test that plays parts.
+const VEHICLE: &str = "a_round_trip_takes_what_was_asked_for";
+
+/// Says on the terminal what was not tested. Not through the print macros, whose text the test harness
+/// keeps to itself.
+fn skip(why: &str) {
+    std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
+}
+
+/// Waits for the other tests; none where this machine cannot emulate, which is said.
+fn ready() -> Option<MutexGuard<'static, ()>> {
+    match cellway_lab::emulate::missing() {
+        None => Some(ONE.lock().unwrap_or_else(PoisonError::into_inner)),
+        Some(why) => {
+            skip(&why);
+            None
+        }
+    }
+}
+
+/// Whether a program is there; says so if not.
+fn has(program: &str, package: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let there = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    if !there {
+        skip(&format!("the program `{program}` is missing (package {package})"));
+    }
+    there
+}
+
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ")
+}
+
+/// `cellway shell` with a server that plays its part.
+fn shell(options: &[&str], command: &[String]) -> Command {
+    let mut cellway = Command::new(env!("CARGO_BIN_EXE_cellway"));
+    cellway.arg("shell").args(["--lateness-limit", "10 s", "--json"]).args(options);
+    cellway.args(["--serve", &format!("exec {}", quoted(&parts::words(VEHICLE, "server")))]);
+    cellway.arg("--").args(command);
+    cellway
+}
+
+fn part(part: &str) -> Vec<String> {
+    parts::words(VEHICLE, part)
+}
+
+fn sh(script: &str) -> Vec<String> {
+    ["sh", "-c", script].map(str::to_owned).to_vec()
+}
+
+fn run(mut command: Command) -> Ran {
+    Ran(command.output().unwrap())
+}
+
+/// What the path did: the JSON on standard error, after whatever the program said there.
+fn report(ran: &Ran) -> Value {
+    let said = ran.err();
+    let start = if said.starts_with('{') { 0 } else { said.find("\n{").unwrap_or_else(|| panic!("{said}")) + 1 };
+    serde_json::from_str(&said[start..]).unwrap_or_else(|e| panic!("{e}: {said}"))
+}
+
+fn figure(report: &Value, subject: &str, metric: &str) -> f64 {
+    let mut figures = report["figures"].as_array().unwrap().iter();
+    let found = figures.find(|row| row["subject"] == subject && row["metric"] == metric);
+    let row = found.unwrap_or_else(|| panic!("no {metric} of {subject} in {report}"));
+    row.get("value").or(row.get("mean")).unwrap().as_f64().unwrap()
+}
+
+fn told(ran: &Ran) -> Vec<f64> {
+    assert_eq!(ran.code(), 0, "{}{}", ran.out(), ran.err());
+    let told = parts::told(&ran.out());
+    assert!(!told.is_empty(), "{}{}", ran.out(), ran.err());
+    told
+}
+
+/// Round trips of datagrams: none shorter than `ms`, the shortest not much longer. The machine may be busy.
+fn assert_round_trips(found: &[f64], ms: f64) {
+    let least = found.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!((ms..ms + 15.0).contains(&least), "{found:?}");
+}
+
+#[test]
+fn a_round_trip_takes_what_was_asked_for() {
+    if parts::played() {
+        return;
+    }
+    let Some(_one) = ready() else { return };
+    let path = ["--rate", "30 Mbit/s", "--rtt", "175 ms"];
+    for target in ["CELLWAY_SERVER", "6CELLWAY_SERVER"] {
+        let ran = run(shell(&path, &part(&format!("ping {target} 56 5"))));
+        assert_round_trips(&told(&ran), 175.0);
+        let report = report(&ran);
+        assert_eq!(report["status"], 0);
+        assert!(figure(&report, "emulation", "packets") >= 10.0);
+        // The sixth version sends to groups of its own accord.
+        assert!(report["warnings"].as_array().unwrap().is_empty(), "{report}");
+    }
+    if !has("ping", "iputils-ping") {
+        return;
+    }
+    let ran = run(shell(&path, &sh("ping -c 3 -i 0.3 $CELLWAY_SERVER"))).done();
+    let out = ran.out();
+    let times: Vec<f64> =
+        out.lines().filter_map(|line| line.split("time=").nth(1)?.split(' ').next()?.parse().ok()).collect();
+    assert_eq!(times.len(), 3, "{out}");
+    assert_round_trips(&times, 175.0);
+}
+
+#[test]
+fn paths_inside_each_other_add_up() {
+    let Some(_one) = ready() else { return };
+    let inner = ["shell", "--lateness-limit", "10 s", "--rate", "20 Mbit/s", "--rtt", "40 ms", "--"];
+    let mut command = vec![env!("CARGO_BIN_EXE_cellway").to_owned()];
+    command.extend(inner.map(str::to_owned));
+    command.extend(part("ping CELLWAY_SERVER 56 5"));
+    let ran = run(shell(&["--rate", "30 Mbit/s", "--rtt", "60 ms"], &command));
+    assert_round_trips(&told(&ran), 100.0);
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_program() {
+    let Some(_one) = ready() else { return };
+    let path = ["--rate", "30 Mbit/s", "--rtt", "1 ms"];
+    let ran = run(shell(&path, &sh("echo out; echo err >&2; exit 7")));
+    assert_eq!((ran.code(), ran.out()), (7, "out\n".to_owned()));
+    assert!(ran.err().starts_with("err\n"), "{}", ran.err());
+    assert_eq!(report(&ran)["status"], 7);
+    let ran = run(shell(&path, &sh("kill -TERM $$")));
+    assert_eq!(ran.code(), 143);
+    let ran = run(shell(&path, &["/no/such/program".to_owned()]));
+    assert_eq!(ran.code(), 1, "{}", ran.err());
+    assert!(ran.err().contains("/no/such/program"), "{}", ran.err());
+}
+
+#[test]
+fn packets_are_lost_as_often_as_asked_for() {
+    let Some(_one) = ready() else { return };
+    let place = Place::new("");
+    let views = place.path().join("views");
+    let top = views.to_str().unwrap();
+    let path = ["--rate", "30 Mbit/s", "--rtt", "10 ms", "--loss", "10%", "--top", top];
+    let ran = run(shell(&path, &part("count CELLWAY_SERVER 4000")));
+    let told = told(&ran);
+    let came = told.last().unwrap();
+    // Binomial: 3600 of 4000 with a deviation of 19. Five of them.
+    assert!((3505.0..=3695.0).contains(came), "{came} of 4000");
+    // The views of a shell: what they show as lost is what was lost so far.
+    let text = std::fs::read_to_string(&views).unwrap();
+    let views: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lost = |view: &Value| {
+        let ports = view["ports"].as_array().unwrap();
+        ports.iter().find(|port| port["name"] == "client>near").unwrap()["dropped"].as_f64().unwrap()
+    };
+    assert!(views.len() >= 2 && views.windows(2).all(|two| lost(&two[0]) <= lost(&two[1])), "{text}");
+    let all = figure(&report(&ran), "client>near", "lost");
+    assert!((1.0..=all).contains(&lost(views.last().unwrap())), "{all}: {text}");
+}
+
+/// Goodput of the kernel's TCP through a line, against what `cellway predict` says.
+#[test]
+fn goodput_through_a_line_is_as_predicted() {
+    let Some(_one) = ready() else { return };
+    for (framing, named, mss) in [("atm", "aal5-llc-snap", 9140.0), ("packet", "packet", 1460.0)] {
+        let text = format!("{mss} B");
+        let known = ["--rate", "30 Mbit/s", "--rtt", "20 ms", "--window", "4 MiB", "--mss", &text, "--framing", named];
+        let place = Place::new("");
+        let predicted = run(place.command(&[&["predict", "--json"][..], &known].concat())).done().json();
+        let predicted = predicted["goodput"].as_f64().unwrap();
+        let path = ["--rate", "30 Mbit/s", "--rtt", "20 ms", "--framing", framing];
+        // The prediction is of IPv4, whose header is 20 octets shorter than that of IPv6.
+        for (target, predicted) in [("CELLWAY_SERVER", predicted), ("6CELLWAY_SERVER", predicted * (mss - 20.0) / mss)]
+        {
+            let ran = run(shell(&path, &part(&format!("send {target} 3000 4000"))));
+            let found = told(&ran)[0];
+            assert!((found / predicted - 1.0).abs() < 0.03, "{framing}, {target}: {found} of {predicted} bit/s");
+        }
+    }
+}
+
+const WINDOWS: &str = r#"version = 1
+name = "windows"
+run = { duration = "10 s", warmup = "5 s", emulate = { lateness-limit = "10 s" } }
+buffer = { size = "8000 cell", per = "port" }
+tcp = { variant = "sack", mss = "1000 B", window = "40 KiB", send-buffer = "1 MiB", window-scaling = true }
+node = [
+  { name = "client", kind = "host" },
+  { name = "near", kind = "router" },
+  { name = "far", kind = "router" },
+  { name = "server", kind = "host" },
+]
+link = [
+  { between = ["client", "near"], rate = "100 Mbit/s", delay = "0 s", framing = "packet", mtu = "1500 B" },
+  { name = "line", between = ["near", "far"], rate = "10 Mbit/s", delay = "50 ms", framing = "atm", mtu = "1500 B" },
+  { between = ["far", "server"], rate = "100 Mbit/s", delay = "0 s", framing = "packet", mtu = "1500 B" },
+]
+
+[[traffic]]
+name = "bulk"
+app = "bulk"
+from = "client"
+to = "server"
+
+[sweep]
+axes = { "link.line.framing" = ["atm", "packet"], "traffic.bulk.tcp.window" = ["40 KiB", "320 KiB"] }
+"#;
+
+#[test]
+fn goodput_of_a_window_is_as_predicted() {
+    let Some(_one) = ready() else { return };
+    let place = Place::new(WINDOWS);
+    let predicted = place.run(&["predict", "study.toml", "--json"]).done().json();
+    let emulated = place.run(&["emulate", "study.toml", "--json", "--out", "out"]).done().json();
+    let [predicted, found] = [predicted, emulated].map(|told| told["points"].as_array().unwrap().clone());
+    assert_eq!((predicted.len(), found.len()), (4, 4));
+    for (predicted, found) in predicted.iter().zip(&found) {
+        assert_eq!(predicted["axes"], found["axes"]);
+        let window = found["axes"]["traffic.bulk.tcp.window"] == "40 KiB";
+        let predicted = predicted["groups"][0]["goodput"].as_f64().unwrap();
+        let goodput = figure(found, "bulk", "goodput_total");
+        assert_eq!(window, predicted < 4e6, "one is held by its window, the other by the line: {predicted}");
+        assert!((goodput / predicted - 1.0).abs() < 0.03, "{}: {goodput} of {predicted}", found["axes"]);
+    }
+    let tables = common::names(&place.path().join("out"));
+    assert_eq!(tables, ["manifest.json", "runs.parquet", "series.parquet", "summary.parquet"]);
+    let summary = std::fs::read(place.path().join("out/summary.parquet")).unwrap();
+    assert!(summary.windows(7).any(|octets| octets == b"emulate"), "the source of its rows");
+}
+
+/// `[[run.command]]` of a part.
+fn command(name: &str, host: &str, text: &str, more: &str) -> String {
+    let words: Vec<String> = part(text).iter().map(|word| format!("'{word}'")).collect();
+    format!("[[run.command]]\nname = \"{name}\"\nhost = \"{host}\"\nrun = [{}]\n{more}\n", words.join(", "))
+}
+
+/// What a part told last.
+const TOLD: &str = "figure = [{ metric = \"told\", unit = \"1\", pattern = 'told: (\\S+)' }]";
+
+fn net(buffer: &str, mtu: &str, channel: &str) -> String {
+    format!(
+        "version = 1\nname = \"net\"\n\
+         buffer = {buffer}\nmultiplexing = {{ channel = \"{channel}\" }}\n\
+         node = [\n  {{ name = \"client\", kind = \"host\" }},\n  {{ name = \"near\", kind = \"router\" }},\n  \
+         {{ name = \"far\", kind = \"router\" }},\n  {{ name = \"server\", kind = \"host\" }},\n]\n\
+         link = [\n  \
+         {{ between = [\"client\", \"near\"], rate = \"100 Mbit/s\", delay = \"0 s\", framing = \"packet\", mtu = \"9000 B\" }},\n  \
+         {{ between = [\"near\", \"far\"], rate = \"10 Mbit/s\", delay = \"5 ms\", mtu = \"{mtu}\" }},\n  \
+         {{ between = [\"far\", \"server\"], rate = \"100 Mbit/s\", delay = \"0 s\", framing = \"packet\", mtu = \"9000 B\" }},\n]\n\n\
+         [run]\nduration = \"9 s\"\nemulate = {{ lateness-limit = \"10 s\", idle = \"1 s\" }}\n\n"
+    ) + &command("serve", "server", "server", "")
+}
+
+/// With a channel each, a transfer gets its half beside a flood; sharing one, it gets next to nothing. And the flood
+/// ends, as the transfer does: their channels are closed.
+#[test]
+fn each_conversation_has_its_share_and_loses_its_channel_when_it_is_idle() {
+    let Some(_one) = ready() else { return };
+    let share = |channel: &str| {
+        let buffer = "{ size = \"600 cell\", per = \"conversation\", sharing = \"channel\" }";
+        let send = command("send", "client", "against-flood CELLWAY_HOST_server 1000 3000", TOLD);
+        let place = Place::new(&(net(buffer, "1500 B", channel) + &send));
+        let ran = place.run(&["emulate", "study.toml", "--top", "--out", "out", "--force", "--wide"]).done();
+        (ran.out(), ran.err())
+    };
+    let (out, err) = share("per-conversation");
+    let views: Vec<Value> = out.lines().map_while(|line| serde_json::from_str(line).ok()).collect();
+    assert!(views.len() >= 5, "{out}{err}");
+    let of = |view: &Value, protocol: &str| {
+        let conversations = view["conversations"].as_array().unwrap().iter();
+        conversations.filter(|c| c["protocol"] == protocol).map(|c| c["rate"][0].as_f64().unwrap()).sum::<f64>()
+    };
+    // In the seconds in which both send: cells of 10 Mbit/s carry 8.6 Mbit/s of such packets.
+    let both: Vec<(f64, f64)> = views.iter().map(|view| (of(view, "tcp"), of(view, "udp"))).collect();
+    let fair = both.iter().filter(|(tcp, udp)| (3.6e6..5e6).contains(tcp) && (3.6e6..5e6).contains(udp)).count();
+    assert!(fair >= 2, "{both:?}");
+    assert!(views.last().unwrap()["conversations"].as_array().unwrap().is_empty(), "{}", views.last().unwrap());
+    let dropped = |view: &Value| {
+        let ports = view["ports"].as_array().unwrap();
+        ports.iter().find(|port| port["name"] == "near>far").unwrap()["dropped"].as_u64().unwrap()
+    };
+    assert!(dropped(views.last().unwrap()) > 100, "the flood was too large");
+}
+
+/// TCP finds the MTU of the path out, datagrams go in fragments, and what has no hops left is told.
+#[test]
+fn large_packets_find_their_way() {
+    let Some(_one) = ready() else { return };
+    let buffer = "{ size = \"2000 cell\", per = \"port\" }";
+    let text = net(buffer, "1400 B", "per-conversation")
+        + &command("send", "client", "send CELLWAY_HOST_server 1500 2000", TOLD)
+        + &command("send6", "client", "send 6CELLWAY_HOST_server 1500 2000", &format!("start = \"4 s\"\n{TOLD}"))
+        + &command("ping", "client", "ping CELLWAY_HOST_server 20000 3", "")
+        + &command("hop", "client", "hop CELLWAY_HOST_server", "");
+    let place = Place::new(&text);
+    let told = place.run(&["emulate", "study.toml", "--json"]).done().json();
+    let point = &told["points"][0];
+    for transfer in ["send", "send6"] {
+        assert_eq!(figure(point, transfer, "failed"), 0.0, "{told}");
+        // 8.6 Mbit/s of payload, and the large datagrams beside it.
+        assert!((6e6..8.7e6).contains(&figure(point, transfer, "told")), "{told}");
+    }
+    assert_eq!((figure(point, "ping", "failed"), figure(point, "hop", "failed")), (0.0, 0.0), "{told}");
+    let warnings = told["warnings"].to_string();
+    assert!(
+        warnings.contains("too-big")
+            && warnings.contains("1 packets of hosts did not enter the network: time-exceeded"),
+        "{warnings}"
+    );
+    if has("ping", "iputils-ping") {
+        let script = "ping -c 1 -t 1 $CELLWAY_SERVER; ping -c 1 -M do -s 9200 $CELLWAY_SERVER; true";
+        let out = run(shell(&["--rate", "30 Mbit/s", "--rtt", "1 ms"], &sh(script))).done();
+        assert!(out.out().contains("From 192.0.0.8") && out.out().contains("Time to live exceeded"), "{}", out.out());
+    }
+}
+
+/// A flood of thousands of datagrams a second into 2 Mbit/s: the run ends in time and has not grown.
+#[test]
+fn a_flood_is_dropped_counted_and_takes_no_memory() {
+    let Some(_one) = ready() else { return };
+    let path = ["--rate", "2 Mbit/s", "--rtt", "20 ms", "--framing", "packet", "--queue", "64 KiB"];
+    let start = Instant::now();
+    let mut child = piped(shell(&path, &part("flood CELLWAY_SERVER 6000")));
+    std::thread::sleep(Duration::from_secs(3));
+    let before = memory(child.id());
+    std::thread::sleep(Duration::from_secs(2));
+    let after = memory(child.id());
+    assert_eq!(child.try_wait().unwrap(), None);
+    let ran = Ran(child.wait_with_output().unwrap());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(after < before + 8192, "from {before} KiB to {after} KiB");
+    let sent = told(&ran)[0];
+    let report = report(&ran);
+    let dropped = figure(&report, "near>far", "dropped_frames");
+    // In 6 s the line carries 1050 such packets.
+    assert!(sent > 5000.0 && dropped > 3000.0 && dropped < sent, "{dropped} of {sent}");
+    assert!(figure(&report, "near>far", "queue_max") <= 64.0 * 1024.0 / 1428.0 + 1.0);
+    assert!(figure(&report, "near>far", "utilisation") > 0.5, "the line goes on");
+}
+
+/// A host on a slow line: what it sends waits in its kernel, and the emulator does not spin meanwhile.
+#[test]
+fn a_host_that_is_held_back_costs_no_time() {
+    let Some(_one) = ready() else { return };
+    let text = net("{ size = \"2000 cell\", per = \"port\" }", "1500 B", "per-conversation")
+        .replacen("100 Mbit/s", "256 kbit/s", 1)
+        .replace("duration = \"9 s\"", "duration = \"6 s\"")
+        + &command("flood", "client", "flood CELLWAY_HOST_server 5000", "");
+    let place = Place::new(&text);
+    let mut child = piped(place.command(&["emulate", "study.toml", "--json"]));
+    std::thread::sleep(Duration::from_millis(2500));
+    let before = processor(child.id());
+    std::thread::sleep(Duration::from_secs(2));
+    let used = processor(child.id()) - before;
+    assert_eq!(child.try_wait().unwrap(), None);
+    let told = Ran(child.wait_with_output().unwrap()).done().json();
+    // 23 packets a second: a few hundredths of a second. One that spins uses all of the two.
+    assert!(used < 0.8, "{used} s of 2 s");
+    assert_eq!(figure(&told["points"][0], "flood", "failed"), 0.0, "{told}");
+}
+
+fn piped(mut command: Command) -> Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The emulator itself: the process that was started, or the one inside a user namespace.
+fn emulator(pid: u32) -> u32 {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let same =
+        |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == "cellway");
+    children.split_whitespace().filter_map(|pid| pid.parse().ok()).find(same).unwrap_or(pid)
+}
+
+/// Resident memory in KiB.
+fn memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", emulator(pid))).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// Processor time in seconds.
+fn processor(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", emulator(pid))).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
+    // Fields 14 and 15 of proc(5), in hundredths of a second.
+    (fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()) / 100.0
+}
+
+/// Processes that run `sleep` for just that long.
+fn sleepers(seconds: &str) -> Vec<PathBuf> {
+    let line = format!("sleep\0{seconds}\0").into_bytes();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    processes.filter(|process| std::fs::read(process.join("cmdline")).is_ok_and(|found| found == line)).collect()
+}
+
+fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !there() {
+        assert!(start.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Processes in the network namespace `link`.
+fn population(link: &Path) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes.filter(|p| std::fs::read_link(p.path().join("ns/net")).is_ok_and(|to| to == link)).count()
+}
+
+/// A shell with sleepers of three kinds: its child, one that left the session, one at the far end.
+fn with_sleepers(seconds: [&str; 3]) -> (Child, PathBuf) {
+    let [child, left, far] = seconds;
+    let serve = format!("exec sleep {far}");
+    let script = format!("setsid sleep {left} & sleep {child}; true");
+    let path = ["--rate", "30 Mbit/s", "--rtt", "1 ms", "--serve", &serve];
+    let cellway = piped(shell(&path, &sh(&script)));
+    wait_for("the programs are started", || seconds.iter().all(|seconds| sleepers(seconds).len() == 1));
+    let link = std::fs::read_link(sleepers(left)[0].join("ns/net")).unwrap();
+    assert_ne!(link, std::fs::read_link("/proc/self/ns/net").unwrap());
+    (cellway, link)
+}
+
+#[test]
+fn a_killed_one_leaves_nothing_after_the_next_start() {
+    let Some(_one) = ready() else { return };
+    let seconds = ["1021", "1022", "1023"];
+    let (mut killed, link) = with_sleepers(seconds);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let ran = run(shell(&["--rate", "30 Mbit/s", "--rtt", "1 ms"], &sh("exit 0"))).done();
+    wait_for("all of them are ended", || seconds.iter().all(|seconds| sleepers(seconds).is_empty()));
+    wait_for("with them the namespace goes, and with it the device", || population(&link) == 0);
+    // Inside a user namespace it is the process outside that clears, and nothing is left to tell.
+    if emulates_directly() {
+        let warnings = report(&ran)["warnings"].to_string();
+        assert!(warnings.contains("sleep 1022") && warnings.contains("left behind"), "{warnings}");
+    }
+    let ran = run(shell(&["--rate", "30 Mbit/s", "--rtt", "1 ms"], &sh("exit 0"))).done();
+    assert_eq!(report(&ran)["warnings"], Value::Array(Vec::new()), "once is enough");
+}
+
+fn emulates_directly() -> bool {
+    // Root of the first user namespace: the only map that has all numbers.
+    std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.contains("4294967295"))
+        && std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+}
+
+#[test]
+fn a_signal_ends_it_with_everything_removed() {
+    let Some(_one) = ready() else { return };
+    for (signal, seconds) in [("TERM", ["1031", "1032", "1033"]), ("INT", ["1034", "1035", "1036"])] {
+        let (cellway, link) = with_sleepers(seconds);
+        let pid = cellway.id().to_string();
+        assert!(Command::new("sh").args(["-c", &format!("kill -{signal} {pid}")]).status().unwrap().success());
+        let ran = Ran(cellway.wait_with_output().unwrap());
+        assert_eq!(ran.code(), 130, "SIG{signal}: {}", ran.err());
+        assert!(seconds.iter().all(|seconds| sleepers(seconds).is_empty()), "SIG{signal}");
+        wait_for("the namespace goes", || population(&link) == 0);
+    }
+    // The same of a scenario, whose results are not written.
+    let text = net("{ size = \"2000 cell\", per = \"port\" }", "1500 B", "per-conversation")
+        + "[[run.command]]\nhost = \"client\"\nrun = [\"sleep\", \"1037\"]\n";
+    let place = Place::new(&text.replace("\"9 s\"", "\"1 h\""));
+    let cellway = piped(place.command(&["emulate", "study.toml", "--out", "out"]));
+    wait_for("it is started", || sleepers("1037").len() == 1);
+    let pid = cellway.id().to_string();
+    assert!(Command::new("sh").args(["-c", &format!("kill -INT {pid}")]).status().unwrap().success());
+    let ran = Ran(cellway.wait_with_output().unwrap());
+    assert_eq!(ran.code(), 130, "{}", ran.err());
+    assert_eq!((sleepers("1037").len(), place.names()), (0, vec!["study.toml".to_owned()]));
+}
+
+#[test]
+fn an_ordinary_user_gets_a_path_too() {
+    let Some(_one) = ready() else { return };
+    if !emulates_directly() {
+        skip("this is no root: the other tests are an ordinary user's");
+        return;
+    }
+    if !has("setpriv", "util-linux") {
+        return;
+    }
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups"];
+    let as_nobody = |words: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(nobody).args(words).current_dir("/");
+        command
+    };
+    let cellway = env!("CARGO_BIN_EXE_cellway");
+    if !as_nobody(&["test", "-x", cellway]).status().unwrap().success() {
+        skip(&format!("the user nobody may not run {cellway}"));
+        return;
+    }
+    let command = part("ping CELLWAY_SERVER 56 3");
+    let serve = format!("exec {}", quoted(&part("server")));
+    let mut ping = as_nobody(&[cellway, "shell", "--rate", "30 Mbit/s", "--rtt", "50 ms", "--lateness-limit", "10 s"]);
+    ping.args(["--serve", &serve, "--"]).args(&command);
+    let ran = run(ping);
+    if ran.code() == 1 && ran.err().contains("user namespace") {
+        skip(ran.err().trim());
+        return;
+    }
+    assert_round_trips(&told(&ran), 50.0);
+    let ran = run(as_nobody(&[cellway, "shell", "--rate", "30 Mbit/s", "--rtt", "1 ms", "--", "sh", "-c", "exit 9"]));
+    assert_eq!(ran.code(), 9, "{}", ran.err());
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let Some(_one) = ready() else { return };
+    if !emulates_directly() {
+        skip("only root can hide /dev/net/tun from itself");
+        return;
+    }
+    if !has("unshare", "util-linux") {
+        return;
+    }
+    let hidden = format!(
+        "mount -t tmpfs none /dev/net && exec '{}' shell --rate 1Mbit/s --rtt 1ms -- true",
+        env!("CARGO_BIN_EXE_cellway")
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &hidden]);
+    let ran = run(command);
+    assert_eq!(ran.code(), 1, "{}", ran.err());
+    assert!(ran.err().contains("/dev/net/tun is missing") && ran.err().contains("modprobe tun"), "{}", ran.err());
+}
+
+#[test]
+fn captures_have_good_checksums() {
+    let Some(_one) = ready() else { return };
+    if !has("tshark", "tshark") {
+        return;
+    }
+    let place = Place::new("");
+    for node in ["near", "client", "server"] {
+        let file = place.path().join(format!("{node}.pcap"));
+        let capture = format!("{node}={}", file.display());
+        let path = ["--rate", "30 Mbit/s", "--rtt", "10 ms", "--pcap", &capture];
+        let both = format!(
+            "{} && {}",
+            quoted(&part("send CELLWAY_SERVER 100 500")),
+            quoted(&part("send 6CELLWAY_SERVER 100 500"))
+        );
+        told(&run(shell(&path, &sh(&both))));
+        let text = tshark(&file, &["-V"]);
+        assert!(!text.contains("Malformed"), "{node}");
+        let crcs: Vec<&str> = text.lines().filter(|line| line.contains("AAL5 CRC:")).collect();
+        assert!(crcs.iter().all(|line| line.ends_with("(correct)")), "{node}");
+        assert_eq!(crcs.len() > 100, node == "near", "{node}: {} frames", crcs.len());
+        let fields = ["-T", "fields", "-e", "tcp.checksum.status", "-e", "ip.version"];
+        let fields = tshark(&file, &fields);
+        let of = |version: &str| {
+            let rows = fields.lines().filter(|row| row.ends_with(version));
+            rows.map(|row| row.split('\t').next().unwrap()).collect::<Vec<_>>()
+        };
+        for version in ["\t4", "\t6"] {
+            let status = of(version);
+            assert!(status.len() > 100 && status.iter().all(|status| *status == "1"), "{node}{version}: {status:?}");
+        }
+    }
+}
+
+fn tshark(file: &Path, arguments: &[&str]) -> String {
+    let options = ["-o", "erf.aal5_type:Unspecified", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"];
+    let output = Command::new("tshark").args(options).args(arguments).arg("-r").arg(file).output().unwrap();
+    assert!(output.status.success(), "tshark: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
