@@ -115,7 +115,7 @@ pub(crate) fn axis_name(path: &str) -> String {
     parts.into_iter().rev().collect::<Vec<_>>().join(".\n")
 }
 
-fn axis_text(value: &AxisValueRecord) -> String {
+pub(crate) fn axis_text(value: &AxisValueRecord) -> String {
     match value {
         AxisValueRecord::Text(text) => text.clone(),
         AxisValueRecord::Number(number) => number.to_string(),

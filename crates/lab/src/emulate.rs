@@ -129,7 +129,10 @@ pub(crate) fn run(
         // Best effort: the first error is the one to tell.
         let _ = std::fs::remove_file(path);
     }
-    Ok((emulated?, capture.map(|_| records)))
+    match emulated {
+        Err(cellway_emu::Error::Stopped { .. }) => Err(Error::Stopped),
+        emulated => Ok((emulated?, capture.map(|_| records))),
+    }
 }
 
 /// What a reader must know of a run.
