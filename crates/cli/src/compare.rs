@@ -132,8 +132,13 @@ fn cells(row: &ComparedRow) -> [String; 7] {
         measured(row.simulated),
         measured(row.emulated),
         row.published.map_or_else(String::new, |value| short(value / scale)),
-        row.difference().map_or_else(String::new, |difference| format!("{:+.1} %", 100.0 * difference)),
+        row.difference.map_or_else(String::new, share),
     ]
+}
+
+/// A difference in per cent; as a factor if it is large.
+fn share(difference: f64) -> String {
+    if difference >= 10.0 { format!("x {:.0}", 1.0 + difference) } else { format!("{:+.1} %", 100.0 * difference) }
 }
 
 /// The prefix that makes the measured values short, and the unit with it.

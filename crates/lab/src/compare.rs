@@ -17,7 +17,6 @@ pub use published::Published;
 pub use row::{ComparedRow, Estimate, Measured};
 
 use crate::error::Error;
-use crate::overview::Overview;
 use crate::predict::{PointPrediction, scenario as predict};
 use crate::simulate::{Simulated, Stopwatch, asked_for, simulate};
 use crate::study::{Progress, Settings, VERSION, axis_value};
@@ -181,28 +180,34 @@ fn rows(
     emulated: Option<&Results>,
     published: Option<&Published>,
 ) -> Result<Vec<ComparedPoint>, Error> {
-    let simulated = Overview::of(simulated)?;
-    let emulated = emulated.map(Overview::of).transpose()?.unwrap_or_default();
+    let simulated = row::figures(simulated)?;
+    let emulated = emulated.map(row::figures).transpose()?.unwrap_or_default();
+    // What any point has, to tell what there is.
+    let mut measured: Vec<(String, String)> = Vec::new();
     let mut used = published.map(|published| vec![false; published.len()]).unwrap_or_default();
     let compared = points.iter().zip(predictions).enumerate().map(|(place, (point, prediction))| {
         let axes: Vec<(String, AxisValue)> =
             point.axes.iter().map(|(name, value)| (name.clone(), axis_value(value))).collect();
-        let of =
-            |overview: &'_ Overview| overview.points.get(place).map(|(_, cells)| cells.clone()).unwrap_or_default();
-        let mut rows = row::matched(&of(&simulated), &of(&emulated));
+        let mut rows = row::matched(figures_at(&simulated, place), figures_at(&emulated, place));
         row::predict(&mut rows, point, prediction);
         if let Some(published) = published {
             published.fill(&mut rows, &axes, &mut used)?;
         }
+        measured.extend(rows.iter().map(|row| (row.subject.clone(), row.metric.clone())));
         rows.retain(|row| row.sources() > 1);
         main_rows::mark(&mut rows, point);
         Ok(ComparedPoint { axes, rows })
     });
     let compared = compared.collect::<Result<Vec<_>, Error>>()?;
     match (published, used.iter().position(|used| !used)) {
-        (Some(published), Some(unused)) => Err(published.nowhere(unused, &simulated)),
+        (Some(published), Some(unused)) => Err(published.nowhere(unused, &measured)),
         _ => Ok(compared),
     }
+}
+
+/// The figures of the point at `place`; none of a study that was not made.
+fn figures_at(study: &[Vec<row::Figure>], place: usize) -> &[row::Figure] {
+    study.get(place).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// What the predictions leave out, each once.

@@ -35,6 +35,20 @@ pub fn missing() -> Option<String> {
     }
 }
 
+/// Whether emulations can be run by this very process; if not, but [`missing`] names nothing, by one in a user
+/// namespace, as that of [`enter`].
+///
+/// # Errors
+/// All that is missing on this machine.
+pub fn possible_here() -> Result<bool, Error> {
+    use cellway_emu::sys::{Support, SysError, support};
+    match support() {
+        Support::Direct => Ok(true),
+        Support::UserNamespace => Ok(false),
+        Support::Missing(obstacles) => Err(cellway_emu::Error::from(SysError::Unsupported(obstacles)).into()),
+    }
+}
+
 /// How often to look at a running network, and who is shown it.
 pub type View<'a> = Option<(Span, &'a mut dyn FnMut(&Snapshot))>;
 

@@ -1,6 +1,6 @@
 //! Which rows a reader sees first.
 
-use cellway_scenario::Point;
+use cellway_scenario::{App, Point};
 
 use super::ComparedRow;
 
@@ -36,7 +36,10 @@ pub(super) fn mark(rows: &mut [ComparedRow], point: &Point) {
     for row in rows.iter_mut() {
         let telling = MAIN.contains(&&*row.metric) && row.is_nonzero();
         let repeated = match slot_of(&row.subject) {
-            Some(group) if row.metric == "goodput" => group.count == 1 || group.count > SLOTS,
+            // Of others it is what chance gave them to send.
+            Some(group) if row.metric == "goodput" => {
+                !matches!(group.app, App::Bulk { .. }) || group.count == 1 || group.count > SLOTS
+            }
             Some(group) => {
                 group.count > SLOTS
                     || known.iter().any(|(subject, metric)| *subject == group.name && *metric == row.metric)

@@ -1,5 +1,6 @@
 //! Values from elsewhere, read from a CSV file.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use cellway_record::AxisValue;
@@ -8,7 +9,6 @@ use cellway_units::{Bytes, Rate, Span};
 
 use super::ComparedRow;
 use crate::error::Error;
-use crate::overview::Overview;
 
 /// The columns that the file must have.
 const COLUMNS: [&str; 4] = ["subject", "metric", "unit", "value"];
@@ -126,32 +126,24 @@ impl Published {
         Ok(())
     }
 
-    /// That value `index` belongs to no row of any point.
-    pub(super) fn nowhere(&self, index: usize, simulated: &Overview) -> Error {
+    /// That value `index` belongs to no row of any point; `measured` are the subjects and metrics that there are.
+    pub(super) fn nowhere(&self, index: usize, measured: &[(String, String)]) -> Error {
         let line = &self.lines[index];
-        let cells = || simulated.points.iter().flat_map(|(_, cells)| cells);
-        let mut known: Vec<&str> = Vec::new();
-        let fits = |cell: &&crate::overview::Cell| cell.subject == line.subject;
-        let (what, found): (&str, Vec<&str>) = match cells().any(|cell| fits(&cell)) {
-            true if cells().any(|cell| fits(&cell) && cell.metric == line.metric) => ("points", Vec::new()),
-            true => ("metrics", cells().filter(fits).map(|cell| &cell.metric[..]).collect()),
-            false => ("subjects", cells().map(|cell| &cell.subject[..]).collect()),
-        };
-        found.into_iter().for_each(|name| {
-            if !known.contains(&name) {
-                known.push(name)
-            }
-        });
         let (subject, metric) = (&line.subject, &line.metric);
-        self.wrong(
-            line,
-            &match what {
-                "points" => {
-                    format!("{metric} of {subject} is measured, but at no point of the sweep with {}", self.at(line))
-                }
-                _ => format!("nobody measures {metric} of {subject}; {what}: {}", known.join(", ")),
-            },
-        )
+        let metrics: Vec<&str> =
+            measured.iter().filter(|(of, _)| of == subject).map(|(_, metric)| &metric[..]).collect();
+        if metrics.contains(&metric.as_str()) {
+            let at = self.at(line);
+            return self
+                .wrong(line, &format!("{metric} of {subject} is measured, but at no point of the sweep with {at}"));
+        }
+        let (what, all) = match metrics.is_empty() {
+            true => ("subjects", measured.iter().map(|(subject, _)| &subject[..]).collect()),
+            false => ("its metrics", metrics),
+        };
+        let known: BTreeSet<&str> = all.into_iter().collect();
+        let known = known.into_iter().collect::<Vec<_>>().join(", ");
+        self.wrong(line, &format!("nobody measures {metric} of {subject}; {what}: {known}"))
     }
 
     fn at(&self, line: &Line) -> String {
@@ -247,7 +239,7 @@ mod tests {
     fn row() -> ComparedRow {
         let (subject, metric, unit) = ("bulk".to_owned(), "goodput_total".to_owned(), "bit/s".to_owned());
         let (predicted, simulated, emulated, published) = (None, None, None, None);
-        ComparedRow { subject, metric, unit, predicted, simulated, emulated, published, main: false }
+        ComparedRow { subject, metric, unit, predicted, simulated, emulated, published, difference: None, main: false }
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! One subject and metric, and what each source has for it.
 
+use std::collections::BTreeMap;
+
+use cellway_record::Results;
+use cellway_record::stats::interval95;
 use cellway_scenario::{App, Point};
 use serde_json::{Value, json};
 
-use crate::overview::Cell;
+use crate::error::Error;
 use crate::predict::PointPrediction;
 
 /// The metric that theory predicts of a group, and its unit.
@@ -46,6 +50,9 @@ pub struct ComparedRow {
     pub emulated: Option<Measured>,
     /// What was published.
     pub published: Option<f64>,
+    /// How far the emulation is from the simulation, as a share of the latter, over the seeds that both have; absent
+    /// if that is 0.
+    pub difference: Option<f64>,
     /// Whether it is among the rows to look at first.
     pub main: bool,
 }
@@ -55,12 +62,6 @@ impl ComparedRow {
     pub fn sources(&self) -> usize {
         let known = [self.predicted.is_some(), self.simulated.is_some(), self.emulated.is_some()];
         known.into_iter().chain([self.published.is_some()]).filter(|known| *known).count()
-    }
-
-    /// How far the emulation is from the simulation, as a share of the latter; absent if that is 0.
-    pub fn difference(&self) -> Option<f64> {
-        let (simulated, emulated) = (self.simulated?.mean, self.emulated?.mean);
-        (simulated != 0.0).then(|| (emulated - simulated) / simulated.abs())
     }
 
     /// Whether any source has something other than zero.
@@ -76,31 +77,81 @@ impl ComparedRow {
             "subject": self.subject, "metric": self.metric, "unit": self.unit,
             "predicted": self.predicted.map(|p| json!({ "value": p.value, "bound": p.bound })),
             "simulated": measured(self.simulated), "emulated": measured(self.emulated),
-            "published": self.published, "difference": self.difference(), "main": self.main,
+            "published": self.published, "difference": self.difference, "main": self.main,
         })
     }
 }
 
+/// A figure at one point, with its value at each seed.
+pub(super) struct Figure {
+    subject: String,
+    metric: String,
+    unit: String,
+    values: Vec<(u64, f64)>,
+}
+
+/// The figures of each point of a study, in the order in which they were recorded.
+pub(super) fn figures(results: &Results) -> Result<Vec<Vec<Figure>>, Error> {
+    let runs: BTreeMap<u32, (usize, u64)> =
+        results.run_keys()?.into_iter().map(|key| (key.run, (key.point as usize, key.seed))).collect();
+    let mut points: Vec<Vec<Figure>> = Vec::new();
+    let mut places: BTreeMap<(usize, &str, &str), usize> = BTreeMap::new();
+    for row in results.summary.observations()? {
+        let (point, seed) = runs[&row.run];
+        points.resize_with(points.len().max(point + 1), Vec::new);
+        let figures = &mut points[point];
+        let place = *places.entry((point, row.subject, row.metric)).or_insert(figures.len());
+        if place == figures.len() {
+            let (subject, metric, unit) = (row.subject.to_owned(), row.metric.to_owned(), row.unit.to_owned());
+            figures.push(Figure { subject, metric, unit, values: Vec::new() });
+        }
+        figures[place].values.push((seed, row.value));
+    }
+    Ok(points)
+}
+
+impl Figure {
+    fn is(&self, other: &Figure) -> bool {
+        self.subject == other.subject && self.metric == other.metric && self.unit == other.unit
+    }
+
+    fn measured(&self) -> Measured {
+        let values: Vec<f64> = self.values.iter().map(|(_, value)| *value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Measured { mean, half_width: interval95(&values).map(|i| i.half_width), runs: values.len() }
+    }
+
+    /// How far `other` is from this, over the seeds that both have: they play the same conversations.
+    fn difference(&self, other: &Figure) -> Option<f64> {
+        let pairs = self.values.iter().filter_map(|(seed, value)| {
+            let (_, other) = other.values.iter().find(|(of, _)| of == seed)?;
+            Some((value, other))
+        });
+        let (first, second) = pairs.fold((0.0, 0.0), |(first, second), (a, b)| (first + a, second + b));
+        (first != 0.0).then(|| (second - first) / first.abs())
+    }
+}
+
 /// The figures of a simulation and of an emulation, those of the simulation first and in its order.
-pub(super) fn matched(simulated: &[Cell], emulated: &[Cell]) -> Vec<ComparedRow> {
-    let measured = |cell: &Cell| Measured { mean: cell.mean, half_width: cell.half_width, runs: cell.runs };
-    let same = |a: &Cell, b: &Cell| a.subject == b.subject && a.metric == b.metric && a.unit == b.unit;
-    let row = |cell: &Cell, simulated, emulated| ComparedRow {
-        subject: cell.subject.clone(),
-        metric: cell.metric.clone(),
-        unit: cell.unit.clone(),
+pub(super) fn matched(simulated: &[Figure], emulated: &[Figure]) -> Vec<ComparedRow> {
+    let row = |figure: &Figure, simulated, emulated, difference| ComparedRow {
+        subject: figure.subject.clone(),
+        metric: figure.metric.clone(),
+        unit: figure.unit.clone(),
         predicted: None,
         simulated,
         emulated,
         published: None,
+        difference,
         main: false,
     };
-    let both = simulated.iter().map(|cell| {
-        let other = emulated.iter().find(|other| same(cell, other));
-        row(cell, Some(measured(cell)), other.map(measured))
+    let both = simulated.iter().map(|figure| {
+        let other = emulated.iter().find(|other| figure.is(other));
+        let difference = other.and_then(|other| figure.difference(other));
+        row(figure, Some(figure.measured()), other.map(Figure::measured), difference)
     });
-    let alone = emulated.iter().filter(|cell| !simulated.iter().any(|other| same(cell, other)));
-    both.chain(alone.map(|cell| row(cell, None, Some(measured(cell))))).collect()
+    let alone = emulated.iter().filter(|figure| !simulated.iter().any(|other| figure.is(other)));
+    both.chain(alone.map(|figure| row(figure, None, Some(figure.measured()), None))).collect()
 }
 
 /// Fills in what theory says of each traffic group.
@@ -118,18 +169,18 @@ pub(super) fn predict(rows: &mut [ComparedRow], point: &Point, prediction: &Poin
 mod tests {
     use super::*;
 
-    fn cell(subject: &str, metric: &str, unit: &str, mean: f64) -> Cell {
+    fn figure(subject: &str, metric: &str, unit: &str, values: &[f64]) -> Figure {
         let (subject, metric, unit) = (subject.to_owned(), metric.to_owned(), unit.to_owned());
-        Cell { subject, metric, unit, mean, half_width: Some(mean / 10.0), runs: 3 }
+        Figure { subject, metric, unit, values: (1..).zip(values.iter().copied()).collect() }
     }
 
     #[test]
     fn figures_meet_by_subject_metric_and_unit() {
-        let simulated = [cell("a>b", "queue_mean", "cell", 4.0), cell("bulk", "goodput_total", "bit/s", 8.0)];
+        let simulated = [figure("a>b", "queue_mean", "cell", &[4.0]), figure("bulk", "goodput_total", "bit/s", &[8.0])];
         let emulated = [
-            cell("emulation", "lateness_p99", "s", 1.0),
-            cell("bulk", "goodput_total", "bit/s", 6.0),
-            cell("a>b", "queue_mean", "packet", 1.0),
+            figure("emulation", "lateness_p99", "s", &[1.0]),
+            figure("bulk", "goodput_total", "bit/s", &[6.0]),
+            figure("a>b", "queue_mean", "packet", &[1.0]),
         ];
         let rows = matched(&simulated, &emulated);
         let seen: Vec<_> = rows.iter().map(|row| (&row.metric[..], &row.unit[..], row.sources())).collect();
@@ -142,13 +193,26 @@ mod tests {
                 ("queue_mean", "packet", 1)
             ]
         );
-        assert_eq!(rows[1].difference(), Some(-0.25));
-        assert_eq!(rows[0].difference(), None);
+        assert_eq!(rows[1].difference, Some(-0.25));
+        assert_eq!(rows[0].difference, None);
+    }
+
+    /// Means over 1, 3, 8 and over 2, 4; the difference is that of seeds 1 and 2 alone.
+    #[test]
+    fn the_difference_is_of_the_seeds_that_both_have() {
+        let rows = matched(
+            &[figure("a>b", "utilisation", "1", &[1.0, 3.0, 8.0])],
+            &[figure("a>b", "utilisation", "1", &[2.0, 4.0])],
+        );
+        let means = [rows[0].simulated, rows[0].emulated].map(|m| m.map(|m| (m.mean, m.runs)));
+        assert_eq!(means, [Some((4.0, 3)), Some((3.0, 2))]);
+        assert_eq!(rows[0].difference, Some(0.5));
     }
 
     #[test]
     fn there_is_no_share_of_nothing() {
-        let rows = matched(&[cell("a>b", "dropped_cells", "cell", 0.0)], &[cell("a>b", "dropped_cells", "cell", 3.0)]);
-        assert_eq!((rows[0].difference(), rows[0].is_nonzero()), (None, true));
+        let [none, some] = [0.0, 3.0].map(|value| [figure("a>b", "dropped_cells", "cell", &[value])]);
+        let rows = matched(&none, &some);
+        assert_eq!((rows[0].difference, rows[0].is_nonzero()), (None, true));
     }
 }
