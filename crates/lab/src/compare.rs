@@ -195,10 +195,11 @@ fn rows(
         }
         measured.extend(rows.iter().map(|row| (row.subject.clone(), row.metric.clone())));
         rows.retain(|row| row.sources() > 1);
-        main_rows::mark(&mut rows, point);
         Ok(ComparedPoint { axes, rows })
     });
-    let compared = compared.collect::<Result<Vec<_>, Error>>()?;
+    let mut compared = compared.collect::<Result<Vec<_>, Error>>()?;
+    let busy = main_rows::busy(compared.iter().flat_map(|point| &point.rows));
+    compared.iter_mut().zip(points).for_each(|(of, point)| main_rows::mark(&mut of.rows, point, &busy));
     match (published, used.iter().position(|used| !used)) {
         (Some(published), Some(unused)) => Err(published.nowhere(unused, &measured)),
         _ => Ok(compared),

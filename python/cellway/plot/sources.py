@@ -10,6 +10,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation, Transform
 
 from cellway.plot import select, style
 
@@ -44,6 +45,8 @@ SOURCES: tuple[Source, ...] = (
     ("simulated", style.SIMULATED),
     ("emulated", style.EMULATED),
 )
+ASIDE = 4.5
+"""The same in a panel over a swept value, in points."""
 LANE = 0.2
 """How far the markers of one row stand apart, so that intervals do not hide each other."""
 
@@ -97,16 +100,21 @@ def _half(rows: pl.DataFrame, source: str) -> list[float]:
 
 
 def _dots(rows: pl.DataFrame, width: float) -> Figure:
-    """One panel for each metric, one line for each subject."""
-    groups = rows.select("metric", "unit").unique(maintain_order=True).rows()[:PANELS]
-    tables = [rows.filter((pl.col("metric") == metric) & (pl.col("unit") == unit)) for metric, unit in groups]
+    """One panel for each metric, one line for each subject; what differs by a factor of a thousand stands apart."""
+    steps = [_unit(rows[row], unit) for row, unit in enumerate(rows["unit"])]
+    rows = rows.with_columns(scale=pl.Series([s for s, _ in steps]), shown=pl.Series([name for _, name in steps]))
+    keys = rows.select("metric", "scale", "shown").unique(maintain_order=True).rows()[:PANELS]
+    tables = [
+        _scaled(
+            rows.filter((pl.col("metric") == metric) & (pl.col("scale") == scale) & (pl.col("shown") == name)), scale
+        )
+        for metric, scale, name in keys
+    ]
     heights = [table.height for table in tables]
     with style.styled():
         inches = 0.45 + sum(0.3 * height + 0.46 for height in heights)
         figure, grid = style.new(inches, rows=len(tables), width=width, height_ratios=[h + 0.2 for h in heights])
-        for axes, (metric, unit), table in zip(grid, groups, tables, strict=True):
-            scale, name = _unit(table, unit)
-            table = _scaled(table, scale)
+        for axes, (metric, _, name), table in zip(grid, keys, tables, strict=True):
             for order, (source, mark) in enumerate(SOURCES):
                 some = table.with_row_index("row").filter(pl.col(source).is_not_null())
                 if some.is_empty():
@@ -137,8 +145,9 @@ def _marks(
     *,
     xerr: list[float] | None = None,
     yerr: list[float] | None = None,
+    transform: Transform | None = None,
 ) -> None:
-    axes.errorbar(
+    drawn = axes.errorbar(
         x,
         y,
         xerr=xerr if xerr and any(xerr) else None,
@@ -151,7 +160,11 @@ def _marks(
         elinewidth=1.1,
         label=mark.label,
         zorder=3,
+        transform=axes.transData if transform is None else transform,
     )
+    if drawn.lines[0] is not None:
+        # A marker on an axis is seen whole.
+        drawn.lines[0].set_clip_on(False)
 
 
 def _top(table: pl.DataFrame) -> float:
@@ -192,15 +205,14 @@ def _sweep(rows: pl.DataFrame, axes_names: list[str], width: float) -> Figure:
             same = (pl.col("metric") == metric) & (pl.col("unit") == unit) & (pl.col("subject") == subject)
             table = rows.filter(same).sort("x")
             scale, name = _unit(table, unit)
-            _lines(axes, _scaled(table, scale))
-            axes.set_title(subject, loc="left", pad=3)
-            axes.set_ylabel(_label(metric, name))
+            _lines(figure, axes, _scaled(table, scale))
+            axes.set_title(f"{_label(metric, '')}, {subject}", loc="left", pad=4)
+            axes.set_ylabel(name)
             axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]))
             _ticks(axes, places["x"].to_list(), texts, logarithmic=logarithmic)
         for axes in grid[len(panels) :]:
             axes.remove()
-        for axes in grid[max(0, len(panels) - columns) : len(panels)]:
-            axes.set_xlabel(xlabel)
+        figure.supxlabel(xlabel, fontsize=8.5)
         _legend(figure, grid[: len(panels)])
         return figure
 
@@ -242,16 +254,18 @@ def _ticks(axes: Axes, x: list[float], texts: list[str], *, logarithmic: bool) -
         axes.tick_params(axis="x", labelrotation=30)
 
 
-def _lines(axes: Axes, table: pl.DataFrame) -> None:
-    # Markers of one place stand side by side by a hair, in points, so that all can be seen.
-    for source, mark in SOURCES:
+def _lines(figure: Figure, axes: Axes, table: pl.DataFrame) -> None:
+    for order, (source, mark) in enumerate(SOURCES):
         some = table.filter(pl.col(source).is_not_null())
         if some.is_empty():
             continue
         x, y = some["x"].to_list(), some[source].to_list()
-        _marks(axes, x, y, mark, yerr=_half(some, source))
+        # Side by side, so that equal values are all seen.
+        aside = ScaledTranslation((order - 1) * ASIDE / 72, 0, figure.dpi_scale_trans)
+        place = axes.transData + aside
+        _marks(axes, x, y, mark, yerr=_half(some, source), transform=place)
         dashes = (0, (1, 1.4)) if mark.dashes == "none" else mark.dashes
-        axes.plot(x, y, color=mark.color, linestyle=dashes, linewidth=1.1, zorder=2)
+        axes.plot(x, y, color=mark.color, linestyle=dashes, linewidth=1.1, zorder=2, transform=place)
     some = table.filter(pl.col("published").is_not_null())
     if not some.is_empty():
         axes.plot(
