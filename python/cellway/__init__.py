@@ -15,24 +15,43 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cellway.api import check, equations, evaluate, load, load_reproduction, predict, reproduce, schema, simulate
+from cellway.api import (
+    check,
+    compare,
+    emulate,
+    equations,
+    evaluate,
+    load,
+    load_comparison,
+    load_reproduction,
+    predict,
+    reproduce,
+    schema,
+    simulate,
+)
 
 if TYPE_CHECKING:
     from cellway import plot, report, stats
-    from cellway._native import Error, ScenarioError
+    from cellway._native import EmulationError, Error, ScenarioError
     from cellway._native import version as __version__
+    from cellway.comparison import Comparison
     from cellway.results import Reproduction, Results
 
 __all__ = [
+    "Comparison",
+    "EmulationError",
     "Error",
     "Reproduction",
     "Results",
     "ScenarioError",
     "__version__",
     "check",
+    "compare",
+    "emulate",
     "equations",
     "evaluate",
     "load",
+    "load_comparison",
     "load_reproduction",
     "plot",
     "predict",
@@ -45,6 +64,8 @@ __all__ = [
 
 # What is fetched on first use: attribute -> (module, name in it, or None for the module itself).
 _LAZY: dict[str, tuple[str, str | None]] = {
+    "Comparison": ("cellway.comparison", "Comparison"),
+    "EmulationError": ("cellway._native", "EmulationError"),
     "Error": ("cellway._native", "Error"),
     "ScenarioError": ("cellway._native", "ScenarioError"),
     "__version__": ("cellway._native", "version"),

@@ -10,6 +10,9 @@ class Error(Exception):
 class ScenarioError(Error, ValueError):
     """A scenario that does not make sense: the message names file, line, key and what is accepted."""
 
+class EmulationError(Error):
+    """An emulation that this machine cannot do, or that broke off: the message names what is missing."""
+
 class Table:
     """An Arrow table: hand it to polars, pyarrow or any reader of the Arrow C stream interface, without a copy."""
 
@@ -37,6 +40,29 @@ def simulate(
     force: bool,
     progress: Callable[[int, int], None] | None,
 ) -> Results: ...
+def emulates_here() -> bool: ...
+def emulate(
+    source: str,
+    is_text: bool,
+    set: list[tuple[str, str]],
+    seeds: int | None,
+    out: str | None,
+    force: bool,
+    progress: Callable[[int, int], None] | None,
+) -> Results: ...
+def compare(
+    source: str,
+    is_text: bool,
+    set: list[tuple[str, str]],
+    seeds: int | None,
+    repeat: int | None,
+    no_emulate: bool,
+    published: str | None,
+    threads: int | None,
+    out: str | None,
+    force: bool,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Results, str]: ...
 def check(source: str, is_text: bool, set: list[tuple[str, str]]) -> str: ...
 def predict(source: str, is_text: bool, set: list[tuple[str, str]]) -> str: ...
 def predict_path(path: dict[str, str]) -> str: ...

@@ -1,4 +1,4 @@
-"""What a program calls: `simulate`, `check`, `predict`, `reproduce`, `load`."""
+"""What a program calls: `simulate`, `emulate`, `compare`, `check`, `predict`, `reproduce`, `load`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from cellway.progress import reporter
 
 if TYPE_CHECKING:
+    from cellway.comparison import Comparison
     from cellway.results import Reproduction, Results
 
 Source = str | os.PathLike[str]
@@ -49,6 +50,106 @@ def simulate(
             text, is_text, _overrides(set), seeds, threads, None if out is None else os.fspath(out), force, tick
         )
     return Results.from_native(native)
+
+
+def emulate(
+    source: Source,
+    *,
+    seeds: int | None = None,
+    set: Mapping[str, object] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: bool = True,
+) -> Results:
+    """Emulate every point of a scenario with every seed: in real time, with real hosts.
+
+    Arguments are those of `simulate`. The results are valid only if their `valid` says so: a machine that is too busy
+    gives numbers that are not those of the network.
+
+    Raises `EmulationError` where it cannot be done, and names what is missing: it takes Linux, and root or unprivileged
+    user namespaces. With the latter it is done by a process of its own.
+    """
+    from cellway import _native
+    from cellway.results import Results
+
+    if seeds is not None and seeds < 1:
+        raise ValueError(f"seeds is {seeds}; it must be 1 or more")
+    text, is_text = _source(source)
+    changes = _overrides(set)
+    _native.check(text, is_text, changes)
+    if not _native.emulates_here():
+        from cellway import inside
+
+        options = [] if seeds is None else ["--seeds", str(seeds)]
+        return inside.run("emulate", text, is_text, changes, options, out, Results.from_folder, force=force)
+    with reporter("emulate", enabled=progress) as tick:
+        native = _native.emulate(text, is_text, changes, seeds, None if out is None else os.fspath(out), force, tick)
+    return Results.from_native(native)
+
+
+def compare(
+    source: Source,
+    *,
+    seeds: int | None = None,
+    repeat: int | None = None,
+    emulate: bool | None = None,
+    published: str | os.PathLike[str] | None = None,
+    set: Mapping[str, object] | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    progress: bool = True,
+) -> Comparison:
+    """Predict, simulate and emulate a scenario, and put the three side by side.
+
+    `source`, `seeds`, `set` and `threads` are those of `simulate`; `repeat` is how often each point is emulated
+    (default: 3). `emulate` is true if it must be, which raises `EmulationError` where it cannot; by default it is done
+    where it can be, and `emulation` of the result says what became of it. `published` is a CSV file with the header
+    `subject,metric,unit,value` and columns for axes of the sweep.
+
+    With `out`, tables, manifest and rows are written to that folder, with `compare.html` and `compare.svg`.
+    """
+    from cellway import _native
+    from cellway.comparison import Comparison
+    from cellway.results import Results
+
+    for name, count in (("seeds", seeds), ("repeat", repeat)):
+        if count is not None and count < 1:
+            raise ValueError(f"{name} is {count}; it must be 1 or more")
+    text, is_text = _source(source)
+    changes = _overrides(set)
+    _native.check(text, is_text, changes)
+    try:
+        here = emulate is False or _native.emulates_here()
+    except _native.EmulationError:
+        if emulate:
+            raise
+        here = True
+    if not here:
+        from cellway import inside
+
+        given = {"--seeds": seeds, "--repeat": repeat, "--published": published, "--threads": threads}
+        options = [word for key, value in given.items() if value is not None for word in (key, str(value))]
+        return inside.run("compare", text, is_text, changes, options, out, Comparison.from_folder, force=force)
+    with reporter("compare", enabled=progress) as tick:
+        native, rows = _native.compare(
+            text,
+            is_text,
+            changes,
+            seeds,
+            repeat,
+            emulate is False,
+            None if published is None else os.fspath(published),
+            threads,
+            None if out is None else os.fspath(out),
+            force,
+            tick,
+        )
+    if out is not None:
+        from cellway.report import build
+
+        build(out)
+    return Comparison(Results.from_native(native), json.loads(rows))
 
 
 def check(source: Source, *, set: Mapping[str, object] | None = None) -> dict[str, Any]:
@@ -206,10 +307,17 @@ def reproduce(
 
 
 def load(folder: str | os.PathLike[str]) -> Results:
-    """Read a result folder that `simulate` wrote."""
+    """Read a result folder that `simulate` or `emulate` wrote."""
     from cellway.results import Results
 
     return Results.from_folder(folder)
+
+
+def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
+    """Read a folder that `compare` wrote."""
+    from cellway.comparison import Comparison
+
+    return Comparison.from_folder(folder)
 
 
 def load_reproduction(folder: str | os.PathLike[str]) -> Reproduction:

@@ -84,6 +84,12 @@ class Results:
         return self.manifest.get("warmup_seconds")
 
     @property
+    def valid(self) -> bool:
+        """Whether every run that was emulated kept its time; true where none was."""
+        verdicts = pl.col("subject").cast(pl.String).eq("emulation") & pl.col("metric").cast(pl.String).eq("valid")
+        return bool(self._summary.filter(verdicts)["value"].eq(1.0).all())
+
+    @property
     def axes(self) -> list[str]:
         """The columns of `runs` that the sweep varied."""
         return [name for name in self.runs.columns if name not in KEYS]

@@ -88,6 +88,19 @@ Examples:
 
 A value outside the domain of its equation comes with a caveat.")]
     Predict(Box<Predict>),
+    /// Predict, simulate and emulate a scenario file, and show the three side by side.
+    #[command(after_help = "\
+Examples:
+  cellway compare scenarios/compare-satellite.toml
+  cellway compare study.toml --seeds 10 --repeat 5 --out out/compare   tables, and a figure in compare.html
+  cellway compare study.toml --published measured.csv     a fourth column, from elsewhere
+  cellway compare study.toml --no-emulate                 prediction and simulation alone
+  cellway compare study.toml --json | jq '.points[].rows[] | select(.main) | {subject, metric, difference}'
+
+FILE.csv has the header subject,metric,unit,value and a column for each axis of the sweep that a value
+depends on. The emulation runs in real time after the simulation; where this machine cannot emulate, it
+is said and the others are compared. If the emulation is invalid the exit code is 1.")]
+    Compare(Compare),
     /// Run the experiments of published papers and hold their claims against what comes out.
     #[command(after_help = "\
 Examples:
@@ -120,7 +133,7 @@ Examples:
 A window is that of the receiver, a congestion control that of the sender. Goodput is what the receiver
 counted from the first byte to the last; sent_rate is what the sender believes.")]
     Measure(Box<Measure>),
-    /// Draw the report of a folder that `cellway reproduce` wrote.
+    /// Draw the report of a folder that `cellway reproduce` or `cellway compare` wrote.
     #[command(after_help = "Example:\n  cellway report out/cellsim    writes out/cellsim/report.html")]
     Report {
         /// The result folder.
@@ -357,6 +370,37 @@ pub(crate) struct Measure {
     pub(crate) force: bool,
     /// Show all figures of the table, however wide it gets.
     #[arg(long, requires = "host")]
+    pub(crate) wide: bool,
+}
+
+#[derive(Debug, Group)]
+pub(crate) struct Compare {
+    #[command(flatten)]
+    pub(crate) scenario: Scenario,
+    /// Replications of the simulation, instead of those of the file.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seeds: Option<u64>,
+    /// Replications of the emulation, each with a seed of its own.
+    #[arg(long, value_name = "N", default_value_t = cellway_lab::compare::REPEATS,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) repeat: u64,
+    /// Leave the emulation out.
+    #[arg(long, conflicts_with = "repeat")]
+    pub(crate) no_emulate: bool,
+    /// Values from elsewhere, to stand beside.
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) published: Option<PathBuf>,
+    /// Threads of the simulation; all cores unless given. Never changes a result.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+    /// Write the tables, a manifest and the figure to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an earlier result in DIR.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Show every row that two sources have, not the telling ones alone.
+    #[arg(long)]
     pub(crate) wide: bool,
 }
 

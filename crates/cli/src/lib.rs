@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod compare;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod figures;
@@ -78,6 +79,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         }),
         Command::Check(options) => check::run(&options),
         Command::Predict(options) => predict::run(&options),
+        Command::Compare(options) => compare::run(&options, face),
         Command::Reproduce(options) => reproduce::run(&options, face),
         #[cfg(target_os = "linux")]
         Command::Measure(options) => measure::run(&options, face),

@@ -11,7 +11,7 @@ use crate::progress::Bar;
 use crate::{FAILED, Face, Failure, WRONG_INPUT, output};
 
 /// What to do about a report outside the Python package.
-const NO_REPORT: &str = "reports are drawn by the Python package: pip install cellway (or `make run` in the source tree), then cellway report";
+pub(crate) const NO_REPORT: &str = "reports are drawn by the Python package: pip install cellway (or `make run` in the source tree), then cellway report";
 
 /// The widest table that is printed where it can be helped, in characters.
 const WIDTH: usize = 120;
@@ -157,9 +157,11 @@ pub(crate) fn report(folder: &Path, face: &mut Face<'_>) -> Result<(), Failure> 
     };
     // Nothing is drawn from a folder that is not whole.
     cellway_lab::Manifest::read(folder).map_err(cellway_lab::Error::from)?;
-    if !["study.json", "index.json"].iter().any(|name| folder.join(name).is_file()) {
-        let folder = folder.display();
-        let message = format!("{folder} was not written by `cellway reproduce`: it has no study.json or index.json");
+    let known = ["study.json", "index.json", cellway_lab::compare::COMPARE_FILE];
+    if !known.iter().any(|name| folder.join(name).is_file()) {
+        let (folder, known) = (folder.display(), known.join(", "));
+        let message =
+            format!("{folder} was not written by `cellway reproduce` or `cellway compare`: it has none of {known}");
         return Err(Failure { message, code: WRONG_INPUT });
     }
     let path = draw(folder).map_err(|message| Failure { message, code: FAILED })?;

@@ -39,6 +39,20 @@ pub fn missing() -> Option<String> {
     }
 }
 
+/// Whether emulations can be run by this very process; if not, but [`missing`] names nothing, by one in a user
+/// namespace, as that of [`enter`].
+///
+/// # Errors
+/// All that is missing on this machine.
+pub fn possible_here() -> Result<bool, Error> {
+    use cellway_emu::sys::{Support, SysError, support};
+    match support() {
+        Support::Direct => Ok(true),
+        Support::UserNamespace => Ok(false),
+        Support::Missing(obstacles) => Err(cellway_emu::Error::from(SysError::Unsupported(obstacles)).into()),
+    }
+}
+
 /// What a caller may want besides the tables.
 #[derive(Default)]
 pub struct EmulateOptions<'a> {
@@ -130,7 +144,10 @@ pub(crate) fn run(
         // Best effort: the first error is the one to tell.
         let _ = std::fs::remove_file(path);
     }
-    Ok((emulated?, capture.map(|_| records)))
+    match emulated {
+        Err(cellway_emu::Error::Stopped { .. }) => Err(Error::Stopped),
+        emulated => Ok((emulated?, capture.map(|_| records))),
+    }
 }
 
 /// What a reader must know of a run.

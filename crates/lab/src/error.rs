@@ -97,6 +97,15 @@ impl Error {
         matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))
     }
 
+    /// Whether an emulation could not be done, or broke off.
+    pub fn is_emulation(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Error::Emulation(_) = self {
+            return !self.is_input();
+        }
+        false
+    }
+
     /// Whether the input is at fault (exit code 2) rather than the run (exit code 1).
     pub fn is_input(&self) -> bool {
         use cellway_record::Error as R;

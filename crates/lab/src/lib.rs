@@ -5,6 +5,7 @@
 //! run order, and holding a paper's claims against them.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod compare;
 #[cfg(target_os = "linux")]
 pub mod emulate;
 mod error;

@@ -2,12 +2,19 @@
 
 use pyo3::PyErr;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 create_exception!(cellway, Error, PyException, "Anything that Cellway refuses or that fails while it runs.");
+
+create_exception!(
+    cellway,
+    EmulationError,
+    Error,
+    "An emulation that this machine cannot do, or that broke off: the message names what is missing."
+);
 
 /// Made at import, because it has two bases.
 static SCENARIO_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
@@ -26,9 +33,17 @@ pub(crate) fn scenario_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(made.bind(py))
 }
 
-/// The exception for a failure: a wrong scenario is a `ScenarioError`, everything else an `Error`.
+/// The exception for a failure: `ScenarioError` for a wrong scenario, `EmulationError` for an emulation that cannot be
+/// done, `Error` for everything else.
 pub(crate) fn raise(error: cellway_lab::Error) -> PyErr {
     let message = error.to_string();
+    // Ctrl-C during an emulation does not come to the interpreter.
+    if matches!(error, cellway_lab::Error::Stopped) {
+        return PyKeyboardInterrupt::new_err(message);
+    }
+    if error.is_emulation() {
+        return EmulationError::new_err(message);
+    }
     if !error.is_scenario() {
         return Error::new_err(message);
     }

@@ -11,11 +11,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cellway_cli::Face;
+use cellway_lab::compare::{CompareOptions, Published};
 use cellway_lab::reproduce::{Paper, ReproduceOptions};
 use cellway_lab::{Override, Plan, Progress, Settings};
 use pyo3::prelude::*;
 
-use error::{Error, raise};
+use error::{EmulationError, Error, raise};
 use results::Results;
 
 /// The extension module `cellway._native`.
@@ -25,7 +26,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        Error, Results, check, cli_main, equations, evaluate, predict, predict_path, reproduce, schema, simulate,
+        EmulationError, Error, Results, check, cli_main, compare, emulate, emulates_here, equations, evaluate, predict,
+        predict_path, reproduce, schema, simulate,
     };
 
     #[pymodule_init]
@@ -112,6 +114,95 @@ fn simulate(
             None => simulated.manifest(),
         };
         Ok(Results::new(simulated.results, manifest.to_json(), simulated.warnings))
+    })
+}
+
+/// Whether this process can emulate itself; if not, a child in a user namespace can. Raises if nothing can.
+#[pyfunction]
+fn emulates_here(py: Python<'_>) -> PyResult<bool> {
+    #[cfg(target_os = "linux")]
+    return py.detach(cellway_lab::emulate::possible_here).map_err(raise);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = py;
+        Err(not_linux())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn not_linux() -> PyErr {
+    EmulationError::new_err("emulation needs Linux: network namespaces and TUN devices")
+}
+
+/// Emulates every point of a scenario with every seed, one after the other.
+#[pyfunction]
+#[pyo3(signature = (source, is_text, set, seeds, out, force, progress))]
+#[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
+fn emulate(
+    py: Python<'_>,
+    source: &str,
+    is_text: bool,
+    set: Changes,
+    seeds: Option<u64>,
+    out: Option<PathBuf>,
+    force: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Results> {
+    let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
+    if let Some(out) = &out {
+        cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
+    }
+    #[cfg(target_os = "linux")]
+    return run(py, Some(1), progress, |settings| {
+        use cellway_lab::emulate::{EmulateOptions, emulate};
+        let options = EmulateOptions { seeds, ..EmulateOptions::default() };
+        let emulated = emulate(&plan, &folder, options, settings)?.results;
+        let manifest = match &out {
+            Some(out) => emulated.write(out, force)?,
+            None => emulated.manifest(),
+        };
+        Ok(Results::new(emulated.results, manifest.to_json(), emulated.warnings))
+    });
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (py, plan, folder, seeds, progress);
+        Err(not_linux())
+    }
+}
+
+/// Predicts, simulates and, unless `no_emulate`, emulates a scenario; returns the tables and the rows as JSON.
+#[pyfunction]
+#[pyo3(signature = (source, is_text, set, seeds, repeat, no_emulate, published, threads, out, force, progress))]
+#[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
+fn compare(
+    py: Python<'_>,
+    source: &str,
+    is_text: bool,
+    set: Changes,
+    seeds: Option<u64>,
+    repeat: Option<u64>,
+    no_emulate: bool,
+    published: Option<PathBuf>,
+    threads: Option<usize>,
+    out: Option<PathBuf>,
+    force: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Results, String)> {
+    let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
+    if let Some(out) = &out {
+        cellway_lab::check_target(out, force).map_err(cellway_lab::Error::from).map_err(raise)?;
+    }
+    let published = published.as_deref().map(Published::read).transpose().map_err(raise)?;
+    run(py, threads, progress, |settings| {
+        let published = published.as_ref();
+        let options = CompareOptions { seeds, repeats: repeat, no_emulation: no_emulate, published };
+        let compared = cellway_lab::compare::compare(&plan, &folder, &options, settings)?;
+        let manifest = match &out {
+            Some(out) => compared.write(out, force)?,
+            None => compared.tables.manifest(),
+        };
+        let rows = compared.to_json().to_string();
+        Ok((Results::new(compared.tables.results, manifest.to_json(), compared.tables.warnings), rows))
     })
 }
 

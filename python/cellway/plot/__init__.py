@@ -16,6 +16,7 @@ from cellway.plot.contrast import contrast
 from cellway.plot.curve import curve
 from cellway.plot.load import delay, delay_deviation, fairness, per_load, throughput, utilisation
 from cellway.plot.select import MissingDataError
+from cellway.plot.sources import sources
 from cellway.plot.spacer import content, deviations
 from cellway.plot.steps import Panel, over_time
 from cellway.plot.style import svg
@@ -40,6 +41,7 @@ __all__ = [
     "offered_load",
     "over_time",
     "per_load",
+    "sources",
     "svg",
     "throughput",
     "throughput_over_time",

@@ -100,7 +100,9 @@ SEQUENCE = [
 PUBLISHED = Mark("published", "#1b1f24", "none", "D")
 PREDICTED = Mark("predicted", "#6b7280", "none", "x")
 SIMULATED = Mark("simulated", "#0072B2", "-", "o")
-"""The three sources of a number, the same in every figure: an open diamond, a cross, a filled dot with its interval."""
+EMULATED = Mark("emulated", "#C8401A", (0, (5, 1.6)), "s")
+"""The sources of a number, the same in every figure: an open diamond, a cross, a filled dot and an open square with
+their intervals."""
 
 
 def policy(name: str) -> Mark:
@@ -127,8 +129,13 @@ def styled() -> Iterator[None]:
 
 def new(height: float = 2.45, rows: int = 1, width: float = COLUMN, **share: Any) -> tuple[Figure, list[Axes]]:
     """A figure of one column with `rows` panels above each other."""
+    return panels(height, rows, 1, width, **share)
+
+
+def panels(height: float, rows: int, columns: int, width: float = WIDE, **share: Any) -> tuple[Figure, list[Axes]]:
+    """A figure with a grid of panels, row by row."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    grid = [row[0] for row in figure.subplots(rows, 1, squeeze=False, **share)]
+    grid = list(figure.subplots(rows, columns, squeeze=False, **share).flat)
     for axes in grid:
         # Ticks are made anew when a figure is drawn, after this look has been left: it must be fixed on the axes.
         axes.tick_params(labelsize=RC["xtick.labelsize"], width=0.6, length=3.0, color=SOFT, labelcolor=INK)

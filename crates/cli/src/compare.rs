@@ -1,0 +1,157 @@
+//! `cellway compare`.
+
+use cellway_lab::compare::{
+    self, CompareOptions, Compared, ComparedPoint, ComparedRow, Emulation, Measured, Published,
+};
+use cellway_lab::reproduce::short;
+use cellway_lab::{Error, Settings};
+use serde_json::json;
+
+use crate::args::Compare;
+use crate::check::{folder_of, plan};
+use crate::progress::Bar;
+use crate::reproduce::NO_REPORT;
+use crate::{FAILED, Face, Failure, figures, output};
+
+pub(crate) fn run(options: &Compare, face: &mut Face<'_>) -> Result<(), Failure> {
+    let file = &options.scenario.file;
+    let plan = plan(&options.scenario)?;
+    if let Some(out) = &options.out {
+        cellway_lab::check_target(out, options.force).map_err(Error::from)?;
+    }
+    let published = options.published.as_deref().map(Published::read).transpose()?;
+    #[cfg(target_os = "linux")]
+    if !options.no_emulate && compare::cannot_emulate(&plan)?.is_none() {
+        // Before the simulation: what goes on inside a user namespace begins anew.
+        if let Some(code) = cellway_lab::emulate::enter()? {
+            return if code == crate::DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
+        }
+    }
+    let bar = Bar::new();
+    let mut settings = Settings {
+        threads: options.threads.map(usize::from),
+        progress: &mut |progress| bar.show(progress),
+        stop: &mut face.interrupted,
+    };
+    let asked = CompareOptions {
+        seeds: options.seeds,
+        repeats: Some(options.repeat),
+        no_emulation: options.no_emulate,
+        published: published.as_ref(),
+    };
+    let compared = compare::compare(&plan, folder_of(file), &asked, &mut settings)?;
+    drop(bar);
+    let mut report = None;
+    if let Some(out) = &options.out {
+        compared.write(out, options.force)?;
+        if let Some(draw) = &mut face.report {
+            report = Some(draw(out).map_err(|message| Failure { message, code: FAILED })?);
+        }
+    }
+    if options.scenario.json {
+        let mut told = compared.to_json();
+        told["folder"] = json!(options.out);
+        told["report"] = json!(report);
+        told["wall_seconds"] = json!(compared.tables.about.wall_seconds);
+        output::json(&told);
+    } else {
+        show(&compared, options.wide);
+        if let Some(out) = &options.out {
+            output::say(&format!("tables in {}", out.display()));
+            match &report {
+                Some(report) => output::say(&format!("figure in {}", report.display())),
+                None => output::say(NO_REPORT),
+            }
+        }
+    }
+    compared.tables.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+    match compared.emulation {
+        Emulation::Invalid => {
+            let message = "the emulation was too late to count".to_owned();
+            Err(Failure { message, code: FAILED })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The columns behind those of the axes; those from the third on are numbers.
+const COLUMNS: [&str; 7] =
+    ["subject", "metric", "predicted", "simulated", "emulated", "published", "emulated -\nsimulated"];
+
+/// One row for each point, subject and metric; a column that nobody fills is left out.
+fn show(compared: &Compared, wide: bool) {
+    let axes = compared.points.first().map(|point| &point.axes[..]).unwrap_or_default();
+    let fixed = axes.len() + 2;
+    let mut header: Vec<String> = axes.iter().map(|(name, _)| figures::axis_name(name)).collect();
+    header.extend(COLUMNS.map(str::to_owned));
+    let rows: Vec<Vec<String>> = compared.points.iter().flat_map(|point| rows(point, wide)).collect();
+    if rows.is_empty() {
+        return output::say("nothing to compare: no figure has two sources; see --json and the tables");
+    }
+    let filled = |column: &usize| *column < fixed || rows.iter().any(|row| !row[*column].is_empty());
+    let shown: Vec<usize> = (0..header.len()).filter(filled).collect();
+    let header: Vec<String> = shown.iter().map(|column| header[*column].clone()).collect();
+    let mut table = output::table(&header, |column| shown[column] >= fixed);
+    for row in &rows {
+        table.add_row(shown.iter().map(|column| row[*column].clone()));
+    }
+    output::print(&table);
+    let all: usize = compared.points.iter().map(|point| point.rows.len()).sum();
+    if rows.len() < all {
+        output::say(&format!("not shown: {} rows; --wide shows them", all - rows.len()));
+    }
+    if compared.points.iter().flat_map(|point| &point.rows).any(|row| row.predicted.is_some_and(|p| p.bound)) {
+        output::say("<= an upper bound: the application does not always have data to send");
+    }
+    compared
+        .caveats
+        .iter()
+        .filter(|c| !c.ends_with("an upper bound"))
+        .for_each(|c| output::say(&format!("caveat: {c}")));
+}
+
+fn rows(point: &ComparedPoint, wide: bool) -> Vec<Vec<String>> {
+    let axes = || point.axes.iter().map(|(_, value)| figures::axis_text(value));
+    let shown = point.rows.iter().filter(|row| wide || row.main);
+    shown.map(|row| axes().chain(cells(row)).collect()).collect()
+}
+
+/// The cells of a row, all numbers in the same unit.
+fn cells(row: &ComparedRow) -> [String; 7] {
+    let (scale, unit) = scaled(row);
+    let measured = |value: Option<Measured>| {
+        value.map_or_else(String::new, |m| output::with_interval(m.mean / scale, m.half_width.map(|h| h / scale)))
+    };
+    let predicted = row
+        .predicted
+        .map_or_else(String::new, |p| format!("{}{}", if p.bound { "<= " } else { "" }, short(p.value / scale)));
+    [
+        row.subject.clone(),
+        if unit.is_empty() { row.metric.clone() } else { format!("{} [{unit}]", row.metric) },
+        predicted,
+        measured(row.simulated),
+        measured(row.emulated),
+        row.published.map_or_else(String::new, |value| short(value / scale)),
+        row.difference.map_or_else(String::new, share),
+    ]
+}
+
+/// A difference in per cent; as a factor if it is large.
+fn share(difference: f64) -> String {
+    if difference >= 10.0 { format!("x {:.0}", 1.0 + difference) } else { format!("{:+.1} %", 100.0 * difference) }
+}
+
+/// The prefix that makes the measured values short, and the unit with it.
+fn scaled(row: &ComparedRow) -> (f64, String) {
+    let measured = row.simulated.or(row.emulated).map(|m| m.mean);
+    let value = measured.or(row.published).or(row.predicted.map(|p| p.value)).unwrap_or_default().abs();
+    let (scale, prefix) = match (&row.unit[..], value) {
+        ("bit/s", v) if v >= 1e9 => (1e9, "G"),
+        ("bit/s", v) if v >= 1e6 => (1e6, "M"),
+        ("bit/s", v) if v >= 1e3 => (1e3, "k"),
+        ("s", v) if v < 1.0 && v > 0.0 => (1e-3, "m"),
+        _ => (1.0, ""),
+    };
+    let unit = if row.unit == "1" { String::new() } else { format!("{prefix}{}", row.unit) };
+    (scale, unit)
+}

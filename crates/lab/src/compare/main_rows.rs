@@ -1,0 +1,70 @@
+//! Which rows a reader sees first.
+
+use std::collections::BTreeSet;
+
+use cellway_scenario::{App, Point, Traffic};
+
+use super::ComparedRow;
+
+/// The telling metrics, in the order in which they are shown.
+const MAIN: [&str; 15] = [
+    "goodput_total",
+    "goodput",
+    "jain",
+    "item_rate_mean",
+    "item_time_mean",
+    "delay_mean",
+    "delay_p95",
+    "timeouts_mean",
+    "utilisation",
+    "queue_mean",
+    "queue_max",
+    "dropped_frames",
+    "dropped_cells",
+    "lost",
+    "lost_frames",
+];
+
+/// The most slots of a group that are shown one by one.
+const SLOTS: u32 = 8;
+
+/// The least share of the time in which a line sends that makes it worth a look.
+const BUSY: f64 = 0.05;
+
+/// Marks what is shown first and sorts it to the front, by metric. What theory or a paper has a value for is always
+/// there; zeros, idle lines, single slots of large groups, and sums of one group are not.
+pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<String>) {
+    let traffic = &point.scenario.traffic;
+    let slot_of = |subject: &str| traffic.iter().find(|group| (1..=group.count).any(|n| group.slot(n) == subject));
+    let bulk = |group: &Traffic| matches!(group.app, App::Bulk { .. });
+    let sums = traffic.iter().filter(|group| group.count > 0 && bulk(group)).count() > 1;
+    let known: BTreeSet<(String, String)> = rows.iter().map(|r| (r.subject.clone(), r.metric.clone())).collect();
+    let lines: BTreeSet<&str> =
+        known.iter().filter(|(_, m)| m == "utilisation").map(|(subject, _)| &**subject).collect();
+    for row in rows.iter_mut() {
+        let telling = MAIN.contains(&&*row.metric) && row.is_nonzero();
+        let idle = lines.contains(&*row.subject) && !busy.contains(&row.subject);
+        let group = traffic.iter().find(|group| group.name == row.subject);
+        let repeated = match (slot_of(&row.subject), &*row.metric) {
+            // Of others it is what chance gave them to send.
+            (Some(slots), "goodput") => !bulk(slots) || slots.count == 1 || slots.count > SLOTS,
+            (Some(slots), _) => slots.count > SLOTS || known.contains(&(slots.name.clone(), row.metric.clone())),
+            (None, "goodput_total") if row.subject == "network" => !sums,
+            (None, "jain") => group.is_some_and(|group| matches!(group.app, App::Telnet { .. })),
+            (None, _) => false,
+        };
+        row.main = row.published.is_some() || row.predicted.is_some() || (telling && !repeated && !idle);
+    }
+    let place = |row: &ComparedRow| match row.main {
+        true => MAIN.iter().position(|metric| *metric == row.metric).unwrap_or(MAIN.len()),
+        false => usize::MAX,
+    };
+    rows.sort_by_key(place);
+}
+
+/// The lines that send a good deal at any of these points.
+pub(super) fn busy<'a>(rows: impl IntoIterator<Item = &'a ComparedRow>) -> BTreeSet<String> {
+    let used = rows.into_iter().filter(|row| row.metric == "utilisation");
+    let used = used.filter(|row| [row.simulated, row.emulated].into_iter().flatten().any(|m| m.mean >= BUSY));
+    used.map(|row| row.subject.clone()).collect()
+}

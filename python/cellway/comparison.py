@@ -1,0 +1,104 @@
+"""What theory, simulation and emulation say of one scenario, beside each other."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from cellway.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FILE_NAME = "compare.json"
+"""The file that makes a result folder one of a comparison."""
+
+SCHEMA: dict[str, Any] = {
+    "subject": pl.String,
+    "metric": pl.String,
+    "unit": pl.String,
+    "predicted": pl.Float64,
+    "bound": pl.Boolean,
+    "simulated": pl.Float64,
+    "simulated_half": pl.Float64,
+    "emulated": pl.Float64,
+    "emulated_half": pl.Float64,
+    "published": pl.Float64,
+    "difference": pl.Float64,
+    "main": pl.Boolean,
+}
+"""Columns of the rows behind those of the axes."""
+
+
+class Comparison:
+    """One scenario predicted, simulated and emulated.
+
+    `results` has the tables, in which `source` is `predict`, `simulate`, `emulate` or `published`. `about` is what
+    `cellway compare --json` prints.
+    """
+
+    def __init__(self, results: Results, about: dict[str, Any]) -> None:
+        self.results = results
+        self.about = about
+
+    @classmethod
+    def from_folder(cls, folder: str | os.PathLike[str]) -> Comparison:
+        """Read a folder that `compare` wrote."""
+        path = Path(folder) / FILE_NAME
+        if not path.is_file():
+            raise FileNotFoundError(f"{folder}: no folder of a comparison (there is no {FILE_NAME} in it)")
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return cls(Results.from_folder(folder), about)
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """One row per point, subject and metric that at least two sources have.
+
+        The columns of the axes, then `subject`, `metric`, `unit`; `predicted`, and whether it is an upper `bound`
+        only; `simulated` and `emulated`, means with half the width of their 95 % confidence intervals in
+        `simulated_half` and `emulated_half`; `published`; `difference` of the emulation from the simulation over the
+        seeds that both have, as a share of the latter; and `main`, whether it is among the telling ones.
+        """
+        points = self.about["points"]
+        axes = list(dict.fromkeys(name for point in points for name in point["axes"]))
+        records = [
+            {**{a: point["axes"].get(a) for a in axes}, **_flat(row)} for point in points for row in point["rows"]
+        ]
+        texts = {a for a in axes for point in points if isinstance(point["axes"].get(a), str)}
+        kinds = {axis: pl.String if axis in texts else pl.Float64 for axis in axes}
+        return pl.DataFrame(records, schema=kinds | SCHEMA, strict=False)
+
+    @property
+    def emulation(self) -> str:
+        """What became of the emulation: `valid`, `invalid`, `impossible` here, or `left out`."""
+        return str(self.about["emulation"])
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to check before trusting the numbers."""
+        return list(self.about["warnings"])
+
+    def figure(self) -> Figure:
+        """The telling rows as a matplotlib figure."""
+        from cellway.plot import sources
+
+        return sources(self.rows.filter("main"))
+
+    def __repr__(self) -> str:
+        name, points = self.about["name"], len(self.about["points"])
+        return f"<cellway.Comparison: {name}, {points} points, {self.rows.height} rows, emulation {self.emulation}>"
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    predicted = row["predicted"] or {}
+    flat = {name: row[name] for name in ("subject", "metric", "unit", "published", "difference", "main")}
+    flat |= {"predicted": predicted.get("value"), "bound": predicted.get("bound")}
+    for source in ("simulated", "emulated"):
+        measured = row[source] or {}
+        flat |= {source: measured.get("mean"), f"{source}_half": measured.get("half_width_95")}
+    return flat

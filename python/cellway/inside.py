@@ -1,0 +1,66 @@
+"""Emulations where they take a user namespace: the command line goes there, a Python process cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+WRONG_INPUT = 2
+"""Exit status of a command whose input is wrong."""
+
+
+def run(
+    command: str,
+    text: str,
+    is_text: bool,
+    changes: Sequence[tuple[str, str]],
+    options: Sequence[str],
+    out: str | os.PathLike[str] | None,
+    read: Callable[[Path], T],
+    *,
+    force: bool,
+) -> T:
+    """Run `cellway COMMAND` in a process of its own and read the folder that it wrote.
+
+    Relative paths in a scenario given as text start at a temporary folder here.
+    """
+    from cellway import _native
+
+    with tempfile.TemporaryDirectory(prefix="cellway-") as temporary:
+        file = Path(temporary, "scenario.toml")
+        if is_text:
+            file.write_text(text, encoding="utf-8")
+        target = Path(temporary, "out") if out is None else Path(out)
+        sets = [word for key, value in changes for word in ("--set", f"{key}={value}")]
+        manifest = target / "manifest.json"
+        before = _stamp(manifest)
+        words = [command, str(file) if is_text else text, *options, *sets, "--out", str(target)]
+        ran = subprocess.run(
+            [sys.executable, "-m", "cellway", *words, *(["--force"] if force else [])],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        told = [line.removeprefix("cellway: ") for line in ran.stderr.splitlines() if line.startswith("cellway: ")]
+        # A run that was late is written, and has a status all the same.
+        if ran.returncode != 0 and _stamp(manifest) == before:
+            message = "\n".join(told) or ran.stderr.strip() or f"cellway {command} ended with {ran.returncode}"
+            raise (_native.Error if ran.returncode == WRONG_INPUT else _native.EmulationError)(message)
+        return read(target)
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What tells one file of this name from an earlier one."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

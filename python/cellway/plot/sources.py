@@ -1,0 +1,283 @@
+"""What theory, simulation, emulation and a paper say of the same figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation, Transform
+
+from cellway.plot import select, style
+
+NAMES = {
+    "goodput_total": "Goodput",
+    "goodput": "Goodput",
+    "jain": "Jain's index",
+    "item_rate_mean": "Rate of an item",
+    "item_time_mean": "Time of an item",
+    "delay_mean": "Mean delay",
+    "delay_p95": "Delay, 95th percentile",
+    "timeouts_mean": "Timeouts",
+    "utilisation": "Utilisation",
+    "queue_mean": "Mean queue",
+    "queue_max": "Longest queue",
+    "dropped_frames": "Dropped frames",
+    "dropped_cells": "Dropped cells",
+    "lost_frames": "Lost frames",
+}
+"""Metrics in words; others are called by their own name."""
+
+KEYS = ("subject", "metric", "unit", "predicted", "bound", "simulated", "simulated_half", "emulated", "emulated_half",
+        "published", "difference", "main")  # fmt: skip
+"""Columns of a table of rows that are no axis."""
+
+PANELS = 12
+"""The most panels of a figure."""
+
+Source = tuple[str, style.Mark]
+SOURCES: tuple[Source, ...] = (
+    ("predicted", style.PREDICTED),
+    ("simulated", style.SIMULATED),
+    ("emulated", style.EMULATED),
+)
+ASIDE = 4.5
+"""The same in a panel over a swept value, in points."""
+LANE = 0.2
+"""How far the markers of one row stand apart, so that intervals do not hide each other."""
+
+
+def sources(rows: pl.DataFrame, *, width: float | None = None) -> Figure:
+    """Dots with intervals for each subject and metric; for a sweep, lines over the swept value.
+
+    Columns: those of `cellway.Comparison.rows`. A cross is theory, where it is more than an upper bound; a dot the
+    simulation and a square the emulation, each with the 95 % confidence interval over its repetitions; a long tick
+    what was published.
+    """
+    axes = [name for name in rows.columns if name not in KEYS]
+    rows = rows.with_columns(
+        predicted=pl.when(pl.col("bound").fill_null(value=False)).then(None).otherwise(pl.col("predicted"))
+    )
+    known = rows.filter(pl.any_horizontal(pl.col("predicted", "simulated", "emulated", "published").is_not_null()))
+    if known.is_empty():
+        raise select.MissingDataError("no row has a number to compare")
+    if axes and known.select(pl.struct(axes).n_unique()).item() > 1:
+        return _sweep(known, axes, style.WIDE if width is None else width)
+    return _dots(known, style.COLUMN if width is None else width)
+
+
+def _unit(rows: pl.DataFrame, unit: str) -> tuple[float, str]:
+    """What to divide by, and the unit then."""
+    top = rows.select(pl.max_horizontal(pl.col("simulated", "emulated", "published", "predicted").abs().max())).item()
+    steps = {
+        "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
+        "s": ((1.0, "s"), (1e-3, "ms")),
+        "B": ((2.0**20, "MiB"), (2.0**10, "KiB")),
+    }.get(unit, ())
+    for size, name in steps:
+        if top is not None and top >= size:
+            return size, name
+    return 1.0, "" if unit == "1" else unit
+
+
+def _scaled(rows: pl.DataFrame, scale: float) -> pl.DataFrame:
+    values = ("predicted", "simulated", "simulated_half", "emulated", "emulated_half", "published")
+    return rows.with_columns(pl.col(name).cast(pl.Float64) / scale for name in values)
+
+
+def _label(metric: str, unit: str) -> str:
+    name = NAMES.get(metric, metric.replace("_", " ").capitalize())
+    return f"{name} ({unit})" if unit else name
+
+
+def _half(rows: pl.DataFrame, source: str) -> list[float]:
+    column = f"{source}_half"
+    return rows[column].fill_null(0.0).to_list() if column in rows.columns else [0.0] * rows.height
+
+
+def _dots(rows: pl.DataFrame, width: float) -> Figure:
+    """One panel for each metric, one line for each subject; what differs by a factor of a thousand stands apart."""
+    steps = [_unit(rows[row], unit) for row, unit in enumerate(rows["unit"])]
+    rows = rows.with_columns(scale=pl.Series([s for s, _ in steps]), shown=pl.Series([name for _, name in steps]))
+    keys = rows.select("metric", "scale", "shown").unique(maintain_order=True).rows()[:PANELS]
+    tables = [
+        _scaled(
+            rows.filter((pl.col("metric") == metric) & (pl.col("scale") == scale) & (pl.col("shown") == name)), scale
+        )
+        for metric, scale, name in keys
+    ]
+    heights = [table.height for table in tables]
+    with style.styled():
+        inches = 0.45 + sum(0.3 * height + 0.46 for height in heights)
+        figure, grid = style.new(inches, rows=len(tables), width=width, height_ratios=[h + 0.2 for h in heights])
+        for axes, (metric, _, name), table in zip(grid, keys, tables, strict=True):
+            for order, (source, mark) in enumerate(SOURCES):
+                some = table.with_row_index("row").filter(pl.col(source).is_not_null())
+                if some.is_empty():
+                    continue
+                places = [row + LANE * (order - 1) for row in some["row"]]
+                _marks(axes, some[source].to_list(), places, mark, xerr=_half(some, source))
+            for row, value in enumerate(table["published"]):
+                if value is not None:
+                    axes.plot([value, value], [row - 0.42, row + 0.42], color=style.INK, linewidth=1.3, zorder=2,
+                              solid_capstyle="butt", label=style.PUBLISHED.label)  # fmt: skip
+            axes.set_yticks(range(table.height), table["subject"].to_list())
+            axes.set_ylim(table.height - 0.5, -0.5)
+            axes.tick_params(axis="y", length=0)
+            axes.grid(visible=False, axis="y")
+            axes.grid(visible=True, axis="x", color=style.GRID, linewidth=0.6)
+            axes.set_xlim(0, _top(table) * 1.08)
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
+            axes.set_xlabel(_label(metric, name), labelpad=1.5)
+        _legend(figure, grid)
+        return figure
+
+
+def _marks(
+    axes: Axes,
+    x: Sequence[float],
+    y: Sequence[float],
+    mark: style.Mark,
+    *,
+    xerr: list[float] | None = None,
+    yerr: list[float] | None = None,
+    transform: Transform | None = None,
+) -> None:
+    drawn = axes.errorbar(
+        x,
+        y,
+        xerr=xerr if xerr and any(xerr) else None,
+        yerr=yerr if yerr and any(yerr) else None,
+        fmt=mark.marker,
+        color=mark.color,
+        markersize=4.0 if mark.marker != "x" else 4.8,
+        markerfacecolor="white" if mark.marker == "s" else mark.color,
+        markeredgewidth=1.0,
+        elinewidth=1.1,
+        label=mark.label,
+        zorder=3,
+        transform=axes.transData if transform is None else transform,
+    )
+    if drawn.lines[0] is not None:
+        # A marker on an axis is seen whole.
+        drawn.lines[0].set_clip_on(False)
+
+
+def _top(table: pl.DataFrame) -> float:
+    """The largest value or end of an interval; an interval counts to three times its mean, else it hides all others."""
+    ends = [0.0]
+    for source, _ in SOURCES:
+        for value, half in zip(table[source], _half(table, source), strict=True):
+            if value is not None:
+                ends.append(value + min(half, 2.0 * abs(value)))
+    ends += [value for value in table["published"] if value is not None]
+    top = max(ends)
+    return top if top > 0 and math.isfinite(top) else 1.0
+
+
+def _legend(figure: Figure, grid: Sequence[Axes]) -> None:
+    """Each source once, whichever panel has it."""
+    found: dict[str, Any] = {}
+    for axes in grid:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    order = [label for label in ("predicted", "simulated", "emulated", "published") if label in found]
+    if len(order) > 1:
+        figure.legend(
+            [found[label] for label in order], order, loc="outside upper center", ncols=len(order), borderaxespad=0.2
+        )
+
+
+def _sweep(rows: pl.DataFrame, axes_names: list[str], width: float) -> Figure:
+    """Small panels, one for each subject and metric, over the swept value."""
+    places, texts, xlabel, logarithmic = _places(rows, axes_names)
+    rows = rows.join(places, on=axes_names, how="left", maintain_order="left", nulls_equal=True)
+    panels = rows.select("metric", "unit", "subject").unique(maintain_order=True).rows()[:PANELS]
+    columns = min(len(panels), 3 if width > style.COLUMN else 1)
+    lines = -(-len(panels) // columns)
+    with style.styled():
+        figure, grid = style.panels(0.42 + 1.62 * lines, lines, columns, width=width)
+        for axes, (metric, unit, subject) in zip(grid, panels, strict=False):
+            same = (pl.col("metric") == metric) & (pl.col("unit") == unit) & (pl.col("subject") == subject)
+            table = rows.filter(same).sort("x")
+            scale, name = _unit(table, unit)
+            _lines(figure, axes, _scaled(table, scale))
+            axes.set_title(f"{_label(metric, '')}, {subject}", loc="left", pad=4)
+            axes.set_ylabel(name)
+            axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]))
+            _ticks(axes, places["x"].to_list(), texts, logarithmic=logarithmic)
+        for axes in grid[len(panels) :]:
+            axes.remove()
+        figure.supxlabel(xlabel, fontsize=8.5)
+        _legend(figure, grid[: len(panels)])
+        return figure
+
+
+def _places(rows: pl.DataFrame, names: list[str]) -> tuple[pl.DataFrame, list[str], str, bool]:
+    """Where the points of a sweep stand on the x axis, their texts, its label, and whether it is logarithmic."""
+    points = rows.select(names).unique(maintain_order=True)
+    texts = [", ".join("–" if v is None else f"{v:g}" if isinstance(v, float) else str(v) for v in row)
+             for row in points.rows()]  # fmt: skip
+    # The last two parts of a path tell what it is.
+    xlabel = ", ".join(" ".join(name.split(".")[-2:]).replace("-", " ") for name in names)
+    if len(names) == 1:
+        try:
+            x = [select.amount(value) for value in points[names[0]]]
+        except select.MissingDataError:
+            x = []
+        if len(set(x)) == len(texts):
+            placed = points.with_columns(x=pl.Series(x, dtype=pl.Float64), text=pl.Series(texts)).sort("x")
+            logarithmic = min(x) > 0 and max(x) >= 8 * min(x)
+            return placed.drop("text"), placed["text"].to_list(), xlabel, logarithmic
+    return points.with_columns(x=pl.int_range(pl.len()).cast(pl.Float64)), texts, xlabel, False
+
+
+def _ticks(axes: Axes, x: list[float], texts: list[str], *, logarithmic: bool) -> None:
+    if logarithmic:
+        axes.set_xscale("log")
+        low, high = math.log(x[0]), math.log(x[-1])
+        room = 0.12 * (high - low)
+        axes.set_xlim(math.exp(low - room), math.exp(high + room))
+    else:
+        room = 0.12 * (x[-1] - x[0]) or 0.5
+        axes.set_xlim(x[0] - room, x[-1] + room)
+    step = -(-len(x) // 6)
+    shown = dict(zip(x[::step], texts[::step], strict=True))
+    axes.xaxis.set_major_locator(FixedLocator(list(shown)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown.get(value, "")))
+    if max(map(len, texts)) * len(shown) > 36:
+        axes.tick_params(axis="x", labelrotation=30)
+
+
+def _lines(figure: Figure, axes: Axes, table: pl.DataFrame) -> None:
+    for order, (source, mark) in enumerate(SOURCES):
+        some = table.filter(pl.col(source).is_not_null())
+        if some.is_empty():
+            continue
+        x, y = some["x"].to_list(), some[source].to_list()
+        # Side by side, so that equal values are all seen.
+        aside = ScaledTranslation((order - 1) * ASIDE / 72, 0, figure.dpi_scale_trans)
+        place = axes.transData + aside
+        _marks(axes, x, y, mark, yerr=_half(some, source), transform=place)
+        dashes = (0, (1, 1.4)) if mark.dashes == "none" else mark.dashes
+        axes.plot(x, y, color=mark.color, linestyle=dashes, linewidth=1.1, zorder=2, transform=place)
+    some = table.filter(pl.col("published").is_not_null())
+    if not some.is_empty():
+        axes.plot(
+            some["x"],
+            some["published"],
+            color=style.INK,
+            linestyle="-",
+            linewidth=1.0,
+            marker="_",
+            markersize=11,
+            markeredgewidth=1.3,
+            zorder=2.5,
+            label=style.PUBLISHED.label,
+        )
+    axes.set_ylim(0, _top(table) * 1.08)

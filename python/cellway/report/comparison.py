@@ -1,0 +1,117 @@
+"""The page of a comparison: its figure, its rows, and what to know of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from cellway import plot
+from cellway.comparison import Comparison
+from cellway.plot.sources import KEYS
+from cellway.report import shell
+from cellway.report.html import data_uri, details, escape, number, table, tag
+
+FIGURE_NAME = "compare.svg"
+PAGE_NAME = "compare.html"
+
+EMULATION = {
+    "valid": "every run kept its time",
+    "invalid": "invalid: runs were late, and the numbers are not those of the network",
+    "impossible": "not possible here",
+    "left out": "left out",
+}
+
+NAMES = {
+    "simulated_text": "simulated",
+    "emulated_text": "emulated",
+    "difference": "emulated − simulated, %",
+}
+
+
+def pages(comparison: Comparison) -> dict[str, str]:
+    """The files of a comparison by name: the page, and its figure alone."""
+    drawn: str | None = None
+    if not comparison.rows.filter("main").is_empty():
+        drawn = plot.svg(comparison.figure())
+    files = {PAGE_NAME: page(comparison, drawn)}
+    return files if drawn is None else files | {FIGURE_NAME: drawn}
+
+
+def page(comparison: Comparison, drawn: str | None) -> str:
+    """The whole document, around a figure as SVG text."""
+    about = comparison.about
+    name = str(about["name"])
+    manifest = comparison.results.manifest
+    facts = [
+        ("Cellway", about.get("version")),
+        ("Made", manifest.get("started")),
+        ("Emulation", EMULATION.get(comparison.emulation, comparison.emulation)),
+    ]
+    header = tag(
+        "header",
+        tag("p", "Comparison", class_="kicker"),
+        tag("h1", escape(name)),
+        tag("p", "What theory predicts, what a simulation of every cell gives, what real hosts get.", class_="lead"),
+        tag("ul", *(tag("li", tag("span", key), " ", escape(str(value))) for key, value in facts if value),
+            class_="facts"),
+        *(tag("p", escape(warning), class_="warning") for warning in comparison.warnings),
+    )  # fmt: skip
+    rows = comparison.rows
+    if rows.is_empty():
+        parts = [tag("section", tag("p", "No figure has two sources."))]
+    else:
+        main, others = rows.filter("main"), rows.filter(~pl.col("main"))
+        parts = [_figure(name, drawn) if drawn else "", tag("section", tag("h2", "The numbers"), _table(main))]
+        if not others.is_empty():
+            parts.append(tag("section", details(f"All other figures: {others.height} rows", _table(others))))
+    if about["caveats"]:
+        caveats = "".join(tag("li", escape(str(caveat))) for caveat in about["caveats"])
+        parts.append(tag("section", tag("h2", "What the predictions leave out"), tag("ul", caveats)))
+    if manifest.get("scenario"):
+        parts.append(tag("section", details("The scenario", tag("pre", escape(str(manifest["scenario"]))))))
+    return shell.document(f"{name}: a comparison", header, '<div class="page single">', tag("main", *parts), "</div>")
+
+
+def _figure(name: str, drawn: str) -> str:
+    caption = (
+        "Crosses: theory, where it is more than an upper bound. Dots: the simulation. Squares: the emulation. Bars: "
+        "95 % confidence intervals over the repetitions; where there is none, there was one, or all gave the same."
+    )
+    source = data_uri(drawn, "image/svg+xml")
+    image = f'<img alt="{escape(name)}: predicted, simulated and emulated" src="{source}">'
+    framed = tag("div", tag("div", image, class_="sheet"), class_="paper")
+    return tag("section", tag("figure", framed, tag("figcaption", escape(caption)), class_="wide"))
+
+
+def _table(rows: pl.DataFrame) -> str:
+    axes = [name for name in rows.columns if name not in KEYS]
+    predicted = pl.when(pl.col("bound").fill_null(value=False)).then(pl.lit("≤ ")).otherwise(pl.lit(""))
+    texts = rows.with_columns(
+        predicted + pl.col("predicted").map_elements(number, return_dtype=pl.String),
+        *(
+            pl.struct(source, f"{source}_half").map_elements(_interval, return_dtype=pl.String).alias(f"{source}_text")
+            for source in ("simulated", "emulated")
+        ),
+        pl.col("difference") * 100,
+    )
+    shown = [*axes, "subject", "metric", "unit", "predicted", "simulated_text", "emulated_text", "published",
+             "difference"]  # fmt: skip
+    filled = [name for name in shown if texts[name].is_not_null().any()]
+    return table(texts.select(filled), NAMES)
+
+
+def _interval(of: dict[str, float | None]) -> str | None:
+    mean, half = of.values()
+    if mean is None:
+        return None
+    return number(mean) if half is None else f"{number(mean)} ± {number(half, 2)}"
+
+
+def write(folder: Path) -> Path:
+    """Draw the page of a folder; returns its path. Files are written aside and renamed: one that stands is whole."""
+    for name, text in pages(Comparison.from_folder(folder)).items():
+        partial = folder / f"{name}.partial"
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(folder / name)
+    return folder / PAGE_NAME
