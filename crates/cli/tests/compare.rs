@@ -35,9 +35,8 @@ fn the_result_of_compare_as_json() {
     let ran = place.run(&["compare", "study.toml", "--no-emulate", "--json", "--seeds", "3"]).done();
     let told: Value = ran.json();
     let keys: Vec<&str> = told.as_object().unwrap().keys().map(String::as_str).collect();
-    let expected = [
-        "caveats", "emulation", "folder", "name", "points", "reason", "report", "version", "wall_seconds", "warnings",
-    ];
+    let expected =
+        ["caveats", "emulation", "folder", "name", "points", "reason", "report", "version", "wall_seconds", "warnings"];
     assert_eq!(keys, expected);
     assert_eq!((&told["emulation"], &told["reason"]), (&"left out".into(), &Value::Null));
     let rows = told["points"][0]["rows"].as_array().unwrap();
