@@ -145,11 +145,15 @@ def compare(
             force,
             tick,
         )
+    about = json.loads(rows)
+    if emulate and about["emulation"] == "impossible":
+        # Not this machine, but the scenario.
+        raise _native.EmulationError(about["reason"])
     if out is not None:
         from cellway.report import build
 
         build(out)
-    return Comparison(Results.from_native(native), json.loads(rows))
+    return Comparison(Results.from_native(native), about)
 
 
 def check(source: Source, *, set: Mapping[str, object] | None = None) -> dict[str, Any]:
