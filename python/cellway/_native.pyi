@@ -46,6 +46,7 @@ def reproduce(
     papers: list[str],
     only: list[str],
     quick: bool,
+    emulate: bool | None,
     out: str | None,
     force: bool,
     threads: int | None,

@@ -35,6 +35,19 @@ pub fn missing() -> Option<String> {
     }
 }
 
+/// Why this very process cannot emulate, in words; `None` if it can.
+pub(crate) fn missing_here() -> Option<String> {
+    use cellway_emu::sys::{Support, SysError, support};
+    match support() {
+        Support::Direct => None,
+        Support::UserNamespace => Some(
+            "this process may not make network namespaces; the commands of cellway get that right by themselves"
+                .to_owned(),
+        ),
+        Support::Missing(obstacles) => Some(SysError::Unsupported(obstacles).to_string()),
+    }
+}
+
 /// How often to look at a running network, and who is shown it.
 pub type View<'a> = Option<(Span, &'a mut dyn FnMut(&Snapshot))>;
 

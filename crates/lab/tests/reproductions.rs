@@ -12,7 +12,7 @@ const TWO: [&str; 2] = ["kdd/eq1-200ms", "spacing/eq24-high"];
 
 fn run(papers: &[&str], only: &[&str], out: Option<&Path>, force: bool) -> Result<Reproduced, Error> {
     let only: Vec<String> = only.iter().map(|&o| o.to_owned()).collect();
-    let options = ReproduceOptions { only: &only, quick: true, out, force };
+    let options = ReproduceOptions { only: &only, quick: true, out, force, ..ReproduceOptions::default() };
     let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
     reproduce(&Paper::find_all(papers)?, &options, &mut settings)
 }
