@@ -277,8 +277,9 @@ impl Work {
         let Job { study, plan, ready, .. } = job;
         let run = plan.base().run;
         self.run = self.run.or(Some(run));
-        // One run without chance has no replications to tell a transient by.
-        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| !study.deterministic) {
+        // One run without chance has no replications to tell a transient by, nor have the few repeats of an emulation.
+        let told = !study.deterministic && !study.is_emulated();
+        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| told) {
             self.about.warnings.push(format!("{}: {warning}", study.id));
         }
         let results = done.builder.finish()?;
