@@ -174,7 +174,7 @@ fn an_emulated_study_is_run_and_judged() {
     // What the link takes, in octets of TCP.
     assert!((1e6..10e6).contains(&row.emulated.unwrap()) && row.simulated.is_none(), "{row:?}");
     assert_eq!(json(&out.join("study.json"))["studies"][0]["driver"], "emulate");
-    let results = Results::read(&out.join("tables/live")).unwrap();
+    let (results, _) = Results::read(&out.join("tables/live")).unwrap();
     let mut rows = results.summary.observations().unwrap();
     assert!(rows.all(|row| row.source == "emulate"));
 }
