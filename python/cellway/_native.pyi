@@ -72,6 +72,7 @@ def reproduce(
     papers: list[str],
     only: list[str],
     quick: bool,
+    emulate: bool | None,
     out: str | None,
     force: bool,
     threads: int | None,

@@ -252,6 +252,7 @@ def reproduce(
     *,
     only: str | Sequence[str] | None = None,
     quick: bool = False,
+    emulate: bool | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     threads: int | None = None,
@@ -263,6 +264,7 @@ def reproduce(
     *,
     only: str | Sequence[str] | None = None,
     quick: bool = False,
+    emulate: bool | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     threads: int | None = None,
@@ -273,6 +275,7 @@ def reproduce(
     *,
     only: str | Sequence[str] | None = None,
     quick: bool = False,
+    emulate: bool | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     threads: int | None = None,
@@ -286,7 +289,8 @@ def reproduce(
 
     `only` names the claims that are wanted, by id, the beginning of ids, or a pattern with `*`, each perhaps after
     `PAPER/`; only the studies that they need are run. `quick` runs few seeds, to look around; its confidence intervals
-    are wide. Call `.report()` on a `Reproduction` for the HTML page, or `cellway.report.build` on the folder of
+    are wide. `emulate` says whether emulated studies run (Linux, as root); unless it is given they do if the run is not
+    quick. Rows of emulations that did not run have the verdict `not-run`. Call `.report()` on a `Reproduction` for the HTML page, or `cellway.report.build` on the folder of
     several. Raises `Error`.
     """
     from cellway import _native
@@ -303,7 +307,7 @@ def reproduce(
     # A list of one name gets folders in a folder, as any list does.
     target = folder if single or len(names) != 1 else folder / names[0]
     with reporter(label, enabled=progress) as tick:
-        _native.reproduce(names, wanted, quick, str(target), force, threads, tick)
+        _native.reproduce(names, wanted, quick, emulate, str(target), force, threads, tick)
     if single:
         return load_reproduction(folder)
     found = sorted(path.parent for path in folder.glob("*/study.json"))

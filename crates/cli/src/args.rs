@@ -277,9 +277,15 @@ pub(crate) struct Reproduce {
     /// paper. Separated by commas, or as often as needed.
     #[arg(long, value_name = "ID")]
     pub(crate) only: Vec<String>,
-    /// Few seeds and fewer points: wide intervals, but soon done.
+    /// Few seeds and fewer points: wide intervals, but soon done. Emulated studies are left out.
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Run emulated studies in a quick look, too (Linux; root or user namespaces).
+    #[arg(long, conflicts_with = "no_emulate")]
+    pub(crate) emulate: bool,
+    /// Leave emulated studies out; their rows are "not run".
+    #[arg(long)]
+    pub(crate) no_emulate: bool,
     /// Write tables, verdicts and the report to this folder; several papers to a folder each in it.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use cellway_lab::reproduce::{ClaimRow, Paper, ReproduceOptions, Reproduced, markdown, reproduce, short, tally_text};
+#[cfg(target_os = "linux")]
+use cellway_lab::reproduce::wants_namespaces;
+use cellway_lab::reproduce::{
+    ClaimRow, Live, Paper, ReproduceOptions, Reproduced, Source, markdown, reproduce, short, tally_text,
+};
 use cellway_lab::{Settings, check_free};
 use serde_json::json;
 
 use crate::args::Reproduce;
 use crate::progress::Bar;
-use crate::{FAILED, Face, Failure, WRONG_INPUT, output};
+use crate::{DONE, FAILED, Face, Failure, WRONG_INPUT, output};
 
 /// What to do about a report outside the Python package.
 pub(crate) const NO_REPORT: &str = "reports are drawn by the Python package: pip install cellway (or `make run` in the source tree), then cellway report";
@@ -30,15 +34,26 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     if let (Some(page), false) = (&options.markdown, options.force) {
         check_free(page)?;
     }
+    let only: Vec<String> = options.only.iter().flat_map(|ids| ids.split(',')).map(|id| id.trim().to_owned()).collect();
+    let live = match (options.emulate, options.no_emulate) {
+        (_, true) => Live::Never,
+        (true, false) => Live::Always,
+        (false, false) => Live::Unless,
+    };
+    let (quick, out, force) = (options.quick, options.out.as_deref(), options.force);
+    let wanted = ReproduceOptions { only: &only, quick, live, out, force };
+    #[cfg(target_os = "linux")]
+    if wants_namespaces(&papers, &wanted)?
+        && let Some(code) = cellway_lab::emulate::enter()?
+    {
+        return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
+    }
     let bar = Bar::new();
     let mut settings = Settings {
         threads: options.threads.map(usize::from),
         progress: &mut |progress| bar.show(progress),
         stop: &mut face.interrupted,
     };
-    let only: Vec<String> = options.only.iter().flat_map(|ids| ids.split(',')).map(|id| id.trim().to_owned()).collect();
-    let wanted =
-        ReproduceOptions { only: &only, quick: options.quick, out: options.out.as_deref(), force: options.force };
     let done = reproduce(&papers, &wanted, &mut settings)?;
     drop(bar);
     let drawn = match (&options.out, &mut face.report) {
@@ -61,10 +76,11 @@ pub(crate) fn run(options: &Reproduce, face: &mut Face<'_>) -> Result<(), Failur
     Ok(())
 }
 
-/// The cells of a row; the name of the claim, at [`ID`], is cut to what is left of the width.
-fn cells(row: &ClaimRow) -> [String; 8] {
+/// The cells of a row; the name of the claim, at [`ID`], is cut to what is left of the width. `sources` tells whether
+/// rows say where they come from.
+fn cells(row: &ClaimRow, sources: bool) -> [String; 9] {
     let value = |value: Option<f64>| value.map_or_else(String::new, short);
-    let simulated = match (row.simulated, row.ci_low.zip(row.ci_high)) {
+    let measured = match (row.measured, row.ci_low.zip(row.ci_high)) {
         (Some(value), Some((low, high))) if low < high => format!("{} [{}, {}]", short(value), short(low), short(high)),
         (Some(value), _) => short(value),
         // "not measured", or a crossing that was never reached.
@@ -85,7 +101,8 @@ fn cells(row: &ClaimRow) -> [String; 8] {
         row.id.clone(),
         output::cut(&published, LONGEST[1]),
         value(row.predicted),
-        simulated,
+        measured,
+        if sources { row.source.word().to_owned() } else { String::new() },
         row.deviation.map_or_else(String::new, |d| format!("{:+.1} %", 100.0 * d)),
         row.verdict.words().to_owned(),
     ]
@@ -95,11 +112,14 @@ fn cells(row: &ClaimRow) -> [String; 8] {
 const ID: usize = 2;
 
 /// The cells that are aligned to the right: numbers.
-const RIGHT: [usize; 3] = [4, 5, 6];
+const RIGHT: [usize; 3] = [4, 5, 7];
 
 fn show(done: &Reproduced) {
-    let header = ["paper", "place", "claim", "published", "predicted", "simulated [95 % CI]", "deviation", "verdict"];
-    let mut rows: Vec<[String; 8]> = done.claims().map(cells).collect();
+    // Where nothing is emulated the measured column is that of the simulation.
+    let sources = done.claims().any(|row| row.source == Source::Emulate);
+    let measured = if sources { "measured [95 % CI]" } else { "simulated [95 % CI]" };
+    let header = ["paper", "place", "claim", "published", "predicted", measured, "source", "deviation", "verdict"];
+    let mut rows: Vec<[String; 9]> = done.claims().map(|row| cells(row, sources)).collect();
     // A column that says nothing only takes room.
     let shown: Vec<usize> = (0..header.len()).filter(|&c| rows.iter().any(|row| !row[c].is_empty())).collect();
     let wide = |column: &usize| {
@@ -122,6 +142,16 @@ fn show(done: &Reproduced) {
 fn tell(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
     let count = |n: usize| format!("{n} claim{}", if n == 1 { "" } else { "s" });
     output::say(&format!("\n{}: {}", count(done.claims().count()), tally_text(&done.tally())));
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for row in done.claims().filter(|row| !row.not_run.is_empty()) {
+        match reasons.iter_mut().find(|(reason, _)| *reason == row.not_run) {
+            Some((_, times)) => *times += 1,
+            None => reasons.push((&row.not_run, 1)),
+        }
+    }
+    for (reason, times) in reasons {
+        output::say(&format!("{} not run: {reason}", count(times)));
+    }
     if done.papers.len() > 1 {
         for paper in &done.papers {
             let tally = cellway_lab::reproduce::tally(&paper.claims);

@@ -53,6 +53,18 @@ pub fn possible_here() -> Result<bool, Error> {
     }
 }
 
+/// Why this very process cannot emulate, in words; `None` if it can.
+pub(crate) fn missing_here() -> Option<String> {
+    match possible_here() {
+        Ok(true) => None,
+        Ok(false) => Some(
+            "this process may not make network namespaces; the commands of cellway get that right by themselves"
+                .to_owned(),
+        ),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
 /// What a caller may want besides the tables.
 #[derive(Default)]
 pub struct EmulateOptions<'a> {

@@ -1,9 +1,11 @@
 //! Reproductions of papers, by claims that need no runs and by a study that takes none of the time.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use std::path::Path;
 
-use cellway_lab::reproduce::{Paper, ReproduceOptions, Reproduced, Verdict, markdown, reproduce};
+use cellway_lab::reproduce::{Live, Paper, ReproduceOptions, Reproduced, Source, Verdict, markdown, reproduce};
 use cellway_lab::{Error, Manifest, Results, Settings};
 use serde_json::Value;
 
@@ -12,7 +14,7 @@ const TWO: [&str; 2] = ["kdd/eq1-200ms", "spacing/eq24-high"];
 
 fn run(papers: &[&str], only: &[&str], out: Option<&Path>, force: bool) -> Result<Reproduced, Error> {
     let only: Vec<String> = only.iter().map(|&o| o.to_owned()).collect();
-    let options = ReproduceOptions { only: &only, quick: true, out, force };
+    let options = ReproduceOptions { only: &only, quick: true, out, force, ..ReproduceOptions::default() };
     let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
     reproduce(&Paper::find_all(papers)?, &options, &mut settings)
 }
@@ -118,4 +120,61 @@ fn what_is_not_known_is_refused_before_anything_is_made() {
         assert!(refused.is_input() && refused.to_string().contains(words), "{refused}");
         assert_eq!(names(place.path()), Vec::<String>::new());
     }
+}
+
+/// A paper of one emulated study: a transfer that takes a fifth of a second.
+fn emulated_paper(folder: &Path) -> &'static Paper {
+    let study = "title = \"T\"\ncitation = \"C.\"\n[[study]]\nid = \"live\"\ntitle = \"L\"\nscenario = \"s.toml\"\n\
+                 driver = \"emulate\"\nseeds = 2\n";
+    let claim = "[[claim]]\nid = \"sends\"\nfigure = \"1\"\nclaim = \"It sends.\"\nform = \"trend\"\nstudy = \"live\"\n\
+                 subject = \"t\"\nmetric = \"goodput_total\"\nmin = 0\n";
+    let scenario = "version = 1\nname = \"s\"\n\
+        node = [{ name = \"a\", kind = \"host\" }, { name = \"r\", kind = \"switch\" }, { name = \"b\", kind = \"host\" }]\n\
+        [run]\nduration = \"0.3 s\"\nwarmup = \"0.1 s\"\n[run.emulate]\nlateness-limit = \"10 s\"\n\
+        [buffer]\nsize = \"1000 cell\"\nper = \"port\"\n[tcp]\nprofile = \"linux-6\"\n\
+        [[link]]\nbetween = [\"a\", \"r\"]\nrate = \"10 Mbit/s\"\nframing = \"atm\"\ndelay = \"2 ms\"\n\
+        [[link]]\nbetween = [\"r\", \"b\"]\nrate = \"10 Mbit/s\"\nframing = \"atm\"\ndelay = \"2 ms\"\n\
+        [[traffic]]\nname = \"t\"\napp = \"bulk\"\nfrom = \"a\"\nto = \"b\"\n";
+    for (name, text) in [("study.toml", study), ("expected.toml", claim), ("s.toml", scenario)] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    Paper::open(folder).unwrap()
+}
+
+fn emulate(live: Live, quick: bool, out: Option<&Path>) -> Reproduced {
+    let place = tempfile::tempdir().unwrap();
+    let mut settings = Settings { threads: Some(1), progress: &mut |_| {}, stop: &mut || false };
+    let options = ReproduceOptions { quick, live, out, ..ReproduceOptions::default() };
+    reproduce(&[emulated_paper(place.path())], &options, &mut settings).unwrap()
+}
+
+#[test]
+fn emulated_studies_are_left_out_where_they_are_not_wanted() {
+    for (live, quick, told) in [(Live::Never, false, "--no-emulate"), (Live::Unless, true, "--emulate")] {
+        let done = emulate(live, quick, None);
+        let row = done.claims().next().unwrap();
+        assert_eq!((row.verdict, row.source, done.runs), (Verdict::NotRun, Source::Emulate, 0));
+        assert!(row.not_run.contains(told), "{}", row.not_run);
+        assert_eq!((done.tally()[&Verdict::NotRun], done.tally()[&Verdict::Shape]), (1, 0));
+        assert!(markdown(&done).contains("| not run | emulate |"), "{}", markdown(&done));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_emulated_study_is_run_and_judged() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    let done = emulate(Live::Always, true, Some(&out));
+    let row = done.claims().next().unwrap();
+    if row.verdict == Verdict::NotRun {
+        return common::skip(&row.not_run);
+    }
+    assert_eq!((row.verdict, row.source, row.of_seeds, done.runs), (Verdict::Shape, Source::Emulate, 2, 2));
+    // What the link takes, in octets of TCP.
+    assert!((1e6..10e6).contains(&row.emulated.unwrap()) && row.simulated.is_none(), "{row:?}");
+    assert_eq!(json(&out.join("study.json"))["studies"][0]["driver"], "emulate");
+    let (results, _) = Results::read(&out.join("tables/live")).unwrap();
+    let mut rows = results.summary.observations().unwrap();
+    assert!(rows.all(|row| row.source == "emulate"));
 }

@@ -13,7 +13,7 @@ const BOUND: f64 = 1.0;
 #[test]
 fn theorems_1_to_3_hold_to_a_cell() {
     let only = ["theorem1", "theorem2", "theorem3"].map(str::to_owned);
-    let options = ReproduceOptions { only: &only, quick: true, out: None, force: false };
+    let options = ReproduceOptions { only: &only, quick: true, ..ReproduceOptions::default() };
     let mut settings = Settings { threads: Some(2), progress: &mut |_| {}, stop: &mut || false };
     let done = reproduce(&[Paper::find("spacing").unwrap()], &options, &mut settings).unwrap();
     let mut compared = 0;

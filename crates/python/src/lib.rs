@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use cellway_cli::Face;
 use cellway_lab::compare::{CompareOptions, Published};
-use cellway_lab::reproduce::{Paper, ReproduceOptions};
+use cellway_lab::reproduce::{Live, Paper, ReproduceOptions};
 use cellway_lab::{Override, Plan, Progress, Settings};
 use pyo3::prelude::*;
 
@@ -243,15 +243,17 @@ fn equations() -> String {
 }
 
 /// Runs the studies of papers, all papers if none is named, and judges their claims; returns the rows as JSON.
-/// `only` are the names of the claims that are wanted, all if empty.
+/// `only` are the names of the claims that are wanted, all if empty. `emulate` says whether emulated studies run; if
+/// None they do unless it is a quick run.
 #[pyfunction]
-#[pyo3(signature = (papers, only, quick, out, force, threads, progress))]
+#[pyo3(signature = (papers, only, quick, emulate, out, force, threads, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn reproduce(
     py: Python<'_>,
     papers: Vec<String>,
     only: Vec<String>,
     quick: bool,
+    emulate: Option<bool>,
     out: Option<PathBuf>,
     force: bool,
     threads: Option<usize>,
@@ -259,7 +261,12 @@ fn reproduce(
 ) -> PyResult<String> {
     let papers = Paper::find_all(&papers).map_err(raise)?;
     run(py, threads, progress, |settings| {
-        let options = ReproduceOptions { only: &only, quick, out: out.as_deref(), force };
+        let live = match emulate {
+            None => Live::Unless,
+            Some(true) => Live::Always,
+            Some(false) => Live::Never,
+        };
+        let options = ReproduceOptions { only: &only, quick, live, out: out.as_deref(), force };
         Ok(cellway_lab::reproduce::reproduce(&papers, &options, settings)?.claims_json())
     })
 }

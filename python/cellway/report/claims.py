@@ -16,6 +16,7 @@ VERDICTS = {
     "undecided": ("fair", "?", "undecided"),
     "not-reproduced": ("poor", "✗", "not reproduced"),
     "not-measured": ("none", "", "not measured"),
+    "not-run": ("none", "", "not run"),
 }
 """Verdict -> style, sign, words. Any other verdict is shown as it is written."""
 
@@ -43,6 +44,8 @@ class Claim:
 
     `published`, `predicted`, `simulated`, `low` and `high` are in `unit`. `given` stands in the paper, `inferred`
     follows from its other numbers, and `fitted` was tuned to a number of the paper, so that the row is no test of it.
+    `simulated` is what the runs gave, whatever made them: `source` says whether they were simulated or emulated.
+    `not_run` is why there were none.
     """
 
     id: str
@@ -66,6 +69,8 @@ class Claim:
     equation: str = ""
     caveats: tuple[str, ...] = ()
     simulated: float | None = None
+    source: str = ""
+    not_run: str = ""
     low: float | None = None
     high: float | None = None
     deviation: float | None = None
@@ -103,6 +108,8 @@ class Claim:
             equation=str(record.get("equation") or ""),
             caveats=_parts(record.get("caveats")),
             simulated=record.get("measured") if simulated is None else simulated,
+            source=str(record.get("source") or ""),
+            not_run=str(record.get("not_run") or ""),
             low=record.get("ci_low"),
             high=record.get("ci_high"),
             deviation=record.get("deviation"),
@@ -119,6 +126,11 @@ class Claim:
         if self.id.startswith("control-"):
             return CONTROL
         return READING if self.id.endswith("-pool") or self.id.startswith("sec7-gap-") else PAPER
+
+    @property
+    def emulated(self) -> bool:
+        """Whether it is judged by runs on the wall clock."""
+        return self.source == "emulate"
 
     @property
     def fewer_seeds(self) -> str:
@@ -228,7 +240,7 @@ def tally(claims: list[Claim]) -> str:
         "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Fitted: so it does, "
         "but a parameter was tuned to the paper, so it is no test. Trend holds: an order or a trend does. Undecided: "
         "the interval straddles the edge of the range. Not measured: the runs had nothing to measure it by, which says "
-        "nothing about the claim. Where the paper gives words and no number, a range stands for them; each claim says"
+        "nothing about the claim. Not run: its emulation was left out, or this machine could not keep its time. Where the paper gives words and no number, a range stands for them; each claim says"
         " below how its words were read."
     )
     apart = (

@@ -70,7 +70,7 @@ def index(entries: Sequence[Entry]) -> str:
             tag(
                 "p",
                 "Each number that the papers print beside what theory predicts and what a simulation of the same "
-                "network, cell by cell, gives. ",
+                "network, cell by cell, gives; some with the TCP of a real kernel, on the wall clock. ",
                 escape(outcome(counted)),
                 class_="lead",
             ),
@@ -99,7 +99,8 @@ def outcome(claims: Sequence[Claim]) -> str:
     good = sum(claim.verdict in AGREES for claim in claims)
     fitted = sum(claim.verdict == "fitted" for claim in claims)
     poor = sum(claim.verdict == "not-reproduced" for claim in claims)
-    open_ = len(claims) - good - fitted - poor
+    left = sum(claim.verdict == "not-run" for claim in claims)
+    open_ = len(claims) - good - fitted - poor - left
     parts = [f"{good} of {len(claims)} rows agree with the paper"]
     if fitted:
         parts.append(f"{fitted} only with a parameter tuned to the paper")
@@ -107,6 +108,8 @@ def outcome(claims: Sequence[Claim]) -> str:
         parts.append(f"{poor} do{'es' if poor == 1 else ''} not agree")
     if open_:
         parts.append(f"{open_} stay{'s' if open_ == 1 else ''} open")
+    if left:
+        parts.append(f"{left} {'was' if left == 1 else 'were'} not run")
     return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1] + "."
 
 
@@ -156,7 +159,8 @@ def _table(pairs: Sequence[tuple[Entry, Claim]]) -> str:
         "Claim",
         "Published",
         "Predicted",
-        "Simulated [95\u00a0%\u00a0CI]",
+        "Measured [95\u00a0%\u00a0CI]",
+        "Source",
         "Deviation",
         "Verdict",
     )
@@ -172,6 +176,7 @@ def _table(pairs: Sequence[tuple[Entry, Claim]]) -> str:
             (rows.published(claim), "value", _plain(claim.published)),
             (rows.predicted(claim), "value", _plain(claim.predicted)),
             (rows.simulated(claim), "", _plain(claim.simulated)),
+            (rows.source(claim), "", claim.source),
             (tag("span", text_or_dash(claim.off)), "num", off),
             (tag("span", chip(claim.verdict)), "", order.get(claim.verdict, claim.verdict)),
         )

@@ -40,6 +40,15 @@ def predicted(claim: Claim) -> str:
     return tag("span", text_or_dash(claim.predicted_text), by)
 
 
+SOURCES = {"simulate": "simulated", "emulate": "emulated", "predict": "predicted"}
+"""Source of the judged value -> the word for it."""
+
+
+def source(claim: Claim) -> str:
+    """Where the judged value comes from."""
+    return tag("span", text_or_dash(SOURCES.get(claim.source, claim.source)))
+
+
 def simulated(claim: Claim) -> str:
     """The measured value with its interval below."""
     below = (tag("span", escape(text), class_="ci whole") for text in (claim.interval, claim.fewer_seeds) if text)
@@ -71,6 +80,8 @@ def provenance(claim: Claim) -> str:
     ]
     if claim.unexplained:
         lines.append(tag("span", tag("span", "unexplained", class_="kind unexplained"), " ", escape(claim.unexplained)))
+    if claim.not_run:
+        lines.append(tag("span", tag("span", "not run", class_="kind"), " ", escape(claim.not_run)))
     if claim.tried:
         lines.append(tag("span", tag("span", "tried", class_="kind"), " ", escape(claim.tried)))
     shown = "".join(tag("span", line, class_="origin-line") for line in lines)
@@ -103,7 +114,8 @@ NUMBERED = re.compile(r"(§|Figs?\.|\w+) (\(?[0-9])")
 PLACE = Column("Place", "place", place)
 NUMBERS = (
     Column("Predicted", "value", predicted, lambda claim: claim.predicted_text),
-    Column("Simulated [95\u00a0%\u00a0CI]", "", simulated),
+    Column("Measured [95\u00a0%\u00a0CI]", "", simulated),
+    Column("Source", "", source, lambda claim: claim.source),
     Column("Deviation", "num", lambda claim: tag("span", text_or_dash(claim.off)), lambda claim: claim.off),
 )
 RESTS_ON = Column("Rests on", "", rests_on, lambda c: c.given or c.inferred or c.fitted or c.unexplained)

@@ -85,6 +85,9 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         ("tcp_ecn", 0),
         // Small writes are held back by Nagle's rule only.
         ("tcp_autocorking", 0),
+        // A sender with an open window does not wait up to 1 ms to have a third of it for one burst
+        // (`tcp_tso_should_defer`): 1/255 of the window will do.
+        ("tcp_tso_win_divisor", 255),
     ];
     negotiated.into_iter().chain(of_its_time).collect()
 }
@@ -156,6 +159,7 @@ mod tests {
         assert_eq!((options.congestion.as_deref(), options.no_delay, quick_ack), (Some("reno"), true, true));
         let with = |spec: &TcpSpec, name| host_settings(spec).into_iter().find(|(n, _)| *n == name).unwrap().1;
         assert_eq!((with(&spec, "tcp_rto_min_us"), with(&spec, "tcp_rto_max_ms")), (1_000_000, 64_000));
+        assert_eq!(with(&spec, "tcp_tso_win_divisor"), 255);
         assert_eq!((with(&spec, "tcp_sack"), with(&spec, "tcp_window_scaling")), (0, 1));
         let spec = TcpSpec { variant: TcpVariant::Sack, delayed_ack: Some(Span::from_ms(200)), nagle: true, ..spec };
         assert_eq!(with(&spec, "tcp_sack"), 1);

@@ -112,6 +112,19 @@ pub enum Source {
     Simulate,
     /// An equation.
     Predict,
+    /// The runs of a study on the wall clock, with the TCP of this machine's kernel.
+    Emulate,
+}
+
+impl Source {
+    /// The source in one word, as tables and rows have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Source::Simulate => "simulate",
+            Source::Predict => "predict",
+            Source::Emulate => "emulate",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -157,6 +170,14 @@ impl Claim {
         self.source.unwrap_or(simulated)
     }
 
+    /// Lets a claim whose study is emulated, or whose other study is, be judged as such.
+    pub(super) fn resolve(&mut self, emulated: impl Fn(&str) -> bool) {
+        let studies = [&self.study, &self.from_study];
+        if self.source.is_none() && studies.into_iter().flatten().any(|id| emulated(id)) {
+            self.source = Some(Source::Emulate);
+        }
+    }
+
     /// The figures that it needs, with their studies.
     pub(crate) fn figures(&self) -> Vec<(&str, Figure)> {
         let Some(study) = &self.study else { return Vec::new() };
@@ -165,7 +186,6 @@ impl Claim {
     }
 
     /// The places in sweeps that it looks at, with their studies.
-    #[cfg(test)]
     pub(super) fn places(&self) -> Vec<(&str, &At)> {
         let Some(study) = &self.study else { return Vec::new() };
         let other = self.from_study.as_ref().unwrap_or(study);
@@ -210,7 +230,7 @@ impl Claim {
             (self.within.is_some_and(|w| !(w >= 0.0 && w.is_finite())), "within is below 0"),
             (self.min.zip(self.max).is_some_and(|(min, max)| min > max), "min is above max"),
             (self.study.is_none() && self.predict.is_none(), "it has neither a study nor an equation"),
-            (self.source == Some(Source::Simulate) && self.study.is_none(), "no study to be judged by"),
+            (!matches!(self.source, None | Some(Source::Predict)) && self.study.is_none(), "no study to be judged by"),
             (self.source() == Source::Predict && self.predict.is_none(), "no equation to be judged by"),
             (self.outside_domain && self.source() != Source::Predict, "outside-domain, but no equation judges it"),
             (self.study.is_some() && (self.subject.is_empty() || self.metric.is_empty()), "no subject or metric"),

@@ -15,10 +15,12 @@ impl Claim {
         from: Option<&StudyValues>,
         prediction: Option<Prediction>,
     ) -> ClaimRow {
-        let simulated = study.and_then(|study| self.measure(study, from.unwrap_or(study)));
+        let not_run = self.not_run(study, from);
+        let simulated =
+            study.filter(|_| not_run.is_none()).and_then(|study| self.measure(study, from.unwrap_or(study)));
         let predicted = prediction.as_ref().map(|p| p.value);
         let judged = match self.source() {
-            Source::Simulate => simulated.as_ref().map(|m| (m.low, m.high)),
+            Source::Simulate | Source::Emulate => simulated.as_ref().map(|m| (m.low, m.high)),
             Source::Predict => predicted.map(|value| (value, value)),
         };
         let in_doubt = self.source() == Source::Predict
@@ -26,7 +28,10 @@ impl Claim {
             && prediction.as_ref().is_some_and(|p| !p.caveats.is_empty());
         let finite = |value: f64| Some(value).filter(|v| v.is_finite());
         let value = simulated.as_ref().and_then(|m| finite(m.value));
-        let deviation = value.or(predicted).zip(self.published.filter(|&p| p != 0.0)).map(|(v, p)| v / p - 1.0);
+        let emulates = self.source() == Source::Emulate;
+        // What an equation gives is no measure of a run that did not take place.
+        let stands_in = predicted.filter(|_| not_run.is_none() || self.source() == Source::Predict);
+        let deviation = value.or(stands_in).zip(self.published.filter(|&p| p != 0.0)).map(|(v, p)| v / p - 1.0);
         let numbered = self.section.starts_with(|c: char| c.is_ascii_digit());
         let section = if numbered { format!("§ {}", self.section) } else { self.section.clone() };
         let place: Vec<&str> = [&section[..], &self.figure].into_iter().filter(|p| !p.is_empty()).collect();
@@ -46,9 +51,13 @@ impl Claim {
             predicted_text: predicted.map_or_else(String::new, |v| short(v) + &self.unit_text()),
             equation: prediction.as_ref().map(|p| p.equation.clone()),
             caveats: prediction.map(|p| p.caveats).unwrap_or_default(),
-            simulated: value,
+            simulated: value.filter(|_| !emulates),
+            emulated: value.filter(|_| emulates),
             measured: value,
-            measured_text: self.measured_text(simulated.as_ref()),
+            measured_text: match not_run {
+                Some(_) => Verdict::NotRun.words().to_owned(),
+                None => self.measured_text(simulated.as_ref()),
+            },
             unit: self.unit.clone(),
             ci_low: simulated.as_ref().and_then(|m| finite(m.low)),
             ci_high: simulated.as_ref().and_then(|m| finite(m.high)),
@@ -57,9 +66,11 @@ impl Claim {
             deviation,
             source: self.source(),
             verdict: match self.verdict(judged) {
+                _ if not_run.is_some() && self.source() != Source::Predict => Verdict::NotRun,
                 Verdict::Reproduced | Verdict::Fitted | Verdict::Shape if in_doubt => Verdict::Undecided,
                 verdict => verdict,
             },
+            not_run: not_run.unwrap_or_default(),
             note: self.tolerance.clone(),
             given: self.given.clone(),
             inferred: self.inferred.clone(),
@@ -67,6 +78,14 @@ impl Claim {
             tried: self.tried.clone(),
             unexplained: self.unexplained.clone(),
         }
+    }
+
+    /// Why there is nothing to judge the claim by: runs that it looks at did not take place.
+    fn not_run(&self, study: Option<&StudyValues>, from: Option<&StudyValues>) -> Option<String> {
+        let own = self.study.as_deref();
+        let of = |id: &str| if Some(id) == own { study } else { from };
+        let reason = self.places().into_iter().find_map(|(id, at)| of(id)?.left_out_at(at));
+        reason.map(str::to_owned)
     }
 
     /// The verdict on a value that lies between two bounds, both included.

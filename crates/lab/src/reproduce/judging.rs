@@ -363,3 +363,39 @@ fn a_row_that_contradicts_itself_is_found() {
         assert_eq!(by_equation(lines).faults(), [fault], "{lines}");
     }
 }
+
+#[test]
+fn what_was_not_run_has_that_verdict_and_its_reason() {
+    let lines = "form = \"number\"\nat = { n = 2 }\npublished = 5\nwithin = 0.5\npredict = { equation = \"e\" }";
+    let prediction = || Some(Prediction { value: 5.0, equation: "e".to_owned(), caveats: Vec::new() });
+    let none = StudyValues::of_none("no machine for it");
+    let row = claim(lines).judge("p", Some(&none), Some(&none), prediction());
+    assert_eq!((row.verdict, row.measured, &row.not_run[..]), (Verdict::NotRun, None, "no machine for it"));
+    assert_eq!((&row.measured_text[..], row.deviation), ("not run", None), "the equation does not stand in for it");
+    // A point that was given up takes its rows with it, and no others.
+    let mut values = study(&[(1.0, &[5.0, 5.0])]);
+    let axes = vec![("n".to_owned(), AxisValue::Number(2.0)), ("kind".to_owned(), AxisValue::Text("a".to_owned()))];
+    let key = RunKey { run: 2, point: 1, seed: 1, axes };
+    assert!(!values.is_left_out(&key));
+    values.leave_out(&key, "too late".to_owned());
+    assert!(values.is_left_out(&key));
+    let row = claim(lines).judge("p", Some(&values), Some(&values), prediction());
+    assert_eq!((row.verdict, &row.not_run[..]), (Verdict::NotRun, "too late"));
+    let row = judge(&lines.replace("n = 2", "n = 1").replace("predict", "#"), &values);
+    assert_eq!((row.verdict, row.measured, &row.not_run[..]), (Verdict::Reproduced, Some(5.0), ""));
+    // Also as the other point, and where an equation is what judges.
+    let ratio = "form = \"trend\"\nmeasure = \"ratio\"\nat = { n = 1 }\nfrom = { n = 2 }\nmin = 1";
+    assert_eq!(judge(ratio, &values).verdict, Verdict::NotRun);
+    let row = claim(&format!("{lines}\nsource = \"predict\"")).judge("p", Some(&none), Some(&none), prediction());
+    assert_eq!((row.verdict, row.deviation), (Verdict::Reproduced, Some(0.0)));
+}
+
+#[test]
+fn an_emulated_value_is_not_called_simulated() {
+    let values = study(&[(1.0, &[2.0, 2.0])]);
+    let mut emulated = claim("form = \"number\"\nat = { n = 1 }\nmin = 1\nmax = 3");
+    emulated.resolve(|id| id == "s");
+    let row = emulated.judge("p", Some(&values), Some(&values), None);
+    assert_eq!((row.source, row.simulated, row.emulated, row.measured), (Source::Emulate, None, Some(2.0), Some(2.0)));
+    assert_eq!(serde_json::to_value(&row).unwrap()["source"], "emulate");
+}

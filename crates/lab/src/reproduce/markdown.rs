@@ -12,11 +12,12 @@ const HEAD: &str = "\
 
 <!-- Generated: cellway reproduce --markdown FILE. What is written here by hand is lost. -->
 
-Each row is a number or a sentence of a paper, with what an equation predicts for it, what the simulator gives, and a verdict. *Given*
+Each row is a number or a sentence of a paper, with what an equation predicts for it, what the simulator or the emulator gives, and a verdict. *Given*
 parameters stand in the paper, *inferred* ones follow from other statements of it, *fitted* ones were tuned to a number of that paper, so that the
-row is no test. What a verdict means is said in [JSON outputs](../reference/json.md#verdicts). Simulated values come with their 95 %
-confidence interval, unless a study is deterministic. The deviation is that of the simulated value, or else of the predicted one, from the
-published number.
+row is no test. What a verdict means is said in [JSON outputs](../reference/json.md#verdicts). Measured values come from simulated runs, or,
+where the source is *emulate*, from runs on the wall clock with the TCP of the kernel of one machine; they come with their 95 % confidence
+interval, unless a study is deterministic. The deviation is that of the measured value, or else of the predicted one, from the published
+number.
 ";
 
 /// The page for `result`.
@@ -44,14 +45,15 @@ fn section(paper: &PaperResult) -> String {
     if paper.claims.is_empty() {
         return text + "\nNo claim is judged.\n";
     }
-    text += "\n| place | claim | published | accepted | predicted | simulated | deviation | verdict | remarks |\n";
-    text += &format!("|{}\n", "---|".repeat(9));
+    text +=
+        "\n| place | claim | published | accepted | predicted | measured | source | deviation | verdict | remarks |\n";
+    text += &format!("|{}\n", "---|".repeat(10));
     paper.claims.iter().for_each(|row| text += &line(row));
     text
 }
 
 fn line(row: &ClaimRow) -> String {
-    let seeds = match (row.simulated, row.seeds < row.of_seeds) {
+    let seeds = match (row.measured, row.seeds < row.of_seeds) {
         (Some(_), true) => format!("; {} of {} seeds", row.seeds, row.of_seeds),
         _ => String::new(),
     };
@@ -66,6 +68,7 @@ fn line(row: &ClaimRow) -> String {
         row.expected.clone(),
         row.predicted_text.clone(),
         format!("{}{seeds}", row.measured_text),
+        row.source.word().to_owned(),
         row.deviation.map_or_else(String::new, |d| format!("{:+.1} %", 100.0 * d)),
         verdict,
         remarks(row),
@@ -88,6 +91,7 @@ fn remarks(row: &ClaimRow) -> String {
         row.equation.as_ref().map(|equation| format!("Equation: `{equation}`.")),
         text("Caveats: ", &row.caveats.join("; ")),
         text("", &row.note),
+        text("Not run: ", &row.not_run),
         text("Tried: ", &row.tried),
         text("Unexplained: ", &row.unexplained),
     ];
@@ -110,12 +114,12 @@ mod tests {
         let mut shown = row(
             "published = 1.5\nwithin = 0.1\nunit = \"Mbit/s\"\ngiven = [\"window = 8 KiB\"]\nfitted = [\"cost = 1 ms\"]\nunexplained = \"why\"",
         );
-        (shown.simulated, shown.deviation) = (Some(1.65), Some(0.1));
+        (shown.measured, shown.deviation) = (Some(1.65), Some(0.1));
         (shown.measured_text, shown.verdict, shown.form) = ("1.65 Mbit/s".into(), Verdict::NotReproduced, Form::Number);
         let line = line(&shown);
         assert_eq!(
             line,
-            "| Table 1 | So \\| so. `c` | 1.5 Mbit/s | 1.35 to 1.65 Mbit/s |  | 1.65 Mbit/s | +10.0 % | **not reproduced** \
+            "| Table 1 | So \\| so. `c` | 1.5 Mbit/s | 1.35 to 1.65 Mbit/s |  | 1.65 Mbit/s | predict | +10.0 % | **not reproduced** \
              | Given: window = 8 KiB. Fitted: cost = 1 ms. Unexplained: why. |\n"
         );
     }

@@ -4,6 +4,7 @@ mod claim;
 mod judge;
 #[cfg(test)]
 mod judging;
+mod live;
 mod markdown;
 mod measure;
 mod paper;
@@ -19,6 +20,8 @@ mod values;
 mod write;
 
 pub use claim::{Claim, Form, Source};
+pub use live::Live;
+pub use live::wants_namespaces;
 pub use markdown::{PAGE, markdown};
 pub use paper::{Paper, papers};
 pub use row::{ClaimRow, Tally, Verdict, short, tally, tally_text};

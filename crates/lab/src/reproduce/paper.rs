@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use cellway_scenario::{Override, Plan, SweepSpec, VariantSpec};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::claim::Claim;
+use super::claim::{Claim, Source};
 use super::theory::Theory;
 use crate::error::Error;
 
@@ -38,6 +38,27 @@ pub(crate) struct Studies {
     pub(crate) study: Vec<Study>,
 }
 
+/// What a study's runs are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Driver {
+    /// On a simulated clock.
+    #[default]
+    Simulate,
+    /// On the wall clock, with real hosts.
+    Emulate,
+}
+
+impl Driver {
+    /// The `source` of its rows in tables.
+    pub(crate) fn source(self) -> Source {
+        match self {
+            Driver::Simulate => Source::Simulate,
+            Driver::Emulate => Source::Emulate,
+        }
+    }
+}
+
 /// One set of runs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +66,8 @@ pub(crate) struct Study {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) scenario: String,
+    #[serde(default)]
+    pub(crate) driver: Driver,
     /// Whether no draw enters the runs, so that one replication is all there is and its value has no interval.
     #[serde(default)]
     pub(crate) deterministic: bool,
@@ -93,7 +116,34 @@ struct Expected {
     claim: Vec<Claim>,
 }
 
+impl Expected {
+    /// Claims of emulated studies say so.
+    fn resolve(&mut self, studies: &Studies) {
+        self.claim.iter_mut().for_each(|claim| claim.resolve(|id| studies.is_emulated(id)));
+    }
+}
+
+impl Studies {
+    fn is_emulated(&self, id: &str) -> bool {
+        self.study.iter().any(|study| study.id == id && study.is_emulated())
+    }
+
+    /// What a claim says of its studies that is not so.
+    pub(super) fn fault_of(&self, claim: &Claim) -> Option<&'static str> {
+        let emulated = claim.figures().iter().any(|(id, _)| self.is_emulated(id));
+        match claim.source() {
+            Source::Emulate if !emulated => Some("source is \"emulate\", but neither of its studies is emulated"),
+            Source::Simulate if emulated => Some("source is \"simulate\", but a study of it is emulated"),
+            _ => None,
+        }
+    }
+}
+
 impl Study {
+    pub(crate) fn is_emulated(&self) -> bool {
+        self.driver == Driver::Emulate
+    }
+
     /// Replications.
     pub(crate) fn seeds(&self, quick: bool) -> u64 {
         let asked = if quick { self.quick_seeds.or(self.seeds) } else { self.seeds };
@@ -112,6 +162,12 @@ impl Study {
         }
         if !self.deterministic && self.seeds.is_some() && self.seeds < self.quick_seeds {
             faults.push("a quick look has more seeds than the whole study");
+        }
+        if self.is_emulated() && self.deterministic {
+            faults.push("it is emulated, so it is not deterministic: it needs a number of seeds, which are repeats");
+        }
+        if self.is_emulated() && self.theory.is_some() {
+            faults.push("theory is held against simulated studies only");
         }
         faults
     }
@@ -138,7 +194,8 @@ impl Paper {
         let study = read("study.toml")?;
         let expected = read("expected.toml")?;
         let studies: Studies = toml::from_str(&study).map_err(|e| wrong("study.toml", e.to_string()))?;
-        let claims: Expected = toml::from_str(&expected).map_err(|e| wrong("expected.toml", e.to_string()))?;
+        let mut claims: Expected = toml::from_str(&expected).map_err(|e| wrong("expected.toml", e.to_string()))?;
+        claims.resolve(&studies);
         for (place, study) in studies.study.iter().enumerate() {
             let told = |fault: &str| Err(wrong("study.toml", format!("study {:?}: {fault}", study.id)));
             if let Some(fault) = study.faults().first() {
@@ -155,6 +212,9 @@ impl Paper {
             }
             if claims.claim[..place].iter().any(|other| other.id == claim.id) {
                 return told("another has the same id");
+            }
+            if let Some(fault) = studies.fault_of(claim) {
+                return told(fault);
             }
             for id in [&claim.study, &claim.from_study].into_iter().flatten() {
                 if !studies.study.iter().any(|study| study.id == *id) {
@@ -215,8 +275,9 @@ impl Paper {
 
     /// The claims, in the order of the paper.
     pub fn claims(&self) -> Vec<Claim> {
-        let expected: Expected = toml::from_str(self.file("expected.toml"))
+        let mut expected: Expected = toml::from_str(self.file("expected.toml"))
             .unwrap_or_else(|e| panic!("papers/{}/expected.toml is not well formed: {e}", self.name));
+        expected.resolve(&self.studies());
         expected.claim
     }
 

@@ -23,17 +23,20 @@ pub enum Verdict {
     NotReproduced,
     /// There was nothing to measure it by, which says nothing about the claim.
     NotMeasured,
+    /// Its emulation was left out, could not be run on this machine, or was too late to count: `not_run` says which.
+    NotRun,
 }
 
 impl Verdict {
     /// All verdicts, the best first.
-    pub const ALL: [Verdict; 6] = [
+    pub const ALL: [Verdict; 7] = [
         Verdict::Reproduced,
         Verdict::Fitted,
         Verdict::Shape,
         Verdict::Undecided,
         Verdict::NotReproduced,
         Verdict::NotMeasured,
+        Verdict::NotRun,
     ];
 
     /// The verdict in words.
@@ -45,6 +48,7 @@ impl Verdict {
             Verdict::Undecided => "undecided",
             Verdict::NotReproduced => "not reproduced",
             Verdict::NotMeasured => "not measured",
+            Verdict::NotRun => "not run",
         }
     }
 }
@@ -82,28 +86,32 @@ pub struct ClaimRow {
     pub equation: Option<String>,
     /// Where the equation may not hold here.
     pub caveats: Vec<String>,
-    /// The value that the runs gave; absent if there was none.
+    /// The value that simulated runs gave; absent if there was none.
     pub simulated: Option<f64>,
-    /// The same under its older name.
+    /// The value that emulated runs gave; absent if there was none.
+    pub emulated: Option<f64>,
+    /// The one of the two that there is.
     pub measured: Option<f64>,
     /// The value that the runs gave with its interval, as text; empty without a study.
     pub measured_text: String,
     /// Unit of the values.
     pub unit: String,
-    /// Lower end of the 95 % confidence interval of the simulated value.
+    /// Lower end of the 95 % confidence interval of the measured value.
     pub ci_low: Option<f64>,
-    /// Upper end of the 95 % confidence interval of the simulated value.
+    /// Upper end of the 95 % confidence interval of the measured value.
     pub ci_high: Option<f64>,
     /// Replications that had the figure.
     pub seeds: usize,
     /// Replications that were run.
     pub of_seeds: usize,
-    /// The simulated value, else the predicted one, over the published one, less 1.
+    /// The measured value, else the predicted one, over the published one, less 1.
     pub deviation: Option<f64>,
     /// Which value is judged.
     pub source: Source,
     /// The verdict.
     pub verdict: Verdict,
+    /// Why it was not run, in words; empty if it was.
+    pub not_run: String,
     /// Why the range stands for the paper's words, and what stood in the way.
     pub note: String,
     /// Parameters that the paper states.

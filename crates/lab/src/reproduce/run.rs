@@ -7,6 +7,7 @@ use cellway_record::{Counts, Provenance, ResultFolder, ResultsBuilder, RunKey, R
 use cellway_scenario::{Plan, Run};
 
 use super::claim::Claim;
+use super::live::{Live, obstacle};
 use super::paper::{Paper, Studies, Study};
 use super::predicted::Prediction;
 use super::row::{ClaimRow, Tally, Verdict, tally};
@@ -16,7 +17,7 @@ use super::values::{Figure, StudyValues};
 use super::write::{Entry, write_index, write_paper};
 use crate::error::Error;
 use crate::simulate::Stopwatch;
-use crate::study::{Batch, Prepared, Settings};
+use crate::study::{Batch, Prepared, Progress, Settings};
 use crate::transient::TransientCheck;
 
 /// What to run and where to put it.
@@ -27,6 +28,8 @@ pub struct ReproduceOptions<'a> {
     pub only: &'a [String],
     /// Fewer replications.
     pub quick: bool,
+    /// Whether emulated studies run.
+    pub live: Live,
     /// The result folder; nothing is written if absent. A single paper goes into the folder itself, several into
     /// a folder each in it, with `index.json` beside them.
     pub out: Option<&'a Path>,
@@ -102,6 +105,8 @@ struct Work {
 /// A study that is running.
 struct Open {
     builder: ResultsBuilder,
+    /// Runs whose records it has.
+    runs: u64,
     transient: TransientCheck,
     values: StudyValues,
     clock: Stopwatch,
@@ -132,6 +137,7 @@ pub fn reproduce(
         }
         works.push(work);
     }
+    let (emulated, jobs): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.study.is_emulated());
     let threads = settings.threads;
     let mut open: Option<Open> = None;
     Batch::new(jobs.iter().map(|job| (&job.label[..], &job.ready))).run_all(settings, |place, key, record| {
@@ -144,6 +150,8 @@ pub fn reproduce(
             None => Ok(()),
         }
     })?;
+    // Simulations keep all cores busy; an emulation beside them would be late.
+    emulate_all(&emulated, &mut works, options, settings)?;
     let mut result = Reproduced {
         papers: Vec::new(),
         quick: options.quick,
@@ -164,6 +172,73 @@ pub fn reproduce(
         write_index(folder, papers, &result, &clock, threads)?;
     }
     Ok(result)
+}
+
+/// Emulates the studies of `jobs`, or notes why not.
+fn emulate_all(
+    jobs: &[Job],
+    works: &mut [Work],
+    options: &ReproduceOptions<'_>,
+    settings: &mut Settings<'_>,
+) -> Result<(), Error> {
+    // To find out takes a child process.
+    let obstacle = if jobs.is_empty() { None } else { obstacle(options) };
+    if let Some(reason) = obstacle {
+        for job in jobs {
+            works[job.paper].values.insert(job.study.id.clone(), StudyValues::of_none(&reason));
+        }
+        return Ok(());
+    }
+    let total = jobs.iter().map(|job| job.ready.runs()).sum();
+    let mut before = 0;
+    for job in jobs {
+        let work = &mut works[job.paper];
+        let mut running = Open::new(job, work);
+        for index in 0..job.ready.runs() {
+            (settings.progress)(Progress { label: &job.label, done: before + index, total });
+            emulate_one(job, index, work, &mut running, settings)?;
+        }
+        before += job.ready.runs();
+        (settings.progress)(Progress { label: &job.label, done: before, total });
+        match running.runs {
+            0 => drop(work.values.insert(job.study.id.clone(), running.values)),
+            _ => work.add(job, running, Some(1))?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn emulate_one(
+    job: &Job,
+    index: u64,
+    work: &mut Work,
+    running: &mut Open,
+    settings: &mut Settings<'_>,
+) -> Result<(), Error> {
+    use super::live::runs::{Outcome, attempt};
+    let key = job.ready.key(index);
+    // A machine that was too slow for one repeat would only keep the reader waiting for the others.
+    if running.values.is_left_out(&key) {
+        return Ok(());
+    }
+    match attempt(&job.ready, index, settings)? {
+        Outcome::Done(record, warnings) => {
+            let told = warnings.into_iter().map(|warning| format!("{}, run {}: {warning}", job.study.id, key.run));
+            work.about.warnings.extend(told);
+            running.add(job, key, *record)
+        }
+        Outcome::Failed(reason) => {
+            work.about.warnings.push(format!("{}, run {}: {reason}", job.study.id, key.run));
+            running.values.leave_out(&key, reason);
+            Ok(())
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn emulate_one(_: &Job, _: u64, _: &mut Work, _: &mut Open, _: &mut Settings<'_>) -> Result<(), Error> {
+    unreachable!("where there is no emulation, its obstacle was told")
 }
 
 impl Job {
@@ -202,8 +277,9 @@ impl Work {
         let Job { study, plan, ready, .. } = job;
         let run = plan.base().run;
         self.run = self.run.or(Some(run));
-        // One run without chance has no replications to tell a transient by.
-        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| !study.deterministic) {
+        // One run without chance has no replications to tell a transient by, nor have the few repeats of an emulation.
+        let told = !study.deterministic && !study.is_emulated();
+        if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| told) {
             self.about.warnings.push(format!("{}: {warning}", study.id));
         }
         let results = done.builder.finish()?;
@@ -212,7 +288,7 @@ impl Work {
             let about = done.clock.provenance(&text, Some(&run), ready.seeds(), ready.points().len(), threads);
             results.write(&folder.path().join("tables").join(&study.id), false, &about)?;
         }
-        self.about.runs += ready.runs();
+        self.about.runs += done.runs;
         self.about.counts.add(results.counts);
         self.about.wall_seconds += done.clock.seconds();
         let axes = ready.points().next().map(|p| p.axes.iter().map(|(name, _)| name.clone()).collect());
@@ -220,6 +296,7 @@ impl Work {
             id: study.id.clone(),
             title: study.title.clone(),
             folder: format!("tables/{}", study.id),
+            driver: study.driver,
             deterministic: study.deterministic,
             seeds: ready.seeds(),
             points: ready.points().len(),
@@ -267,7 +344,8 @@ impl Open {
         let wanted = work.selected.claims.iter().flat_map(Claim::figures);
         let wanted: BTreeSet<Figure> = wanted.filter(|(id, _)| *id == job.study.id).map(|(_, f)| f).collect();
         Open {
-            builder: ResultsBuilder::new("simulate"),
+            builder: ResultsBuilder::new(job.study.driver.source().word()),
+            runs: 0,
             transient: TransientCheck::default(),
             values: StudyValues::new(wanted, job.study.deterministic),
             clock: Stopwatch::start(),
@@ -290,6 +368,7 @@ impl Open {
         self.values.add(&key, &record);
         self.values.add_theory(&key, &theory);
         self.builder.push(key, &record)?;
+        self.runs += 1;
         self.builder.add(SOURCE, &theory);
         Ok(())
     }

@@ -22,12 +22,44 @@ pub(crate) struct StudyValues {
     values: BTreeMap<(usize, Figure), Vec<(u64, f64)>>,
     /// Per point and figure what theory gives.
     theory: BTreeMap<(usize, Figure), f64>,
+    /// Why no run of the study took place.
+    not_run: Option<String>,
+    /// Points that have no runs that count, with the reason.
+    left_out: BTreeMap<usize, String>,
 }
 
 impl StudyValues {
     /// Of a study that is deterministic or not; keeps the `wanted` figures only.
     pub(crate) fn new(wanted: BTreeSet<Figure>, deterministic: bool) -> StudyValues {
         StudyValues { wanted, deterministic, ..StudyValues::default() }
+    }
+
+    /// Of a study that was not run, and why.
+    pub(crate) fn of_none(reason: &str) -> StudyValues {
+        StudyValues { not_run: Some(reason.to_owned()), ..StudyValues::default() }
+    }
+
+    /// The point of `key` has no runs that count.
+    pub(crate) fn leave_out(&mut self, key: &RunKey, reason: String) {
+        self.place(key);
+        self.left_out.entry(key.point as usize).or_insert(reason);
+    }
+
+    /// Whether the point of `key` was given up.
+    pub(crate) fn is_left_out(&self, key: &RunKey) -> bool {
+        self.left_out.contains_key(&(key.point as usize))
+    }
+
+    /// Why a point at `at` has no runs; nothing if all have.
+    pub(crate) fn left_out_at(&self, at: &At) -> Option<&str> {
+        let of_point = || self.points_at(at).into_iter().find_map(|point| self.left_out.get(&point));
+        self.not_run.as_ref().or_else(of_point).map(String::as_str)
+    }
+
+    fn place(&mut self, key: &RunKey) {
+        if self.points.len() <= key.point as usize {
+            self.points.push(key.axes.clone());
+        }
     }
 
     /// Whether its one replication is all there is.
@@ -37,9 +69,7 @@ impl StudyValues {
 
     pub(crate) fn add(&mut self, key: &RunKey, record: &RunRecord) {
         let point = key.point as usize;
-        if self.points.len() <= point {
-            self.points.push(key.axes.clone());
-        }
+        self.place(key);
         self.seeds.insert(key.seed);
         for row in &record.summary {
             let figure = (row.subject.to_string(), row.metric.to_owned());

@@ -3,7 +3,7 @@
 use cellway_record::{Provenance, ResultFolder};
 use serde::Serialize;
 
-use super::paper::Paper;
+use super::paper::{Driver, Paper};
 use super::row::{ClaimRow, Tally, tally};
 use super::run::{PaperResult, Reproduced};
 use crate::error::Error;
@@ -16,6 +16,7 @@ pub(super) struct Entry {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) folder: String,
+    pub(super) driver: Driver,
     pub(super) deterministic: bool,
     pub(super) seeds: u64,
     pub(super) points: usize,

@@ -1,0 +1,117 @@
+//! Which emulated studies of papers run, and their runs: one after the other, with nothing beside them.
+
+use super::paper::Paper;
+use super::run::ReproduceOptions;
+use super::select::select;
+use crate::error::Error;
+
+/// Whether emulated studies run. Where they do not, rows that need them are "not run".
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Live {
+    /// In a whole run, not in a quick one.
+    #[default]
+    Unless,
+    /// In a quick one, too.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Why emulated studies are left out, whatever the machine; `None` if they are wanted.
+fn unwanted(options: &ReproduceOptions<'_>) -> Option<&'static str> {
+    match options.live {
+        Live::Never => Some("emulated studies were to be left out (--no-emulate)"),
+        Live::Unless if options.quick => Some("a quick look leaves emulated studies out (--emulate runs them)"),
+        Live::Unless | Live::Always => None,
+    }
+}
+
+/// Why emulated studies cannot or shall not run in this process.
+pub(super) fn obstacle(options: &ReproduceOptions<'_>) -> Option<String> {
+    unwanted(options).map(str::to_owned).or_else(machine)
+}
+
+#[cfg(target_os = "linux")]
+fn machine() -> Option<String> {
+    crate::emulate::missing_here()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn machine() -> Option<String> {
+    Some("only Linux can emulate".to_owned())
+}
+
+/// Whether a run of these papers emulates something that this machine can emulate: then a caller that has no right
+/// to make network namespaces gets it first, by `emulate::enter`.
+///
+/// # Errors
+/// `only` names claims that are not there.
+pub fn wants_namespaces(papers: &[&'static Paper], options: &ReproduceOptions<'_>) -> Result<bool, Error> {
+    let selected = select(papers, options.only)?;
+    let wanted = unwanted(options).is_none()
+        && selected.iter().any(|selected| {
+            let studies = selected.paper.studies().study;
+            studies.iter().any(|study| study.is_emulated() && selected.needs(&study.id))
+        });
+    Ok(wanted && can_be_had())
+}
+
+#[cfg(target_os = "linux")]
+fn can_be_had() -> bool {
+    crate::emulate::missing().is_none()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn can_be_had() -> bool {
+    false
+}
+
+/// The runs themselves.
+#[cfg(target_os = "linux")]
+pub(super) mod runs {
+    use cellway_record::RunRecord;
+
+    use crate::emulate::{run, warnings_of};
+    use crate::error::Error;
+    use crate::study::{Prepared, Settings};
+
+    /// How often a run that was late is repeated before it is given up.
+    const REPEATS: usize = 2;
+
+    /// What came of a run.
+    pub(in super::super) enum Outcome {
+        /// Its record, and what a reader must know of it.
+        Done(Box<RunRecord>, Vec<String>),
+        /// Why there is none.
+        Failed(String),
+    }
+
+    /// Run `index`, again if it was late.
+    pub(in super::super) fn attempt(
+        prepared: &Prepared,
+        index: u64,
+        settings: &mut Settings<'_>,
+    ) -> Result<Outcome, Error> {
+        let mut late = Vec::new();
+        for _ in 0..=REPEATS {
+            let emulated = match run(prepared, index, &mut None, None, false, settings) {
+                Ok((emulated, _)) => emulated,
+                Err(Error::Emulation(cellway_emu::Error::Stopped { .. })) => return Err(Error::Stopped),
+                Err(error) => return Ok(Outcome::Failed(error.to_string())),
+            };
+            if emulated.is_valid() {
+                let warnings = warnings_of(&emulated);
+                return Ok(Outcome::Done(Box::new(emulated.record), warnings));
+            }
+            late.push((emulated.lateness.p99().to_string(), emulated.limit));
+        }
+        let limit = late.first().map(|(_, limit)| limit.to_string()).unwrap_or_default();
+        let told: Vec<String> = late.into_iter().map(|(p99, _)| p99).collect();
+        Ok(Outcome::Failed(format!(
+            "this machine was too busy or too slow: the 99th percentile of lateness was {} in {} attempts, above the \
+             limit of {limit}",
+            told.join(", "),
+            told.len()
+        )))
+    }
+}
