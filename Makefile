@@ -43,8 +43,9 @@ fmt: $(INSTALLED) ## Format the code
 	$(BIN)/ruff format python tests/python tools
 	$(BIN)/ruff check --fix --quiet python tests/python tools
 
-bench: ## Measure the speed of the simulator
+bench: ## Measure the speed of the simulator, and what an emulation holds on this machine
 	cargo bench --package cellway-net --locked
+	cargo bench --package cellway-emu --locked --bench held
 
 docs: ## Build the reference of the Rust crates in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
