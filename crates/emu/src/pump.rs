@@ -5,9 +5,9 @@
 //! a second, not a wake-up for each cell.
 
 use std::io::IoSlice;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
 
 use cellway_testbed::Capture;
 use cellway_units::{Span, Time};
@@ -47,7 +47,9 @@ pub(crate) struct Watch<'a> {
     /// How often to look, and who is shown what is seen.
     pub(crate) view: Option<(Span, Sender<Snapshot>)>,
     /// What played applications see.
-    pub(crate) observed: Receiver<Observation>,
+    /// What the player has seen. No channel: the receiver of one yields while a sender is half done, and this thread,
+    /// before which no ordinary one gets its CPU, would yield to nobody for as long as the sender waits for that CPU.
+    pub(crate) observed: Arc<Mutex<Vec<Observation>>>,
     /// Writes what passes a node.
     pub(crate) capture: Option<Capture<'a>>,
 }
@@ -74,6 +76,8 @@ pub(crate) struct Pump {
     /// Hosts that are not read from, nor watched, until their lines have room again.
     paused: Vec<HostIndex>,
     buffer: Vec<u8>,
+    /// What was seen since the last pass.
+    observed: Vec<Observation>,
 }
 
 impl Pump {
@@ -91,6 +95,7 @@ impl Pump {
             not_real_time: None,
             paused: Vec::new(),
             buffer: vec![0; Tun::LARGEST],
+            observed: Vec::new(),
         }
     }
 
@@ -108,7 +113,11 @@ impl Pump {
             let now = self.clock.now().unwrap_or(Time::ZERO).min(watch.end);
             self.engine.advance(now)?;
             self.hand_out();
-            watch.observed.try_iter().for_each(|observation| self.engine.observe(observation));
+            // If it is being written to, the next pass is soon enough.
+            if let Ok(mut observed) = watch.observed.try_lock() {
+                std::mem::swap(&mut *observed, &mut self.observed);
+            }
+            self.observed.drain(..).for_each(|observation| self.engine.observe(observation));
             if let Some(capture) = &mut watch.capture {
                 capture.write(&mut self.engine.testbed, |packet| packet.body.octets.clone())?;
             }

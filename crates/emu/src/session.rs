@@ -5,9 +5,9 @@ mod network;
 mod report;
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cellway_apps::Workload;
@@ -135,7 +135,8 @@ pub fn emulate(
         network.tap(capture)?;
     }
     let clock = Clock::starting_in(LEAD);
-    let (tell, observed) = mpsc::channel();
+    let (tell, told) = mpsc::channel();
+    let observed = Arc::new(Mutex::new(Vec::new()));
     let player = match scenario.emulate.play && control.foreground.is_none() {
         true => applications::player(scenario, workloads, &network, seed, tell)?,
         false => None,
@@ -169,9 +170,21 @@ pub fn emulate(
     let hosts = Hosts { names: names.clone(), handles: namespaces.iter().map(Namespace::handle).collect() };
 
     let (ended, played) = std::thread::scope(|scope| {
-        let watch = Watch { stop: stop.clone(), end, view: every.map(|every| (every, show)), observed, capture };
+        let watch = Watch {
+            stop: stop.clone(),
+            end,
+            view: every.map(|every| (every, show)),
+            observed: observed.clone(),
+            capture,
+        };
         let driver = std::thread::Builder::new().name("emulation".to_owned());
         let driver = driver.spawn_scoped(scope, || pump.run(watch)).map_err(Error::Thread)?;
+        if player.is_some() {
+            // Ends with the player, which tells.
+            scope.spawn(move || {
+                told.into_iter().for_each(|seen| observed.lock().unwrap_or_else(PoisonError::into_inner).push(seen));
+            });
+        }
         let playing = player.map(|player| scope.spawn(move || player.run(clock)));
         if let Some(beside) = beside {
             scope.spawn(move || beside(&hosts));
