@@ -218,7 +218,7 @@ def test_old_rows_have_no_empty_columns() -> None:
     old = [Claim.read(record) for record in synthetic.CLAIMS]
     heads = re.findall(r"<th[^>]*>([^<]+)<", overview(old))
     assert [head.replace("\u00a0", " ") for head in heads] == [
-        "Place", "Claim", "Expected", "Simulated [95 % CI]", "Verdict",
+        "Place", "Claim", "Expected", "Measured [95 % CI]", "Verdict",
     ]  # fmt: skip
 
 
@@ -235,6 +235,17 @@ def test_the_outcome_is_told_in_words() -> None:
     assert of("reproduced", "shape") == "2 of 2 rows agree with the paper."
     assert of("reproduced", "not-reproduced") == "1 of 2 rows agree with the paper and 1 does not agree."
     assert of("fitted", "undecided", "not-measured").endswith("tuned to the paper and 2 stay open.")
+    assert of("reproduced", "not-run") == "1 of 2 rows agree with the paper and 1 was not run."
+
+
+def test_an_emulated_row_says_so_and_why_it_was_not_run() -> None:
+    record = row("emu-a", "", "Table 1", 3.7, None, 3.6, "reproduced")
+    record |= {"source": "emulate", "simulated": None, "emulated": 3.6, "measured": 3.6}
+    claim = Claim.read(record)
+    assert claim.emulated and claim.simulated == 3.6
+    assert "emulated" in overview([claim]) and "emulated" in in_full([claim])
+    left = Claim.read({**record, "emulated": None, "measured": None, "verdict": "not-run", "not_run": "no TUN device"})
+    assert "no TUN device" in in_full([left]) and "not run" in overview([left])
 
 
 def test_fitted_is_set_apart_without_colour() -> None:
