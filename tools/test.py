@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The Python bindings are a library that only an interpreter can load: pytest tests them, cargo cannot.
 CARGO = ["cargo", "test", "--workspace", "--exclude", "cellway-python", "--locked", "--no-fail-fast"]
 # With real hosts: namespaces, devices, programs. What the emulator does without these is tested by its other tests.
-LIVE_TARGETS = ["live", "emulated", "lifetime", "foreground"]
+LIVE_TARGETS = ["live", "emulated", "lifetime", "foreground", "guide"]
 LIVE = ["cargo", "test", "--package", "cellway-emu", "--package", "cellway-cli", "--locked", "--no-fail-fast"]
 LIVE += [word for target in LIVE_TARGETS for word in ("--test", target)]
 PYTEST = [sys.executable, "-m", "pytest"]

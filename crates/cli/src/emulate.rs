@@ -23,7 +23,8 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         Some(node) => {
             cellway_lab::check_capture(&plan, node)?;
             let path = PathBuf::from(format!("{node}.pcap"));
-            let path = options.out.as_ref().map_or(path.clone(), |_| std::env::temp_dir().join(&path));
+            let aside = || std::env::temp_dir().join(format!("cellway-{}-{node}.pcap", std::process::id()));
+            let path = options.out.as_ref().map_or(path, |_| aside());
             if options.out.is_none() && !options.force {
                 cellway_lab::check_free(&path)?;
             }
@@ -35,9 +36,10 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         let code = status;
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
     }
-    let bar = Bar::new();
-    let mut settings =
-        Settings { threads: Some(1), progress: &mut |progress| bar.show(progress), stop: &mut face.interrupted };
+    // Where a view is drawn there is no place for a bar.
+    let bar = (!options.top).then(Bar::new);
+    let mut show_progress = |progress: cellway_lab::Progress<'_>| bar.iter().for_each(|bar| bar.show(progress));
+    let mut settings = Settings { threads: Some(1), progress: &mut show_progress, stop: &mut face.interrupted };
     let mut top = Top::new();
     let mut show = |view: &EmulationView| top.show(view);
     let view: emulate::View<'_> = if options.top { Some((EVERY, &mut show)) } else { None };
@@ -77,10 +79,13 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         output::say(&format!("{records} records captured at {node}"));
     }
     emulated.results.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
-    if emulated.valid {
-        Ok(())
+    let failed = |message: &str| Err(Failure { message: message.to_owned(), code: FAILED });
+    if !emulated.valid {
+        failed("the emulation was too late to count")
+    } else if emulated.failed {
+        failed("a program failed")
     } else {
-        Err(Failure { message: "the emulation was too late to count".to_owned(), code: FAILED })
+        Ok(())
     }
 }
 

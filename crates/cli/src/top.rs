@@ -31,10 +31,12 @@ impl Top {
             }
             return;
         }
-        let text = draw(view);
+        // A row that wraps would be two, and the next view would go up too little.
+        let width = usize::from(console::Term::stdout().size().1).max(20);
+        let text: String = draw(view).lines().map(|line| output::cut(line, width) + "\n").collect();
         let mut out = std::io::stdout().lock();
         // Up over the last view, and clear what is below; works on whatever speaks ANSI.
-        let up = if self.lines > 0 { format!("\x1b[{}A\x1b[J", self.lines) } else { String::new() };
+        let up = if self.lines > 0 { format!("\r\x1b[{}A\x1b[J", self.lines) } else { String::new() };
         let _ = write!(out, "{up}{text}");
         let _ = out.flush();
         self.lines = text.lines().count();

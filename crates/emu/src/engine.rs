@@ -12,6 +12,7 @@ mod tests;
 mod view;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cellway_net::{Delivery, Packet as Carried, PortCounters};
 use cellway_testbed::{Testbed, Way};
@@ -33,7 +34,8 @@ const SWEEP: Span = Span::from_ms(500);
 /// A packet of a host while it is inside the network.
 #[derive(Clone, Debug)]
 pub(crate) struct Datagram {
-    pub(crate) octets: Vec<u8>,
+    /// Shared with what a capture copies, cell by cell.
+    pub(crate) octets: Arc<Vec<u8>>,
     /// When it entered.
     entered: Time,
     /// Its conversation in the table.
@@ -189,6 +191,7 @@ impl Engine {
             if let Some(open) = self.open.get_mut(id.slot()).and_then(Option::as_mut).filter(|open| open.id == id) {
                 open.delivered[usize::from(!forward)] += octets.len() as u64;
             }
+            let octets = Arc::try_unwrap(octets).unwrap_or_else(|shared| shared.to_vec());
             self.due.push(Due { host, at, octets, sound });
         }
     }
@@ -312,8 +315,9 @@ impl Engine {
             self.open[place] = Some(Open { id: sighting.id, number, delivered: [0; 2], shown: [0; 2] });
         }
         let Some(Some(open)) = self.open.get(sighting.id.slot()) else { return Ok(()) };
-        let body = Datagram { octets, entered: now, id: sighting.id, forward: sighting.forward, sound };
-        let length = body.octets.len() as u32;
+        let length = octets.len() as u32;
+        let body =
+            Datagram { octets: Arc::new(octets), entered: now, id: sighting.id, forward: sighting.forward, sound };
         let nodes = [from, to].map(|host| self.hosts[host].node);
         let packet = Carried { conversation: open.number, from: nodes[0], to: nodes[1], octets: length, body };
         self.testbed.fabric.send(now, packet);

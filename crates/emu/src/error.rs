@@ -49,6 +49,14 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// A program cannot be started.
+    #[error("program {name:?}: {source}")]
+    NotStarted {
+        /// Its name in the scenario.
+        name: String,
+        /// Why.
+        source: SysError,
+    },
     /// A program cannot be waited for.
     #[error("program {name:?}: {source}")]
     Program {

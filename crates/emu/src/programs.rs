@@ -14,7 +14,7 @@ use regex::Regex;
 
 use crate::error::Error;
 use crate::session::{Foreground, Names};
-use crate::sys::{Child, Group, Namespace};
+use crate::sys::{Child, Group, Namespace, SysError};
 
 /// What is kept of what a program prints, in octets; the rest is read and forgotten.
 const KEPT: usize = 16 << 20;
@@ -144,12 +144,12 @@ impl Program {
         let mut command = Command::new(words.next().expect("a checked command has a word"));
         command.args(words).envs(names.environment()).envs(self.environment.iter().cloned());
         if self.foreground {
-            let child = namespace.spawn(command, Group::Foreground)?;
+            let child = namespace.spawn(command, Group::Foreground).map_err(|e| not_started(&self.name, e))?;
             self.state = State::Running { child, output: None };
             return Ok(());
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = namespace.spawn(command, Group::Own)?;
+        let mut child = namespace.spawn(command, Group::Own).map_err(|e| not_started(&self.name, e))?;
         let mut output = Output { texts: Default::default(), readers: Vec::new() };
         if let Some(out) = child.take_stdout() {
             output.read(0, out)?;
@@ -163,6 +163,11 @@ impl Program {
 
     fn finish(&mut self) -> Result<(), Error> {
         if let State::Running { child, .. } = &mut self.state {
+            // It may have ended since it was last looked at, and then its status is its own.
+            if let Some(status) = child.try_wait().map_err(|source| self_failed(&self.name, source))? {
+                self.ended(status, false);
+                return Ok(());
+            }
             let status = child.end(GRACE).map_err(|source| self_failed(&self.name, source))?;
             self.ended(status, true);
         }
@@ -180,14 +185,15 @@ impl Program {
         if let Err(error) = self.finish() {
             notes.push(error.to_string());
         }
-        let Program { name, expect, figures: wanted, state, .. } = self;
+        let Program { name, expect, figures: wanted, state, foreground, .. } = self;
         let State::Ended { status, by_us, output } = state else {
             notes.push(format!("{name}: the run ended before it was started"));
             return ProgramEnd { name, status: None, failed: true, figures: Vec::new() };
         };
         let [out, err] = output.map(Output::finish).unwrap_or_default();
         let failed = !by_us && code(status) != expect;
-        if failed {
+        // What a program in the foreground says goes to the user, and so does its status.
+        if failed && !foreground {
             let told = err.lines().last().or(out.lines().last()).unwrap_or("it said nothing");
             notes.push(format!("{name}: exit status {}: {told}", code(status)));
         }
@@ -243,6 +249,10 @@ fn expanded(word: &OsString, names: &Names) -> OsString {
     known.iter().fold(text.to_owned(), |text, (name, address)| text.replace(&format!("${name}"), address)).into()
 }
 
+fn not_started(name: &str, source: SysError) -> Error {
+    Error::NotStarted { name: name.to_owned(), source }
+}
+
 fn self_failed(name: &str, source: std::io::Error) -> Error {
     Error::Program { name: name.to_owned(), source }
 }
@@ -260,7 +270,8 @@ fn read(text: &str, figure: &Figure) -> Result<f64, String> {
             let pattern = Regex::new(pattern).map_err(|e| e.to_string())?;
             let found = pattern.captures_iter(text).last().and_then(|found| found.get(1));
             let found = found.ok_or_else(|| format!("nothing in its output is like {pattern}"))?.as_str();
-            found.parse().map_err(|_| format!("{found:?} is no number"))?
+            let value = found.parse().ok().filter(|value: &f64| value.is_finite());
+            value.ok_or_else(|| format!("{found:?} is no number"))?
         }
     };
     Ok(value * figure.times)

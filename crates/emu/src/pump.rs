@@ -6,7 +6,7 @@
 
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
 
 use cellway_testbed::Capture;
@@ -45,8 +45,7 @@ pub(crate) struct Watch<'a> {
     /// The end of the run.
     pub(crate) end: Time,
     /// How often to look, and who is shown what is seen.
-    pub(crate) view: Option<(Span, Sender<Snapshot>)>,
-    /// What played applications see.
+    pub(crate) view: Option<(Span, SyncSender<Snapshot>)>,
     /// What the player has seen. No channel: the receiver of one yields while a sender is half done, and this thread,
     /// before which no ordinary one gets its CPU, would yield to nobody for as long as the sender waits for that CPU.
     pub(crate) observed: Arc<Mutex<Vec<Observation>>>,
@@ -119,7 +118,7 @@ impl Pump {
             }
             self.observed.drain(..).for_each(|observation| self.engine.observe(observation));
             if let Some(capture) = &mut watch.capture {
-                capture.write(&mut self.engine.testbed, |packet| packet.body.octets.clone())?;
+                capture.write(&mut self.engine.testbed, |packet| packet.body.octets.to_vec())?;
             }
             if now >= watch.end || watch.stop.load(Ordering::Relaxed) {
                 if let Some(capture) = watch.capture {
@@ -229,7 +228,7 @@ impl Pump {
         snapshot.valid = self.lateness.is_valid(self.limit);
         self.recent.clear();
         // Nobody may be looking any more.
-        let _ = show.send(snapshot);
+        let _ = show.try_send(snapshot);
     }
 
     /// Sleeps until a host sends or something is due.

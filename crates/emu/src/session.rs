@@ -135,10 +135,15 @@ pub fn emulate(
         network.tap(capture)?;
     }
     let clock = Clock::starting_in(LEAD);
+    let ended = |left: &Leftover| {
+        format!("ended {:?} (process {}), left behind by an emulation that was killed", left.command, left.pid)
+    };
+    let mut notes: Vec<String> = left.iter().map(ended).collect();
+    notes.append(&mut network.notes);
     let (tell, told) = mpsc::channel();
     let observed = Arc::new(Mutex::new(Vec::new()));
     let player = match scenario.emulate.play && control.foreground.is_none() {
-        true => applications::player(scenario, workloads, &network, seed, tell)?,
+        true => applications::player(scenario, workloads, &network, seed, tell, &mut notes)?,
         false => None,
     };
     let stopper = player.as_ref().map(crate::player::Player::stopper);
@@ -155,21 +160,19 @@ pub fn emulate(
         Some(_) => Time::MAX,
         None => Time::ZERO + scenario.run.duration,
     };
-    let (show, shown) = mpsc::channel();
+    // A view that nobody has taken yet is not waited for: the next one is newer.
+    let (show, shown) = mpsc::sync_channel(1);
     let every = control.view.as_ref().map(|(every, _)| *every);
     let limit = scenario.emulate.lateness_limit;
     let stop = Arc::new(AtomicBool::new(false));
-    let Network { engine, tuns, namespaces, names } = network;
+    let Network { engine, tuns, namespaces, names, .. } = network;
     let mut pump = Pump::new(engine, tuns, clock, limit);
-    let ended = |left: &Leftover| {
-        format!("ended {:?} (process {}), left behind by an emulation that was killed", left.command, left.pid)
-    };
-    let mut notes: Vec<String> = left.iter().map(ended).collect();
     let capture = control.capture.take();
     let beside = control.beside.take();
     let hosts = Hosts { names: names.clone(), handles: namespaces.iter().map(Namespace::handle).collect() };
 
-    let (ended, played) = std::thread::scope(|scope| {
+    let remaining = observed.clone();
+    let (ended, played, signalled) = std::thread::scope(|scope| {
         let watch = Watch {
             stop: stop.clone(),
             end,
@@ -185,11 +188,22 @@ pub fn emulate(
                 told.into_iter().for_each(|seen| observed.lock().unwrap_or_else(PoisonError::into_inner).push(seen));
             });
         }
-        let playing = player.map(|player| scope.spawn(move || player.run(clock)));
+        let playing = player.map(|player| {
+            let stop = stop.clone();
+            scope.spawn(move || {
+                let played = player.run(clock);
+                if played.is_err() {
+                    // Nothing is played any more: the run is over.
+                    stop.store(true, Ordering::Relaxed);
+                }
+                played
+            })
+        });
         if let Some(beside) = beside {
             scope.spawn(move || beside(&hosts));
         }
         let mut failure = None;
+        let mut signalled = None;
         while !driver.is_finished() {
             std::thread::sleep(TICK);
             // Time begins after the lead. What a program sent before would wait for that, and nobody would see it wait.
@@ -206,7 +220,16 @@ pub fn emulate(
             }
             let over = control.foreground.is_some()
                 && programs.iter().any(|program| program.is_foreground() && program.has_ended());
-            let asked = signals.take().is_some_and(|stop| !(stop.from_terminal && control.foreground.is_some()));
+            let asked = match signals.take() {
+                // The program in the foreground got it, too, and knows what to do.
+                Some(stop) if stop.from_terminal && control.foreground.is_some() => false,
+                Some(asked) if control.foreground.is_some() => {
+                    signalled = Some(128 + asked.signal.as_raw() as u8);
+                    stop.store(true, Ordering::Relaxed);
+                    false
+                }
+                asked => asked.is_some(),
+            };
             let told = control.stop.as_mut().is_some_and(|stop| stop());
             if asked || told {
                 failure.get_or_insert(Error::Stopped { at: now });
@@ -222,18 +245,24 @@ pub fn emulate(
         let played = playing.map(|playing| playing.join());
         match failure {
             Some(error) => Err(error),
-            None => Ok((ended?, played)),
+            None => Ok((ended?, played, signalled)),
         }
     })?;
     match played {
-        Some(Ok(Err(error))) => notes.push(error.to_string()),
+        Some(Ok(Err(error))) => return Err(error.into()),
         Some(Err(_)) => return Err(Error::Driver),
         Some(Ok(Ok(_))) | None => {}
+    }
+    // What the player told at its very end.
+    let last = std::mem::take(&mut *remaining.lock().unwrap_or_else(PoisonError::into_inner));
+    last.into_iter().for_each(|observation| pump.engine.observe(observation));
+    for namespace in &namespaces {
+        notes.extend(namespace.refused().iter().map(|refused| format!("host {}: {refused}", namespace.name())));
     }
     let status = programs.iter().find(|program| program.is_foreground()).and_then(Program::status);
     let programs: Vec<ProgramEnd> = programs.into_iter().map(|program| program.end(&mut notes)).collect();
     drop(namespaces);
     let mut emulated = report::emulated(pump, ended, programs, notes, limit);
-    emulated.status = status;
+    emulated.status = signalled.or(status);
     Ok(emulated)
 }

@@ -84,6 +84,8 @@ pub struct EmulatedStudy {
     pub results: Simulated,
     /// Whether all runs kept their time.
     pub valid: bool,
+    /// Whether a program of the scenario failed.
+    pub failed: bool,
     /// Records of the capture.
     pub captured: Option<u64>,
 }
@@ -101,7 +103,7 @@ pub fn emulate(
     let mut builder = ResultsBuilder::new("emulate");
     let clock = Stopwatch::start();
     let mut warnings = Vec::new();
-    let (mut valid, mut captured) = (true, None);
+    let (mut valid, mut failed, mut captured) = (true, false, None);
     let label = plan.base().name.clone();
     for index in 0..prepared.runs() {
         (settings.progress)(Progress { label: &label, done: index, total: prepared.runs() });
@@ -110,6 +112,7 @@ pub fn emulate(
         let (emulated, records) = run(&prepared, index, &mut view, capture, force, settings)?;
         captured = captured.or(records);
         valid &= emulated.is_valid();
+        failed |= emulated.programs.iter().any(|program| program.failed);
         let at = if prepared.runs() > 1 { format!("run {}: ", key.run) } else { String::new() };
         warnings.extend(warnings_of(&emulated).into_iter().map(|warning| format!("{at}{warning}")));
         builder.push(key, &emulated.record)?;
@@ -118,7 +121,7 @@ pub fn emulate(
     let results = builder.finish()?;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, Some(1));
-    Ok(EmulatedStudy { results: Simulated { results, about, warnings }, valid, captured })
+    Ok(EmulatedStudy { results: Simulated { results, about, warnings }, valid, failed, captured })
 }
 
 /// One run, and how much of it was captured.

@@ -18,22 +18,6 @@ pub fn type_number(app: &App) -> u32 {
 /// The type of conversations that no application of a scenario stands for.
 pub const OTHER_KIND: u32 = apps::AppKind::ALL.len() as u32;
 
-/// The type of conversations with a server at `port`, as [`well_known_ports`] has it: [`type_number`] of the first
-/// application that listens there. `None` if none does.
-pub fn kind_of_port(port: u16) -> Option<u32> {
-    let known = match port {
-        20 | 21 => apps::AppKind::Ftp,
-        23 => apps::AppKind::Telnet,
-        25 => apps::AppKind::Smtp,
-        119 => apps::AppKind::Nntp,
-        5001 => apps::AppKind::Bulk,
-        80 => apps::AppKind::Www,
-        6000 => apps::AppKind::Animation,
-        _ => return None,
-    };
-    apps::AppKind::ALL.iter().position(|kind| *kind == known).map(|kind| kind as u32)
-}
-
 /// FTP's data connections. RFC 959 section 5.2.
 const FTP_DATA_PORT: u16 = 20;
 

@@ -5,7 +5,7 @@ use cellway_apps::Side;
 use cellway_apps::random::Streams;
 use cellway_net::{NodeId, Packet};
 use cellway_scenario::{Override, Plan, Scenario};
-use cellway_testbed::{OTHER_KIND, TcpTotals, Testbed, Way, kind_of_port, type_number, well_known_ports};
+use cellway_testbed::{OTHER_KIND, TcpTotals, Testbed, Way, type_number};
 use cellway_units::{Bytes, Span, Time};
 
 /// A LAN with a host of its own, two routers with switches between them, and groups over them.
@@ -143,16 +143,6 @@ fn a_way_is_that_of_the_group_of_its_kind_or_the_shortest() {
     let lan = bed.names()["lan"];
     let refused = bed.way([lan, up.hosts[0]], 0).unwrap_err().to_string();
     assert!(refused.contains("both must be hosts"), "{refused}");
-}
-
-#[test]
-fn servers_are_known_by_their_ports() {
-    for traffic in &scenario(NET, &[]).traffic {
-        for port in well_known_ports(&traffic.app) {
-            assert_eq!(kind_of_port(port), Some(type_number(&traffic.app)), "{port}");
-        }
-    }
-    assert_eq!(kind_of_port(5201), None);
 }
 
 /// What a driver opens is what the scenario's own traffic would have had.

@@ -1,6 +1,7 @@
 //! The type of a conversation, from its ports.
 
 use cellway_apps::AppKind;
+use cellway_testbed::OTHER_KIND;
 use cellway_wire::ip::{Flow, Recognised, protocol};
 
 /// What an application is, as far as its port tells. Channels can be shared by type: `cellsim` section 2.
@@ -58,8 +59,8 @@ impl Kind {
             Kind::Http => AppKind::Www,
             Kind::X11 => AppKind::Animation,
             Kind::Ttcp => AppKind::Bulk,
-            Kind::Ssh => return AppKind::ALL.len() as u32,
-            Kind::Other => return AppKind::ALL.len() as u32 + 1,
+            Kind::Other => return OTHER_KIND,
+            Kind::Ssh => return OTHER_KIND + 1,
         };
         AppKind::ALL.iter().position(|kind| *kind == known).expect("every application is listed") as u32
     }

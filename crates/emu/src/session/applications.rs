@@ -24,6 +24,7 @@ pub(super) fn player(
     network: &Network,
     seed: u64,
     tell: Sender<Observation>,
+    notes: &mut Vec<String>,
 ) -> Result<Option<Player>, Error> {
     let testbed = &network.engine.testbed;
     if testbed.slots().is_empty() {
@@ -40,8 +41,13 @@ pub(super) fn player(
         });
         for end in &ends {
             for (key, value) in host_settings(spec) {
-                // A kernel may lack one; then its own way is what is measured.
-                let _ = network.namespaces[end.host].set(&format!("net/ipv4/{key}"), &value.to_string());
+                // A kernel may lack one; then its own way is what is measured, and the reader is told.
+                if let Err(refused) = network.namespaces[end.host].set(&format!("net/ipv4/{key}"), &value.to_string()) {
+                    let told = format!("TCP of this kernel does not follow the scenario: {refused}");
+                    if !notes.contains(&told) {
+                        notes.push(told);
+                    }
+                }
             }
         }
         slots.push(PlayerSlot {

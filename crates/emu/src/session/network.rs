@@ -5,11 +5,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use cellway_apps::random::Streams;
 use cellway_scenario::Scenario;
 use cellway_testbed::{Capture, Testbed};
-use cellway_units::Span;
+use cellway_units::{Span, Time};
+use cellway_wire::ip::protocol;
 
 use super::Foreground;
 use crate::addresses::{Block, ipv6};
-use crate::conversations::Limits;
+use crate::conversations::{Limits, kind};
 use crate::engine::{Behind, Datagram, EmulatedHost, Engine};
 use crate::error::Error;
 use crate::sys::{Namespace, Prefix, Tun, TunConfig};
@@ -26,6 +27,8 @@ pub(crate) struct Network {
     pub(crate) tuns: Vec<Tun>,
     pub(crate) namespaces: Vec<Namespace>,
     pub(crate) names: Names,
+    /// What a reader must know of it.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Names and addresses of the hosts, in their order.
@@ -53,8 +56,9 @@ impl Names {
 impl Network {
     /// Makes all hosts.
     pub(crate) fn build(scenario: &Scenario, seed: u64, foreground: Option<&Foreground>) -> Result<Network, Error> {
-        let testbed: Testbed<Datagram> = Testbed::new(scenario, &Streams::new(seed))?;
+        let mut testbed: Testbed<Datagram> = Testbed::new(scenario, &Streams::new(seed))?;
         testbed.refuse_gateways()?;
+        let notes = check_groups(&mut testbed)?;
         let block = foreground.map_or_else(Block::default, |wanted| wanted.block);
         let here = foreground.and_then(|wanted| wanted.here.as_deref());
         let mut hosts = Vec::new();
@@ -81,13 +85,43 @@ impl Network {
             ..Limits::default()
         };
         let engine = Engine::new(testbed, hosts, limits);
-        Ok(Network { engine, tuns, namespaces, names })
+        Ok(Network { engine, tuns, namespaces, names, notes })
     }
 
     /// Captures what passes a node.
     pub(crate) fn tap(&mut self, capture: &mut Capture<'_>) -> Result<(), Error> {
         Ok(capture.begin(&mut self.engine.testbed)?)
     }
+}
+
+/// Opens a conversation of each slot and closes them again: what the services of groups on one channel contradict in is
+/// refused now, and not when the packet comes that shows it. Returns the groups whose conversations are taken for
+/// another group's, because both are between the same hosts and of one type.
+fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
+    let mut opened = Vec::new();
+    let mut notes = Vec::new();
+    for slot in testbed.slots().to_vec() {
+        let [first, _] = slot.well_known_ports;
+        let kind = kind(protocol::TCP, u16::MAX, first).number();
+        let way = testbed.way(slot.hosts, kind)?;
+        opened.push(testbed.open(Time::ZERO, &way, kind)?);
+        if let Some(group) = way.group.filter(|&group| group != slot.group) {
+            let name = |group: usize| &testbed.scenario().traffic[group].name;
+            let (own, other) = (name(slot.group), name(group));
+            let note = format!(
+                "conversations of traffic {own:?} get the route, service, shapers and policers of traffic {other:?}: both \
+                 are between the same hosts, and their packets do not tell them apart"
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    for conversation in opened {
+        // Nothing was sent on it.
+        testbed.close(conversation);
+    }
+    Ok(notes)
 }
 
 /// The device of a host: everything is reached through it; from the present namespace only `block`.

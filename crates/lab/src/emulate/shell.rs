@@ -12,6 +12,8 @@ use crate::error::Error;
 
 /// The host that the program runs in, and the one that it talks to.
 const HOSTS: [&str; 2] = ["client", "server"];
+/// All nodes of the path.
+const NODES: [&str; 4] = ["client", "near", "far", "server"];
 /// The name of the program in the foreground.
 const COMMAND: &str = "shell";
 /// What joins hosts to their routers: so fast that all waiting is before the line.
@@ -180,6 +182,10 @@ pub fn shell(
         here: here.then(|| HOSTS[1].to_owned()),
         block,
     };
+    if let Some((node, _)) = capture.filter(|(node, _)| !NODES.contains(node)) {
+        let known = NODES.join(", ");
+        return Err(Error::Option(format!("--pcap: there is no node {node:?} on the path; the nodes are {known}")));
+    }
     let mut records = 0;
     let every = view.as_ref().map(|(every, _)| *every);
     let mut view = view;

@@ -96,7 +96,7 @@ pub(super) mod runs {
         for _ in 0..=REPEATS {
             let emulated = match run(prepared, index, &mut None, None, false, settings) {
                 Ok((emulated, _)) => emulated,
-                Err(Error::Emulation(cellway_emu::Error::Stopped { .. })) => return Err(Error::Stopped),
+                Err(Error::Stopped) => return Err(Error::Stopped),
                 Err(error) => return Ok(Outcome::Failed(error.to_string())),
             };
             if emulated.is_valid() {

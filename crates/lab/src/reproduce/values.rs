@@ -40,12 +40,14 @@ impl StudyValues {
     }
 
     /// The point of `key` has no runs that count.
+    #[cfg(any(test, target_os = "linux"))]
     pub(crate) fn leave_out(&mut self, key: &RunKey, reason: String) {
         self.place(key);
         self.left_out.entry(key.point as usize).or_insert(reason);
     }
 
     /// Whether the point of `key` was given up.
+    #[cfg(any(test, target_os = "linux"))]
     pub(crate) fn is_left_out(&self, key: &RunKey) -> bool {
         self.left_out.contains_key(&(key.point as usize))
     }
