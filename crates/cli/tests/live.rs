@@ -468,12 +468,13 @@ fn emulates_directly() -> bool {
 #[test]
 fn a_signal_ends_it_with_everything_removed() {
     let Some(_one) = ready() else { return };
-    for (signal, seconds) in [("TERM", ["1031", "1032", "1033"]), ("INT", ["1034", "1035", "1036"])] {
+    for (signal, code, seconds) in [("TERM", 143, ["1031", "1032", "1033"]), ("INT", 130, ["1034", "1035", "1036"])] {
         let (cellway, link) = with_sleepers(seconds);
         let pid = cellway.id().to_string();
         assert!(Command::new("sh").args(["-c", &format!("kill -{signal} {pid}")]).status().unwrap().success());
         let ran = Ran(cellway.wait_with_output().unwrap());
-        assert_eq!(ran.code(), 130, "SIG{signal}: {}", ran.err());
+        assert_eq!(ran.code(), code, "SIG{signal}: {}", ran.err());
+        assert!(ran.err().contains("\"utilisation\""), "what the path did is told: {}", ran.err());
         assert!(seconds.iter().all(|seconds| sleepers(seconds).is_empty()), "SIG{signal}");
         wait_for("the namespace goes", || population(&link) == 0);
     }
