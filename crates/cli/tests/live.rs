@@ -339,7 +339,6 @@ fn large_packets_find_their_way() {
 fn a_flood_is_dropped_counted_and_takes_no_memory() {
     let Some(_one) = ready() else { return };
     let path = ["--rate", "2 Mbit/s", "--rtt", "20 ms", "--framing", "packet", "--queue", "64 KiB"];
-    let start = Instant::now();
     let mut child = piped(shell(&path, &part("flood CELLWAY_SERVER 6000")));
     std::thread::sleep(Duration::from_secs(3));
     let before = memory(child.id());
@@ -347,7 +346,6 @@ fn a_flood_is_dropped_counted_and_takes_no_memory() {
     let after = memory(child.id());
     assert_eq!(child.try_wait().unwrap(), None);
     let ran = Ran(child.wait_with_output().unwrap());
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     assert!(after < before + 8192, "from {before} KiB to {after} KiB");
     let sent = told(&ran)[0];
     let report = report(&ran);
