@@ -23,8 +23,9 @@ fn a_foreground_program_has_the_terminal_and_gives_it_back() {
         return;
     }
     let program = std::env::current_exe().unwrap();
+    // A shell that stayed would be in our group, and control-C would end it too.
     let line = format!(
-        "{} --exact a_foreground_program_has_the_terminal_and_gives_it_back --nocapture --test-threads=1",
+        "exec {} --exact a_foreground_program_has_the_terminal_and_gives_it_back --nocapture --test-threads=1",
         program.display()
     );
     let started = Command::new("script")
