@@ -18,7 +18,7 @@ mod programs;
 mod pump;
 mod session;
 mod snapshot;
-pub mod sys;
+pub use cellway_sys as sys;
 
 pub use addresses::{Block, free_part};
 pub use cellway_testbed::Capture;

@@ -11,7 +11,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 16] = [
+const MAY_SEE: [(&str, &[&str]); 18] = [
     ("units", &[]),
     ("wire", &["units"]),
     ("net", &["units", "wire"]),
@@ -24,7 +24,9 @@ const MAY_SEE: [(&str, &[&str]); 16] = [
     ("testbed", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
     ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
     ("measure", &["units", "record"]),
-    ("emu", &["units", "wire", "net", "apps", "scenario", "record", "testbed", "measure"]),
+    ("sys", &[]),
+    ("gatewayd", &["units", "wire", "gateway", "sys"]),
+    ("emu", &["units", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
     ("lab", &["units", "apps", "scenario", "theory", "record", "sim", "emu", "measure"]),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),

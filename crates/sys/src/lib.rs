@@ -1,4 +1,4 @@
-//! All that the emulator asks of Linux: network namespaces and the programs in them, TUN devices,
+//! What the emulator and the gateway ask of Linux: network namespaces and the programs in them, TUN devices,
 //! waiting with nanosecond deadlines, privileges, signals, and what a crash leaves behind.
 //!
 //! Nothing here has a name under `/run` or anywhere else: the kernel removes a namespace and its
@@ -7,7 +7,7 @@
 //! ```no_run
 //! use std::process::Command;
 //!
-//! use cellway_emu::sys::{Group, Namespace, Tun, TunConfig};
+//! use cellway_sys::{Group, Namespace, Tun, TunConfig};
 //!
 //! let client = Namespace::new("client")?;
 //! let tun = Tun::open(&client, &TunConfig::new("cell0", 9180).address("10.0.0.1/24".parse()?))?;
@@ -16,6 +16,8 @@
 //! let child = client.spawn(ping, Group::Own)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+#![cfg(target_os = "linux")]
 
 mod child;
 mod clock;

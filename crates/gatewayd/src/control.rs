@@ -1,0 +1,1 @@
+//! What people look at: status and metrics.

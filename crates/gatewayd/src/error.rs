@@ -1,0 +1,16 @@
+//! What can go wrong.
+
+/// What can go wrong with a gateway as a whole; what goes wrong with one connection or one peer is
+/// counted, logged and lived with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The kernel refused something.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,26 @@
+//! `cellway-gateway`: the TCP gateway as a daemon for Linux.
+//!
+//! A pair of them stands at the two ends of a long path. Each intercepts the TCP connections of the
+//! hosts on its side, acknowledges locally, and relays the bytes to the other at one paced rate
+//! (Hasegawa et al., the paper `kdd`, section 2.2). What is decided is decided in the state machine
+//! of the crate `gateway`, the same that simulations run; here are its sockets, its peers, its rules.
+//!
+//! One thread does all that touches bytes ([`Daemon`]); what people look at runs on another.
+#![cfg(target_os = "linux")]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod cli;
+mod config;
+mod control;
+mod daemon;
+mod error;
+mod intercept;
+mod peering;
+
+pub use cli::main;
+pub use config::{
+    Config, Connect, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown, Socks, Source,
+    TransportChoice,
+};
+pub use daemon::{Daemon, Handle};
+pub use error::Error;
