@@ -1,0 +1,106 @@
+//! What a daemon tells of itself.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+/// A gateway at an instant. Counters count since its start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Its name.
+    pub name: String,
+    /// How long it has run (s).
+    pub uptime: f64,
+    /// The other gateways, in the order of the configuration.
+    pub peers: Vec<PeerStatus>,
+    /// Connections, if asked for.
+    pub connections: Vec<ConnectionStatus>,
+    /// What was counted of all peers together.
+    pub counters: Counters,
+}
+
+/// The way to another gateway.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PeerStatus {
+    /// Its name.
+    pub name: String,
+    /// Whether packets can be sent to it.
+    pub up: bool,
+    /// `quic` or `tls`, empty while down.
+    pub transport: String,
+    /// Its address, while up.
+    pub address: Option<SocketAddr>,
+    /// Why it is down, or was last.
+    pub why_down: String,
+    /// How often it went down.
+    pub downs: u64,
+    /// Smoothed round-trip time (s).
+    pub rtt: f64,
+    /// Largest packet to it (octets of payload of the transport).
+    pub payload: u64,
+    /// The rate now (bit/s).
+    pub rate: f64,
+    /// Octets of IP packets sent to it, everything included.
+    pub line_octets: u64,
+    /// Packets sent to it.
+    pub packets_sent: u64,
+    /// Packets from it.
+    pub packets_received: u64,
+    /// Packets taken for lost.
+    pub packets_lost: u64,
+    /// Bytes of connections sent again.
+    pub resent_bytes: u64,
+    /// Bytes of connections sent, those sent again not counted.
+    pub sent_bytes: u64,
+    /// Bytes of connections received, each once.
+    pub received_bytes: u64,
+    /// Bytes held: not acknowledged by the peer, or not taken by a host.
+    pub buffered_bytes: u64,
+    /// Connections open.
+    pub connections: u64,
+    /// Connections that wait for the far host's answer.
+    pub opening: u64,
+}
+
+/// One connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionStatus {
+    /// The peer's name.
+    pub peer: String,
+    /// Whether the client is on this side.
+    pub opened_here: bool,
+    /// The client.
+    pub client: Option<SocketAddr>,
+    /// The server, as the client named it.
+    pub server: String,
+    /// `opening`, `open`, `half-closed` or `ending`.
+    pub state: String,
+    /// How long it has been (s).
+    pub age: f64,
+    /// Bytes from the host here to the peer.
+    pub sent_bytes: u64,
+    /// Bytes from the peer to the host here.
+    pub received_bytes: u64,
+    /// Bytes held here, both directions.
+    pub buffered_bytes: u64,
+}
+
+/// What was counted since the start.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Connections by how they came: `intercepted`, `forward`, `socks`, `peer`.
+    pub opened: BTreeMap<String, u64>,
+    /// Refused openings by reason (`cellway_gateway::Reason::name`).
+    pub refused: BTreeMap<String, u64>,
+    /// Ended connections by `clean` or the reason.
+    pub ended: BTreeMap<String, u64>,
+    /// Time from an opening to its answer: counts of at most 0.001, 0.002, 0.005, ... 10 s and more.
+    pub connect_seconds: Vec<(f64, u64)>,
+    /// The sum of those times (s).
+    pub connect_seconds_sum: f64,
+    /// How often a host was not read because the line was behind.
+    pub held_back: u64,
+    /// Errors by kind.
+    pub errors: BTreeMap<String, u64>,
+}
