@@ -126,7 +126,7 @@ extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *m
 mod tests {
     use rustix::process::{getpid, kill_process};
 
-    use super::{Interest, Readiness, now_ns};
+    use crate::{Interest, Readiness, now_ns};
     use super::*;
 
     #[test]
