@@ -8,8 +8,6 @@ mod problem;
 mod reference;
 mod schema;
 mod shape;
-#[cfg(test)]
-mod tests;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -18,8 +16,8 @@ use cellway_units::{Bytes, Rate, Span};
 use ipnet::IpNet;
 
 pub use problem::{ConfigErrors, Problem};
-pub use reference::reference;
-pub use schema::schema;
+pub(crate) use reference::reference;
+pub(crate) use schema::schema;
 
 /// All that a gateway is told.
 #[derive(Clone, Debug, PartialEq)]

@@ -52,8 +52,7 @@ impl<'a> Check<'a> {
         if file.intercept.is_some() && !any_prefix && file.local.as_ref().is_none_or(Vec::is_empty) {
             self.at("intercept", "has nothing to do: no peer has prefixes, and there are no local networks");
         }
-        let names: Vec<String> =
-            peers.iter().filter_map(|peer| Some(peer.name.as_ref()?.get()?.0.clone())).collect();
+        let names: Vec<String> = peers.iter().filter_map(|peer| Some(peer.name.as_ref()?.get()?.0.clone())).collect();
         let forwards = file.forward.unwrap_or_default();
         let forwards: Vec<_> = forwards.into_iter().map(|forward| self.forward(forward, &names)).collect();
         let socks = file.socks.map(|socks| self.socks(socks, &names));
@@ -279,7 +278,8 @@ impl<'a> Check<'a> {
         let memory = file.memory.as_ref().and_then(Leaf::get).copied().unwrap_or(default.memory);
         let large = file.window.as_ref().filter(|leaf| leaf.get().is_some_and(|window| *window > memory));
         let accepted = format!("at most \"{memory}\", or more memory");
-        self.found.extend(large.map(|leaf| leaf.wrong("is more than the memory of all connections").accepted(accepted)));
+        self.found
+            .extend(large.map(|leaf| leaf.wrong("is more than the memory of all connections").accepted(accepted)));
         let connections = self.or(file.connections, default.connections);
         for leaf in [&file.per_source, &file.opening].into_iter().flatten() {
             if let Some(most) = leaf.get().filter(|n| **n > connections) {

@@ -140,7 +140,9 @@ impl Kind for IpNet {
     fn read(value: &Value) -> Result<IpNet, Refusal> {
         let text = text(value)?;
         if let Ok(address) = text.parse::<IpAddr>() {
-            return Err(Refusal::new(format!("{text:?} has no length")).suggest(format!("\"{}\"", IpNet::from(address))));
+            return Err(
+                Refusal::new(format!("{text:?} has no length")).suggest(format!("\"{}\"", IpNet::from(address)))
+            );
         }
         let net: IpNet = text.parse().map_err(|_| Refusal::new(format!("{text:?} is not a network")))?;
         if net.trunc() != net {
@@ -194,7 +196,9 @@ impl Kind for HostPort {
             return Err(wrong("does not end with a port from 1 to 65535"));
         }
         let name = |host: &str| {
-            !host.is_empty() && host.len() <= 253 && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
+            !host.is_empty()
+                && host.len() <= 253
+                && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
         };
         match name(host) || text.parse::<SocketAddr>().is_ok() {
             true => Ok(HostPort(text.to_owned())),
@@ -312,7 +316,7 @@ words!(Connect {
 });
 words!(PeerDown {
     "direct" => PeerDown::Direct, "They pass this gateway untouched.";
-    "refuse" => PeerDown::Refuse, "They are refused, also while this gateway does not run.";
+    "refuse" => PeerDown::Refuse, "They are refused, also when this gateway has died.";
 });
 words!(Source {
     "client" => Source::Client, "The client's, and its port where that is free.";

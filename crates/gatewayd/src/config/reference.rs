@@ -29,7 +29,7 @@ to = \"intranet:80\"
 ";
 
 /// The reference of configuration files in Markdown.
-pub fn reference() -> String {
+pub(crate) fn reference() -> String {
     let root = Shape::root();
     let mut out = String::from("# Configuration of `cellway-gateway`\n\n");
     out.push_str("<!-- Made from the schema by a test: UPDATE_GOLDEN=1 cargo test -p cellway-gatewayd -->\n\n");

@@ -19,7 +19,7 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
 });
 
 /// The JSON schema of configuration files, as text that ends with a line break.
-pub fn schema() -> String {
+pub(crate) fn schema() -> String {
     format!("{:#}\n", *SCHEMA)
 }
 
@@ -71,7 +71,13 @@ impl Shape {
     }
     /// The keys of a table, sorted.
     pub(super) fn keys(self) -> Vec<&'static str> {
-        self.0.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(String::as_str).collect()
+        self.0
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+            .collect()
     }
     pub(super) fn key(self, key: &str) -> Option<Shape> {
         self.0.get("properties")?.get(key).and_then(Shape::of)

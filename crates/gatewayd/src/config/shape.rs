@@ -32,7 +32,13 @@ fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-fn table(from: &DeTable<'_>, shape: Shape, path: &str, span: Range<usize>, found: &mut Vec<Found>) -> Map<String, Value> {
+fn table(
+    from: &DeTable<'_>,
+    shape: Shape,
+    path: &str,
+    span: Range<usize>,
+    found: &mut Vec<Found>,
+) -> Map<String, Value> {
     let mut json = Map::new();
     for (key, value) in from {
         let (name, path) = (key.get_ref().as_ref(), join(path, key.get_ref()));
@@ -95,8 +101,6 @@ fn node(
             Ok(number) => Some(leaf::encode(path, &span, Value::from(number))),
             Err(_) => wrong(found, "so large a number"),
         },
-        (DeValue::Float(_) | DeValue::Datetime(_), None) => {
-            wrong(found, &format!("the {}", from.get_ref().type_str()))
-        }
+        (DeValue::Float(_) | DeValue::Datetime(_), None) => wrong(found, &format!("the {}", from.get_ref().type_str())),
     }
 }
