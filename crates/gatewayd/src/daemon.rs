@@ -14,8 +14,8 @@ mod ring;
 mod route;
 mod socks;
 mod streams;
-mod tally;
 mod table;
+mod tally;
 mod timers;
 
 use std::collections::{HashMap, VecDeque};
@@ -35,7 +35,7 @@ use flow::Flow;
 use handle::{Command, Orders};
 use link::Link;
 use machine::Later;
-use newcomers::{Door, Newcomers};
+use newcomers::Newcomers;
 use route::Routes;
 use table::{FLOW, Table};
 use tally::Tally;
