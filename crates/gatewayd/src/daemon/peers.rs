@@ -42,7 +42,7 @@ impl Daemon {
         self.links[peer].payload = payload;
         self.machine(peer, |machine, now, out| machine.set_payload(now, payload, out));
     }
-    fn tell_rules(&mut self, peer: usize, up: bool) {
+    pub(crate) fn tell_rules(&mut self, peer: usize, up: bool) {
         if let Some(rules) = &mut self.rules
             && let Err(e) = rules.peer(peer, up)
         {
