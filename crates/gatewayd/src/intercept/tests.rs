@@ -238,7 +238,8 @@ fn checks_of_the_reverse_path_do_no_harm() {
         for device in ["all", "default", "lan0", "wan0"] {
             three.gateway.set(&format!("net/ipv4/conf/{device}/rp_filter"), check).unwrap();
         }
-        let mut relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
+        let both = ["10.0.0.0/8", "fd00::/8"];
+        let mut relay = Relay::start(&three, &config(&both, PeerDown::Direct, &["lan0"]));
         for version in 0..2 {
             let client = three.ask(at(version, 3, 80), 0);
             relay.carry(relay.opening());
@@ -249,6 +250,7 @@ fn checks_of_the_reverse_path_do_no_harm() {
         let client = three.ask("10.0.1.77:80".parse().unwrap(), 0);
         relay.carry(relay.opening());
         assert_eq!(errno(client), Some(libc::EHOSTUNREACH), "rp_filter={check}");
+        while !relay.no_opening() {}
         relay.die();
     }
 }
