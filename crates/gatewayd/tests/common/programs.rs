@@ -1,0 +1,1 @@
+//! Programs that people use, where they are installed.
