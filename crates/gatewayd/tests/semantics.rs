@@ -45,6 +45,16 @@ fn events() -> Vec<Event> {
     [opening::EVENTS, ending::EVENTS, bytes::EVENTS].concat()
 }
 
+/// One event; with `SHOW` set, also on the terminal.
+fn watch(event: &Event, scene: &Scene<'_>) -> Seen {
+    let start = std::time::Instant::now();
+    let seen = (event.watch)(scene);
+    if std::env::var_os("SHOW").is_some() {
+        eprintln!("{:?} {} ({:.1} s): {seen:#?}", scene.version, event.name, start.elapsed().as_secs_f64());
+    }
+    seen
+}
+
 /// All events, both versions of IP at once.
 fn observe(world: &World) -> Vec<[Seen; 2]> {
     let [v4, v6] = thread::scope(|scope| {
@@ -52,7 +62,7 @@ fn observe(world: &World) -> Vec<[Seen; 2]> {
             .map(|version| {
                 scope.spawn(move || {
                     let scene = Scene { world, version };
-                    events().iter().map(|event| (event.watch)(&scene)).collect::<Vec<Seen>>()
+                    events().iter().map(|event| watch(event, &scene)).collect::<Vec<Seen>>()
                 })
             })
             .map(|events| events.join().unwrap())
@@ -70,9 +80,6 @@ fn direct_tcp_gives_the_same_each_time() {
         [0, 1].map(|_| scope.spawn(|| observe(&World::new()))).map(|observed| observed.join().unwrap())
     });
     for ((event, first), second) in events().iter().zip(first).zip(second) {
-        if std::env::var_os("SHOW").is_some() {
-            eprintln!("{}: {first:#?}", event.name);
-        }
         assert_eq!(first, second, "{}: what is observed here is not stable", event.name);
     }
 }

@@ -114,6 +114,8 @@ impl World {
             let [v4, v6] = [Version::V4, Version::V6].map(|version| address(version, network, host));
             let mut lines = format!("link set dev {device} up\n");
             lines += &format!("address add {v4}/24 dev {device}\naddress add {v6}/64 dev {device} nodad\n");
+            // A router asks for a neighbour from its link-local address.
+            lines += &format!("address add fe80::{host}/64 dev {device} nodad\n");
             namespace.configure(&lines).unwrap();
             // That nobody has an address is known after a third of a second.
             for version in ["ipv4", "ipv6"] {
