@@ -106,7 +106,7 @@ fn hosts_see_the_same_through_the_pair() {
     }
     let _one = common::one_at_a_time();
     let worlds = [World::new(), World::new()];
-    let pair = Pair::start(&worlds[1], &Wish::default());
+    let pair = Pair::start(&worlds[1], &Wish { limits: "keepalive = \"1 s\"".into(), ..Wish::default() });
     let [direct, through] =
         thread::scope(|scope| worlds.each_ref().map(|world| scope.spawn(|| observe(world))).map(|o| o.join().unwrap()));
     // It would also be equal if nothing had been intercepted.

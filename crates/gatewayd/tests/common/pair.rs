@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -29,11 +29,13 @@ pub(crate) struct Wish {
     pub(crate) limits: String,
     /// Lines of `[[peer]]`, of both.
     pub(crate) peer: String,
+    /// The networks to which the far gateway lets its peer connect; the near one takes connections to [`FAR`].
+    pub(crate) allowed: Vec<u8>,
 }
 
 impl Default for Wish {
     fn default() -> Wish {
-        Wish { rate: "1 Gbit/s", limits: String::new(), peer: String::new() }
+        Wish { rate: "1 Gbit/s", limits: String::new(), peer: String::new(), allowed: FAR.to_vec() }
     }
 }
 
@@ -72,9 +74,17 @@ impl Side {
         format!("{}:4433", address(Version::V4, LINE, if self == Side::Near { 1 } else { 2 }))
     }
 
-    /// The networks behind it.
+    /// The networks behind it, for its peer.
     fn prefixes(self) -> String {
-        let networks: &[u8] = if self == Side::Near { &[CLIENTS] } else { &FAR };
+        Side::list(if self == Side::Near { &[CLIENTS] } else { &FAR })
+    }
+
+    /// The networks behind it, to which it connects.
+    fn local(self, wish: &Wish) -> String {
+        Side::list(if self == Side::Near { &[CLIENTS] } else { &wish.allowed })
+    }
+
+    fn list(networks: &[u8]) -> String {
         let both = [Version::V4, Version::V6];
         let all = both.iter().flat_map(|&version| networks.iter().map(move |&network| prefix(version, network)));
         let quoted: Vec<String> = all.map(|prefix| format!("\"{prefix}\"")).collect();
@@ -94,9 +104,8 @@ impl<'a> Pair<'a> {
     /// Makes keys, applies the rules, starts both, and waits until each says the other is up.
     pub(crate) fn start(world: &'a World, wish: &Wish) -> Pair<'a> {
         let folder = tempfile::tempdir().unwrap();
-        let keys = folder.path().join("keys");
         let mut keygen = Command::new(PROGRAM);
-        keygen.arg("keygen").arg("--out").arg(&keys).args(["near", "far"]);
+        keygen.arg("keygen").arg("--out").arg(folder.path()).args(["near", "far"]);
         done(keygen);
         let mut pair = Pair { world, folder, daemons: Vec::new() };
         for side in Side::BOTH {
@@ -210,12 +219,9 @@ impl<'a> Pair<'a> {
     }
 
     fn text(&self, side: Side, wish: &Wish) -> String {
-        let keys = Keys::find(&self.folder.path().join("keys"), side.name());
         let other = side.other();
         let mut text = String::new();
-        writeln!(text, "name = \"{}\"\nlocal = {}\n", side.name(), side.prefixes()).unwrap();
-        writeln!(text, "[identity]\nauthority = {:?}", keys.authority).unwrap();
-        writeln!(text, "certificate = {:?}\nkey = {:?}\n", keys.certificate, keys.key).unwrap();
+        writeln!(text, "name = \"{}\"\nlocal = {}\n", side.name(), side.local(wish)).unwrap();
         writeln!(text, "[listen]\naddress = \"{}\"\n", side.address()).unwrap();
         writeln!(text, "[[peer]]\nname = \"{}\"\naddress = \"{}\"", other.name(), other.address()).unwrap();
         writeln!(text, "prefixes = {}\nrate = \"{}\"\ndown = \"direct\"", other.prefixes(), wish.rate).unwrap();
@@ -245,39 +251,6 @@ impl Drop for Pair<'_> {
                 eprintln!("--- the {} gateway, its last lines", side.name());
                 tail.iter().rev().for_each(|line| eprintln!("{line}"));
             }
-        }
-    }
-}
-
-/// The files that `keygen` made, found by what is in them.
-#[derive(Debug)]
-struct Keys {
-    authority: PathBuf,
-    certificate: PathBuf,
-    key: PathBuf,
-}
-
-impl Keys {
-    fn find(folder: &Path, name: &str) -> Keys {
-        let mut files = Vec::new();
-        let mut folders = vec![folder.to_owned()];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() { folders.push(path) } else { files.push(path) }
-            }
-        }
-        let find = |of: &str, mark: &str| {
-            let fits = |path: &&PathBuf| {
-                let inside = path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
-                inside.starts_with(of) && fs::read_to_string(path).is_ok_and(|text| text.contains(mark))
-            };
-            files.iter().find(fits).cloned().unwrap_or_else(|| panic!("no {mark} of {of} among {files:?}"))
-        };
-        Keys {
-            authority: find("authority", "BEGIN CERTIFICATE"),
-            certificate: find(name, "BEGIN CERTIFICATE"),
-            key: find(name, "PRIVATE KEY"),
         }
     }
 }
