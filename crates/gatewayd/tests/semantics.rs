@@ -10,6 +10,8 @@ mod common;
 mod ending;
 #[path = "semantics/opening.rs"]
 mod opening;
+#[path = "semantics/proxy.rs"]
+mod proxy;
 #[path = "semantics/scene.rs"]
 mod scene;
 #[path = "semantics/table.rs"]
@@ -84,6 +86,35 @@ fn direct_tcp_gives_the_same_each_time() {
     }
 }
 
+#[test]
+fn a_proxy_that_answers_first_is_told_from_the_direct_way() {
+    if !common::possible("a_proxy_that_answers_first_is_told_from_the_direct_way") {
+        return;
+    }
+    let _one = common::one_at_a_time();
+    let worlds = [World::new(), World::new()];
+    proxy::begin(&worlds[1]);
+    for name in [
+        "connected",
+        "connected from a bound port",
+        "refused: nobody listens",
+        "no such host",
+        "answer held back: connect completes only with it",
+        "client ends its half, 100 000 B are answered",
+        "server resets after 1000 B",
+        "client closes with 1000 B unread",
+    ] {
+        let event = *events().iter().find(|event| event.name == name).unwrap();
+        let [direct, proxied] = worlds.each_ref().map(|world| watch(&event, &Scene { world, version: Version::V4 }));
+        assert_ne!(direct, proxied, "{name}");
+    }
+    // It is not told by being broken.
+    let event = *events().iter().find(|event| event.name == "idle with keep-alive").unwrap();
+    let [direct, proxied] = worlds.each_ref().map(|world| watch(&event, &Scene { world, version: Version::V4 }));
+    assert_eq!(direct, proxied);
+}
+
+/// Not a test of its own: the client of some events, started again as a process that can be killed.
 #[test]
 fn a_host_that_is_killed() {
     let Some(task) = std::env::var(DIES).ok() else { return };

@@ -178,7 +178,8 @@ impl Drop for Filter<'_> {
     }
 }
 
-fn nft(namespace: &Namespace, text: &str) {
+/// Gives `text` to `nft` in a namespace.
+pub(crate) fn nft(namespace: &Namespace, text: &str) {
     let text = text.to_owned();
     namespace.run(move || {
         let mut nft = Command::new("nft");
