@@ -10,6 +10,7 @@
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use cellway_sys::Namespace;
@@ -163,9 +164,10 @@ pub(crate) struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    /// `rule` in a chain at `hook` (`input` or `output`), in a table of its own.
-    pub(crate) fn new(namespace: &'a Namespace, name: &str, hook: &str, rule: &str) -> Filter<'a> {
-        let table = format!("test_{name}");
+    /// `rule` in a chain at `hook` (`input`, `output` or `forward`), in a table of its own.
+    pub(crate) fn new(namespace: &'a Namespace, hook: &str, rule: &str) -> Filter<'a> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let table = format!("test_{}", NUMBERS.fetch_add(1, Ordering::Relaxed));
         let chain = format!("chain {hook} {{ type filter hook {hook} priority 0; policy accept; {rule}\n }}");
         nft(namespace, &format!("table inet {table} {{ {chain}\n }}\n"));
         Filter { namespace, table }

@@ -184,10 +184,8 @@ fn vanishes(scene: &Scene<'_>) -> Seen {
     let taken = accept(&listener);
     seen.push(format!("server: accept: {}", outcome(&taken)));
     let port = at.port();
-    let rules = [("in", "input", "dport"), ("out", "output", "sport")];
-    let _filters = rules.map(|(name, hook, which)| {
-        Filter::new(&scene.world.server, &format!("{port}_{name}"), hook, &format!("tcp {which} {port} drop"))
-    });
+    let _filters = [("input", "dport"), ("output", "sport")]
+        .map(|(hook, which)| Filter::new(&scene.world.server, hook, &format!("tcp {which} {port} drop")));
     seen.push(format!("client: {}", received(&socket, 2, ALL)));
     seen
 }

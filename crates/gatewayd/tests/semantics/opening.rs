@@ -8,7 +8,7 @@ use rustix::event::PollFlags;
 
 use super::Event;
 use super::scene::{Scene, Seen, both};
-use crate::common::tcp::{ALL, accept, errno, local, outcome, peer, ready, received, sent};
+use crate::common::tcp::{ALL, accept, errno, listen, local, outcome, peer, ready, received, reset, sent, socket};
 use crate::common::world::{
     Filter, NO_ROUTE, NO_ROUTE_BEYOND, PROHIBITED, PROHIBITED_BEYOND, SERVERS, UNREACHABLE, World, address,
 };
@@ -17,6 +17,9 @@ pub(crate) const EVENTS: &[Event] = &[
     Event { name: "connected", watch: connected },
     Event { name: "connected from a bound port", watch: |scene| bound(scene, 0) },
     Event { name: "connected, both ports the same", watch: |scene| bound(scene, 7_777) },
+    Event { name: "connected again from the same port, server ended first", watch: |scene| again(scene, false) },
+    Event { name: "connected again from the same port after a reset", watch: |scene| again(scene, true) },
+    Event { name: "connected the other way, server's host to client's (as FTP does)", watch: other_way },
     Event { name: "connected and closed, no byte sent", watch: empty },
     Event { name: "refused: nobody listens", watch: refused },
     Event { name: "refused by a filter, by ICMP port unreachable", watch: |scene| filtered(scene, "port-unreachable") },
@@ -82,6 +85,60 @@ fn bound(scene: &Scene<'_>, port: u16) -> Seen {
     seen
 }
 
+/// Twice the same addresses and ports, one after the other.
+fn again(scene: &Scene<'_>, with_reset: bool) -> Seen {
+    let (listener, at) = scene.listen(0, 16);
+    let from = scene.client(if with_reset { 6_668 } else { 6_667 });
+    let mut seen = Vec::new();
+    for time in ["first", "second"] {
+        let socket = scene.socket();
+        socket.set_reuse_address(true).unwrap();
+        socket.bind(&from.into()).unwrap();
+        let connect = socket.connect(&at.into());
+        seen.push(format!("client: {time} connect: {}", outcome(&connect)));
+        let taken = match accept(&listener) {
+            Ok(taken) => taken,
+            Err(error) => {
+                seen.push(format!("server: {time} accept: {}", errno(&error)));
+                break;
+            }
+        };
+        let same = if peer(&taken).is_ok_and(|peer| peer == from) { "the same" } else { "different" };
+        seen.push(format!("server: client's address and port: {same}"));
+        if with_reset {
+            reset(socket);
+            seen.push(format!("server: {}", received(&taken, 1, ALL)));
+        } else {
+            drop(taken);
+            seen.push(format!("client: {}", received(&socket, 2, ALL)));
+        }
+        // A client is not at once back on the same port.
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    seen
+}
+
+fn other_way(scene: &Scene<'_>) -> Seen {
+    let at = scene.client(0);
+    let (listener, at) = scene.world.client.run(move || listen(at, 16));
+    let from = scene.server(20);
+    let connect = scene.world.server.run(move || {
+        let socket = socket(from.ip());
+        socket.set_reuse_address(true)?;
+        socket.bind(&from.into())?;
+        socket.connect(&at.into()).map(|()| socket)
+    });
+    let mut seen = vec![format!("server: connect: {}", outcome(&connect))];
+    if let (Ok(socket), Ok(taken)) = (connect, accept(&listener)) {
+        let same = if peer(&taken).is_ok_and(|peer| peer == from) { "the same" } else { "different" };
+        seen.push(format!("client: server's address and port: {same}"));
+        seen.push(format!("server: {}", sent(&socket, 1, 1_000)));
+        drop(socket);
+        seen.push(format!("client: {}", received(&taken, 1, ALL)));
+    }
+    seen
+}
+
 fn empty(scene: &Scene<'_>) -> Seen {
     scene.meet(
         |socket| {
@@ -102,7 +159,7 @@ fn refused(scene: &Scene<'_>) -> Seen {
 fn filtered(scene: &Scene<'_>, complaint: &str) -> Seen {
     let (_listener, at) = scene.listen(0, 16);
     let rule = format!("tcp dport {} reject with icmpx type {complaint}", at.port());
-    let _filter = Filter::new(&scene.world.server, &at.port().to_string(), "input", &rule);
+    let _filter = Filter::new(&scene.world.server, "input", &rule);
     scene.try_to(at)
 }
 
@@ -114,7 +171,7 @@ fn to(scene: &Scene<'_>, network: u8) -> Seen {
 fn no_answer(scene: &Scene<'_>) -> Seen {
     let (_listener, at) = scene.listen(0, 16);
     let rule = format!("tcp dport {} drop", at.port());
-    let _filter = Filter::new(&scene.world.server, &at.port().to_string(), "input", &rule);
+    let _filter = Filter::new(&scene.world.server, "input", &rule);
     let socket = scene.socket();
     socket.set_tcp_user_timeout(Some(Duration::from_secs(3))).unwrap();
     socket.set_write_timeout(None).unwrap();
@@ -124,7 +181,7 @@ fn no_answer(scene: &Scene<'_>) -> Seen {
 /// Drops what the server answers to openings at `port`.
 fn hold<'a>(scene: &Scene<'a>, port: u16) -> Filter<'a> {
     let rule = format!("tcp sport {port} tcp flags & (syn | ack) == syn | ack drop");
-    Filter::new(&scene.world.server, &port.to_string(), "output", &rule)
+    Filter::new(&scene.world.server, "output", &rule)
 }
 
 fn held_back(scene: &Scene<'_>) -> Seen {
