@@ -38,7 +38,7 @@ Signals:
   SIGTERM, SIGINT   resets the connections, tells the peers, ends; the second time at once.
 
 Interception needs CAP_NET_ADMIN and CAP_NET_RAW; forwards and SOCKS need no privileges.")]
-    Run(Run),
+    Run(Box<Run>),
     /// Check a configuration and the keys it names, without running anything.
     #[command(after_help = "\
 Examples:
