@@ -202,8 +202,8 @@ impl Rules {
              \x20   chain failing {{\n\
              \x20       # A neighbour that does not answer a connection from a client's address is reported to that\n\
              \x20       # address: the device sends the report back in, to the socket it is about.\n\
-             \x20       icmp type destination-unreachable icmp code 1 ip daddr @taken4 meta mark != {mark:#x} meta mark set {hold:#x}\n\
-             \x20       icmpv6 type destination-unreachable icmpv6 code 3 ip6 daddr @taken6 meta mark != {mark:#x} meta mark set {hold:#x}\n\
+             \x20       icmp type destination-unreachable icmp code 1 ip daddr @taken4 meta mark set {hold:#x}\n\
+             \x20       icmpv6 type destination-unreachable icmpv6 code 3 ip6 daddr @taken6 meta mark set {hold:#x}\n\
              \x20   }}\n\
              }}\n"
         )

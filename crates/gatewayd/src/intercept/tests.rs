@@ -52,7 +52,9 @@ fn a_refusal_is_what_it_would_be_without_a_gateway() {
         return;
     }
     let three = Three::new();
-    let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
+    // The clients are behind a peer too, as at a hub.
+    let all = ["10.0.0.0/8", "fd00::/8"];
+    let relay = Relay::start(&three, &config(&all, PeerDown::Direct, &[]));
     for (reason, v4, v6) in [
         (Reason::Refused, libc::ECONNREFUSED, libc::ECONNREFUSED),
         (Reason::HostUnreachable, libc::EHOSTUNREACH, libc::EHOSTUNREACH),
@@ -313,6 +315,9 @@ fn other_networks_devices_and_this_machine_are_left_alone() {
         return;
     }
     let three = Three::new();
+    // An answer of this machine has the mark of what it answers.
+    three.gateway.set("net/ipv4/fwmark_reflect", "1").unwrap();
+    three.gateway.set("net/ipv6/fwmark_reflect", "1").unwrap();
     // All of the world is behind the peer, for clients on lan0.
     let all = ["0.0.0.0/0", "::/0"];
     let mut relay = Relay::start(&three, &config(&all, PeerDown::Refuse, &["lan0"]));
