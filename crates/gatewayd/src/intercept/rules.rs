@@ -66,7 +66,7 @@ impl Rules {
         let mut text = format!(
             "#!/bin/sh\n\
              # What the gateway needs of the kernel. It also needs, and this does not set:\n\
-             #   sysctl net.ipv4.ip_forward=1{}\n\
+             #   sysctl net.ipv4.ip_forward=1 net.ipv4.tcp_early_demux=0{}\n\
              # A firewall on this machine must let pass: connections forwarded to the device `{device}`, input of TCP\n\
              # with the mark {mark:#x}, output of TCP, and ICMP errors. Address translation must leave `{device}` out.\n\
              # The device itself is the daemon's, and so is the route to it (table {hold}): without the daemon\n\
