@@ -165,7 +165,9 @@ impl QuicLink {
             self.buffer.clear();
             let segments = udp.segments(self.connection.current_mtu());
             self.waiting = self.connection.poll_transmit(now, segments, &mut self.buffer);
-            self.queued = settings::DATAGRAMS.saturating_sub(self.connection.datagrams().send_buffer_space());
+            // What noq calls free is short of one entry of its list.
+            let free = self.connection.datagrams().send_buffer_space() + size_of::<noq_proto::Datagram>();
+            self.queued = settings::DATAGRAMS.saturating_sub(free);
             if self.waiting.is_none() {
                 break;
             }

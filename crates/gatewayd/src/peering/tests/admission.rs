@@ -33,7 +33,9 @@ fn both_are_up() {
         for of in [&mut near, &mut far] {
             let status = of.status(0);
             assert!(status.address.is_some() && status.rtt.is_some() && status.sent > 0, "{status:?}");
-            assert!(of.octets(0) > 1200, "the handshake counts");
+            // Certificates travel both ways; QUIC's first datagram has 1200 octets.
+            let least = if transport == TransportChoice::Tls { 500 } else { 1200 };
+            assert!(of.octets(0) > least, "the handshake counts: {}", of.octets(0));
         }
         assert_eq!(near.status(0).address, Some(address(&far)));
     }
@@ -58,18 +60,19 @@ fn over_both(case: impl Fn(TransportChoice)) {
 #[test]
 fn another_authority() {
     over_both(|transport| {
-        let (keys, others) = (Keys::new(), Keys::new());
-        // The dialled one's certificate is from elsewhere.
-        let far = keys.with("far", "near", &make_certificate(&others.authority, "far", 30).unwrap());
-        let words = format!(
-            "its certificate is refused: it is from an authority that is not in {}",
-            keys.path("ca.pem").display()
-        );
-        refused(transport, &mut keys.gateway("near", "far"), &far, &words, None);
-        // The dialler's is.
-        let mut near = keys.with("near", "far", &make_certificate(&others.authority, "near", 30).unwrap());
-        let told = "it refuses our certificate: it is from an authority that is not trusted there";
-        refused(transport, &mut near, &keys.gateway("far", "near"), told, Some(&words));
+        for others in ["another", "test"] {
+            let (keys, others) = (Keys::new(), Keys::of(others));
+            // The dialled one's certificate is from elsewhere.
+            let far = keys.with("far", "near", &make_certificate(&others.authority, "far", 30).unwrap());
+            let authority = keys.path("ca.pem");
+            let words =
+                format!("its certificate is refused: it is from an authority that is not in {}", authority.display());
+            refused(transport, &mut keys.gateway("near", "far"), &far, &words, None);
+            // The dialler's is.
+            let mut near = keys.with("near", "far", &make_certificate(&others.authority, "near", 30).unwrap());
+            let told = "it refuses our certificate: it is from an authority that is not trusted there";
+            refused(transport, &mut near, &keys.gateway("far", "near"), told, Some(&words));
+        }
     });
 }
 
