@@ -158,7 +158,9 @@ impl QuicLink {
                 match udp.send(transmit, &self.buffer, from) {
                     Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
                     Ok(()) => self.octets += on_the_line(transmit),
-                    // Probes of the path's MTU are meant to fail here; all else looks like loss to QUIC.
+                    // Probes of the path's MTU are meant to fail so.
+                    Err(error) if noq_udp::is_msg_size_err(&error) => {}
+                    // To QUIC it looks like loss.
                     Err(error) => self.refused = Some(error),
                 }
             }

@@ -20,7 +20,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::hello;
 use super::identity::{Identity, tls_words};
 use super::kernel::tcp_info;
-use super::link::{Ending, Figures, Loss, Occurrence, cut};
+use super::link::{Ending, Figures, Loss, Occurrence, Watch, cut};
 use super::settings::keep_alive;
 
 /// Most octets that TCP may hold unsent: what is in the kernel cannot be scheduled any more.
@@ -45,7 +45,8 @@ pub(super) struct TlsLink {
     outage: Duration,
     heard: Instant,
     spoke: Instant,
-    sent: u64,
+    /// What the kernel is asked.
+    pub(super) watch: Watch,
 }
 
 impl AsFd for TlsLink {
@@ -121,7 +122,7 @@ impl TlsLink {
             outage,
             heard: now,
             spoke: now,
-            sent: 0,
+            watch: Watch::default(),
         })
     }
 
@@ -228,7 +229,6 @@ impl TlsLink {
     /// The hello or a packet. None is ever dropped: whoever sends looks at the backlog.
     pub(super) fn send(&mut self, packet: Bytes) {
         self.queued += packet.len();
-        self.sent += 1;
         self.waiting.push_back(packet);
     }
 

@@ -41,6 +41,58 @@ fn both_are_up() {
     }
 }
 
+#[test]
+fn either_family_reaches_a_gateway() {
+    for transport in [TransportChoice::Quic, TransportChoice::Tls] {
+        for (listens, dials, own) in
+            [("[::]:0", "127.0.0.1", None), ("[::]:0", "[::1]", Some("127.0.0.1:0")), ("[::]:0", "localhost", None)]
+        {
+            let keys = Keys::new();
+            let (mut near, mut far) = (keys.gateway("near", "far"), keys.gateway("far", "near"));
+            far.listen = Some(Listen { address: listens.parse().unwrap() });
+            let Ok(mut far) = Peering::new(&far, Instant::now()) else {
+                println!("skipped: no IPv6 on this machine");
+                return;
+            };
+            near.listen = own.map(|own| Listen { address: own.parse().unwrap() });
+            near.peers[0].address = Some(format!("{dials}:{}", address(&far).port()));
+            near.peers[0].transport = transport;
+            let mut near = start(&near);
+            bring_up(&mut near, &mut far);
+            let there = far.status(0).address.unwrap();
+            assert!(dials == "localhost" || there.is_ipv4() == (dials == "127.0.0.1"), "{there}");
+        }
+    }
+}
+
+#[test]
+fn a_crowd_of_strangers_is_kept_small_and_everyone_is_answered() {
+    let keys = Keys::new();
+    let mut far = start(&keys.gateway("far", "near"));
+    let mut crowd: Vec<_> = (0..accept::STRANGERS + 8)
+        .map(|number| {
+            let mut one = keys.gateway(&format!("stranger{number}"), "far");
+            one.listen = None;
+            one.peers[0].address = Some(address(&far).to_string());
+            start(&one)
+        })
+        .collect();
+    let mut told: Vec<Vec<PeerEvent>> = crowd.iter().map(|_| Vec::new()).collect();
+    for (one, told) in crowd.iter_mut().zip(&mut told) {
+        step(one, told);
+    }
+    let end = Instant::now() + HANG;
+    let refused = |told: &Vec<PeerEvent>| whys(told).iter().any(|why| why.contains("no peer there is called stranger"));
+    while !told.iter().all(refused) {
+        assert!(Instant::now() < end, "somebody hears nothing: {told:?}");
+        step(&mut far, &mut Vec::new());
+        assert!(far.strangers() <= accept::STRANGERS + 8);
+        for (one, told) in crowd.iter_mut().zip(&mut told) {
+            step(one, told);
+        }
+    }
+}
+
 /// Whatever is wrong with the certificate of one, neither is up, and each says what it knows.
 fn refused(transport: TransportChoice, near: &mut Config, far: &Config, near_says: &str, far_says: Option<&str>) {
     near.peers[0].transport = transport;

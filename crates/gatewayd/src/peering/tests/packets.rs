@@ -91,7 +91,7 @@ fn a_large_burst_over_tls_arrives_whole() {
     let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
     bring_up(&mut near, &mut far);
     for number in 0..500 {
-        near.send(0, packet(number, TlsLink::PAYLOAD));
+        near.send(0, packet(number, tls::TlsLink::PAYLOAD));
     }
     near.flush(Instant::now());
     assert!(near.backlog(0) > 1 << 20, "the kernel is not to hold it all");
