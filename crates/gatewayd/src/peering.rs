@@ -76,6 +76,8 @@ pub(crate) struct Peering {
     listen: Option<SocketAddr>,
     lookups: Lookups,
     events: VecDeque<PeerEvent>,
+    /// What the fastest line carries in 20 ms (octets).
+    line: f64,
     closed: bool,
 }
 
@@ -125,6 +127,7 @@ impl Peering {
             listen: config.listen.map(|listen| listen.address),
             lookups,
             events: VecDeque::new(),
+            line: 0.0,
             closed: false,
         };
         peering
@@ -144,17 +147,6 @@ impl Peering {
             peering.listener = Some(listener);
             peering.listen = Some(address);
         }
-        let least = config.peers.iter().filter_map(|peer| bits_in_20_ms(peer.rate)).fold(0.0, f64::max) / 8.0;
-        if let Some(udp) = peering.sockets.first() {
-            let (receive, send) = udp.granted;
-            if (receive.min(send) as f64) < least {
-                warn!(
-                    "the kernel granted {receive} octets for receiving and {send} for sending, and 20 ms of the line \
-                     are {least:.0}: packets may be lost here; raise net.core.rmem_max and net.core.wmem_max, or run \
-                     with CAP_NET_ADMIN"
-                );
-            }
-        }
         Ok(peering)
     }
 
@@ -172,6 +164,15 @@ impl Peering {
         let number = self.sockets.len();
         let added = self.ready.add(&udp, SOCKETS + number as u64, Interest::Read);
         added.map_err(|error| failed("watch a UDP socket".to_owned())(std::io::Error::other(error)))?;
+        let (receive, send) = udp.granted;
+        if (receive.min(send) as f64) < self.line {
+            warn!(
+                "the kernel granted {receive} octets for receiving and {send} for sending, and 20 ms of the line are \
+                 {:.0}: packets may be lost here; raise net.core.rmem_max and net.core.wmem_max, or run with \
+                 CAP_NET_ADMIN",
+                self.line
+            );
+        }
         self.sockets.push(udp);
         Ok(number)
     }
@@ -356,12 +357,14 @@ fn deadline_of(link: &Link) -> Option<Instant> {
     link.deadline().into_iter().chain(give_up).min()
 }
 
-fn bits_in_20_ms(rate: LineRate) -> Option<f64> {
+/// What a line carries in 20 ms (octets): a socket's buffers are to hold as much while this thread is
+/// busy elsewhere.
+fn in_20_ms(rate: LineRate) -> f64 {
     let rate = match rate {
         LineRate::Fixed { rate, .. } => Some(rate),
         LineRate::Auto { most } => most,
     };
-    rate.map(|rate| rate.as_bps() as f64 * 0.02)
+    rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0 * 0.02)
 }
 
 fn listen(address: SocketAddr) -> std::io::Result<Socket> {

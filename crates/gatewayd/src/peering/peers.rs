@@ -10,7 +10,7 @@ use super::dial::{self, Dial};
 use super::hello::Hello;
 use super::identity::{is_of, names_of};
 use super::link::{Ending, Link, Loss, Occurrence, Stage, Wire};
-use super::{PeerEvent, Peering, Transport, settings};
+use super::{PeerEvent, Peering, Transport, in_20_ms, settings};
 use crate::config::{self, Config, TransportChoice};
 
 /// Another gateway.
@@ -81,6 +81,7 @@ impl Peering {
                 None => self.peers.push(fresh),
             }
         }
+        self.line = config.peers.iter().map(|peer| in_20_ms(peer.rate)).fold(0.0, f64::max);
         let server = settings::server(&self.identity, self.longest_outage(), None);
         if self.listen.is_some()
             && let Some(udp) = self.sockets.first_mut()

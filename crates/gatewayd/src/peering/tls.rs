@@ -42,6 +42,7 @@ pub(super) struct TlsLink {
     packets: VecDeque<Bytes>,
     waiting: VecDeque<Bytes>,
     queued: usize,
+    dropped: u64,
     outage: Duration,
     heard: Instant,
     spoke: Instant,
@@ -119,6 +120,7 @@ impl TlsLink {
             packets: VecDeque::new(),
             waiting: VecDeque::new(),
             queued: 0,
+            dropped: 0,
             outage,
             heard: now,
             spoke: now,
@@ -226,8 +228,13 @@ impl TlsLink {
         self.packets.pop_front()
     }
 
-    /// The hello or a packet. None is ever dropped: whoever sends looks at the backlog.
+    /// The hello or a packet. None is ever dropped, except one longer than was agreed: whoever sends looks
+    /// at the backlog.
     pub(super) fn send(&mut self, packet: Bytes) {
+        if packet.len() > TlsLink::PAYLOAD {
+            self.dropped += 1;
+            return;
+        }
         self.queued += packet.len();
         self.waiting.push_back(packet);
     }
@@ -252,14 +259,19 @@ impl TlsLink {
             if self.tls.is_handshaking() {
                 return;
             }
-            let Some(packet) = self.waiting.pop_front() else { return };
-            self.queued -= packet.len();
-            let length = u16::try_from(packet.len()).unwrap_or(u16::MAX).to_be_bytes();
-            let mut record = Vec::with_capacity(2 + packet.len());
-            record.extend_from_slice(&length);
-            record.extend_from_slice(&packet);
+            // As many packets as fit one record of TLS: each costs a header, a tag and a system call.
+            let mut batch = Vec::new();
+            while self.waiting.front().is_some_and(|packet| batch.len() + packet.len() <= TlsLink::PAYLOAD) {
+                let Some(packet) = self.waiting.pop_front() else { break };
+                self.queued -= packet.len();
+                batch.extend_from_slice(&u16::try_from(packet.len()).unwrap_or(u16::MAX).to_be_bytes());
+                batch.extend_from_slice(&packet);
+            }
+            if batch.is_empty() {
+                return;
+            }
             // Into memory, without a limit.
-            let _ = self.tls.writer().write_all(&record);
+            let _ = self.tls.writer().write_all(&batch);
         }
     }
 
@@ -314,7 +326,7 @@ impl TlsLink {
             mtu: info.mss as usize,
             sent: u64::from(info.segments),
             lost: u64::from(info.resent),
-            dropped: 0,
+            dropped: self.dropped,
         }
     }
 }
