@@ -14,8 +14,8 @@ mod ring;
 mod route;
 mod socks;
 mod streams;
-mod tally;
 mod table;
+mod tally;
 mod timers;
 
 use std::collections::{HashMap, VecDeque};
@@ -178,9 +178,10 @@ impl Daemon {
     }
     fn deadline(&self) -> Option<u64> {
         let machines = self.links.iter().filter_map(|link| link.deadline()).map(|at| self.start.0 + at);
-        let peering = self.peering.deadline().map(|at| {
-            self.start.0 + at.saturating_duration_since(self.start.1).as_nanos() as u64
-        });
+        let peering = self
+            .peering
+            .deadline()
+            .map(|at| self.start.0 + at.saturating_duration_since(self.start.1).as_nanos() as u64);
         machines.chain(peering).chain(self.timers.deadline()).min()
     }
 

@@ -275,7 +275,10 @@ fn gateways_cut_a_way_into_stretches() {
     assert_eq!(there.iter().map(|way| way.group).collect::<Vec<_>>(), [Some(0), None, Some(0)]);
     assert_eq!(there.iter().map(|way| &way.slots[..]).collect::<Vec<_>>(), [&[0][..], &[], &[0]]);
     // The machine of desk, two links, the inner side of the gateway; inside, two links, inside; one link.
-    assert_eq!(there.iter().map(|way| (way.there().len(), way.back().len())).collect::<Vec<_>>(), [(4, 4), (4, 4), (2, 2)]);
+    assert_eq!(
+        there.iter().map(|way| (way.there().len(), way.back().len())).collect::<Vec<_>>(),
+        [(4, 4), (4, 4), (2, 2)]
+    );
     let mut back = bed.stretches([hosts[1], hosts[0]], OTHER_KIND).unwrap();
     back.reverse();
     assert_eq!(back, there);
@@ -285,7 +288,10 @@ fn gateways_cut_a_way_into_stretches() {
     assert!(there.iter().all(|way| way.pair.is_none()));
     // A gateway and a host behind the other one.
     let ends: Vec<[NodeId; 2]> = bed.stretches([r1, hosts[1]], 0).unwrap().iter().map(|way| way.hosts).collect();
-    assert!(ends.len() == 2 && ends[0].contains(&r1) && ends[0].contains(&r2) && ends[1].contains(&hosts[1]), "{ends:?}");
+    assert!(
+        ends.len() == 2 && ends[0].contains(&r1) && ends[0].contains(&r2) && ends[1].contains(&hosts[1]),
+        "{ends:?}"
+    );
     // Hosts of a group's own hang at the gateways.
     let own = ["ftp-1", "ftp-1-sink"].map(|name| node(&bed, name));
     let ends: Vec<[NodeId; 2]> = bed.stretches(own, OTHER_KIND).unwrap().iter().map(|way| way.hosts).collect();

@@ -38,7 +38,15 @@ impl EmulatedHost {
             _ => host.mtu.0,
         };
         let is_gateway = testbed.gateways().any(|gateway| gateway.node == host.node);
-        EmulatedHost { name: host.name.clone(), node: host.node, address, line: host.line, unit_octets, behind, is_gateway }
+        EmulatedHost {
+            name: host.name.clone(),
+            node: host.node,
+            address,
+            line: host.line,
+            unit_octets,
+            behind,
+            is_gateway,
+        }
     }
 }
 

@@ -46,7 +46,8 @@ impl Journeys {
         kind: Kind,
     ) -> Option<(Step, &Way)> {
         let joins = |journey: &Journey| journey.hops.contains(&from) && from != destination;
-        let on_it = origin != destination && self.journey(testbed, hosts, (origin, destination), kind).is_some_and(joins);
+        let on_it =
+            origin != destination && self.journey(testbed, hosts, (origin, destination), kind).is_some_and(joins);
         let origin = if on_it { origin } else { from };
         let journey = self.journey(testbed, hosts, (origin, destination), kind)?;
         let place = journey.hops.iter().position(|&hop| hop == from)?;

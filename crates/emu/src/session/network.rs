@@ -82,7 +82,8 @@ impl Network {
             };
             hosts.push(EmulatedHost::new(&testbed, host, address, behind));
         }
-        for (place, gateway) in testbed.gateways().enumerate().map(|(n, gateway)| (testbed.hosts().len() + n, gateway)) {
+        for (place, gateway) in testbed.gateways().enumerate().map(|(n, gateway)| (testbed.hosts().len() + n, gateway))
+        {
             namespaces[place].configure(&routes(&testbed, gateway, &names))?;
         }
         let limits = Limits {

@@ -17,9 +17,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) enum Command {
     Stop,
     Reload(Box<Config>),
-    Snapshot { connections: bool, to: Sender<Snapshot> },
+    Snapshot {
+        connections: bool,
+        to: Sender<Snapshot>,
+    },
     /// The addresses of a server's name, for the flow with this token.
-    Found { token: u64, addresses: Vec<std::net::SocketAddr> },
+    Found {
+        token: u64,
+        addresses: Vec<std::net::SocketAddr>,
+    },
 }
 
 /// Tells a [`Daemon`](crate::Daemon) things from another thread.

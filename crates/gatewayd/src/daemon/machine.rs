@@ -166,4 +166,3 @@ enum What {
     Reset(Reason),
     Closed(Option<Reason>),
 }
-

@@ -130,7 +130,8 @@ impl Daemon {
                 if released && let Some(hold) = &mut self.hold {
                     let _ = hold.release(&opening);
                 }
-                if let Some(Flow { origin: Origin::Held(held), stage: Stage::Opening, .. }) = self.table.get_mut(token) {
+                if let Some(Flow { origin: Origin::Held(held), stage: Stage::Opening, .. }) = self.table.get_mut(token)
+                {
                     *held = opening;
                 }
                 continue;
@@ -144,11 +145,7 @@ impl Daemon {
                 continue;
             }
             let early = self.config.peers[peer].connect == Connect::Early;
-            let request = Request {
-                client: Some(opening.client),
-                server: Server::Address(opening.server),
-                early,
-            };
+            let request = Request { client: Some(opening.client), server: Server::Address(opening.server), early };
             let source = opening.client.ip();
             let token = self.open(peer, request, Origin::Held(opening));
             self.openings.insert(key, token);
@@ -366,4 +363,3 @@ impl Daemon {
         self.settle();
     }
 }
-

@@ -111,7 +111,10 @@ fn unchanged(old: &Config, new: &Config) -> Vec<&'static str> {
         ("socks", old.socks == new.socks),
         ("control", old.control == new.control),
         ("listen", old.listen == new.listen),
-        ("limits.memory and limits.window", old.limits.memory == new.limits.memory && old.limits.window == new.limits.window),
+        (
+            "limits.memory and limits.window",
+            old.limits.memory == new.limits.memory && old.limits.window == new.limits.window,
+        ),
     ];
     same.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
 }
