@@ -166,13 +166,21 @@ impl Flow {
         }
     }
 
+    /// The peer has the `Open`: a reset cannot overtake it any more.
+    fn peer_knows(&mut self, context: &mut Context<'_>) {
+        self.handshake = Delivery::Acked;
+        if self.stage == Stage::Resetting && self.reset == Delivery::Idle {
+            self.queue_reset(context);
+        }
+    }
     /// What a control frame of the peer changes.
     pub(crate) fn control(&mut self, frame: &Frame, context: &mut Context<'_>) {
         match *frame {
             Frame::Accepted { limit, .. } => {
                 self.out.limit = self.out.limit.max(limit);
                 if self.origin == Origin::Local {
-                    (self.handshake, self.answered) = (Delivery::Acked, true);
+                    self.answered = true;
+                    self.peer_knows(context);
                 }
                 if self.stage == Stage::Opening {
                     self.stage = Stage::Relaying;
@@ -219,12 +227,7 @@ impl Flow {
             Frame::Data { offset, len, fin, .. } if self.reset_at.is_none() => {
                 self.out.acked(offset, offset + u64::from(len), fin);
             }
-            Frame::Open { .. } => {
-                self.handshake = Delivery::Acked;
-                if self.stage == Stage::Resetting && self.reset == Delivery::Idle {
-                    self.queue_reset(context);
-                }
-            }
+            Frame::Open { .. } => self.peer_knows(context),
             Frame::Accepted { .. } | Frame::Refused { .. } => self.handshake = Delivery::Acked,
             Frame::Reset { .. } => self.reset = Delivery::Acked,
             Frame::Data { .. } | Frame::Credit { .. } | Frame::Ack(_) => {}

@@ -35,7 +35,7 @@ use flow::Flow;
 use handle::{Command, Orders};
 use link::Link;
 use machine::Later;
-use newcomers::{Door, Newcomers};
+use newcomers::Newcomers;
 use route::Routes;
 use table::{FLOW, Table};
 use tally::Tally;
@@ -101,7 +101,10 @@ impl Daemon {
         if let Some(intercept) = &config.intercept {
             hold = Some(Hold::open(intercept)?);
             listeners = Some(Listeners::open(intercept)?);
-            rules = Some(Rules::of(&config));
+            let taken = Rules::of(&config);
+            // What an earlier daemon left taken would wait here for ever.
+            taken.settle()?;
+            rules = Some(taken);
         }
         let newcomers = Newcomers::open(&config)?;
         readiness.add(&orders, ORDERS, Interest::Read).map_err(io("watch for orders"))?;
@@ -244,6 +247,7 @@ impl Daemon {
 
     fn stop(&mut self) {
         for peer in 0..self.links.len() {
+            self.tell_rules(peer, false);
             self.lose(peer, cellway_gateway::Reason::Stopping);
         }
         self.write();

@@ -25,7 +25,7 @@ impl Daemon {
             if link.uncounted > 0 {
                 link.machine.charge(now, Bits(link.uncounted as u64));
                 link.uncounted = 0;
-                // What is charged is counted by the machine too.
+                // The machine counts what it is charged with.
                 link.seen_line = link.machine.stats().line.0;
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cellway_gateway::{FlowId, Gateway, GatewayConfig, Output, Window, Wire};
+use cellway_gateway::{Decoded, FlowId, Gateway, GatewayConfig, Output, Transport, Window, Wire};
 use cellway_units::{Bytes, Rate, Span};
 
 use super::ring::Ring;
@@ -12,7 +12,7 @@ use crate::error::Error;
 /// The largest window that a line is taken to need, unless one is configured.
 const WINDOW_MOST: Bytes = Bytes(64 << 20);
 /// What every connection may hold, however many there are.
-const FLOOR: Bytes = Bytes(8 << 10);
+const FLOOR: Bytes = Bytes(16 << 10);
 /// How much lateness of this thread is made up for.
 const SLACK: Span = Span::from_ms(4);
 /// Longest time for which packets are gathered that the line has room for (ns).
@@ -28,6 +28,7 @@ pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) machine: Gateway,
     pub(crate) output: Output,
+    pub(crate) decoded: Decoded,
     pub(crate) up: bool,
     pub(crate) payload: usize,
     /// Whether the line is counted in whole cells.
@@ -55,6 +56,7 @@ impl Link {
             name: peer.name.clone(),
             machine,
             output: Output::default(),
+            decoded: Decoded::default(),
             up: false,
             payload: 0,
             cells: matches!(peer.rate, LineRate::Fixed { atm: true, .. }),
@@ -110,7 +112,9 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     machine.window = window;
     machine.floor = FLOOR;
     machine.total_buffer = memory;
-    machine.wire = Wire::quic(atm);
+    machine.wire = if atm { Wire::Atm { llc: true } } else { Wire::Packet };
+    machine.transport = Transport::Quic { v6: false };
+    (machine.mtu, machine.payload) = (Bytes(1280), Bytes(1200));
     machine.slack = SLACK;
     machine.ack_every = ACK_EVERY;
     machine

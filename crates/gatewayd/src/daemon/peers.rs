@@ -1,29 +1,29 @@
 //! What comes from the peers, and how they come and go.
 
-use cellway_gateway::{Reason, TpPacket};
+use cellway_gateway::{Decoded, Frame, Reason, Transport};
 
 use super::Daemon;
 use super::link::machine_config;
 use crate::config::Config;
-use crate::peering::PeerEvent;
+use crate::peering::{self, PeerEvent};
 
 impl Daemon {
     pub(crate) fn from_peer(&mut self, event: PeerEvent) {
         match event {
             PeerEvent::Up { peer, dialer, transport, payload, address } => {
-                let (now, link) = (self.time(), &mut self.links[peer]);
+                let link = &mut self.links[peer];
                 link.came_up(dialer);
-                link.payload = payload;
-                link.machine.set_payload(now, payload as u32);
-                link.machine.set_reliable(transport.is_reliable());
+                let v6 = address.is_ipv6() && address.ip().to_canonical().is_ipv6();
+                let (carrier, reliable) = match transport {
+                    peering::Transport::Quic => (Transport::Quic { v6 }, false),
+                    peering::Transport::Tls => (Transport::Tls { v6 }, true),
+                };
+                link.machine.set_transport(carrier, reliable);
                 tracing::info!(peer = %link.name, %address, transport = transport.name(), payload, "up");
+                self.resize(peer, payload);
                 self.tell_rules(peer, true);
             }
-            PeerEvent::Payload { peer, payload } => {
-                let now = self.time();
-                self.links[peer].payload = payload;
-                self.links[peer].machine.set_payload(now, payload as u32);
-            }
+            PeerEvent::Payload { peer, payload } => self.resize(peer, payload),
             PeerEvent::Packet { peer, packet } => self.packet(peer, &packet),
             PeerEvent::Down { peer, why } => {
                 if self.links[peer].up {
@@ -37,8 +37,13 @@ impl Daemon {
             }
         }
     }
-    fn tell_rules(&mut self, peer: usize, up: bool) {
-        if let Some(rules) = &self.rules
+    /// The transport takes packets of so many octets now.
+    fn resize(&mut self, peer: usize, payload: usize) {
+        self.links[peer].payload = payload;
+        self.machine(peer, |machine, now, out| machine.set_payload(now, payload, out));
+    }
+    pub(crate) fn tell_rules(&mut self, peer: usize, up: bool) {
+        if let Some(rules) = &mut self.rules
             && let Err(e) = rules.peer(peer, up)
         {
             tracing::error!(peer = %self.links[peer].name, "the rules cannot follow: {e}");
@@ -53,20 +58,31 @@ impl Daemon {
     }
 
     fn packet(&mut self, peer: usize, octets: &[u8]) {
-        let Ok(decoded) = TpPacket::decode(octets) else {
+        let link = &mut self.links[peer];
+        let mut decoded = std::mem::take(&mut link.decoded);
+        if let Err(e) = decoded.read(octets, link.machine.expected()) {
+            tracing::debug!(peer = %link.name, "not a packet: {e}");
             self.tally.error("malformed");
+        } else {
+            self.keep(peer, &decoded, octets);
+            self.machine(peer, |machine, now, out| machine.receive(now, &decoded.packet, out));
+            // What an opening in the same packet has made wanted.
+            self.keep(peer, &decoded, octets);
+        }
+        self.links[peer].decoded = decoded;
+    }
+    /// Keeps the bytes of a packet that the machine wants and does not hold itself.
+    fn keep(&mut self, peer: usize, decoded: &Decoded, octets: &[u8]) {
+        let Some(Frame::Data { flow: id, offset, .. }) = decoded.packet.frames.last() else { return };
+        let link = &mut self.links[peer];
+        let Some(wanted) = link.machine.wanted(*id) else { return };
+        let bytes = &octets[decoded.payload.clone()];
+        if *offset + bytes.len() as u64 > wanted.end {
             return;
-        };
-        self.machine(peer, |machine, now, out| machine.receive(now, &decoded.packet, out));
-        // The machine has made the connections of openings that came in the same packet.
-        for (id, offset, bytes) in decoded.data(octets) {
-            let link = &mut self.links[peer];
-            let most = offset + bytes.len() as u64;
-            if let Some(flow) = link.flows.get(&id).and_then(|token| self.table.get_mut(*token)) {
-                flow.place(offset, bytes);
-            } else if link.machine.flow_stats(id).is_some() && most <= link.machine.config().early.0 {
-                link.early.entry(id).or_default().place(offset, bytes);
-            }
+        }
+        match link.flows.get(id).and_then(|token| self.table.get_mut(*token)) {
+            Some(flow) => flow.place(*offset, bytes),
+            None => link.early.entry(*id).or_default().place(*offset, bytes),
         }
     }
 
@@ -86,18 +102,18 @@ impl Daemon {
         for name in unchanged(&self.config, &config) {
             tracing::warn!("reload: `{name}` needs a restart and stays as it was");
         }
-        let now = self.time();
-        for (link, peer) in self.links.iter_mut().zip(&config.peers) {
-            link.machine.set_rate(now, machine_config(peer, &config).rate);
+        for (index, peer) in config.peers.iter().enumerate() {
+            let rate = machine_config(peer, &config).rate;
+            self.machine(index, |machine, now, out| machine.set_rate(now, rate, out));
         }
         let Config { intercept, forwards, socks, control, listen, .. } = self.config.clone();
         self.config = Config { intercept, forwards, socks, control, listen, ..config };
         self.routes = super::route::Routes::of(&self.config);
-        if let Some(rules) = &mut self.rules {
-            *rules = crate::intercept::Rules::of(&self.config);
-        }
-        for peer in 0..self.links.len() {
-            self.tell_rules(peer, self.links[peer].up);
+        if let Some(rules) = &mut self.rules
+            && let Err(e) = rules.reload(&self.config)
+        {
+            tracing::error!("reload: the rules cannot follow: {e}");
+            self.tally.error("rules");
         }
         tracing::info!("reloaded");
     }

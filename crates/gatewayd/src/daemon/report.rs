@@ -8,7 +8,7 @@ use crate::control::{ConnectionStatus, PeerStatus, Snapshot};
 
 impl Daemon {
     /// How it stands, with a line for each connection if so wished.
-    pub(crate) fn snapshot(&self, connections: bool) -> Snapshot {
+    pub(crate) fn snapshot(&mut self, connections: bool) -> Snapshot {
         let peers = (0..self.links.len()).map(|peer| self.peer_status(peer)).collect();
         let lines = || self.table.iter().filter(|flow| !flow.forgotten).map(|flow| self.connection_status(flow));
         Snapshot {
@@ -22,17 +22,18 @@ impl Daemon {
     fn seconds_since(&self, ns: u64) -> f64 {
         self.now.saturating_sub(ns) as f64 / 1e9
     }
-    fn peer_status(&self, peer: usize) -> PeerStatus {
-        let (link, transport) = (&self.links[peer], self.peering.status(peer));
+    fn peer_status(&mut self, peer: usize) -> PeerStatus {
+        let transport = self.peering.status(peer);
+        let link = &self.links[peer];
         let stats = link.machine.stats();
         let flows = || link.flows.values().filter_map(|token| self.table.get(*token));
         let opening = flows().filter(|flow| flow.stage != Stage::Open).count() as u64;
         PeerStatus {
             name: link.name.clone(),
             up: link.up,
-            transport: if link.up { transport.transport_name().to_owned() } else { String::new() },
+            transport: transport.transport.filter(|_| link.up).map_or_else(String::new, |t| t.name().to_owned()),
             address: transport.address.filter(|_| link.up),
-            why_down: if link.up { link.why_down.clone() } else { transport.why_down.unwrap_or(link.why_down.clone()) },
+            why_down: if link.up || transport.tried.is_empty() { link.why_down.clone() } else { transport.tried },
             downs: link.downs,
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,

@@ -1,6 +1,6 @@
 //! Which addresses are behind which gateway, and the addresses of names.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, ToSocketAddrs};
 
 use ipnet::IpNet;
 
