@@ -70,6 +70,16 @@ pub(crate) enum Transport {
     Tls,
 }
 
+impl Transport {
+    /// Its name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Transport::Quic => "quic",
+            Transport::Tls => "tls",
+        }
+    }
+}
+
 /// What the ways to peers tell.
 #[derive(Debug)]
 pub(crate) enum PeerEvent {
@@ -474,6 +484,15 @@ impl Peering {
         self.adopt(config, now);
         debug!("keys and peers were read again");
         Ok(())
+    }
+
+    /// Ends the connection to a peer, which is dialled anew.
+    pub(crate) fn abandon(&mut self, peer: usize, now: Instant, why: &str) {
+        let Some(number) = self.peers[peer].current else { return };
+        if let Some(link) = self.links.get_mut(&number) {
+            link.close(&mut self.sockets, now, Ending::Stop, why);
+        }
+        self.down(peer, why, now);
     }
 
     /// Ends all connections and tells the peers why.

@@ -268,7 +268,7 @@ impl Peering {
         }
     }
 
-    fn down(&mut self, peer: usize, why: &str, now: Instant) {
+    pub(super) fn down(&mut self, peer: usize, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
         of.current = None;
         of.session += 1;
