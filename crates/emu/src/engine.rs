@@ -125,6 +125,11 @@ impl Engine {
         &self.hosts[host].name
     }
 
+    /// The hosts and gateways, in their order.
+    pub(crate) fn hosts(&self) -> &[EmulatedHost] {
+        self.hosts.all()
+    }
+
     /// What is to be handed to the hosts, in the order in which it arrived.
     pub(crate) fn due(&mut self) -> &mut Vec<Due> {
         &mut self.due

@@ -1,5 +1,5 @@
-//! Scenarios with gateways on the wall clock: what passes them untouched goes from one to the other as from router to
-//! router.
+//! Scenarios with gateways on the wall clock: connections are split, the rest goes from one to the other as from router
+//! to router.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -95,6 +95,15 @@ fn transfer(hosts: &Hosts, octets: usize) -> Duration {
     begun.elapsed()
 }
 
+/// Whether the rules of daemons can be set.
+fn has_nft() -> bool {
+    let found = cellway_emu::sys::find_program("nft").is_some();
+    if !found {
+        skip("the program `nft` is missing (package nftables)");
+    }
+    found
+}
+
 #[test]
 fn without_their_daemons_gateways_are_routers() {
     if !possible("without_their_daemons_gateways_are_routers") {
@@ -178,4 +187,67 @@ fn the_addresses_of_gateways_follow_those_of_hosts() {
         run(&set, |hosts| ["client", "server", "g1", "g2", "lan"].map(|name| hosts.address(name))).unwrap();
     let at = |last| Some(Ipv4Addr::new(100, 64, 0, last));
     assert_eq!(addresses, [at(1), at(2), at(3), at(4), None]);
+}
+
+#[test]
+fn real_gateways_split_connections_and_nothing_else() {
+    if !possible("real_gateways_split_connections_and_nothing_else") || !has_nft() {
+        return;
+    }
+    let _one = one_at_a_time();
+    for (transport, connect) in [("quic", "late"), ("tls", "early")] {
+        let [transport_key, connect_key] = ["transport", "connect"].map(|key| format!("run.emulate.gateway.{key}"));
+        let [transport_word, connect_word] = [transport, connect].map(|word| format!("\"{word}\""));
+        let set = [(&transport_key[..], &transport_word[..]), (&connect_key, &connect_word)];
+        let seen = run(&set, |hosts| {
+            let server = hosts.address("server").unwrap();
+            let begun = std::time::Instant::now();
+            let refused = hosts.run("client", move || TcpStream::connect((server, 9)).map(drop)).unwrap();
+            let answered = begun.elapsed();
+            (ping(hosts, &["-c1", "-W2"], server.to_string()), refused, answered, transfer(hosts, 1_000_000))
+        });
+        let (emulated, (replies, refused, answered, _)) = seen.unwrap_or_else(|e| panic!("{transport}: {e}"));
+        assert!(replies.is_none_or(|said| said.contains("ttl=61") && said.contains("1 received")));
+        if connect == "late" {
+            assert_eq!(refused.unwrap_err().kind(), std::io::ErrorKind::ConnectionRefused);
+            assert!(answered >= Duration::from_millis(42), "{answered:?}: not before the server itself");
+        }
+        let [near, far] = ["g1", "g2"].map(|gateway| |metric| figure(&emulated, gateway, metric));
+        assert!(near("gateway_sent") >= 1e6 && near("gateway_line") > near("gateway_sent"));
+        assert!(far("gateway_sent") < 1e5, "{} B came back", far("gateway_sent"));
+        assert_eq!(near("gateway_flows"), far("gateway_flows"));
+        assert!(near("gateway_flows") >= 1.0 && near("gateway_cpu") > 0.0 && far("gateway_cpu") > 0.0);
+        assert_eq!((near("gateway_downs"), near("gateway_flows_open")), (0.0, 0.0));
+        assert!(emulated.notes.is_empty(), "{:?}", emulated.notes);
+    }
+}
+
+/// kdd, section 2.2: what gateways are for. The same file with and without them.
+#[test]
+fn hosts_with_small_windows_fill_the_line_through_gateways() {
+    if !possible("hosts_with_small_windows_fill_the_line_through_gateways") || !has_nft() {
+        return;
+    }
+    let _one = one_at_a_time();
+    let goodput = |split: &str| {
+        let set = [("traffic.bulk.gateway", split), ("run.emulate.play", "true"), ("tcp.window", "\"8 KiB\"")];
+        let (emulated, ()) = run(&set, |_| ()).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(emulated.record.summary.iter().any(|row| row.metric == "gateway_flows"), split == "true");
+        figure(&emulated, "bulk-1", "goodput")
+    };
+    let most = 8192.0 * 8.0 / 0.042;
+    let (direct, split) = (goodput("false"), goodput("true"));
+    assert!(direct < most, "{direct} bit/s past a window in each round trip");
+    // Of 8 Mbit/s of cells the payload of datagrams of 1452 octets is 6.9.
+    assert!((2.0 * most..7e6).contains(&split), "{split} bit/s through gateways, {direct} without");
+}
+
+#[test]
+fn gateways_that_do_not_reach_each_other_are_told_of() {
+    if !possible("gateways_that_do_not_reach_each_other_are_told_of") || !has_nft() {
+        return;
+    }
+    let _one = one_at_a_time();
+    let told = run(&[("link.line.loss", "\"99.99%\"")], |_| ()).unwrap_err().to_string();
+    assert!(told.contains("gateway \"g1\" has not reached \"g2\" within 10 s: "), "{told}");
 }

@@ -80,6 +80,10 @@ impl Hosts {
         Hosts { hosts, by_address, by_node }
     }
 
+    pub(crate) fn all(&self) -> &[EmulatedHost] {
+        &self.hosts
+    }
+
     pub(crate) fn of_node(&self, node: NodeId) -> Option<HostIndex> {
         self.by_node.get(&node).copied()
     }

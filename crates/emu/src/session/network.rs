@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellway_apps::random::Streams;
 use cellway_scenario::Scenario;
@@ -11,9 +13,11 @@ use cellway_wire::ip::protocol;
 
 use super::Foreground;
 use crate::addresses::{Block, ipv6};
+use crate::clock::Clock;
 use crate::conversations::{Limits, kind};
 use crate::engine::{Behind, Datagram, EmulatedHost, Engine};
 use crate::error::Error;
+use crate::pump::{Pump, Watch};
 use crate::sys::{Namespace, Prefix, Tun, TunConfig};
 
 /// The device of a host.
@@ -86,19 +90,48 @@ impl Network {
         {
             namespaces[place].configure(&routes(&testbed, gateway, &names))?;
         }
-        let limits = Limits {
-            conversations: scenario.emulate.conversations as usize,
-            idle: scenario.emulate.idle,
-            linger: scenario.emulate.idle.min(Span::from_secs(2)),
-            ..Limits::default()
-        };
-        let engine = Engine::new(testbed, hosts, limits);
+        let engine = Engine::new(testbed, hosts, limits(scenario));
         Ok(Network { engine, tuns, namespaces, names, notes })
+    }
+
+    /// Lets packets through while `work` is done, before the time of the run begins: through a network like this one,
+    /// of which nothing is kept.
+    pub(crate) fn open_while<T>(
+        &mut self,
+        scenario: &Scenario,
+        seed: u64,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let testbed = Testbed::new(scenario, &Streams::new(seed))?;
+        let engine = Engine::new(testbed, self.engine.hosts().to_vec(), limits(scenario));
+        let tuns = std::mem::take(&mut self.tuns);
+        let mut pump = Pump::new(engine, tuns, Clock::start(), scenario.emulate.lateness_limit);
+        let stop = Arc::new(AtomicBool::new(false));
+        let watch = Watch { stop: stop.clone(), end: Time::MAX, view: None, observed: Arc::default(), capture: None };
+        let (worked, ended) = std::thread::scope(|scope| {
+            let driver = std::thread::Builder::new().name("emulation".to_owned());
+            let driver = driver.spawn_scoped(scope, || pump.run(watch)).map_err(Error::Thread)?;
+            let worked = work();
+            stop.store(true, Ordering::Relaxed);
+            Ok::<_, Error>((worked, driver.join().unwrap_or(Err(Error::Driver))))
+        })?;
+        self.tuns = pump.tuns;
+        ended?;
+        worked
     }
 
     /// Captures what passes a node.
     pub(crate) fn tap(&mut self, capture: &mut Capture<'_>) -> Result<(), Error> {
         Ok(capture.begin(&mut self.engine.testbed)?)
+    }
+}
+
+fn limits(scenario: &Scenario) -> Limits {
+    Limits {
+        conversations: scenario.emulate.conversations as usize,
+        idle: scenario.emulate.idle,
+        linger: scenario.emulate.idle.min(Span::from_secs(2)),
+        ..Limits::default()
     }
 }
 
@@ -123,7 +156,7 @@ fn routes(testbed: &Testbed<Datagram>, gateway: &Host, names: &Names) -> String 
         let address = names.address(place);
         // Writing to a String cannot fail.
         let _ = writeln!(lines, "route add {address}/32 dev {DEVICE} mtu {mtu}");
-        if mtu >= IPV6_MTU {
+        if has_ipv6(mtu) {
             let _ = writeln!(lines, "route add {}/128 dev {DEVICE} mtu {mtu}", ipv6(address));
         }
     }
@@ -168,13 +201,17 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
     Ok(notes)
 }
 
+/// Whether IPv6 can be had over a line with this MTU.
+pub(super) fn has_ipv6(mtu: u64) -> bool {
+    mtu >= IPV6_MTU
+}
+
 /// The device of a host: everything is reached through it; from the present namespace only `block`.
 fn device(address: Ipv4Addr, mtu: u32, block: Option<Block>) -> TunConfig {
     let prefix = |address: IpAddr, length| Prefix { address, length };
     let name = block.map_or(DEVICE.to_owned(), |block| format!("cw{:08x}", block.base()));
     let mut config = TunConfig::new(&name, mtu).address(prefix(address.into(), 32));
-    let has_ipv6 = u64::from(mtu) >= IPV6_MTU;
-    if has_ipv6 {
+    if has_ipv6(mtu.into()) {
         config = config.address(prefix(ipv6(address).into(), 128));
     }
     let (v4, v6) = match block {
@@ -182,5 +219,5 @@ fn device(address: Ipv4Addr, mtu: u32, block: Option<Block>) -> TunConfig {
         None => (prefix(Ipv4Addr::UNSPECIFIED.into(), 0), prefix(std::net::Ipv6Addr::UNSPECIFIED.into(), 0)),
     };
     config = config.route(v4, None);
-    if has_ipv6 { config.route(v6, None) } else { config }
+    if has_ipv6(mtu.into()) { config.route(v6, None) } else { config }
 }
