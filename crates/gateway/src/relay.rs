@@ -424,7 +424,7 @@ impl Relay {
         let Some(state) = self.flows.remove(&flow) else { return };
         self.held -= state.held();
         self.committed -= state.committed(self.config.least());
-        self.ended[(flow.0 & 1) as usize].insert(flow.0 >> 1, flow.0 >> 1 + 1);
+        self.ended[(flow.0 & 1) as usize].insert(flow.0 >> 1, (flow.0 >> 1) + 1);
         if state.told {
             actions.push(Action::Closed { flow, reason: state.cause });
         }
