@@ -22,6 +22,8 @@ const GATHER_PACKETS: u64 = 16;
 /// After how many packets the peer is told what arrived. Many, as packets are lost seldom and each
 /// answer takes a place on the line back.
 const ACK_EVERY: u32 = 8;
+/// After how many payloads the peer is told how much more it may send.
+const CREDIT_EVERY: u32 = 32;
 
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -72,9 +74,10 @@ impl Link {
         })
     }
     /// Packets can be sent. The one that dialled gives even names to flows, the other odd ones.
-    pub(crate) fn came_up(&mut self, dialler: bool) {
+    /// The transport has sent `octets` so far.
+    pub(crate) fn came_up(&mut self, dialler: bool, octets: u64) {
         (self.up, self.next) = (true, u64::from(!dialler));
-        (self.uncounted, self.seen_octets) = (0, 0);
+        (self.uncounted, self.seen_octets, self.seen_line) = (0, octets, self.machine.stats().line.0);
     }
     /// A name that no flow has had.
     pub(crate) fn name_flow(&mut self) -> FlowId {
@@ -117,5 +120,6 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     (machine.mtu, machine.payload) = (Bytes(1280), Bytes(1200));
     machine.slack = SLACK;
     machine.ack_every = ACK_EVERY;
+    machine.credit_every = CREDIT_EVERY;
     machine
 }

@@ -105,14 +105,19 @@ impl Daemon {
             Stage::Connecting if ready.write || ready.failed || ready.ended => {
                 let error = flow.socket.as_ref().and_then(|socket| socket.take_error().ok().flatten());
                 let (peer, id) = (flow.peer, flow.id);
-                if let Some(e) = error {
+                // A reset is an end: an opening that is refused fails with another error.
+                let reset = error.as_ref().is_some_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset);
+                if let Some(e) = error.filter(|_| !reset) {
                     self.later.push_back(Later::Refused(peer, id, intercept::reason(&e)));
                     return;
                 }
                 flow.stage = Stage::Open;
                 self.machine(peer, |machine, now, out| machine.connected(now, id, out));
                 self.later.push_back(Later::Room(token));
-                self.later.push_back(Later::News(token, ready.ended));
+                self.later.push_back(Later::News(token, ready.ended && !reset));
+                if reset {
+                    self.later.push_back(Later::Gone(token, Reason::Reset));
+                }
             }
             Stage::Opening | Stage::Open => {
                 if ready.write {
