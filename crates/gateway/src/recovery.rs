@@ -27,6 +27,8 @@ pub(crate) struct Recovery {
     /// How long the peer may hold an acknowledgement: its delay, and a packet that leaves before it.
     ack_delay: Span,
     probe_max: Span,
+    /// Whether nothing is ever lost.
+    reliable: bool,
     /// The number of the next packet.
     next: u64,
     /// Packets from number `next - under_way.len()` on; `None` where nothing is awaited.
@@ -44,10 +46,10 @@ pub(crate) struct Recovery {
 
 impl Recovery {
     pub(crate) fn new(config: &GatewayConfig) -> Recovery {
-        let (packet, _) = config.rate.time_for(config.wire.bits(config.mtu.0 as u32), 0);
-        Recovery {
-            ack_delay: config.ack_delay + packet,
+        let mut recovery = Recovery {
+            ack_delay: config.ack_delay,
             probe_max: config.probe_max,
+            reliable: config.reliable,
             next: 0,
             under_way: VecDeque::new(),
             awaited: 0,
@@ -56,7 +58,14 @@ impl Recovery {
             armed: Time::ZERO,
             probes: 0,
             loss_at: None,
-        }
+        };
+        recovery.configure(config);
+        recovery
+    }
+    /// The rate or the largest packet is another.
+    pub(crate) fn configure(&mut self, config: &GatewayConfig) {
+        let (packet, _) = config.rate.time_for(config.wire.bits(config.mtu.0 as u32), 0);
+        self.ack_delay = config.ack_delay + packet;
     }
     pub(crate) fn rtt(&self) -> Span {
         self.rtt.smoothed()
@@ -104,7 +113,9 @@ impl Recovery {
         if acked.len() > before {
             (self.awaited, self.probes) = (self.awaited - (acked.len() - before), 0);
             self.forget_answered();
-            self.detect_losses(now, lost);
+            if !self.reliable {
+                self.detect_losses(now, lost);
+            }
         }
     }
 
@@ -149,7 +160,7 @@ impl Recovery {
     fn probe_at(&self) -> Option<Time> {
         let timeout = self.rtt.probe_timeout(self.ack_delay).saturating_mul(1 << self.probes.min(30));
         let longest = self.probe_max.max(self.rtt.probe_timeout(self.ack_delay));
-        (self.awaited > 0).then(|| self.armed + timeout.min(longest))
+        (self.awaited > 0 && !self.reliable).then(|| self.armed + timeout.min(longest))
     }
     /// When to call [`Recovery::wake`], and why.
     pub(crate) fn deadline(&self) -> Option<(Time, &'static str)> {
@@ -168,6 +179,7 @@ mod tests {
 
     use super::*;
     use crate::packet::FlowId;
+    use crate::reason::Reason;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
@@ -175,19 +187,19 @@ mod tests {
     fn ack(ranges: &[(u64, u64)]) -> Ack {
         Ack { ranges: ranges.to_vec(), delay: Span::ZERO }
     }
-    fn frame(n: u32) -> Vec<Frame> {
-        vec![Frame::Refused { flow: FlowId(n) }]
+    fn frame(n: u64) -> Vec<Frame> {
+        vec![Frame::Refused { flow: FlowId(n), reason: Reason::Refused }]
     }
-    fn flows(sent: &[Sent]) -> Vec<u32> {
+    fn flows(sent: &[Sent]) -> Vec<u64> {
         let flow = |sent: &Sent| match sent.frames[0] {
-            Frame::Refused { flow } => flow.0,
+            Frame::Refused { flow, .. } => flow.0,
             ref other => panic!("{other:?}"),
         };
         sent.iter().map(flow).collect()
     }
-    fn side(packets: u32) -> Recovery {
+    fn side(packets: u64) -> Recovery {
         let mut side = Recovery::new(&GatewayConfig::new(Rate::from_bps(1_000_000_000)));
-        (0..packets).for_each(|n| assert_eq!(side.send(at(n.into()), &frame(n)), u64::from(n)));
+        (0..packets).for_each(|n| assert_eq!(side.send(at(n), &frame(n)), n));
         side
     }
 

@@ -5,6 +5,20 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The configuration cannot work.
+    #[error("{what}")]
+    Config {
+        /// What is wrong, where, and what would be accepted.
+        what: String,
+    },
+    /// The kernel refused something that the emulator asks for as well.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// Why not.
+        source: cellway_sys::SysError,
+    },
     /// The kernel refused something.
     #[error("{what}: {source}")]
     Io {
@@ -13,4 +27,7 @@ pub enum Error {
         /// Why not.
         source: std::io::Error,
     },
+    /// The gateway's keys or certificates cannot be used.
+    #[error(transparent)]
+    Identity(#[from] crate::peering::identity::IdentityError),
 }

@@ -41,7 +41,7 @@ pub use clock::now_ns;
 pub use error::SysError;
 pub use leftovers::{Leftover, Owner, clear_leftovers};
 pub use namespace::{Namespace, NamespaceHandle};
-pub use readiness::{Interest, Readiness};
+pub use readiness::{Interest, Readiness, Ready};
 pub use reenter::{Reentry, reenter};
 pub use scheduling::{DriverThread, Scheduling};
 pub use signals::{Stop, StopSignals};

@@ -1,6 +1,6 @@
 //! Waiting for descriptors until an instant.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::{fmt, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
@@ -18,6 +18,23 @@ pub enum Interest {
     Write,
     /// Either.
     Both,
+    /// Everything about a stream, each told once when it happens (edge-triggered).
+    Stream,
+}
+
+/// What happened at a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// What [`Readiness::add`] was told to call it.
+    pub token: u64,
+    /// Something can be read.
+    pub read: bool,
+    /// Something can be written.
+    pub write: bool,
+    /// The other end sends no more.
+    pub ended: bool,
+    /// An error waits.
+    pub failed: bool,
 }
 
 impl Interest {
@@ -26,11 +43,14 @@ impl Interest {
             Self::Read => epoll::EventFlags::IN,
             Self::Write => epoll::EventFlags::OUT,
             Self::Both => epoll::EventFlags::IN | epoll::EventFlags::OUT,
+            Self::Stream => {
+                epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET
+            }
         }
     }
 }
 
-/// A set of descriptors to wait for, level-triggered. It holds none of them: a closed one is gone.
+/// A set of descriptors to wait for, level-triggered unless said otherwise. It holds none of them: a closed one is gone.
 pub struct Readiness {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
@@ -39,6 +59,13 @@ pub struct Readiness {
 impl fmt::Debug for Readiness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Readiness").field("epoll", &self.epoll).finish_non_exhaustive()
+    }
+}
+
+/// The set is readable when one of its descriptors is ready: sets can be watched by others.
+impl AsFd for Readiness {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 }
 
@@ -86,6 +113,33 @@ impl Readiness {
     /// The kernel has no memory left.
     pub fn wait(&mut self, deadline: Option<u64>, ready: &mut Vec<u64>) -> Result<(), SysError> {
         ready.clear();
+        self.collect(deadline)?;
+        ready.extend(self.events.iter().map(|event| event.data.u64()));
+        Ok(())
+    }
+
+    /// As [`Readiness::wait`], and says what happened.
+    ///
+    /// # Errors
+    /// The kernel has no memory left.
+    pub fn wait_for(&mut self, deadline: Option<u64>, ready: &mut Vec<Ready>) -> Result<(), SysError> {
+        ready.clear();
+        self.collect(deadline)?;
+        ready.extend(self.events.iter().map(|event| {
+            let (token, flags) = (event.data.u64(), event.flags);
+            Ready {
+                token,
+                read: flags.contains(epoll::EventFlags::IN),
+                write: flags.contains(epoll::EventFlags::OUT),
+                ended: flags.intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP),
+                failed: flags.contains(epoll::EventFlags::ERR),
+            }
+        }));
+        Ok(())
+    }
+
+    fn collect(&mut self, deadline: Option<u64>) -> Result<(), SysError> {
+        self.events.clear();
         let left = deadline.map(|deadline| deadline.saturating_sub(now_ns()));
         if left != Some(0) {
             // epoll_wait counts in milliseconds and epoll_pwait2 is not everywhere; ppoll counts in
@@ -101,13 +155,11 @@ impl Readiness {
                 Err(e) => return Err(watch("wait for descriptors", e)),
             }
         }
-        self.events.clear();
         let none = Timespec { tv_sec: 0, tv_nsec: 0 };
         match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&none)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(e) => return Err(watch("wait for descriptors", e)),
         }
-        ready.extend(self.events.iter().map(|event| event.data.u64()));
         Ok(())
     }
 }
