@@ -11,11 +11,11 @@ use crate::control::Control;
 use crate::daemon::Daemon;
 
 pub(super) fn run(options: &Run) -> Result<(), Failure> {
-    let config = read(&options.config)?;
-    log(options);
-    // Read again at SIGHUP, wherever the process is then.
+    // Read again at SIGHUP, wherever the process is then: paths in it must come out the same.
     let file = std::path::absolute(&options.config)
         .map_err(|error| Failure::failed(format!("{}: {error}", options.config.display())))?;
+    let config = read(&file)?;
+    log(options);
     let (name, control) = (config.name.clone(), config.control.clone());
     let mut daemon = Daemon::new(config)?;
     let control = Control::start(&control, file, daemon.handle())?;
