@@ -44,7 +44,6 @@ pub(crate) struct Link {
     /// Octets that the transport has sent and the machine has not counted; less than 0 if it counted more.
     pub(crate) uncounted: i64,
     pub(crate) seen_octets: u64,
-    pub(crate) seen_line: u64,
     pub(crate) line_octets: u64,
     pub(crate) downs: u64,
     pub(crate) why_down: String,
@@ -67,7 +66,6 @@ impl Link {
             early: HashMap::new(),
             uncounted: 0,
             seen_octets: 0,
-            seen_line: 0,
             line_octets: 0,
             downs: 0,
             why_down: "not reached yet".into(),
@@ -77,7 +75,7 @@ impl Link {
     /// The transport has sent `octets` so far.
     pub(crate) fn came_up(&mut self, dialler: bool, octets: u64) {
         (self.up, self.next) = (true, u64::from(!dialler));
-        (self.uncounted, self.seen_octets, self.seen_line) = (0, octets, self.machine.stats().line.0);
+        (self.uncounted, self.seen_octets) = (0, octets);
     }
     /// A name that no flow has had.
     pub(crate) fn name_flow(&mut self) -> FlowId {
