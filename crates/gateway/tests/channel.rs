@@ -97,7 +97,7 @@ proptest! {
         let mut pair = Pair::new(configs, line, &flows, seed);
         pair.late = Span::from_ms(late);
         pair.tick = Span::from_ms(5);
-        pair.run(Time::ZERO + Span::from_secs(300));
+        pair.run(Time::ZERO + Span::from_secs(900));
         pair.check_ends();
     }
 
@@ -105,7 +105,7 @@ proptest! {
     fn nothing_is_resent_over_a_good_line(config in config(Span::from_ms(25), 64), flows in prop::collection::vec(flow(), 1..5), delay in 1u64..150) {
         let mut pair = Pair::new([config; 2], Line::good(Span::from_ms(delay)), &flows, 0);
         pair.tick = Span::from_ms(5);
-        pair.run(Time::ZERO + Span::from_secs(300));
+        pair.run(Time::ZERO + Span::from_secs(900));
         pair.check_ends();
         let resent = pair.gateways.map(|g| g.stats().packets_lost);
         prop_assert_eq!(resent, [0, 0]);
