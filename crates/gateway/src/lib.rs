@@ -31,7 +31,11 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod acknowledge;
+#[allow(dead_code)]
+mod bottleneck;
 mod config;
+#[allow(dead_code)]
+mod delivery;
 mod error;
 mod flow;
 mod gateway;
