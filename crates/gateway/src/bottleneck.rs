@@ -26,7 +26,7 @@ const BETA: u64 = 700;
 /// Losses that a line may have without being too full, of all packets.
 const LOSS: u64 = 20;
 /// A round trip so much longer than the shortest is one with a queue.
-const QUEUE: u64 = 1_250;
+const QUEUE: u64 = 1_125;
 /// The shortest round trip is looked for again when none came so near to it for so long.
 const NEAR: u64 = 1_016;
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
@@ -92,9 +92,10 @@ pub(crate) struct Bottleneck {
     gain: u64,
     /// Rounds since the phase began. The first ends when something is acknowledged that was sent in it.
     rounds: u32,
-    /// When the last probe for more ended, and how long to wait for the next.
-    cycle: Time,
-    wait: Span,
+    /// Rounds since a phase that drains a queue.
+    steady: u32,
+    /// When the next probe for more is due.
+    probe_at: Time,
     round: Round,
     /// The largest rates delivered in the last cycle and in this one.
     rates: [u64; 2],
@@ -124,8 +125,8 @@ impl Bottleneck {
             phase: Phase::Startup,
             gain: STARTUP,
             rounds: 0,
-            cycle: Time::ZERO,
-            wait: CYCLE,
+            steady: 0,
+            probe_at: Time::ZERO,
             round: Round::default(),
             rates: [0; 2],
             probed: false,
@@ -202,6 +203,7 @@ impl Bottleneck {
         self.learn_rate(&sample);
         if let Some(round) = ended {
             self.rounds += 1;
+            self.steady += 1;
             self.judge(now, &round, &sample);
         }
         self.step(now);
@@ -251,7 +253,7 @@ impl Bottleneck {
 
     /// What follows from a round: bounds, the end of growth, the line that has become slower.
     fn judge(&mut self, now: Time, round: &Round, sample: &Sample) {
-        if self.probed && self.rounds >= 1 && matches!(self.phase, Phase::Down | Phase::Cruise) {
+        if self.probed && self.rounds >= 1 && matches!(self.phase, Phase::Drain | Phase::Down | Phase::Cruise) {
             // All of the probe has been acknowledged: what was before it is forgotten.
             self.probed = false;
             if !sample.limited {
@@ -267,10 +269,14 @@ impl Bottleneck {
             }
         }
         match self.phase {
-            Phase::Startup if self.full.1 >= PLATEAU || lossy => self.enter(Phase::Drain),
+            Phase::Startup if lossy || self.full.1 >= PLATEAU || self.full.1 >= 1 && self.has_queue(round) => {
+                self.cycle(now);
+                self.enter(Phase::Drain);
+            }
+            Phase::Cruise | Phase::Refill | Phase::Up if self.steady >= 2 && self.has_queue(round) => self.slower(sample),
+            Phase::Down if self.rounds >= 2 && self.has_queue(round) => self.slower(sample),
             Phase::Up if lossy || sample.limited || self.full.1 >= PLATEAU => self.down(now),
             Phase::Refill => self.enter(Phase::Up),
-            Phase::Cruise if self.rounds >= 2 && self.has_queue(round) => self.slower(round),
             _ => {}
         }
         if lossy && !matches!(self.phase, Phase::Startup | Phase::Refill | Phase::Up) {
@@ -289,25 +295,23 @@ impl Bottleneck {
     /// No packet of a round at a steady rate found the line without a queue: then what was delivered is what it carries
     /// now (or our part of it), whatever it carried before. If the queue is still there after that, it is not ours, or
     /// no queue: the way has become longer.
-    fn slower(&mut self, round: &Round) {
+    fn slower(&mut self, sample: &Sample) {
         self.queues += 1;
         if self.queues > 2 {
             return self.enter(Phase::ProbeRtt);
         }
-        let rate = round.rate.min(self.max_rate());
-        if rate > 0 {
-            self.rates = [rate; 2];
+        if !sample.limited {
+            self.rates = [sample.rate.as_bps().min(self.max_rate()); 2];
         }
-        self.enter(Phase::Down);
+        self.enter(Phase::Drain);
     }
 
     /// What may follow at any time.
     fn step(&mut self, now: Time) {
         let in_flight = self.delivery.in_flight;
         match self.phase {
-            Phase::Drain if in_flight <= self.holds(STEADY) || self.rounds >= PLATEAU => self.down(now),
-            Phase::Down if in_flight <= self.holds(STEADY) || self.rounds >= PLATEAU => self.enter(Phase::Cruise),
-            Phase::Cruise if now.since(self.cycle) >= self.wait => {
+            Phase::Drain | Phase::Down if in_flight <= self.holds(STEADY) || self.rounds >= PLATEAU => self.enter(Phase::Cruise),
+            Phase::Cruise if now >= self.probe_at => {
                 self.bounds = None;
                 self.enter(Phase::Refill);
             }
@@ -337,18 +341,20 @@ impl Bottleneck {
     }
     /// A probe for more has ended.
     fn down(&mut self, now: Time) {
+        self.cycle(now);
+        self.enter(Phase::Down);
+    }
+    fn cycle(&mut self, now: Time) {
         self.probed = true;
-        self.cycle = now;
         // By lot, so that those who share a line do not probe together: the clock's picoseconds, mixed (SplitMix64).
         let mut lot = now.as_ps().wrapping_add(0x9e37_79b9_7f4a_7c15);
         lot = (lot ^ (lot >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         lot = (lot ^ (lot >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        self.wait = CYCLE + Span::from_ms((lot ^ (lot >> 31)) % 1000);
-        self.enter(Phase::Down);
+        self.probe_at = now + CYCLE + Span::from_ms((lot ^ (lot >> 31)) % 1000);
     }
     fn enter(&mut self, phase: Phase) {
         (self.phase, self.rounds) = (phase, 0);
-        self.round.end = self.delivery.delivered;
+        (self.round.end, self.round.rtt) = (self.delivery.delivered, None);
         self.gain = match phase {
             Phase::Startup => STARTUP,
             Phase::Drain => DRAIN,
@@ -360,6 +366,9 @@ impl Bottleneck {
             Phase::Up => self.full = (self.max_rate(), 0),
             Phase::ProbeRtt => self.probe_rtt_until = None,
             _ => {}
+        }
+        if !matches!(phase, Phase::Refill | Phase::Up) {
+            self.steady = 0;
         }
     }
     /// The first packet after all were answered. What is known stays: the line is found again as it was left.
