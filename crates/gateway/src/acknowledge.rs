@@ -3,13 +3,12 @@
 use cellway_units::{Span, Time};
 
 use crate::config::GatewayConfig;
-use crate::packet::Ack;
+use crate::packet::{Ack, PS_PER_US};
 use crate::ranges::Ranges;
 
 /// Most runs of packet numbers that are remembered. More than one acknowledgement tells of, so that
 /// a packet that fills an old gap can still be told.
 const RUNS: usize = 256;
-const PS_PER_US: u64 = 1_000_000;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Acknowledger {
@@ -55,6 +54,10 @@ impl Acknowledger {
             self.deadline = self.deadline.or(Some(now + self.delay));
         }
     }
+    /// The number after the largest that arrived.
+    pub(crate) fn expected(&self) -> u64 {
+        self.newest.map_or(0, |(number, _)| number + 1)
+    }
     /// The peer knows that everything up to `number` that could be told was told. RFC 9000, section 13.2.4.
     pub(crate) fn told(&mut self, number: u64) {
         self.arrived.remove(0, number + 1);
@@ -74,16 +77,19 @@ impl Acknowledger {
     }
     /// The acknowledgement that is due, in at most `room` octets; it stays due if none fits.
     pub(crate) fn take(&mut self, now: Time, room: u32) -> Option<Ack> {
-        if !self.due || Ack::most_ranges(room) == 0 {
+        if !self.due {
+            return None;
+        }
+        let waited = self.newest.map_or(Span::ZERO, |(_, at)| now - at);
+        let delay = Span::from_us(waited.as_ps() / PS_PER_US);
+        let runs = self.arrived.as_slice().iter().rev().map(|&(start, end)| (start, end - 1));
+        let ack = Ack::fitting(runs, delay, room);
+        if ack.is_none() && !self.arrived.as_slice().is_empty() {
             return None;
         }
         (self.unanswered, self.deadline, self.due) = (0, None, false);
         self.fresh.clear();
-        let runs = self.arrived.as_slice().iter().rev();
-        let ranges: Vec<_> = runs.take(Ack::most_ranges(room)).map(|&(start, end)| (start, end - 1)).collect();
-        let waited = self.newest.map_or(Span::ZERO, |(_, at)| now - at);
-        let delay = Span::from_us(waited.as_ps() / PS_PER_US);
-        (!ranges.is_empty()).then_some(Ack { ranges, delay })
+        ack
     }
 }
 

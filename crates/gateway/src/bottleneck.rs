@@ -37,8 +37,9 @@ const CYCLE: Span = Span::from_secs(2);
 const INITIAL_PACKETS: u64 = 10;
 const INITIAL_BITS: u64 = 8 * 65_536;
 const INITIAL_TIME: Span = Span::from_ms(50);
-/// The least that may be under way, in packets.
+/// The least that may be under way, in packets and in acknowledgements.
 const LEAST_PACKETS: u64 = 4;
+const LEAST_ACKS: u64 = 2;
 
 fn times(n: u64, per_mille: u64) -> u64 {
     u64::try_from(u128::from(n) * u128::from(per_mille) / 1000).unwrap_or(u64::MAX)
@@ -85,8 +86,9 @@ struct Bounds {
 #[derive(Clone, Debug)]
 pub(crate) struct Bottleneck {
     most: u64,
-    /// The largest packet.
+    /// The largest packet, and after how many the peer answers.
     packet: u64,
+    ack_every: u64,
     delivery: Delivery,
     phase: Phase,
     gain: u64,
@@ -116,11 +118,13 @@ pub(crate) struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// Nothing is known but that the rate is at most `most`; the largest packet takes `packet`.
-    pub(crate) fn new(most: Rate, packet: Bits) -> Bottleneck {
+    /// Nothing is known but that the rate is at most `most`; the largest packet takes `packet`, and the peer answers every
+    /// `ack_every` packets.
+    pub(crate) fn new(most: Rate, packet: Bits, ack_every: u32) -> Bottleneck {
         let mut new = Bottleneck {
             most: most.as_bps(),
             packet: packet.0,
+            ack_every: ack_every.into(),
             delivery: Delivery::default(),
             phase: Phase::Startup,
             gain: STARTUP,
@@ -142,6 +146,11 @@ impl Bottleneck {
         new.rate = rate_of(new.initial(), INITIAL_TIME).as_bps().min(new.most);
         new
     }
+    /// The rate is at most `most` from now on, and the largest packet takes `packet`.
+    pub(crate) fn configure(&mut self, most: Rate, packet: Bits) {
+        (self.most, self.packet) = (most.as_bps(), packet.0);
+        self.rate = self.rate.min(self.most);
+    }
     fn initial(&self) -> u64 {
         INITIAL_BITS.max(INITIAL_PACKETS * self.packet)
     }
@@ -150,9 +159,10 @@ impl Bottleneck {
     pub(crate) fn rate(&self) -> Rate {
         Rate::from_bps(self.rate)
     }
-    /// What the line carries as far as is known; before anything is, what is sent at.
+    /// What the line carries as far as is known; in Startup, at what rate it is tried.
     pub(crate) fn estimate(&self) -> Rate {
-        Rate::from_bps(if self.bandwidth() == 0 { self.rate } else { self.bandwidth().min(self.most) })
+        let startup = self.phase == Phase::Startup;
+        Rate::from_bps(if startup { self.rate } else { self.bandwidth().min(self.most) })
     }
     /// How much may be under way.
     pub(crate) fn inflight_cap(&self) -> Bits {
@@ -162,7 +172,7 @@ impl Bottleneck {
             (_, Phase::ProbeRtt) => self.holds(PROBE_RTT),
             _ => self.holds(CAP).min(self.bounds.map_or(u64::MAX, |b| b.in_flight)),
         };
-        Bits(cap.max(LEAST_PACKETS * self.packet))
+        Bits(cap.max(LEAST_PACKETS.max(LEAST_ACKS * self.ack_every) * self.packet))
     }
     /// What is sent and neither acknowledged nor lost.
     pub(crate) fn in_flight(&self) -> Bits {
@@ -260,7 +270,7 @@ impl Bottleneck {
                 self.rates = [self.rates[1], 0];
             }
         }
-        let lossy = too_many(round.lost, round.packets + round.lost);
+        let lossy = !sample.limited && too_many(round.lost, round.packets + round.lost);
         if !sample.limited {
             if self.max_rate() >= times(self.full.0, GROWTH) {
                 self.full = (self.max_rate(), 0);
@@ -273,7 +283,9 @@ impl Bottleneck {
                 self.cycle(now);
                 self.enter(Phase::Drain);
             }
-            Phase::Cruise | Phase::Refill | Phase::Up if self.steady >= 2 && self.has_queue(round) => self.slower(sample),
+            Phase::Cruise | Phase::Refill | Phase::Up if self.steady >= 2 && self.has_queue(round) => {
+                self.slower(sample)
+            }
             Phase::Down if self.rounds >= 2 && self.has_queue(round) => self.slower(sample),
             Phase::Up if lossy || sample.limited || self.full.1 >= PLATEAU => self.down(now),
             Phase::Refill => self.enter(Phase::Up),
@@ -310,7 +322,9 @@ impl Bottleneck {
     fn step(&mut self, now: Time) {
         let in_flight = self.delivery.in_flight;
         match self.phase {
-            Phase::Drain | Phase::Down if in_flight <= self.holds(STEADY) || self.rounds >= PLATEAU => self.enter(Phase::Cruise),
+            Phase::Drain | Phase::Down if in_flight <= self.holds(STEADY) || self.rounds >= PLATEAU => {
+                self.enter(Phase::Cruise)
+            }
             Phase::Cruise if now >= self.probe_at => {
                 self.bounds = None;
                 self.enter(Phase::Refill);

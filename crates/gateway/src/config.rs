@@ -3,36 +3,85 @@
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::error::ConfigError;
-use crate::packet::{DATA_OVERHEAD, Wire};
+use crate::packet::DATA_OVERHEAD;
+use crate::wire::{Transport, Wire};
 
-/// The least payload of a transport packet: with its headers, any frame fits into the packet.
+/// The least payload of a transport packet: with its headers, any frame without a name fits into
+/// the packet.
 const MIN_PAYLOAD: u64 = 64;
 /// The largest IPv4 packet. RFC 791, section 3.1.
 const MAX_PACKET: u64 = 65_535;
+/// The least that [`Window::Line`] gives: the window of TCP without RFC 7323.
+const MIN_WINDOW: u64 = 65_536;
+
+/// Most bytes of one flow and direction that a gateway holds, memory permitting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// So many.
+    Fixed(Bytes),
+    /// Twice what the line holds, rate times smoothed round-trip time: one half under way, the other for what is
+    /// sent again and for hosts that pause. At least 64 KiB.
+    Line {
+        /// At most so many.
+        most: Bytes,
+    },
+}
+
+impl Window {
+    /// The window at `rate` and a round trip of `rtt` (bytes).
+    pub(crate) fn at(self, rate: Rate, rtt: Span) -> u64 {
+        match self {
+            Window::Fixed(bytes) => bytes.0,
+            Window::Line { most } => {
+                let bits = u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 1_000_000_000_000;
+                u64::try_from(2 * bits / 8).unwrap_or(u64::MAX).max(MIN_WINDOW).min(most.0)
+            }
+        }
+    }
+    /// The most it can be.
+    pub const fn most(self) -> Bytes {
+        match self {
+            Window::Fixed(most) | Window::Line { most } => most,
+        }
+    }
+}
 
 /// Everything that can be chosen about a gateway. Both gateways of a pair must use the same
-/// `ack_delay`, and rates close enough that an acknowledgement does not wait for a packet of the
-/// peer much longer than for an own one; the rest may differ.
+/// `ack_delay` and `early`, and rates close enough that an acknowledgement does not wait for a packet
+/// of the peer much longer than for an own one; the rest may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatewayConfig {
     /// Most bytes of one flow and direction that a gateway holds: those taken from the local TCP
     /// and not acknowledged by the peer, and as many that the peer may have sent and the local TCP
     /// has not taken. kdd, section 4.2 (3): 1 MB and 256 KB.
-    pub window: Bytes,
+    pub window: Window,
+    /// What each flow and direction may hold whatever the others do; more than the window means the window.
+    pub floor: Bytes,
     /// Rate of all that is sent to the peer together: data, acknowledgements and what is sent
     /// again, counted as `wire` says. kdd, section 2.2 (5).
     pub rate: Rate,
+    /// Whether the rate of the line is not known: then it is found out, and `rate` is the most it can be.
+    pub auto: bool,
+    /// How much of the time by which it is called late, while something waits to be sent, is made up for.
+    pub slack: Span,
     /// What of a packet counts against `rate`.
     pub wire: Wire,
+    /// What carries the packets.
+    pub transport: Transport,
+    /// Whether it loses and reorders nothing: then nothing is taken for lost, and nothing sent again.
+    pub reliable: bool,
     /// Most bytes of one data frame.
     pub payload: Bytes,
     /// Largest IP packet between the gateways.
     pub mtu: Bytes,
-    /// Memory for all flows. A flow takes two windows; half of the memory is for the flows that are
-    /// opened here, half for those that the peer opens.
+    /// Memory for all flows. Half of it is for the flows that are opened here, half for those that
+    /// the peer opens.
     pub total_buffer: Bytes,
     /// How many flows of either origin may wait for memory; one more is refused.
     pub waiting: u32,
+    /// Most bytes of a flow that is opened early that are sent before the far host has answered;
+    /// `floor` if that is less.
+    pub early: Bytes,
     /// After how many packets an acknowledgement is due. RFC 9000, section 13.2.2.
     pub ack_every: u32,
     /// After what time at the latest it is due. RFC 9000, section 18.2, `max_ack_delay`.
@@ -45,17 +94,23 @@ pub struct GatewayConfig {
 }
 
 impl GatewayConfig {
-    /// Windows of 1 MiB, payloads of 8192 B on a 9180 B MTU (RFC 2225) of ATM without LLC/SNAP,
-    /// 1 GiB of memory, the timers of RFC 9002, at most 1 s between probes.
+    /// Windows of 1 MiB, all of it guaranteed, payloads of 8192 B on a 9180 B MTU (RFC 2225) of ATM
+    /// without LLC/SNAP, 1 GiB of memory, the timers of RFC 9002, at most 1 s between probes.
     pub const fn new(rate: Rate) -> GatewayConfig {
         GatewayConfig {
-            window: Bytes(1 << 20),
+            window: Window::Fixed(Bytes(1 << 20)),
+            floor: Bytes(1 << 20),
             rate,
+            auto: false,
+            slack: Span::ZERO,
             wire: Wire::Atm { llc: false },
+            transport: Transport::Ip,
+            reliable: false,
             payload: Bytes(8192),
             mtu: Bytes(9180),
             total_buffer: Bytes(1 << 30),
             waiting: 1024,
+            early: Bytes(65_536),
             ack_every: 2,
             ack_delay: Span::from_ms(25),
             initial_rtt: Span::from_ms(333),
@@ -65,18 +120,20 @@ impl GatewayConfig {
 
     /// Whether a gateway can work like this.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let GatewayConfig { window, payload, mtu, total_buffer, .. } = *self;
+        let GatewayConfig { payload, mtu, total_buffer, .. } = *self;
+        let overhead = self.transport.overhead() + DATA_OVERHEAD;
         if self.rate.as_bps() == 0 {
             return Err(ConfigError::Rate);
         }
-        if payload.0 < MIN_PAYLOAD || mtu.0 > MAX_PACKET || payload.0 + u64::from(DATA_OVERHEAD) > mtu.0 {
-            return Err(ConfigError::Payload { payload, mtu });
+        if payload.0 < MIN_PAYLOAD || mtu.0 > MAX_PACKET || payload.0 + u64::from(overhead) > mtu.0 {
+            return Err(ConfigError::Payload { payload, mtu, overhead });
         }
-        if window < payload {
-            return Err(ConfigError::Window { window, payload });
+        let floor = Bytes(self.least());
+        if floor < payload {
+            return Err(ConfigError::Window { window: floor, payload });
         }
         if self.flows_per_origin() == 0 {
-            return Err(ConfigError::TotalBuffer { total_buffer, window });
+            return Err(ConfigError::TotalBuffer { total_buffer, window: floor });
         }
         for (field, zero) in [
             ("ack_every", self.ack_every == 0),
@@ -91,12 +148,33 @@ impl GatewayConfig {
         Ok(())
     }
 
-    /// How many flows of one origin the memory holds.
-    pub const fn flows_per_origin(&self) -> u64 {
-        self.total_buffer.0 / 4 / self.window.0
+    /// What each direction of a flow may hold whatever the others do (bytes).
+    pub(crate) fn least(&self) -> u64 {
+        self.floor.0.min(self.window.most().0)
     }
-    /// By how much a limit must have grown to be announced: two payloads, at most half a window.
-    pub(crate) fn credit_step(&self) -> u64 {
-        (2 * self.payload.0).min(self.window.0 / 2).max(1)
+    /// How many flows of one origin the memory holds.
+    pub fn flows_per_origin(&self) -> u64 {
+        self.total_buffer.0 / 4 / self.least()
+    }
+    /// How far the opener of an early flow may send before it is answered (bytes).
+    pub(crate) fn early(&self) -> u64 {
+        self.early.0.min(self.least())
+    }
+    /// By how much a limit must have grown to be announced: two payloads, at most half of what may be held.
+    pub(crate) fn credit_step(&self, share: u64) -> u64 {
+        (2 * self.payload.0).min(share / 2).max(1)
+    }
+    /// Most octets of a packet without what carries it.
+    pub(crate) fn capacity(&self) -> u32 {
+        self.mtu.0 as u32 - self.transport.overhead()
+    }
+    /// The largest packet of the transport is `octets` now; not less than any frame takes.
+    pub(crate) fn set_capacity(&mut self, octets: usize) {
+        let octets = (octets as u64).clamp(MIN_CAPACITY, MAX_PACKET - u64::from(self.transport.overhead()));
+        self.mtu = Bytes(octets + u64::from(self.transport.overhead()));
+        self.payload = Bytes(octets);
     }
 }
+
+/// A packet with the longest control frame, an `Open` with a name and a client of IPv6.
+const MIN_CAPACITY: u64 = 4 + 1 + 8 + 8 + 1 + 18 + 1 + 255 + 2;

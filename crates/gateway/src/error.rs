@@ -3,8 +3,6 @@
 use cellway_units::Bytes;
 use thiserror::Error;
 
-use crate::packet::DATA_OVERHEAD;
-
 /// Why a [`GatewayConfig`](crate::GatewayConfig) is refused.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
@@ -14,7 +12,7 @@ pub enum ConfigError {
     Rate,
     /// A data frame does not fit into a packet, or a control frame does not.
     #[error(
-        "the payload is {payload} with an MTU of {mtu}; it must be from 64 B to the MTU less {DATA_OVERHEAD} B of \
+        "the payload is {payload} with an MTU of {mtu}; it must be from 64 B to the MTU less {overhead} B of \
          headers, and the MTU at most 65535 B"
     )]
     Payload {
@@ -22,8 +20,10 @@ pub enum ConfigError {
         payload: Bytes,
         /// The largest packet.
         mtu: Bytes,
+        /// All headers of a packet with data (octets).
+        overhead: u32,
     },
-    /// The window holds less than one packet.
+    /// What each direction of a flow may hold is less than one packet.
     #[error("the window is {window}, less than the payload of one packet, {payload}")]
     Window {
         /// What was asked for.
@@ -36,7 +36,7 @@ pub enum ConfigError {
     TotalBuffer {
         /// What was asked for.
         total_buffer: Bytes,
-        /// The window.
+        /// What each direction of a flow may hold at least.
         window: Bytes,
     },
     /// Something is zero that must not be.

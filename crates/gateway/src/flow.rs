@@ -1,10 +1,14 @@
 //! One TCP connection that is relayed: its two directions and how it opens and ends.
 
+use std::sync::Arc;
+
 use crate::config::GatewayConfig;
 use crate::inbound::Inbound;
-use crate::outbound::Outbound;
+use crate::outbound::{Outbound, Piece};
 use crate::output::Action;
-use crate::packet::{FlowId, Frame};
+use crate::packet::{FlowId, Frame, NUMBER_OCTETS, data_octets};
+use crate::reason::Reason;
+use crate::request::Request;
 use crate::scheduler::Scheduler;
 
 /// At which gateway the client is.
@@ -42,6 +46,8 @@ pub(crate) enum Delivery {
 /// What a flow needs to act.
 pub(crate) struct Context<'a> {
     pub(crate) config: &'a GatewayConfig,
+    /// What a direction of a flow may hold now (bytes).
+    pub(crate) share: u64,
     pub(crate) queue: &'a mut Scheduler,
     pub(crate) actions: &'a mut Vec<Action>,
 }
@@ -50,6 +56,7 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Flow {
     pub(crate) id: FlowId,
     pub(crate) origin: Origin,
+    pub(crate) request: Arc<Request>,
     pub(crate) stage: Stage,
     /// Whether the local side knows of it, and so has to be told of its end.
     pub(crate) told: bool,
@@ -59,7 +66,13 @@ pub(crate) struct Flow {
     pub(crate) inn: Inbound,
     /// `Open` at the near gateway, `Accepted` or `Refused` at the far one.
     pub(crate) handshake: Delivery,
+    /// Whether `Open` was sent, so that the peer may know of the flow.
+    pub(crate) asked: bool,
+    /// Near: whether the peer has accepted.
+    pub(crate) answered: bool,
     pub(crate) reset: Delivery,
+    /// Why it does not end cleanly.
+    pub(crate) cause: Option<Reason>,
     /// The peer's side is gone: reset the local one when so many bytes are written.
     pub(crate) reset_at: Option<u64>,
     pub(crate) credit_queued: bool,
@@ -67,16 +80,20 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(id: FlowId, origin: Origin) -> Flow {
+    pub(crate) fn new(id: FlowId, origin: Origin, request: Arc<Request>) -> Flow {
         Flow {
             id,
             origin,
+            request,
             stage: Stage::Waiting,
             told: origin == Origin::Local,
             admitted: false,
             out: Outbound::default(),
             inn: Inbound::default(),
             handshake: Delivery::Idle,
+            asked: false,
+            answered: false,
+            cause: None,
             reset: Delivery::Idle,
             reset_at: None,
             credit_queued: false,
@@ -87,18 +104,38 @@ impl Flow {
     pub(crate) fn held(&self) -> u64 {
         self.out.held() + self.inn.held()
     }
+    /// What its two directions take of the memory, promises included, of which each has `least`.
+    pub(crate) fn committed(&self, least: u64) -> u64 {
+        if self.admitted { self.out.held().max(least) + self.inn.promised().max(least) } else { 0 }
+    }
+    /// Whether it waits for an answer of the far host.
+    pub(crate) fn opening(&self) -> bool {
+        match self.stage {
+            Stage::Waiting | Stage::Opening | Stage::Connecting => true,
+            Stage::Relaying => self.origin == Origin::Local && !self.answered,
+            Stage::Refusing | Stage::Resetting => false,
+        }
+    }
     /// Memory is free: asks the peer, or the local TCP.
     pub(crate) fn admit(&mut self, context: &mut Context<'_>) {
         self.admitted = true;
         match self.origin {
             Origin::Local => {
                 self.stage = Stage::Opening;
-                let limit = self.inn.grant(context.config.window.0);
-                self.queue_handshake(Frame::Open { flow: self.id, limit }, context);
+                let limit = self.inn.grant(context.share);
+                self.queue_handshake(Frame::Open { flow: self.id, limit, request: self.request.clone() }, context);
+                if self.request.early {
+                    self.stage = Stage::Relaying;
+                    self.out.limit = context.config.early();
+                    context.actions.push(Action::Accept { flow: self.id });
+                }
             }
             Origin::Peer => {
                 (self.stage, self.told) = (Stage::Connecting, true);
-                context.actions.push(Action::Connect { flow: self.id });
+                if self.request.early {
+                    self.inn.grant(context.config.early());
+                }
+                context.actions.push(Action::Connect { flow: self.id, request: self.request.clone() });
             }
         }
     }
@@ -108,16 +145,19 @@ impl Flow {
     }
     fn queue_reset(&mut self, context: &mut Context<'_>) {
         self.reset = Delivery::Queued;
-        context.queue.push_reset(self.id, self.out.consumed);
+        let reason = self.cause.unwrap_or(Reason::Reset);
+        context.queue.push_reset(self.id, self.out.consumed, reason);
     }
     /// The far host cannot be reached, or is not asked.
-    pub(crate) fn refuse(&mut self, context: &mut Context<'_>) {
-        self.stage = Stage::Refusing;
-        self.queue_handshake(Frame::Refused { flow: self.id }, context);
+    pub(crate) fn refuse(&mut self, reason: Reason, context: &mut Context<'_>) {
+        (self.stage, self.cause) = (Stage::Refusing, Some(reason));
+        self.inn.abandon();
+        self.queue_handshake(Frame::Refused { flow: self.id, reason }, context);
     }
     /// The local connection is gone. What was taken from it is still delivered, then the reset.
-    pub(crate) fn lose_local_side(&mut self, context: &mut Context<'_>) {
+    pub(crate) fn lose_local_side(&mut self, reason: Reason, context: &mut Context<'_>) {
         self.stage = Stage::Resetting;
+        self.cause.get_or_insert(reason);
         self.out.cut();
         self.inn.abandon();
         // A reset that overtakes its `Open` would find no flow.
@@ -126,13 +166,21 @@ impl Flow {
         }
     }
 
+    /// The peer has the `Open`: a reset cannot overtake it any more.
+    fn peer_knows(&mut self, context: &mut Context<'_>) {
+        self.handshake = Delivery::Acked;
+        if self.stage == Stage::Resetting && self.reset == Delivery::Idle {
+            self.queue_reset(context);
+        }
+    }
     /// What a control frame of the peer changes.
     pub(crate) fn control(&mut self, frame: &Frame, context: &mut Context<'_>) {
         match *frame {
             Frame::Accepted { limit, .. } => {
                 self.out.limit = self.out.limit.max(limit);
                 if self.origin == Origin::Local {
-                    self.handshake = Delivery::Acked;
+                    self.answered = true;
+                    self.peer_knows(context);
                 }
                 if self.stage == Stage::Opening {
                     self.stage = Stage::Relaying;
@@ -140,28 +188,32 @@ impl Flow {
                 }
             }
             Frame::Credit { limit, .. } => self.out.limit = self.out.limit.max(limit),
-            Frame::Reset { at, .. } => {
+            Frame::Reset { at, reason, .. } => {
                 // The peer may wait for ours as well.
                 if self.stage == Stage::Resetting && self.reset == Delivery::Idle {
                     self.queue_reset(context);
                 }
                 self.reset_at.get_or_insert(at);
+                self.cause.get_or_insert(reason);
                 self.out.abandon();
             }
             Frame::Open { .. } | Frame::Refused { .. } | Frame::Data { .. } | Frame::Ack(_) => {}
         }
     }
 
-    /// `frame` is about to leave, and gets its final content; whether it is still wanted.
-    pub(crate) fn leaves(&mut self, frame: &mut Frame, config: &GatewayConfig) -> bool {
+    /// `frame` is about to leave, and gets its final content, where `share` is what the flow may hold;
+    /// whether it is still wanted.
+    pub(crate) fn leaves(&mut self, frame: &mut Frame, share: u64) -> bool {
         match frame {
-            Frame::Open { .. } | Frame::Accepted { .. } | Frame::Refused { .. } => self.handshake = Delivery::Sent,
+            Frame::Open { .. } | Frame::Accepted { .. } | Frame::Refused { .. } => {
+                (self.handshake, self.asked) = (Delivery::Sent, true);
+            }
             Frame::Reset { .. } => self.reset = Delivery::Sent,
             Frame::Credit { limit, .. } => {
                 self.credit_queued = false;
                 let wanted = self.stage == Stage::Relaying;
                 if wanted {
-                    *limit = self.inn.grant(config.window.0);
+                    *limit = self.inn.grant(share);
                 }
                 return wanted;
             }
@@ -175,12 +227,7 @@ impl Flow {
             Frame::Data { offset, len, fin, .. } if self.reset_at.is_none() => {
                 self.out.acked(offset, offset + u64::from(len), fin);
             }
-            Frame::Open { .. } => {
-                self.handshake = Delivery::Acked;
-                if self.stage == Stage::Resetting && self.reset == Delivery::Idle {
-                    self.queue_reset(context);
-                }
-            }
+            Frame::Open { .. } => self.peer_knows(context),
             Frame::Accepted { .. } | Frame::Refused { .. } => self.handshake = Delivery::Acked,
             Frame::Reset { .. } => self.reset = Delivery::Acked,
             Frame::Data { .. } | Frame::Credit { .. } | Frame::Ack(_) => {}
@@ -193,7 +240,7 @@ impl Flow {
                 if self.reset_at.is_none() {
                     self.out.lose(offset, offset + u64::from(len), fin);
                 }
-                self.out.peek(context.config.payload.0).is_some()
+                self.peek(context.config).is_some()
             }
             Frame::Open { .. } | Frame::Accepted { .. } | Frame::Refused { .. } => {
                 let again = self.handshake == Delivery::Sent;
@@ -215,14 +262,23 @@ impl Flow {
         }
     }
 
+    /// The piece to send next: as much as fits into a packet.
+    pub(crate) fn peek(&self, config: &GatewayConfig) -> Option<Piece> {
+        let room = config.capacity() - NUMBER_OCTETS - data_octets(self.id, self.out.place());
+        self.out.peek(config.payload.0.min(room.into()))
+    }
+    /// Whether it has something to send and no token. Bytes do not leave before the `Open`.
+    pub(crate) fn wants_token(&self, config: &GatewayConfig) -> bool {
+        let sends = matches!(self.stage, Stage::Relaying | Stage::Resetting);
+        sends && !self.token && (self.asked || self.origin == Origin::Peer) && self.peek(config).is_some()
+    }
     /// Does all that has become possible; whether the flow has ended.
     pub(crate) fn settle(&mut self, context: &mut Context<'_>) -> bool {
         let flow = self.id;
         if self.stage == Stage::Relaying {
             self.relay(context);
         }
-        let sends = matches!(self.stage, Stage::Relaying | Stage::Resetting);
-        if sends && !self.token && self.out.peek(context.config.payload.0).is_some() {
+        if self.wants_token(context.config) {
             self.token = true;
             context.queue.push_token(flow);
         }
@@ -232,7 +288,7 @@ impl Flow {
             Stage::Connecting | Stage::Relaying => {
                 let reset = self.reset_at.is_some_and(|at| at <= self.inn.written);
                 if reset {
-                    context.actions.push(Action::Reset { flow });
+                    context.actions.push(Action::Reset { flow, reason: self.cause.unwrap_or(Reason::Reset) });
                 }
                 reset || (self.out.finished() && self.inn.shut)
             }
@@ -245,9 +301,9 @@ impl Flow {
     }
 
     fn relay(&mut self, context: &mut Context<'_>) {
-        let (flow, window) = (self.id, context.config.window.0);
+        let (flow, share) = (self.id, context.share);
         if self.reset_at.is_none() {
-            let bytes = self.out.consume(window);
+            let bytes = self.out.consume(share);
             if bytes > 0 {
                 context.actions.push(Action::Consume { flow, bytes });
             }
@@ -260,7 +316,7 @@ impl Flow {
             context.actions.push(Action::Shutdown { flow });
         }
         // Also for a peer whose side is gone: it has to deliver what it took before.
-        if self.inn.owes_credit(window, context.config.credit_step()) && !self.credit_queued {
+        if self.inn.owes_credit(share, context.config.credit_step(share)) && !self.credit_queued {
             self.credit_queued = true;
             context.queue.push(Frame::Credit { flow, limit: 0 });
         }

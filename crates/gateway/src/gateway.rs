@@ -1,16 +1,23 @@
 //! The gateway: the relay of flows over the transport to the peer, at the aggregate rate.
 
-use cellway_units::{Span, Time};
+use std::ops::Range;
+use std::sync::Arc;
+
+use cellway_units::{Bits, Rate, Span, Time};
 
 use crate::acknowledge::Acknowledger;
+use crate::bottleneck::Bottleneck;
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;
 use crate::output::{Action, Output};
 use crate::pacer::Pacer;
-use crate::packet::{CONTROL_OCTETS, FlowId, Frame, HEADER_OCTETS, IP_OCTETS, TpPacket};
+use crate::packet::{FlowId, Frame, NUMBER_OCTETS, TpPacket};
+use crate::reason::Reason;
 use crate::recovery::{Recovery, Sent};
 use crate::relay::Relay;
+use crate::request::Request;
 use crate::stats::{FlowStats, GatewayStats};
+use crate::wire::Transport;
 
 /// One gateway towards one peer.
 ///
@@ -20,11 +27,16 @@ use crate::stats::{FlowStats, GatewayStats};
 /// have ended, which events under way can cause, do nothing.
 #[derive(Clone, Debug)]
 pub struct Gateway {
-    config: GatewayConfig,
     relay: Relay,
     recovery: Recovery,
     acknowledger: Acknowledger,
     pacer: Pacer,
+    /// What is known of the line if its rate is to be found out.
+    line: Option<Bottleneck>,
+    /// How many packets may leave beyond what the line holds, because nothing is heard of the peer.
+    owed: u32,
+    /// Whether what waits may not leave because too much is under way.
+    full: bool,
     /// Whether data waited while the last packet had no room for them: then they go first.
     data_first: bool,
     acked: Vec<Sent>,
@@ -35,12 +47,15 @@ impl Gateway {
     /// A gateway without flows.
     pub fn new(config: GatewayConfig) -> Result<Gateway, ConfigError> {
         config.validate()?;
+        let line = unknown(&config);
         Ok(Gateway {
-            config,
             relay: Relay::new(config),
             recovery: Recovery::new(&config),
             acknowledger: Acknowledger::new(&config),
-            pacer: Pacer::new(config.rate),
+            pacer: Pacer::new(line.as_ref().map_or(config.rate, Bottleneck::rate), config.slack),
+            line,
+            owed: 0,
+            full: false,
             data_first: false,
             acked: Vec::new(),
             lost: Vec::new(),
@@ -48,9 +63,10 @@ impl Gateway {
     }
 
     /// A local host wants to connect; its SYN is held until [`Action::Accept`] or [`Action::Refuse`].
-    /// For `flow` see [`FlowId`]; one that was used before is refused.
-    pub fn incoming(&mut self, now: Time, flow: FlowId, out: &mut Output) {
-        self.relay.incoming(flow, &mut out.actions);
+    /// For `flow` see [`FlowId`]; one that was used before is refused. With `request.early` it is accepted as
+    /// soon as there is memory; a refusal that comes after is a reset.
+    pub fn incoming(&mut self, now: Time, flow: FlowId, request: Arc<Request>, out: &mut Output) {
+        self.relay.incoming(flow, request, &mut out.actions);
         self.send(now, out);
     }
     /// The connection that [`Action::Connect`] asked for is there.
@@ -59,8 +75,8 @@ impl Gateway {
         self.send(now, out);
     }
     /// The connection that [`Action::Connect`] asked for failed.
-    pub fn refused(&mut self, now: Time, flow: FlowId, out: &mut Output) {
-        self.relay.refused(flow, &mut out.actions);
+    pub fn refused(&mut self, now: Time, flow: FlowId, reason: Reason, out: &mut Output) {
+        self.relay.refused(flow, reason, &mut out.actions);
         self.send(now, out);
     }
     /// `bytes` more came in order from the local host and wait in the receive buffer of the local
@@ -82,19 +98,27 @@ impl Gateway {
     }
     /// The local connection is gone: reset, timed out, or its SYN no longer there. What the gateway
     /// has taken from it still reaches the far host, then the reset does.
-    pub fn local_reset(&mut self, now: Time, flow: FlowId, out: &mut Output) {
-        self.relay.local_reset(flow, &mut out.actions);
+    pub fn local_reset(&mut self, now: Time, flow: FlowId, reason: Reason, out: &mut Output) {
+        self.relay.local_reset(flow, reason, &mut out.actions);
         self.send(now, out);
     }
 
     /// A packet of the peer arrived.
     pub fn receive(&mut self, now: Time, packet: &TpPacket, out: &mut Output) {
         self.relay.stats.packets_received += 1;
+        // Bytes that have overtaken the opening of their flow: the packet is taken for lost, and its
+        // content comes again.
+        if self.relay.is_ahead(&packet.frames) {
+            self.relay.stats.ahead += 1;
+            return;
+        }
         for frame in &packet.frames {
             match frame {
                 Frame::Ack(ack) => {
-                    self.recovery.acknowledged(now, ack, &mut self.acked, &mut self.lost);
-                    self.take_news(&mut out.actions);
+                    let round_trip = self.recovery.acknowledged(now, ack, &mut self.acked, &mut self.lost);
+                    self.relay.set_rtt(self.recovery.rtt());
+                    self.take_news(now, &mut out.actions);
+                    self.learn(now, round_trip);
                 }
                 other => self.relay.arrived(other, &mut out.actions),
             }
@@ -108,14 +132,13 @@ impl Gateway {
         if self.recovery.wake(now, &mut self.lost) {
             self.probe(&mut out.actions);
         }
-        self.take_news(&mut out.actions);
+        self.take_news(now, &mut out.actions);
         self.send(now, out);
     }
     /// When to call [`Gateway::wake`] if nothing happens first, and why: `"pace"` (the next packet may
     /// leave), `"ack"` (an acknowledgement is due), `"loss"` or `"probe"` (packets may be lost).
     pub fn deadline(&self) -> Option<(Time, &'static str)> {
-        let waits = self.relay.has_frames() || self.acknowledger.due();
-        let pace = waits.then(|| (self.pacer.ready(), "pace"));
+        let pace = self.waits().then(|| (self.pacer.ready(), "pace"));
         let ack = self.acknowledger.deadline().map(|at| (at, "ack"));
         [pace, ack, self.recovery.deadline()].into_iter().flatten().min_by_key(|&(at, _)| at)
     }
@@ -132,9 +155,74 @@ impl Gateway {
     pub fn rtt(&self) -> Span {
         self.recovery.rtt()
     }
-    /// How it was configured.
+    /// What the line carries: as configured, or as found out until now.
+    pub fn rate(&self) -> Rate {
+        self.line.as_ref().map_or(self.config().rate, Bottleneck::estimate)
+    }
+    /// How it is configured now.
     pub fn config(&self) -> &GatewayConfig {
-        &self.config
+        &self.relay.config
+    }
+    /// The packet number to expect next, for [`TpPacket::decode`].
+    pub fn expected(&self) -> u64 {
+        self.acknowledger.expected()
+    }
+    /// The places of bytes of a flow that may come from the peer and were not written: those of a data frame that lie in
+    /// it have to be kept until [`Action::Write`], others are not needed. `None` if none are.
+    pub fn wanted(&self, flow: FlowId) -> Option<Range<u64>> {
+        self.relay.wanted(flow)
+    }
+
+    /// The way to the peer is lost: every flow is refused or reset, and the gateway is as new, but
+    /// for what it has counted. The peer must be told to do the same before either sends again.
+    pub fn down(&mut self, now: Time, reason: Reason, out: &mut Output) {
+        self.relay.down(reason, &mut out.actions);
+        self.recovery = Recovery::new(self.config());
+        self.acknowledger = Acknowledger::new(self.config());
+        self.data_first = false;
+        self.forget_line();
+        self.pacer.wait(now, false);
+    }
+    fn forget_line(&mut self) {
+        (self.line, self.owed, self.full) = (unknown(self.config()), 0, false);
+        self.pacer.set_rate(self.line.as_ref().map_or(self.config().rate, Bottleneck::rate));
+    }
+    /// What carries the packets from now on, and whether it loses and reorders nothing. To be called while
+    /// nothing is under way: after [`Gateway::new`] or [`Gateway::down`].
+    pub fn set_transport(&mut self, transport: Transport, reliable: bool) {
+        let capacity = self.config().capacity() as usize;
+        let config = &mut self.relay.config;
+        (config.transport, config.reliable) = (transport, reliable);
+        config.set_capacity(capacity);
+        self.recovery = Recovery::new(self.config());
+        self.forget_line();
+    }
+    /// The transport takes packets of so many octets now ([`TpPacket::octets`]). Larger ones that are
+    /// lost are sent again in pieces. What is too small for any frame, 298 octets, counts as so much.
+    pub fn set_payload(&mut self, now: Time, octets: usize, out: &mut Output) {
+        self.relay.config.set_capacity(octets);
+        self.configure_line();
+        self.send(now, out);
+    }
+    /// What is sent from now on leaves at `rate`, more than 0; if the rate is found out, never faster than that.
+    pub fn set_rate(&mut self, now: Time, rate: Rate, out: &mut Output) {
+        self.relay.config.rate = Rate::from_bps(rate.as_bps().max(1));
+        self.configure_line();
+        self.relay.set_rtt(self.recovery.rtt());
+        self.send(now, out);
+    }
+    fn configure_line(&mut self) {
+        let config = &self.relay.config;
+        self.recovery.configure(config);
+        if let Some(line) = &mut self.line {
+            line.configure(config.rate, config.wire.bits(config.mtu.0 as u32));
+        }
+        self.pacer.set_rate(self.line.as_ref().map_or(config.rate, Bottleneck::rate));
+    }
+    /// Something that is not the gateway's took `bits` of the line: what follows waits for it.
+    pub fn charge(&mut self, now: Time, bits: Bits) {
+        self.pacer.send(now, bits);
+        self.relay.stats.line.0 += bits.0;
     }
 
     /// Queues again what the oldest two packets under way carry, passing over those whose content
@@ -145,13 +233,18 @@ impl Gateway {
         while again < 2 {
             let Some(sent) = self.recovery.take_oldest() else { return };
             again += usize::from(self.give_up(sent, actions));
+            self.owed = 2;
         }
     }
-    fn take_news(&mut self, actions: &mut Vec<Action>) {
+    fn take_news(&mut self, now: Time, actions: &mut Vec<Action>) {
         let mut acked = std::mem::take(&mut self.acked);
         for sent in acked.drain(..) {
             if let Some(told) = sent.told {
                 self.acknowledger.told(told);
+            }
+            if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
+                line.acked(now, stamp);
+                self.owed = 0;
             }
             sent.frames.iter().for_each(|frame| self.relay.acked(frame, actions));
         }
@@ -165,45 +258,90 @@ impl Gateway {
     /// A packet is taken for lost; whether anything of it must be sent again.
     fn give_up(&mut self, sent: Sent, actions: &mut Vec<Action>) -> bool {
         self.relay.stats.packets_lost += 1;
+        if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
+            line.lost(stamp);
+        }
         sent.frames.into_iter().fold(false, |again, frame| self.relay.lost(frame, actions) | again)
+    }
+
+    /// An acknowledgement has been dealt with.
+    fn learn(&mut self, now: Time, round_trip: Option<Span>) {
+        let Some(line) = &mut self.line else { return };
+        line.learn(now, round_trip);
+        if line.rate() != self.pacer.rate() {
+            self.pacer.set_rate(line.rate());
+        }
     }
 
     /// Sends what may leave now.
     fn send(&mut self, now: Time, out: &mut Output) {
+        // Nothing waited although the line was free: what was sent tells less of the line than it can carry.
+        let idle = !self.full && self.pacer.idle(now);
+        if let Some(line) = self.line.as_mut().filter(|_| idle) {
+            line.nothing_left();
+        }
         while self.pacer.ready() <= now {
-            let Some(frames) = self.next_frames(now) else { return };
+            let Some(frames) = self.next_frames(now) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
-            let bits = self.config.wire.bits(packet.octets());
+            let bits = self.config().wire.bits(self.config().transport.overhead() + packet.octets());
             self.pacer.send(now, bits);
+            if let Some(line) = &mut self.line
+                && packet.ack_eliciting()
+                && let Some(sent) = self.recovery.last()
+            {
+                sent.stamp = Some(line.sent(now, bits));
+                self.owed = self.owed.saturating_sub(1);
+                if line.rate() != self.pacer.rate() {
+                    self.pacer.set_rate(line.rate());
+                }
+            }
             self.relay.stats.packets_sent += 1;
             self.relay.stats.line.0 += bits.0;
             out.packets.push(packet);
         }
+        self.full = self.relay.has_frames() && !self.may_send();
+        self.pacer.wait(now, self.waits());
+    }
+    fn waits(&self) -> bool {
+        self.relay.has_frames() && self.may_send() || self.acknowledger.due()
+    }
+    /// Whether the line has room for more than acknowledgements.
+    fn may_send(&self) -> bool {
+        self.owed > 0 || self.line.as_ref().is_none_or(Bottleneck::may_send)
     }
     /// The next packet: an acknowledgement if due, control frames, one data frame, as far as they
     /// fit into the MTU. Where they do not fit together data go first every second time, and an
-    /// acknowledgement leaves room for a control frame: none starves another.
+    /// acknowledgement leaves room for the next control frame: none starves another.
     fn next_frames(&mut self, now: Time) -> Option<Vec<Frame>> {
-        let mut room = self.config.mtu.0 as u32 - IP_OCTETS - HEADER_OCTETS;
+        let mut room = self.config().capacity() - NUMBER_OCTETS;
         let mut frames = Vec::with_capacity(2);
         let mut put = |frame: Frame, room: &mut u32| {
             *room -= frame.octets();
             frames.push(frame);
         };
-        let mut data = if self.data_first { self.relay.next_data(room) } else { None };
+        let may_send = self.may_send();
+        let mut data = if self.data_first && may_send { self.relay.next_data(room) } else { None };
         let had_data = data.is_some();
         room -= data.as_ref().map_or(0, Frame::octets);
-        if let Some(ack) = self.acknowledger.take(now, room.saturating_sub(CONTROL_OCTETS)) {
+        if let Some(ack) = self.acknowledger.take(now, room.saturating_sub(self.relay.next_control_octets())) {
             put(Frame::Ack(ack), &mut room);
         }
-        while let Some(frame) = self.relay.next_control(room) {
+        while may_send && let Some(frame) = self.relay.next_control(room) {
             put(frame, &mut room);
         }
-        if !had_data && let Some(frame) = self.relay.next_data(room) {
+        if !had_data
+            && may_send
+            && let Some(frame) = self.relay.next_data(room)
+        {
             data = Some(frame);
         }
         self.data_first = data.is_none() && self.relay.has_data();
         frames.extend(data);
         (!frames.is_empty()).then_some(frames)
     }
+}
+
+/// What is known of a line at first, if its rate is to be found out.
+fn unknown(config: &GatewayConfig) -> Option<Bottleneck> {
+    config.auto.then(|| Bottleneck::new(config.rate, config.wire.bits(config.mtu.0 as u32), config.ack_every))
 }

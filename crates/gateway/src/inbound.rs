@@ -3,6 +3,8 @@
 //!
 //! All places count bytes since the start of the flow: `written <= in_order <= granted`.
 
+use std::ops::Range;
+
 use crate::ranges::Ranges;
 
 /// The peer sent what it must not send.
@@ -32,6 +34,18 @@ impl Inbound {
     pub(crate) fn held(&self) -> u64 {
         self.in_order + self.beyond_len - self.written
     }
+    /// The bytes held, and those that the peer may send still.
+    pub(crate) fn promised(&self) -> u64 {
+        self.end.unwrap_or(self.granted).saturating_sub(self.written)
+    }
+    /// The places of bytes that are not written and may come.
+    pub(crate) fn open(&self) -> Range<u64> {
+        self.written..self.granted.max(self.written)
+    }
+    /// Whether the peer has ended it.
+    pub(crate) fn ended(&self) -> bool {
+        self.end.is_some()
+    }
     /// Bytes that arrived, each counted once.
     pub(crate) fn arrived(&self) -> u64 {
         self.in_order + self.beyond_len
@@ -39,7 +53,7 @@ impl Inbound {
 
     /// The local TCP is gone: what is held is let go.
     pub(crate) fn abandon(&mut self) {
-        *self = Inbound { granted: self.granted, ..Inbound::default() };
+        *self = Inbound::default();
     }
     /// The end of the last byte that arrived.
     fn highest(&self) -> u64 {

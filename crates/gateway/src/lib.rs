@@ -8,33 +8,35 @@
 //! counted, not held.
 //!
 //! ```
-//! use cellway_gateway::{Action, FlowId, Gateway, GatewayConfig, Output};
+//! use std::sync::Arc;
+//!
+//! use cellway_gateway::{Action, FlowId, Gateway, GatewayConfig, Output, Request, Server};
 //! use cellway_units::{Rate, Time};
 //!
 //! let config = GatewayConfig::new(Rate::from_bps(30_000_000));
 //! let (mut near, mut far) = (Gateway::new(config)?, Gateway::new(config)?);
 //! let (mut from_near, mut from_far) = (Output::default(), Output::default());
 //! let flow = FlowId(0);
-//! near.incoming(Time::ZERO, flow, &mut from_near);
+//! let request = Arc::new(Request { server: Server::Address("192.0.2.1:80".parse()?), ..Request::UNNAMED });
+//! near.incoming(Time::ZERO, flow, request.clone(), &mut from_near);
 //! far.receive(Time::ZERO, &from_near.packets[0], &mut from_far);
-//! assert_eq!(from_far.actions, [Action::Connect { flow }]);
+//! assert_eq!(from_far.actions, [Action::Connect { flow, request }]);
 //! far.connected(Time::ZERO, flow, &mut from_far);
 //! from_near.clear();
 //! near.receive(Time::ZERO, &from_far.packets[0], &mut from_near);
 //! assert_eq!(from_near.actions, [Action::Accept { flow }]);
-//! # Ok::<(), cellway_gateway::ConfigError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`) knows neither time nor
-//! packets; the transport below it (`recovery`, `acknowledge`, `pacer`) knows no flows. Another
-//! reliable transport can take the place of the latter: `docs/models/gateway.md` says how.
+//! packets; the transport below it (`recovery`, `acknowledge`, `pacer`) knows no flows. What carries
+//! the packets ([`Transport`]) is known by its headers only; [`TpPacket::encode`] gives their octets.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod acknowledge;
-#[allow(dead_code)]
 mod bottleneck;
+mod codec;
 mod config;
-#[allow(dead_code)]
 mod delivery;
 mod error;
 mod flow;
@@ -48,14 +50,20 @@ mod ranges;
 mod reason;
 mod recovery;
 mod relay;
+mod request;
 mod rtt;
 mod scheduler;
 mod stats;
+mod varint;
+mod wire;
 
-pub use config::GatewayConfig;
+pub use codec::{CodecError, Decoded};
+pub use config::{GatewayConfig, Window};
 pub use error::ConfigError;
 pub use gateway::Gateway;
 pub use output::{Action, Output};
-pub use packet::{Ack, DATA_OCTETS, DATA_OVERHEAD, FlowId, Frame, HEADER_OCTETS, IP_OCTETS, TpPacket, Wire};
+pub use packet::{Ack, DATA_OVERHEAD, FlowId, Frame, NUMBER_OCTETS, TpPacket};
 pub use reason::Reason;
-pub use stats::{FlowStats, GatewayStats};
+pub use request::{MAX_NAME, Request, Server};
+pub use stats::{FlowState, FlowStats, GatewayStats};
+pub use wire::{Transport, Wire};

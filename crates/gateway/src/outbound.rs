@@ -30,7 +30,7 @@ pub(crate) struct Outbound {
     /// The first byte that was never sent.
     next: u64,
     /// Below it all is acknowledged and its memory free.
-    freed: u64,
+    pub(crate) freed: u64,
     /// Up to where the peer lets send.
     pub(crate) limit: u64,
     /// Acknowledged beyond `freed`.
@@ -50,7 +50,7 @@ impl Outbound {
     }
     /// Takes as much from the local TCP as the window lets; how much.
     pub(crate) fn consume(&mut self, window: u64) -> u64 {
-        let more = (self.received - self.consumed).min(window - self.held());
+        let more = (self.received - self.consumed).min(window.saturating_sub(self.held()));
         self.consumed += more;
         more
     }
@@ -65,6 +65,10 @@ impl Outbound {
             Outbound { received: consumed, consumed, next: consumed, freed: consumed, resent, ..Outbound::default() };
     }
 
+    /// Where the next piece begins.
+    pub(crate) fn place(&self) -> u64 {
+        self.lost.first().map_or(self.next, |(start, _)| start)
+    }
     /// The piece to send next, of at most `payload` bytes: what was lost first. New bytes wait for
     /// a full piece while more are to come and anything is under way, so that windows and credit
     /// do not cut the flow into crumbs (RFC 9293, section 3.8.6.2.1, has the same rule).

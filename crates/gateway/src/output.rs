@@ -1,6 +1,10 @@
 //! What a gateway wants sent and done.
 
+use std::sync::Arc;
+
 use crate::packet::{FlowId, TpPacket};
+use crate::reason::Reason;
+use crate::request::Request;
 
 /// Where a gateway appends what it wants done. Owned, reused and cleared by the caller.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +24,7 @@ impl Output {
 }
 
 /// What the local TCP is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
     /// Connect to the host that the far client asked for. Answered by
@@ -28,8 +32,10 @@ pub enum Action {
     Connect {
         /// The flow.
         flow: FlowId,
+        /// Whereto, and from where.
+        request: Arc<Request>,
     },
-    /// Answer the SYN that is held: the far host answered.
+    /// Answer the SYN that is held: the far host answered, or need not be waited for.
     Accept {
         /// The flow.
         flow: FlowId,
@@ -38,9 +44,19 @@ pub enum Action {
     Refuse {
         /// The flow.
         flow: FlowId,
+        /// Why.
+        reason: Reason,
     },
     /// Take bytes out of the receive buffer, which opens the window to the local host.
     Consume {
+        /// The flow.
+        flow: FlowId,
+        /// How many (bytes).
+        bytes: u64,
+    },
+    /// The peer has so many more of the bytes consumed, from the first that was not yet released on: they
+    /// need not be held any more. The end of a flow releases what is left.
+    Released {
         /// The flow.
         flow: FlowId,
         /// How many (bytes).
@@ -62,11 +78,32 @@ pub enum Action {
     Reset {
         /// The flow.
         flow: FlowId,
+        /// Why.
+        reason: Reason,
     },
     /// The flow has ended in both directions: nothing more comes or is expected. What was written
     /// may still be in the send buffer of the local TCP.
     Closed {
         /// The flow.
         flow: FlowId,
+        /// Why, unless both hosts ended their directions and have everything.
+        reason: Option<Reason>,
     },
+}
+
+impl Action {
+    /// The flow that it is about.
+    pub fn flow(&self) -> FlowId {
+        match *self {
+            Action::Connect { flow, .. }
+            | Action::Accept { flow }
+            | Action::Refuse { flow, .. }
+            | Action::Consume { flow, .. }
+            | Action::Released { flow, .. }
+            | Action::Write { flow, .. }
+            | Action::Shutdown { flow }
+            | Action::Reset { flow, .. }
+            | Action::Closed { flow, .. } => flow,
+        }
+    }
 }

@@ -1,69 +1,43 @@
-//! What gateways send each other: packets of frames, and their lengths on the line.
+//! What gateways send each other: packets of frames, and their lengths.
 
-use cellway_units::{Bits, Bytes, LLC_SNAP_OCTETS, Span, aal5_cells};
+use std::sync::Arc;
 
-/// Octets of the IPv4 header. RFC 791, section 3.1.
-pub const IP_OCTETS: u32 = 20;
-/// Octets of the transport header: a packet number of 48 bits and a checksum of 16.
-pub const HEADER_OCTETS: u32 = 8;
-/// Octets of a data frame before its bytes.
-pub const DATA_OCTETS: u32 = 16;
-/// All headers of a packet with one data frame (octets).
-pub const DATA_OVERHEAD: u32 = IP_OCTETS + HEADER_OCTETS + DATA_OCTETS;
-/// Octets of the largest control frame: an `Open` with addresses of IPv6.
-pub(crate) const CONTROL_OCTETS: u32 = 52;
-/// Octets of an acknowledgement before its ranges.
-const ACK_OCTETS: u32 = 8;
-/// Octets of a range: two packet numbers of 48 bits.
-const ACK_RANGE_OCTETS: u32 = 12;
+use cellway_units::Span;
+
+use crate::reason::Reason;
+use crate::request::Request;
+use crate::varint;
+
+/// Octets of the packet number, the start of every packet.
+pub const NUMBER_OCTETS: u32 = 4;
+/// Most octets of a data frame before its bytes: its type, two numbers.
+const MAX_DATA_OCTETS: u32 = 1 + 8 + 8;
+/// Most octets of a packet with one data frame that are not its bytes.
+pub const DATA_OVERHEAD: u32 = NUMBER_OCTETS + MAX_DATA_OCTETS;
 /// Most ranges of one acknowledgement; the oldest are left out.
-const ACK_RANGES: u32 = 32;
+const ACK_RANGES: usize = 32;
 
-/// The name of a flow, the same at both gateways: whoever opens a flow chooses one that neither
-/// gateway has used before. Numbers given out in sequence (one gateway even, the other odd, or any
-/// two sequences that do not meet) keep the memory of those that have ended small.
+/// The name of a flow, the same at both gateways, below 2^62: whoever opens a flow chooses one that
+/// neither gateway has used before. Numbers given out in sequence (one gateway even, the other odd,
+/// or any two sequences that do not meet) keep the memory of those that have ended small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId(pub u32);
-
-/// What of a packet counts against the rate between the gateways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
-    /// The octets of the IP packet.
-    Packet,
-    /// Whole cells of 53 octets that carry the packet in an AAL5 frame, trailer and padding included.
-    Atm {
-        /// Whether eight octets of LLC/SNAP (RFC 2684) precede the packet.
-        llc: bool,
-    },
-}
-
-impl Wire {
-    /// What an IP packet of `octets` takes on the line.
-    pub const fn bits(self, octets: u32) -> Bits {
-        let octets = octets as u64;
-        match self {
-            Wire::Packet => Bytes(octets).bits(),
-            Wire::Atm { llc } => {
-                let sdu = if llc { octets + LLC_SNAP_OCTETS } else { octets };
-                aal5_cells(Bytes(sdu)).bits()
-            }
-        }
-    }
-}
+pub struct FlowId(pub u64);
 
 /// A packet between gateways.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TpPacket {
     /// Counts the packets of one direction, from 0; what is sent again gets a new number.
     pub number: u64,
-    /// What it carries, at least one frame.
+    /// What it carries, at least one frame. A data frame reaches to the end of the packet: there is
+    /// at most one, and it is the last.
     pub frames: Vec<Frame>,
 }
 
 impl TpPacket {
-    /// Length of the IP packet (octets), its header of 20 included.
+    /// Its length (octets), without the headers of what carries it
+    /// ([`Transport::overhead`](crate::Transport::overhead)).
     pub fn octets(&self) -> u32 {
-        IP_OCTETS + HEADER_OCTETS + self.frames.iter().map(Frame::octets).sum::<u32>()
+        NUMBER_OCTETS + self.frames.iter().map(Frame::octets).sum::<u32>()
     }
     /// Whether the receiver has to acknowledge it: anything but a bare acknowledgement.
     pub fn ack_eliciting(&self) -> bool {
@@ -80,6 +54,8 @@ pub enum Frame {
         flow: FlowId,
         /// How far its other direction may be sent (bytes since its start).
         limit: u64,
+        /// From where and whereto.
+        request: Arc<Request>,
     },
     /// The far host answered.
     Accepted {
@@ -92,6 +68,8 @@ pub enum Frame {
     Refused {
         /// The flow of the `Open`.
         flow: FlowId,
+        /// Why.
+        reason: Reason,
     },
     /// Bytes of a flow.
     Data {
@@ -103,6 +81,8 @@ pub enum Frame {
         len: u32,
         /// Whether the flow ends after them in this direction.
         fin: bool,
+        /// Whether the receiver may not have the `Open` of the flow yet.
+        early: bool,
     },
     /// More may be sent.
     Credit {
@@ -117,6 +97,8 @@ pub enum Frame {
         flow: FlowId,
         /// Up to where the receiver delivers before it resets its own side (bytes since the start).
         at: u64,
+        /// Why.
+        reason: Reason,
     },
     /// Which packets arrived.
     Ack(Ack),
@@ -128,7 +110,7 @@ impl Frame {
         match *self {
             Frame::Open { flow, .. }
             | Frame::Accepted { flow, .. }
-            | Frame::Refused { flow }
+            | Frame::Refused { flow, .. }
             | Frame::Data { flow, .. }
             | Frame::Credit { flow, .. }
             | Frame::Reset { flow, .. } => Some(flow),
@@ -138,29 +120,59 @@ impl Frame {
     /// Its length (octets).
     pub fn octets(&self) -> u32 {
         match self {
-            Frame::Open { .. } => 28,
-            Frame::Accepted { .. } | Frame::Credit { .. } | Frame::Reset { .. } => 16,
-            Frame::Refused { .. } => 8,
-            Frame::Data { len, .. } => DATA_OCTETS + len,
-            Frame::Ack(ack) => ACK_OCTETS + ACK_RANGE_OCTETS * ack.ranges.len() as u32,
+            Frame::Open { flow, limit, request } => {
+                1 + varint::octets(flow.0) + varint::octets(*limit) + request.octets()
+            }
+            Frame::Accepted { flow, limit } | Frame::Credit { flow, limit } => {
+                1 + varint::octets(flow.0) + varint::octets(*limit)
+            }
+            Frame::Refused { flow, .. } => 1 + varint::octets(flow.0) + 1,
+            Frame::Data { flow, offset, len, .. } => data_octets(*flow, *offset) + len,
+            Frame::Reset { flow, at, .. } => 1 + varint::octets(flow.0) + varint::octets(*at) + 1,
+            Frame::Ack(ack) => ack.octets(),
         }
     }
+}
+
+/// Octets of a data frame before its bytes.
+pub(crate) const fn data_octets(flow: FlowId, offset: u64) -> u32 {
+    1 + varint::octets(flow.0) + varint::octets(offset)
 }
 
 /// Which packets arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// First and last number of each run of packets, the newest run first.
+    /// First and last number of each run of packets, the newest run first, at least one packet
+    /// missing between any two.
     pub ranges: Vec<(u64, u64)>,
     /// How long the newest of them waited for this, in whole microseconds.
     pub delay: Span,
 }
 
+/// Picoseconds of a microsecond.
+pub(crate) const PS_PER_US: u64 = 1_000_000;
+
 impl Ack {
-    /// The most ranges that fit into `room` octets.
-    pub(crate) fn most_ranges(room: u32) -> usize {
-        (room.saturating_sub(ACK_OCTETS) / ACK_RANGE_OCTETS).min(ACK_RANGES) as usize
+    fn octets(&self) -> u32 {
+        let delay = varint::octets(self.delay.as_ps() / PS_PER_US);
+        let newest = self.ranges.first().map_or(0, |&(_, last)| last);
+        let head = 1 + varint::octets(newest) + delay + varint::octets(self.ranges.len().saturating_sub(1) as u64);
+        head + run_octets(&self.ranges).sum::<u32>()
     }
+    /// As many of `runs`, the newest first, as fit into `room` octets; `None` if not even one does.
+    pub(crate) fn fitting(runs: impl Iterator<Item = (u64, u64)>, delay: Span, room: u32) -> Option<Ack> {
+        let mut ack = Ack { ranges: runs.take(ACK_RANGES).collect(), delay };
+        while ack.octets() > room {
+            ack.ranges.pop()?;
+        }
+        (!ack.ranges.is_empty()).then_some(ack)
+    }
+}
+
+/// Octets of each run: its length less one, and before it the gap to the newer run less two.
+fn run_octets(ranges: &[(u64, u64)]) -> impl Iterator<Item = u32> + '_ {
+    let gaps = std::iter::once(0).chain(ranges.windows(2).map(|w| varint::octets(w[0].0 - w[1].1 - 2)));
+    ranges.iter().zip(gaps).map(|(&(first, last), gap)| gap + varint::octets(last - first))
 }
 
 #[cfg(test)]
@@ -171,32 +183,28 @@ mod tests {
     fn lengths_are_those_of_the_specification() {
         let flow = FlowId(1);
         let packet = |frames| TpPacket { number: 0, frames }.octets();
-        assert_eq!(packet(vec![Frame::Open { flow, limit: 0 }]), 56);
-        assert_eq!(packet(vec![Frame::Accepted { flow, limit: 0 }]), 44);
-        assert_eq!(packet(vec![Frame::Refused { flow }]), 36);
-        assert_eq!(packet(vec![Frame::Data { flow, offset: 0, len: 8192, fin: false }]), 8192 + DATA_OVERHEAD);
-        let ack = Ack { ranges: vec![(5, 9), (1, 3)], delay: Span::ZERO };
-        assert_eq!(packet(vec![Frame::Ack(ack), Frame::Credit { flow, limit: 9 }]), 28 + 32 + 16);
-    }
-
-    #[test]
-    fn the_line_carries_whole_cells() {
-        assert_eq!(Wire::Packet.bits(8236), Bits(65_888));
-        // 8236 + 8 of trailer = 171.75 payloads of 48; with LLC/SNAP 171.92.
-        assert_eq!(Wire::Atm { llc: false }.bits(8236), Bits(172 * 424));
-        assert_eq!(Wire::Atm { llc: true }.bits(8236), Bits(172 * 424));
-        // 40 + 8 fill one cell; one octet more takes a second.
-        assert_eq!(Wire::Atm { llc: false }.bits(40), Bits(424));
-        assert_eq!(Wire::Atm { llc: false }.bits(41), Bits(848));
-        assert_eq!(Wire::Atm { llc: true }.bits(40), Bits(848));
+        let request = Arc::new(Request { client: Some("192.0.2.1:1".parse().unwrap()), ..Request::UNNAMED });
+        assert_eq!(packet(vec![Frame::Open { flow, limit: 1 << 20, request }]), 4 + 1 + 1 + 4 + 1 + 6 + 6);
+        assert_eq!(packet(vec![Frame::Accepted { flow, limit: 0 }]), 4 + 3);
+        assert_eq!(packet(vec![Frame::Refused { flow, reason: Reason::Refused }]), 4 + 3);
+        let data = Frame::Data { flow: FlowId(1 << 40), offset: 1 << 40, len: 8192, fin: false, early: false };
+        assert_eq!(packet(vec![data]), 8192 + DATA_OVERHEAD);
+        let ack = Ack { ranges: vec![(5, 90), (1, 3)], delay: Span::from_ms(1) };
+        // Type, newest, delay, count; length of the first run, gap, length.
+        assert_eq!(
+            packet(vec![Frame::Ack(ack), Frame::Credit { flow, limit: 9 }]),
+            4 + (1 + 2 + 2 + 1 + 2 + 1 + 1) + 3
+        );
     }
 
     #[test]
     fn ranges_that_fit() {
-        assert_eq!(Ack::most_ranges(7), 0);
-        assert_eq!(Ack::most_ranges(19), 0);
-        assert_eq!(Ack::most_ranges(20), 1);
-        assert_eq!(Ack::most_ranges(80), 6);
-        assert_eq!(Ack::most_ranges(9000), 32);
+        let runs = |n: u64| (0..n).rev().map(|i| (10 * i, 10 * i + 1));
+        let fitting = |n, room| Ack::fitting(runs(n), Span::ZERO, room).map(|ack| ack.ranges.len());
+        assert_eq!(
+            [4, 5, 6, 7, 8, 9].map(|room| fitting(3, room)),
+            [None, Some(1), Some(1), Some(2), Some(2), Some(3)]
+        );
+        assert_eq!((fitting(0, 100), fitting(100, 1000)), (None, Some(32)));
     }
 }

@@ -50,6 +50,10 @@ impl Reason {
         Reason::Violation,
     ];
 
+    /// Its place in [`Reason::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize - 1
+    }
     /// The one with this octet.
     pub fn from_octet(octet: u8) -> Option<Reason> {
         Reason::ALL.into_iter().find(|reason| *reason as u8 == octet)

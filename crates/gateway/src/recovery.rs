@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use cellway_units::{Span, Time};
 
 use crate::config::GatewayConfig;
+use crate::delivery::Stamp;
 use crate::packet::{Ack, Frame};
 use crate::rtt::Rtt;
 
@@ -20,6 +21,8 @@ pub(crate) struct Sent {
     pub(crate) frames: Vec<Frame>,
     /// The newest packet that it acknowledges.
     pub(crate) told: Option<u64>,
+    /// What a sample of the rate needs, where it is found out.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -27,6 +30,8 @@ pub(crate) struct Recovery {
     /// How long the peer may hold an acknowledgement: its delay, and a packet that leaves before it.
     ack_delay: Span,
     probe_max: Span,
+    /// Whether nothing is ever lost.
+    reliable: bool,
     /// The number of the next packet.
     next: u64,
     /// Packets from number `next - under_way.len()` on; `None` where nothing is awaited.
@@ -44,10 +49,10 @@ pub(crate) struct Recovery {
 
 impl Recovery {
     pub(crate) fn new(config: &GatewayConfig) -> Recovery {
-        let (packet, _) = config.rate.time_for(config.wire.bits(config.mtu.0 as u32), 0);
-        Recovery {
-            ack_delay: config.ack_delay + packet,
+        let mut recovery = Recovery {
+            ack_delay: config.ack_delay,
             probe_max: config.probe_max,
+            reliable: config.reliable,
             next: 0,
             under_way: VecDeque::new(),
             awaited: 0,
@@ -56,7 +61,14 @@ impl Recovery {
             armed: Time::ZERO,
             probes: 0,
             loss_at: None,
-        }
+        };
+        recovery.configure(config);
+        recovery
+    }
+    /// The rate or the largest packet is another.
+    pub(crate) fn configure(&mut self, config: &GatewayConfig) {
+        let (packet, _) = config.rate.time_for(config.wire.bits(config.mtu.0 as u32), 0);
+        self.ack_delay = config.ack_delay + packet;
     }
     pub(crate) fn rtt(&self) -> Span {
         self.rtt.smoothed()
@@ -80,20 +92,34 @@ impl Recovery {
             (self.awaited, self.armed) = (self.awaited + 1, now);
         }
         if awaited || self.awaited > 0 {
-            self.under_way.push_back(awaited.then_some(Sent { at: now, frames: kept, told }));
+            self.under_way.push_back(awaited.then_some(Sent { at: now, frames: kept, told, stamp: None }));
         }
         self.next += 1;
         self.next - 1
     }
 
+    /// The packet that was sent last, if it asks for an acknowledgement.
+    pub(crate) fn last(&mut self) -> Option<&mut Sent> {
+        self.under_way.back_mut()?.as_mut()
+    }
+
     /// The peer tells of packets: those that are new are appended to `acked`, those that must be
-    /// taken for lost to `lost`, oldest first.
-    pub(crate) fn acknowledged(&mut self, now: Time, ack: &Ack, acked: &mut Vec<Sent>, lost: &mut Vec<Sent>) {
+    /// taken for lost to `lost`, oldest first. The time that the newest was under way, without the peer's delay.
+    pub(crate) fn acknowledged(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        acked: &mut Vec<Sent>,
+        lost: &mut Vec<Sent>,
+    ) -> Option<Span> {
         // What was never sent cannot have arrived: such an acknowledgement is not the peer's.
-        let Some(&(_, newest)) = ack.ranges.first().filter(|r| r.1 < self.next) else { return };
+        let &(_, newest) = ack.ranges.first().filter(|r| r.1 < self.next)?;
         let first = self.first();
+        let mut round_trip = None;
         if let Some(Some(sent)) = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)) {
-            self.rtt.measure(now.since(sent.at), ack.delay.min(self.ack_delay));
+            let (sample, delay) = (now.since(sent.at), ack.delay.min(self.ack_delay));
+            self.rtt.measure(sample, delay);
+            round_trip = Some(sample.saturating_sub(delay));
         }
         let before = acked.len();
         for &(start, end) in ack.ranges.iter().rev() {
@@ -104,8 +130,11 @@ impl Recovery {
         if acked.len() > before {
             (self.awaited, self.probes) = (self.awaited - (acked.len() - before), 0);
             self.forget_answered();
-            self.detect_losses(now, lost);
+            if !self.reliable {
+                self.detect_losses(now, lost);
+            }
         }
+        round_trip
     }
 
     /// Takes what is lost by the packet or the time threshold. RFC 9002, section 6.1.
@@ -149,7 +178,7 @@ impl Recovery {
     fn probe_at(&self) -> Option<Time> {
         let timeout = self.rtt.probe_timeout(self.ack_delay).saturating_mul(1 << self.probes.min(30));
         let longest = self.probe_max.max(self.rtt.probe_timeout(self.ack_delay));
-        (self.awaited > 0).then(|| self.armed + timeout.min(longest))
+        (self.awaited > 0 && !self.reliable).then(|| self.armed + timeout.min(longest))
     }
     /// When to call [`Recovery::wake`], and why.
     pub(crate) fn deadline(&self) -> Option<(Time, &'static str)> {
@@ -168,6 +197,7 @@ mod tests {
 
     use super::*;
     use crate::packet::FlowId;
+    use crate::reason::Reason;
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
@@ -175,19 +205,19 @@ mod tests {
     fn ack(ranges: &[(u64, u64)]) -> Ack {
         Ack { ranges: ranges.to_vec(), delay: Span::ZERO }
     }
-    fn frame(n: u32) -> Vec<Frame> {
-        vec![Frame::Refused { flow: FlowId(n) }]
+    fn frame(n: u64) -> Vec<Frame> {
+        vec![Frame::Refused { flow: FlowId(n), reason: Reason::Refused }]
     }
-    fn flows(sent: &[Sent]) -> Vec<u32> {
+    fn flows(sent: &[Sent]) -> Vec<u64> {
         let flow = |sent: &Sent| match sent.frames[0] {
-            Frame::Refused { flow } => flow.0,
+            Frame::Refused { flow, .. } => flow.0,
             ref other => panic!("{other:?}"),
         };
         sent.iter().map(flow).collect()
     }
-    fn side(packets: u32) -> Recovery {
+    fn side(packets: u64) -> Recovery {
         let mut side = Recovery::new(&GatewayConfig::new(Rate::from_bps(1_000_000_000)));
-        (0..packets).for_each(|n| assert_eq!(side.send(at(n.into()), &frame(n)), u64::from(n)));
+        (0..packets).for_each(|n| assert_eq!(side.send(at(n), &frame(n)), n));
         side
     }
 

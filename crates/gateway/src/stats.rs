@@ -2,7 +2,8 @@
 
 use cellway_units::Bits;
 
-use crate::flow::Flow;
+use crate::flow::{Flow, Origin, Stage};
+use crate::reason::Reason;
 
 /// What a gateway has counted since its start, and what it holds now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct GatewayStats {
     pub line: Bits,
     /// Packets of the peer that arrived.
     pub packets_received: u64,
+    /// Bytes of flows that arrived, each once.
+    pub received_bytes: u64,
     /// Bytes of flows in packets sent, each time they were sent.
     pub data_bytes: u64,
     /// Those of them that had been sent before.
@@ -25,14 +28,22 @@ pub struct GatewayStats {
     pub probes: u64,
     /// Flows that got memory.
     pub flows_opened: u64,
+    /// Those of them that were opened early, by either gateway.
+    pub flows_early: u64,
     /// Flows that were refused: by the far host, by the peer, or for lack of memory.
     pub flows_refused: u64,
+    /// The same by [`Reason`], in the order of [`Reason::ALL`].
+    pub refused_by: [u64; Reason::ALL.len()],
+    /// Packets with bytes of a flow whose opening had not come: taken for lost.
+    pub ahead: u64,
     /// Frames of flows that never were, each answered with a reset.
     pub unknown_flows: u64,
     /// Frames beyond the limit that the peer was told; each ended its flow.
     pub violations: u64,
     /// Flows that have not ended, those that wait included.
     pub flows: u64,
+    /// Those of them that wait for the far host's answer.
+    pub flows_opening: u64,
     /// Those of them that wait for memory.
     pub flows_waiting: u64,
     /// Bytes held now, of all flows in both directions.
@@ -41,9 +52,61 @@ pub struct GatewayStats {
     pub buffered_max: u64,
 }
 
+impl GatewayStats {
+    /// Flows that were refused for this reason.
+    pub fn refused(&self, reason: Reason) -> u64 {
+        self.refused_by[reason.index()]
+    }
+    pub(crate) fn count_refusal(&mut self, reason: Reason) {
+        self.flows_refused += 1;
+        self.refused_by[reason.index()] += 1;
+    }
+}
+
+/// How far a flow is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowState {
+    /// It waits for memory or for the far host's answer.
+    #[default]
+    Opening,
+    /// Both directions are open.
+    Open,
+    /// One direction has ended, or both and the peer does not know yet.
+    HalfClosed,
+    /// One side was refused or reset; the other is yet to know.
+    Ending,
+}
+
+impl FlowState {
+    fn of(flow: &Flow) -> FlowState {
+        if matches!(flow.stage, Stage::Refusing | Stage::Resetting) || flow.reset_at.is_some() {
+            FlowState::Ending
+        } else if flow.opening() {
+            FlowState::Opening
+        } else if flow.out.ended || flow.inn.ended() {
+            FlowState::HalfClosed
+        } else {
+            FlowState::Open
+        }
+    }
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FlowState::Opening => "opening",
+            FlowState::Open => "open",
+            FlowState::HalfClosed => "half-closed",
+            FlowState::Ending => "ending",
+        }
+    }
+}
+
 /// What a gateway has counted of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowStats {
+    /// Whether its client is on this side.
+    pub opened_here: bool,
+    /// How far it is.
+    pub state: FlowState,
     /// Bytes that the local host sent.
     pub received: u64,
     /// Bytes of them taken from the local TCP.
@@ -65,6 +128,8 @@ pub struct FlowStats {
 impl FlowStats {
     pub(crate) fn of(flow: &Flow) -> FlowStats {
         FlowStats {
+            opened_here: flow.origin == Origin::Local,
+            state: FlowState::of(flow),
             received: flow.out.received,
             consumed: flow.out.consumed,
             held_outbound: flow.out.held(),

@@ -4,31 +4,39 @@
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
 mod common;
 
-use cellway_gateway::{GatewayConfig, Wire};
+use cellway_gateway::{DATA_OVERHEAD, GatewayConfig, Transport, Window, Wire};
 use cellway_units::{Bytes, Rate, Span, Time};
 use common::host::Plan;
 use common::pair::{FlowPlan, Line, Pair};
 use proptest::prelude::*;
 
-/// Any configuration that a sane scenario could ask for; the delay of acknowledgements is common.
-fn config(ack_delay: Span) -> impl Strategy<Value = GatewayConfig> {
+/// Any configuration that a sane scenario could ask for; the delay of acknowledgements and what may be
+/// sent early are common.
+fn config(ack_delay: Span, early: u64) -> impl Strategy<Value = GatewayConfig> {
     let wire = prop_oneof![Just(Wire::Packet), Just(Wire::Atm { llc: false }), Just(Wire::Atm { llc: true })];
-    (64u64..3000, 1u64..20, 0u64..64, 200_000u64..50_000_000, 0u64..600, wire, 1u32..4).prop_map(
-        move |(payload, windows, part, rate, spare, wire, ack_every)| {
-            let window = payload * windows + part;
+    let transport =
+        prop_oneof![Just(Transport::Ip), Just(Transport::Quic { v6: false }), Just(Transport::Quic { v6: true })];
+    let size = (64u64..3000, 1u64..20, 0u64..64, 0u64..600);
+    (size, 200_000u64..50_000_000, wire, transport, 1u32..4, prop_oneof![Just(1u64), 1u64..12], 0u64..5, any::<bool>())
+        .prop_map(move |((payload, windows, part, spare), rate, wire, transport, ack_every, dynamic, slack, auto)| {
+            let floor = payload * windows + part;
             GatewayConfig {
-                window: Bytes(window),
+                window: Window::Fixed(Bytes(floor * dynamic)),
+                floor: Bytes(floor),
                 wire,
+                transport,
                 payload: Bytes(payload),
-                mtu: Bytes(payload + 44 + spare),
+                mtu: Bytes(payload + u64::from(transport.overhead() + DATA_OVERHEAD) + spare),
                 // Three flows of each origin; more wait.
-                total_buffer: Bytes(12 * window),
+                total_buffer: Bytes(12 * floor),
+                early: Bytes(early),
+                slack: Span::from_ms(slack),
                 ack_every,
                 ack_delay,
+                auto,
                 ..GatewayConfig::new(Rate::from_bps(rate))
             }
-        },
-    )
+        })
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -48,11 +56,11 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 fn flow() -> impl Strategy<Value = FlowPlan> {
-    (0usize..2, 0u64..2000, prop_oneof![9 => Just(false), 1 => Just(true)], [plan(), plan()]).prop_map(
-        |(opener, start, refuse, mut hosts)| {
+    (0usize..2, 0u64..2000, prop_oneof![9 => Just(false), 1 => Just(true)], any::<bool>(), [plan(), plan()]).prop_map(
+        |(opener, start, refuse, early, mut hosts)| {
             // Someone has to close first.
             hosts[1].waits_for_peer &= !hosts[0].waits_for_peer;
-            FlowPlan { opener, start: Time::ZERO + Span::from_ms(start), refuse, hosts }
+            FlowPlan { opener, start: Time::ZERO + Span::from_ms(start), refuse, early, hosts }
         },
     )
 }
@@ -67,12 +75,13 @@ fn line() -> impl Strategy<Value = Line> {
             duplicate_per_mille,
             losses: 300,
             outage: None,
+            queue: None,
         },
     )
 }
 
 fn configs() -> impl Strategy<Value = [GatewayConfig; 2]> {
-    (1u64..100).prop_flat_map(|ms| [config(Span::from_ms(ms)), config(Span::from_ms(ms))])
+    (1u64..100, 0u64..64).prop_flat_map(|(ms, early)| [(); 2].map(|()| config(Span::from_ms(ms), early)))
 }
 
 proptest! {
@@ -92,7 +101,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_resent_over_a_good_line(config in config(Span::from_ms(25)), flows in prop::collection::vec(flow(), 1..5), delay in 1u64..150) {
+    fn nothing_is_resent_over_a_good_line(config in config(Span::from_ms(25), 64), flows in prop::collection::vec(flow(), 1..5), delay in 1u64..150) {
         let mut pair = Pair::new([config; 2], Line::good(Span::from_ms(delay)), &flows, 0);
         pair.tick = Span::from_ms(5);
         pair.run(Time::ZERO + Span::from_secs(300));

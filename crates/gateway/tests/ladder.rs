@@ -1,7 +1,9 @@
 //! Ladders: what one gateway says to its peer and to the local TCP, frame by frame.
 #![allow(clippy::unwrap_used)]
 
-use cellway_gateway::{Ack, Action, FlowId, Frame, Gateway, GatewayConfig, Output, TpPacket};
+use std::sync::Arc;
+
+use cellway_gateway::{Ack, Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, TpPacket, Window};
 use cellway_units::{Bytes, Rate, Span, Time};
 
 const FLOW: FlowId = FlowId(2);
@@ -12,12 +14,14 @@ struct Script {
     gateway: Gateway,
     now: Time,
     next: u64,
+    /// Bytes that need not be held any more.
+    released: u64,
     out: Output,
 }
 
 fn config() -> GatewayConfig {
     GatewayConfig {
-        window: Bytes(WINDOW),
+        window: Window::Fixed(Bytes(WINDOW)),
         payload: Bytes(1000),
         mtu: Bytes(1500),
         ..GatewayConfig::new(Rate::from_bps(1_000_000_000))
@@ -26,7 +30,13 @@ fn config() -> GatewayConfig {
 
 impl Script {
     fn new() -> Script {
-        Script { gateway: Gateway::new(config()).unwrap(), now: Time::ZERO, next: 0, out: Output::default() }
+        Script {
+            gateway: Gateway::new(config()).unwrap(),
+            now: Time::ZERO,
+            next: 0,
+            released: 0,
+            out: Output::default(),
+        }
     }
     /// The local side does something; the frames and actions that follow at once.
     fn local(&mut self, call: impl FnOnce(&mut Gateway, Time, &mut Output)) -> (Vec<Frame>, Vec<Action>) {
@@ -49,7 +59,14 @@ impl Script {
             self.now = self.now.max(at);
             self.gateway.wake(self.now, &mut self.out);
         }
-        let Output { packets, actions } = std::mem::take(&mut self.out);
+        let Output { packets, mut actions } = std::mem::take(&mut self.out);
+        actions.retain(|action| match *action {
+            Action::Released { bytes, .. } => {
+                self.released += bytes;
+                false
+            }
+            _ => true,
+        });
         let frames = packets.into_iter().flat_map(|p| p.frames).filter(|f| !matches!(f, Frame::Ack(_)));
         (frames.collect(), actions)
     }
@@ -63,7 +80,7 @@ impl Script {
     /// A flow that a local host opened and the peer accepted; one packet was sent and acknowledged.
     fn opened() -> Script {
         let mut script = Script::new();
-        script.local(|g, now, out| g.incoming(now, FLOW, out));
+        script.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
         script.ack(0, 0);
         let (_, actions) = script.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
         assert_eq!(actions, [Action::Accept { flow: FLOW }]);
@@ -72,7 +89,7 @@ impl Script {
     /// A flow that the peer opened and the local host accepted.
     fn accepted() -> Script {
         let mut script = Script::new();
-        script.peer(&[Frame::Open { flow: FLOW, limit: WINDOW }]);
+        script.peer(&[open(FLOW, WINDOW)]);
         let (frames, _) = script.local(|g, now, out| g.connected(now, FLOW, out));
         assert_eq!(frames, [Frame::Accepted { flow: FLOW, limit: WINDOW }]);
         script.ack(0, script.sent() - 1);
@@ -81,7 +98,25 @@ impl Script {
 }
 
 fn data(offset: u64, len: u32, fin: bool) -> Frame {
-    Frame::Data { flow: FLOW, offset, len, fin }
+    Frame::Data { flow: FLOW, offset, len, fin, early: false }
+}
+fn asked() -> Arc<Request> {
+    Arc::new(Request::UNNAMED)
+}
+fn open(flow: FlowId, limit: u64) -> Frame {
+    Frame::Open { flow, limit, request: asked() }
+}
+fn refused(flow: FlowId, reason: Reason) -> Frame {
+    Frame::Refused { flow, reason }
+}
+fn reset(flow: FlowId, at: u64, reason: Reason) -> Frame {
+    Frame::Reset { flow, at, reason }
+}
+fn connect(flow: FlowId) -> Action {
+    Action::Connect { flow, request: asked() }
+}
+fn closed(flow: FlowId, reason: Option<Reason>) -> Action {
+    Action::Closed { flow, reason }
 }
 const NOTHING: (Vec<Frame>, Vec<Action>) = (Vec::new(), Vec::new());
 
@@ -90,7 +125,7 @@ fn near_side_opens_sends_receives_and_ends() {
     let flow = FLOW;
     let mut s = Script::new();
     // The SYN is held until the far host has answered.
-    assert_eq!(s.local(|g, now, out| g.incoming(now, flow, out)), (vec![Frame::Open { flow, limit: WINDOW }], vec![]));
+    assert_eq!(s.local(|g, now, out| g.incoming(now, flow, asked(), out)), (vec![open(flow, WINDOW)], vec![]));
     assert_eq!(s.ack(0, 0), NOTHING);
     assert_eq!(s.peer(&[Frame::Accepted { flow, limit: WINDOW }]), (vec![], vec![Action::Accept { flow }]));
     assert_eq!(s.local(|g, now, out| g.writable(now, flow, 600, out)), NOTHING);
@@ -109,7 +144,7 @@ fn near_side_opens_sends_receives_and_ends() {
     assert_eq!(frames, [Frame::Credit { flow, limit: WINDOW + 2000 }]);
     assert_eq!(s.ack(0, s.sent() - 1), NOTHING);
     let (_, actions) = s.peer(&[data(2000, 7, true)]);
-    assert_eq!(actions, [Action::Write { flow, bytes: 7 }, Action::Shutdown { flow }, Action::Closed { flow }]);
+    assert_eq!(actions, [Action::Write { flow, bytes: 7 }, Action::Shutdown { flow }, closed(flow, None)]);
     assert!(s.gateway.flow_stats(flow).is_none());
     assert_eq!(s.gateway.stats().buffered, 0);
 }
@@ -118,9 +153,9 @@ fn near_side_opens_sends_receives_and_ends() {
 fn far_side_connects_and_answers() {
     let flow = FLOW;
     let mut s = Script::new();
-    assert_eq!(s.peer(&[Frame::Open { flow, limit: 1500 }]).1, [Action::Connect { flow }]);
+    assert_eq!(s.peer(&[open(flow, 1500)]).1, [connect(flow)]);
     // The same again changes nothing.
-    assert_eq!(s.peer(&[Frame::Open { flow, limit: 1500 }]), NOTHING);
+    assert_eq!(s.peer(&[open(flow, 1500)]), NOTHING);
     let (frames, actions) = s.local(|g, now, out| g.connected(now, flow, out));
     assert_eq!((frames, actions), (vec![Frame::Accepted { flow, limit: WINDOW }], vec![]));
     // The opener's limit holds: half a packet of credit is not used while more is under way.
@@ -135,18 +170,24 @@ fn far_side_connects_and_answers() {
 fn refusals_reach_the_client() {
     let flow = FLOW;
     let mut near = Script::new();
-    near.local(|g, now, out| g.incoming(now, flow, out));
-    let (frames, actions) = near.peer(&[Frame::Refused { flow }]);
-    assert_eq!((frames, actions), (vec![], vec![Action::Refuse { flow }, Action::Closed { flow }]));
+    near.local(|g, now, out| g.incoming(now, flow, asked(), out));
+    let (frames, actions) = near.peer(&[refused(flow, Reason::Refused)]);
+    assert_eq!(
+        (frames, actions),
+        (vec![], vec![Action::Refuse { flow, reason: Reason::Refused }, closed(flow, Some(Reason::Refused))])
+    );
 
     let mut far = Script::new();
-    far.peer(&[Frame::Open { flow, limit: WINDOW }]);
-    assert_eq!(far.local(|g, now, out| g.refused(now, flow, out)), (vec![Frame::Refused { flow }], vec![]));
-    assert_eq!(far.ack(0, far.sent() - 1).1, [Action::Closed { flow }]);
+    far.peer(&[open(flow, WINDOW)]);
+    assert_eq!(
+        far.local(|g, now, out| g.refused(now, flow, Reason::Refused, out)),
+        (vec![refused(flow, Reason::Refused)], vec![])
+    );
+    assert_eq!(far.ack(0, far.sent() - 1).1, [closed(flow, Some(Reason::Refused))]);
     // A name is used once.
-    assert_eq!(far.peer(&[Frame::Open { flow, limit: WINDOW }]), NOTHING);
-    let (_, actions) = far.local(|g, now, out| g.incoming(now, flow, out));
-    assert_eq!(actions, [Action::Refuse { flow }, Action::Closed { flow }]);
+    assert_eq!(far.peer(&[open(flow, WINDOW)]), NOTHING);
+    let (_, actions) = far.local(|g, now, out| g.incoming(now, flow, asked(), out));
+    assert_eq!(actions, [Action::Refuse { flow, reason: Reason::Busy }, closed(flow, Some(Reason::Busy))]);
 }
 
 #[test]
@@ -157,12 +198,12 @@ fn a_reset_goes_out_after_what_was_taken_and_ends_both_directions() {
         let (frames, _) = s.local(|g, now, out| g.received(now, flow, 5000, out));
         assert_eq!(frames.len(), 4);
         // 1000 B were still in the receive buffer: they are gone, as they are without a gateway.
-        let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, out));
-        assert_eq!((frames, actions), (vec![Frame::Reset { flow, at: 4000 }], vec![]));
+        let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
+        assert_eq!((frames, actions), (vec![reset(flow, 4000, Reason::Reset)], vec![]));
         // Nobody is there to read what still arrives.
         assert_eq!(s.peer(&[data(0, 1000, true)]), NOTHING);
         assert_eq!(s.ack(first, first + 2), NOTHING);
-        assert_eq!(s.ack(first, s.sent() - 1).1, [Action::Closed { flow }]);
+        assert_eq!(s.ack(first, s.sent() - 1).1, [closed(flow, Some(Reason::Reset))]);
     }
 }
 
@@ -171,12 +212,19 @@ fn a_reset_that_arrives_waits_for_the_bytes_before_it() {
     for mut s in [Script::opened(), Script::accepted()] {
         let flow = FLOW;
         s.local(|g, now, out| g.writable(now, flow, 700, out));
-        assert_eq!(s.peer(&[Frame::Reset { flow, at: 1000 }]), NOTHING);
+        assert_eq!(s.peer(&[reset(flow, 1000, Reason::Reset)]), NOTHING);
         // What the local host sends has nowhere to go.
         assert_eq!(s.local(|g, now, out| g.received(now, flow, 10, out)), NOTHING);
         assert_eq!(s.peer(&[data(0, 1000, false)]).1, [Action::Write { flow, bytes: 700 }]);
         let (_, actions) = s.local(|g, now, out| g.writable(now, flow, 1000, out));
-        assert_eq!(actions, [Action::Write { flow, bytes: 300 }, Action::Reset { flow }, Action::Closed { flow }]);
+        assert_eq!(
+            actions,
+            [
+                Action::Write { flow, bytes: 300 },
+                Action::Reset { flow, reason: Reason::Reset },
+                closed(flow, Some(Reason::Reset))
+            ]
+        );
         assert_eq!(s.gateway.stats().buffered, 0);
     }
 }
@@ -185,14 +233,14 @@ fn a_reset_that_arrives_waits_for_the_bytes_before_it() {
 fn resets_that_cross_end_the_flow_at_both_sides() {
     let flow = FLOW;
     let mut s = Script::opened();
-    s.local(|g, now, out| g.local_reset(now, flow, out));
-    assert_eq!(s.peer(&[Frame::Reset { flow, at: 1000 }]).1, [Action::Closed { flow }]);
+    s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
+    assert_eq!(s.peer(&[reset(flow, 1000, Reason::Reset)]).1, [closed(flow, Some(Reason::Reset))]);
 
     // Ours is sent even where the peer's is known already: the peer may have bytes that it cannot send.
     let mut s = Script::opened();
-    s.peer(&[Frame::Reset { flow, at: 1000 }]);
-    let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, out));
-    assert_eq!((frames, actions), (vec![Frame::Reset { flow, at: 0 }], vec![Action::Closed { flow }]));
+    s.peer(&[reset(flow, 1000, Reason::Reset)]);
+    let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
+    assert_eq!((frames, actions), (vec![reset(flow, 0, Reason::Reset)], vec![closed(flow, Some(Reason::Reset))]));
 }
 
 #[test]
@@ -200,24 +248,27 @@ fn a_client_that_goes_away_while_opening() {
     let flow = FLOW;
     // The reset waits until the peer has the `Open`: it must not overtake it.
     let mut s = Script::new();
-    s.local(|g, now, out| g.incoming(now, flow, out));
-    assert_eq!(s.local(|g, now, out| g.local_reset(now, flow, out)), NOTHING);
-    assert_eq!(s.ack(0, 0).0, [Frame::Reset { flow, at: 0 }]);
+    s.local(|g, now, out| g.incoming(now, flow, asked(), out));
+    assert_eq!(s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out)), NOTHING);
+    assert_eq!(s.ack(0, 0).0, [reset(flow, 0, Reason::Reset)]);
     // The answer that crosses it is not for the client any more.
     assert_eq!(s.peer(&[Frame::Accepted { flow, limit: WINDOW }]), NOTHING);
-    assert_eq!(s.ack(1, s.sent() - 1).1, [Action::Closed { flow }]);
+    assert_eq!(s.ack(1, s.sent() - 1).1, [closed(flow, Some(Reason::Reset))]);
 
     // One that crosses the server's reset is sent all the same, though nobody waits for it here.
     let mut s = Script::new();
-    s.local(|g, now, out| g.incoming(now, flow, out));
-    s.local(|g, now, out| g.local_reset(now, flow, out));
-    let (frames, actions) = s.peer(&[Frame::Reset { flow, at: 9 }]);
-    assert_eq!((frames, actions), (vec![Frame::Reset { flow, at: 0 }], vec![Action::Closed { flow }]));
+    s.local(|g, now, out| g.incoming(now, flow, asked(), out));
+    s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
+    let (frames, actions) = s.peer(&[reset(flow, 9, Reason::Reset)]);
+    assert_eq!((frames, actions), (vec![reset(flow, 0, Reason::Reset)], vec![closed(flow, Some(Reason::Reset))]));
 
     // At the far side the attempt is given up.
     let mut s = Script::new();
-    s.peer(&[Frame::Open { flow, limit: WINDOW }]);
-    assert_eq!(s.peer(&[Frame::Reset { flow, at: 0 }]).1, [Action::Reset { flow }, Action::Closed { flow }]);
+    s.peer(&[open(flow, WINDOW)]);
+    assert_eq!(
+        s.peer(&[reset(flow, 0, Reason::Reset)]).1,
+        [Action::Reset { flow, reason: Reason::Reset }, closed(flow, Some(Reason::Reset))]
+    );
     assert_eq!(s.local(|g, now, out| g.connected(now, flow, out)), NOTHING);
 }
 
@@ -225,9 +276,9 @@ fn a_client_that_goes_away_while_opening() {
 fn frames_of_flows_that_never_were_are_answered_with_a_reset() {
     let flow = FLOW;
     let mut s = Script::new();
-    assert_eq!(s.peer(&[data(0, 10, false)]), (vec![Frame::Reset { flow, at: 0 }], vec![]));
+    assert_eq!(s.peer(&[data(0, 10, false)]), (vec![reset(flow, 0, Reason::Violation)], vec![]));
     // But never a reset, or there would be no end.
-    assert_eq!(s.peer(&[Frame::Reset { flow, at: 0 }]), NOTHING);
+    assert_eq!(s.peer(&[reset(flow, 0, Reason::Reset)]), NOTHING);
     assert_eq!(s.gateway.stats().unknown_flows, 1);
 }
 
@@ -236,20 +287,20 @@ fn what_goes_beyond_the_limit_ends_its_flow() {
     let flow = FLOW;
     let mut s = Script::opened();
     let (frames, actions) = s.peer(&[data(3500, 501, false)]);
-    assert_eq!(actions, [Action::Reset { flow }, Action::Closed { flow }]);
-    assert_eq!(frames, [Frame::Reset { flow, at: 0 }]);
+    assert_eq!(actions, [Action::Reset { flow, reason: Reason::Violation }, closed(flow, Some(Reason::Violation))]);
+    assert_eq!(frames, [reset(flow, 0, Reason::Violation)]);
     assert_eq!((s.gateway.stats().violations, s.gateway.stats().buffered), (1, 0));
     // While opening the client is refused, and where nothing was asked for yet nobody is told.
     let mut s = Script::new();
-    s.local(|g, now, out| g.incoming(now, flow, out));
-    assert_eq!(s.peer(&[data(WINDOW, 1, false)]).1, [Action::Refuse { flow }, Action::Closed { flow }]);
+    s.local(|g, now, out| g.incoming(now, flow, asked(), out));
+    assert_eq!(
+        s.peer(&[data(WINDOW, 1, false)]).1,
+        [Action::Refuse { flow, reason: Reason::Violation }, closed(flow, Some(Reason::Violation))]
+    );
     let config = GatewayConfig { total_buffer: Bytes(4 * WINDOW), ..config() };
     let mut s = Script { gateway: Gateway::new(config).unwrap(), ..Script::new() };
-    s.peer(&[Frame::Open { flow: FlowId(4), limit: 0 }]);
-    assert_eq!(
-        s.peer(&[Frame::Open { flow, limit: 0 }, data(0, 1, false)]),
-        (vec![Frame::Reset { flow, at: 0 }], vec![])
-    );
+    s.peer(&[open(FlowId(4), 0)]);
+    assert_eq!(s.peer(&[open(flow, 0), data(0, 1, false)]), (vec![reset(flow, 0, Reason::Violation)], vec![]));
     assert_eq!((s.gateway.stats().flows, s.gateway.stats().flows_waiting), (1, 0));
 }
 
@@ -261,8 +312,12 @@ fn what_goes_beyond_the_end_or_moves_it_ends_its_flow() {
             // There is no room yet, so that the flow has to wait for the local TCP.
             assert_eq!(s.peer(&[data(0, 1000, true), data(500, 500, true)]), NOTHING);
             let (frames, actions) = s.peer(std::slice::from_ref(&wrong));
-            assert_eq!(actions, [Action::Reset { flow }, Action::Closed { flow }], "{wrong:?}");
-            assert_eq!(frames, [Frame::Reset { flow, at: 0 }]);
+            assert_eq!(
+                actions,
+                [Action::Reset { flow, reason: Reason::Violation }, closed(flow, Some(Reason::Violation))],
+                "{wrong:?}"
+            );
+            assert_eq!(frames, [reset(flow, 0, Reason::Violation)]);
             assert_eq!((s.gateway.stats().violations, s.gateway.stats().buffered), (1, 0));
         }
     }
@@ -272,35 +327,39 @@ fn what_goes_beyond_the_end_or_moves_it_ends_its_flow() {
 fn flows_wait_for_memory_in_order() {
     let config = GatewayConfig { total_buffer: Bytes(8 * WINDOW), waiting: 1, ..config() };
     let mut s = Script { gateway: Gateway::new(config).unwrap(), ..Script::new() };
-    let open = |id| Frame::Open { flow: FlowId(id), limit: WINDOW };
-    let mut incoming = |id| s.local(|g, now, out| g.incoming(now, FlowId(id), out));
+    let open = |id| open(FlowId(id), WINDOW);
+    let mut incoming = |id| s.local(|g, now, out| g.incoming(now, FlowId(id), asked(), out));
     assert_eq!(incoming(0).0, [open(0)]);
     assert_eq!(incoming(2).0, [open(2)]);
     assert_eq!(incoming(4), NOTHING);
-    assert_eq!(incoming(6).1, [Action::Refuse { flow: FlowId(6) }, Action::Closed { flow: FlowId(6) }]);
+    assert_eq!(
+        incoming(6).1,
+        [Action::Refuse { flow: FlowId(6), reason: Reason::Busy }, closed(FlowId(6), Some(Reason::Busy))]
+    );
     // Those that the peer opens have the other half.
-    assert_eq!(s.peer(&[open(1)]).1, [Action::Connect { flow: FlowId(1) }]);
-    assert_eq!(s.peer(&[open(3)]).1, [Action::Connect { flow: FlowId(3) }]);
+    assert_eq!(s.peer(&[open(1)]).1, [connect(FlowId(1))]);
+    assert_eq!(s.peer(&[open(3)]).1, [connect(FlowId(3))]);
     assert_eq!(s.peer(&[open(5)]), NOTHING);
-    assert_eq!(s.peer(&[open(7)]).0, [Frame::Refused { flow: FlowId(7) }]);
+    assert_eq!(s.peer(&[open(7)]).0, [refused(FlowId(7), Reason::Busy)]);
     assert_eq!(s.gateway.stats().flows_waiting, 2);
-    let (_, actions) = s.peer(&[Frame::Reset { flow: FlowId(1), at: 0 }]);
-    let [reset, closed] = [Action::Reset { flow: FlowId(1) }, Action::Closed { flow: FlowId(1) }];
-    assert_eq!(actions, [reset, closed, Action::Connect { flow: FlowId(5) }]);
-    assert_eq!(s.peer(&[Frame::Refused { flow: FlowId(0) }]).0, [open(4)]);
+    let (_, actions) = s.peer(&[reset(FlowId(1), 0, Reason::Reset)]);
+    let [gone, over] =
+        [Action::Reset { flow: FlowId(1), reason: Reason::Reset }, closed(FlowId(1), Some(Reason::Reset))];
+    assert_eq!(actions, [gone, over, connect(FlowId(5))]);
+    assert_eq!(s.peer(&[refused(FlowId(0), Reason::Refused)]).0, [open(4)]);
     // One that waits and is not wanted any more leaves no trace at the peer.
-    assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(8), out)), NOTHING);
-    let (frames, actions) = s.local(|g, now, out| g.local_reset(now, FlowId(8), out));
-    assert_eq!((frames, actions), (vec![], vec![Action::Closed { flow: FlowId(8) }]));
+    assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(8), asked(), out)), NOTHING);
+    let (frames, actions) = s.local(|g, now, out| g.local_reset(now, FlowId(8), Reason::Reset, out));
+    assert_eq!((frames, actions), (vec![], vec![closed(FlowId(8), Some(Reason::Reset))]));
 }
 
 #[test]
 fn an_ack_and_a_full_packet_share_a_packet_only_within_the_mtu() {
     let mut packets = Vec::new();
-    for mtu in [1044, 1500] {
+    for mtu in [1043, 1500] {
         let config = GatewayConfig { mtu: Bytes(mtu), ..config() };
         let mut s = Script { gateway: Gateway::new(config).unwrap(), ..Script::opened() };
-        s.local(|g, now, out| g.incoming(now, FLOW, out));
+        s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
         s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
         s.local(|g, now, out| g.received(now, FLOW, 1000, out));
         s.now += Span::from_ms(5);
@@ -308,11 +367,14 @@ fn an_ack_and_a_full_packet_share_a_packet_only_within_the_mtu() {
         let mut out = Output::default();
         let credit = Frame::Credit { flow: FLOW, limit: 2 * WINDOW };
         s.gateway.received(s.now, FLOW, 2000, &mut out);
-        s.gateway.receive(s.now, &TpPacket { number: 9, frames: vec![credit] }, &mut out);
+        // Every second one is missing, so that the acknowledgement is long.
+        for number in (11..41).step_by(2) {
+            s.gateway.receive(s.now, &TpPacket { number, frames: vec![credit.clone()] }, &mut out);
+        }
         while let Some((at, "pace")) = s.gateway.deadline() {
             s.gateway.wake(at, &mut out);
         }
-        assert!(out.packets.iter().all(|p| p.octets() <= mtu as u32));
+        assert!(out.packets.iter().all(|p| p.octets() + 22 <= mtu as u32));
         packets.push(out.packets.len());
     }
     assert_eq!(packets, [3, 2]);
@@ -322,12 +384,12 @@ fn an_ack_and_a_full_packet_share_a_packet_only_within_the_mtu() {
 fn configurations_that_cannot_work_are_refused() {
     let error = |config: GatewayConfig| Gateway::new(config).err().unwrap().to_string();
     assert_eq!(
-        error(GatewayConfig { mtu: Bytes(1043), ..config() }),
-        "the payload is 1000 B with an MTU of 1043 B; it must be from 64 B to the MTU less 44 B of headers, and the \
+        error(GatewayConfig { mtu: Bytes(1042), ..config() }),
+        "the payload is 1000 B with an MTU of 1042 B; it must be from 64 B to the MTU less 43 B of headers, and the \
          MTU at most 65535 B"
     );
     assert_eq!(
-        error(GatewayConfig { window: Bytes(999), ..config() }),
+        error(GatewayConfig { window: Window::Fixed(Bytes(999)), ..config() }),
         "the window is 999 B, less than the payload of one packet, 1000 B"
     );
     assert_eq!(

@@ -1,6 +1,88 @@
 //! The command line.
 
+mod args;
+mod check;
+mod credentials;
+mod keygen;
+mod output;
+mod run;
+mod status;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::config::{self, Config};
+use crate::error::Error;
+use args::{Args, Command};
+
+/// Everything went well.
+const DONE: u8 = 0;
+/// What was asked for failed.
+const FAILED: u8 = 1;
+/// The input is wrong: arguments, a configuration, keys.
+const WRONG_INPUT: u8 = 2;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+struct Failure {
+    /// Empty where everything has been said.
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    fn failed(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), code: FAILED }
+    }
+    fn input(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), code: WRONG_INPUT }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::failed(error.to_string())
+    }
+}
+
 /// Runs the program.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::FAILURE
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(refused) => {
+            // Help and version go to standard output and are no error.
+            let code = if refused.use_stderr() { WRONG_INPUT } else { DONE };
+            return ExitCode::from(if refused.print().is_ok() { code } else { FAILED });
+        }
+    };
+    let done = match args.command {
+        Command::Run(options) => run::run(&options),
+        Command::Check(options) => check::run(&options),
+        Command::Keygen(options) => keygen::run(&options),
+        Command::Status(options) => status::run(&options),
+        Command::Schema => {
+            output::text(&config::schema());
+            Ok(())
+        }
+        Command::Reference => {
+            output::text(&config::reference());
+            Ok(())
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::from(DONE),
+        Err(failure) => {
+            if !failure.message.is_empty() {
+                output::complain(&failure.message);
+            }
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// The configuration in a file.
+fn read(file: &Path) -> Result<Config, Failure> {
+    Config::read(file).map_err(|errors| Failure::input(errors.to_string()))
 }

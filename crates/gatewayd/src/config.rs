@@ -1,10 +1,23 @@
 //! What a gateway is told: the model that a configuration file becomes.
 
+mod check;
+mod file;
+mod kinds;
+mod leaf;
+mod problem;
+mod reference;
+mod schema;
+mod shape;
+
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cellway_units::{Bytes, Rate, Span};
 use ipnet::IpNet;
+
+pub use problem::{ConfigErrors, Problem};
+pub(crate) use reference::reference;
+pub(crate) use schema::schema;
 
 /// All that a gateway is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +42,55 @@ pub struct Config {
     pub limits: Limits,
     /// Where it can be watched.
     pub control: Control,
+}
+
+impl Config {
+    /// The configuration in the file `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or something is wrong in it: all that is.
+    pub fn read(path: &Path) -> Result<Config, ConfigErrors> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigErrors::unreadable(&file, &error))?;
+        Config::parse(&text, path)
+    }
+
+    /// The configuration in `text`, which stands in the file `origin`: its name goes into messages, and relative
+    /// paths start at its folder.
+    ///
+    /// # Errors
+    /// All that is wrong in it.
+    pub fn parse(text: &str, origin: &Path) -> Result<Config, ConfigErrors> {
+        let file = origin.display().to_string();
+        let folder = origin.parent().unwrap_or(Path::new(""));
+        let told = |found| ConfigErrors::new(&file, text, found);
+        let (document, errors) = toml::de::DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            return Err(told(errors.iter().map(problem::Found::of_toml).collect()));
+        }
+        let shape::Read { json, found, places } = shape::read(document.get_ref());
+        let mut check = check::Check::new(found, places, folder);
+        let config = match serde_json::from_value(json) {
+            Ok(file) => check.config(file),
+            Err(error) => {
+                check.found.push(problem::Found::new(0..0, "", error.to_string()));
+                None
+            }
+        };
+        match config {
+            Some(config) if check.found.is_empty() => Ok(config),
+            _ => Err(told(check.found)),
+        }
+    }
+}
+
+/// Checks the name of a gateway as in a file.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
+    let told = |refusal: leaf::Refusal| {
+        let meant = refusal.suggestion.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+        format!("{}{meant}; accepted: {}", refusal.message, <kinds::Name as leaf::Kind>::accepted())
+    };
+    kinds::Name::new(name).map(drop).map_err(told)
 }
 
 /// Files in PEM.
@@ -136,6 +198,20 @@ pub struct Intercept {
     pub device: String,
     /// From which address the far side connects.
     pub source: Source,
+}
+
+impl Default for Intercept {
+    fn default() -> Intercept {
+        // Mark and tables are "cw" in ASCII: a number that nothing else on a machine is likely to use.
+        Intercept {
+            interfaces: Vec::new(),
+            port: 4434,
+            mark: 0x6377,
+            table: 0x6377,
+            device: "cellway0".to_owned(),
+            source: Source::Client,
+        }
+    }
 }
 
 /// From which address a gateway connects to a server.

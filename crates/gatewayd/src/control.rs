@@ -1,5 +1,129 @@
-//! What people look at: status and metrics.
+//! What people look at and how they steer: status, metrics, signals, the service manager. All of it on
+//! a thread of its own, so that nobody who looks can hold up a byte.
 
+mod http;
+mod metrics;
+mod service;
 mod snapshot;
+mod socket;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::config::{self, Config};
+use crate::daemon::Handle;
+use crate::error::Error;
 
 pub use snapshot::{ConnectionStatus, Counters, PeerStatus, Snapshot};
+pub(crate) use socket::ask;
+
+/// What is steered and looked at.
+pub(crate) trait Watched: Clone + Send + Sync + 'static {
+    /// A picture of it; blocks, at most 2 s. None: it does not answer.
+    fn snapshot(&self, connections: bool) -> Option<Snapshot>;
+    /// Gives it another configuration.
+    fn reload(&self, config: Config);
+    /// Ends it.
+    fn stop(&self);
+}
+
+impl Watched for Handle {
+    fn snapshot(&self, connections: bool) -> Option<Snapshot> {
+        Handle::snapshot(self, connections)
+    }
+    fn reload(&self, config: Config) {
+        Handle::reload(self, config);
+    }
+    fn stop(&self) {
+        Handle::stop(self);
+    }
+}
+
+/// A snapshot, taken where it may block.
+async fn look<W: Watched>(watched: &W, connections: bool) -> Option<Snapshot> {
+    let watched = watched.clone();
+    tokio::task::spawn_blocking(move || watched.snapshot(connections)).await.ok().flatten()
+}
+
+/// The thread.
+#[derive(Debug)]
+pub(crate) struct Control {
+    end: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+    metrics: Option<SocketAddr>,
+}
+
+impl Control {
+    /// Opens what `config` names and starts; from here on signals are for `watched`. `file` is read again at SIGHUP.
+    ///
+    /// # Errors
+    /// A socket cannot be opened, or the thread not be started.
+    pub(crate) fn start<W: Watched>(config: &config::Control, file: PathBuf, watched: W) -> Result<Control, Error> {
+        let failed = |what: &str| {
+            let what = what.to_owned();
+            move |source| Error::Io { what, source }
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(failed("start the control thread"))?;
+        let entered = runtime.enter();
+        let service = service::Service::new(file, watched.clone()).map_err(failed("catch signals"))?;
+        let http = match config.metrics {
+            Some(address) => Some(http::listen(address).map_err(failed(&format!("serve metrics at {address}")))?),
+            None => None,
+        };
+        let socket = match &config.socket {
+            Some(path) => {
+                Some(socket::StatusSocket::open(path).map_err(failed(&format!("serve status at {}", path.display())))?)
+            }
+            None => None,
+        };
+        let metrics = http.as_ref().map(TcpListener::local_addr).transpose().map_err(failed("serve metrics"))?;
+        drop(entered);
+        let (end, ended) = oneshot::channel();
+        let serve = async move {
+            let metrics = async {
+                match http {
+                    Some(listener) => http::serve(listener, watched.clone()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let status = async {
+                match socket {
+                    Some(socket) => socket.serve(watched.clone()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = metrics => {}
+                () = status => {}
+                () = service.serve() => {}
+                _ = ended => {}
+            }
+        };
+        let run = move || {
+            runtime.block_on(serve);
+            // Somebody may still wait for a picture of a daemon that has gone.
+            runtime.shutdown_background();
+        };
+        let thread = std::thread::Builder::new().name("control".to_owned()).spawn(run);
+        Ok(Control { end, thread: thread.map_err(failed("start the control thread"))?, metrics })
+    }
+
+    /// Where metrics are served.
+    pub(crate) fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics
+    }
+
+    /// Ends it; its socket is removed.
+    pub(crate) fn end(self) {
+        let _ = self.end.send(());
+        let _ = self.thread.join();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,37 +1,258 @@
-//! The thread that touches bytes.
+//! The thread that touches bytes: one loop over the sockets of hosts, the transport to the peers and
+//! the state machines between them.
+
+mod charge;
+mod flow;
+mod handle;
+mod link;
+mod machine;
+mod newcomers;
+mod peers;
+mod raw;
+mod report;
+mod ring;
+mod route;
+mod socks;
+mod streams;
+mod table;
+mod tally;
+mod timers;
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
+
+use cellway_sys::{Interest, Readiness, Ready, now_ns};
+use cellway_units::Time;
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::intercept::{Hold, Listeners, Rules};
+use crate::peering::Peering;
+
+pub use handle::Handle;
+
+use flow::Flow;
+use handle::{Command, Orders};
+use link::Link;
+use machine::Later;
+use newcomers::Newcomers;
+use route::Routes;
+use table::{FLOW, Table};
+use tally::Tally;
+use timers::{Due, Timers};
+
+/// Picoseconds in a nanosecond.
+const PS_PER_NS: u64 = 1000;
+/// Bytes that are taken from a socket at once.
+const SCRATCH: usize = 256 * 1024;
+
+const ORDERS: u64 = 0;
+const PEERS: u64 = 1;
+const HOLD: u64 = 2;
+const LISTENERS: [u64; 2] = [3, 4];
+/// Doors (forwarded ports, SOCKS) have tokens from here on, and behind them newcomers at a SOCKS port.
+const DOORS: u64 = 16;
 
 /// A gateway that runs in the network namespace of the thread that made it.
 #[derive(Debug)]
 pub struct Daemon {
     config: Config,
+    orders: Orders,
+    readiness: Readiness,
+    peering: Peering,
+    links: Vec<Link>,
+    routes: Routes,
+    rules: Option<Rules>,
+    hold: Option<Hold>,
+    listeners: Option<Listeners>,
+    newcomers: Newcomers,
+    table: Table,
+    /// Connections whose opening segment waits or was let go, by client and server.
+    openings: HashMap<(std::net::SocketAddr, std::net::SocketAddr), u64>,
+    timers: Timers,
+    tally: Tally,
+    /// What follows from what the machines asked for, to be told to them when they have finished.
+    later: VecDeque<Later>,
+    /// Connections with something to write.
+    writers: Vec<u64>,
+    scratch: Vec<u8>,
+    packet: Vec<u8>,
+    /// The instant of this pass (ns), and as the transport counts.
+    now: u64,
+    start: (u64, Instant),
+    running: bool,
 }
 
-/// Tells a [`Daemon`] things from another thread.
-#[derive(Clone, Debug)]
-pub struct Handle;
-
 impl Daemon {
-    /// A gateway, its sockets and devices open.
+    /// A gateway, its sockets and devices open, its peers being dialled.
+    ///
+    /// # Errors
+    /// An address is taken, a key cannot be read, or the kernel refuses a device or a socket.
     pub fn new(config: Config) -> Result<Daemon, Error> {
-        Ok(Daemon { config })
-    }
-    /// Works until it is told to stop.
-    pub fn run(&mut self) -> Result<(), Error> {
-        let _ = &self.config;
-        Ok(())
+        let (now, instant) = (now_ns(), Instant::now());
+        let io = |what: &str| {
+            let what = what.to_owned();
+            move |e: cellway_sys::SysError| Error::System { what, source: e }
+        };
+        let readiness = Readiness::new().map_err(io("start"))?;
+        let orders = Orders::new()?;
+        let peering = Peering::new(&config, instant)?;
+        let (mut hold, mut listeners, mut rules) = (None, None, None);
+        if let Some(intercept) = &config.intercept {
+            hold = Some(Hold::open(intercept)?);
+            listeners = Some(Listeners::open(intercept)?);
+            let taken = Rules::of(&config);
+            // What an earlier daemon left taken would wait here for ever.
+            taken.settle()?;
+            rules = Some(taken);
+        }
+        let newcomers = Newcomers::open(&config)?;
+        readiness.add(&orders, ORDERS, Interest::Read).map_err(io("watch for orders"))?;
+        readiness.add(&peering, PEERS, Interest::Read).map_err(io("watch the peers"))?;
+        if let Some(hold) = &hold {
+            readiness.add(hold, HOLD, Interest::Read).map_err(io("watch the device of openings"))?;
+        }
+        for (fd, token) in listeners.iter().flat_map(Listeners::fds).zip(LISTENERS) {
+            readiness.add(fd, token, Interest::Read).map_err(io("watch the listeners"))?;
+        }
+        for (index, door) in newcomers.doors.iter().enumerate() {
+            readiness.add(&door.socket, DOORS + index as u64, Interest::Read).map_err(io("watch a port"))?;
+        }
+        let links = config.peers.iter().map(|peer| Link::new(peer, &config)).collect::<Result<_, _>>()?;
+        let routes = Routes::of(&config);
+        Ok(Daemon {
+            config,
+            orders,
+            readiness,
+            peering,
+            links,
+            routes,
+            rules,
+            hold,
+            listeners,
+            newcomers,
+            table: Table::default(),
+            openings: HashMap::new(),
+            timers: Timers::default(),
+            tally: Tally::default(),
+            later: VecDeque::new(),
+            writers: Vec::new(),
+            scratch: vec![0; SCRATCH],
+            packet: Vec::new(),
+            now,
+            start: (now, instant),
+            running: true,
+        })
     }
     /// How to tell it things.
     pub fn handle(&self) -> Handle {
-        Handle
+        self.orders.handle().clone()
     }
-}
 
-impl Handle {
-    /// Ends it: connections are reset, the peers told.
-    pub fn stop(&self) {}
-    /// Gives it another configuration; connections stay.
-    pub fn reload(&self, _config: Config) {}
+    /// Works until it is told to stop. Then every connection is reset and the peers are told.
+    ///
+    /// # Errors
+    /// The kernel has no memory left to wait with.
+    pub fn run(&mut self) -> Result<(), Error> {
+        let mut events = Vec::new();
+        while self.running {
+            let deadline = self.deadline();
+            self.readiness
+                .wait_for(deadline, &mut events)
+                .map_err(|source| Error::System { what: "wait".into(), source })?;
+            self.now = now_ns();
+            for ready in events.drain(..) {
+                self.happened(ready);
+                self.settle();
+            }
+            self.turn();
+        }
+        self.stop();
+        Ok(())
+    }
+
+    /// The instant on the machines' clock.
+    fn time(&self) -> Time {
+        Time::from_ps((self.now - self.start.0) * PS_PER_NS)
+    }
+    /// The instant on the transport's clock.
+    fn instant(&self) -> Instant {
+        self.start.1 + std::time::Duration::from_nanos(self.now - self.start.0)
+    }
+    fn deadline(&self) -> Option<u64> {
+        let machines = self.links.iter().filter_map(|link| link.deadline()).map(|at| self.start.0 + at);
+        let peering = self
+            .peering
+            .deadline()
+            .map(|at| self.start.0 + at.saturating_duration_since(self.start.1).as_nanos() as u64);
+        machines.chain(peering).chain(self.timers.deadline()).min()
+    }
+
+    fn happened(&mut self, ready: Ready) {
+        match ready.token {
+            ORDERS => self.obey_orders(),
+            PEERS => {} // every pass has its turn
+            HOLD => self.openings(),
+            token if LISTENERS.contains(&token) => self.accepted(),
+            token if token & FLOW != 0 => self.stream(ready),
+            token => self.newcomer(token),
+        }
+    }
+
+    /// What every pass does: the peers' packets, what is due, what can be written, what must be sent.
+    fn turn(&mut self) {
+        self.peering.turn(self.instant());
+        while let Some(event) = self.peering.next() {
+            self.from_peer(event);
+            self.settle();
+        }
+        while let Some(due) = self.timers.next(self.now) {
+            self.is_due(due);
+            self.settle();
+        }
+        for peer in 0..self.links.len() {
+            if self.links[peer].machine.deadline().is_some_and(|(at, _)| at <= self.time()) {
+                self.machine(peer, |machine, now, out| machine.wake(now, out));
+                self.settle();
+            }
+        }
+        self.write();
+        self.settle();
+        self.peering.flush(self.instant());
+        self.charge();
+    }
+
+    fn obey_orders(&mut self) {
+        self.orders.heard();
+        while let Some(command) = self.orders.next() {
+            match command {
+                Command::Stop => self.running = false,
+                Command::Reload(config) => self.reload(*config),
+                Command::Snapshot { connections, to } => {
+                    // Whoever asked may have gone.
+                    let _ = to.send(self.snapshot(connections));
+                }
+                Command::Found { token, addresses } => self.found(token, &addresses),
+            }
+            self.settle();
+        }
+    }
+    fn is_due(&mut self, due: Due) {
+        match due {
+            Due::Accept(token) => self.not_accepted(token),
+            Due::Drain(token, looks) => self.drain(token, looks),
+            Due::Greeting(token) => self.newcomers.forget(token),
+        }
+    }
+
+    fn stop(&mut self) {
+        for peer in 0..self.links.len() {
+            self.tell_rules(peer, false);
+            self.lose(peer, cellway_gateway::Reason::Stopping);
+        }
+        self.write();
+        self.peering.close(self.instant(), "the gateway stops");
+        self.peering.flush(self.instant());
+        tracing::info!("stopped");
+    }
 }

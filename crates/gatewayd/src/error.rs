@@ -5,6 +5,20 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The configuration cannot work.
+    #[error("{what}")]
+    Config {
+        /// What is wrong, where, and what would be accepted.
+        what: String,
+    },
+    /// The kernel refused something that the emulator asks for as well.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// Why not.
+        source: cellway_sys::SysError,
+    },
     /// The kernel refused something.
     #[error("{what}: {source}")]
     Io {

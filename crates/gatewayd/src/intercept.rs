@@ -1,1 +1,33 @@
 //! Taking connections that pass through this machine, and connecting onwards in their names.
+//!
+//! The first segment of a client's connection waits in a TUN device ([`Hold`]) until the server has answered
+//! at the far side. Then it is written back and delivered to a transparent socket ([`Listeners`]), or an
+//! answer as from the server or its network is sent instead. [`connect`] is the far side of it: a connection
+//! from the client's address. What the kernel must do for this is said by [`Rules`].
+#![allow(dead_code)]
+
+mod answer;
+mod hold;
+mod listeners;
+mod obstacles;
+mod onward;
+mod option;
+mod packet;
+mod rules;
+mod tool;
+
+#[cfg(test)]
+mod testbed;
+#[cfg(test)]
+mod tests;
+
+#[allow(unused_imports)]
+pub(crate) use hold::{Hold, Opening};
+#[allow(unused_imports)]
+pub(crate) use listeners::Listeners;
+#[allow(unused_imports)]
+pub(crate) use obstacles::obstacles;
+#[allow(unused_imports)]
+pub(crate) use onward::{connect, prepare, reason};
+#[allow(unused_imports)]
+pub(crate) use rules::Rules;

@@ -19,8 +19,9 @@ mod peering;
 
 pub use cli::main;
 pub use config::{
-    Config, Connect, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown, Socks, Source,
-    TransportChoice,
+    Config, ConfigErrors, Connect, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown,
+    Problem, Socks, Source, TransportChoice,
 };
+pub use control::{ConnectionStatus, Counters, PeerStatus, Snapshot};
 pub use daemon::{Daemon, Handle};
 pub use error::Error;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cellway_gateway::{Action, ConfigError, FlowId, Gateway, Output, TpPacket};
+use cellway_gateway::{Action, ConfigError, FlowId, Gateway, Output, Reason, Request, TpPacket};
 use cellway_net::{NodeId, Packet};
 use cellway_record::Row;
 use cellway_tcp::{Event, State};
@@ -27,6 +27,8 @@ pub(crate) struct GatewayPair {
     pub(crate) conversation: u32,
     /// The connection behind each flow: slot and serial number.
     pub(crate) flows: Vec<(u32, u32)>,
+    /// What every flow asks for: the hosts behind it are known by its connection.
+    request: Arc<Request>,
     armed: [Option<Time>; 2],
 }
 
@@ -40,7 +42,8 @@ impl GatewayPair {
         let machine = |which: usize| Gateway::new(plan.configs[which]).map_err(refused(which));
         let (names, gateways) = (plan.names.clone(), [machine(0)?, machine(1)?]);
         let PairPlan { hosts, conversation, .. } = *plan;
-        Ok(GatewayPair { names, gateways, hosts, conversation, flows: Vec::new(), armed: [None; 2] })
+        let request = Arc::new(Request::UNNAMED);
+        Ok(GatewayPair { names, gateways, hosts, conversation, flows: Vec::new(), request, armed: [None; 2] })
     }
 
     /// What each gateway has done in the whole run, its warm-up included.
@@ -62,7 +65,7 @@ impl GatewayPair {
     /// A new flow, for a connection of `slot`.
     pub(crate) fn flow(&mut self, slot: u32, serial: u32) -> FlowId {
         self.flows.push((slot, serial));
-        FlowId(self.flows.len() as u32 - 1)
+        FlowId(self.flows.len() as u64 - 1)
     }
 }
 
@@ -80,7 +83,8 @@ impl Run<'_> {
         out.clear();
         act(&mut this.gateways[which], out);
         for packet in out.packets.drain(..) {
-            let (from, to, octets) = (this.hosts[which], this.hosts[1 - which], packet.octets());
+            let octets = this.gateways[which].config().transport.overhead() + packet.octets();
+            let (from, to) = (this.hosts[which], this.hosts[1 - which]);
             let body = Body::Transport { pair: pair as u32, packet: Box::new(packet) };
             self.bed.fabric.send(now, Packet { conversation: this.conversation, from, to, octets, body });
             self.packets += 1;
@@ -132,7 +136,8 @@ impl Run<'_> {
             Event::Acked { .. } | Event::Writable => gateway.writable(now, flow, room, out),
             Event::PeerClosed => gateway.local_closed(now, flow, out),
             Event::Closed => {}
-            Event::Reset | Event::TimedOut => gateway.local_reset(now, flow, out),
+            Event::Reset => gateway.local_reset(now, flow, Reason::Reset, out),
+            Event::TimedOut => gateway.local_reset(now, flow, Reason::TimedOut, out),
             _ => unreachable!("every event of an endpoint is known here"),
         });
     }
@@ -140,13 +145,15 @@ impl Run<'_> {
     /// A connection is dropped with its endpoints: both gateways forget its flow.
     pub(crate) fn abandon(&mut self, now: Time, relay: &Relay) {
         for which in [0, 1] {
-            self.gateway(now, relay.pair, which, |gateway, out| gateway.local_reset(now, relay.flow, out));
+            self.gateway(now, relay.pair, which, |gateway, out| {
+                gateway.local_reset(now, relay.flow, Reason::Stopping, out)
+            });
         }
     }
 
     /// A gateway asks something of its own TCP end of a flow.
     pub(crate) fn obey_gateway(&mut self, now: Time, pair: usize, which: usize, action: Action) {
-        let flow = flow_of(action);
+        let flow = action.flow();
         let (slot, serial) = self.pairs[pair].flows[flow.0 as usize];
         let index = slot as usize;
         let Some(connection) = self.slots[index].connection(serial) else { return };
@@ -200,21 +207,8 @@ impl Run<'_> {
         if relay.held.replace(*segment).is_none() {
             let (pair, flow) = (relay.pair, relay.flow);
             let which = if place == Place::Near { relay.near } else { 1 - relay.near };
-            self.gateway(now, pair, which, |gateway, out| gateway.incoming(now, flow, out));
+            let request = self.pairs[pair].request.clone();
+            self.gateway(now, pair, which, |gateway, out| gateway.incoming(now, flow, request, out));
         }
-    }
-}
-
-fn flow_of(action: Action) -> FlowId {
-    match action {
-        Action::Connect { flow }
-        | Action::Accept { flow }
-        | Action::Refuse { flow }
-        | Action::Consume { flow, .. }
-        | Action::Write { flow, .. }
-        | Action::Shutdown { flow }
-        | Action::Reset { flow }
-        | Action::Closed { flow } => flow,
-        _ => unreachable!("every action names its flow"),
     }
 }

@@ -126,8 +126,8 @@ extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *m
 mod tests {
     use rustix::process::{getpid, kill_process};
 
-    use crate::{Interest, Readiness, now_ns};
     use super::*;
+    use super::{Interest, Readiness, now_ns};
 
     #[test]
     fn a_signal_is_told_once_and_handlers_are_restored() {

@@ -1,7 +1,7 @@
 //! From what a scenario says to what network, TCP and applications take.
 
 use cellway_apps as apps;
-use cellway_gateway::{GatewayConfig, Wire};
+use cellway_gateway::{DATA_OVERHEAD, GatewayConfig, Transport, Window, Wire};
 use cellway_net as net;
 use cellway_scenario as file;
 use cellway_scenario::{App, Scenario, Traffic};
@@ -216,12 +216,13 @@ pub(crate) fn policer_action(action: file::PolicerAction) -> net::PolicerAction 
 }
 
 // What scenarios are checked and predicted by is what the gateways do.
-const _: () = assert!(file::TRANSPORT_HEADER_OCTETS == cellway_gateway::DATA_OVERHEAD as u64);
+const _: () = assert!(file::TRANSPORT_HEADER_OCTETS == (Transport::Ip.overhead() + DATA_OVERHEAD) as u64);
 
 pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool, mtu: Bytes) -> GatewayConfig {
     let llc = scenario.multiplexing.encapsulation == file::Encapsulation::LlcSnap;
     GatewayConfig {
-        window: spec.window,
+        window: Window::Fixed(spec.window),
+        floor: spec.window,
         total_buffer: spec.total_buffer,
         payload: spec.packet,
         mtu,

@@ -89,7 +89,7 @@ impl Line {
     }
     pub(super) fn add(&mut self, most: Rate, source: Source, start: Time) {
         self.senders.push(Sender {
-            model: Bottleneck::new(most, Bits(PACKET * 8)),
+            model: Bottleneck::new(most, Bits(PACKET * 8), 2),
             source,
             waiting: 0,
             ready: start,

@@ -41,8 +41,18 @@ fn explore() {
             let all = line.share(0, 10_000, mbps(rate)) / 3.0;
             let late = line.share(10_000, 30_000, mbps(rate));
             let w = |p| line.wait(p, 10_000).as_millis_f64();
-            println!("{rate} M {rtt} ms loss {loss}: first 10 s {:.3} all {:.4} late {:.4} waits p50 {:.1} p90 {:.1} p99 {:.1} max {:.1} ms lost {} of {}",
-                all * 3.0, all + late * 2.0 / 3.0, late, w(500), w(900), w(990), w(1000), line.senders[0].lost, line.senders[0].sent);
+            println!(
+                "{rate} M {rtt} ms loss {loss}: first 10 s {:.3} all {:.4} late {:.4} waits p50 {:.1} p90 {:.1} p99 {:.1} max {:.1} ms lost {} of {}",
+                all * 3.0,
+                all + late * 2.0 / 3.0,
+                late,
+                w(500),
+                w(900),
+                w(990),
+                w(1000),
+                line.senders[0].lost,
+                line.senders[0].sent
+            );
         }
     }
     for queue in [100, 300, 4000] {
@@ -74,10 +84,10 @@ fn explore() {
         }
     }
     if false {
-    let mut line = Line::new(mbps(40), Span::from_ms(100), 1000, 0);
-    line.add(mbps(1000), Source::Endless, Time::ZERO);
-    line.add(mbps(1000), Source::Endless, at(10_000));
-    trace("two", &mut line, 70_000, 2_000);
+        let mut line = Line::new(mbps(40), Span::from_ms(100), 1000, 0);
+        line.add(mbps(1000), Source::Endless, Time::ZERO);
+        line.add(mbps(1000), Source::Endless, at(10_000));
+        trace("two", &mut line, 70_000, 2_000);
     }
     for (rate, rtt) in [(40, 100), (100, 600)] {
         let mut line = Line::new(mbps(rate), Span::from_ms(rtt), 1000, 0);

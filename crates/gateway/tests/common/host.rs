@@ -1,6 +1,8 @@
 //! The local TCP connection of one flow at one gateway, as far as the gateway can tell: two
 //! buffers, and a host behind them that writes and reads at its pace.
 
+use cellway_gateway::Reason;
+
 /// What the host does.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -44,6 +46,8 @@ pub struct Host {
     /// Bytes sent into the receive buffer of the gateway, and taken out of it.
     pub sent: u64,
     pub consumed: u64,
+    /// What of it the gateway need not hold any more.
+    pub released: u64,
     /// Bytes that the gateway wrote, and the host read.
     pub written: u64,
     pub read: u64,
@@ -54,6 +58,8 @@ pub struct Host {
     pub did_reset: bool,
     pub refused: bool,
     pub over: bool,
+    /// Why, if not cleanly.
+    pub ended_by: Option<Reason>,
 }
 
 impl Host {
@@ -63,6 +69,7 @@ impl Host {
             connected: false,
             sent: 0,
             consumed: 0,
+            released: 0,
             written: 0,
             read: 0,
             told_room: None,
@@ -72,6 +79,7 @@ impl Host {
             did_reset: false,
             refused: false,
             over: false,
+            ended_by: None,
         }
     }
     pub fn tick(&mut self) -> Deeds {
@@ -101,6 +109,10 @@ impl Host {
     pub fn consume(&mut self, bytes: u64) {
         self.consumed += bytes;
         assert!(bytes > 0 && self.consumed <= self.sent, "consumed {bytes} B that the host has not sent");
+    }
+    pub fn release(&mut self, bytes: u64) {
+        self.released += bytes;
+        assert!(bytes > 0 && self.released <= self.consumed, "released {bytes} B that were not consumed");
     }
     pub fn write(&mut self, bytes: u64) {
         let room = self.told_room.expect("written before any room was told");

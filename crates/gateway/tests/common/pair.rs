@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cellway_gateway::{Action, FlowId, Frame, Gateway, GatewayConfig, Output, TpPacket};
-use cellway_units::{Span, Time};
+use std::sync::Arc;
+
+use cellway_gateway::{Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, TpPacket};
+use cellway_units::{Bits, Rate, Span, Time};
 
 use super::host::{Host, Plan};
 
@@ -36,11 +38,21 @@ pub struct Line {
     pub losses: u32,
     /// Nothing sent from the first instant up to the second arrives.
     pub outage: Option<(Time, Time)>,
+    /// A queue before it in each direction: the rate at which it is served, and what it holds.
+    pub queue: Option<(Rate, Bits)>,
 }
 
 impl Line {
     pub fn good(delay: Span) -> Line {
-        Line { delay, jitter: Span::ZERO, loss_per_mille: 0, duplicate_per_mille: 0, losses: 0, outage: None }
+        Line {
+            delay,
+            jitter: Span::ZERO,
+            loss_per_mille: 0,
+            duplicate_per_mille: 0,
+            losses: 0,
+            outage: None,
+            queue: None,
+        }
     }
 }
 
@@ -50,6 +62,8 @@ pub struct FlowPlan {
     pub opener: usize,
     pub start: Time,
     pub refuse: bool,
+    /// Whether the client is answered at once.
+    pub early: bool,
     pub hosts: [Plan; 2],
 }
 
@@ -98,10 +112,15 @@ pub struct Pair {
     random: Random,
     lost: u32,
     pub departures: Vec<Departure>,
+    /// When the queues before the line are empty, and how long packets waited in them (side, sent at, wait).
+    free: [Time; 2],
+    pub waits: Vec<(usize, Time, Span)>,
     /// The least of (bits sent before) x 10^12 - rate x time over all departures so far.
     rate_floor: [i128; 2],
     bits_sent: [i128; 2],
     pub tick: Span,
+    /// How much later than they ask the gateways are woken.
+    pub late: Span,
 }
 
 impl Pair {
@@ -119,13 +138,16 @@ impl Pair {
             random: Random(seed),
             lost: 0,
             departures: Vec::new(),
+            free: [Time::ZERO; 2],
+            waits: Vec::new(),
             rate_floor: [i128::MAX; 2],
             bits_sent: [0; 2],
             tick: Span::from_ms(1),
+            late: Span::ZERO,
         };
         for (n, plan) in plans.iter().enumerate() {
             // Even names at side 0, odd ones at side 1.
-            let flow = FlowId((2 * n + plan.opener) as u32);
+            let flow = FlowId((2 * n + plan.opener) as u64);
             pair.flows.insert(flow, *plan);
             pair.hosts.insert((plan.opener, flow), Host::new(plan.hosts[0]));
             pair.hosts.insert((1 - plan.opener, flow), Host::new(plan.hosts[1]));
@@ -142,7 +164,7 @@ impl Pair {
     pub fn run(&mut self, until: Time) {
         loop {
             let event = self.events.first_key_value().map(|(&(at, _), _)| at);
-            let wakes = [0, 1].map(|side| self.gateways[side].deadline().map(|(at, _)| at));
+            let wakes = [0, 1].map(|side| self.gateways[side].deadline().map(|(at, _)| at + self.late));
             let Some(next) = [event, wakes[0], wakes[1]].into_iter().flatten().min().filter(|&at| at <= until) else {
                 return;
             };
@@ -159,7 +181,9 @@ impl Pair {
     fn happen(&mut self, event: Event) {
         match event {
             Event::Start(flow) => {
-                self.call(self.flows[&flow].opener, |gateway, now, out| gateway.incoming(now, flow, out))
+                let FlowPlan { opener, early, .. } = self.flows[&flow];
+                let request = Arc::new(Request { early, ..Request::UNNAMED });
+                self.call(opener, |gateway, now, out| gateway.incoming(now, flow, request, out))
             }
             Event::Packet(side, packet) => {
                 for frame in &packet.frames {
@@ -171,7 +195,7 @@ impl Pair {
             }
             Event::Connect(side, flow) => {
                 if self.flows[&flow].refuse {
-                    self.call(side, |gateway, now, out| gateway.refused(now, flow, out));
+                    self.call(side, |gateway, now, out| gateway.refused(now, flow, Reason::Refused, out));
                 } else {
                     self.hosts.get_mut(&(side, flow)).unwrap().connected = true;
                     self.call(side, |gateway, now, out| gateway.connected(now, flow, out));
@@ -195,7 +219,7 @@ impl Pair {
             self.call(side, |gateway, now, out| gateway.local_closed(now, flow, out));
         }
         if deeds.reset {
-            self.call(side, |gateway, now, out| gateway.local_reset(now, flow, out));
+            self.call(side, |gateway, now, out| gateway.local_reset(now, flow, Reason::Reset, out));
         } else if !done {
             self.at(self.now + self.tick, Event::Tick(side, flow));
         }
@@ -204,29 +228,28 @@ impl Pair {
     fn call(&mut self, side: usize, call: impl FnOnce(&mut Gateway, Time, &mut Output)) {
         let mut out = Output::default();
         call(&mut self.gateways[side], self.now, &mut out);
-        out.actions.iter().for_each(|&action| self.act(side, action));
+        out.actions.iter().for_each(|action| self.act(side, action));
         out.packets.into_iter().for_each(|packet| self.depart(side, packet));
         self.check_buffers(side);
     }
-    fn act(&mut self, side: usize, action: Action) {
-        let flow = match action {
-            Action::Connect { flow } | Action::Accept { flow } | Action::Refuse { flow } => flow,
-            Action::Consume { flow, .. } | Action::Write { flow, .. } => flow,
-            Action::Shutdown { flow } | Action::Reset { flow } | Action::Closed { flow } => flow,
-            other => panic!("{other:?}"),
-        };
+    fn act(&mut self, side: usize, action: &Action) {
+        let flow = action.flow();
         let (now, tick) = (self.now, self.tick);
         let host = self.hosts.get_mut(&(side, flow)).unwrap();
         assert!(!host.over, "{action:?} after the end");
-        match action {
+        match *action {
             Action::Connect { .. } => self.at(now + tick, Event::Connect(side, flow)),
             Action::Accept { .. } => {
                 assert!(!host.connected);
                 host.connected = true;
                 self.at(now + tick, Event::Tick(side, flow));
             }
-            Action::Refuse { .. } => host.refused = true,
+            Action::Refuse { reason, .. } => {
+                assert_eq!(reason, Reason::Refused);
+                host.refused = true;
+            }
             Action::Consume { bytes, .. } => host.consume(bytes),
+            Action::Released { bytes, .. } => host.release(bytes),
             Action::Write { bytes, .. } => {
                 host.write(bytes);
                 let written = host.written;
@@ -238,41 +261,56 @@ impl Pair {
                 host.peer_closed = true;
             }
             Action::Reset { .. } => host.was_reset = true,
-            Action::Closed { .. } => host.over = true,
-            other => panic!("{other:?}"),
+            Action::Closed { reason, .. } => (host.over, host.ended_by) = (true, reason),
+            ref other => panic!("{other:?}"),
         }
     }
     fn depart(&mut self, side: usize, packet: TpPacket) {
         let config = &self.configs[side];
-        assert!(u64::from(packet.octets()) <= config.mtu.0);
+        let octets = config.transport.overhead() + packet.octets();
+        assert!(u64::from(octets) <= config.mtu.0);
         // Over any interval: what left before its last packet is at most rate x length. A picosecond
         // of the rate is what the clock cannot show.
         let bps = i128::from(config.rate.as_bps());
         let level = self.bits_sent[side] * 1_000_000_000_000 - bps * i128::from(self.now.as_ps());
         self.rate_floor[side] = self.rate_floor[side].min(level);
-        assert!(level - self.rate_floor[side] <= bps, "the rate was exceeded");
-        self.bits_sent[side] += i128::from(config.wire.bits(packet.octets()).0);
+        let made_up = bps * i128::from(config.slack.as_ps());
+        assert!(level - self.rate_floor[side] <= bps + made_up, "the rate was exceeded");
+        self.bits_sent[side] += i128::from(config.wire.bits(octets).0);
 
         let line = self.line;
         let lost = self.lost < line.losses && self.random.per_mille(line.loss_per_mille);
         let out = line.outage.is_some_and(|(from, to)| (from..to).contains(&self.now));
         self.lost += u32::from(lost);
-        if !lost && !out {
+        let through = self.queue(side, config.wire.bits(octets)).filter(|_| !lost && !out);
+        if let Some(wait) = through {
             let copies = 1 + u32::from(self.random.per_mille(line.duplicate_per_mille));
             for _ in 0..copies {
                 let jitter = Span::from_ps(self.random.next() % line.jitter.as_ps().max(1));
-                self.at(self.now + line.delay + jitter, Event::Packet(1 - side, packet.clone()));
+                self.at(self.now + wait + line.delay + jitter, Event::Packet(1 - side, packet.clone()));
             }
         }
         self.departures.push(Departure { at: self.now, side, packet });
+    }
+    /// How long a packet of `bits` takes through the queue; `None` if it finds it full.
+    fn queue(&mut self, side: usize, bits: Bits) -> Option<Span> {
+        let Some((rate, room)) = self.line.queue else { return Some(Span::ZERO) };
+        let wait = self.free[side].since(self.now);
+        let (service, _) = rate.time_for(bits, 0);
+        if wait + service > rate.time_for(room, 0).0 {
+            return None;
+        }
+        self.waits.push((side, self.now, wait));
+        self.free[side] = self.now + wait + service;
+        Some(wait + service)
     }
     fn check_buffers(&self, side: usize) {
         let (gateway, config) = (&self.gateways[side], &self.configs[side]);
         let mut held = 0;
         for &flow in self.flows.keys() {
             if let Some(stats) = gateway.flow_stats(flow) {
-                assert!(stats.held_outbound <= config.window.0, "{stats:?}");
-                assert!(stats.held_inbound <= config.window.0, "{stats:?}");
+                assert!(stats.held_outbound <= config.window.most().0, "{stats:?}");
+                assert!(stats.held_inbound <= config.window.most().0, "{stats:?}");
                 held += stats.held_outbound + stats.held_inbound;
             }
         }
@@ -289,13 +327,30 @@ impl Pair {
     pub fn check_ends(&self) {
         for (&flow, plan) in &self.flows {
             let [near, far] = [plan.opener, 1 - plan.opener].map(|side| self.host(side, flow));
+            // The far side had no memory for a client that was answered early.
+            if plan.early && near.ended_by == Some(Reason::Busy) {
+                assert!(near.over && near.was_reset && !far.connected, "{flow:?} {near:?} {far:?}");
+                assert!(self.gateways[1 - plan.opener].stats().refused(Reason::Busy) > 0);
+                continue;
+            }
             if plan.refuse {
-                assert!(near.refused && near.over && far.over && !near.connected, "{flow:?} {near:?} {far:?}");
+                // Who was answered early is reset.
+                let told = near.refused != (near.was_reset || near.did_reset) && near.refused != near.connected;
+                assert!(told && near.over && near.connected <= plan.early, "{flow:?} {near:?} {far:?}");
+                assert!(near.did_reset || near.ended_by == Some(Reason::Refused), "{flow:?} {near:?}");
+                assert!(near.did_reset || far.over, "{flow:?} {near:?} {far:?}");
+                continue;
+            }
+            // A client that was answered early and went away before the opening left.
+            if near.did_reset && plan.early && !far.over && !far.connected {
+                assert!(near.over, "{flow:?} {near:?}");
                 continue;
             }
             let resets = plan.hosts.iter().any(|host| host.resets_after.is_some());
             for (own, other) in [(near, far), (far, near)] {
                 assert!(own.over, "{flow:?} has not ended: {own:?} {other:?}");
+                let reasons = [None, Some(Reason::Reset)];
+                assert!(reasons[..=usize::from(resets)].contains(&own.ended_by), "{flow:?} {own:?}");
                 if resets {
                     assert!(own.was_reset || own.did_reset || own.peer_closed, "{flow:?} {own:?} {other:?}");
                 } else {

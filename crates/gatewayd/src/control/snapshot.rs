@@ -95,7 +95,8 @@ pub struct Counters {
     pub refused: BTreeMap<String, u64>,
     /// Ended connections by `clean` or the reason.
     pub ended: BTreeMap<String, u64>,
-    /// Time from an opening to its answer: counts of at most 0.001, 0.002, 0.005, ... 10 s and more.
+    /// Time from an opening to its answer: a bound in seconds (0.001, 0.002, 0.005, ... 10, and `f64::MAX` for
+    /// more, since JSON knows no infinity) and how many were above the one before and not above this.
     pub connect_seconds: Vec<(f64, u64)>,
     /// The sum of those times (s).
     pub connect_seconds_sum: f64,

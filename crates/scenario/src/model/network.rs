@@ -45,7 +45,7 @@ pub struct HostSpec {
 }
 
 /// Headers of a packet with data between gateways, in octets: IPv4 and that of the transport between them.
-pub const TRANSPORT_HEADER_OCTETS: u64 = 20 + 24;
+pub const TRANSPORT_HEADER_OCTETS: u64 = 22 + 21;
 
 /// A TCP gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]

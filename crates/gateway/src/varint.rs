@@ -1,0 +1,75 @@
+//! Whole numbers of variable length: the two highest bits of the first octet say whether 1, 2, 4 or
+//! 8 octets hold the number. RFC 9000, section 16.
+
+/// The largest number that can be written.
+pub(crate) const MAX: u64 = (1 << 62) - 1;
+
+/// How many octets `value` takes.
+pub(crate) const fn octets(value: u64) -> u32 {
+    match value {
+        0..0x40 => 1,
+        0x40..0x4000 => 2,
+        0x4000..0x4000_0000 => 4,
+        _ => 8,
+    }
+}
+
+/// Appends `value`, which is at most [`MAX`].
+pub(crate) fn put(value: u64, out: &mut Vec<u8>) {
+    debug_assert!(value <= MAX, "{value} is too large for a varint");
+    match octets(value) {
+        1 => out.push(value as u8),
+        2 => out.extend((0x4000 | value as u16).to_be_bytes()),
+        4 => out.extend((0x8000_0000 | value as u32).to_be_bytes()),
+        _ => out.extend((0b11 << 62 | value).to_be_bytes()),
+    }
+}
+
+/// The number at the start of `input`, which is moved behind it; `None` if it is cut short.
+pub(crate) fn take(input: &mut &[u8]) -> Option<u64> {
+    let first = *input.first()?;
+    let len = 1 << (first >> 6);
+    let (own, rest) = input.split_at_checked(len)?;
+    *input = rest;
+    Some(own[1..].iter().fold(u64::from(first & 0x3f), |value, &octet| value << 8 | u64::from(octet)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_examples_of_the_rfc() {
+        // RFC 9000, appendix A.1.
+        let examples: [(&[u8], u64); 4] = [
+            (&[0xc2, 0x19, 0x7c, 0x5e, 0xff, 0x14, 0xe8, 0x8c], 151_288_809_941_952_652),
+            (&[0x9d, 0x7f, 0x3e, 0x7d], 494_878_333),
+            (&[0x7b, 0xbd], 15_293),
+            (&[0x25], 37),
+        ];
+        for (octets, value) in examples {
+            let mut out = Vec::new();
+            put(value, &mut out);
+            assert_eq!(out, octets);
+        }
+        // A number may be longer than it need be.
+        assert_eq!(take(&mut &[0x40, 0x25][..]), Some(37));
+        assert_eq!(take(&mut &[0x40][..]), None);
+        assert_eq!(take(&mut &[][..]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(value in 0..=MAX, shift in 0u32..62) {
+            let value = value >> shift;
+            let mut out = Vec::new();
+            put(value, &mut out);
+            prop_assert_eq!(out.len() as u32, octets(value));
+            let mut input = &out[..];
+            prop_assert_eq!(take(&mut input), Some(value));
+            prop_assert!(input.is_empty());
+        }
+    }
+}

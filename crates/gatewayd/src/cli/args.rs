@@ -1,0 +1,132 @@
+//! What can be asked, and the help that teaches it.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// A transparent TCP gateway: two of them at the ends of a long, fat or lossy path carry the TCP connections of
+/// the hosts behind them at the rate of the line, and neither host can tell.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cellway-gateway",
+    version,
+    after_help = "\
+A first try on one machine, two commands in two terminals after the first:
+  cellway-gateway keygen --out keys here there
+  cellway-gateway run --config there.toml
+  cellway-gateway run --config here.toml
+
+Every command has examples: cellway-gateway COMMAND --help"
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run a gateway until it is told to stop.
+    #[command(after_help = "\
+Examples:
+  cellway-gateway run --config /etc/cellway-gateway/gateway.toml
+  cellway-gateway run --config here.toml --log debug
+  cellway-gateway run --config here.toml --log info,cellway_gatewayd::peering=trace
+  cellway-gateway run --config here.toml --json-log 2>> gateway.log
+
+Signals:
+  SIGHUP            reads the file and the keys again; connections stay. A file with problems changes nothing.
+  SIGTERM, SIGINT   resets the connections, tells the peers, ends; the second time at once.
+
+Interception needs CAP_NET_ADMIN and CAP_NET_RAW; forwards and SOCKS need no privileges.")]
+    Run(Run),
+    /// Check a configuration and the keys it names, without running anything.
+    #[command(after_help = "\
+Examples:
+  cellway-gateway check --config /etc/cellway-gateway/gateway.toml
+  cellway-gateway check --config here.toml --json | jq '.problems[]'
+
+Every problem is told at once, with line and column; certificates that have expired, are not valid yet, have
+another name or come from another authority are problems, too. Exit code: 0 right, 2 not.")]
+    Check(Check),
+    /// Make an authority and a certificate for each gateway.
+    #[command(after_help = "\
+Examples:
+  cellway-gateway keygen --out keys paris tokyo      keys/authority.pem, paris.pem, paris.key, tokyo.pem, ...
+  cellway-gateway keygen --authority keys --out keys lima     one more gateway, later
+  cellway-gateway keygen --authority keys --out new --days 90 paris     new keys for one
+
+Each gateway gets authority.pem and its own .pem and .key beside its configuration. Keep authority.key away
+from the gateways: who has it can make himself a gateway. Nothing is ever overwritten.")]
+    Keygen(Keygen),
+    /// Show peers, line use and connections of the gateway that runs here.
+    #[command(after_help = "\
+Examples:
+  cellway-gateway status
+  cellway-gateway status --connections
+  cellway-gateway status --config here.toml --watch
+  cellway-gateway status --json | jq '.peers[] | {name, up, rtt}'")]
+    Status(Status),
+    /// Print the JSON schema of configuration files, for editors.
+    Schema,
+    /// Print the reference of configuration files in Markdown.
+    #[command(hide = true)]
+    Reference,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Run {
+    /// The configuration.
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: PathBuf,
+    /// What to log: off, error, warn, info, debug or trace, also for single modules as MODULE=LEVEL.
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(super) log: tracing_subscriber::filter::Targets,
+    /// Log one JSON object a line.
+    #[arg(long)]
+    pub(super) json_log: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Check {
+    /// The configuration.
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: PathBuf,
+    /// Print what was found as JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Keygen {
+    /// The folder to write to; it is made if there is none.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
+    /// Take the authority in this folder and make no new one.
+    #[arg(long, value_name = "DIR")]
+    pub(super) authority: Option<PathBuf>,
+    /// How long the certificates of gateways are good; a new authority is for ten years.
+    #[arg(long, value_name = "DAYS", default_value_t = 825, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    pub(super) days: u32,
+    /// The names of the gateways, as in their configurations.
+    #[arg(required = true, value_name = "NAME")]
+    pub(super) names: Vec<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Status {
+    /// The socket of the gateway.
+    #[arg(long, value_name = "PATH", default_value = "/run/cellway-gateway/control.sock")]
+    pub(super) socket: PathBuf,
+    /// Take the socket from this configuration.
+    #[arg(long, value_name = "FILE", conflicts_with = "socket")]
+    pub(super) config: Option<PathBuf>,
+    /// Print it as JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// List the connections, too.
+    #[arg(long)]
+    pub(super) connections: bool,
+    /// Show it anew every second, until Ctrl-C.
+    #[arg(long)]
+    pub(super) watch: bool,
+}

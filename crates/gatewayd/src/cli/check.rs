@@ -1,0 +1,134 @@
+//! `cellway-gateway check`.
+
+use std::net::SocketAddr;
+use std::time::SystemTime;
+
+use serde_json::json;
+
+use super::args::Check;
+use super::credentials::{self, Examined};
+use super::{Failure, WRONG_INPUT, output};
+use crate::config::{Config, Connect, LineRate, PeerDown, Source, TransportChoice};
+
+pub(super) fn run(options: &Check) -> Result<(), Failure> {
+    let config = match Config::read(&options.config) {
+        Ok(config) => config,
+        Err(errors) => {
+            if options.json {
+                output::json(&json!({ "valid": false, "problems": errors.problems, "warnings": [] }));
+                return Err(Failure { message: String::new(), code: WRONG_INPUT });
+            }
+            return Err(Failure::input(errors.to_string()));
+        }
+    };
+    let mut told = credentials::examine(&config.identity, &config.name, SystemTime::now());
+    told.warnings.extend(exposed(&config));
+    if options.json {
+        let problems: Vec<_> = told.problems.iter().map(|message| json!({ "message": message })).collect();
+        let valid = told.problems.is_empty();
+        output::json(&json!({ "valid": valid, "problems": problems, "warnings": told.warnings }));
+    } else {
+        output::text(&summary(&config, &told));
+        told.warnings.iter().for_each(|warning| output::complain(&format!("note: {warning}")));
+        told.problems.iter().for_each(|problem| output::complain(problem));
+    }
+    match told.problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure { message: String::new(), code: WRONG_INPUT }),
+    }
+}
+
+/// What others can reach without a certificate.
+fn exposed(config: &Config) -> Vec<String> {
+    let beyond = |address: &SocketAddr| !address.ip().is_loopback();
+    let forwards = config.forwards.iter().filter(|forward| beyond(&forward.listen)).map(|forward| {
+        format!("whoever reaches {} can connect to {} behind {}", forward.listen, forward.to, forward.peer)
+    });
+    let socks =
+        config.socks.iter().filter(|socks| beyond(&socks.listen)).map(|socks| {
+            format!("whoever reaches {} can connect to everything behind the peers (SOCKS)", socks.listen)
+        });
+    let metrics =
+        config.control.metrics.iter().filter(|address| beyond(address)).map(|address| {
+            format!("whoever reaches {address} can read the metrics: names of peers, amounts of traffic")
+        });
+    forwards.chain(socks).chain(metrics).collect()
+}
+
+fn rate(rate: LineRate) -> String {
+    match rate {
+        LineRate::Fixed { rate, atm: false } => rate.to_string(),
+        LineRate::Fixed { rate, atm: true } => format!("{rate} of cells"),
+        LineRate::Auto { most: Some(most) } => format!("auto, at most {most}"),
+        LineRate::Auto { most: None } => "auto".to_owned(),
+    }
+}
+
+fn list(items: impl IntoIterator<Item = impl ToString>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    if items.is_empty() { "-".to_owned() } else { items.join(", ") }
+}
+
+/// What a gateway with this configuration does.
+fn summary(config: &Config, told: &Examined) -> String {
+    let mut facts = output::table(&[], &[]);
+    let mut fact = |what: &str, value: String| {
+        facts.add_row(vec![what.to_owned(), value]);
+    };
+    fact("name", config.name.clone());
+    if let Some(until) = &told.until {
+        fact("certificate", format!("until {until}"));
+    }
+    fact("listens", config.listen.map_or("no: it only dials".to_owned(), |listen| listen.address.to_string()));
+    fact("local", list(&config.local));
+    match &config.intercept {
+        Some(intercept) => {
+            let devices = match intercept.interfaces.is_empty() {
+                true => "any device".to_owned(),
+                false => intercept.interfaces.join(", "),
+            };
+            let source = match intercept.source {
+                Source::Client => "with the clients' addresses",
+                Source::Gateway => "with its own address",
+            };
+            fact("intercepts", format!("what comes in through {devices}; connects {source}"));
+        }
+        None => fact("intercepts", "nothing".to_owned()),
+    }
+    for forward in &config.forwards {
+        fact("forward", format!("{} to {} behind {}", forward.listen, forward.to, forward.peer));
+    }
+    if let Some(socks) = &config.socks {
+        fact("socks", format!("{}, names behind {}", socks.listen, socks.peer.as_deref().unwrap_or("no peer")));
+    }
+    let limits = &config.limits;
+    let window = limits.window.map_or("automatic".to_owned(), |window| window.to_string());
+    fact("limits", format!("{} connections, {}, window {window}", limits.connections, limits.memory));
+    fact("status", config.control.socket.as_ref().map_or("no socket".to_owned(), |path| path.display().to_string()));
+    fact("metrics", config.control.metrics.map_or("not served".to_owned(), |address| address.to_string()));
+    for column in facts.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    let mut peers =
+        output::table(&["peer", "address", "networks", "rate", "transport", "connect", "down", "outage"], &[]);
+    for peer in &config.peers {
+        let transport = match peer.transport {
+            TransportChoice::Auto => "auto",
+            TransportChoice::Quic => "quic",
+            TransportChoice::Tls => "tls",
+        };
+        let connect = if peer.connect == Connect::Late { "late" } else { "early" };
+        let down = if peer.down == PeerDown::Direct { "direct" } else { "refuse" };
+        peers.add_row(vec![
+            peer.name.clone(),
+            peer.address.clone().unwrap_or_else(|| "(dials us)".to_owned()),
+            list(&peer.prefixes),
+            rate(peer.rate),
+            transport.to_owned(),
+            connect.to_owned(),
+            down.to_owned(),
+            peer.outage.to_string(),
+        ]);
+    }
+    format!("{}\n{}", output::rows(&facts), output::rows(&peers))
+}

@@ -1,0 +1,198 @@
+//! Are the keys of a gateway good? In words that say which file, and what.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::sign::CertifiedKey;
+use rustls::{CertificateError, RootCertStore};
+use x509_parser::extensions::GeneralName;
+use x509_parser::prelude::{ASN1Time, FromDer, X509Certificate};
+
+use crate::config::Identity;
+
+/// A certificate that ends sooner than this is worth a word.
+const SOON: i64 = 30 * 86_400;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Examined {
+    /// What must be put right: the gateway will not work with these.
+    pub(super) problems: Vec<String>,
+    /// What is worth knowing.
+    pub(super) warnings: Vec<String>,
+    /// Until when the certificate is good, as a date.
+    pub(super) until: Option<String>,
+}
+
+/// Looks at the files of `identity`, which are to be those of the gateway `name`, at the time `now`.
+pub(super) fn examine(identity: &Identity, name: &str, now: SystemTime) -> Examined {
+    let mut told = Examined::default();
+    let now = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() as i64;
+    let authorities = certificates(&identity.authority, &mut told);
+    let chain = certificates(&identity.certificate, &mut told);
+    for authority in &authorities {
+        let end = parse(authority, &identity.authority, &mut told);
+        told.problems.extend(end.as_ref().and_then(|parsed| ended(parsed, &identity.authority, now)));
+        if end.is_some_and(|parsed| !parsed.is_ca()) {
+            told.problems.push(format!("{}: is not the certificate of an authority", identity.authority.display()));
+        }
+    }
+    if let Some(own) = chain.first()
+        && let Some(parsed) = parse(own, &identity.certificate, &mut told)
+    {
+        leaf(&parsed, identity, name, now, &mut told);
+        if !authorities.is_empty() {
+            issuer(&parsed, &chain, &authorities, identity, &mut told);
+        }
+    }
+    key(identity, chain, &mut told);
+    told
+}
+
+/// The certificates in a file; none are a problem.
+fn certificates(path: &Path, told: &mut Examined) -> Vec<CertificateDer<'static>> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match read {
+        Ok(found) if found.is_empty() => {
+            told.problems.push(format!("{}: there is no certificate in it (PEM)", path.display()));
+            found
+        }
+        Ok(found) => found,
+        Err(error) => {
+            told.problems.push(format!("{}: {}", path.display(), reason(&error)));
+            Vec::new()
+        }
+    }
+}
+
+fn reason(error: &rustls::pki_types::pem::Error) -> String {
+    match error {
+        rustls::pki_types::pem::Error::Io(error) => error.to_string(),
+        other => format!("is not PEM: {other}"),
+    }
+}
+
+fn parse<'a>(der: &'a CertificateDer<'_>, path: &Path, told: &mut Examined) -> Option<X509Certificate<'a>> {
+    match X509Certificate::from_der(der) {
+        Ok((_, parsed)) => Some(parsed),
+        Err(error) => {
+            told.problems.push(format!("{}: is no certificate: {error}", path.display()));
+            None
+        }
+    }
+}
+
+/// A time for people: UTC, to the minute.
+fn shown(time: ASN1Time) -> String {
+    let t = time.to_datetime();
+    format!("{} {:02}:{:02} UTC", t.date(), t.hour(), t.minute())
+}
+
+/// Why a certificate is not good now.
+fn ended(parsed: &X509Certificate<'_>, path: &Path, now: i64) -> Option<String> {
+    let validity = parsed.validity();
+    if now > validity.not_after.timestamp() {
+        return Some(format!("{}: expired on {}", path.display(), shown(validity.not_after)));
+    }
+    if now < validity.not_before.timestamp() {
+        let from = shown(validity.not_before);
+        return Some(format!("{}: is not valid before {from}; is this machine's clock right?", path.display()));
+    }
+    None
+}
+
+/// The gateway's own certificate: its time and its names.
+fn leaf(parsed: &X509Certificate<'_>, identity: &Identity, name: &str, now: i64, told: &mut Examined) {
+    let path = &identity.certificate;
+    let end = parsed.validity().not_after;
+    told.until = Some(end.to_datetime().date().to_string());
+    match ended(parsed, path, now) {
+        Some(problem) => told.problems.push(problem),
+        None if end.timestamp() - now < SOON => {
+            told.warnings.push(format!("{}: expires on {}", path.display(), shown(end)));
+        }
+        None => {}
+    }
+    let names: Vec<&str> = parsed
+        .subject_alternative_name()
+        .ok()
+        .flatten()
+        .into_iter()
+        .flat_map(|extension| &extension.value.general_names)
+        .filter_map(|general| if let GeneralName::DNSName(name) = general { Some(*name) } else { None })
+        .collect();
+    if !names.contains(&name) {
+        let is = if names.is_empty() { "has no name".to_owned() } else { format!("is of {}", names.join(", ")) };
+        told.problems.push(format!("{}: {is}, and this gateway is \"{name}\"", path.display()));
+    }
+}
+
+/// Does the certificate come from one of the authorities? Asked as a peer asks, at a time when it is good.
+fn issuer(
+    parsed: &X509Certificate<'_>,
+    chain: &[CertificateDer<'static>],
+    authorities: &[CertificateDer<'static>],
+    identity: &Identity,
+    told: &mut Examined,
+) {
+    let path = identity.certificate.display();
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(authorities.iter().cloned());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let Ok(verifier) = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build() else { return };
+    let [own, intermediates @ ..] = chain else { return };
+    let from = Duration::from_secs(parsed.validity().not_after.timestamp().max(1) as u64 - 1);
+    let verified = verifier.verify_client_cert(own, intermediates, UnixTime::since_unix_epoch(from));
+    match verified {
+        Ok(_) => {}
+        Err(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
+            let authority = identity.authority.display();
+            told.problems.push(format!("{path}: comes from another authority ({}) than {authority}", parsed.issuer()));
+        }
+        // An authority that ends before the certificate; told where it has ended already.
+        Err(rustls::Error::InvalidCertificate(
+            CertificateError::Expired
+            | CertificateError::ExpiredContext { .. }
+            | CertificateError::NotValidYet
+            | CertificateError::NotValidYetContext { .. },
+        )) => told.warnings.push(format!("{path}: is good for longer than the authority that it comes from")),
+        Err(error) => told.problems.push(format!("{path}: peers will refuse it: {error}")),
+    }
+}
+
+/// The private key: can it be read, is it private, and is it the certificate's? It is dropped at once.
+fn key(identity: &Identity, chain: Vec<CertificateDer<'static>>, told: &mut Examined) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = identity.key.display();
+    let key = match PrivateKeyDer::from_pem_file(&identity.key) {
+        Ok(key) => key,
+        Err(rustls::pki_types::pem::Error::NoItemsFound) => {
+            told.problems.push(format!("{path}: there is no private key in it (PEM)"));
+            return;
+        }
+        Err(error) => {
+            told.problems.push(format!("{path}: {}", reason(&error)));
+            return;
+        }
+    };
+    let mode = std::fs::metadata(&identity.key).map(|meta| meta.permissions().mode() & 0o777).unwrap_or(0o600);
+    if mode & 0o037 != 0 {
+        let group = "its owner, and a group that may read it";
+        told.warnings
+            .push(format!("{path}: its mode is {mode:04o}; nobody should reach it but {group} (0600 or 0640)"));
+    }
+    if chain.is_empty() {
+        return;
+    }
+    match CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider()) {
+        Ok(_) => {}
+        Err(rustls::Error::InconsistentKeys(_)) => {
+            told.problems.push(format!("{path}: is not the key of {}", identity.certificate.display()));
+        }
+        Err(error) => told.problems.push(format!("{path}: cannot be used: {error}")),
+    }
+}

@@ -1,0 +1,81 @@
+//! What goes to the two output streams: results to the first, everything said about them to the second.
+
+use std::io::Write;
+use std::path::Path;
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde_json::Value;
+
+/// Prints a line of the result. A reader that has gone away is no reason to complain.
+pub(super) fn line(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Prints a result that ends with its own line break.
+pub(super) fn text(text: &str) {
+    let mut out = std::io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Prints the result as JSON.
+pub(super) fn json(value: &Value) {
+    line(&format!("{value:#}"));
+}
+
+/// Says what is wrong.
+pub(super) fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "cellway-gateway: {text}");
+}
+
+/// A path for messages.
+pub(super) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// A table with a header; columns named in `right` are aligned to the right.
+pub(super) fn table(header: &[&str], right: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.to_vec());
+    for (column, name) in table.column_iter_mut().zip(header) {
+        column.set_padding((0, 2));
+        if right.contains(name) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// The lines of a table without trailing blanks.
+pub(super) fn rows(table: &Table) -> String {
+    table.lines().map(|row| format!("{}\n", row.trim_end())).collect()
+}
+
+/// A number with three digits and a prefix of thousands: "1.21 MB".
+pub(super) fn scaled(value: f64, unit: &str) -> String {
+    let prefixes = ["", "k", "M", "G", "T", "P"];
+    let mut value = value;
+    let mut prefix = 0;
+    while value >= 999.5 && prefix + 1 < prefixes.len() {
+        value /= 1000.0;
+        prefix += 1;
+    }
+    let digits = match value {
+        _ if prefix == 0 => 0,
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$} {}{unit}", prefixes[prefix])
+}
+
+/// A time in its two largest units: "3 d 4 h", "12 s".
+pub(super) fn age(seconds: f64) -> String {
+    let whole = seconds.max(0.0) as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        3600..86_400 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+        _ => format!("{} d {} h", whole / 86_400, whole % 86_400 / 3600),
+    }
+}

@@ -1,0 +1,45 @@
+//! `cellway-gateway run`.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::fmt;
+use tracing_subscriber::prelude::*;
+
+use super::args::Run;
+use super::{Failure, read};
+use crate::control::Control;
+use crate::daemon::Daemon;
+
+pub(super) fn run(options: &Run) -> Result<(), Failure> {
+    let config = read(&options.config)?;
+    log(options);
+    // Read again at SIGHUP, wherever the process is then.
+    let file = std::path::absolute(&options.config)
+        .map_err(|error| Failure::failed(format!("{}: {error}", options.config.display())))?;
+    let (name, control) = (config.name.clone(), config.control.clone());
+    let mut daemon = Daemon::new(config)?;
+    let control = Control::start(&control, file, daemon.handle())?;
+    match control.metrics() {
+        Some(metrics) => tracing::info!(name, %metrics, "gateway {} runs", env!("CARGO_PKG_VERSION")),
+        None => tracing::info!(name, "gateway {} runs", env!("CARGO_PKG_VERSION")),
+    }
+    let done = daemon.run();
+    control.end();
+    done.map_err(Failure::from)
+}
+
+/// Logs to standard error from here on.
+fn log(options: &Run) {
+    let error = std::io::stderr;
+    let registry = tracing_subscriber::registry().with(options.log.clone());
+    // The journal has a clock of its own.
+    let journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    // One subscriber for the process: a second is refused, and the first stays.
+    let _ = if options.json_log {
+        registry.with(fmt::layer().json().flatten_event(true).with_writer(error)).try_init()
+    } else if journal {
+        registry.with(fmt::layer().without_time().with_ansi(false).with_writer(error)).try_init()
+    } else {
+        registry.with(fmt::layer().with_ansi(error().is_terminal()).with_writer(error)).try_init()
+    };
+}

@@ -1,0 +1,205 @@
+//! `cellway-gateway status`.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::args::Status;
+use super::output::{age, rows, scaled, table};
+use super::{Failure, output, read};
+use crate::control::{ConnectionStatus, PeerStatus, Snapshot, ask};
+
+/// Between two pictures, for what is counted per second.
+const GLANCE: Duration = Duration::from_millis(500);
+/// The same for `--watch`.
+const WATCH: Duration = Duration::from_secs(1);
+
+pub(super) fn run(options: &Status) -> Result<(), Failure> {
+    let socket = match &options.config {
+        Some(file) => read(file)?.control.socket.ok_or_else(|| {
+            Failure::input(format!("{}: names no socket; accepted: control.socket = PATH", file.display()))
+        })?,
+        None => options.socket.clone(),
+    };
+    let mut before = look(&socket, options)?;
+    if options.json && !options.watch {
+        let text = serde_json::to_value(&before).map_err(|error| Failure::failed(error.to_string()))?;
+        output::json(&text);
+        return Ok(());
+    }
+    loop {
+        std::thread::sleep(if options.watch { WATCH } else { GLANCE });
+        let now = look(&socket, options)?;
+        if options.json {
+            output::line(&serde_json::to_string(&now).map_err(|error| Failure::failed(error.to_string()))?);
+        } else {
+            // Clears the terminal and begins at its top (ECMA-48: ED, CUP).
+            let clear = if options.watch { "\x1b[2J\x1b[H" } else { "" };
+            output::text(&format!("{clear}{}", text(&before, &now, options.connections)));
+        }
+        if !options.watch {
+            return Ok(());
+        }
+        before = now;
+    }
+}
+
+fn look(socket: &Path, options: &Status) -> Result<Snapshot, Failure> {
+    let path: &PathBuf = &socket.to_owned();
+    ask(socket, options.connections).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::NotFound => "; is it running, with control.socket in its configuration? (--socket PATH)",
+            ErrorKind::ConnectionRefused => "; it has ended",
+            ErrorKind::PermissionDenied => "; the socket is for its owner and group",
+            _ => "",
+        };
+        Failure::failed(format!("{}: {error}{hint}", path.display()))
+    })
+}
+
+/// What people read of a gateway, from two pictures.
+fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
+    let mut out = format!("{}, up {}\n\n", now.name, age(now.uptime));
+    let header = ["peer", "state", "address", "rtt", "rate", "use", "lost", "held", "connections"];
+    let mut peers = table(&header, &["rtt", "rate", "use", "lost", "held", "connections"]);
+    for peer in &now.peers {
+        let earlier = before.peers.iter().find(|other| other.name == peer.name);
+        peers.add_row(row(peer, earlier, now.uptime - before.uptime).to_vec());
+    }
+    out.push_str(&rows(&peers));
+    let total = |counts: &std::collections::BTreeMap<String, u64>| counts.values().sum::<u64>();
+    let counters = &now.counters;
+    out.push_str(&format!(
+        "\n{} opened, {} refused, {} ended, {} errors\n",
+        total(&counters.opened),
+        total(&counters.refused),
+        total(&counters.ended),
+        total(&counters.errors),
+    ));
+    if connections {
+        out.push('\n');
+        out.push_str(&rows(&list(&now.connections)));
+    }
+    out
+}
+
+fn row(peer: &PeerStatus, earlier: Option<&PeerStatus>, seconds: f64) -> [String; 9] {
+    let state = match (peer.up, peer.why_down.is_empty()) {
+        (true, _) => peer.transport.clone(),
+        (false, true) => "down".to_owned(),
+        (false, false) => format!("down: {}", peer.why_down),
+    };
+    let octets = peer.line_octets.saturating_sub(earlier.map_or(peer.line_octets, |p| p.line_octets));
+    let share = octets as f64 * 8.0 / seconds / peer.rate;
+    let lost = peer.packets_lost as f64 / peer.packets_sent as f64;
+    let percent = |share: f64, digits: usize| match share.is_finite() {
+        true => format!("{:.digits$} %", share * 100.0),
+        false => "-".to_owned(),
+    };
+    [
+        peer.name.clone(),
+        state,
+        peer.address.map_or("-".to_owned(), |address| address.to_string()),
+        if peer.up { format!("{:.1} ms", peer.rtt * 1e3) } else { "-".to_owned() },
+        if peer.rate > 0.0 { scaled(peer.rate, "bit/s") } else { "-".to_owned() },
+        percent(share, 0),
+        percent(lost, 2),
+        scaled(peer.buffered_bytes as f64, "B"),
+        match peer.opening {
+            0 => peer.connections.to_string(),
+            opening => format!("{} + {opening} opening", peer.connections),
+        },
+    ]
+}
+
+fn list(connections: &[ConnectionStatus]) -> comfy_table::Table {
+    let header = ["peer", "from", "client", "server", "state", "age", "sent", "received", "held"];
+    let mut table = table(&header, &["age", "sent", "received", "held"]);
+    for one in connections {
+        table.add_row(vec![
+            one.peer.clone(),
+            if one.opened_here { "here" } else { "peer" }.to_owned(),
+            one.client.map_or("-".to_owned(), |client| client.to_string()),
+            one.server.clone(),
+            one.state.clone(),
+            age(one.age),
+            scaled(one.sent_bytes as f64, "B"),
+            scaled(one.received_bytes as f64, "B"),
+            scaled(one.buffered_bytes as f64, "B"),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_shows_what_went_over_the_line_between_two_pictures() {
+        let up = PeerStatus {
+            name: "tokyo".to_owned(),
+            up: true,
+            transport: "quic".to_owned(),
+            address: Some("192.0.2.1:4433".parse().unwrap()),
+            rtt: 0.175,
+            rate: 30e6,
+            line_octets: 1_000_000,
+            packets_sent: 200,
+            packets_lost: 1,
+            buffered_bytes: 1_210_000,
+            connections: 3,
+            opening: 2,
+            ..PeerStatus::default()
+        };
+        let down = PeerStatus { name: "lima".to_owned(), why_down: "expired".to_owned(), ..PeerStatus::default() };
+        let before = Snapshot { uptime: 10.0, peers: vec![up.clone(), down.clone()], ..Snapshot::default() };
+        let later = PeerStatus { line_octets: 1_000_000 + 937_500, ..up };
+        let connection = ConnectionStatus {
+            peer: "tokyo".to_owned(),
+            opened_here: true,
+            client: Some("10.0.0.2:4000".parse().unwrap()),
+            server: "10.1.0.2:80".to_owned(),
+            state: "open".to_owned(),
+            age: 75.0,
+            sent_bytes: 1500,
+            received_bytes: 999,
+            buffered_bytes: 0,
+        };
+        let now = Snapshot {
+            name: "paris".to_owned(),
+            uptime: 10.5,
+            peers: vec![later, down],
+            connections: vec![connection],
+            ..Snapshot::default()
+        };
+        // 937 500 octets in half a second are 15 Mbit/s, half of the rate.
+        let expected = "\
+paris, up 10 s
+
+peer   state          address            rtt       rate   use    lost     held    connections
+tokyo  quic           192.0.2.1:4433  175.0 ms  30.0 Mbit/s  50 %  0.50 %  1.21 MB  3 + 2 opening
+lima   down: expired  -                      -            -     -       -      0 B              0
+
+0 opened, 0 refused, 0 ended, 0 errors
+
+peer   from  client         server       state      age     sent  received  held
+tokyo  here  10.0.0.2:4000  10.1.0.2:80  open   1 min 15 s  1.50 kB     999 B   0 B
+";
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let shown = text(&before, &now, true);
+        assert_eq!(words(&shown), words(expected), "{shown}");
+        // Columns stand under each other.
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[2].find("address"), lines[3].find("192.0.2.1"), "{shown}");
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        assert_eq!(scaled(999.4, "B"), "999 B");
+        assert_eq!(scaled(999.6, "B"), "1.00 kB");
+        assert_eq!(scaled(12_345_678.0, "B"), "12.3 MB");
+        assert_eq!(age(59.9), "59 s");
+        assert_eq!(age(90_000.0), "1 d 1 h");
+    }
+}

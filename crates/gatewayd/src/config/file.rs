@@ -1,0 +1,182 @@
+//! The file as it is written. The doc comments here are the help that the schema shows in editors and
+//! that the reference prints; the same schema decides which keys there are (see `shape`).
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use cellway_units::{Bytes, Rate, Span};
+use ipnet::IpNet;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::kinds::{Device, Framing, HostPort, Name, RateOrAuto};
+use super::leaf::Leaf;
+use super::{Connect, PeerDown, Source, TransportChoice};
+
+/// What a gateway is told. Quantities are texts with units; relative paths start at the folder of the file.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(title = "Cellway gateway")]
+pub(super) struct File {
+    /// The name of this gateway, the one in its certificate.
+    #[schemars(required)]
+    pub(super) name: Option<Leaf<Name>>,
+    /// The networks behind this gateway: peers can make it connect there and nowhere else. Without any it
+    /// connects nowhere, and only its own side can open connections.
+    #[schemars(extend("default" = []))]
+    pub(super) local: Option<Vec<Leaf<IpNet>>>,
+    pub(super) identity: Option<IdentityFile>,
+    pub(super) listen: Option<ListenFile>,
+    #[schemars(required)]
+    pub(super) peer: Option<Vec<PeerFile>>,
+    pub(super) intercept: Option<InterceptFile>,
+    pub(super) forward: Option<Vec<ForwardFile>>,
+    pub(super) socks: Option<SocksFile>,
+    pub(super) limits: Option<LimitsFile>,
+    pub(super) control: Option<ControlFile>,
+}
+
+/// Who this gateway is, and whom it believes: files in PEM. `cellway-gateway keygen` makes them with the names
+/// that are the defaults here, so that this section can be left out if they lie beside this file.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct IdentityFile {
+    /// Certificates of the authorities that peers' certificates must come from.
+    #[schemars(extend("default" = "authority.pem"))]
+    pub(super) authority: Option<Leaf<PathBuf>>,
+    /// This gateway's certificate, with intermediate ones after it. Default: its name and ".pem".
+    pub(super) certificate: Option<Leaf<PathBuf>>,
+    /// Its private key. Default: its name and ".key".
+    pub(super) key: Option<Leaf<PathBuf>>,
+}
+
+/// Where peers reach this gateway; left out, it only dials.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct ListenFile {
+    /// The UDP port for QUIC; the TCP port of the same number takes TLS.
+    #[schemars(required)]
+    pub(super) address: Option<Leaf<SocketAddr>>,
+}
+
+/// Another gateway; one such table for each.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct PeerFile {
+    /// Its name, the one in its certificate.
+    #[schemars(required)]
+    pub(super) name: Option<Leaf<Name>>,
+    /// Where to dial it. Left out, this gateway waits to be dialled.
+    pub(super) address: Option<Leaf<HostPort>>,
+    /// The networks behind it: connections to them are taken to it. No network can belong to two.
+    #[schemars(extend("default" = []))]
+    pub(super) prefixes: Option<Vec<Leaf<IpNet>>>,
+    /// The rate of all that is sent to it, headers and what is sent again included; "auto" finds it out and
+    /// follows it. Give the rate of the line where it is known: then no queue is built before the line.
+    #[schemars(extend("default" = "auto"))]
+    pub(super) rate: Option<Leaf<RateOrAuto>>,
+    /// With rate = "auto": never more than this.
+    pub(super) most: Option<Leaf<Rate>>,
+    /// With a rate: what counts on the line.
+    #[schemars(extend("default" = "packet"))]
+    pub(super) framing: Option<Leaf<Framing>>,
+    /// How packets travel to it.
+    #[schemars(extend("default" = "auto"))]
+    pub(super) transport: Option<Leaf<TransportChoice>>,
+    /// When a client's connection is answered.
+    #[schemars(extend("default" = "late"))]
+    pub(super) connect: Option<Leaf<Connect>>,
+    /// What happens to new connections for it while it cannot be reached.
+    #[schemars(extend("default" = "direct"))]
+    pub(super) down: Option<Leaf<PeerDown>>,
+    /// How long it may be silent before the connections over it are reset: from "1 s" to "1 h".
+    #[schemars(extend("default" = "60 s"))]
+    pub(super) outage: Option<Leaf<Span>>,
+}
+
+/// Taking the TCP connections that pass through this machine as a router. Left out, only forwards and SOCKS are
+/// served. The values have to be changed only if they are in use on this machine already.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct InterceptFile {
+    /// Devices through which clients' packets come in; any if empty.
+    #[schemars(extend("default" = []))]
+    pub(super) interfaces: Option<Vec<Leaf<Device>>>,
+    /// The local TCP port that intercepted connections are delivered to.
+    #[schemars(extend("default" = 4434))]
+    pub(super) port: Option<Leaf<u16>>,
+    /// The packet mark that sends a packet into this machine; the next one up is used too.
+    #[schemars(extend("default" = 0x6377))]
+    pub(super) mark: Option<Leaf<u32>>,
+    /// The routing table for packets with this mark; the next one up is used too.
+    #[schemars(extend("default" = 0x6377))]
+    pub(super) table: Option<Leaf<u32>>,
+    /// The name of the device where opening segments wait for the far side's answer.
+    #[schemars(extend("default" = "cellway0"))]
+    pub(super) device: Option<Leaf<Device>>,
+    /// From which address servers here are connected to in the name of peers' clients.
+    #[schemars(extend("default" = "client"))]
+    pub(super) source: Option<Leaf<Source>>,
+}
+
+/// A port here that stands for a server behind a peer; one such table for each.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct ForwardFile {
+    /// Where to listen.
+    #[schemars(required)]
+    pub(super) listen: Option<Leaf<SocketAddr>>,
+    /// The name of the peer. Default: the only one there is.
+    pub(super) peer: Option<Leaf<Name>>,
+    /// The server; the peer looks its name up.
+    #[schemars(required)]
+    pub(super) to: Option<Leaf<HostPort>>,
+}
+
+/// A SOCKS5 port (RFC 1928), without authentication.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct SocksFile {
+    /// Where to listen.
+    #[schemars(required)]
+    pub(super) listen: Option<Leaf<SocketAddr>>,
+    /// The name of the peer for names, and for addresses in no peer's networks. Default: the only one there is;
+    /// of several none, and such requests are refused.
+    pub(super) peer: Option<Leaf<Name>>,
+}
+
+/// Bounds on what is held for others.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct LimitsFile {
+    /// Most bytes of one connection and direction, at least "16 KiB". Default: twice what fits on the line, at most
+    /// "64 MiB".
+    pub(super) window: Option<Leaf<Bytes>>,
+    /// Memory for the bytes of all connections, at least "1 MiB".
+    #[schemars(extend("default" = "1 GiB"))]
+    pub(super) memory: Option<Leaf<Bytes>>,
+    /// Most connections.
+    #[schemars(extend("default" = 20_000))]
+    pub(super) connections: Option<Leaf<u32>>,
+    /// Most connections of one client address; not more than `connections`.
+    #[schemars(extend("default" = 2_000))]
+    pub(super) per_source: Option<Leaf<u32>>,
+    /// Most openings that wait for their answer; not more than `connections`.
+    #[schemars(extend("default" = 2_048))]
+    pub(super) opening: Option<Leaf<u32>>,
+    /// A host that has been silent this long is asked whether it is still there; from "1 s" to "9 h".
+    #[schemars(extend("default" = "75 s"))]
+    pub(super) keepalive: Option<Leaf<Span>>,
+}
+
+/// Where this gateway can be watched. What is left out is not served.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct ControlFile {
+    /// The UNIX socket that `cellway-gateway status` asks; readable for its owner and group.
+    #[schemars(extend("examples" = ["/run/cellway-gateway/control.sock"]))]
+    pub(super) socket: Option<Leaf<PathBuf>>,
+    /// Where `/metrics` is served for Prometheus; without authentication.
+    #[schemars(extend("examples" = ["127.0.0.1:9433"]))]
+    pub(super) metrics: Option<Leaf<SocketAddr>>,
+}

@@ -1,0 +1,121 @@
+//! A snapshot as OpenMetrics text.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::{PeerStatus, Snapshot};
+
+/// What the text is.
+pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// What all names begin with.
+const PREFIX: &str = "cellway_gateway";
+
+/// The text. Names of counters end in `_total`, as the format demands.
+pub(super) fn text(snapshot: Snapshot) -> String {
+    let mut registry = Registry::with_prefix(PREFIX);
+    registry.register_collector(Box::new(Picture(snapshot)));
+    let mut text = String::new();
+    // Only writing can fail, and a string takes everything.
+    let _ = text::encode(&mut text, &registry);
+    text
+}
+
+#[derive(Debug)]
+struct Picture(Snapshot);
+
+/// A value of a peer as a counter.
+type PeerCounter = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) -> u64);
+/// A value of a peer as a gauge.
+type PeerGauge = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) -> f64);
+
+const PEER_GAUGES: [PeerGauge; 7] = [
+    ("peer_up", "Whether the peer can be reached", None, |p| f64::from(u8::from(p.up))),
+    ("peer_rtt", "Smoothed round-trip time", Some(Unit::Seconds), |p| p.rtt),
+    ("peer_packet", "Largest packet to the peer", Some(Unit::Bytes), |p| p.payload as f64),
+    ("peer_line_rate", "Rate of the line to the peer, in bytes per second", None, |p| p.rate / 8.0),
+    ("peer_held", "Bytes held: not acknowledged by the peer, or not taken by a host", Some(Unit::Bytes), |p| {
+        p.buffered_bytes as f64
+    }),
+    ("peer_connections", "Connections that are open", None, |p| p.connections as f64),
+    ("peer_opening", "Connections that wait for the far host's answer", None, |p| p.opening as f64),
+];
+
+const PEER_COUNTERS: [PeerCounter; 8] = [
+    ("peer_downs", "How often the peer became unreachable", None, |p| p.downs),
+    ("peer_line", "Octets of IP packets sent to the peer, everything included", Some(Unit::Bytes), |p| p.line_octets),
+    ("peer_packets_sent", "Packets sent to the peer", None, |p| p.packets_sent),
+    ("peer_packets_received", "Packets received from the peer", None, |p| p.packets_received),
+    ("peer_packets_lost", "Packets to the peer taken for lost", None, |p| p.packets_lost),
+    ("peer_resent", "Bytes of connections sent again", Some(Unit::Bytes), |p| p.resent_bytes),
+    ("peer_sent", "Bytes of connections sent, those sent again not counted", Some(Unit::Bytes), |p| p.sent_bytes),
+    ("peer_received", "Bytes of connections received, each once", Some(Unit::Bytes), |p| p.received_bytes),
+];
+
+impl Collector for Picture {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let Picture(snapshot) = self;
+        let counters = &snapshot.counters;
+        let info = [("version", env!("CARGO_PKG_VERSION")), ("name", snapshot.name.as_str())];
+        encoder.encode_descriptor("build", "This gateway", None, MetricType::Info)?.encode_info(&info)?;
+        let uptime = ConstGauge::new(snapshot.uptime);
+        let descriptor = ("uptime", "Time since the start");
+        uptime.encode(encoder.encode_descriptor(
+            descriptor.0,
+            descriptor.1,
+            Some(&Unit::Seconds),
+            MetricType::Gauge,
+        )?)?;
+        for (name, help, unit, value) in &PEER_GAUGES {
+            let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
+            for peer in &snapshot.peers {
+                let labels = [("peer", peer.name.as_str())];
+                ConstGauge::new(value(peer)).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        for (name, help, unit, value) in &PEER_COUNTERS {
+            let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
+            for peer in &snapshot.peers {
+                let labels = [("peer", peer.name.as_str())];
+                ConstCounter::new(value(peer)).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        let mut family = encoder.encode_descriptor("peer_transport", "How packets travel", None, MetricType::Info)?;
+        for peer in snapshot.peers.iter().filter(|peer| peer.up) {
+            family.encode_info(&[("peer", peer.name.as_str()), ("transport", peer.transport.as_str())])?;
+        }
+        let mut by = |name, help, label, counts: &BTreeMap<String, u64>| {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (value, count) in counts {
+                let labels = [(label, value.as_str())];
+                ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
+            }
+            fmt::Result::Ok(())
+        };
+        by("opened", "Connections by how they came", "class", &counters.opened)?;
+        by("refused", "Refused openings by reason", "reason", &counters.refused)?;
+        by("ended", "Ended connections by how", "how", &counters.ended)?;
+        by("errors", "Errors by kind", "kind", &counters.errors)?;
+        let held_back = ConstCounter::new(counters.held_back);
+        let help = "How often a host was not read because the line was behind";
+        held_back.encode(encoder.encode_descriptor("held_back", help, None, MetricType::Counter)?)?;
+        let (buckets, count) = buckets(&counters.connect_seconds);
+        let help = "Time from an opening to its answer";
+        let mut histogram = encoder.encode_descriptor("connect", help, Some(&Unit::Seconds), MetricType::Histogram)?;
+        histogram.encode_histogram::<[(&str, &str); 0]>(counters.connect_seconds_sum, count, &buckets, None)
+    }
+}
+
+/// The buckets as the format wants them, the last without bound, and the sum of all.
+fn buckets(counts: &[(f64, u64)]) -> (Vec<(f64, u64)>, u64) {
+    let mut buckets: Vec<(f64, u64)> = counts.iter().copied().filter(|(bound, _)| *bound < f64::MAX).collect();
+    let beyond = counts.iter().filter(|(bound, _)| !(*bound < f64::MAX)).map(|(_, count)| count).sum();
+    buckets.push((f64::INFINITY, beyond));
+    (buckets, counts.iter().map(|(_, count)| count).sum())
+}

@@ -1,0 +1,102 @@
+//! Signals, and what the service manager is told (`sd_notify(3)`).
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::{Watched, look};
+use crate::config::Config;
+
+/// Signals are caught from the moment it is made.
+pub(super) struct Service<W> {
+    file: PathBuf,
+    watched: W,
+    hangup: Signal,
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+fn notify(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        tracing::warn!("the service manager cannot be told: {error}");
+    }
+}
+
+/// The first line of what is said about a problem: the rest shows the place, which a log has no room for.
+fn headline(problem: &dyn std::fmt::Display) -> String {
+    problem.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+impl<W: Watched> Service<W> {
+    pub(super) fn new(file: PathBuf, watched: W) -> io::Result<Service<W>> {
+        Ok(Service {
+            file,
+            watched,
+            hangup: signal(SignalKind::hangup())?,
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Serves until dropped.
+    pub(super) async fn serve(mut self) {
+        notify(&[NotifyState::Ready]);
+        let watchdog = sd_notify::watchdog_enabled();
+        // Twice in the time it waits, as sd_watchdog_enabled(3) advises; without one the ticks are ignored.
+        let period = watchdog.map_or(Duration::from_secs(3600), |limit| limit / 2).max(Duration::from_millis(1));
+        let mut tick = interval_at(Instant::now() + period, period);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut stopping = false;
+        loop {
+            tokio::select! {
+                _ = self.hangup.recv() => self.reload(),
+                _ = self.terminate.recv() => stopping = self.stop(stopping),
+                _ = self.interrupt.recv() => stopping = self.stop(stopping),
+                _ = tick.tick(), if watchdog.is_some() => self.alive().await,
+            }
+        }
+    }
+
+    /// Tells the watchdog that the thread that touches bytes is alive, if it is.
+    async fn alive(&self) {
+        match look(&self.watched, false).await {
+            Some(_) => notify(&[NotifyState::Watchdog]),
+            None => tracing::error!("the gateway does not answer; the watchdog is not told that it is alive"),
+        }
+    }
+
+    fn reload(&self) {
+        match NotifyState::monotonic_usec_now() {
+            Ok(now) => notify(&[NotifyState::Reloading, now]),
+            Err(error) => tracing::warn!("the service manager cannot be told: {error}"),
+        }
+        match Config::read(&self.file) {
+            Ok(config) => {
+                tracing::info!("{} read again", self.file.display());
+                self.watched.reload(config);
+            }
+            Err(errors) => {
+                for problem in &errors.problems {
+                    tracing::error!("{}", headline(problem));
+                }
+                tracing::error!("{} is not taken over: the configuration stays as it was", self.file.display());
+            }
+        }
+        notify(&[NotifyState::Ready]);
+    }
+
+    /// Ends the daemon; asked again, the whole process, at once.
+    fn stop(&self, again: bool) -> bool {
+        if again {
+            tracing::warn!("asked again to stop: ends at once");
+            std::process::exit(130);
+        }
+        notify(&[NotifyState::Stopping]);
+        self.watched.stop();
+        true
+    }
+}

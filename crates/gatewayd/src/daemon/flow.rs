@@ -1,0 +1,250 @@
+//! One connection as the daemon holds it: its socket and the bytes on their way.
+
+use std::io::{self, IoSlice, Write};
+use std::sync::Arc;
+
+use cellway_gateway::{FlowId, Reason, Request};
+use rustix::io::ioctl_fionread;
+use socket2::Socket;
+
+use super::ring::Ring;
+use super::socks;
+use crate::intercept::Opening;
+
+/// Most bytes that wait for room in the socket of a slow host (bytes).
+const PENDING: u64 = 256 * 1024;
+
+/// How a connection came.
+#[derive(Debug)]
+pub(crate) enum Origin {
+    /// Its opening segment waits on the device, or was let go from there.
+    Held(Opening),
+    /// A forwarded port.
+    Forward,
+    /// A SOCKS port.
+    Socks,
+    /// The peer opened it.
+    Peer,
+}
+
+/// How far a connection has come at this gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The far side has not answered.
+    Opening,
+    /// Its opening segment was let go; the listener has not got the connection yet.
+    Accepting,
+    /// The server's name is being looked up.
+    LookingUp,
+    /// The server has not answered.
+    Connecting,
+    /// Its socket is connected.
+    Open,
+}
+
+/// How its socket will be closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Both directions have ended.
+    Clean,
+    /// With a reset.
+    Reset,
+}
+
+/// What a host's socket has to tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct News {
+    /// Bytes that came and the machine has not heard of.
+    pub(crate) fresh: u64,
+    /// The host sends no more, and the machine has not heard of it.
+    pub(crate) ended: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) peer: usize,
+    pub(crate) id: FlowId,
+    pub(crate) request: Arc<Request>,
+    pub(crate) origin: Origin,
+    pub(crate) stage: Stage,
+    pub(crate) socket: Option<Socket>,
+    /// When it began (ns).
+    pub(crate) since: u64,
+    /// Taken from the host, not acknowledged by the peer.
+    out: Ring,
+    /// Bytes that the machine knows to have come from the host.
+    received: u64,
+    /// Whether it knows that no more will come.
+    heard_end: bool,
+    host_ended: bool,
+    /// From the peer, not in the socket yet.
+    inn: Ring,
+    /// Up to where the machine let it be written.
+    allowed: u64,
+    shut: bool,
+    shut_done: bool,
+    pub(crate) ending: Option<Ending>,
+    /// The machine has forgotten it.
+    pub(crate) forgotten: bool,
+    /// It waits in the daemon's list of those with something to write.
+    pub(crate) listed: bool,
+    writable: bool,
+    /// Counted for its client's address.
+    pub(crate) counted: bool,
+    /// The answer has been counted.
+    pub(crate) answered: bool,
+}
+
+impl Flow {
+    pub(crate) fn new(peer: usize, id: FlowId, request: Arc<Request>, origin: Origin, since: u64) -> Flow {
+        let stage = Stage::Opening;
+        Flow {
+            peer,
+            id,
+            request,
+            origin,
+            stage,
+            socket: None,
+            since,
+            out: Ring::default(),
+            received: 0,
+            heard_end: false,
+            host_ended: false,
+            inn: Ring::default(),
+            allowed: 0,
+            shut: false,
+            shut_done: false,
+            ending: None,
+            forgotten: false,
+            listed: false,
+            writable: true,
+            counted: false,
+            answered: false,
+        }
+    }
+
+    /// Bytes held in both directions.
+    pub(crate) fn held(&self) -> usize {
+        self.out.len() + self.inn.len()
+    }
+    /// Bytes taken from the host, and bytes given to it.
+    pub(crate) fn carried(&self) -> (u64, u64) {
+        (self.out.end(), self.inn.base())
+    }
+    /// `opening`, `open`, `half-closed` or `ending`.
+    pub(crate) fn state(&self) -> &'static str {
+        match (self.stage, self.ending, self.heard_end || self.shut) {
+            (Stage::Open, None, false) => "open",
+            (Stage::Open, None, true) => "half-closed",
+            (_, Some(_), _) => "ending",
+            (_, None, _) => "opening",
+        }
+    }
+
+    /// What the socket has that the machine has not heard of.
+    pub(crate) fn news(&mut self, ended: bool) -> News {
+        let Some(socket) = &self.socket else { return News::default() };
+        self.host_ended |= ended;
+        // What the machine knows of and has not asked for is still in the socket.
+        let there = self.out.end() + ioctl_fionread(socket).unwrap_or(0);
+        let fresh = there.saturating_sub(self.received);
+        self.received += fresh;
+        let ended = self.host_ended && !self.heard_end;
+        self.heard_end |= ended;
+        News { fresh, ended }
+    }
+    /// Takes `bytes` out of the socket; whether all were there.
+    pub(crate) fn consume(&mut self, bytes: u64, scratch: &mut [u8]) -> bool {
+        let Some(socket) = &self.socket else { return false };
+        let mut left = bytes;
+        while left > 0 {
+            let most = (scratch.len() as u64).min(left) as usize;
+            match rustix::io::read(socket, &mut scratch[..most]) {
+                Ok(0) => return false,
+                Ok(n) => {
+                    self.out.push(&scratch[..n]);
+                    left -= n as u64;
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+    /// Bytes that came with what opened the connection (a forwarded greeting) count as the host's.
+    pub(crate) fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) -> bool {
+        self.out.copy(offset, len, out)
+    }
+    pub(crate) fn released(&mut self, bytes: u64) {
+        self.out.release(bytes);
+    }
+
+    /// Bytes of the peer for the host.
+    pub(crate) fn place(&mut self, offset: u64, bytes: &[u8]) {
+        self.inn.place(offset, bytes);
+    }
+    /// What came before the flow was known here.
+    pub(crate) fn adopt(&mut self, early: Ring) {
+        self.inn = early;
+    }
+    /// The machine lets `bytes` more be written.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        self.allowed += bytes;
+    }
+    /// The machine wants the host told of the end, after all bytes.
+    pub(crate) fn shutdown(&mut self) {
+        self.shut = true;
+    }
+    /// How much more the machine may let be written.
+    pub(crate) fn room(&self) -> u64 {
+        PENDING.saturating_sub(self.allowed - self.inn.base())
+    }
+    /// The socket can take more.
+    pub(crate) fn can_write(&mut self) {
+        self.writable = true;
+    }
+    /// Whether all that may be written is in the socket, and the end is told if it is to be.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.inn.base() == self.allowed && (self.shut_done || !self.shut)
+    }
+    /// Writes what may be written and the socket takes; how many bytes that was.
+    pub(crate) fn flush(&mut self) -> io::Result<u64> {
+        let Some(socket) = &self.socket else { return Ok(0) };
+        let before = self.inn.base();
+        while self.writable && self.inn.base() < self.allowed {
+            let parts = self.inn.front((self.allowed - self.inn.base()) as usize);
+            match (&*socket).write_vectored(&[IoSlice::new(parts[0]), IoSlice::new(parts[1])]) {
+                Ok(written) => self.inn.release(written as u64),
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.writable = false,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if self.shut && !self.shut_done && self.inn.base() == self.allowed {
+            self.shut_done = true;
+            socket.shutdown(std::net::Shutdown::Write)?;
+        }
+        Ok(self.inn.base() - before)
+    }
+    /// Whether the host has acknowledged all that was written.
+    pub(crate) fn is_delivered(&self) -> bool {
+        self.socket.as_ref().is_none_or(|socket| super::raw::unsent(socket) == 0)
+    }
+
+    /// Closes the socket: with a reset, which is how it was set up, or as it should be after both ends.
+    pub(crate) fn close(&mut self, how: Ending) {
+        if let Some(socket) = self.socket.take()
+            && how == Ending::Clean
+        {
+            let _ = socket.set_linger(None);
+        }
+    }
+    /// Answers a SOCKS client for good or bad.
+    pub(crate) fn answer_socks(&mut self, refused: Option<Reason>) {
+        if let (Origin::Socks, Some(socket)) = (&self.origin, &self.socket) {
+            let answer = refused.map_or_else(socks::connected, socks::refused);
+            // Ten octets into an empty send buffer.
+            let _ = (&*socket).write_all(&answer);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! How other threads tell a daemon things.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::config::Config;
+use crate::control::Snapshot;
+use crate::error::Error;
+
+/// How long an answer is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+pub(crate) enum Command {
+    Stop,
+    Reload(Box<Config>),
+    Snapshot {
+        connections: bool,
+        to: Sender<Snapshot>,
+    },
+    /// The addresses of a server's name, for the flow with this token.
+    Found {
+        token: u64,
+        addresses: Vec<std::net::SocketAddr>,
+    },
+}
+
+/// Tells a [`Daemon`](crate::Daemon) things from another thread.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    commands: Sender<Command>,
+    bell: Arc<OwnedFd>,
+}
+
+impl Handle {
+    /// Ends it: connections are reset, the peers told.
+    pub fn stop(&self) {
+        self.tell(Command::Stop);
+    }
+    /// Gives it another configuration; connections stay.
+    pub fn reload(&self, config: Config) {
+        self.tell(Command::Reload(Box::new(config)));
+    }
+    /// What it tells of itself, with a line for each connection if so wished; none if it does not
+    /// answer within 2 s.
+    pub fn snapshot(&self, connections: bool) -> Option<Snapshot> {
+        let (to, answer) = channel();
+        self.tell(Command::Snapshot { connections, to });
+        answer.recv_timeout(PATIENCE).ok()
+    }
+    pub(crate) fn tell(&self, command: Command) {
+        // A daemon that has ended hears nothing any more.
+        if self.commands.send(command).is_ok() {
+            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        }
+    }
+}
+
+/// The daemon's end of its handles.
+#[derive(Debug)]
+pub(crate) struct Orders {
+    commands: Receiver<Command>,
+    handle: Handle,
+}
+
+impl Orders {
+    pub(crate) fn new() -> Result<Orders, Error> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            .map_err(|e| Error::Io { what: "make an event descriptor".into(), source: e.into() })?;
+        let (sender, commands) = channel();
+        Ok(Orders { commands, handle: Handle { commands: sender, bell: Arc::new(bell) } })
+    }
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+    pub(crate) fn next(&self) -> Option<Command> {
+        self.commands.try_recv().ok()
+    }
+    /// The bell has rung.
+    pub(crate) fn heard(&self) {
+        let _ = rustix::io::read(&self.handle.bell, &mut [0u8; 8]);
+    }
+}
+
+impl AsFd for Orders {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.bell.as_fd()
+    }
+}

@@ -1,0 +1,121 @@
+//! One peer: its state machine, and which connections are over it.
+
+use std::collections::HashMap;
+
+use cellway_gateway::{Decoded, FlowId, Gateway, GatewayConfig, Output, Transport, Window, Wire};
+use cellway_units::{Bytes, Rate, Span};
+
+use super::ring::Ring;
+use crate::config::{Config, LineRate, Peer};
+use crate::error::Error;
+
+/// The largest window that a line is taken to need, unless one is configured.
+const WINDOW_MOST: Bytes = Bytes(64 << 20);
+/// What every connection may hold, however many there are.
+const FLOOR: Bytes = Bytes(16 << 10);
+/// How much lateness of this thread is made up for.
+const SLACK: Span = Span::from_ms(4);
+/// Longest time for which packets are gathered that the line has room for (ns).
+const GATHER_MOST: u64 = 1_000_000;
+/// Most packets that are gathered.
+const GATHER_PACKETS: u64 = 16;
+/// After how many packets the peer is told what arrived. Many, as packets are lost seldom and each
+/// answer takes a place on the line back.
+const ACK_EVERY: u32 = 8;
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) name: String,
+    pub(crate) machine: Gateway,
+    pub(crate) output: Output,
+    pub(crate) decoded: Decoded,
+    pub(crate) up: bool,
+    pub(crate) payload: usize,
+    /// Whether the line is counted in whole cells.
+    pub(crate) cells: bool,
+    /// Its own flows have even or odd names.
+    next: u64,
+    /// The connections of its flows.
+    pub(crate) flows: HashMap<FlowId, u64>,
+    /// Bytes of flows that are not connections here yet.
+    pub(crate) early: HashMap<FlowId, Ring>,
+    /// Octets that the transport has sent and the machine has not counted; less than 0 if it counted more.
+    pub(crate) uncounted: i64,
+    pub(crate) seen_octets: u64,
+    pub(crate) seen_line: u64,
+    pub(crate) line_octets: u64,
+    pub(crate) downs: u64,
+    pub(crate) why_down: String,
+}
+
+impl Link {
+    pub(crate) fn new(peer: &Peer, config: &Config) -> Result<Link, Error> {
+        let machine = Gateway::new(machine_config(peer, config))
+            .map_err(|e| Error::Config { what: format!("peer `{}`: {e}", peer.name) })?;
+        Ok(Link {
+            name: peer.name.clone(),
+            machine,
+            output: Output::default(),
+            decoded: Decoded::default(),
+            up: false,
+            payload: 0,
+            cells: matches!(peer.rate, LineRate::Fixed { atm: true, .. }),
+            next: 0,
+            flows: HashMap::new(),
+            early: HashMap::new(),
+            uncounted: 0,
+            seen_octets: 0,
+            seen_line: 0,
+            line_octets: 0,
+            downs: 0,
+            why_down: "not reached yet".into(),
+        })
+    }
+    /// Packets can be sent. The one that dialled gives even names to flows, the other odd ones.
+    pub(crate) fn came_up(&mut self, dialler: bool) {
+        (self.up, self.next) = (true, u64::from(!dialler));
+        (self.uncounted, self.seen_octets) = (0, 0);
+    }
+    /// A name that no flow has had.
+    pub(crate) fn name_flow(&mut self) -> FlowId {
+        let name = FlowId(self.next);
+        self.next += 2;
+        name
+    }
+    /// When the machine wants to be called (ns since the start of the daemon).
+    pub(crate) fn deadline(&self) -> Option<u64> {
+        let (at, why) = self.machine.deadline()?;
+        let at = at.as_ps() / super::PS_PER_NS + 1;
+        // Packets that could leave one by one leave by the dozen: the line's queue takes them, and the
+        // machine makes up for what it waited.
+        Some(if why == "pace" { at + self.gather() } else { at })
+    }
+    fn gather(&self) -> u64 {
+        let rate = self.machine.config().rate.as_bps().max(1);
+        let packet = self.payload as u64 * 8 * 1_000_000_000 / rate;
+        (packet * GATHER_PACKETS).min(GATHER_MOST)
+    }
+}
+
+/// What the machine towards `peer` is told.
+pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
+    let (rate, atm) = match peer.rate {
+        LineRate::Fixed { rate, atm } => (rate, atm),
+        LineRate::Auto { most } => (most.unwrap_or(Rate::from_bps(10_000_000_000)), false),
+    };
+    let window = match config.limits.window {
+        Some(window) => Window::Fixed(window),
+        None => Window::Line { most: WINDOW_MOST },
+    };
+    let memory = Bytes(config.limits.memory.0 / config.peers.len().max(1) as u64);
+    let mut machine = GatewayConfig::new(rate);
+    machine.window = window;
+    machine.floor = FLOOR;
+    machine.total_buffer = memory;
+    machine.wire = if atm { Wire::Atm { llc: true } } else { Wire::Packet };
+    machine.transport = Transport::Quic { v6: false };
+    (machine.mtu, machine.payload) = (Bytes(1280), Bytes(1200));
+    machine.slack = SLACK;
+    machine.ack_every = ACK_EVERY;
+    machine
+}

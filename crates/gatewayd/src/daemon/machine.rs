@@ -1,0 +1,168 @@
+//! Calling a state machine, and doing what it asks for.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use cellway_gateway::{Action, FlowId, Gateway, Output, Reason, Request};
+use cellway_units::Time;
+
+use super::flow::{Ending, Origin, Stage};
+use super::{Daemon, Flow};
+
+/// What a machine is told when it has finished with what it is at.
+#[derive(Debug)]
+pub(crate) enum Later {
+    /// The server cannot be connected to.
+    Refused(usize, FlowId, Reason),
+    /// Bytes or the end may have come from the host.
+    News(u64, bool),
+    /// The host's connection is gone.
+    Gone(u64, Reason),
+    /// The socket of the host has taken bytes.
+    Room(u64),
+    /// What the machine sent cannot be carried.
+    Broken(usize),
+}
+
+impl Daemon {
+    /// Calls the machine of `peer`, does what it asks for, and sends what it sends.
+    pub(crate) fn machine(&mut self, peer: usize, act: impl FnOnce(&mut Gateway, Time, &mut Output)) {
+        let now = self.time();
+        let mut output = std::mem::take(&mut self.links[peer].output);
+        act(&mut self.links[peer].machine, now, &mut output);
+        // Bytes are taken from hosts before the packets that carry them are written.
+        for action in output.actions.drain(..) {
+            self.obey(peer, action);
+        }
+        let mut broken = false;
+        for packet in output.packets.drain(..) {
+            self.packet.clear();
+            let (table, flows) = (&self.table, &self.links[peer].flows);
+            packet.encode(&mut self.packet, |flow, offset, len, out| {
+                let held = flows.get(&flow).and_then(|token| table.get(*token));
+                broken |= !held.is_some_and(|held| held.copy_out(offset, len as usize, out));
+            });
+            if !broken {
+                self.peering.send(peer, Bytes::copy_from_slice(&self.packet));
+            }
+        }
+        if broken {
+            self.later.push_back(Later::Broken(peer));
+        }
+        self.links[peer].output = output;
+    }
+
+    /// Tells the machines what follows, until nothing does.
+    pub(crate) fn settle(&mut self) {
+        while let Some(later) = self.later.pop_front() {
+            match later {
+                Later::Refused(peer, id, reason) => {
+                    self.machine(peer, |machine, now, out| machine.refused(now, id, reason, out));
+                }
+                Later::News(token, ended) => self.news(token, ended),
+                Later::Gone(token, reason) => {
+                    if let Some(flow) = self.table.get(token)
+                        && !flow.forgotten
+                    {
+                        let (peer, id) = (flow.peer, flow.id);
+                        self.machine(peer, |machine, now, out| machine.local_reset(now, id, reason, out));
+                    }
+                }
+                Later::Room(token) => {
+                    if let Some(flow) = self.table.get(token)
+                        && !flow.forgotten
+                    {
+                        let (peer, id, room) = (flow.peer, flow.id, flow.room());
+                        self.machine(peer, |machine, now, out| machine.writable(now, id, room, out));
+                    }
+                }
+                Later::Broken(peer) => {
+                    // Bytes that a host's socket held are gone from it: nothing false may pass on.
+                    self.tally.error("lost-bytes");
+                    self.lose(peer, Reason::Violation);
+                    self.peering.drop_connection(peer, "bytes of a host were lost");
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, peer: usize, action: Action) {
+        let (id, what) = match action {
+            Action::Connect { flow, request } => return self.connect(peer, flow, request),
+            Action::Accept { flow } => return self.accept(peer, flow),
+            Action::Refuse { flow, reason } => return self.refuse(peer, flow, reason),
+            Action::Consume { flow, bytes } => (flow, What::Consume(bytes)),
+            Action::Released { flow, bytes } => (flow, What::Released(bytes)),
+            Action::Write { flow, bytes } => (flow, What::Write(bytes)),
+            Action::Shutdown { flow } => (flow, What::Shutdown),
+            Action::Reset { flow, reason } => (flow, What::Reset(reason)),
+            Action::Closed { flow, reason } => (flow, What::Closed(reason)),
+            _ => return,
+        };
+        let Some(&token) = self.links[peer].flows.get(&id) else {
+            self.links[peer].early.remove(&id);
+            return;
+        };
+        let Some(flow) = self.table.get_mut(token) else { return };
+        match what {
+            What::Consume(bytes) => {
+                if !flow.consume(bytes, &mut self.scratch) {
+                    self.later.push_back(Later::Broken(peer));
+                }
+            }
+            What::Released(bytes) => flow.released(bytes),
+            What::Write(bytes) => {
+                flow.write(bytes);
+                self.list(token);
+            }
+            What::Shutdown => {
+                flow.shutdown();
+                self.list(token);
+            }
+            What::Reset(reason) => {
+                flow.ending = Some(Ending::Reset);
+                if matches!(flow.stage, Stage::Accepting) {
+                    // The host's kernel has a connection that nobody accepted yet: it will be reset then.
+                    tracing::debug!(%reason, "reset before it was accepted");
+                }
+                self.list(token);
+            }
+            What::Closed(reason) => {
+                flow.forgotten = true;
+                flow.ending = flow.ending.or(Some(if reason.is_some() { Ending::Reset } else { Ending::Clean }));
+                self.tally.ended(reason);
+                self.links[peer].flows.remove(&id);
+                self.links[peer].early.remove(&id);
+                self.list(token);
+            }
+        }
+    }
+
+    /// Notes a connection that has something to write or to end.
+    pub(crate) fn list(&mut self, token: u64) {
+        if let Some(flow) = self.table.get_mut(token)
+            && !flow.listed
+        {
+            flow.listed = true;
+            self.writers.push(token);
+        }
+    }
+
+    /// A new flow that a host here asks for.
+    pub(crate) fn open(&mut self, peer: usize, request: Request, origin: Origin) -> u64 {
+        let request = Arc::new(request);
+        let id = self.links[peer].name_flow();
+        let token = self.table.insert(Flow::new(peer, id, request.clone(), origin, self.now));
+        self.links[peer].flows.insert(id, token);
+        token
+    }
+}
+
+enum What {
+    Consume(u64),
+    Released(u64),
+    Write(u64),
+    Shutdown,
+    Reset(Reason),
+    Closed(Option<Reason>),
+}

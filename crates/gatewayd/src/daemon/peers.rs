@@ -1,0 +1,136 @@
+//! What comes from the peers, and how they come and go.
+
+use cellway_gateway::{Decoded, Frame, Reason, Transport};
+
+use super::Daemon;
+use super::link::machine_config;
+use crate::config::Config;
+use crate::peering::{self, PeerEvent};
+
+impl Daemon {
+    pub(crate) fn from_peer(&mut self, event: PeerEvent) {
+        match event {
+            PeerEvent::Up { peer, dialer, transport, payload, address } => {
+                let link = &mut self.links[peer];
+                link.came_up(dialer);
+                let v6 = address.is_ipv6() && address.ip().to_canonical().is_ipv6();
+                let (carrier, reliable) = match transport {
+                    peering::Transport::Quic => (Transport::Quic { v6 }, false),
+                    peering::Transport::Tls => (Transport::Tls { v6 }, true),
+                };
+                link.machine.set_transport(carrier, reliable);
+                tracing::info!(peer = %link.name, %address, transport = transport.name(), payload, "up");
+                self.resize(peer, payload);
+                self.tell_rules(peer, true);
+            }
+            PeerEvent::Payload { peer, payload } => self.resize(peer, payload),
+            PeerEvent::Packet { peer, packet } => self.packet(peer, &packet),
+            PeerEvent::Down { peer, why } => {
+                if self.links[peer].up {
+                    tracing::warn!(peer = %self.links[peer].name, %why, "down");
+                    self.links[peer].downs += 1;
+                    self.tell_rules(peer, false);
+                    self.lose(peer, Reason::PeerLost);
+                }
+                self.links[peer].up = false;
+                self.links[peer].why_down = why;
+            }
+        }
+    }
+    /// The transport takes packets of so many octets now.
+    fn resize(&mut self, peer: usize, payload: usize) {
+        self.links[peer].payload = payload;
+        self.machine(peer, |machine, now, out| machine.set_payload(now, payload, out));
+    }
+    pub(crate) fn tell_rules(&mut self, peer: usize, up: bool) {
+        if let Some(rules) = &mut self.rules
+            && let Err(e) = rules.peer(peer, up)
+        {
+            tracing::error!(peer = %self.links[peer].name, "the rules cannot follow: {e}");
+            self.tally.error("rules");
+        }
+    }
+    /// Every connection over a peer is refused or reset.
+    pub(crate) fn lose(&mut self, peer: usize, reason: Reason) {
+        self.machine(peer, |machine, now, out| machine.down(now, reason, out));
+        self.links[peer].early.clear();
+        self.settle();
+    }
+
+    fn packet(&mut self, peer: usize, octets: &[u8]) {
+        let link = &mut self.links[peer];
+        let mut decoded = std::mem::take(&mut link.decoded);
+        if let Err(e) = decoded.read(octets, link.machine.expected()) {
+            tracing::debug!(peer = %link.name, "not a packet: {e}");
+            self.tally.error("malformed");
+        } else {
+            self.keep(peer, &decoded, octets);
+            self.machine(peer, |machine, now, out| machine.receive(now, &decoded.packet, out));
+            // What an opening in the same packet has made wanted.
+            self.keep(peer, &decoded, octets);
+        }
+        self.links[peer].decoded = decoded;
+    }
+    /// Keeps the bytes of a packet that the machine wants and does not hold itself.
+    fn keep(&mut self, peer: usize, decoded: &Decoded, octets: &[u8]) {
+        let Some(Frame::Data { flow: id, offset, .. }) = decoded.packet.frames.last() else { return };
+        let link = &mut self.links[peer];
+        let Some(wanted) = link.machine.wanted(*id) else { return };
+        let bytes = &octets[decoded.payload.clone()];
+        if *offset + bytes.len() as u64 > wanted.end {
+            return;
+        }
+        match link.flows.get(id).and_then(|token| self.table.get_mut(*token)) {
+            Some(flow) => flow.place(*offset, bytes),
+            None => link.early.entry(*id).or_default().place(*offset, bytes),
+        }
+    }
+
+    /// Takes over what may change while connections stay.
+    pub(crate) fn reload(&mut self, config: Config) {
+        let names = |config: &Config| config.peers.iter().map(|peer| peer.name.clone()).collect::<Vec<_>>();
+        if names(&config) != names(&self.config) || config.name != self.config.name {
+            tracing::error!("reload: other peers or another name need a restart; the old configuration stays");
+            self.tally.error("reload");
+            return;
+        }
+        if let Err(e) = self.peering.reload(&config, self.instant()) {
+            tracing::error!("reload: {e}; the old configuration stays");
+            self.tally.error("reload");
+            return;
+        }
+        for name in unchanged(&self.config, &config) {
+            tracing::warn!("reload: `{name}` needs a restart and stays as it was");
+        }
+        for (index, peer) in config.peers.iter().enumerate() {
+            let rate = machine_config(peer, &config).rate;
+            self.machine(index, |machine, now, out| machine.set_rate(now, rate, out));
+        }
+        let Config { intercept, forwards, socks, control, listen, .. } = self.config.clone();
+        self.config = Config { intercept, forwards, socks, control, listen, ..config };
+        self.routes = super::route::Routes::of(&self.config);
+        if let Some(rules) = &mut self.rules
+            && let Err(e) = rules.reload(&self.config)
+        {
+            tracing::error!("reload: the rules cannot follow: {e}");
+            self.tally.error("rules");
+        }
+        tracing::info!("reloaded");
+    }
+}
+
+/// What a reload cannot change and was changed.
+fn unchanged(old: &Config, new: &Config) -> Vec<&'static str> {
+    let same = [
+        ("intercept", old.intercept == new.intercept),
+        ("forward", old.forwards == new.forwards),
+        ("socks", old.socks == new.socks),
+        ("control", old.control == new.control),
+        ("listen", old.listen == new.listen),
+        (
+            "limits.memory and limits.window",
+            old.limits.memory == new.limits.memory && old.limits.window == new.limits.window,
+        ),
+    ];
+    same.into_iter().filter(|(_, same)| !same).map(|(name, _)| name).collect()
+}

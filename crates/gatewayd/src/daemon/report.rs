@@ -1,0 +1,70 @@
+//! What a daemon tells of itself.
+
+use cellway_gateway::Server;
+
+use super::Daemon;
+use super::flow::{Origin, Stage};
+use crate::control::{ConnectionStatus, PeerStatus, Snapshot};
+
+impl Daemon {
+    /// How it stands, with a line for each connection if so wished.
+    pub(crate) fn snapshot(&mut self, connections: bool) -> Snapshot {
+        let peers = (0..self.links.len()).map(|peer| self.peer_status(peer)).collect();
+        let lines = || self.table.iter().filter(|flow| !flow.forgotten).map(|flow| self.connection_status(flow));
+        Snapshot {
+            name: self.config.name.clone(),
+            uptime: self.seconds_since(self.start.0),
+            peers,
+            connections: if connections { lines().collect() } else { Vec::new() },
+            counters: self.tally.counters(),
+        }
+    }
+    fn seconds_since(&self, ns: u64) -> f64 {
+        self.now.saturating_sub(ns) as f64 / 1e9
+    }
+    fn peer_status(&mut self, peer: usize) -> PeerStatus {
+        let transport = self.peering.status(peer);
+        let link = &self.links[peer];
+        let stats = link.machine.stats();
+        let flows = || link.flows.values().filter_map(|token| self.table.get(*token));
+        let opening = flows().filter(|flow| flow.stage != Stage::Open).count() as u64;
+        PeerStatus {
+            name: link.name.clone(),
+            up: link.up,
+            transport: transport.transport.filter(|_| link.up).map_or_else(String::new, |t| t.name().to_owned()),
+            address: transport.address.filter(|_| link.up),
+            why_down: if link.up || transport.tried.is_empty() { link.why_down.clone() } else { transport.tried },
+            downs: link.downs,
+            rtt: link.machine.rtt().as_secs_f64(),
+            payload: link.payload as u64,
+            rate: link.machine.config().rate.as_bps() as f64,
+            line_octets: link.line_octets,
+            packets_sent: stats.packets_sent,
+            packets_received: stats.packets_received,
+            packets_lost: stats.packets_lost,
+            resent_bytes: stats.resent_bytes,
+            sent_bytes: stats.data_bytes - stats.resent_bytes,
+            received_bytes: stats.received_bytes,
+            buffered_bytes: flows().map(|flow| flow.held() as u64).sum(),
+            connections: link.flows.len() as u64,
+            opening,
+        }
+    }
+    fn connection_status(&self, flow: &super::Flow) -> ConnectionStatus {
+        let (sent_bytes, received_bytes) = flow.carried();
+        ConnectionStatus {
+            peer: self.links[flow.peer].name.clone(),
+            opened_here: !matches!(flow.origin, Origin::Peer),
+            client: flow.request.client,
+            server: match &flow.request.server {
+                Server::Address(address) => address.to_string(),
+                Server::Name(name, port) => format!("{name}:{port}"),
+            },
+            state: flow.state().to_owned(),
+            age: self.seconds_since(flow.since),
+            sent_bytes,
+            received_bytes,
+            buffered_bytes: flow.held() as u64,
+        }
+    }
+}

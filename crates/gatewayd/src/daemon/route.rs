@@ -1,0 +1,74 @@
+//! Which addresses are behind which gateway, and the addresses of names.
+
+use std::net::{IpAddr, ToSocketAddrs};
+
+use ipnet::IpNet;
+
+use super::handle::{Command, Handle};
+use crate::config::Config;
+
+/// Whose an address is. The longest prefix that holds it decides.
+#[derive(Debug, Default)]
+pub(crate) struct Routes {
+    /// Longest first; the peer, or none for this gateway's own networks.
+    prefixes: Vec<(IpNet, Option<usize>)>,
+}
+
+impl Routes {
+    pub(crate) fn of(config: &Config) -> Routes {
+        let local = config.local.iter().map(|net| (*net, None));
+        let peers = config.peers.iter().enumerate();
+        let remote = peers.flat_map(|(index, peer)| peer.prefixes.iter().map(move |net| (*net, Some(index))));
+        let mut prefixes: Vec<_> = local.chain(remote).collect();
+        prefixes.sort_by_key(|(net, _)| std::cmp::Reverse(net.prefix_len()));
+        Routes { prefixes }
+    }
+    fn find(&self, address: IpAddr) -> Option<Option<usize>> {
+        let address = address.to_canonical();
+        self.prefixes.iter().find(|(net, _)| net.contains(&address)).map(|(_, whose)| *whose)
+    }
+    /// The peer that `address` is behind.
+    pub(crate) fn peer(&self, address: IpAddr) -> Option<usize> {
+        self.find(address).flatten()
+    }
+    /// Whether `address` is behind this gateway.
+    pub(crate) fn is_local(&self, address: IpAddr) -> bool {
+        self.find(address) == Some(None)
+    }
+}
+
+/// Looks a name up, which may take long, on a thread of its own; the answer comes as a command.
+pub(crate) fn look_up(handle: Handle, token: u64, name: &str, port: u16) {
+    let name = name.to_owned();
+    let asked = handle.clone();
+    let thread = std::thread::Builder::new().name("look-up".into()).spawn(move || {
+        let addresses = (name.as_str(), port).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+        handle.tell(Command::Found { token, addresses });
+    });
+    if thread.is_err() {
+        asked.tell(Command::Found { token, addresses: Vec::new() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_prefix_decides() {
+        let net = |text: &str| text.parse::<IpNet>().unwrap();
+        let mut prefixes = vec![
+            (net("10.2.0.0/16"), Some(0)),
+            (net("10.2.3.0/24"), Some(1)),
+            (net("10.1.0.0/16"), None),
+            (net("2001:db8::/32"), Some(0)),
+        ];
+        prefixes.sort_by_key(|(net, _)| std::cmp::Reverse(net.prefix_len()));
+        let routes = Routes { prefixes };
+        let whose = |text: &str| routes.peer(text.parse().unwrap());
+        assert_eq!((whose("10.2.9.9"), whose("10.2.3.9"), whose("10.1.0.1")), (Some(0), Some(1), None));
+        assert_eq!((whose("2001:db8::9"), whose("::ffff:10.2.9.9"), whose("192.0.2.1")), (Some(0), Some(0), None));
+        assert!(routes.is_local("10.1.2.3".parse().unwrap()) && !routes.is_local("10.2.0.1".parse().unwrap()));
+        assert!(!routes.is_local("192.0.2.1".parse().unwrap()));
+    }
+}

@@ -1,0 +1,32 @@
+//! What is to be looked at later.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Due {
+    /// A connection that was let go to the listener must have come by now.
+    Accept(u64),
+    /// A connection that ends: has its host all of it? The number of looks before.
+    Drain(u64, u32),
+    /// A SOCKS client must have said where to by now.
+    Greeting(u64),
+}
+
+/// Instants (ns) and what is due then, the earliest first.
+#[derive(Debug, Default)]
+pub(crate) struct Timers(BinaryHeap<Reverse<(u64, Due)>>);
+
+impl Timers {
+    pub(crate) fn add(&mut self, at: u64, due: Due) {
+        self.0.push(Reverse((at, due)));
+    }
+    pub(crate) fn deadline(&self) -> Option<u64> {
+        self.0.peek().map(|Reverse((at, _))| *at)
+    }
+    pub(crate) fn next(&mut self, now: u64) -> Option<Due> {
+        self.deadline().filter(|&at| at <= now)?;
+        self.0.pop().map(|Reverse((_, due))| due)
+    }
+}

@@ -1,0 +1,121 @@
+//! The device where the first segments of connections wait.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use cellway_gateway::Reason;
+use cellway_sys::{Namespace, Tun, TunConfig};
+
+use super::answer::{About, Answers};
+use super::packet::{Kind, disown, kind};
+use super::tool;
+use crate::config::Intercept;
+use crate::error::Error;
+
+/// The largest MTU: what came in one piece is not fragmented.
+const MTU: u32 = 65_535;
+/// Openings that the kernel keeps while we are busy.
+const QUEUE: u32 = 4_096;
+
+/// The first segment of a connection. It may come several times: a client whose SYN is not answered sends it
+/// again after a second (RFC 6298, section 2.1), with the same sequence number.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    /// Who connects.
+    pub(crate) client: SocketAddr,
+    /// To whom.
+    pub(crate) server: SocketAddr,
+    /// Its sequence number.
+    pub(crate) sequence: u32,
+    acknowledgment: u32,
+    /// With the header of the TUN device.
+    packet: Vec<u8>,
+}
+
+/// The TUN device where opening segments wait. It is gone, and the route to it, when this is dropped or the
+/// process dies: then they pass this machine as if it were a router.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    tun: Tun,
+    answers: Answers,
+    buffer: Vec<u8>,
+}
+
+impl Hold {
+    /// Makes the device in the present network namespace, with the route to it in its table.
+    pub(crate) fn open(intercept: &Intercept) -> Result<Hold, Error> {
+        let what = |what: &str| format!("{what} of the device `{}`", intercept.device);
+        let other = |e| Error::Io { what: what("making"), source: io::Error::other(e) };
+        let here = Namespace::here().map_err(other)?;
+        let config = TunConfig::new(&intercept.device, MTU).queue_length(QUEUE).offload(false);
+        let tun = Tun::open(&here, &config).map_err(other)?;
+        // What is written back comes from a client and not from where the route to it goes: a strict check
+        // of the reverse path (rp_filter=1, RFC 3704) would drop it, a loose one does not. The larger of
+        // this and `all` counts.
+        let (all, own) = (reverse_path("all"), reverse_path(&intercept.device));
+        if all.max(own) == 1 {
+            std::fs::write(reverse_path_of(&intercept.device), "2")
+                .map_err(|source| Error::Io { what: what("setting rp_filter=2 (it is 1)"), source })?;
+        }
+        let table = intercept.table.saturating_add(1).to_string();
+        for family in tool::families() {
+            let route = ["route", "replace", "default", "dev", &intercept.device, "table", &table];
+            tool::ip(*family, &route)?;
+        }
+        let answers = Answers::open(intercept.mark)
+            .map_err(|source| Error::Io { what: "a raw socket (CAP_NET_RAW) for refusals".into(), source })?;
+        Ok(Hold { tun, answers, buffer: vec![0; Tun::LARGEST] })
+    }
+
+    /// The next opening that waits; none if there is none now.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Opening>> {
+        while let Some(octets) = self.tun.read(&mut self.buffer)? {
+            let packet = &mut self.buffer[..octets];
+            let Some(ip) = packet.get_mut(Tun::HEADER..) else { continue };
+            match kind(ip) {
+                Kind::Opening { client, server, sequence, acknowledgment } => {
+                    let packet = packet.to_vec();
+                    return Ok(Some(Opening { client, server, sequence, acknowledgment, packet }));
+                }
+                // A neighbour of ours did not answer. The kernel tells the sender of the packet, which by its
+                // address is the client. As a packet that arrives it is given to the socket that sent it; if
+                // it was not one of ours it goes on to the client.
+                Kind::Unreachable if disown(ip) => {
+                    self.tun.write(packet)?;
+                }
+                Kind::Unreachable | Kind::Other => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets the kernel answer it: the connection will come to [`super::Listeners`]. Harmless if repeated.
+    pub(crate) fn release(&mut self, opening: &Opening) -> io::Result<()> {
+        // A device that takes none now has lost it, as networks do: the client sends it again.
+        self.tun.write(&opening.packet).map(drop)
+    }
+
+    /// Answers it as it would have been answered without a gateway.
+    pub(crate) fn refuse(&mut self, opening: &Opening, reason: Reason) -> io::Result<()> {
+        let Opening { client, server, acknowledgment, ref packet, .. } = *opening;
+        let packet = &packet[Tun::HEADER..];
+        self.answers.send(&About { client, server, acknowledgment, packet }, reason)
+    }
+}
+
+impl AsFd for Hold {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tun.as_fd()
+    }
+}
+
+fn reverse_path_of(device: &str) -> String {
+    format!("/proc/sys/net/ipv4/conf/{device}/rp_filter")
+}
+
+fn reverse_path(device: &str) -> u8 {
+    let text = std::fs::read_to_string(Path::new(&reverse_path_of(device))).unwrap_or_default();
+    text.trim().parse().unwrap_or_default()
+}

@@ -1,0 +1,75 @@
+//! What this machine lacks for interception, in plain words.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::{rules, tool};
+use crate::config::Intercept;
+
+/// What is missing, each with what to do about it. Empty: interception can work. Nothing is changed by asking.
+pub(crate) fn obstacles(intercept: &Intercept) -> Vec<String> {
+    let mut missing = Vec::new();
+    for (program, package) in [("nft", "nftables"), ("ip", "iproute2")] {
+        if tool::find(program).is_none() {
+            missing.push(format!("the program `{program}` is missing: install the package {package}"));
+        }
+    }
+    if !Path::new("/dev/net/tun").exists() {
+        missing.push("/dev/net/tun is missing: `modprobe tun`, or in a container pass the device on".into());
+    }
+    for (key, version) in [("net/ipv4/ip_forward", "IPv4"), ("net/ipv6/conf/all/forwarding", "IPv6")] {
+        if setting(key).as_deref() == Some("0") && (version == "IPv4" || tool::has_ipv6()) {
+            let name = key.replace('/', ".");
+            missing.push(format!("{version} packets are not forwarded: `sysctl -w {name}=1`"));
+        }
+    }
+    match transparent() {
+        Ok(()) => missing.extend(rules_refused(intercept)),
+        Err(e) => {
+            missing.push(format!("no permission for transparent sockets ({e}): run as root or with CAP_NET_ADMIN"))
+        }
+    }
+    if let Err(e) = raw() {
+        missing.push(format!(
+            "no permission for raw sockets, to refuse connections ({e}): run as root or with CAP_NET_RAW"
+        ));
+    }
+    // Of the present thread's network namespace; /sys shows another's.
+    let devices = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    for name in intercept.interfaces.iter().filter(|name| !name.ends_with('*')) {
+        if !devices.lines().any(|line| line.trim_start().starts_with(&format!("{name}:"))) {
+            missing.push(format!("there is no device `{name}` now, which `interfaces` names: see `ip link`"));
+        }
+    }
+    missing
+}
+
+fn setting(key: &str) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/sys/{key}")).ok().map(|text| text.trim().to_owned())
+}
+
+/// What the kernel has against the rules.
+fn rules_refused(intercept: &Intercept) -> Option<String> {
+    tool::find("nft")?;
+    let said = rules::would(intercept).err()?.to_string();
+    // What the kernel does not know it does not find.
+    Some(if said.contains("No such file or directory") || said.contains("not supported") {
+        format!(
+            "the kernel lacks a part that the rules need: nft_tproxy, nft_socket, nft_fib_inet or nft_reject_inet \
+             (CONFIG_NFT_TPROXY and so on; `modprobe` them, or take another kernel): {said}"
+        )
+    } else {
+        format!("nft refuses the rules: {said}")
+    })
+}
+
+fn transparent() -> std::io::Result<()> {
+    let socket = Socket::new(Domain::for_address(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))), Type::STREAM, None)?;
+    socket.set_ip_transparent_v4(true)
+}
+
+fn raw() -> std::io::Result<()> {
+    Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)).map(drop)
+}

@@ -1,0 +1,331 @@
+//! Three machines in namespaces: a client, a gateway that relays to itself, and a server.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use cellway_gateway::Reason;
+use cellway_sys::{Namespace, Support, support};
+use cellway_units::Span;
+use socket2::Socket;
+
+use super::{Hold, Listeners, Opening, Rules, connect, prepare, reason};
+use crate::config::{
+    Config, Connect, Control, Identity, Intercept, Limits, LineRate, Peer, PeerDown, Source, TransportChoice,
+};
+
+/// Turns a hang into a failure.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The addresses of the versions of IP: client, gateway's on its side, gateway's on the other, server, and the
+/// server's network.
+pub(super) const ADDRESSES: [[&str; 5]; 2] = [
+    ["10.0.0.2", "10.0.0.1", "10.0.1.1", "10.0.1.2", "10.0.1.0/24"],
+    ["fd00::2", "fd00::1", "fd01::1", "fd01::2", "fd01::/64"],
+];
+
+/// Client, gateway and server.
+pub(super) struct Three {
+    pub(super) client: Namespace,
+    pub(super) gateway: Namespace,
+    pub(super) server: Namespace,
+}
+
+/// Whether these tests can run here; says why not.
+pub(super) fn possible() -> bool {
+    let why = match support() {
+        Support::Direct if super::tool::find("nft").is_none() => "the program `nft` is missing".to_owned(),
+        Support::Direct => return true,
+        Support::UserNamespace => "network namespaces need root here".to_owned(),
+        Support::Missing(missing) => missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+    };
+    println!("skipped: {why}");
+    false
+}
+
+impl Three {
+    pub(super) fn new() -> Three {
+        let [client, gateway, server] = ["client", "gateway", "server"].map(|name| Namespace::new(name).unwrap());
+        let path = |namespace: &Namespace| {
+            let thread = namespace.run(|| std::fs::read_link("/proc/thread-self").unwrap());
+            format!("/proc/{}/ns/net", thread.display())
+        };
+        let lines = format!(
+            "link add lan0 type veth peer name eth0 netns {}\nlink add wan0 type veth peer name eth0 netns {}\n",
+            path(&client),
+            path(&server)
+        );
+        gateway.configure(&lines).unwrap();
+        let device = |name: &str, v4: &str, v6: &str| {
+            format!(
+                "link set {name} addrgenmode none\naddr add {v4}/24 dev {name}\naddr add {v6}/64 dev {name} nodad\n\
+                 link set {name} up\n"
+            )
+        };
+        let [v4, v6] = ADDRESSES;
+        gateway.configure(&(device("lan0", v4[1], v6[1]) + &device("wan0", v4[2], v6[2]))).unwrap();
+        for (host, own, router) in [(&client, 0, 1), (&server, 3, 2)] {
+            let routes = format!("route add default via {}\nroute add ::/0 via {} dev eth0\n", v4[router], v6[router]);
+            host.configure(&(device("eth0", v4[own], v6[own]) + &routes)).unwrap();
+        }
+        Three { client, gateway, server }
+    }
+
+    /// What a program in a namespace printed. It must succeed.
+    pub(super) fn output(namespace: &Namespace, line: &str) -> String {
+        let line = line.to_owned();
+        namespace.run(move || {
+            let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+            assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap()
+        })
+    }
+
+    /// A thread in a namespace.
+    pub(super) fn thread<T: Send + 'static>(
+        namespace: &Namespace,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        // A thread is in the namespace of the thread that starts it.
+        namespace.run(move || thread::spawn(work))
+    }
+
+    /// What a client sees that connects from `port` (0: any) and asks: the answer, or the error.
+    pub(super) fn ask(&self, server: SocketAddr, port: u16) -> JoinHandle<io::Result<Asked>> {
+        Self::thread(&self.client, move || ask(server, port))
+    }
+
+    /// A server that answers each connection with its client's address, until the test is over.
+    pub(super) fn serve(&self, address: SocketAddr) {
+        let listener = self.server.run(move || TcpListener::bind(address).unwrap());
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(mut stream) = stream else { return };
+                let mut question = [0; 3];
+                let peer = stream.peer_addr().unwrap();
+                if stream.read_exact(&mut question).is_ok() {
+                    let _ = stream.write_all(peer.to_string().as_bytes());
+                }
+            }
+        });
+    }
+}
+
+/// What a client has seen.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) own: SocketAddr,
+    pub(super) peer: SocketAddr,
+    /// Its address as the server sees it.
+    pub(super) seen: SocketAddr,
+}
+
+fn ask(server: SocketAddr, port: u16) -> io::Result<Asked> {
+    let domain = socket2::Domain::for_address(server);
+    let socket = Socket::new(domain, socket2::Type::STREAM, None)?;
+    if port != 0 {
+        let any: IpAddr = if server.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
+        socket.set_reuse_address(true)?;
+        socket.bind(&SocketAddr::new(any, port).into())?;
+    }
+    socket.connect(&server.into())?;
+    let mut stream = TcpStream::from(socket);
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(b"who")?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    let seen = text.parse().map_err(|_| io::Error::other(format!("the answer `{text}`")))?;
+    Ok(Asked { own: stream.local_addr()?, peer: stream.peer_addr()?, seen })
+}
+
+/// The address of machine `which` of [`ADDRESSES`], with a port.
+pub(super) fn at(version: usize, which: usize, port: u16) -> SocketAddr {
+    SocketAddr::new(ADDRESSES[version][which].parse().unwrap(), port)
+}
+
+/// A configuration with one peer, behind which is the server.
+pub(super) fn config(prefixes: &[&str], down: PeerDown, interfaces: &[&str]) -> Config {
+    let prefixes = prefixes.iter().map(|prefix| prefix.parse().unwrap()).collect();
+    Config {
+        name: "near".into(),
+        identity: Identity { authority: "a".into(), certificate: "c".into(), key: "k".into() },
+        listen: None,
+        local: Vec::new(),
+        peers: vec![Peer {
+            name: "far".into(),
+            address: None,
+            prefixes,
+            rate: LineRate::Auto { most: None },
+            transport: TransportChoice::Auto,
+            connect: Connect::Late,
+            down,
+            outage: Span::from_secs(60),
+        }],
+        intercept: Some(Intercept {
+            interfaces: interfaces.iter().map(|&name| name.into()).collect(),
+            port: 5_000,
+            mark: 0x6a0,
+            table: 160,
+            device: "hold0".into(),
+            source: Source::Client,
+        }),
+        forwards: Vec::new(),
+        socks: None,
+        limits: Limits::default(),
+        control: Control::default(),
+    }
+}
+
+/// A gateway that is both sides: what happens to openings is told by the test.
+pub(super) struct Relay {
+    pub(super) rules: Rules,
+    intercept: Intercept,
+    openings: Receiver<Opening>,
+    orders: Option<Sender<Order>>,
+    /// Of each connection that was accepted: client and server.
+    pub(super) accepted: Receiver<(SocketAddr, SocketAddr)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Order {
+    Release(Opening),
+    Refuse(Opening, Reason),
+    /// As a gateway does: connect, then release or refuse.
+    Carry(Opening),
+}
+
+impl Relay {
+    /// Rules and devices in the gateway's namespace; the peer is up.
+    pub(super) fn start(three: &Three, config: &Config) -> Relay {
+        let (config, intercept) = (config.clone(), config.intercept.clone().unwrap());
+        let (seen, openings) = channel();
+        let (orders, todo) = channel();
+        let (told, accepted) = channel();
+        let device = intercept.clone();
+        let rules = three.gateway.run(move || {
+            let mut rules = Rules::of(&config);
+            rules.apply().unwrap();
+            rules.peer(0, true).unwrap();
+            rules
+        });
+        let (ready, begun) = channel();
+        let thread = Three::thread(&three.gateway, move || {
+            let (hold, listeners) = (Hold::open(&device).unwrap(), Listeners::open(&device).unwrap());
+            ready.send(()).unwrap();
+            relay(hold, &listeners, &seen, &todo, &told);
+        });
+        begun.recv_timeout(PATIENCE).unwrap();
+        Relay { rules, intercept, openings, orders: Some(orders), accepted, thread: Some(thread) }
+    }
+
+    pub(super) fn opening(&self) -> Opening {
+        self.openings.recv_timeout(PATIENCE).unwrap()
+    }
+    pub(super) fn no_opening(&self) -> bool {
+        self.openings.try_recv().is_err()
+    }
+    pub(super) fn release(&self, opening: Opening) {
+        self.order(Order::Release(opening));
+    }
+    pub(super) fn refuse(&self, opening: Opening, reason: Reason) {
+        self.order(Order::Refuse(opening, reason));
+    }
+    pub(super) fn carry(&self, opening: Opening) {
+        self.order(Order::Carry(opening));
+    }
+    fn order(&self, order: Order) {
+        self.orders.as_ref().unwrap().send(order).unwrap();
+    }
+    /// The daemon is gone: device, listeners and connections.
+    pub(super) fn die(&mut self) {
+        self.orders = None;
+        self.thread.take().unwrap().join().unwrap();
+    }
+    /// Says of the rules what `work` returns.
+    pub(super) fn in_gateway<T: Send + 'static>(
+        &self,
+        three: &Three,
+        work: impl FnOnce(&mut Rules) -> T + Send + 'static,
+    ) -> T {
+        let mut rules = self.rules.clone();
+        three.gateway.run(move || work(&mut rules))
+    }
+    pub(super) fn intercept(&self) -> &Intercept {
+        &self.intercept
+    }
+}
+
+/// One thread for everything, and one more for each connection that is carried.
+fn relay(
+    mut hold: Hold,
+    listeners: &Listeners,
+    seen: &Sender<Opening>,
+    todo: &Receiver<Order>,
+    told: &Sender<(SocketAddr, SocketAddr)>,
+) {
+    let mut onward: Vec<(Opening, Socket)> = Vec::new();
+    let mut connected: Vec<(SocketAddr, Socket)> = Vec::new();
+    loop {
+        while let Some(opening) = hold.next().unwrap() {
+            let _ = seen.send(opening);
+        }
+        match todo.recv_timeout(Duration::from_millis(2)) {
+            Ok(Order::Release(opening)) => hold.release(&opening).unwrap(),
+            Ok(Order::Refuse(opening, reason)) => hold.refuse(&opening, reason).unwrap(),
+            Ok(Order::Carry(opening)) => match connect(Some(opening.client), opening.server) {
+                Ok(socket) => onward.push((opening, socket)),
+                Err(e) => hold.refuse(&opening, reason(&e)).unwrap(),
+            },
+            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return,
+            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
+        }
+        for (opening, socket) in std::mem::take(&mut onward) {
+            // Without a peer and without an error it is still on its way.
+            match socket.take_error().unwrap() {
+                Some(e) => hold.refuse(&opening, reason(&e)).unwrap(),
+                None if socket.peer_addr().is_ok() => {
+                    hold.release(&opening).unwrap();
+                    connected.push((opening.client, socket));
+                }
+                None => onward.push((opening, socket)),
+            }
+        }
+        while let Some((near, client, server)) = listeners.accept().unwrap() {
+            prepare(&near, Span::from_secs(75)).unwrap();
+            let _ = told.send((client, server));
+            let far = connected.iter().position(|(of, _)| *of == client).map(|at| connected.remove(at).1);
+            match far {
+                Some(far) => splice(near, far),
+                None => drop(near),
+            }
+        }
+    }
+}
+
+/// Carries the bytes of both directions, then ends the connections cleanly.
+fn splice(near: Socket, far: Socket) {
+    let [near, far] = [near, far].map(|socket| {
+        socket.set_linger(None).unwrap();
+        socket.set_nonblocking(false).unwrap();
+        TcpStream::from(socket)
+    });
+    let (near2, far2) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+    for (mut from, mut to) in [(near, far), (far2, near2)] {
+        thread::spawn(move || {
+            let _ = io::copy(&mut from, &mut to);
+            let _ = to.shutdown(std::net::Shutdown::Write);
+        });
+    }
+}
+
+/// Waits until `condition` holds.
+pub(super) fn until(mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "it does not come");
+        thread::sleep(Duration::from_millis(5));
+    }
+}

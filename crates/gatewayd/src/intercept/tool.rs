@@ -1,0 +1,107 @@
+//! Running `ip` and `nft`, which know the kernel's interfaces better than anybody.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::Error;
+
+/// A version of IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+impl Family {
+    /// The option of `ip`.
+    pub(super) const fn option(self) -> &'static str {
+        match self {
+            Family::V4 => "-4",
+            Family::V6 => "-6",
+        }
+    }
+}
+
+/// Whether this machine has IPv6 and has not switched it off.
+pub(super) fn has_ipv6() -> bool {
+    std::fs::read_to_string("/proc/sys/net/ipv6/conf/all/disable_ipv6").is_ok_and(|text| text.trim() == "0")
+}
+
+/// The versions of IP that this machine has.
+pub(super) fn families() -> &'static [Family] {
+    if has_ipv6() { &[Family::V4, Family::V6] } else { &[Family::V4] }
+}
+
+/// Where a program is. An ordinary user often has no `sbin` in the path.
+pub(super) fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let more = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
+    std::env::split_paths(&path).chain(more).map(|folder| folder.join(program)).find(|file| file.is_file())
+}
+
+/// Runs `ip` for one version of IP.
+pub(super) fn ip(family: Family, arguments: &[&str]) -> Result<(), Error> {
+    let mut all = vec![family.option()];
+    all.extend(arguments);
+    run("ip", &all, "")
+}
+
+/// Gives `script` to `nft -f -`: all of it is done or nothing.
+pub(super) fn nft(script: &str) -> Result<(), Error> {
+    run("nft", &["-f", "-"], script)
+}
+
+/// Whether the kernel would take `script`; nothing is changed.
+pub(super) fn nft_would(script: &str) -> Result<(), Error> {
+    run("nft", &["-c", "-f", "-"], script)
+}
+
+/// Runs a program in the network namespace of the present thread.
+fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Error> {
+    let what = || format!("`{program} {}`", arguments.join(" "));
+    let path = find(program).ok_or_else(|| missing(program))?;
+    let attempt = || -> io::Result<()> {
+        let mut child = Command::new(Path::new(&path))
+            .args(arguments)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // One that ends before it has read all says why below.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let output = child.wait_with_output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        Err(io::Error::other(said.join("; ")))
+    };
+    attempt().map_err(|source| Error::Io { what: what(), source })
+}
+
+fn missing(program: &str) -> Error {
+    let package = if program == "nft" { "nftables" } else { "iproute2" };
+    let hint = format!("the program is missing: install the package {package}");
+    Error::Io { what: format!("`{program}`"), source: io::Error::new(io::ErrorKind::NotFound, hint) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_said_is_told() {
+        let error = run("cat", &["/no/such/file"], "").unwrap_err().to_string();
+        assert!(error.starts_with("`cat /no/such/file`: ") && error.contains("No such file"), "{error}");
+        run("cat", &[], "text").unwrap();
+        let error = run("no-such-program", &[], "").unwrap_err().to_string();
+        assert!(error.contains("install"), "{error}");
+    }
+}
