@@ -11,7 +11,8 @@ use crate::rtt::GRANULARITY;
 const STARTUP: u64 = 2_773;
 const DRAIN: u64 = 361;
 const DOWN: u64 = 750;
-const UP: u64 = 1_250;
+const UP: u64 = 1_125;
+const UP_MORE: u64 = 1_250;
 const STEADY: u64 = 1_000;
 /// What is sent of what the line is thought to carry, so that it is seldom full.
 const MARGIN: u64 = 990;
@@ -21,6 +22,7 @@ const PROBE_RTT: u64 = 500;
 /// A rate that grows less in a round does not grow, and after three such rounds there is no more.
 const GROWTH: u64 = 1_250;
 const PLATEAU: u32 = 3;
+const UP_GROWTH: u64 = 1_050;
 /// What is left of the bounds after a round with too many losses.
 const BETA: u64 = 700;
 /// Losses that a line may have without being too full, of all packets.
@@ -272,8 +274,12 @@ impl Bottleneck {
         }
         let lossy = !sample.limited && too_many(round.lost, round.packets + round.lost);
         if !sample.limited {
-            if self.max_rate() >= times(self.full.0, GROWTH) {
+            let up = self.phase == Phase::Up;
+            if self.max_rate() >= times(self.full.0, if up { UP_GROWTH } else { GROWTH }) {
                 self.full = (self.max_rate(), 0);
+                if up {
+                    self.gain = UP_MORE;
+                }
             } else {
                 self.full.1 += 1;
             }
@@ -329,7 +335,7 @@ impl Bottleneck {
                 self.bounds = None;
                 self.enter(Phase::Refill);
             }
-            Phase::Up if self.rounds >= 1 && in_flight > self.holds(UP) + 2 * self.packet => self.down(now),
+            Phase::Up if self.rounds >= 1 && in_flight > self.holds(self.gain) + 2 * self.packet => self.down(now),
             Phase::ProbeRtt => self.probe_rtt(now),
             _ => {}
         }
