@@ -178,3 +178,17 @@ impl GatewayConfig {
 
 /// A packet with the longest control frame, an `Open` with a name and a client of IPv6.
 const MIN_CAPACITY: u64 = 4 + 1 + 8 + 8 + 1 + 18 + 1 + 255 + 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_of_the_line_is_twice_what_it_holds() {
+        let window = Window::Line { most: Bytes(4 << 20) };
+        let at = |mbps: u64, ms| window.at(Rate::from_bps(mbps * 1_000_000), Span::from_ms(ms));
+        assert_eq!(at(30, 175), 2 * 30_000_000 / 8 * 175 / 1000);
+        assert_eq!((at(1, 100), at(400, 100)), (65_536, 4 << 20));
+        assert_eq!(Window::Fixed(Bytes(7)).at(Rate::from_bps(1), Span::ZERO), 7);
+    }
+}

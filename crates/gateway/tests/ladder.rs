@@ -1,124 +1,12 @@
 //! Ladders: what one gateway says to its peer and to the local TCP, frame by frame.
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
+#[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
+mod common;
 
-use cellway_gateway::{Ack, Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, TpPacket, Window};
-use cellway_units::{Bytes, Rate, Span, Time};
-
-const FLOW: FlowId = FlowId(2);
-const WINDOW: u64 = 4000;
-
-/// One gateway at 1 Gbit/s and a script of the peer: packets take no noticeable time on the line.
-struct Script {
-    gateway: Gateway,
-    now: Time,
-    next: u64,
-    /// Bytes that need not be held any more.
-    released: u64,
-    out: Output,
-}
-
-fn config() -> GatewayConfig {
-    GatewayConfig {
-        window: Window::Fixed(Bytes(WINDOW)),
-        payload: Bytes(1000),
-        mtu: Bytes(1500),
-        ..GatewayConfig::new(Rate::from_bps(1_000_000_000))
-    }
-}
-
-impl Script {
-    fn new() -> Script {
-        Script {
-            gateway: Gateway::new(config()).unwrap(),
-            now: Time::ZERO,
-            next: 0,
-            released: 0,
-            out: Output::default(),
-        }
-    }
-    /// The local side does something; the frames and actions that follow at once.
-    fn local(&mut self, call: impl FnOnce(&mut Gateway, Time, &mut Output)) -> (Vec<Frame>, Vec<Action>) {
-        self.now += Span::from_ms(1);
-        call(&mut self.gateway, self.now, &mut self.out);
-        self.flush()
-    }
-    /// The peer sends `frames` in one packet.
-    fn peer(&mut self, frames: &[Frame]) -> (Vec<Frame>, Vec<Action>) {
-        self.now += Span::from_ms(1);
-        let packet = TpPacket { number: self.next, frames: frames.to_vec() };
-        self.next += 1;
-        self.gateway.receive(self.now, &packet, &mut self.out);
-        self.flush()
-    }
-    /// Lets the pacer run for half a millisecond.
-    fn flush(&mut self) -> (Vec<Frame>, Vec<Action>) {
-        let until = self.now + Span::from_us(500);
-        while let Some((at, _)) = self.gateway.deadline().filter(|d| d.0 <= until) {
-            self.now = self.now.max(at);
-            self.gateway.wake(self.now, &mut self.out);
-        }
-        let Output { packets, mut actions } = std::mem::take(&mut self.out);
-        actions.retain(|action| match *action {
-            Action::Released { bytes, .. } => {
-                self.released += bytes;
-                false
-            }
-            _ => true,
-        });
-        let frames = packets.into_iter().flat_map(|p| p.frames).filter(|f| !matches!(f, Frame::Ack(_)));
-        (frames.collect(), actions)
-    }
-    /// The peer acknowledges packets `first..=last`.
-    fn ack(&mut self, first: u64, last: u64) -> (Vec<Frame>, Vec<Action>) {
-        self.peer(&[Frame::Ack(Ack { ranges: vec![(first, last)], delay: Span::ZERO })])
-    }
-    fn sent(&self) -> u64 {
-        self.gateway.stats().packets_sent
-    }
-    /// A flow that a local host opened and the peer accepted; one packet was sent and acknowledged.
-    fn opened() -> Script {
-        let mut script = Script::new();
-        script.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
-        script.ack(0, 0);
-        let (_, actions) = script.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
-        assert_eq!(actions, [Action::Accept { flow: FLOW }]);
-        script
-    }
-    /// A flow that the peer opened and the local host accepted.
-    fn accepted() -> Script {
-        let mut script = Script::new();
-        script.peer(&[open(FLOW, WINDOW)]);
-        let (frames, _) = script.local(|g, now, out| g.connected(now, FLOW, out));
-        assert_eq!(frames, [Frame::Accepted { flow: FLOW, limit: WINDOW }]);
-        script.ack(0, script.sent() - 1);
-        script
-    }
-}
-
-fn data(offset: u64, len: u32, fin: bool) -> Frame {
-    Frame::Data { flow: FLOW, offset, len, fin, early: false }
-}
-fn asked() -> Arc<Request> {
-    Arc::new(Request::UNNAMED)
-}
-fn open(flow: FlowId, limit: u64) -> Frame {
-    Frame::Open { flow, limit, request: asked() }
-}
-fn refused(flow: FlowId, reason: Reason) -> Frame {
-    Frame::Refused { flow, reason }
-}
-fn reset(flow: FlowId, at: u64, reason: Reason) -> Frame {
-    Frame::Reset { flow, at, reason }
-}
-fn connect(flow: FlowId) -> Action {
-    Action::Connect { flow, request: asked() }
-}
-fn closed(flow: FlowId, reason: Option<Reason>) -> Action {
-    Action::Closed { flow, reason }
-}
-const NOTHING: (Vec<Frame>, Vec<Action>) = (Vec::new(), Vec::new());
+use cellway_gateway::{Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, TpPacket, Window};
+use cellway_units::{Bytes, Rate, Span};
+use common::script::{FLOW, NOTHING, Script, WINDOW, asked, closed, config, connect, data, open, refused, reset};
 
 #[test]
 fn near_side_opens_sends_receives_and_ends() {

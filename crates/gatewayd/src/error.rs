@@ -27,4 +27,7 @@ pub enum Error {
         /// Why not.
         source: std::io::Error,
     },
+    /// The gateway's keys or certificates cannot be used.
+    #[error(transparent)]
+    Identity(#[from] crate::peering::identity::IdentityError),
 }

@@ -1,1 +1,538 @@
-//! The transport between gateways: opaque packets over QUIC, or over TLS where UDP does not get through.
+//! The ways to the other gateways.
+//!
+//! Between two gateways the packets of their state machines travel as datagrams of one QUIC connection,
+//! or as records of TLS over TCP where UDP does not get through. Both sides show certificates; a peer
+//! is up when each has verified the other's and said so in its hello.
+//!
+//! # Which connection is kept
+//! Both gateways may dial, and one may have lost a connection that the other still believes in. So one of
+//! the two decides, the one whose name comes first in the alphabet: the other says hello as soon as it
+//! has verified the certificate, the decider only on the connection that it chooses, and hearing the
+//! decider's hello is what makes the other use a connection. The first one to get that far is chosen; a
+//! later one is spare unless its hello shows that the peer has lost the first (another instance, or a
+//! higher count of connections lost). A second connection is therefore never in use beside the first,
+//! and neither side forgets its flows while the other keeps them.
+#![allow(dead_code)]
+
+mod dial;
+mod hello;
+pub(crate) mod identity;
+mod kernel;
+mod link;
+mod lookup;
+mod peers;
+mod quic;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod tls;
+mod udp;
+mod unlimited;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use cellway_sys::{Interest, Readiness};
+use noq_proto::{ConnectionHandle, DatagramEvent, Incoming};
+use socket2::{Domain, Protocol, Socket, Type};
+use tracing::{debug, info, warn};
+
+use crate::config::{Config, LineRate};
+use crate::error::Error;
+use identity::Identity;
+use link::{Ending, Link, Stage, Wire};
+use lookup::Lookups;
+use peers::Peer;
+use quic::QuicLink;
+use tls::TlsLink;
+use udp::Udp;
+
+const LOOKUPS: u64 = 0;
+const LISTENER: u64 = 1;
+const SOCKETS: u64 = 2;
+/// Links are numbered from here, sockets below.
+const LINKS: u64 = 16;
+/// Connections of nobody yet: from here on a dialler must show that its address is its own (a Retry,
+/// RFC 9000, section 8.1.2) ...
+const STRANGERS: usize = 32;
+/// ... and from here on none is taken.
+const MOST_STRANGERS: usize = 128;
+
+/// How packets travel to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// Datagrams of QUIC.
+    Quic,
+    /// Records of TLS over TCP: nothing is lost or reordered.
+    Tls,
+}
+
+impl Transport {
+    /// Its name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Transport::Quic => "quic",
+            Transport::Tls => "tls",
+        }
+    }
+}
+
+/// What the ways to peers tell.
+#[derive(Debug)]
+pub(crate) enum PeerEvent {
+    /// Packets can be sent to it from now on.
+    Up {
+        /// The peer, by its place in the configuration.
+        peer: usize,
+        /// Whether this gateway dialled.
+        dialer: bool,
+        /// How packets travel.
+        transport: Transport,
+        /// Most octets of a packet.
+        payload: usize,
+        /// Where the peer is.
+        address: SocketAddr,
+    },
+    /// The path carries larger or only smaller packets now.
+    Payload {
+        /// The peer.
+        peer: usize,
+        /// Most octets of a packet.
+        payload: usize,
+    },
+    /// A packet has come.
+    Packet {
+        /// Its sender.
+        peer: usize,
+        /// Its octets.
+        packet: Bytes,
+    },
+    /// It cannot be reached any more, or still not, for another reason.
+    Down {
+        /// The peer.
+        peer: usize,
+        /// Why, in words.
+        why: String,
+    },
+}
+
+/// What is known of the way to a peer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PeerTransport {
+    /// How packets travel to it; none while it is down.
+    pub(crate) transport: Option<Transport>,
+    /// Where it is.
+    pub(crate) address: Option<SocketAddr>,
+    /// Smoothed round-trip time of the transport.
+    pub(crate) rtt: Option<Duration>,
+    /// Largest UDP payload of the path, or the segment size of TCP (octets).
+    pub(crate) mtu: usize,
+    /// Packets of QUIC or segments of TCP sent.
+    pub(crate) sent: u64,
+    /// Of those, taken for lost by QUIC or sent again by TCP.
+    pub(crate) lost: u64,
+    /// Packets given to `send` that were larger than the path carries, or more than fit its memory.
+    pub(crate) dropped: u64,
+    /// Octets the kernel granted to its UDP socket for receiving and for sending.
+    pub(crate) buffers: (usize, usize),
+    /// What was tried last, and what came of it.
+    pub(crate) tried: String,
+}
+
+/// The ways to the other gateways.
+pub(crate) struct Peering {
+    name: String,
+    identity: Identity,
+    instance: u64,
+    ready: Readiness,
+    tokens: Vec<u64>,
+    peers: Vec<Peer>,
+    links: BTreeMap<u64, Link>,
+    next_link: u64,
+    /// The connection behind each handle of a socket's endpoint.
+    routes: HashMap<(usize, ConnectionHandle), u64>,
+    sockets: Vec<Udp>,
+    listener: Option<Socket>,
+    listen: Option<SocketAddr>,
+    lookups: Lookups,
+    events: VecDeque<PeerEvent>,
+    closed: bool,
+}
+
+impl std::fmt::Debug for Peering {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Peering").field("name", &self.name).field("sockets", &self.sockets).finish_non_exhaustive()
+    }
+}
+
+impl AsFd for Peering {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ready.as_fd()
+    }
+}
+
+fn failed(what: String) -> impl FnOnce(std::io::Error) -> Error {
+    move |source| Error::Io { what, source }
+}
+
+impl Peering {
+    /// Binds what is to be bound; the first [`Peering::turn`] begins to dial.
+    pub(crate) fn new(config: &Config, now: Instant) -> Result<Peering, Error> {
+        let identity = Identity::read(&config.identity)?;
+        for problem in identity.problems(&config.name) {
+            warn!("{problem}");
+        }
+        let mut instance = [0; 8];
+        if identity.client.crypto_provider().secure_random.fill(&mut instance).is_err() {
+            instance = cellway_sys::now_ns().to_ne_bytes();
+        }
+        let own_set = || failed("watch sockets of peers".to_owned());
+        let ready = Readiness::new().map_err(|error| own_set()(std::io::Error::other(error)))?;
+        let lookups = Lookups::new().map_err(failed("make an event descriptor".to_owned()))?;
+        let mut peering = Peering {
+            name: config.name.clone(),
+            identity,
+            instance: u64::from_ne_bytes(instance),
+            ready,
+            tokens: Vec::new(),
+            peers: Vec::new(),
+            links: BTreeMap::new(),
+            next_link: LINKS,
+            routes: HashMap::new(),
+            sockets: Vec::new(),
+            listener: None,
+            listen: config.listen.map(|listen| listen.address),
+            lookups,
+            events: VecDeque::new(),
+            closed: false,
+        };
+        peering
+            .ready
+            .add(&peering.lookups, LOOKUPS, Interest::Read)
+            .map_err(|e| own_set()(std::io::Error::other(e)))?;
+        peering.adopt(config, now);
+        if let Some(address) = peering.listen {
+            let server = settings::server(&peering.identity, peering.longest_outage(), None);
+            let udp = Udp::bind(address, server, peering.identity.secret());
+            peering.add_socket(udp.map_err(failed(format!("listen for peers on UDP {address}")))?)?;
+            // The kernel chooses the port if it is 0: the same one for TCP.
+            let address = peering.sockets[0].local();
+            let listener = listen(address).map_err(failed(format!("listen for peers on TCP {address}")))?;
+            let added = peering.ready.add(&listener, LISTENER, Interest::Read);
+            added.map_err(|error| own_set()(std::io::Error::other(error)))?;
+            peering.listener = Some(listener);
+            peering.listen = Some(address);
+        }
+        let least = config.peers.iter().filter_map(|peer| bits_in_20_ms(peer.rate)).fold(0.0, f64::max) / 8.0;
+        if let Some(udp) = peering.sockets.first() {
+            let (receive, send) = udp.granted;
+            if (receive.min(send) as f64) < least {
+                warn!(
+                    "the kernel granted {receive} octets for receiving and {send} for sending, and 20 ms of the line \
+                     are {least:.0}: packets may be lost here; raise net.core.rmem_max and net.core.wmem_max, or run \
+                     with CAP_NET_ADMIN"
+                );
+            }
+        }
+        Ok(peering)
+    }
+
+    /// Where it listens, for QUIC and for TLS.
+    pub(crate) fn listens(&self) -> Option<SocketAddr> {
+        self.listen
+    }
+
+    fn longest_outage(&self) -> Duration {
+        // QUIC takes the smaller of both sides' idle times: the dialler knows whom it dials.
+        self.peers.iter().map(|peer| peer.outage).max().unwrap_or(Duration::from_secs(30))
+    }
+
+    fn add_socket(&mut self, udp: Udp) -> Result<usize, Error> {
+        let number = self.sockets.len();
+        let added = self.ready.add(&udp, SOCKETS + number as u64, Interest::Read);
+        added.map_err(|error| failed("watch a UDP socket".to_owned())(std::io::Error::other(error)))?;
+        self.sockets.push(udp);
+        Ok(number)
+    }
+
+    /// The socket from which `remote` can be reached, and how it is called there.
+    fn socket_for(&mut self, remote: SocketAddr) -> Result<(usize, SocketAddr), Error> {
+        let reach = |(number, udp): (usize, &Udp)| Some((number, udp.calls(remote)?));
+        if let Some(found) = self.sockets.iter().enumerate().find_map(reach) {
+            return Ok(found);
+        }
+        let udp = Udp::anywhere(self.identity.secret()).map_err(failed("open a UDP socket".to_owned()))?;
+        let number = self.add_socket(udp)?;
+        let no_way = || std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+        let called = self.sockets[number].calls(remote);
+        Ok((number, called.ok_or_else(no_way).map_err(failed(format!("reach {remote} over UDP")))?))
+    }
+
+    /// Reads what is there and does what is due. What it leads to leaves with [`Peering::flush`].
+    pub(crate) fn turn(&mut self, now: Instant) {
+        let mut tokens = std::mem::take(&mut self.tokens);
+        // Nothing is waited for; what is not seen now is seen at the next turn.
+        let _ = self.ready.wait(Some(0), &mut tokens);
+        let mut touched = Vec::new();
+        for &token in &tokens {
+            match token {
+                LOOKUPS => self.looked_up(now),
+                LISTENER => self.accept_tls(now),
+                SOCKETS..LINKS => self.receive((token - SOCKETS) as usize, now, &mut touched),
+                link => touched.push(link),
+            }
+        }
+        self.tokens = tokens;
+        touched.extend(self.links.iter().filter(|(_, link)| is_due(link, now)).map(|(&number, _)| number));
+        touched.sort_unstable();
+        touched.dedup();
+        for number in touched {
+            self.turn_link(number, now);
+        }
+        self.dial(now);
+    }
+
+    fn receive(&mut self, number: usize, now: Instant, touched: &mut Vec<u64>) {
+        let mut incoming: Vec<Incoming> = Vec::new();
+        let Some(udp) = self.sockets.get_mut(number) else { return };
+        let (links, routes) = (&mut self.links, &self.routes);
+        udp.receive(now, |endpoint, event| match event {
+            DatagramEvent::ConnectionEvent(handle, event) => {
+                let Some(&link) = routes.get(&(number, handle)) else { return };
+                if let Some(Link { wire: Wire::Quic(quic), .. }) = links.get_mut(&link) {
+                    quic.handle_event(event);
+                    if touched.last() != Some(&link) {
+                        touched.push(link);
+                    }
+                }
+            }
+            // A dialler sends one such datagram in a flight.
+            DatagramEvent::NewConnection(new) if incoming.len() < MOST_STRANGERS => incoming.push(new),
+            DatagramEvent::NewConnection(new) => endpoint.ignore(new),
+            DatagramEvent::Response(_) => {}
+        });
+        for new in incoming {
+            touched.extend(self.accept_quic(number, new, now));
+        }
+    }
+
+    fn strangers(&self) -> usize {
+        self.links.values().filter(|link| link.peer.is_none()).count()
+    }
+
+    fn accept_quic(&mut self, socket: usize, incoming: Incoming, now: Instant) -> Option<u64> {
+        let remote = incoming.remote_address();
+        let strangers = self.strangers();
+        let outage = self.longest_outage();
+        let udp = self.sockets.get_mut(socket)?;
+        let mut answer = Vec::new();
+        let transmit = if self.closed || strangers >= MOST_STRANGERS {
+            udp.endpoint.ignore(incoming);
+            None
+        } else if strangers >= STRANGERS && !incoming.remote_address_validated() {
+            udp.endpoint.retry(incoming, &mut answer).ok()
+        } else {
+            let server = settings::server(&self.identity, outage, Some(remote));
+            match udp.endpoint.accept(incoming, now, &mut answer, server) {
+                Ok((handle, connection)) => {
+                    let wire = Wire::Quic(Box::new(QuicLink::new(socket, handle, connection)));
+                    let number = self.add_link(Link::new(None, remote, wire, now));
+                    self.routes.insert((socket, handle), number);
+                    return Some(number);
+                }
+                Err(error) => error.response,
+            }
+        };
+        if let Some(transmit) = transmit {
+            let _ = udp.send(&transmit, &answer, transmit.src_ip);
+        }
+        None
+    }
+
+    fn accept_tls(&mut self, now: Instant) {
+        while let Some(Ok((socket, remote))) = self.listener.as_ref().map(Socket::accept) {
+            let Some(remote) = remote.as_socket() else { continue };
+            if self.closed || self.strangers() >= MOST_STRANGERS {
+                continue;
+            }
+            match TlsLink::accepted(&self.identity, socket, remote, self.longest_outage(), now) {
+                Ok(tls) => {
+                    self.add_tls(Link::new(None, remote, Wire::Tls(Box::new(tls)), now));
+                }
+                Err(error) => info!("a connection from {remote} could not be taken: {error}"),
+            }
+        }
+    }
+
+    fn add_link(&mut self, link: Link) -> u64 {
+        let number = self.next_link;
+        self.next_link += 1;
+        self.links.insert(number, link);
+        number
+    }
+
+    fn add_tls(&mut self, link: Link) -> u64 {
+        let number = self.add_link(link);
+        if let Some(Link { wire: Wire::Tls(tls), .. }) = self.links.get(&number)
+            && let Err(error) = self.ready.add(&**tls, number, Interest::Both)
+        {
+            warn!("{error}");
+        }
+        number
+    }
+
+    /// What has happened since, oldest first.
+    pub(crate) fn next(&mut self) -> Option<PeerEvent> {
+        self.events.pop_front()
+    }
+
+    /// Queues a packet; it is dropped if the peer is down.
+    pub(crate) fn send(&mut self, peer: usize, packet: Bytes) {
+        if let Some(link) = self.peers.get(peer).and_then(|peer| peer.current).and_then(|at| self.links.get_mut(&at)) {
+            link.send(packet);
+        }
+    }
+
+    /// Hands to the kernel all that is queued, as far as it takes it; call it after [`Peering::turn`] too.
+    pub(crate) fn flush(&mut self, now: Instant) {
+        for (&number, link) in &mut self.links {
+            link.flush(&mut self.sockets, now);
+            if let Wire::Tls(tls) = &link.wire {
+                let interest = if tls.wants_write() { Interest::Both } else { Interest::Read };
+                let _ = self.ready.change(&**tls, number, interest);
+            }
+        }
+        for (number, udp) in self.sockets.iter().enumerate() {
+            let interest = if udp.full { Interest::Both } else { Interest::Read };
+            let _ = self.ready.change(udp, SOCKETS + number as u64, interest);
+        }
+    }
+
+    /// When [`Peering::turn`] has something to do though nothing comes.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let links = self.links.values().filter_map(deadline_of);
+        let dials = self.peers.iter().filter_map(|peer| self.dial_deadline(peer));
+        links.chain(dials).min()
+    }
+
+    /// Octets of IP packets sent to the peer since the start: headers, QUIC's own packets, handshakes and
+    /// attempts included; for TLS see [`TlsLink::octets`]. It never falls.
+    pub(crate) fn octets(&self, peer: usize) -> u64 {
+        let of_peer = |link: &&Link| link.peer == Some(peer);
+        let now: u64 = self.links.values().filter(of_peer).map(Link::octets).sum();
+        now + self.peers.get(peer).map_or(0, |peer| peer.past_octets)
+    }
+
+    /// Octets queued and not handed to the kernel.
+    pub(crate) fn backlog(&self, peer: usize) -> usize {
+        let current = self.peers.get(peer).and_then(|peer| peer.current).and_then(|at| self.links.get(&at));
+        current.map_or(0, Link::backlog)
+    }
+
+    /// Datagrams that belonged to no connection and began none, since the start.
+    pub(crate) fn strays(&self) -> u64 {
+        self.sockets.iter().map(|udp| udp.strays).sum()
+    }
+
+    /// What is known of the way to a peer.
+    pub(crate) fn status(&mut self, peer: usize) -> PeerTransport {
+        let Some(of) = self.peers.get(peer) else { return PeerTransport::default() };
+        let mut status = PeerTransport { tried: of.tried.clone(), ..PeerTransport::default() };
+        if let Some(link) = of.current.and_then(|at| self.links.get_mut(&at)) {
+            let figures = link.figures();
+            status.transport = Some(link.transport());
+            status.address = Some(link.remote());
+            status.rtt = figures.rtt;
+            status.mtu = figures.mtu;
+            status.sent = figures.sent;
+            status.lost = figures.lost;
+            status.dropped = figures.dropped;
+        }
+        let socket = match of.current.and_then(|at| self.links.get(&at)).map(|link| &link.wire) {
+            Some(Wire::Quic(quic)) => quic.socket,
+            _ => 0,
+        };
+        status.buffers = self.sockets.get(socket).map_or((0, 0), |udp| udp.granted);
+        status
+    }
+
+    /// Reads the keys again and takes the peers' addresses, transports and outages as they are now; the
+    /// connections stay as they are. Peers may be added at the end.
+    ///
+    /// # Errors
+    /// A file of the identity is wrong, or something else has changed that needs a restart. Then
+    /// nothing is changed.
+    pub(crate) fn reload(&mut self, config: &Config, now: Instant) -> Result<(), Error> {
+        let fixed = |what: &str| Err(failed(format!("reload: {what}"))(std::io::Error::other("this needs a restart")));
+        if config.name != self.name {
+            return fixed("the gateway's name has changed");
+        }
+        if config.listen.map(|listen| listen.address.ip()) != self.listen.map(|address| address.ip()) {
+            return fixed("the address to listen on has changed");
+        }
+        let kept = self.peers.iter().zip(&config.peers).filter(|(old, new)| old.name == new.name).count();
+        if kept < self.peers.len() {
+            return fixed("peers were removed or their order has changed");
+        }
+        self.identity = Identity::read(&config.identity)?;
+        for problem in self.identity.problems(&self.name) {
+            warn!("{problem}");
+        }
+        self.adopt(config, now);
+        debug!("keys and peers were read again");
+        Ok(())
+    }
+
+    /// Ends the connection to a peer, which is dialled anew.
+    pub(crate) fn abandon(&mut self, peer: usize, now: Instant, why: &str) {
+        let Some(number) = self.peers[peer].current else { return };
+        if let Some(link) = self.links.get_mut(&number) {
+            link.close(&mut self.sockets, now, Ending::Stop, why);
+        }
+        self.down(peer, why, now);
+    }
+
+    /// Ends all connections and tells the peers why.
+    pub(crate) fn close(&mut self, now: Instant, why: &str) {
+        self.closed = true;
+        for link in self.links.values_mut() {
+            link.close(&mut self.sockets, now, Ending::Stop, why);
+        }
+        for peer in &mut self.peers {
+            peer.current = None;
+        }
+    }
+}
+
+fn is_due(link: &Link, now: Instant) -> bool {
+    deadline_of(link).is_some_and(|at| at <= now) || link.is_over()
+}
+
+fn deadline_of(link: &Link) -> Option<Instant> {
+    let waits = matches!(link.stage, Stage::Handshake | Stage::Greeting);
+    let give_up = waits.then(|| link.began + dial::ATTEMPT);
+    link.deadline().into_iter().chain(give_up).min()
+}
+
+fn bits_in_20_ms(rate: LineRate) -> Option<f64> {
+    let rate = match rate {
+        LineRate::Fixed { rate, .. } => Some(rate),
+        LineRate::Auto { most } => most,
+    };
+    rate.map(|rate| rate.as_bps() as f64 * 0.02)
+}
+
+fn listen(address: SocketAddr) -> std::io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(64)?;
+    Ok(socket)
+}

@@ -66,6 +66,21 @@ fn segments_need_not_fit_between_gateways() {
     assert!(error.contains("link \"g1-s1\" takes 1000 B"), "{error}");
 }
 
+/// Both gateways of a pair use the same transport, and its headers count.
+#[test]
+fn what_carries_the_packets_is_the_same_at_both() {
+    let quic = [
+        ("packet = \"8192 B\"", "packet = \"8192 B\", transport = \"quic\""),
+        ("rate = \"20 Mbit/s\"", "rate = \"20 Mbit/s\", transport = \"quic\""),
+    ];
+    let packet = |text: &str| scenario(text).nodes[G1.0].gateway.as_ref().unwrap().packet_octets();
+    assert_eq!((packet(RICH), packet(&enriched(&quic))), (8192 + 43, 8192 + 75));
+    for one in quic {
+        let error = common::refusal(&enriched(&[one])).to_string();
+        assert!(error.contains("\"g2\" and its peer \"g1\" have different transports"), "{error}");
+    }
+}
+
 /// A profile at a gateway is of that machine: it goes before what hosts have, and yields to its own keys only.
 #[test]
 fn a_gateway_may_be_of_another_system_than_the_hosts() {

@@ -57,7 +57,7 @@ to = "b"
 access = { rate = "oc3c", delay = "0 s", framing = "atm" }
 "#;
 
-/// What 30 Mbit/s of cells carry of 8192-byte payloads: 8236 octets of packet and 8 of trailer fill 172 cells.
+/// What 30 Mbit/s of cells carry of 8192-byte payloads: at most 8235 octets of packet and 8 of trailer fill 172 cells.
 const PAYLOAD_SHARE: f64 = 30e6 * 8192.0 / (172.0 * 53.0);
 
 #[test]
@@ -69,6 +69,15 @@ fn a_pair_of_gateways_fills_the_line_that_a_small_window_cannot() {
     // The same without: one window a round trip.
     let direct = figure(&run(&scenario(SPLIT, &[("traffic.t.gateway", "false")]), 1), "t-1", "goodput");
     assert!((direct / (4.0 * 8192.0 * 8.0 / 0.175) - 1.0).abs() < 0.05, "{direct}");
+}
+
+#[test]
+fn quic_between_the_gateways_takes_its_headers() {
+    let set = ["node.g1.gateway.transport", "node.g2.gateway.transport"].map(|key| (key, "\"quic\""));
+    let goodput = figure(&run(&scenario(SPLIT, &set), 1), "t-1", "goodput");
+    // 54 octets of QUIC and at most 21 of the gateways' around 8192 take a cell more.
+    let share = PAYLOAD_SHARE * 172.0 / 173.0;
+    assert!((0.99..=1.0).contains(&(goodput / share)), "{goodput} of {share}");
 }
 
 #[test]

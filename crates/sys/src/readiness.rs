@@ -1,6 +1,6 @@
 //! Waiting for descriptors until an instant.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::{fmt, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
@@ -59,6 +59,13 @@ pub struct Readiness {
 impl fmt::Debug for Readiness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Readiness").field("epoll", &self.epoll).finish_non_exhaustive()
+    }
+}
+
+/// The set is readable when one of its descriptors is ready: sets can be watched by others.
+impl AsFd for Readiness {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.epoll.as_fd()
     }
 }
 

@@ -216,7 +216,13 @@ pub(crate) fn policer_action(action: file::PolicerAction) -> net::PolicerAction 
 }
 
 // What scenarios are checked and predicted by is what the gateways do.
-const _: () = assert!(file::TRANSPORT_HEADER_OCTETS == (Transport::Ip.overhead() + DATA_OVERHEAD) as u64);
+const _: () = {
+    const fn headers(transport: Transport) -> u64 {
+        (transport.overhead() + DATA_OVERHEAD) as u64
+    }
+    assert!(file::Transport::Kdd.header_octets() == headers(Transport::Ip));
+    assert!(file::Transport::Quic.header_octets() == headers(Transport::Quic { v6: false }));
+};
 
 pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool, mtu: Bytes) -> GatewayConfig {
     let llc = scenario.multiplexing.encapsulation == file::Encapsulation::LlcSnap;
@@ -225,6 +231,10 @@ pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: boo
         floor: spec.window,
         total_buffer: spec.total_buffer,
         payload: spec.packet,
+        transport: match spec.transport {
+            file::Transport::Kdd => Transport::Ip,
+            file::Transport::Quic => Transport::Quic { v6: false },
+        },
         mtu,
         wire: if on_atm { Wire::Atm { llc } } else { Wire::Packet },
         ..GatewayConfig::new(spec.rate)

@@ -5,9 +5,7 @@
 
 mod hops;
 
-use cellway_scenario::{
-    App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TRANSPORT_HEADER_OCTETS, TcpSpec, Traffic,
-};
+use cellway_scenario::{App, GatewaySpec, HostSpec, NodeIndex, Scenario, Service, TcpSpec, Traffic};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::framing::{HEADERS, TIMESTAMPS};
@@ -149,7 +147,7 @@ fn legs(scenario: &Scenario, traffic: &Traffic, hops: &[Hop], back: bool) -> Vec
 fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport: bool) -> (Leg, f64, Option<String>) {
     let spec = from.gateway.filter(|_| transport);
     let (mss, headers) = match spec {
-        Some(gateway) => (gateway.packet, TRANSPORT_HEADER_OCTETS),
+        Some(gateway) => (gateway.packet, gateway.transport.header_octets()),
         None => {
             let fits = traffic.mtu.0.saturating_sub(HEADERS).max(1);
             let whole = from.tcp.mss.min(to.tcp.mss).min(Bytes(fits)).0;

@@ -160,7 +160,7 @@ gateway = {gateway}
     let split = &groups(&file(true, true))[0];
     let places: Vec<(&str, &str, bool)> = split.legs.iter().map(|l| (&l.from[..], &l.to[..], l.transport)).collect();
     assert_eq!(places, [("a", "g1", false), ("g1", "g2", true), ("g2", "b", false)]);
-    // Between the gateways: 30 Mbit/s of cells, 172 for 8192 + 44 B.
+    // Between the gateways: 30 Mbit/s of cells, 172 for 8192 + 43 B.
     let middle = &split.legs[1].prediction;
     assert_eq!(middle.binding().limit, Limit::Gateway);
     assert!((middle.goodput - 30e6 * 8192.0 / (172.0 * 53.0)).abs() < 1e-3);

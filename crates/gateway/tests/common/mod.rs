@@ -1,4 +1,5 @@
-//! Shared by the tests that run two gateways.
+//! Shared by the tests of gateways.
 
 pub mod host;
 pub mod pair;
+pub mod script;

@@ -14,6 +14,9 @@ use x509_parser::prelude::{ASN1Time, FromDer, X509Certificate};
 
 use crate::config::Identity;
 
+#[cfg(test)]
+mod tests;
+
 /// A certificate that ends sooner than this is worth a word.
 const SOON: i64 = 30 * 86_400;
 

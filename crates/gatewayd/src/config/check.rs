@@ -12,7 +12,7 @@ use cellway_units::{Bytes, Span};
 use ipnet::IpNet;
 
 use super::file::{ControlFile, File, ForwardFile, IdentityFile, InterceptFile, LimitsFile, PeerFile, SocksFile};
-use super::kinds::{Device, Framing, HostPort, Name};
+use super::kinds::{Devices, Framing, HostPort, Name};
 use super::leaf::{Kind, Leaf};
 use super::problem::{Found, nearest, one_of};
 use super::{Config, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, Socks};
@@ -224,7 +224,7 @@ impl<'a> Check<'a> {
             let message = format!("{number} and {} are tables of the kernel", number + 1);
             self.found.push(leaf.wrong(message).accepted("below 252 or above 255"));
         }
-        let interfaces: Vec<Device> = self.all(file.interfaces);
+        let interfaces: Vec<Devices> = self.all(file.interfaces);
         let device = self.value(file.device);
         Some(Intercept {
             interfaces: interfaces.into_iter().map(|device| device.0).collect(),

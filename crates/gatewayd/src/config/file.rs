@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::kinds::{Device, Framing, HostPort, Name, RateOrAuto};
+use super::kinds::{Device, Devices, Framing, HostPort, Name, RateOrAuto};
 use super::leaf::Leaf;
 use super::{Connect, PeerDown, Source, TransportChoice};
 
@@ -101,7 +101,7 @@ pub(super) struct PeerFile {
 pub(super) struct InterceptFile {
     /// Devices through which clients' packets come in; any if empty.
     #[schemars(extend("default" = []))]
-    pub(super) interfaces: Option<Vec<Leaf<Device>>>,
+    pub(super) interfaces: Option<Vec<Leaf<Devices>>>,
     /// The local TCP port that intercepted connections are delivered to.
     #[schemars(extend("default" = 4434))]
     pub(super) port: Option<Leaf<u16>>,

@@ -232,20 +232,42 @@ impl Kind for PathBuf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Device(pub(super) String);
 
+fn is_device(text: &str) -> bool {
+    (1..=15).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.@".contains(&b))
+        && text != "."
+        && text != ".."
+}
+
 impl Kind for Device {
     fn read(value: &Value) -> Result<Device, Refusal> {
         let text = text(value)?;
-        let fits = (1..=15).contains(&text.len())
-            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.@".contains(&b))
-            && text != "."
-            && text != "..";
-        if fits { Ok(Device(text.to_owned())) } else { Err(Refusal::new(format!("{text:?} is no name of a device"))) }
+        let refusal = || Refusal::new(format!("{text:?} is no name of a device"));
+        is_device(text).then(|| Device(text.to_owned())).ok_or_else(refusal)
     }
     fn accepted() -> String {
-        "1 to 15 letters, digits, -, _, . and @, like \"eth0\"".to_owned()
+        "1 to 15 letters, digits, -, _, . and @, like \"cellway0\"".to_owned()
     }
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^[A-Za-z0-9_.@-]{1,15}$", "examples": ["eth0"] })
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9_.@-]{1,15}$", "examples": ["cellway0"] })
+    }
+}
+
+/// The name of a network device, or how names begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Devices(pub(super) String);
+
+impl Kind for Devices {
+    fn read(value: &Value) -> Result<Devices, Refusal> {
+        let text = text(value)?;
+        let refusal = || Refusal::new(format!("{text:?} is no name of a device"));
+        is_device(text.strip_suffix('*').unwrap_or(text)).then(|| Devices(text.to_owned())).ok_or_else(refusal)
+    }
+    fn accepted() -> String {
+        "the name of a device, like \"eth0\", or how names begin, like \"ppp*\"".to_owned()
+    }
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9_.@-]{1,15}[*]?$", "examples": ["eth0", "ppp*"] })
     }
 }
 

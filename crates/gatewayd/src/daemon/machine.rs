@@ -80,7 +80,7 @@ impl Daemon {
                     // Bytes that a host's socket held are gone from it: nothing false may pass on.
                     self.tally.error("lost-bytes");
                     self.lose(peer, Reason::Violation);
-                    self.peering.drop_connection(peer, "bytes of a host were lost");
+                    self.peering.abandon(peer, self.instant(), "bytes of a host were lost");
                 }
             }
         }

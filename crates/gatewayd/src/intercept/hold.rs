@@ -10,7 +10,7 @@ use cellway_sys::{Namespace, Tun, TunConfig};
 
 use super::answer::{About, Answers};
 use super::packet::{Kind, disown, kind};
-use super::tool;
+use super::tool::{self, Family};
 use crate::config::Intercept;
 use crate::error::Error;
 
@@ -18,6 +18,8 @@ use crate::error::Error;
 const MTU: u32 = 65_535;
 /// Openings that the kernel keeps while we are busy.
 const QUEUE: u32 = 4_096;
+/// The IPv4 dummy address (RFC 7600, section 4.8; RFC 8190): of no network, and by its scope never a source.
+const DUMMY: &str = "192.0.0.8/32";
 
 /// The first segment of a connection. It may come several times: a client whose SYN is not answered sends it
 /// again after a second (RFC 6298, section 2.1), with the same sequence number.
@@ -52,8 +54,9 @@ impl Hold {
         let config = TunConfig::new(&intercept.device, MTU).queue_length(QUEUE).offload(false);
         let tun = Tun::open(&here, &config).map_err(other)?;
         // What is written back comes from a client and not from where the route to it goes: a strict check
-        // of the reverse path (rp_filter=1, RFC 3704) would drop it, a loose one does not. The larger of
-        // this and `all` counts.
+        // of the reverse path (rp_filter=1, RFC 3704) would drop it. A loose one does not, if the device has
+        // an address. The larger of this setting and `all` counts.
+        tool::ip(Family::V4, &["addr", "add", DUMMY, "dev", &intercept.device, "scope", "host"])?;
         let (all, own) = (reverse_path("all"), reverse_path(&intercept.device));
         if all.max(own) == 1 {
             std::fs::write(reverse_path_of(&intercept.device), "2")

@@ -310,3 +310,70 @@ pub(super) fn would(intercept: &Intercept) -> Result<(), Error> {
     let rules = Rules { intercept: None, networks: Vec::new() };
     tool::nft_would(&rules.script(intercept))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testbed::config;
+    use super::*;
+
+    fn intercept() -> Intercept {
+        config(&[], PeerDown::Direct, &[]).intercept.unwrap()
+    }
+
+    #[test]
+    fn each_device_has_its_table() {
+        let named = |device: &str| table(&Intercept { device: device.into(), ..intercept() });
+        assert_eq!(named("hold0"), "inet cellway_gateway_hold0");
+        assert_eq!(named("a.b"), "inet cellway_gateway_a.2eb");
+        assert_ne!(named("a+"), named("a."));
+    }
+
+    #[test]
+    fn gateways_with_other_tables_share_no_priority() {
+        let priorities = |table: u32| {
+            let words = routing(&Intercept { table, ..intercept() });
+            words.map(|words| words[1].parse::<u32>().unwrap())
+        };
+        let (one, two) = (priorities(160), priorities(162));
+        assert!(one.is_sorted() && one.iter().all(|priority| !two.contains(priority)));
+        assert!(priorities(u32::MAX).iter().all(|&priority| (FIRST..32_766).contains(&priority)));
+    }
+
+    #[test]
+    fn sets_get_networks_without_overlaps() {
+        let rules = Rules::of(&config(
+            &["10.1.0.0/16", "10.1.2.0/24", "10.0.0.0/16", "fd00::/64", "fd00:0:0:1::/64"],
+            PeerDown::Refuse,
+            &[],
+        ));
+        assert_eq!(
+            fill("t", "taken", rules.networks.iter()),
+            "flush set t taken4\nadd element t taken4 { 10.0.0.0/15 }\n\
+             flush set t taken6\nadd element t taken6 { fd00::/63 }\n"
+        );
+        assert_eq!(fill("t", "taken", [].into_iter()), "flush set t taken4\nflush set t taken6\n");
+    }
+
+    #[test]
+    fn without_interception_there_are_no_rules() {
+        let mut rules = Rules::of(&Config { intercept: None, ..config(&["10.0.0.0/8"], PeerDown::Refuse, &[]) });
+        assert!(rules.text().lines().all(|line| line.starts_with('#')));
+        rules.apply().unwrap();
+        rules.peer(0, true).unwrap();
+        rules.remove().unwrap();
+    }
+
+    #[test]
+    fn a_peer_of_the_same_name_stays_up() {
+        let old = config(&["10.0.0.0/8"], PeerDown::Direct, &[]);
+        let mut new = Config { intercept: None, ..old.clone() };
+        let mut other = new.peers[0].clone();
+        other.name = "other".into();
+        new.peers.insert(0, other);
+        let mut rules = Rules::of(&old);
+        rules.networks[0].up = true;
+        rules.reload(&new).unwrap();
+        let up: Vec<(&str, bool)> = rules.networks.iter().map(|of| (of.peer.as_str(), of.up)).collect();
+        assert_eq!(up, [("other", false), ("far", true)]);
+    }
+}

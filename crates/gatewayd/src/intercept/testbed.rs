@@ -59,9 +59,10 @@ impl Three {
             path(&server)
         );
         gateway.configure(&lines).unwrap();
+        // A router asks for its neighbours from a link-local address.
         let device = |name: &str, v4: &str, v6: &str| {
             format!(
-                "link set {name} addrgenmode none\naddr add {v4}/24 dev {name}\naddr add {v6}/64 dev {name} nodad\n\
+                "link set {name} addrgenmode eui64\naddr add {v4}/24 dev {name}\naddr add {v6}/64 dev {name} nodad\n\
                  link set {name} up\n"
             )
         };
@@ -131,6 +132,8 @@ fn ask(server: SocketAddr, port: u16) -> io::Result<Asked> {
         socket.set_reuse_address(true)?;
         socket.bind(&SocketAddr::new(any, port).into())?;
     }
+    // A connection that is never answered fails in seconds.
+    socket.set_tcp_user_timeout(Some(PATIENCE))?;
     socket.connect(&server.into())?;
     let mut stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(PATIENCE))?;

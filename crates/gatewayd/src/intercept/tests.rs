@@ -223,23 +223,35 @@ fn a_port_that_is_taken_is_replaced() {
 }
 
 #[test]
-fn strict_checks_of_the_reverse_path_do_no_harm() {
+fn checks_of_the_reverse_path_do_no_harm() {
     if !possible() {
         return;
     }
     let three = Three::new();
-    for key in ["all/rp_filter", "default/rp_filter", "lan0/rp_filter", "wan0/rp_filter", "all/src_valid_mark"] {
-        three.gateway.set(&format!("net/ipv4/conf/{key}"), "1").unwrap();
-    }
     // What is accepted would send with the mark of the segment that it came with.
     three.gateway.set("net/ipv4/tcp_fwmark_accept", "1").unwrap();
-    let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
+    three.gateway.set("net/ipv4/conf/all/src_valid_mark", "1").unwrap();
     for version in 0..2 {
         three.serve(at(version, 3, 80));
-        let client = three.ask(at(version, 3, 80), 0);
+    }
+    for check in ["1", "2", "0"] {
+        for device in ["all", "default", "lan0", "wan0"] {
+            three.gateway.set(&format!("net/ipv4/conf/{device}/rp_filter"), check).unwrap();
+        }
+        let both = ["10.0.0.0/8", "fd00::/8"];
+        let mut relay = Relay::start(&three, &config(&both, PeerDown::Direct, &["lan0"]));
+        for version in 0..2 {
+            let client = three.ask(at(version, 3, 80), 0);
+            relay.carry(relay.opening());
+            let asked = client.join().unwrap().unwrap();
+            assert_eq!(asked.seen, asked.own);
+        }
+        // And a neighbour that does not answer.
+        let client = three.ask("10.0.1.77:80".parse().unwrap(), 0);
         relay.carry(relay.opening());
-        let asked = client.join().unwrap().unwrap();
-        assert_eq!(asked.seen, asked.own);
+        assert_eq!(errno(client), Some(libc::EHOSTUNREACH), "rp_filter={check}");
+        while !relay.no_opening() {}
+        relay.die();
     }
 }
 

@@ -8,7 +8,7 @@ use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, File};
 use crate::model::{
     Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Framing, Link, LinkIndex, Multiplexing,
-    NodeIndex, TRANSPORT_HEADER_OCTETS, Traffic,
+    NodeIndex, Traffic,
 };
 use crate::quantity::{Quantity, Size};
 use crate::route;
@@ -93,7 +93,7 @@ impl Check<'_> {
         pairs.sort_unstable();
         pairs.dedup();
         let specs = pairs.iter().flatten().filter_map(|node| network.nodes[node.0].gateway.as_ref());
-        let Some(packet) = specs.map(|spec| spec.packet.0 + TRANSPORT_HEADER_OCTETS).max() else { return Some(()) };
+        let Some(packet) = specs.map(|spec| spec.packet_octets()).max() else { return Some(()) };
         let path = self.buffer_path(Some(i), "size");
         let what = format!("packet of {packet} B between gateways");
         self.holds(&path, buffer, scale.multiplexing, conversations + pairs.len() as u64, (packet, &what))?;

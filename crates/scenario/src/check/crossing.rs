@@ -7,7 +7,6 @@ use crate::check::machine::WINDOWS_PER_FLOW;
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
 use crate::file::{NodeFile, TrafficFile};
-use crate::model::TRANSPORT_HEADER_OCTETS;
 use crate::model::{Access, Attachment, Framing, GatewaySpec, LinkIndex, NodeIndex, NodeKind, TcpSpec, Traffic};
 use crate::route;
 use crate::tree::at;
@@ -128,16 +127,27 @@ impl Check<'_> {
             let (Some(spec), Some(line)) = (&network.nodes[node.0].gateway, line) else { continue };
             self.within_line(&at!["node", node.0, "gateway", "rate"], spec.rate, &network.links[line.0]);
         }
+        let specs = gateways.map(|node| network.nodes[node.0].gateway.as_ref());
+        if let [Some(one), Some(other)] = specs
+            && one.transport != other.transport
+        {
+            let [a, b] = gateways.map(|node| &network.nodes[node.0].name);
+            self.refuse(
+                &at!["node", gateways[1].0, "gateway", "transport"],
+                format!("{b:?} and its peer {a:?} have different transports"),
+                "the same transport at both",
+            );
+        }
         let Some(narrowest) = between.iter().map(|l| &network.links[l.0]).min_by_key(|l| l.mtu) else { return };
         for node in gateways {
             let Some(spec) = &network.nodes[node.0].gateway else { continue };
-            let packet = spec.packet.0 + TRANSPORT_HEADER_OCTETS;
+            let (packet, headers) = (spec.packet_octets(), spec.transport.header_octets());
             if packet > narrowest.mtu.0 {
                 let message = format!(
-                    "{} B and {TRANSPORT_HEADER_OCTETS} B of headers make a packet of {packet} B; link {:?} between the gateways takes {} B (mtu)",
+                    "{} B and {headers} B of headers make a packet of {packet} B; link {:?} between the gateways takes {} B (mtu)",
                     spec.packet.0, narrowest.name, narrowest.mtu.0
                 );
-                let most = narrowest.mtu.0 - TRANSPORT_HEADER_OCTETS;
+                let most = narrowest.mtu.0.saturating_sub(headers);
                 self.refuse(
                     &at!["node", node.0, "gateway", "packet"],
                     message,

@@ -5,7 +5,7 @@ use cellway_units::{Bytes, CellRate, Rate, Span};
 use crate::check::tcp::MAX_PACKET;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{GatewayFile, HostFile, NodeFile};
-use crate::model::{GatewaySpec, HostSpec, NodeIndex, NodeKind, TRANSPORT_HEADER_OCTETS};
+use crate::model::{GatewaySpec, HostSpec, NodeIndex, NodeKind};
 use crate::quantity::Quantity;
 use crate::tree::{Step, at};
 
@@ -93,9 +93,11 @@ impl Check<'_> {
         let rate = file.rate.and_then(|Quantity(CellRate(rate))| self.rate(&key("rate"), rate));
         let window = self.bytes(&key("window"), file.window, Bytes(1 << 20), MAX_BUFFER);
         let total_buffer = self.bytes(&key("total-buffer"), file.total_buffer, Bytes(1 << 30), MAX_BUFFER);
-        let packet = self.bytes(&key("packet"), file.packet, Bytes(8192), MAX_PACKET - TRANSPORT_HEADER_OCTETS);
+        let transport = file.transport.unwrap_or_default();
+        let most = MAX_PACKET - transport.header_octets();
+        let packet = self.bytes(&key("packet"), file.packet, Bytes(8192), most);
         if packet.is_some_and(|packet| packet.0 < MIN_PAYLOAD) {
-            let accepted = format!("from {MIN_PAYLOAD} B to {} B", MAX_PACKET - TRANSPORT_HEADER_OCTETS);
+            let accepted = format!("from {MIN_PAYLOAD} B to {most} B");
             self.refuse_value(&key("packet"), "is too little for a packet between gateways", accepted);
             return None;
         }
@@ -130,6 +132,7 @@ impl Check<'_> {
             total_buffer: total_buffer?,
             rate: rate?,
             packet: packet?,
+            transport,
             host,
             tcp,
         })

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::TcpFile;
-use crate::model::{BufferCount, BufferPer, BufferSharing, Discard, Framing, NodeKind};
+use crate::model::{BufferCount, BufferPer, BufferSharing, Discard, Framing, NodeKind, Transport};
 use crate::quantity::{LineRate, Quantity, Size};
 
 /// A node.
@@ -55,7 +55,10 @@ pub(crate) struct GatewayFile {
     /// What it sends to its peer in all, as cells of 53 octets.
     #[schemars(required)]
     pub(crate) rate: Option<Quantity<CellRate>>,
-    /// Most payload of one packet to the peer, at least 64 B; the packet has 44 bytes of headers more.
+    /// What carries packets to its peer, the same at both: IP packets of the gateways' own, or QUIC.
+    #[schemars(extend("default" = "kdd"))]
+    pub(crate) transport: Option<Transport>,
+    /// Most payload of one packet to the peer, at least 64 B; the packet has up to 43 bytes of headers more, with QUIC 75.
     #[schemars(extend("default" = "8 KiB"))]
     pub(crate) packet: Option<Quantity<Bytes>>,
     /// The largest rate of its processor, in bits of IP packets. Default: no limit.

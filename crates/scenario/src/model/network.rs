@@ -44,8 +44,26 @@ pub struct HostSpec {
     pub receive: Span,
 }
 
-/// Headers of a packet with data between gateways, in octets: IPv4 and that of the transport between them.
-pub const TRANSPORT_HEADER_OCTETS: u64 = 22 + 21;
+/// What carries the packets of gateways to each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// IP packets of their own, as between the gateways of the paper.
+    #[default]
+    Kdd,
+    /// DATAGRAM frames of QUIC over UDP, as between those of today.
+    Quic,
+}
+
+impl Transport {
+    /// Most headers of a packet with data, in octets: 21 of the gateways' own, and what carries them over IPv4.
+    pub const fn header_octets(self) -> u64 {
+        match self {
+            Transport::Kdd => 22 + 21,
+            Transport::Quic => 54 + 21,
+        }
+    }
+}
 
 /// A TCP gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +77,21 @@ pub struct GatewaySpec {
     pub total_buffer: Bytes,
     /// What it may send to its peer in all, in bit/s of whole cells. Never zero.
     pub rate: Rate,
-    /// Most payload of one packet to the peer; with 44 bytes of headers it fits every link between the two.
+    /// Most payload of one packet to the peer; with its headers it fits every link between the two.
     pub packet: Bytes,
+    /// What carries the packets; the same at the peer.
+    pub transport: Transport,
     /// What each packet taken from or given to a line costs; `rate` is that of its processor.
     pub host: HostSpec,
     /// Keys of TCP that differ at its own ends; merged in [`Traffic::gateway_tcp`](crate::Traffic::gateway_tcp).
     pub tcp: TcpKeys,
+}
+
+impl GatewaySpec {
+    /// The largest packet to the peer, with its headers.
+    pub fn packet_octets(&self) -> u64 {
+        self.packet.0 + self.transport.header_octets()
+    }
 }
 
 /// A link, the same in both directions.

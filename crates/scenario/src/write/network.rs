@@ -41,6 +41,7 @@ fn write_gateway(out: &mut String, gateway: &GatewaySpec) -> std::fmt::Result {
         format!("total-buffer = \"{}\"", gateway.total_buffer),
         format!("rate = \"{}\"", gateway.rate),
         format!("packet = \"{}\"", gateway.packet),
+        format!("transport = {}", word(gateway.transport)),
         format!("send = \"{}\"", gateway.host.send),
         format!("receive = \"{}\"", gateway.host.receive),
     ];

@@ -1,0 +1,183 @@
+//! Ladders of the way to the peer: reasons, its loss, other packets and rates, a way that loses nothing, memory.
+#![allow(clippy::unwrap_used)]
+
+#[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
+mod common;
+
+use cellway_gateway::{Action, FlowId, Frame, GatewayConfig, Reason, Transport, Window};
+use cellway_units::{Bits, Bytes, Rate, Span};
+use common::script::{FLOW, NOTHING, Script, WINDOW, asked, closed, config, connect, data, open, refused, reset};
+
+#[test]
+fn reasons_reach_the_other_side() {
+    let flow = FLOW;
+    for reason in Reason::ALL {
+        let mut far = Script::new();
+        far.peer(&[open(flow, WINDOW)]);
+        let (frames, _) = far.local(|g, now, out| g.refused(now, flow, reason, out));
+        assert_eq!(frames, [refused(flow, reason)]);
+        assert_eq!(far.ack(0, far.sent() - 1).1, [closed(flow, Some(reason))]);
+        let mut near = Script::new();
+        near.local(|g, now, out| g.incoming(now, flow, asked(), out));
+        assert_eq!(near.peer(&frames).1, [Action::Refuse { flow, reason }, closed(flow, Some(reason))]);
+        assert_eq!([near, far].map(|s| s.gateway.stats().refused(reason)), [1, 1]);
+
+        let [mut near, mut far] = [Script::opened(), Script::accepted()];
+        let (frames, _) = near.local(|g, now, out| g.local_reset(now, flow, reason, out));
+        assert_eq!(frames, [reset(flow, 0, reason)]);
+        assert_eq!(near.ack(0, near.sent() - 1).1, [closed(flow, Some(reason))]);
+        assert_eq!(far.peer(&frames).1, [Action::Reset { flow, reason }, closed(flow, Some(reason))]);
+    }
+}
+
+#[test]
+fn with_the_way_to_the_peer_every_flow_ends() {
+    let ids = [2, 4, 6, 8].map(FlowId);
+    let [relaying, opening, leaving, connecting] = ids;
+    let mut s = Script::opened();
+    s.local(|g, now, out| g.received(now, relaying, 3000, out));
+    s.local(|g, now, out| g.incoming(now, opening, asked(), out));
+    s.local(|g, now, out| g.incoming(now, leaving, asked(), out));
+    s.local(|g, now, out| g.local_reset(now, leaving, Reason::TimedOut, out));
+    s.peer(&[open(connecting, WINDOW)]);
+    let before = s.gateway.stats();
+    let reason = Reason::PeerLost;
+    let (frames, actions) = s.local(|g, now, out| g.down(now, reason, out));
+    assert_eq!(frames, []);
+    assert_eq!(
+        actions,
+        [
+            Action::Reset { flow: relaying, reason },
+            closed(relaying, Some(reason)),
+            Action::Refuse { flow: opening, reason },
+            closed(opening, Some(reason)),
+            closed(leaving, Some(Reason::TimedOut)),
+            Action::Reset { flow: connecting, reason },
+            closed(connecting, Some(reason)),
+        ]
+    );
+    // Late calls about them do nothing, and nothing of them is left to send.
+    for flow in ids {
+        assert_eq!(s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out)), NOTHING);
+    }
+    let stats = s.gateway.stats();
+    assert_eq!((stats.flows, stats.buffered, stats.packets_sent), (0, 0, before.packets_sent));
+    assert_eq!((s.gateway.expected(), s.gateway.deadline(), stats.refused(reason)), (0, None, 1));
+    // As new: numbers begin at 0, and names can be used again.
+    s.local(|g, now, out| {
+        g.incoming(now, relaying, asked(), out);
+        assert_eq!(out.packets[0].number, 0);
+    });
+    s.next = 0;
+    let (_, actions) = s.peer(&[Frame::Accepted { flow: relaying, limit: WINDOW }]);
+    assert_eq!(actions, [Action::Accept { flow: relaying }]);
+    assert_eq!(s.peer(&[open(connecting, WINDOW)]).1, [connect(connecting)]);
+}
+
+#[test]
+fn where_nothing_is_lost_nothing_is_sent_again() {
+    let lost = [false, true].map(|reliable| {
+        let mut s = Script::with(GatewayConfig { reliable, ..config() });
+        s.peer(&[open(FLOW, WINDOW)]);
+        s.local(|g, now, out| g.connected(now, FLOW, out));
+        s.local(|g, now, out| g.received(now, FLOW, 4000, out));
+        // Only the newest is told of; then a minute passes.
+        s.ack(s.sent() - 1, s.sent() - 1);
+        s.now += Span::from_secs(60);
+        s.local(|g, now, out| g.wake(now, out));
+        let lost = s.gateway.stats().packets_lost;
+        // Acknowledgements free memory all the same.
+        s.ack(0, s.sent() - 1);
+        assert_eq!(s.released, 4000);
+        if reliable {
+            assert_eq!((s.gateway.stats().probes, s.gateway.deadline()), (0, None));
+        }
+        lost
+    });
+    assert!(lost[0] > 0 && lost[1] == 0, "{lost:?}");
+}
+
+#[test]
+fn bytes_are_released_in_order_once() {
+    let mut s = Script::opened();
+    let first = s.sent();
+    s.local(|g, now, out| g.received(now, FLOW, 4000, out));
+    s.ack(first + 1, first + 1);
+    assert_eq!(s.released, 0);
+    // The one before was sent again meanwhile.
+    s.ack(first + 1, s.sent() - 1);
+    assert_eq!(s.released, 4000);
+    s.local(|g, now, out| g.received(now, FLOW, 2000, out));
+    // A reset of the peer frees the rest, though the flow goes on.
+    assert_eq!(s.peer(&[reset(FLOW, 10, Reason::Reset)]), NOTHING);
+    assert_eq!(s.released, 6000);
+}
+
+#[test]
+fn smaller_packets_hold_what_was_lost_in_larger_ones() {
+    let mut s = Script::opened();
+    let first = s.sent();
+    s.local(|g, now, out| g.received(now, FLOW, 4000, out));
+    s.local(|g, now, out| g.set_payload(now, 400, out));
+    let (frames, _) = s.ack(first + 3, first + 3);
+    // 4 of number, 3 or 4 before the bytes.
+    assert_eq!(frames[..3], [data(0, 393, false), data(393, 392, false), data(785, 215, false)]);
+    assert!(frames.len() == 9 && frames.iter().all(|frame| frame.octets() <= 396));
+    s.local(|g, now, out| g.set_payload(now, 1, out));
+    assert_eq!(s.gateway.config().mtu, Bytes(298 + 22));
+}
+
+#[test]
+fn the_line_is_shared_with_what_else_is_sent() {
+    let mut s = Script::opened();
+    s.now += Span::from_secs(1);
+    s.local(|g, now, out| g.wake(now, out));
+    s.now += Span::from_ms(1);
+    // Ten milliseconds at 1 Gbit/s, then at a tenth of that.
+    s.gateway.charge(s.now, Bits(10_000_000));
+    let mut out = cellway_gateway::Output::default();
+    s.gateway.received(s.now, FLOW, 2000, &mut out);
+    assert_eq!((out.packets.len(), s.gateway.deadline()), (0, Some((s.now + Span::from_ms(10), "pace"))));
+    s.now += Span::from_ms(10);
+    s.gateway.set_rate(s.now, Rate::from_bps(100_000_000), &mut out);
+    assert_eq!(out.packets.len(), 1);
+    // 1008 and 22 octets and a trailer of 8 fill 22 cells.
+    assert_eq!(s.gateway.deadline(), Some((s.now + Span::from_ns(22 * 424 * 10), "pace")));
+}
+
+#[test]
+fn another_transport_has_other_headers() {
+    let mut s = Script::new();
+    s.gateway.set_transport(Transport::Quic { v6: true }, false);
+    s.local(|g, now, out| g.set_payload(now, 1200, out));
+    assert_eq!(s.gateway.config().mtu, Bytes(1274));
+    s.gateway.set_transport(Transport::Quic { v6: false }, false);
+    assert_eq!(s.gateway.config().mtu, Bytes(1254));
+}
+
+#[test]
+fn memory_is_shared_by_those_who_use_it() {
+    let config = GatewayConfig {
+        window: Window::Fixed(Bytes(100_000)),
+        floor: Bytes(1000),
+        total_buffer: Bytes(40_000),
+        ..config()
+    };
+    let mut s = Script::with(config);
+    let limit = |s: &mut Script, id| match s.local(|g, now, out| g.incoming(now, FlowId(id), asked(), out)).0[..] {
+        [Frame::Open { limit, .. }] => limit,
+        ref other => panic!("{other:?}"),
+    };
+    // A quarter of what is free; each leaves a thousand less for its other direction.
+    assert_eq!([0, 2, 4, 6].map(|id| limit(&mut s, id)), [10_000, 7250, 5187, 3640]);
+    // One that ends makes room; who was told much keeps it.
+    s.peer(&[refused(FlowId(0), Reason::Refused)]);
+    assert_eq!(limit(&mut s, 8), (40_000 - 8250 - 6187 - 4640) / 4);
+    // The last comes to the least; then one waits, until somebody needs less.
+    assert_eq!([10, 12, 14, 16].map(|id| limit(&mut s, id)), [3673, 2505, 1628, 1000]);
+    assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(18), asked(), out)), NOTHING);
+    assert_eq!(
+        s.peer(&[Frame::Data { flow: FlowId(2), offset: 0, len: 0, fin: true, early: false }]).0,
+        [open(FlowId(18), (40_000 - 31_863) / 4)]
+    );
+}

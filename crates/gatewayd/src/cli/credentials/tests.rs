@@ -1,0 +1,73 @@
+//! Certificates whose time is not now, and what is shown of keys.
+
+use super::*;
+use crate::cli::keygen::make::{make_authority, make_between, make_certificate};
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// What is said about a certificate that is good between two days from now, and of its authority.
+fn told(from: i64, until: i64, now: i64) -> Examined {
+    let dir = tempfile::tempdir().unwrap();
+    let day = |n: i64| {
+        let distance = DAY * n.unsigned_abs() as u32;
+        if n < 0 { SystemTime::now() - distance } else { SystemTime::now() + distance }
+    };
+    let authority = make_authority("test").unwrap();
+    let made = make_between(&authority, "paris", day(from), day(until)).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        path
+    };
+    let identity = Identity {
+        authority: write("authority.pem", &authority.made.certificate),
+        certificate: write("paris.pem", &made.certificate),
+        key: write("paris.key", &made.key),
+    };
+    examine(&identity, "paris", day(now))
+}
+
+#[test]
+fn times_are_told_in_words() {
+    let good = told(-1, 100, 0);
+    assert_eq!((good.problems.as_slice(), good.warnings.as_slice()), (&[][..], &[][..]));
+    assert!(good.until.is_some());
+    let soon = told(-1, 10, 0);
+    assert!(soon.problems.is_empty() && soon.warnings[0].contains("paris.pem: expires on 20"), "{soon:?}");
+    let late = told(-3, -1, 0);
+    assert!(late.problems.len() == 1 && late.problems[0].contains("paris.pem: expired on 20"), "{late:?}");
+    let early = told(1, 100, 0);
+    assert!(early.problems.len() == 1 && early.problems[0].contains("is not valid before 20"), "{early:?}");
+    // Eleven years on the authority has ended, too.
+    let both = told(0, 5_000, 4_100);
+    assert!(both.problems.len() == 1 && both.problems[0].contains("authority.pem: expired on"), "{both:?}");
+    assert!(both.warnings.iter().any(|w| w.contains("longer than the authority")), "{both:?}");
+}
+
+/// The middle of a PEM text: what no output may show.
+fn secret(pem: &str) -> String {
+    let body: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+    body[20..60].to_owned()
+}
+
+#[test]
+fn no_debug_output_shows_a_key() {
+    let authority = make_authority("test").unwrap();
+    let made = make_certificate(&authority, "paris", 10).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(made.key.as_bytes()).unwrap();
+    let certified = CertifiedKey::from_der(
+        vec![CertificateDer::from_pem_slice(made.certificate.as_bytes()).unwrap()],
+        key.clone_key(),
+        &rustls::crypto::ring::default_provider(),
+    )
+    .unwrap();
+    let shown = format!("{authority:?} {made:?} {key:?} {certified:?}");
+    assert!(shown.contains("BEGIN CERTIFICATE") && !shown.contains("PRIVATE KEY"), "{shown}");
+    for pem in [&made.key, &authority.made.key] {
+        assert!(pem.contains("PRIVATE KEY") && !shown.contains(&secret(pem)));
+    }
+    // Nor as numbers, as lists of octets are shown.
+    let numbers = format!("{:?}", &key.secret_der()[40..60]);
+    assert!(!shown.contains(numbers.trim_matches(['[', ']'])));
+}

@@ -1,0 +1,99 @@
+//! The first words of a gateway to another: they say that it has verified the other's certificate.
+//!
+//! A dialler whose certificate is refused believes itself connected until the refusal arrives (TLS 1.3
+//! lets a client speak before the server has looked at its certificate): so nobody is up before it has
+//! heard the other's hello.
+
+/// Of the hello and of the packets after it.
+pub(crate) const VERSION: u16 = 1;
+
+/// Most octets of a hello: what is longer is none.
+pub(crate) const MOST: usize = 512;
+
+/// Two octets of version, eight of instance, eight of session, one of the name's length, and the name;
+/// numbers in network order. What follows is left to later versions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Hello {
+    /// Another with each start of the program.
+    pub(crate) instance: u64,
+    /// How many connections with this peer have ended since: a second connection with the same number
+    /// was dialled while the first stood, one with a higher number is its successor.
+    pub(crate) session: u64,
+    /// Who speaks.
+    pub(crate) name: String,
+}
+
+/// Why something is no hello.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoHello {
+    /// It speaks another version.
+    #[error("it speaks version {0} of the gateways' protocol, and version {VERSION} is spoken here")]
+    Version(u16),
+    /// It is cut short, too long or garbled.
+    #[error("its first words are not understood")]
+    Garbled,
+}
+
+impl Hello {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        // A DNS name has at most 253 octets.
+        let name = &self.name.as_bytes()[..self.name.len().min(255)];
+        let mut octets = Vec::with_capacity(19 + name.len());
+        octets.extend_from_slice(&VERSION.to_be_bytes());
+        octets.extend_from_slice(&self.instance.to_be_bytes());
+        octets.extend_from_slice(&self.session.to_be_bytes());
+        octets.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        octets.extend_from_slice(name);
+        octets
+    }
+
+    pub(crate) fn decode(octets: &[u8]) -> Result<Hello, NoHello> {
+        let (version, rest) = octets.split_first_chunk().ok_or(NoHello::Garbled)?;
+        let version = u16::from_be_bytes(*version);
+        if version != VERSION {
+            return Err(NoHello::Version(version));
+        }
+        let (instance, rest) = rest.split_first_chunk().ok_or(NoHello::Garbled)?;
+        let (session, rest) = rest.split_first_chunk().ok_or(NoHello::Garbled)?;
+        let (&length, rest) = rest.split_first().ok_or(NoHello::Garbled)?;
+        let name = rest.get(..usize::from(length)).ok_or(NoHello::Garbled)?;
+        let name = std::str::from_utf8(name).map_err(|_| NoHello::Garbled)?;
+        Ok(Hello {
+            instance: u64::from_be_bytes(*instance),
+            session: u64::from_be_bytes(*session),
+            name: name.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn another_version_is_named() {
+        let mut octets = Hello { instance: 1, session: 2, name: "far".into() }.encode();
+        octets[1] = 9;
+        assert_eq!(Hello::decode(&octets), Err(NoHello::Version(9)));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(instance: u64, session: u64, name in "[a-z.-]{0,253}", more: Vec<u8>) {
+            let hello = Hello { instance, session, name };
+            let mut octets = hello.encode();
+            for cut in 0..octets.len() {
+                prop_assert_eq!(Hello::decode(&octets[..cut]), Err(NoHello::Garbled));
+            }
+            octets.extend(more);
+            prop_assert_eq!(Hello::decode(&octets), Ok(hello));
+        }
+
+        #[test]
+        fn garbage_does_no_harm(octets: Vec<u8>) {
+            let _ = Hello::decode(&octets);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Who this gateway is, whom it trusts, and what is wrong with a certificate, in words.
+
+mod make;
+mod words;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
+use rustls::{ClientConfig, DistinguishedName, RootCertStore, ServerConfig};
+
+use crate::config::Identity as Files;
+
+#[allow(unused_imports, reason = "for those who write keys")]
+pub(crate) use make::{Authority, Made, make_authority, make_between, make_certificate};
+pub(crate) use words::{alert_words, names_of, tls_words};
+
+/// The protocol of gateways in ALPN (RFC 7301): nobody else's TLS gets past the handshake.
+const ALPN: &[u8] = b"cellway-gateway";
+
+/// What is wrong with the files of an identity.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// A file cannot be read or is not what it should be.
+    #[error("{what} {file}: {why}; expected {accepted}")]
+    File {
+        /// `authority`, `certificate` or `key`.
+        what: &'static str,
+        /// The file.
+        file: String,
+        /// What is wrong.
+        why: String,
+        /// What is accepted.
+        accepted: &'static str,
+    },
+    /// The key does not belong to the certificate.
+    #[error("key {key}: it is not the key of certificate {certificate}; expected the one made with it")]
+    Pair {
+        /// File of the key.
+        key: String,
+        /// File of the certificate.
+        certificate: String,
+    },
+    /// TLS cannot work with them.
+    #[error("certificate {certificate}: {source}")]
+    Tls {
+        /// File of the certificate.
+        certificate: String,
+        /// Why not.
+        source: rustls::Error,
+    },
+}
+
+/// Keys and certificates as read from their files.
+#[derive(Clone)]
+pub(crate) struct Identity {
+    /// For dialling.
+    pub(crate) client: Arc<ClientConfig>,
+    /// For being dialled.
+    pub(crate) server: Arc<ServerConfig>,
+    /// Names in the certificate refused last, if a peer's was.
+    refused: Arc<Mutex<Option<Vec<String>>>>,
+    verifier: Arc<dyn ClientCertVerifier>,
+    chain: Vec<CertificateDer<'static>>,
+    secret: [u8; 32],
+    files: Files,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+impl Identity {
+    /// Reads the files. What only time or a peer can judge (expiry, names) is no error: see
+    /// [`Identity::problems`].
+    ///
+    /// # Errors
+    /// A file cannot be read or understood, or the key is another certificate's.
+    pub(crate) fn read(files: &Files) -> Result<Identity, IdentityError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let file = |path: &Path| path.display().to_string();
+        let mut roots = RootCertStore::empty();
+        for certificate in certificates("authority", &files.authority)? {
+            roots.add(certificate).map_err(|error| IdentityError::File {
+                what: "authority",
+                file: file(&files.authority),
+                why: error.to_string(),
+                accepted: "X.509 certificates of authorities",
+            })?;
+        }
+        let roots = Arc::new(roots);
+        let chain = certificates("certificate", &files.certificate)?;
+        let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| IdentityError::File {
+            what: "key",
+            file: file(&files.key),
+            why: pem_words(&error),
+            accepted: "a private key in PEM (PKCS #8, SEC 1 or PKCS #1)",
+        })?;
+        let secret = secret_of(&provider, key.secret_der());
+        let tls = |source| match source {
+            rustls::Error::InconsistentKeys(_) => {
+                IdentityError::Pair { key: file(&files.key), certificate: file(&files.certificate) }
+            }
+            source => IdentityError::Tls { certificate: file(&files.certificate), source },
+        };
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider))
+            .build()
+            .map_err(|error| tls(rustls::Error::General(error.to_string())))?;
+        let refused = Arc::new(Mutex::new(None));
+        let mut server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(tls)?
+            .with_client_cert_verifier(Arc::new(Remembering {
+                inner: Arc::clone(&verifier),
+                refused: Arc::clone(&refused),
+            }))
+            .with_single_cert(chain.clone(), key.clone_key())
+            .map_err(tls)?;
+        // Every connection shows certificates anew: nothing is resumed.
+        server.session_storage = Arc::new(NoServerSessionStorage {});
+        server.send_tls13_tickets = 0;
+        server.alpn_protocols = vec![ALPN.to_vec()];
+        let server_verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider))
+            .build()
+            .map_err(|error| tls(rustls::Error::General(error.to_string())))?;
+        let mut client = ClientConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .map_err(tls)?
+            .with_webpki_verifier(server_verifier)
+            .with_client_auth_cert(chain.clone(), key)
+            .map_err(tls)?;
+        client.resumption = Resumption::disabled();
+        client.alpn_protocols = vec![ALPN.to_vec()];
+        Ok(Identity {
+            client: Arc::new(client),
+            server: Arc::new(server),
+            refused,
+            verifier,
+            chain,
+            secret,
+            files: files.clone(),
+        })
+    }
+
+    /// What peers will find wrong with this gateway's own certificate, when its name is `name`. The
+    /// clock may be wrong yet when a machine starts: so these are said, and do not stop anything.
+    pub(crate) fn problems(&self, name: &str) -> Vec<String> {
+        let mut problems = Vec::new();
+        let whose = format!("certificate {}", self.files.certificate.display());
+        let Some((own, intermediates)) = self.chain.split_first() else { return problems };
+        let now =
+            UnixTime::since_unix_epoch(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
+        if let Err(error) = self.verifier.verify_client_cert(own, intermediates, now) {
+            problems.push(format!("{whose}: {}", self.words(&error)));
+        }
+        if !is_of(own, name) {
+            problems.push(format!("{whose}: it is of {}, and this gateway is called {name}", names_of(own)));
+        }
+        problems
+    }
+
+    /// The file with the authorities that are trusted here.
+    pub(crate) fn authority(&self) -> &Path {
+        &self.files.authority
+    }
+
+    /// An error of TLS, said of a peer's certificate.
+    pub(crate) fn words(&self, error: &rustls::Error) -> String {
+        tls_words(error, &self.files.authority)
+    }
+
+    /// The names in the certificate that was refused last; asked once.
+    pub(crate) fn refused_names(&self) -> Vec<String> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+    }
+
+    /// A secret that is the same whenever this key is read, and tells nothing of it.
+    pub(crate) fn secret(&self) -> [u8; 32] {
+        self.secret
+    }
+}
+
+/// Whether the certificate is that of the gateway `name` (a DNS name among its subject's alternative
+/// names, RFC 5280, section 4.2.1.6).
+pub(crate) fn is_of(certificate: &CertificateDer<'_>, name: &str) -> bool {
+    let (Ok(parsed), Ok(name)) = (ParsedCertificate::try_from(certificate), ServerName::try_from(name)) else {
+        return false;
+    };
+    rustls::client::verify_server_name(&parsed, &name).is_ok()
+}
+
+fn certificates(what: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, IdentityError> {
+    let failed = |why| IdentityError::File {
+        what,
+        file: path.display().to_string(),
+        why,
+        accepted: "X.509 certificates in PEM (BEGIN CERTIFICATE)",
+    };
+    let read: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let found = read.map_err(|error| failed(pem_words(&error)))?;
+    if found.is_empty() { Err(failed("it holds no certificate".to_owned())) } else { Ok(found) }
+}
+
+fn pem_words(error: &rustls::pki_types::pem::Error) -> String {
+    use rustls::pki_types::pem::Error;
+    match error {
+        Error::Io(error) => error.to_string(),
+        Error::NoItemsFound => "it holds none".to_owned(),
+        error => format!("it is no PEM: {error}"),
+    }
+}
+
+/// HMAC of a label under the key: one way, and another key gives another secret.
+fn secret_of(provider: &CryptoProvider, key: &[u8]) -> [u8; 32] {
+    let mut secret = [0; 32];
+    let suite = provider.cipher_suites.iter().find_map(rustls::SupportedCipherSuite::tls13);
+    if let Some(suite) = suite {
+        // The block of HMAC is shorter than some keys: it is extracted first (RFC 5869, section 2.2).
+        let expander = suite.hkdf_provider.extract_from_secret(Some(b"cellway gateway"), key);
+        if expander.expand_slice(&[b"stateless reset"], &mut secret).is_err() {
+            secret = [0; 32];
+        }
+    }
+    secret
+}
+
+/// Verifies as its inner one does, and remembers whose certificate was refused: TLS forgets it, and
+/// who set up a gateway wants to know which.
+#[derive(Debug)]
+struct Remembering {
+    inner: Arc<dyn ClientCertVerifier>,
+    refused: Arc<Mutex<Option<Vec<String>>>>,
+}
+
+impl ClientCertVerifier for Remembering {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.inner.root_hint_subjects()
+    }
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        self.inner.verify_client_cert(end_entity, intermediates, now).inspect_err(|_| {
+            *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(words::names(end_entity));
+        })
+    }
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls12_signature(message, cert, dss)
+    }
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &rustls::DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls13_signature(message, cert, dss)
+    }
+    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}

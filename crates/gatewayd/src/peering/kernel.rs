@@ -1,0 +1,72 @@
+//! What the kernel tells of a TCP connection.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+/// Counted by the kernel (`struct tcp_info` in `linux/tcp.h`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TcpInfo {
+    /// Smoothed round-trip time.
+    pub(super) rtt: Duration,
+    /// Octets of payload in a segment.
+    pub(super) mss: u32,
+    /// Segments sent, pure acknowledgements and repetitions too.
+    pub(super) segments: u32,
+    /// Segments sent again.
+    pub(super) resent: u32,
+    /// Octets of payload sent, repetitions too.
+    pub(super) octets: u64,
+    /// Octets written and not sent yet.
+    pub(super) unsent: u32,
+    /// Whether segments carry time stamps (RFC 7323).
+    pub(super) stamps: bool,
+}
+
+pub(super) fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
+    // Newer kernels have more fields, older ones fewer: what was not filled is 0.
+    let mut raw = [0_u8; 256];
+    let mut length = raw.len() as libc::socklen_t;
+    let fd = socket.as_fd();
+    // SAFETY: the kernel writes at most `length` octets to `raw`, and the descriptor is open.
+    let result = unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, raw.as_mut_ptr().cast(), &raw mut length)
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let u32_at = |at: usize| u32::from_ne_bytes([raw[at], raw[at + 1], raw[at + 2], raw[at + 3]]);
+    let u64_at = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| raw[at + i]));
+    Ok(TcpInfo {
+        stamps: raw[5] & 1 != 0,
+        mss: u32_at(16),
+        rtt: Duration::from_micros(u64::from(u32_at(68))),
+        resent: u32_at(100),
+        segments: u32_at(136),
+        unsent: u32_at(144),
+        octets: u64_at(200),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn what_was_sent_is_counted() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        client.write_all(&[7; 5000]).unwrap();
+        server.read_exact(&mut [0; 5000]).unwrap();
+        let info = tcp_info(&client).unwrap();
+        assert_eq!((info.octets, info.unsent), (5000, 0));
+        // SYN, the acknowledgement of SYN-ACK, and data.
+        assert!(info.segments >= 2 && info.mss > 500, "{info:?}");
+        assert_eq!(tcp_info(&server).unwrap().octets, 0);
+    }
+}

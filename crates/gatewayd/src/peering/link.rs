@@ -1,0 +1,254 @@
+//! One connection to a peer, over whichever transport.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use rustls::pki_types::CertificateDer;
+
+use super::Transport;
+use super::quic::QuicLink;
+use super::tls::TlsLink;
+use super::udp::Udp;
+
+/// What a connection tells.
+pub(super) enum Occurrence {
+    /// The handshake is done and the peer has shown these certificates, which are in order.
+    Ready(Vec<CertificateDer<'static>>),
+    /// The peer's first words.
+    Hello(Vec<u8>),
+    /// It has ended, or never came to be.
+    Lost(Loss),
+}
+
+/// Why a gateway ends a connection: the code on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It stops, or has to.
+    Stop = 0,
+    /// Another connection to the same peer is kept.
+    Spare = 1,
+    /// The peer is none that is configured.
+    Refusal = 2,
+    /// It only tried whether QUIC gets through.
+    Trial = 3,
+}
+
+impl From<u64> for Ending {
+    fn from(code: u64) -> Ending {
+        match code {
+            1 => Ending::Spare,
+            2 => Ending::Refusal,
+            3 => Ending::Trial,
+            _ => Ending::Stop,
+        }
+    }
+}
+
+/// How a connection was lost.
+#[derive(Clone, Debug)]
+pub(super) struct Loss {
+    /// Nothing was heard of the peer: another transport may get through.
+    pub(super) silent: bool,
+    /// It was not needed any more; nothing is wrong.
+    pub(super) spare: bool,
+    /// The peer's certificate was refused here.
+    pub(super) refused: bool,
+    /// In words, to follow the peer's name.
+    pub(super) why: String,
+}
+
+impl Loss {
+    pub(super) fn other(why: &str) -> Loss {
+        Loss { silent: false, spare: false, refused: false, why: why.to_owned() }
+    }
+    pub(super) fn silent() -> Loss {
+        Loss { silent: true, ..Loss::other("") }
+    }
+    /// The peer's words, made harmless for terminals and logs.
+    pub(super) fn told(ending: Ending, why: &str) -> Loss {
+        let why: String = why.chars().filter(|c| !c.is_control()).collect();
+        let words = match ending {
+            Ending::Refusal => format!("it refuses: {why}"),
+            _ => format!("it says: {why}"),
+        };
+        Loss { spare: matches!(ending, Ending::Spare | Ending::Trial), ..Loss::other(&words) }
+    }
+    /// TLS failed here; `words` of [`super::identity::tls_words`].
+    pub(super) fn refused(cause: &rustls::Error, words: &str) -> Loss {
+        match cause {
+            rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
+                Loss { refused: true, ..Loss::other(&format!("its certificate is refused: {words}")) }
+            }
+            _ => Loss::other(words),
+        }
+    }
+}
+
+/// What a transport has measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Figures {
+    pub(super) rtt: Option<Duration>,
+    pub(super) mtu: usize,
+    pub(super) sent: u64,
+    pub(super) lost: u64,
+    pub(super) dropped: u64,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Certificates are being shown.
+    Handshake,
+    /// The peer is who it should be; its hello is awaited.
+    Greeting,
+    /// Packets travel.
+    Up,
+    /// Ended here; QUIC answers latecomers for a while.
+    Over,
+}
+
+/// One connection.
+pub(super) struct Link {
+    /// Which peer it was dialled to; none if it was the other side that dialled.
+    pub(super) dialed: Option<usize>,
+    /// Whose it is, once that is known.
+    pub(super) peer: Option<usize>,
+    pub(super) stage: Stage,
+    /// It only tries whether QUIC gets through.
+    pub(super) trial: bool,
+    pub(super) began: Instant,
+    /// The address it was begun with.
+    pub(super) address: SocketAddr,
+    pub(super) wire: Wire,
+}
+
+/// The transport of a connection.
+pub(super) enum Wire {
+    Quic(Box<QuicLink>),
+    Tls(Box<TlsLink>),
+}
+
+impl Link {
+    pub(super) fn new(dialed: Option<usize>, address: SocketAddr, wire: Wire, now: Instant) -> Link {
+        let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+        Link { dialed, peer: dialed, stage: Stage::Handshake, trial: false, began: now, address, wire }
+    }
+    pub(super) fn transport(&self) -> Transport {
+        match self.wire {
+            Wire::Quic(_) => Transport::Quic,
+            Wire::Tls(_) => Transport::Tls,
+        }
+    }
+    /// Where the peer is now.
+    pub(super) fn remote(&self) -> SocketAddr {
+        match &self.wire {
+            Wire::Quic(quic) => quic.remote().unwrap_or(self.address),
+            Wire::Tls(_) => self.address,
+        }
+    }
+    /// Reads what is there, runs what is due, and tells what has happened.
+    pub(super) fn turn(&mut self, sockets: &mut [Udp], authority: &Path, now: Instant, out: &mut VecDeque<Occurrence>) {
+        match &mut self.wire {
+            Wire::Quic(quic) => {
+                quic.turn(now);
+                if let Some(udp) = sockets.get_mut(quic.socket) {
+                    quic.collect(udp, authority, out);
+                }
+            }
+            Wire::Tls(tls) => tls.turn(authority, now, out),
+        }
+    }
+    /// The next packet of those that came.
+    pub(super) fn packet(&mut self) -> Option<Bytes> {
+        match &mut self.wire {
+            Wire::Quic(quic) => quic.packet(),
+            Wire::Tls(tls) => tls.packet(),
+        }
+    }
+    pub(super) fn send_hello(&mut self, octets: Vec<u8>) {
+        match &mut self.wire {
+            Wire::Quic(quic) => quic.send_hello(&octets),
+            Wire::Tls(tls) => tls.send(octets.into()),
+        }
+    }
+    pub(super) fn send(&mut self, packet: Bytes) {
+        match &mut self.wire {
+            Wire::Quic(quic) => quic.send(packet),
+            Wire::Tls(tls) => tls.send(packet),
+        }
+    }
+    /// Hands to the kernel what it takes.
+    pub(super) fn flush(&mut self, sockets: &mut [Udp], now: Instant) {
+        match &mut self.wire {
+            Wire::Quic(quic) => {
+                if let Some(udp) = sockets.get_mut(quic.socket) {
+                    quic.flush(udp, now);
+                }
+            }
+            Wire::Tls(tls) => tls.flush(now),
+        }
+    }
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.wire {
+            Wire::Quic(quic) => quic.deadline(),
+            Wire::Tls(tls) => tls.deadline(),
+        }
+    }
+    /// Most octets of a packet.
+    pub(super) fn payload(&mut self) -> usize {
+        match &mut self.wire {
+            Wire::Quic(quic) => quic.payload(),
+            Wire::Tls(_) => TlsLink::PAYLOAD,
+        }
+    }
+    pub(super) fn octets(&self) -> u64 {
+        match &self.wire {
+            Wire::Quic(quic) => quic.octets(),
+            Wire::Tls(tls) => tls.octets(),
+        }
+    }
+    pub(super) fn backlog(&self) -> usize {
+        match &self.wire {
+            Wire::Quic(quic) => quic.backlog(),
+            Wire::Tls(tls) => tls.backlog(),
+        }
+    }
+    pub(super) fn figures(&mut self) -> Figures {
+        match &mut self.wire {
+            Wire::Quic(quic) => quic.figures(),
+            Wire::Tls(tls) => tls.figures(),
+        }
+    }
+    /// Ends it and tells the peer why.
+    pub(super) fn close(&mut self, sockets: &mut [Udp], now: Instant, ending: Ending, why: &str) {
+        if self.stage != Stage::Over {
+            self.end(sockets, now, ending, why);
+        }
+    }
+    /// The same of a connection that was given up already.
+    pub(super) fn end(&mut self, sockets: &mut [Udp], now: Instant, ending: Ending, why: &str) {
+        self.stage = Stage::Over;
+        match &mut self.wire {
+            Wire::Quic(quic) => quic.close(now, ending, why),
+            Wire::Tls(tls) => tls.close(ending, why),
+        }
+        self.flush(sockets, now);
+    }
+    /// Whether nothing of it is left to be done.
+    pub(super) fn is_over(&self) -> bool {
+        match &self.wire {
+            Wire::Quic(quic) => quic.is_over(),
+            Wire::Tls(_) => self.stage == Stage::Over,
+        }
+    }
+}
+
+/// As much of the text as fits into last words.
+pub(super) fn cut(text: &str) -> &str {
+    const MOST: usize = 512;
+    let end = (0..=text.len().min(MOST)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    &text[..end]
+}

@@ -1,0 +1,52 @@
+//! Looking up the addresses of peers beside the thread that moves packets.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+/// Names being looked up. Readable when one was found or is known not to exist.
+#[derive(Debug)]
+pub(super) struct Lookups {
+    sender: Sender<(usize, io::Result<Vec<SocketAddr>>)>,
+    receiver: Receiver<(usize, io::Result<Vec<SocketAddr>>)>,
+    event: Arc<OwnedFd>,
+}
+
+impl AsFd for Lookups {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.event.as_fd()
+    }
+}
+
+impl Lookups {
+    pub(super) fn new() -> io::Result<Lookups> {
+        let event = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        let (sender, receiver) = channel();
+        Ok(Lookups { sender, receiver, event })
+    }
+
+    /// Begins: the answer comes from [`Lookups::next`] under this number. A thread per name: there is
+    /// one name per peer, and the C library's resolver blocks.
+    pub(super) fn begin(&self, number: usize, address: &str) {
+        let (sender, event, address) = (self.sender.clone(), Arc::clone(&self.event), address.to_owned());
+        let work = move || {
+            let found = address.to_socket_addrs().map(Iterator::collect);
+            if sender.send((number, found)).is_ok() {
+                let _ = rustix::io::write(&event, &1_u64.to_ne_bytes());
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("lookup".to_owned()).spawn(work) {
+            let _ = self.sender.send((number, Err(error)));
+            let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+        }
+    }
+
+    pub(super) fn next(&self) -> Option<(usize, io::Result<Vec<SocketAddr>>)> {
+        let _ = rustix::io::read(&self.event, &mut [0_u8; 8]);
+        self.receiver.try_recv().ok()
+    }
+}

@@ -1,0 +1,249 @@
+//! A connection over QUIC: a stream each way for the hello, datagrams (RFC 9221) for the packets.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Instant;
+
+use bytes::Bytes;
+use noq_proto::{
+    Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Dir, Event, PathId, SendDatagramError, Side,
+    StreamEvent, StreamId, Transmit, VarInt,
+};
+use rustls::pki_types::CertificateDer;
+
+use super::identity::{alert_words, tls_words};
+use super::link::{Ending, Loss, Occurrence, cut};
+use super::udp::Udp;
+use super::{hello, settings};
+
+/// A connection, and what waits to be handed to the kernel.
+pub(super) struct QuicLink {
+    /// Which of the sockets.
+    pub(super) socket: usize,
+    pub(super) handle: ConnectionHandle,
+    connection: Connection,
+    stream: Option<StreamId>,
+    hello: Vec<u8>,
+    heard_hello: bool,
+    waiting: Option<Transmit>,
+    buffer: Vec<u8>,
+    octets: u64,
+    /// Octets of packets that QUIC has not made into transmissions.
+    queued: usize,
+    /// Packets that were larger than the path carries now, or too many: lost to the layer above.
+    dropped: u64,
+    /// Why the kernel did not take something last.
+    pub(super) refused: Option<std::io::Error>,
+}
+
+impl QuicLink {
+    pub(super) fn new(socket: usize, handle: ConnectionHandle, connection: Connection) -> QuicLink {
+        QuicLink {
+            socket,
+            handle,
+            connection,
+            stream: None,
+            hello: Vec::new(),
+            heard_hello: false,
+            waiting: None,
+            buffer: Vec::new(),
+            octets: 0,
+            queued: 0,
+            dropped: 0,
+            refused: None,
+        }
+    }
+
+    pub(super) fn handle_event(&mut self, event: ConnectionEvent) {
+        self.connection.handle_event(event);
+    }
+
+    /// Runs what is due.
+    pub(super) fn turn(&mut self, now: Instant) {
+        if self.connection.poll_timeout().is_some_and(|at| at <= now) {
+            self.connection.handle_timeout(now);
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
+
+    /// Takes what has happened since.
+    pub(super) fn collect(&mut self, udp: &mut Udp, authority: &Path, out: &mut VecDeque<Occurrence>) {
+        self.exchange(udp);
+        while let Some(event) = self.connection.poll() {
+            match event {
+                Event::Connected => out.push_back(Occurrence::Ready(self.certificates())),
+                Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                    self.stream = self.connection.streams().accept(Dir::Uni).or(self.stream);
+                    self.read_hello(out);
+                }
+                Event::Stream(StreamEvent::Readable { .. }) => self.read_hello(out),
+                Event::ConnectionLost { reason } => out.push_back(Occurrence::Lost(loss(&reason, authority))),
+                _ => {}
+            }
+        }
+        self.exchange(udp);
+    }
+
+    /// Connection and endpoint tell each other of identifiers.
+    fn exchange(&mut self, udp: &mut Udp) {
+        while let Some(event) = self.connection.poll_endpoint_events() {
+            if let Some(event) = udp.endpoint.handle_event(self.handle, event) {
+                self.connection.handle_event(event);
+            }
+        }
+    }
+
+    fn certificates(&self) -> Vec<CertificateDer<'static>> {
+        let identity = self.connection.crypto_session().peer_identity();
+        identity.and_then(|any| any.downcast().ok()).map(|chain| *chain).unwrap_or_default()
+    }
+
+    fn read_hello(&mut self, out: &mut VecDeque<Occurrence>) {
+        let Some(id) = self.stream.filter(|_| !self.heard_hello) else { return };
+        let mut stream = self.connection.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return };
+        loop {
+            match chunks.next(hello::MOST) {
+                Ok(Some(chunk)) => self.hello.extend_from_slice(&chunk.bytes),
+                Ok(None) => {
+                    self.heard_hello = true;
+                    out.push_back(Occurrence::Hello(std::mem::take(&mut self.hello)));
+                    break;
+                }
+                // More is to come, or the sender took it back: silence then ends the connection.
+                Err(_) => break,
+            }
+        }
+        let _ = chunks.finalize();
+    }
+
+    /// The packets that came; those before the hello have waited in the connection.
+    pub(super) fn packet(&mut self) -> Option<Bytes> {
+        self.connection.datagrams().recv()
+    }
+
+    pub(super) fn send_hello(&mut self, octets: &[u8]) {
+        if let Some(id) = self.connection.streams().open(Dir::Uni) {
+            let mut stream = self.connection.send_stream(id);
+            // It is shorter than the window of any stream: written at once or not at all.
+            if stream.write(octets).is_ok_and(|count| count == octets.len()) {
+                let _ = stream.finish();
+            }
+        }
+    }
+
+    pub(super) fn send(&mut self, packet: Bytes) {
+        let octets = packet.len();
+        match self.connection.datagrams().send(packet, false) {
+            Ok(()) => self.queued += octets,
+            Err(
+                SendDatagramError::TooLarge
+                | SendDatagramError::Blocked(_)
+                | SendDatagramError::Disabled
+                | SendDatagramError::UnsupportedByPeer,
+            ) => self.dropped += 1,
+        }
+    }
+
+    /// Hands to the kernel what it takes.
+    pub(super) fn flush(&mut self, udp: &mut Udp, now: Instant) {
+        loop {
+            if let Some(transmit) = &self.waiting {
+                // A dialler leaves its address to the route, which may change.
+                let from = if self.connection.side() == Side::Client { None } else { transmit.src_ip };
+                match udp.send(transmit, &self.buffer, from) {
+                    Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                    Ok(()) => self.octets += on_the_line(transmit),
+                    // Probes of the path's MTU are meant to fail here; all else looks like loss to QUIC.
+                    Err(error) => self.refused = Some(error),
+                }
+            }
+            self.buffer.clear();
+            let segments = udp.segments(self.connection.current_mtu());
+            self.waiting = self.connection.poll_transmit(now, segments, &mut self.buffer);
+            self.queued = settings::DATAGRAMS.saturating_sub(self.connection.datagrams().send_buffer_space());
+            if self.waiting.is_none() {
+                break;
+            }
+        }
+        self.exchange(udp);
+    }
+
+    pub(super) fn payload(&mut self) -> usize {
+        self.connection.datagrams().max_size().unwrap_or(0)
+    }
+
+    pub(super) fn backlog(&self) -> usize {
+        self.queued + self.waiting.as_ref().map_or(0, |transmit| transmit.size)
+    }
+
+    pub(super) fn octets(&self) -> u64 {
+        self.octets
+    }
+
+    pub(super) fn remote(&self) -> Option<SocketAddr> {
+        let remote = self.connection.network_path(PathId::ZERO).ok()?.remote();
+        Some(SocketAddr::new(remote.ip().to_canonical(), remote.port()))
+    }
+
+    pub(super) fn figures(&mut self) -> super::link::Figures {
+        let stats = self.connection.stats();
+        super::link::Figures {
+            rtt: self.connection.rtt(PathId::ZERO),
+            mtu: usize::from(self.connection.current_mtu()),
+            sent: stats.sent_packets,
+            lost: stats.lost_packets,
+            dropped: self.dropped,
+        }
+    }
+
+    pub(super) fn close(&mut self, now: Instant, ending: Ending, why: &str) {
+        let why = cut(why);
+        self.connection.close(now, VarInt::from_u32(ending as u32), Bytes::copy_from_slice(why.as_bytes()));
+    }
+
+    /// Whether nothing of it is left.
+    pub(super) fn is_over(&self) -> bool {
+        self.connection.is_drained()
+    }
+}
+
+/// Octets of the IP packets of a transmission.
+fn on_the_line(transmit: &Transmit) -> u64 {
+    let datagrams = transmit.segment_size.map_or(1, |segment| transmit.size.div_ceil(segment.max(1)));
+    let headers = if transmit.destination.ip().to_canonical().is_ipv4() { 28 } else { 48 };
+    (transmit.size + datagrams * headers) as u64
+}
+
+fn loss(error: &ConnectionError, authority: &Path) -> Loss {
+    match error {
+        ConnectionError::TimedOut => Loss::silent(),
+        ConnectionError::Reset => Loss::other("it has started anew and knows nothing of this connection"),
+        ConnectionError::VersionMismatch => Loss::other("it does not speak version 1 of QUIC"),
+        ConnectionError::ApplicationClosed(close) => {
+            let why = String::from_utf8_lossy(&close.reason);
+            Loss::told(Ending::from(close.error_code.into_inner()), &why)
+        }
+        ConnectionError::ConnectionClosed(close) => match alert(u64::from(close.error_code)) {
+            Some(alert) => Loss::other(&alert_words(alert)),
+            None => Loss::other(&format!("it ended the connection: {close}")),
+        },
+        ConnectionError::TransportError(error) => {
+            let cause = error.crypto.as_deref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+            match cause {
+                Some(cause) => Loss::refused(cause, &tls_words(cause, authority)),
+                None => Loss::other(&format!("QUIC failed: {error}")),
+            }
+        }
+        error => Loss::other(&format!("QUIC failed: {error}")),
+    }
+}
+
+/// The alert of TLS in a code of QUIC (RFC 9001, section 4.8).
+fn alert(code: u64) -> Option<u8> {
+    code.checked_sub(0x100).and_then(|code| u8::try_from(code).ok())
+}

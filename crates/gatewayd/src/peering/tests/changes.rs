@@ -1,0 +1,233 @@
+//! What changes while two gateways run: ends, silence, addresses, keys.
+
+use std::net::UdpSocket;
+
+use super::*;
+
+#[test]
+fn both_dial_and_one_connection_is_kept() {
+    let keys = Keys::new();
+    for round in 0..5 {
+        let (mut a, mut b) = (keys.gateway("a", "b"), keys.gateway("b", "a"));
+        let ports: Vec<SocketAddr> = (0..2).map(|_| free_port()).collect();
+        for (config, own, other) in [(&mut a, ports[0], ports[1]), (&mut b, ports[1], ports[0])] {
+            config.listen = Some(Listen { address: own });
+            config.peers[0].address = Some(other.to_string());
+        }
+        let (mut a, mut b) = (start(&a), start(&b));
+        run_until([&mut a, &mut b], |[a, b]| is_up(a) && is_up(b));
+        // Time for a second one to do harm, and for both to end their attempts.
+        run_until([&mut a, &mut b], |[a, b]| {
+            assert!(whys(a).is_empty() && whys(b).is_empty(), "{round}: {a:?} {b:?}");
+            a.is_empty() && b.is_empty() || is_up(a) == is_up(b)
+        });
+        let end = Instant::now() + Duration::from_millis(300);
+        run_until([&mut a, &mut b], |[a, b]| {
+            assert!(whys(a).is_empty() && whys(b).is_empty() && !is_up(a) && !is_up(b), "{round}: {a:?} {b:?}");
+            Instant::now() > end
+        });
+        let live = |of: &Peering| of.links.values().filter(|link| link.stage != Stage::Over).count();
+        assert_eq!((live(&a), live(&b)), (1, 1));
+        a.send(0, Bytes::from_static(b"from a"));
+        b.send(0, Bytes::from_static(b"from b"));
+        run_until([&mut a, &mut b], |[a, b]| packets(a) == [&b"from b"[..]] && packets(b) == [&b"from a"[..]]);
+    }
+}
+
+/// A port that was free a moment ago, for UDP and TCP.
+fn free_port() -> SocketAddr {
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    udp.local_addr().unwrap()
+}
+
+#[test]
+fn a_peer_that_stops_says_why() {
+    for transport in [TransportChoice::Quic, TransportChoice::Tls] {
+        let keys = Keys::new();
+        let mut near = keys.gateway("near", "far");
+        near.peers[0].transport = transport;
+        let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+        bring_up(&mut near, &mut far);
+        far.close(Instant::now(), "it is being updated");
+        far.flush(Instant::now());
+        run_until([&mut near], |[near]| whys(near) == ["it says: it is being updated"]);
+        assert_eq!(near.status(0).transport, None);
+    }
+}
+
+#[test]
+fn silence_ends_it_and_it_comes_back() {
+    for transport in [TransportChoice::Quic, TransportChoice::Tls] {
+        let keys = Keys::new();
+        let mut near = keys.gateway("near", "far");
+        near.peers[0].transport = transport;
+        near.peers[0].outage = Span::from_secs(1);
+        let mut far = keys.gateway("far", "near");
+        far.peers[0].outage = Span::from_secs(1);
+        let (mut near, mut far) = dialing(&mut near, &far);
+        bring_up(&mut near, &mut far);
+        // Longer than the outage: each keeps saying that it is there.
+        let end = Instant::now() + Duration::from_millis(2500);
+        run_until([&mut near, &mut far], |[near, far]| {
+            assert!(whys(near).is_empty() && whys(far).is_empty());
+            Instant::now() > end
+        });
+        // The far one hangs.
+        run_until([&mut near], |[near]| {
+            whys(near).first().is_some_and(|why| {
+                assert_eq!(*why, "nothing was heard of it for 1 s");
+                true
+            })
+        });
+        // When it goes on it finds that its connection is gone, and both are up anew.
+        run_until([&mut near, &mut far], |[near, far]| is_up(near) && is_up(far) && !whys(far).is_empty());
+    }
+}
+
+#[test]
+fn a_peer_that_was_killed_and_started_again_is_noticed() {
+    for (name, peer) in [("a", "b"), ("b", "a")] {
+        let keys = Keys::new();
+        let mut near = keys.gateway(name, peer);
+        let mut far = keys.gateway(peer, name);
+        far.listen = Some(Listen { address: free_port() });
+        let config = far.clone();
+        let (mut near, mut far) = dialing(&mut near, &far);
+        bring_up(&mut near, &mut far);
+        // No word of it leaves: as when a process is killed.
+        drop(far);
+        let mut far = start(&config);
+        near.send(0, Bytes::from_static(b"anybody there?"));
+        let limit = Instant::now();
+        run_until([&mut near, &mut far], |[near, far]| {
+            is_up(far) && is_up(near) && whys(near) == ["it has started anew and knows nothing of this connection"]
+        });
+        assert!(limit.elapsed() < Duration::from_secs(30), "only the silence told");
+        // And the dialler: it dials, while the other still holds the old connection.
+        drop(near);
+        let mut again = keys.gateway(name, peer);
+        again.peers[0].address = Some(address(&far).to_string());
+        let mut near = start(&again);
+        run_until([&mut near, &mut far], |[near, far]| {
+            is_up(near) && is_up(far) && whys(far) == ["it began another connection"]
+        });
+    }
+}
+
+#[test]
+fn where_udp_is_blocked_tls_is_used_until_it_ends() {
+    let keys = Keys::new();
+    let mut near = keys.gateway("near", "far");
+    near.peers[0].transport = TransportChoice::Auto;
+    let far = keys.gateway("far", "near");
+    let (mut near, mut far) = dialing(&mut near, &far);
+    // The far one's UDP port is moved away: what comes to the old one meets nobody.
+    far.sockets[0].rebind();
+    run_until([&mut near, &mut far], |[near, far]| {
+        assert!(
+            near.iter()
+                .chain(far.iter())
+                .all(|event| !matches!(event, PeerEvent::Up { transport: Transport::Quic, .. }))
+        );
+        is_up(near) && is_up(far)
+    });
+    assert_eq!(near.status(0).transport, Some(Transport::Tls));
+    assert!(near.dial_deadline(&near.peers[0]).is_some(), "QUIC is tried again");
+}
+
+#[test]
+fn while_tls_is_used_quic_is_only_tried() {
+    let keys = Keys::new();
+    let mut near = keys.gateway("near", "far");
+    near.peers[0].transport = TransportChoice::Tls;
+    let (mut running, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    bring_up(&mut running, &mut far);
+    near.peers[0].transport = TransportChoice::Auto;
+    running.listen = near.listen.map(|listen| listen.address);
+    running.reload(&near, Instant::now()).unwrap();
+    // The pause before the first trial is long: it is cut short.
+    running.found(0, vec![address(&far)], Instant::now());
+    let end = Instant::now() + HANG;
+    while !running.status(0).tried.contains("gets through") && Instant::now() < end {
+        let (mut near_told, mut far_told) = (Vec::new(), Vec::new());
+        step(&mut running, &mut near_told);
+        step(&mut far, &mut far_told);
+        assert!(near_told.is_empty() && far_told.is_empty(), "a trial changes nothing: {near_told:?} {far_told:?}");
+    }
+    assert!(running.status(0).tried.contains("gets through; TLS is kept until it ends"), "{:?}", running.status(0));
+    assert_eq!(running.status(0).transport, Some(Transport::Tls));
+}
+
+#[test]
+fn another_address_of_the_dialler_keeps_the_connection() {
+    let keys = Keys::new();
+    let (mut near, mut far) = dialing(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
+    bring_up(&mut near, &mut far);
+    let before = far.status(0).address;
+    near.sockets[0].rebind();
+    near.ready.add(&near.sockets[0], SOCKETS, Interest::Read).unwrap();
+    for number in 0..50_u8 {
+        near.send(0, vec![number; 500].into());
+    }
+    near.flush(Instant::now());
+    run_until([&mut near, &mut far], |[near, far]| {
+        assert!(whys(near).is_empty() && whys(far).is_empty());
+        packets(far).len() == 50
+    });
+    // The way back works once the new address has been shown to be the dialler's.
+    far.send(0, Bytes::from_static(b"found you"));
+    run_until([&mut near, &mut far], |[near, far]| {
+        assert!(whys(near).is_empty() && whys(far).is_empty());
+        packets(near) == [&b"found you"[..]]
+    });
+    assert_ne!(far.status(0).address, before);
+    assert_eq!(far.status(0).address, Some(near.sockets[0].local()));
+}
+
+#[test]
+fn new_keys_are_for_the_next_connection() {
+    let (keys, others) = (Keys::new(), Keys::new());
+    let mut config = keys.gateway("near", "far");
+    let far_config = keys.gateway("far", "near");
+    let (mut near, mut far) = dialing(&mut config, &far_config);
+    bring_up(&mut near, &mut far);
+    // Both get certificates of another authority, in the same files.
+    std::fs::write(keys.path("ca.pem"), &others.authority.made.certificate).unwrap();
+    for name in ["near", "far"] {
+        write_pair(keys.folder.path(), name, &make_certificate(&others.authority, name, 30).unwrap());
+    }
+    config.listen = near.listens().map(|address| Listen { address });
+    near.reload(&config, Instant::now()).unwrap();
+    near.send(0, Bytes::from_static(b"unmoved"));
+    run_until([&mut near, &mut far], |[near, far]| {
+        assert!(whys(near).is_empty() && whys(far).is_empty());
+        packets(far) == [&b"unmoved"[..]]
+    });
+    // The next one fails: the far side has the old keys yet.
+    near.close(Instant::now(), "again");
+    near.closed = false;
+    near.peers[0].dial.lost(Instant::now());
+    run_until([&mut near, &mut far], |[near, _]| whys(near).iter().any(|why| why.contains("not in")));
+    far.reload(&Config { listen: far.listens().map(|address| Listen { address }), ..far_config }, Instant::now())
+        .unwrap();
+    run_until([&mut near, &mut far], |[near, far]| is_up(near) && is_up(far));
+}
+
+#[test]
+fn what_needs_a_restart_is_said() {
+    let keys = Keys::new();
+    let config = keys.gateway("near", "far");
+    let mut near = start(&config);
+    let mut error = |change: fn(&mut Config)| {
+        let mut config = config.clone();
+        change(&mut config);
+        near.reload(&config, Instant::now()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        error(|config| config.name = "x".into()),
+        "reload: the gateway's name has changed: this needs a restart"
+    );
+    assert!(error(|config| config.peers.clear()).contains("peers were removed"));
+    assert!(error(|config| config.listen = None).contains("address to listen on"));
+    assert!(error(|config| config.identity.key = "/nonexistent".into()).starts_with("key /nonexistent: "));
+}

@@ -1,0 +1,325 @@
+//! A connection over TLS and TCP, for paths that do not carry UDP: packets as records.
+//!
+//! A record is two octets of length, in network order, and as many octets of a packet; the first
+//! record is the hello. No octets: the sender is there. Length 65535: the sender's last words, two
+//! octets of length again, one of [`Ending`], and text.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, Bytes, BytesMut};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, Connection, ServerConnection};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::hello;
+use super::identity::{Identity, tls_words};
+use super::kernel::tcp_info;
+use super::link::{Ending, Figures, Loss, Occurrence, cut};
+use super::settings::keep_alive;
+
+/// Most octets that TCP may hold unsent: what is in the kernel cannot be scheduled any more.
+const UNSENT: u32 = 32 << 10;
+/// Most octets read in one turn: a fast peer leaves time for others.
+const READ: usize = 1 << 20;
+const LAST_WORDS: usize = 0xffff;
+
+/// A connection, what has come of a record, and what waits to be written.
+pub(super) struct TlsLink {
+    socket: Socket,
+    tls: Connection,
+    remote: SocketAddr,
+    connecting: bool,
+    ready: bool,
+    lost: bool,
+    heard_hello: bool,
+    input: BytesMut,
+    packets: VecDeque<Bytes>,
+    waiting: VecDeque<Bytes>,
+    queued: usize,
+    outage: Duration,
+    heard: Instant,
+    spoke: Instant,
+    sent: u64,
+}
+
+impl AsFd for TlsLink {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl TlsLink {
+    /// Most octets of a packet: with its length it fits one record of TLS (RFC 8446, section 5.1).
+    pub(super) const PAYLOAD: usize = (1 << 14) - 2;
+
+    /// Begins to dial the peer `name`, from this machine's address `from` if it is to be a certain one.
+    pub(super) fn dial(
+        identity: &Identity,
+        name: &str,
+        remote: SocketAddr,
+        from: Option<IpAddr>,
+        outage: Duration,
+        now: Instant,
+    ) -> io::Result<TlsLink> {
+        let server = ServerName::try_from(name.to_owned()).map_err(io::Error::other)?;
+        let tls = ClientConnection::new(Arc::clone(&identity.client), server).map_err(io::Error::other)?;
+        let socket = Socket::new(Domain::for_address(remote), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
+        if let Some(from) = from.filter(|from| from.is_ipv4() == remote.is_ipv4() && !from.is_unspecified()) {
+            socket.bind(&SocketAddr::new(from, 0).into())?;
+        }
+        socket.set_nonblocking(true)?;
+        match socket.connect(&remote.into()) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
+            _ => {}
+        }
+        TlsLink::new(socket, tls.into(), remote, true, outage, now)
+    }
+
+    /// A connection that a peer has dialled.
+    pub(super) fn accepted(
+        identity: &Identity,
+        socket: Socket,
+        remote: SocketAddr,
+        outage: Duration,
+        now: Instant,
+    ) -> io::Result<TlsLink> {
+        let tls = ServerConnection::new(Arc::clone(&identity.server)).map_err(io::Error::other)?;
+        socket.set_nonblocking(true)?;
+        TlsLink::new(socket, tls.into(), remote, false, outage, now)
+    }
+
+    fn new(
+        socket: Socket,
+        mut tls: Connection,
+        remote: SocketAddr,
+        connecting: bool,
+        outage: Duration,
+        now: Instant,
+    ) -> io::Result<TlsLink> {
+        socket.set_tcp_nodelay(true)?;
+        socket.set_tcp_notsent_lowat(UNSENT)?;
+        // Each packet is handed to TLS only when the one before has gone.
+        tls.set_buffer_limit(None);
+        Ok(TlsLink {
+            socket,
+            tls,
+            remote: SocketAddr::new(remote.ip().to_canonical(), remote.port()),
+            connecting,
+            ready: false,
+            lost: false,
+            heard_hello: false,
+            input: BytesMut::new(),
+            packets: VecDeque::new(),
+            waiting: VecDeque::new(),
+            queued: 0,
+            outage,
+            heard: now,
+            spoke: now,
+            sent: 0,
+        })
+    }
+
+    /// The peer's `outage` is known when its name is.
+    pub(super) fn set_outage(&mut self, outage: Duration) {
+        self.outage = outage;
+    }
+
+    /// Whether it waits for room in the kernel.
+    pub(super) fn wants_write(&self) -> bool {
+        self.connecting || self.tls.wants_write() || !self.waiting.is_empty()
+    }
+
+    pub(super) fn turn(&mut self, authority: &Path, now: Instant, out: &mut VecDeque<Occurrence>) {
+        if self.lost {
+            return;
+        }
+        if let Err(loss) = self.read(authority, now, out) {
+            // An alert for the peer, if there is one.
+            self.flush(now);
+            self.lost = true;
+            out.push_back(Occurrence::Lost(loss));
+        } else if now >= self.heard + self.outage {
+            self.lost = true;
+            out.push_back(Occurrence::Lost(Loss::silent()));
+        }
+    }
+
+    fn read(&mut self, authority: &Path, now: Instant, out: &mut VecDeque<Occurrence>) -> Result<(), Loss> {
+        let broken = |error: &io::Error| Loss::other(&format!("TCP: {error}"));
+        if self.connecting {
+            if let Some(error) = self.socket.take_error().unwrap_or_else(Some) {
+                return Err(broken(&error));
+            }
+            if self.socket.peer_addr().is_err() {
+                return Ok(());
+            }
+            self.connecting = false;
+        }
+        let mut total = 0;
+        while total < READ {
+            match self.tls.read_tls(&mut &self.socket) {
+                Ok(0) => return Err(Loss::other("it closed the connection without a word")),
+                Ok(count) => {
+                    total += count;
+                    self.heard = now;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(broken(&error)),
+            }
+            let state = self.tls.process_new_packets();
+            let state = state.map_err(|error| Loss::refused(&error, &tls_words(&error, authority)))?;
+            let fresh = state.plaintext_bytes_to_read();
+            let before = self.input.len();
+            self.input.resize(before + fresh, 0);
+            self.tls.reader().read_exact(&mut self.input[before..]).map_err(|error| broken(&error))?;
+            if !self.ready && !self.tls.is_handshaking() {
+                self.ready = true;
+                let chain = self.tls.peer_certificates().unwrap_or_default();
+                out.push_back(Occurrence::Ready(chain.iter().map(|der| der.clone().into_owned()).collect()));
+            }
+            self.records(out)?;
+        }
+        Ok(())
+    }
+
+    /// Cuts what came into records.
+    fn records(&mut self, out: &mut VecDeque<Occurrence>) -> Result<(), Loss> {
+        while let Some(length) = length_at(&self.input, 0) {
+            if length == LAST_WORDS {
+                let Some(length) = length_at(&self.input, 2) else { break };
+                let Some(words) = self.input.get(4..4 + length) else { break };
+                let (code, text) = words.split_first().unwrap_or((&0, &[]));
+                return Err(Loss::told(Ending::from(u64::from(*code)), &String::from_utf8_lossy(text)));
+            }
+            if length > TlsLink::PAYLOAD {
+                return Err(Loss::other("its records are longer than any packet"));
+            }
+            if self.input.len() < 2 + length {
+                break;
+            }
+            self.input.advance(2);
+            let record = self.input.split_to(length).freeze();
+            if record.is_empty() {
+                continue;
+            }
+            if self.heard_hello {
+                self.packets.push_back(record);
+            } else if record.len() <= hello::MOST {
+                self.heard_hello = true;
+                out.push_back(Occurrence::Hello(record.to_vec()));
+            } else {
+                return Err(Loss::other("its first words are not understood"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn packet(&mut self) -> Option<Bytes> {
+        self.packets.pop_front()
+    }
+
+    /// The hello or a packet. None is ever dropped: whoever sends looks at the backlog.
+    pub(super) fn send(&mut self, packet: Bytes) {
+        self.queued += packet.len();
+        self.sent += 1;
+        self.waiting.push_back(packet);
+    }
+
+    /// Hands to the kernel what it takes.
+    pub(super) fn flush(&mut self, now: Instant) {
+        if self.connecting || self.lost {
+            return;
+        }
+        if self.ready && self.waiting.is_empty() && now >= self.spoke + keep_alive(self.outage) {
+            self.waiting.push_back(Bytes::new());
+        }
+        loop {
+            while self.tls.wants_write() {
+                // What fails here fails at the next reading too, and is told there.
+                match self.tls.write_tls(&mut &self.socket) {
+                    Ok(_) => self.spoke = now,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(_) => return,
+                }
+            }
+            if self.tls.is_handshaking() {
+                return;
+            }
+            let Some(packet) = self.waiting.pop_front() else { return };
+            self.queued -= packet.len();
+            let length = u16::try_from(packet.len()).unwrap_or(u16::MAX).to_be_bytes();
+            let mut record = Vec::with_capacity(2 + packet.len());
+            record.extend_from_slice(&length);
+            record.extend_from_slice(&packet);
+            // Into memory, without a limit.
+            let _ = self.tls.writer().write_all(&record);
+        }
+    }
+
+    pub(super) fn close(&mut self, ending: Ending, why: &str) {
+        if self.lost || self.tls.is_handshaking() {
+            return;
+        }
+        let why = cut(why);
+        let mut words = Vec::with_capacity(5 + why.len());
+        words.extend_from_slice(&[0xff, 0xff]);
+        words.extend_from_slice(&u16::try_from(why.len() + 1).unwrap_or(u16::MAX).to_be_bytes());
+        words.push(ending as u8);
+        words.extend_from_slice(why.as_bytes());
+        // What waited is not sent: the connections of the hosts end with this one.
+        self.waiting.clear();
+        self.queued = 0;
+        let _ = self.tls.writer().write_all(&words);
+        self.tls.send_close_notify();
+    }
+
+    /// The next instant at which silence is too long, or somebody has to be told that we are here.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let silent = self.heard + self.outage;
+        let speak = self.spoke + keep_alive(self.outage);
+        if self.lost {
+            None
+        } else if self.ready && !self.wants_write() {
+            Some(silent.min(speak))
+        } else {
+            Some(silent)
+        }
+    }
+
+    /// The kernel's count of payload sent, repetitions included, and for each of its segments
+    /// (acknowledgements too) the headers of IP and TCP with time stamps where they are used. The
+    /// longer headers of a SYN and of selective acknowledgements are left out.
+    pub(super) fn octets(&self) -> u64 {
+        let info = tcp_info(&self.socket).unwrap_or_default();
+        let ip = if self.remote.is_ipv4() { 20 } else { 40 };
+        let tcp = if info.stamps { 32 } else { 20 };
+        info.octets + u64::from(info.segments) * (ip + tcp)
+    }
+
+    pub(super) fn backlog(&self) -> usize {
+        self.queued
+    }
+
+    pub(super) fn figures(&self) -> Figures {
+        let info = tcp_info(&self.socket).unwrap_or_default();
+        Figures {
+            rtt: Some(info.rtt).filter(|rtt| !rtt.is_zero()),
+            mtu: info.mss as usize,
+            sent: u64::from(info.segments),
+            lost: u64::from(info.resent),
+            dropped: 0,
+        }
+    }
+}
+
+fn length_at(input: &[u8], at: usize) -> Option<usize> {
+    let octets = input.get(at..at + 2)?;
+    Some(usize::from(u16::from_be_bytes([octets[0], octets[1]])))
+}

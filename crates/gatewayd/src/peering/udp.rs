@@ -1,0 +1,181 @@
+//! A UDP socket and the QUIC endpoint on it.
+
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::num::NonZeroUsize;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytes::BytesMut;
+use noq_proto::{DatagramEvent, Endpoint, FourTuple, ServerConfig};
+use noq_udp::{RecvMeta, UdpSocketState};
+use rustix::net::sockopt;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::settings;
+
+/// Octets asked for each of the socket's buffers.
+const BUFFER: usize = 4 << 20;
+/// Most octets of a coalesced receive (`UDP_GRO`).
+const COALESCED: usize = 1 << 16;
+/// Receives of one system call.
+const RECEIVES: usize = 8;
+/// System calls of one turn: a flood leaves time for other things.
+const CALLS: usize = 8;
+/// Most octets of one segmented send: the kernel refuses what does not fit one IP packet of 64 KiB, and
+/// noq takes that for loss.
+const SEGMENTED: usize = 65_000;
+
+/// A socket, its endpoint, and where packets land.
+pub(super) struct Udp {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    pub(super) endpoint: Endpoint,
+    receive: Box<[u8]>,
+    answer: Vec<u8>,
+    local: SocketAddr,
+    /// Octets the kernel granted for what comes in and goes out.
+    pub(super) granted: (usize, usize),
+    /// Whether the kernel had no room at the last attempt.
+    pub(super) full: bool,
+    /// Datagrams that belonged to no connection and began none.
+    pub(super) strays: u64,
+}
+
+impl std::fmt::Debug for Udp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Udp").field("local", &self.local).finish_non_exhaustive()
+    }
+}
+
+impl AsFd for Udp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Udp {
+    /// A socket at `address`; `server` lets it be dialled.
+    pub(super) fn bind(address: SocketAddr, server: Option<Arc<ServerConfig>>, reset: [u8; 32]) -> io::Result<Udp> {
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM.cloexec(), Some(Protocol::UDP))?;
+        if address.is_ipv6() {
+            socket.set_only_v6(!address.ip().is_unspecified())?;
+        }
+        socket.bind(&address.into())?;
+        // The forced ones are above the machine's limit and need CAP_NET_ADMIN.
+        let _ = sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER)
+            .or_else(|_| sockopt::set_socket_recv_buffer_size(&socket, BUFFER));
+        let _ = sockopt::set_socket_send_buffer_size_force(&socket, BUFFER)
+            .or_else(|_| sockopt::set_socket_send_buffer_size(&socket, BUFFER));
+        // The kernel doubles what is asked, for its own bookkeeping (socket(7)).
+        let granted = (socket.recv_buffer_size()? / 2, socket.send_buffer_size()? / 2);
+        let socket = UdpSocket::from(socket);
+        let state = UdpSocketState::new((&socket).into())?;
+        let endpoint = Endpoint::new(settings::endpoint(reset), server, !state.may_fragment());
+        let local = socket.local_addr()?;
+        let receive = vec![0; COALESCED * RECEIVES].into_boxed_slice();
+        Ok(Udp { socket, state, endpoint, receive, answer: Vec::new(), local, granted, full: false, strays: 0 })
+    }
+
+    /// A socket only to dial from: any address, of both families where the machine has both.
+    pub(super) fn anywhere(reset: [u8; 32]) -> io::Result<Udp> {
+        Udp::bind((Ipv6Addr::UNSPECIFIED, 0).into(), None, reset)
+            .or_else(|_| Udp::bind((Ipv4Addr::UNSPECIFIED, 0).into(), None, reset))
+    }
+
+    /// Where it is bound.
+    pub(super) fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// How this socket calls `remote`, if it can reach its family.
+    pub(super) fn calls(&self, remote: SocketAddr) -> Option<SocketAddr> {
+        match (self.local.ip(), remote.ip()) {
+            (IpAddr::V4(_), IpAddr::V4(_)) | (IpAddr::V6(_), IpAddr::V6(_)) => Some(remote),
+            (IpAddr::V6(own), IpAddr::V4(ip)) if own.is_unspecified() => {
+                Some(SocketAddr::new(ip.to_ipv6_mapped().into(), remote.port()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Datagrams that may leave in one call when each has up to `mtu` octets.
+    pub(super) fn segments(&self, mtu: u16) -> NonZeroUsize {
+        let most = NonZeroUsize::new(SEGMENTED / usize::from(mtu.max(1))).unwrap_or(NonZeroUsize::MIN);
+        self.state.max_gso_segments().min(most)
+    }
+
+    /// Reads what is there and hands each datagram's meaning to `meant`.
+    pub(super) fn receive(&mut self, now: Instant, mut meant: impl FnMut(&mut Endpoint, DatagramEvent)) {
+        let mut meta = [RecvMeta::default(); RECEIVES];
+        for _ in 0..CALLS {
+            let mut slices = self.receive.chunks_exact_mut(COALESCED).map(IoSliceMut::new);
+            let mut buffers: [IoSliceMut<'_>; RECEIVES] =
+                std::array::from_fn(|_| slices.next().unwrap_or_else(|| IoSliceMut::new(&mut [])));
+            let count = match self.state.recv((&self.socket).into(), &mut buffers, &mut meta) {
+                Ok(count) => count,
+                // An ICMP error of an earlier send says nothing of a connection, and comes once.
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => continue,
+                Err(_) => return,
+            };
+            for (meta, buffer) in meta.iter().zip(&buffers).take(count) {
+                // One copy for all datagrams of a coalesced receive; they are slices of it.
+                let mut data = BytesMut::from(&buffer[..meta.len]);
+                // Where the socket has one address only, there is none to choose for an answer.
+                let own = if self.local.ip().is_unspecified() { meta.dst_ip } else { None };
+                let path = FourTuple::new(meta.addr, own);
+                while !data.is_empty() {
+                    let datagram = data.split_to(meta.stride.max(1).min(data.len()));
+                    self.answer.clear();
+                    match self.endpoint.handle(now, path, None, datagram, &mut self.answer) {
+                        Some(DatagramEvent::Response(transmit)) => {
+                            self.strays += 1;
+                            send(&self.socket, &self.state, &transmit, &self.answer, transmit.src_ip).ok();
+                        }
+                        Some(event) => meant(&mut self.endpoint, event),
+                        None => self.strays += 1,
+                    }
+                }
+            }
+            if count < RECEIVES {
+                return;
+            }
+        }
+    }
+
+    /// Hands one transmission to the kernel. `WouldBlock` and only that is to be tried again.
+    pub(super) fn send(&mut self, transmit: &noq_proto::Transmit, data: &[u8], from: Option<IpAddr>) -> io::Result<()> {
+        let sent = send(&self.socket, &self.state, transmit, data, from);
+        self.full = matches!(&sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+        sent
+    }
+
+    #[cfg(test)]
+    pub(super) fn rebind(&mut self) {
+        let address = SocketAddr::new(self.local.ip(), 0);
+        let socket = UdpSocket::bind(address).unwrap();
+        self.state = UdpSocketState::new((&socket).into()).unwrap();
+        self.local = socket.local_addr().unwrap();
+        self.socket = socket;
+    }
+}
+
+fn send(
+    socket: &UdpSocket,
+    state: &UdpSocketState,
+    transmit: &noq_proto::Transmit,
+    data: &[u8],
+    src_ip: Option<IpAddr>,
+) -> io::Result<()> {
+    let transmit = noq_udp::Transmit {
+        destination: transmit.destination,
+        // Nothing here slows down for a mark, so no packet may say that something would (RFC 3168,
+        // section 6.1).
+        ecn: None,
+        contents: &data[..transmit.size],
+        segment_size: transmit.segment_size,
+        src_ip,
+    };
+    state.try_send(socket.into(), &transmit)
+}
