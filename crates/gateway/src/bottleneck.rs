@@ -7,7 +7,12 @@ use cellway_units::{Bits, Rate, Span, Time};
 use crate::delivery::{Delivery, Sample, Stamp, bits_of, rate_of};
 use crate::rtt::GRANULARITY;
 
-/// Gains in thousandths. Startup's rate doubles each round (4 ln 2), Drain undoes in one round what it left behind.
+mod round;
+
+use round::Round;
+
+/// Gains in thousandths. Startup's rate doubles each round (4 ln 2), Drain undoes in one round what it left behind. A probe
+/// adds an eighth, and a quarter once the line has shown that it takes that.
 const STARTUP: u64 = 2_773;
 const DRAIN: u64 = 361;
 const DOWN: u64 = 750;
@@ -19,14 +24,12 @@ const MARGIN: u64 = 990;
 /// How much may be under way: twice what the line holds, half of that to find out its length.
 const CAP: u64 = 2_000;
 const PROBE_RTT: u64 = 500;
-/// A rate that grows less in a round does not grow, and after three such rounds there is no more.
+/// A rate that grows less in a round does not grow (in Startup, in a probe), and after three such rounds there is no more.
 const GROWTH: u64 = 1_250;
-const PLATEAU: u32 = 3;
 const UP_GROWTH: u64 = 1_050;
+const PLATEAU: u32 = 3;
 /// What is left of the bounds after a round with too many losses.
 const BETA: u64 = 700;
-/// Losses that a line may have without being too full, of all packets.
-const LOSS: u64 = 20;
 /// A round trip so much longer than the shortest is one with a queue.
 const QUEUE: u64 = 1_125;
 /// The shortest round trip is looked for again when none came so near to it for so long.
@@ -43,15 +46,12 @@ const INITIAL_TIME: Span = Span::from_ms(50);
 const LEAST_PACKETS: u64 = 4;
 const LEAST_ACKS: u64 = 2;
 
+fn shorter(least: Option<Span>, rtt: Span) -> Span {
+    least.map_or(rtt, |least| least.min(rtt))
+}
 fn times(n: u64, per_mille: u64) -> u64 {
     u64::try_from(u128::from(n) * u128::from(per_mille) / 1000).unwrap_or(u64::MAX)
 }
-/// Whether `lost` of `packets` is more than [`LOSS`] beyond doubt: by three standard deviations.
-fn too_many(lost: u64, packets: u64) -> bool {
-    let (lost, expected) = (u128::from(lost) * 1000, u128::from(packets * LOSS));
-    lost > expected && (lost - expected).pow(2) > 9 * 1000 * expected
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Startup,
@@ -62,19 +62,6 @@ enum Phase {
     Refill,
     Up,
     ProbeRtt,
-}
-
-/// What was seen since the round began.
-#[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    /// It ends with the first sample of a packet that was sent when so much had been delivered.
-    end: u64,
-    began: u64,
-    packets: u64,
-    lost: u64,
-    /// The largest rate (bit/s) and the shortest round trip.
-    rate: u64,
-    rtt: Option<Span>,
 }
 
 /// Bounds for the time until the next probe, after a round with too many losses.
@@ -211,7 +198,7 @@ impl Bottleneck {
         if let Some(rtt) = rtt {
             self.learn_rtt(now, rtt);
         }
-        let ended = (sample.prior >= self.round.end).then(|| self.next_round());
+        let ended = (self.round.ends(&sample)).then(|| self.round.end(&self.delivery));
         self.learn_rate(&sample);
         if let Some(round) = ended {
             self.rounds += 1;
@@ -224,11 +211,11 @@ impl Bottleneck {
 
     fn learn_rtt(&mut self, now: Time, rtt: Span) {
         let rtt = rtt.max(Span::from_us(1));
-        self.round.rtt = Some(self.round.rtt.map_or(rtt, |least| least.min(rtt)));
+        self.round.rtt = Some(shorter(self.round.rtt, rtt));
         if self.phase == Phase::ProbeRtt {
-            self.probe_rtt_least = Some(self.probe_rtt_least.map_or(rtt, |least| least.min(rtt)));
+            self.probe_rtt_least = Some(shorter(self.probe_rtt_least, rtt));
         }
-        let least = self.min_rtt.map_or(rtt, |least| least.min(rtt));
+        let least = shorter(self.min_rtt, rtt);
         self.min_rtt = Some(least);
         if rtt.as_ps() <= times(least.as_ps(), NEAR) {
             (self.min_rtt_at, self.queues) = (now, 0);
@@ -247,42 +234,18 @@ impl Bottleneck {
             self.rates[1] = self.rates[1].max(rate);
         }
     }
-    fn next_round(&mut self) -> Round {
-        let Delivery { delivered, packets_delivered, packets_lost, .. } = self.delivery;
-        let mut ended = self.round;
-        self.round = Round {
-            end: delivered,
-            began: delivered,
-            packets: packets_delivered,
-            lost: packets_lost,
-            ..Round::default()
-        };
-        ended.packets = packets_delivered - ended.packets;
-        ended.lost = packets_lost - ended.lost;
-        ended.began = delivered - ended.began;
-        ended
-    }
-
     /// What follows from a round: bounds, the end of growth, the line that has become slower.
     fn judge(&mut self, now: Time, round: &Round, sample: &Sample) {
         if self.probed && self.rounds >= 1 && matches!(self.phase, Phase::Drain | Phase::Down | Phase::Cruise) {
             // All of the probe has been acknowledged: what was before it is forgotten.
             self.probed = false;
-            if !sample.limited {
+            if !sample.limited && self.rates[1] > 0 {
                 self.rates = [self.rates[1], 0];
             }
         }
-        let lossy = !sample.limited && too_many(round.lost, round.packets + round.lost);
+        let lossy = !sample.limited && round.is_lossy();
         if !sample.limited {
-            let up = self.phase == Phase::Up;
-            if self.max_rate() >= times(self.full.0, if up { UP_GROWTH } else { GROWTH }) {
-                self.full = (self.max_rate(), 0);
-                if up {
-                    self.gain = UP_MORE;
-                }
-            } else {
-                self.full.1 += 1;
-            }
+            self.judge_growth();
         }
         match self.phase {
             Phase::Startup if lossy || self.full.1 >= PLATEAU || self.full.1 >= 1 && self.has_queue(round) => {
@@ -302,8 +265,19 @@ impl Bottleneck {
             let rate = self.bandwidth();
             self.bounds = Some(Bounds {
                 rate: times(rate, BETA).max(round.rate).min(rate),
-                in_flight: times(cap, BETA).max(round.began).min(cap),
+                in_flight: times(cap, BETA).max(round.delivered).min(cap),
             });
+        }
+    }
+    fn judge_growth(&mut self) {
+        let up = self.phase == Phase::Up;
+        if self.max_rate() < times(self.full.0, if up { UP_GROWTH } else { GROWTH }) {
+            self.full.1 += 1;
+            return;
+        }
+        self.full = (self.max_rate(), 0);
+        if up {
+            self.gain = UP_MORE;
         }
     }
     fn has_queue(&self, round: &Round) -> bool {
@@ -374,7 +348,7 @@ impl Bottleneck {
     }
     fn enter(&mut self, phase: Phase) {
         (self.phase, self.rounds) = (phase, 0);
-        (self.round.end, self.round.rtt) = (self.delivery.delivered, None);
+        self.round.restart(self.delivery.delivered);
         self.gain = match phase {
             Phase::Startup => STARTUP,
             Phase::Drain => DRAIN,

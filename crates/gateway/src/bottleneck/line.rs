@@ -139,6 +139,14 @@ impl Line {
         }
         self.now = until;
     }
+    pub(super) fn set_source(&mut self, n: usize, source: Source) {
+        self.senders[n].source = source;
+        self.senders[n].waiting = 0;
+        self.at(self.now, Event::Start(n));
+    }
+    pub(super) fn set_round_trip(&mut self, round_trip: Span) {
+        self.delay = round_trip / 2;
+    }
     fn start(&mut self, n: usize) {
         match self.senders[n].source {
             Source::Endless => self.senders[n].waiting = u64::MAX,
