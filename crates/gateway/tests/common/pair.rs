@@ -115,6 +115,8 @@ pub struct Pair {
     /// When the queues before the line are empty, and how long packets waited in them (side, sent at, wait).
     free: [Time; 2],
     pub waits: Vec<(usize, Time, Span)>,
+    /// What went through them (bits).
+    pub carried: [u64; 2],
     /// The least of (bits sent before) x 10^12 - rate x time over all departures so far.
     rate_floor: [i128; 2],
     bits_sent: [i128; 2],
@@ -140,6 +142,7 @@ impl Pair {
             departures: Vec::new(),
             free: [Time::ZERO; 2],
             waits: Vec::new(),
+            carried: [0; 2],
             rate_floor: [i128::MAX; 2],
             bits_sent: [0; 2],
             tick: Span::from_ms(1),
@@ -301,6 +304,7 @@ impl Pair {
             return None;
         }
         self.waits.push((side, self.now, wait));
+        self.carried[side] += bits.0;
         self.free[side] = self.now + wait + service;
         Some(wait + service)
     }
