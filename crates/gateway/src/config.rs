@@ -82,6 +82,8 @@ pub struct GatewayConfig {
     /// Most bytes of a flow that is opened early that are sent before the far host has answered;
     /// `floor` if that is less.
     pub early: Bytes,
+    /// By how many payloads a limit must have grown to be told again; half of what may be held is enough.
+    pub credit_every: u32,
     /// After how many packets an acknowledgement is due. RFC 9000, section 13.2.2.
     pub ack_every: u32,
     /// After what time at the latest it is due. RFC 9000, section 18.2, `max_ack_delay`.
@@ -111,6 +113,7 @@ impl GatewayConfig {
             total_buffer: Bytes(1 << 30),
             waiting: 1024,
             early: Bytes(65_536),
+            credit_every: 2,
             ack_every: 2,
             ack_delay: Span::from_ms(25),
             initial_rtt: Span::from_ms(333),
@@ -137,6 +140,7 @@ impl GatewayConfig {
         }
         for (field, zero) in [
             ("ack_every", self.ack_every == 0),
+            ("credit_every", self.credit_every == 0),
             ("ack_delay", self.ack_delay.is_zero()),
             ("initial_rtt", self.initial_rtt.is_zero()),
             ("probe_max", self.probe_max.is_zero()),
@@ -160,9 +164,9 @@ impl GatewayConfig {
     pub(crate) fn early(&self) -> u64 {
         self.early.0.min(self.least())
     }
-    /// By how much a limit must have grown to be announced: two payloads, at most half of what may be held.
+    /// By how much a limit must have grown to be announced.
     pub(crate) fn credit_step(&self, share: u64) -> u64 {
-        (2 * self.payload.0).min(share / 2).max(1)
+        (u64::from(self.credit_every) * self.payload.0).min(share / 2).max(1)
     }
     /// Most octets of a packet without what carries it.
     pub(crate) fn capacity(&self) -> u32 {

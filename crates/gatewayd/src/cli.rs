@@ -5,6 +5,7 @@ mod check;
 mod credentials;
 mod keygen;
 mod output;
+mod rules;
 mod run;
 mod status;
 
@@ -61,6 +62,7 @@ pub fn main() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Keygen(options) => keygen::run(&options),
+        Command::Rules { command } => rules::run(&command),
         Command::Status(options) => status::run(&options),
         Command::Schema => {
             output::text(&config::schema());

@@ -226,11 +226,26 @@ fn help_shows_examples_of_every_command() {
     let (code, out, _) = told(dir.path(), &["--help"]);
     assert_eq!(code, 0);
     assert!(!out.contains("reference"), "hidden: {out}");
-    for command in ["run", "check", "keygen", "status"] {
+    for command in ["run", "check", "keygen", "rules", "status"] {
         assert!(out.contains(command), "{out}");
         let (code, help, _) = told(dir.path(), &[command, "--help"]);
         assert!(code == 0 && help.contains(&format!("cellway-gateway {command} ")), "{help}");
     }
+}
+
+#[test]
+fn rules_are_printed_and_nothing_is_done_without_interception() {
+    let dir = TempDir::new().unwrap();
+    config(dir.path(), "paris", "");
+    for command in ["apply", "remove"] {
+        let (code, out, err) = told(dir.path(), &["rules", command, "--config", "g.toml"]);
+        assert!(code == 0 && out.is_empty() && err.contains("no rules are needed"), "{code} {out}{err}");
+    }
+    config(dir.path(), "paris", "prefixes = [\"198.51.100.0/24\"]\n[intercept]\nport = 5999\ndevice = \"hold7\"\n");
+    let (code, out, err) = told(dir.path(), &["rules", "print", "--config", "g.toml"]);
+    assert!(code == 0 && out.starts_with("#!/bin/sh\n") && out.contains("hold7") && out.contains("5999"), "{out}{err}");
+    assert_eq!(told(dir.path(), &["rules", "print", "--config", "none.toml"]).0, 2);
+    assert_eq!(told(dir.path(), &["rules", "undo", "--config", "g.toml"]).0, 2);
 }
 
 /// A committed file that a command prints.

@@ -61,7 +61,10 @@ fn cases() -> Vec<(&'static str, String)> {
         ("key after a header", with("[socks]\nlisten = \"127.0.0.1:1080\"\nlocal = []\n")),
         ("missing keys", with("[[peer]]\n[[forward]]\n[socks]\n")),
         ("a table as a value", edited(&[(rate, "rate = { bps = 1 }")])),
-        ("a value as a table", with("intercept = true\n").replace("[[peer]]", "[other]\n[[peer]]")),
+        (
+            "a value as a table",
+            edited(&[("[listen]\naddress = \"[::]:4433\"\n", ""), ("local", "listen = true\nlocal")]),
+        ),
         ("a value as an array", edited(&[("local = [\"192.0.2.0/24\"]", "local = \"192.0.2.0/24\"")])),
         ("an array as a value", edited(&[(tokyo, "name = [\"tokyo\"]")])),
         ("single instead of double brackets", "name = \"a\"\n[peer]\nname = \"b\"\n".to_owned()),

@@ -38,7 +38,7 @@ Signals:
   SIGTERM, SIGINT   resets the connections, tells the peers, ends; the second time at once.
 
 Interception needs CAP_NET_ADMIN and CAP_NET_RAW; forwards and SOCKS need no privileges.")]
-    Run(Run),
+    Run(Box<Run>),
     /// Check a configuration and the keys it names, without running anything.
     #[command(after_help = "\
 Examples:
@@ -58,6 +58,19 @@ Examples:
 Each gateway gets authority.pem and its own .pem and .key beside its configuration. Keep authority.key away
 from the gateways: who has it can make himself a gateway. Nothing is ever overwritten.")]
     Keygen(Keygen),
+    /// Print, set or remove what the kernel must do with packets for interception: nftables and routing.
+    #[command(after_help = "\
+Examples:
+  cellway-gateway rules print --config gateway.toml       read them first, or keep them in your own scripts
+  cellway-gateway rules apply --config gateway.toml       set them; what is there already stays
+  cellway-gateway rules remove --config gateway.toml      remove exactly these
+
+They are in a table of nftables, two routing tables and rules of routing of their own; nothing else is touched.
+Without a running gateway connections pass as if there were none, but for peers with down = \"refuse\".")]
+    Rules {
+        #[command(subcommand)]
+        command: RulesCommand,
+    },
     /// Show peers, line use and connections of the gateway that runs here.
     #[command(after_help = "\
 Examples:
@@ -110,6 +123,23 @@ pub(super) struct Keygen {
     /// The names of the gateways, as in their configurations.
     #[arg(required = true, value_name = "NAME")]
     pub(super) names: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RulesCommand {
+    /// Print them as a script for a shell.
+    Print(RulesOptions),
+    /// Set them; safe to repeat.
+    Apply(RulesOptions),
+    /// Remove them; safe to repeat.
+    Remove(RulesOptions),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct RulesOptions {
+    /// The configuration.
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: PathBuf,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -9,6 +9,7 @@ use super::args::Check;
 use super::credentials::{self, Examined};
 use super::{Failure, WRONG_INPUT, output};
 use crate::config::{Config, Connect, LineRate, PeerDown, Source, TransportChoice};
+use crate::intercept::obstacles;
 
 pub(super) fn run(options: &Check) -> Result<(), Failure> {
     let config = match Config::read(&options.config) {
@@ -23,6 +24,9 @@ pub(super) fn run(options: &Check) -> Result<(), Failure> {
     };
     let mut told = credentials::examine(&config.identity, &config.name, SystemTime::now());
     told.warnings.extend(exposed(&config));
+    // The file may be for another machine: no reason to refuse it.
+    let missing = config.intercept.as_ref().map(obstacles).unwrap_or_default();
+    told.warnings.extend(missing.into_iter().map(|what| format!("this machine cannot intercept: {what}")));
     if options.json {
         let problems: Vec<_> = told.problems.iter().map(|message| json!({ "message": message })).collect();
         let valid = told.problems.is_empty();

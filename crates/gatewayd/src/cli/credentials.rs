@@ -39,7 +39,8 @@ pub(super) fn examine(identity: &Identity, name: &str, now: SystemTime) -> Exami
     let chain = certificates(&identity.certificate, &mut told);
     for authority in &authorities {
         let end = parse(authority, &identity.authority, &mut told);
-        told.problems.extend(end.as_ref().and_then(|parsed| ended(parsed, &identity.authority, now)));
+        // TLS asks an authority that is trusted for its key, not for its time (RFC 5280, section 6.1.1, d).
+        told.warnings.extend(end.as_ref().and_then(|parsed| ended(parsed, &identity.authority, now)));
         if end.is_some_and(|parsed| !parsed.is_ca()) {
             told.problems.push(format!("{}: is not the certificate of an authority", identity.authority.display()));
         }
@@ -49,7 +50,10 @@ pub(super) fn examine(identity: &Identity, name: &str, now: SystemTime) -> Exami
     {
         leaf(&parsed, identity, name, now, &mut told);
         if !authorities.is_empty() {
-            issuer(&parsed, &chain, &authorities, identity, &mut told);
+            // Asked at a time when it is good: that it is not now has been said.
+            let validity = parsed.validity();
+            let at = now.clamp(validity.not_before.timestamp(), validity.not_after.timestamp());
+            issuer(&parsed, &chain, &authorities, identity, at, &mut told);
         }
     }
     key(identity, chain, &mut told);
@@ -134,12 +138,13 @@ fn leaf(parsed: &X509Certificate<'_>, identity: &Identity, name: &str, now: i64,
     }
 }
 
-/// Does the certificate come from one of the authorities? Asked as a peer asks, at a time when it is good.
+/// Does the certificate come from one of the authorities? Asked as a peer asks.
 fn issuer(
     parsed: &X509Certificate<'_>,
     chain: &[CertificateDer<'static>],
     authorities: &[CertificateDer<'static>],
     identity: &Identity,
+    at: i64,
     told: &mut Examined,
 ) {
     let path = identity.certificate.display();
@@ -148,21 +153,13 @@ fn issuer(
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let Ok(verifier) = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build() else { return };
     let [own, intermediates @ ..] = chain else { return };
-    let from = Duration::from_secs(parsed.validity().not_after.timestamp().max(1) as u64 - 1);
-    let verified = verifier.verify_client_cert(own, intermediates, UnixTime::since_unix_epoch(from));
-    match verified {
+    let at = UnixTime::since_unix_epoch(Duration::from_secs(at.max(0) as u64));
+    match verifier.verify_client_cert(own, intermediates, at) {
         Ok(_) => {}
         Err(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
             let authority = identity.authority.display();
             told.problems.push(format!("{path}: comes from another authority ({}) than {authority}", parsed.issuer()));
         }
-        // An authority that ends before the certificate; told where it has ended already.
-        Err(rustls::Error::InvalidCertificate(
-            CertificateError::Expired
-            | CertificateError::ExpiredContext { .. }
-            | CertificateError::NotValidYet
-            | CertificateError::NotValidYetContext { .. },
-        )) => told.warnings.push(format!("{path}: is good for longer than the authority that it comes from")),
         Err(error) => told.problems.push(format!("{path}: peers will refuse it: {error}")),
     }
 }

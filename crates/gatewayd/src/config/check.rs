@@ -34,8 +34,8 @@ impl<'a> Check<'a> {
     /// The model; what is missing from it after a problem stands in `found`.
     pub(super) fn config(&mut self, file: File) -> Option<Config> {
         let peers = file.peer.unwrap_or_default();
-        if peers.is_empty() && self.places.contains_key("peer") {
-            self.at("peer", "there is no peer that could be read");
+        if peers.is_empty() && self.found.is_empty() {
+            self.at("peer", "there is no peer");
         }
         self.names(file.name.as_ref(), &peers);
         self.unreachable(&peers, file.listen.is_some());

@@ -342,5 +342,5 @@ words!(PeerDown {
 });
 words!(Source {
     "client" => Source::Client, "The client's, and its port where that is free.";
-    "gateway" => Source::Gateway, "The far gateway's own.";
+    "gateway" => Source::Gateway, "This gateway's own.";
 });

@@ -93,9 +93,14 @@ impl ConfigErrors {
     }
 }
 
+/// The last boundary of a character that is not beyond `index`.
+fn floor_boundary(text: &str, index: usize) -> usize {
+    (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
+}
+
 fn tell(file: &str, text: &str, found: Found) -> Problem {
-    let start = text.floor_char_boundary(found.span.start);
-    let end = text.floor_char_boundary(found.span.end.max(start));
+    let start = floor_boundary(text, found.span.start);
+    let end = floor_boundary(text, found.span.end.max(start));
     let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |i| start + i);
     let line = text[line_start..line_end].trim_end_matches('\r');

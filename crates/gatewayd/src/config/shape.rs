@@ -91,6 +91,11 @@ fn node(
             };
             Some(Value::Array(inner.iter().enumerate().filter_map(element).collect()))
         }
+        (DeValue::Table(_), Some(_)) => {
+            let message = "is one table: its header is in single brackets, and there can be several";
+            found.push(Found::new(span.clone(), path, message).suggest(Some(format!("[[{path}]]"))));
+            None
+        }
         (_, Some(_)) => wrong(found, &format!("the {} alone", from.get_ref().type_str())),
         (DeValue::Table(_), _) => wrong(found, "a table"),
         (DeValue::Array(_), _) => wrong(found, "an array"),

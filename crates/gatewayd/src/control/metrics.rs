@@ -114,8 +114,7 @@ impl Collector for Picture {
 
 /// The buckets as the format wants them, the last without bound, and the sum of all.
 fn buckets(counts: &[(f64, u64)]) -> (Vec<(f64, u64)>, u64) {
-    let mut buckets: Vec<(f64, u64)> = counts.iter().copied().filter(|(bound, _)| *bound < f64::MAX).collect();
-    let beyond = counts.iter().filter(|(bound, _)| !(*bound < f64::MAX)).map(|(_, count)| count).sum();
-    buckets.push((f64::INFINITY, beyond));
-    (buckets, counts.iter().map(|(_, count)| count).sum())
+    let (mut bounded, beyond): (Vec<_>, Vec<_>) = counts.iter().copied().partition(|(bound, _)| *bound < f64::MAX);
+    bounded.push((f64::INFINITY, beyond.iter().map(|(_, count)| count).sum()));
+    (bounded, counts.iter().map(|(_, count)| count).sum())
 }

@@ -125,13 +125,9 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Sockets that send with `mark`.
-    pub(super) fn open(mark: u32) -> io::Result<Answers> {
-        let raw = |domain: Domain| -> io::Result<Socket> {
-            let socket = Socket::new(domain, Type::RAW.nonblocking(), Some(Protocol::from(RAW)))?;
-            socket.set_mark(mark)?;
-            Ok(socket)
-        };
+    /// Opens its sockets.
+    pub(super) fn open() -> io::Result<Answers> {
+        let raw = |domain: Domain| Socket::new(domain, Type::RAW.nonblocking(), Some(Protocol::from(RAW)));
         // A kernel without IPv6 holds no opening of IPv6.
         Ok(Answers { v4: raw(Domain::IPV4)?, v6: raw(Domain::IPV6).ok() })
     }

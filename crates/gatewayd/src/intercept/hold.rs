@@ -67,7 +67,7 @@ impl Hold {
             let route = ["route", "replace", "default", "dev", &intercept.device, "table", &table];
             tool::ip(*family, &route)?;
         }
-        let answers = Answers::open(intercept.mark)
+        let answers = Answers::open()
             .map_err(|source| Error::Io { what: "a raw socket (CAP_NET_RAW) for refusals".into(), source })?;
         Ok(Hold { tun, answers, buffer: vec![0; Tun::LARGEST] })
     }

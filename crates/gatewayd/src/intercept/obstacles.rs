@@ -25,6 +25,16 @@ pub(crate) fn obstacles(intercept: &Intercept) -> Vec<String> {
             missing.push(format!("{version} packets are not forwarded: `sysctl -w {name}=1`"));
         }
     }
+    // A packet that finds a socket before it is routed is dropped where it would be forwarded (ip_forward). An
+    // opening finds one where the last connection from the same port is in TIME-WAIT here.
+    if setting("net/ipv4/tcp_early_demux").as_deref() == Some("1") {
+        missing.push(
+            "a client that connects from the same port again within a minute is not answered before that is \
+             over: `sysctl -w net.ipv4.tcp_early_demux=0` (good for routers \
+             anyway)"
+                .into(),
+        );
+    }
     match transparent() {
         Ok(()) => missing.extend(rules_refused(intercept)),
         Err(e) => {

@@ -66,7 +66,7 @@ impl Rules {
         let mut text = format!(
             "#!/bin/sh\n\
              # What the gateway needs of the kernel. It also needs, and this does not set:\n\
-             #   sysctl net.ipv4.ip_forward=1{}\n\
+             #   sysctl net.ipv4.ip_forward=1 net.ipv4.tcp_early_demux=0{}\n\
              # A firewall on this machine must let pass: connections forwarded to the device `{device}`, input of TCP\n\
              # with the mark {mark:#x}, output of TCP, and ICMP errors. Address translation must leave `{device}` out.\n\
              # The device itself is the daemon's, and so is the route to it (table {hold}): without the daemon\n\
@@ -202,8 +202,8 @@ impl Rules {
              \x20   chain failing {{\n\
              \x20       # A neighbour that does not answer a connection from a client's address is reported to that\n\
              \x20       # address: the device sends the report back in, to the socket it is about.\n\
-             \x20       icmp type destination-unreachable icmp code 1 ip daddr @taken4 meta mark != {mark:#x} meta mark set {hold:#x}\n\
-             \x20       icmpv6 type destination-unreachable icmpv6 code 3 ip6 daddr @taken6 meta mark != {mark:#x} meta mark set {hold:#x}\n\
+             \x20       icmp type destination-unreachable icmp code 1 ip daddr @taken4 meta mark set {hold:#x}\n\
+             \x20       icmpv6 type destination-unreachable icmpv6 code 3 ip6 daddr @taken6 meta mark set {hold:#x}\n\
              \x20   }}\n\
              }}\n"
         )

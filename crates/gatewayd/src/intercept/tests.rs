@@ -52,7 +52,9 @@ fn a_refusal_is_what_it_would_be_without_a_gateway() {
         return;
     }
     let three = Three::new();
-    let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
+    // The clients are behind a peer too, as at a hub.
+    let all = ["10.0.0.0/8", "fd00::/8"];
+    let relay = Relay::start(&three, &config(&all, PeerDown::Direct, &[]));
     for (reason, v4, v6) in [
         (Reason::Refused, libc::ECONNREFUSED, libc::ECONNREFUSED),
         (Reason::HostUnreachable, libc::EHOSTUNREACH, libc::EHOSTUNREACH),
@@ -313,6 +315,9 @@ fn other_networks_devices_and_this_machine_are_left_alone() {
         return;
     }
     let three = Three::new();
+    // An answer of this machine has the mark of what it answers.
+    three.gateway.set("net/ipv4/fwmark_reflect", "1").unwrap();
+    three.gateway.set("net/ipv6/fwmark_reflect", "1").unwrap();
     // All of the world is behind the peer, for clients on lan0.
     let all = ["0.0.0.0/0", "::/0"];
     let mut relay = Relay::start(&three, &config(&all, PeerDown::Refuse, &["lan0"]));
@@ -410,6 +415,9 @@ fn obstacles_are_named() {
         let intercept = intercept.clone();
         three.gateway.run(move || obstacles(&intercept))
     };
+    let said = ask(&intercept);
+    assert!(said.len() == 1 && said[0].contains("net.ipv4.tcp_early_demux=0"), "{said:?}");
+    three.gateway.set("net/ipv4/tcp_early_demux", "0").unwrap();
     assert_eq!(ask(&intercept), Vec::<String>::new());
     assert!(!everything(&three).contains("cellway"), "asking changes nothing");
     three.gateway.set("net/ipv4/ip_forward", "0").unwrap();
@@ -433,4 +441,33 @@ fn the_device_goes_with_the_hold() {
     assert!(devices().matches("hold0").count() >= 3, "{}", devices());
     relay.die();
     until(|| !devices().contains("hold0"));
+}
+
+#[test]
+fn a_client_may_use_its_port_again() {
+    if !possible() {
+        return;
+    }
+    let three = Three::new();
+    // With it the kernel drops an opening that finds a socket, rather than forward it to the device.
+    three.gateway.set("net/ipv4/tcp_early_demux", "0").unwrap();
+    let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
+    for version in 0..2 {
+        let (own, server) = (at(version, 0, 4_000), at(version, 3, 80));
+        three.serve(server);
+        // The server ends each first: what the client reached, here, stays in TIME-WAIT, and takes no new opening.
+        for _ in 0..3 {
+            let client = three.ask(server, own.port());
+            let opening = relay.opening();
+            assert_eq!(opening.client, own);
+            relay.carry(opening);
+            let asked = client.join().unwrap().unwrap();
+            assert_eq!((asked.own, asked.seen), (own, own));
+            until(|| {
+                let all = Three::output(&three.gateway, "ss -Htan state all");
+                let one = |state: &str| all.lines().any(|line| line.starts_with(state) && line.contains(":4000"));
+                one("TIME-WAIT") && !one("LAST-ACK") && !one("ESTAB") && !one("FIN-WAIT")
+            });
+        }
+    }
 }

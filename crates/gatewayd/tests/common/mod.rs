@@ -1,0 +1,68 @@
+//! What all live tests of the gateway share: whether they can run here, one at a time, the network,
+//! the pair of daemons, programs in it.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+pub(crate) mod pair;
+pub(crate) mod programs;
+pub(crate) mod tcp;
+pub(crate) mod world;
+
+use std::io::Write;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cellway_sys::{Reentry, Support, SysError, reenter, support};
+
+/// Set in a test that was started again alone.
+const AGAIN: &str = "CELLWAY_TEST_AGAIN";
+
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Waits for the other tests of this program: they all want both processors.
+pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says on the terminal what was not tested. Not through the print macros, whose text the test harness
+/// keeps to itself.
+pub(crate) fn skip(why: &str) {
+    std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
+}
+
+/// Whether `program` is installed; says that it is not.
+pub(crate) fn installed(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        skip(&format!("the program `{program}` is missing"));
+    }
+    found
+}
+
+/// Whether the test `name` can go on in this process. Where only a user namespace allows it, runs it
+/// there, in a process of its own.
+pub(crate) fn possible(name: &str) -> bool {
+    if !installed("nft") {
+        return false;
+    }
+    match support() {
+        Support::Direct => return true,
+        Support::UserNamespace if std::env::var_os(AGAIN).is_some() => match reenter().unwrap() {
+            Reentry::Ended(status) => std::process::exit(status.into()),
+            Reentry::Here => return true,
+        },
+        Support::UserNamespace => {
+            let _one = one_at_a_time();
+            let mut again = Command::new(std::env::current_exe().unwrap());
+            again.args(["--exact", name, "--test-threads=1"]).env(AGAIN, "1");
+            let output = again.output().unwrap();
+            let [said, complained] =
+                [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+            let passed = output.status.success() && said.contains("1 passed");
+            assert!(passed, "in a user namespace: {said}{complained}");
+            complained.lines().filter_map(|line| line.strip_prefix("skipped: ")).for_each(skip);
+        }
+        Support::Missing(missing) => skip(&SysError::Unsupported(missing).to_string()),
+    }
+    false
+}

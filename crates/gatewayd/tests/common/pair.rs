@@ -1,0 +1,263 @@
+//! Two daemons in the gateways' namespaces, with configuration and keys in a folder of their own.
+
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cellway_sys::{Child, Group, Namespace};
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::world::{CLIENTS, FAR, LINE, Version, World, address, prefix};
+
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_cellway-gateway");
+
+/// How long a daemon has to come up; only turns a hang into a failure.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a test asks of the pair.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish {
+    /// The rate of the line each way.
+    pub(crate) rate: &'static str,
+    /// Lines of `[limits]`, of both.
+    pub(crate) limits: String,
+    /// Lines of `[[peer]]`, of both.
+    pub(crate) peer: String,
+    /// The networks to which the far gateway lets its peer connect; the near one takes connections to [`FAR`].
+    pub(crate) allowed: Vec<u8>,
+}
+
+impl Default for Wish {
+    fn default() -> Wish {
+        Wish { rate: "1 Gbit/s", limits: String::new(), peer: String::new(), allowed: FAR.to_vec() }
+    }
+}
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Near,
+    Far,
+}
+
+impl Side {
+    pub(crate) const BOTH: [Side; 2] = [Side::Near, Side::Far];
+
+    fn name(self) -> &'static str {
+        match self {
+            Side::Near => "near",
+            Side::Far => "far",
+        }
+    }
+
+    fn namespace(self, world: &World) -> &Namespace {
+        match self {
+            Side::Near => &world.near,
+            Side::Far => &world.far,
+        }
+    }
+
+    fn other(self) -> Side {
+        match self {
+            Side::Near => Side::Far,
+            Side::Far => Side::Near,
+        }
+    }
+
+    fn address(self) -> String {
+        format!("{}:4433", address(Version::V4, LINE, if self == Side::Near { 1 } else { 2 }))
+    }
+
+    /// The networks behind it, for its peer.
+    fn prefixes(self) -> String {
+        Side::list(if self == Side::Near { &[CLIENTS] } else { &FAR })
+    }
+
+    /// The networks behind it, to which it connects.
+    fn local(self, wish: &Wish) -> String {
+        Side::list(if self == Side::Near { &[CLIENTS] } else { &wish.allowed })
+    }
+
+    fn list(networks: &[u8]) -> String {
+        let both = [Version::V4, Version::V6];
+        let all = both.iter().flat_map(|&version| networks.iter().map(move |&network| prefix(version, network)));
+        let quoted: Vec<String> = all.map(|prefix| format!("\"{prefix}\"")).collect();
+        format!("[{}]", quoted.join(", "))
+    }
+}
+
+/// The two daemons. Dropped while a test fails, it shows what they wrote.
+#[derive(Debug)]
+pub(crate) struct Pair<'a> {
+    world: &'a World,
+    folder: TempDir,
+    daemons: Vec<(Side, Child)>,
+}
+
+impl<'a> Pair<'a> {
+    /// Makes keys, applies the rules, starts both, and waits until each says the other is up.
+    pub(crate) fn start(world: &'a World, wish: &Wish) -> Pair<'a> {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keygen = Command::new(PROGRAM);
+        keygen.arg("keygen").arg("--out").arg(folder.path()).args(["near", "far"]);
+        done(keygen);
+        let mut pair = Pair { world, folder, daemons: Vec::new() };
+        for side in Side::BOTH {
+            fs::write(pair.config(side), pair.text(side, wish)).unwrap();
+            pair.rules(side, "apply");
+        }
+        for side in Side::BOTH {
+            pair.run(side);
+        }
+        pair.wait_until_up();
+        pair
+    }
+
+    /// Starts one of them.
+    pub(crate) fn run(&mut self, side: Side) {
+        let log = File::options().create(true).append(true).open(self.log(side)).unwrap();
+        let mut command = Command::new(PROGRAM);
+        command.arg("run").arg("--config").arg(self.config(side)).args(["--log", "debug"]);
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        let child = side.namespace(self.world).spawn(command, Group::Own).unwrap();
+        self.daemons.push((side, child));
+    }
+
+    /// Waits until each says that the other is up.
+    pub(crate) fn wait_until_up(&mut self) {
+        let start = Instant::now();
+        for side in Side::BOTH {
+            while !self.status(side).is_some_and(|status| status["peers"][0]["up"] == true) {
+                if let Some((_, daemon)) = self.daemons.iter_mut().find(|(which, _)| *which == side) {
+                    assert!(daemon.try_wait().unwrap().is_none(), "the {} gateway ended", side.name());
+                }
+                assert!(start.elapsed() < PATIENCE, "the {} gateway's peer is not up", side.name());
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+
+    /// What `status --json` says; none if it does not answer.
+    pub(crate) fn status(&self, side: Side) -> Option<Value> {
+        let socket = self.socket(side);
+        let output = side.namespace(self.world).run(move || {
+            let mut command = Command::new(PROGRAM);
+            command.args(["status", "--json", "--connections", "--socket"]).arg(socket).output().unwrap()
+        });
+        if !output.status.success() {
+            return None;
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("status says {text:?}: {error}")))
+    }
+
+    /// A number of `status`, by its path, as `/counters/opened/intercepted`; 0 if it is not there.
+    pub(crate) fn number(&self, side: Side, path: &str) -> u64 {
+        let status = self.status(side).unwrap();
+        status.pointer(path).and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// Sends a signal to one daemon.
+    pub(crate) fn signal(&self, side: Side, signal: Signal) {
+        self.daemon(side).signal(signal).unwrap();
+    }
+
+    /// The process of one daemon.
+    pub(crate) fn daemon(&self, side: Side) -> &Child {
+        &self.daemons.iter().find(|(which, _)| *which == side).unwrap().1
+    }
+
+    /// Takes one daemon away at once.
+    pub(crate) fn kill(&mut self, side: Side) {
+        let at = self.daemons.iter().position(|(which, _)| *which == side).unwrap();
+        let (_, mut daemon) = self.daemons.remove(at);
+        daemon.signal(Signal::KILL).unwrap();
+        daemon.wait().unwrap();
+    }
+
+    /// `VmRSS` of a daemon, in bytes.
+    pub(crate) fn memory(&self, side: Side) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.daemon(side).id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    /// Changes the configuration file of one: `from` becomes `to`.
+    pub(crate) fn edit(&self, side: Side, from: &str, to: &str) {
+        let text = fs::read_to_string(self.config(side)).unwrap();
+        assert!(text.contains(from), "{from:?} is not in {text}");
+        fs::write(self.config(side), text.replace(from, to)).unwrap();
+    }
+
+    /// What one daemon wrote so far.
+    pub(crate) fn written(&self, side: Side) -> String {
+        fs::read_to_string(self.log(side)).unwrap_or_default()
+    }
+
+    fn rules(&self, side: Side, what: &str) {
+        let mut command = Command::new(PROGRAM);
+        command.args(["rules", what, "--config"]).arg(self.config(side));
+        side.namespace(self.world).run(move || done(command));
+    }
+
+    fn config(&self, side: Side) -> PathBuf {
+        self.folder.path().join(format!("{}.toml", side.name()))
+    }
+
+    fn socket(&self, side: Side) -> PathBuf {
+        self.folder.path().join(format!("{}.socket", side.name()))
+    }
+
+    fn log(&self, side: Side) -> PathBuf {
+        self.folder.path().join(format!("{}.log", side.name()))
+    }
+
+    fn text(&self, side: Side, wish: &Wish) -> String {
+        let other = side.other();
+        let mut text = String::new();
+        writeln!(text, "name = \"{}\"\nlocal = {}\n", side.name(), side.local(wish)).unwrap();
+        writeln!(text, "[listen]\naddress = \"{}\"\n", side.address()).unwrap();
+        writeln!(text, "[[peer]]\nname = \"{}\"\naddress = \"{}\"", other.name(), other.address()).unwrap();
+        writeln!(text, "prefixes = {}\nrate = \"{}\"\ndown = \"direct\"", other.prefixes(), wish.rate).unwrap();
+        writeln!(text, "{}\n\n[intercept]\n\n[limits]\n{}\n", wish.peer, wish.limits).unwrap();
+        writeln!(text, "[control]\nsocket = {:?}", self.socket(side)).unwrap();
+        text
+    }
+
+    /// Ends both in order and takes the rules away: traffic goes direct again.
+    pub(crate) fn stop(mut self) {
+        for (side, mut daemon) in self.daemons.drain(..) {
+            let status = daemon.end(Duration::from_secs(10)).unwrap();
+            assert!(status.success(), "the {} gateway ended with {status}", side.name());
+        }
+        for side in Side::BOTH {
+            self.rules(side, "remove");
+        }
+    }
+}
+
+impl Drop for Pair<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            for side in Side::BOTH {
+                let text = self.written(side);
+                let tail: Vec<&str> = text.lines().rev().take(60).collect();
+                eprintln!("--- the {} gateway, its last lines", side.name());
+                tail.iter().rev().for_each(|line| eprintln!("{line}"));
+            }
+        }
+    }
+}
+
+/// Runs a command that must succeed.
+fn done(mut command: Command) {
+    let output = command.output().unwrap();
+    let [said, complained] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success(), "{command:?}: {}\n{said}{complained}", output.status);
+}

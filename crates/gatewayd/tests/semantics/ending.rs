@@ -1,0 +1,191 @@
+//! How connections end.
+
+use std::net::Shutdown;
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use socket2::{Socket, TcpKeepalive};
+
+use super::Event;
+use super::scene::{Scene, Seen, both};
+use crate::common::tcp::{ALL, accept, errno, failure, outcome, received, reset, send, sent, waiting};
+use crate::common::world::{Filter, start};
+
+pub(crate) const EVENTS: &[Event] = &[
+    Event { name: "client ends its half, 100 000 B are answered", watch: half_close_of_client },
+    Event { name: "server ends its half, 100 000 B follow", watch: half_close_of_server },
+    Event { name: "both end at once", watch: both_at_once },
+    Event { name: "server closes at once, client then sends", watch: closes_unread },
+    Event { name: "server resets after 1000 B", watch: server_resets },
+    Event { name: "client resets after 1000 B", watch: client_resets },
+    Event { name: "server resets, client is sending", watch: resets_a_sender },
+    Event { name: "server closes with 1000 B unread", watch: server_unread },
+    Event { name: "client closes with 1000 B unread", watch: client_unread },
+    Event { name: "client's program is killed", watch: |scene| killed(scene, false) },
+    Event { name: "client's program is killed with 1000 B unread", watch: |scene| killed(scene, true) },
+    Event { name: "idle with keep-alive", watch: idle },
+    Event { name: "server's host vanishes, client keeps alive", watch: vanishes },
+];
+
+fn half_close_of_client(scene: &Scene<'_>) -> Seen {
+    scene.meet(
+        |socket| {
+            let first = sent(&socket, 1, 1_000);
+            let end = outcome(&socket.shutdown(Shutdown::Write));
+            vec![first, format!("shutdown: {end}"), received(&socket, 2, ALL)]
+        },
+        |socket| vec![received(&socket, 1, ALL), sent(&socket, 2, 100_000)],
+    )
+}
+
+fn half_close_of_server(scene: &Scene<'_>) -> Seen {
+    scene.meet(
+        |socket| vec![received(&socket, 2, ALL), sent(&socket, 1, 100_000)],
+        |socket| {
+            let first = sent(&socket, 2, 1_000);
+            let end = outcome(&socket.shutdown(Shutdown::Write));
+            vec![first, format!("shutdown: {end}"), received(&socket, 1, ALL)]
+        },
+    )
+}
+
+fn both_at_once(scene: &Scene<'_>) -> Seen {
+    let barrier = Arc::new(Barrier::new(2));
+    let end = |barrier: Arc<Barrier>, own: u64, other: u64| {
+        move |socket: Socket| {
+            let first = sent(&socket, own, 1_000);
+            barrier.wait();
+            let end = outcome(&socket.shutdown(Shutdown::Write));
+            vec![first, format!("shutdown: {end}"), received(&socket, other, ALL)]
+        }
+    };
+    scene.meet(end(barrier.clone(), 1, 2), end(barrier, 2, 1))
+}
+
+fn closes_unread(scene: &Scene<'_>) -> Seen {
+    scene.meet(
+        |socket| {
+            let end = received(&socket, 2, ALL);
+            let first = sent(&socket, 1, 1_000);
+            let failed = failure(&socket);
+            vec![end, first, format!("error after that: {failed}")]
+        },
+        |socket| {
+            drop(socket);
+            vec!["close".into()]
+        },
+    )
+}
+
+fn server_resets(scene: &Scene<'_>) -> Seen {
+    scene.meet(
+        |socket| vec![received(&socket, 2, ALL)],
+        |socket| {
+            let first = sent(&socket, 2, 1_000);
+            reset(socket);
+            vec![first, "reset".into()]
+        },
+    )
+}
+
+fn client_resets(scene: &Scene<'_>) -> Seen {
+    scene.meet(
+        |socket| {
+            let first = sent(&socket, 1, 1_000);
+            reset(socket);
+            vec![first, "reset".into()]
+        },
+        |socket| vec![received(&socket, 1, ALL)],
+    )
+}
+
+fn resets_a_sender(scene: &Scene<'_>) -> Seen {
+    scene.meet(
+        |socket| match send(&socket, 1, 1 << 32) {
+            (_, Ok(())) => vec!["send: 4 GiB".into()],
+            (_, Err(error)) => vec![format!("send: {}", errno(&error))],
+        },
+        |socket| {
+            let first = received(&socket, 1, 1_000_000);
+            reset(socket);
+            vec![first, "reset".into()]
+        },
+    )
+}
+
+fn server_unread(scene: &Scene<'_>) -> Seen {
+    scene.meet(
+        |socket| vec![sent(&socket, 1, 1_000), received(&socket, 2, ALL)],
+        |socket| {
+            let there = waiting(&socket, 1_000);
+            drop(socket);
+            vec![format!("1000 B there: {there}"), "close".into()]
+        },
+    )
+}
+
+fn client_unread(scene: &Scene<'_>) -> Seen {
+    scene.meet(
+        |socket| {
+            let there = waiting(&socket, 1_000);
+            drop(socket);
+            vec![format!("1000 B there: {there}"), "close".into()]
+        },
+        |socket| vec![sent(&socket, 2, 1_000), received(&socket, 1, ALL)],
+    )
+}
+
+/// The client is a process of its own that is ended by SIGKILL after it sent 1000 B.
+fn killed(scene: &Scene<'_>, unread: bool) -> Seen {
+    let (listener, at) = scene.listen(0, 16);
+    let server = start(&scene.world.server, move || match accept(&listener) {
+        Ok(socket) => {
+            let answer = if unread { sent(&socket, 2, 1_000) } else { "send: nothing".into() };
+            vec![answer, received(&socket, 1, ALL)]
+        }
+        Err(error) => vec![format!("accept: {}", errno(&error))],
+    });
+    let client = match scene.mortal(at, unread) {
+        Ok(mut client) => {
+            client.signal(Signal::KILL).unwrap();
+            client.wait().unwrap();
+            vec!["killed after 1000 B sent".into()]
+        }
+        Err(error) => vec![error.to_string()],
+    };
+    both(client, server.join().unwrap())
+}
+
+/// Probes after a second of silence, one each second, and gives up after two without an answer.
+fn keep_alive(socket: &Socket) {
+    let second = Duration::from_secs(1);
+    let probes = TcpKeepalive::new().with_time(second).with_interval(second).with_retries(2);
+    socket.set_tcp_keepalive(&probes).unwrap();
+}
+
+fn idle(scene: &Scene<'_>) -> Seen {
+    let exchange = |own: u64, other: u64| {
+        move |socket: Socket| {
+            let before = [sent(&socket, own, 1), received(&socket, other, 1)];
+            std::thread::sleep(Duration::from_secs(4));
+            let after = [sent(&socket, own, 1), received(&socket, other, 1)];
+            vec![format!("before: {}, {}", before[0], before[1]), format!("after 4 s: {}, {}", after[0], after[1])]
+        }
+    };
+    scene.meet_with(keep_alive, exchange(1, 2), exchange(2, 1))
+}
+
+fn vanishes(scene: &Scene<'_>) -> Seen {
+    let (listener, at) = scene.listen(0, 16);
+    let socket = scene.socket();
+    keep_alive(&socket);
+    let mut seen = vec![format!("client: connect: {}", outcome(&socket.connect(&at.into())))];
+    let taken = accept(&listener);
+    seen.push(format!("server: accept: {}", outcome(&taken)));
+    let port = at.port();
+    let _filters = [("input", "dport"), ("output", "sport")]
+        .map(|(hook, which)| Filter::new(&scene.world.server, hook, &format!("tcp {which} {port} drop")));
+    seen.push(format!("client: {}", received(&socket, 2, ALL)));
+    seen
+}
