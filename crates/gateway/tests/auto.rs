@@ -94,6 +94,7 @@ fn both_directions_at_once() {
     assert!(there >= 0.98 * 30.0 && back >= 0.98 * 30.0, "{there} {back}");
     let waits = [0, 1].map(|side| wait(&pair, side, 5));
     println!("p99 {waits:?} ms");
+    // An eighth of a round trip by the probes of either direction.
     assert!(waits[0].max(waits[1]) <= 25.0, "{waits:?}");
 }
 
