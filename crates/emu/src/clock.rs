@@ -1,12 +1,18 @@
 //! The time of a run on the wall clock: picoseconds since its epoch, read from the monotonic clock.
 
 use cellway_units::{Span, Time};
-use rustix::time::Timespec;
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::sys::now_ns;
 
 const NS_PER_SEC: u64 = 1_000_000_000;
 const PS_PER_NS: u64 = 1_000;
+
+/// What the present thread has taken of a processor.
+pub(crate) fn thread_time() -> Span {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    Span::from_secs(used.tv_sec.unsigned_abs()) + Span::from_ns(used.tv_nsec.unsigned_abs())
+}
 
 /// The clock of one run. Copies agree: whoever drives the network and whoever plays the applications
 /// hold the same.

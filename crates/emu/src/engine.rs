@@ -2,9 +2,12 @@
 //! comes out, time is an argument.
 //!
 //! Seen from the hosts the network is one router: it takes one hop off a packet's time to live, fragments or
-//! refuses what its path is too small for, and answers with ICMP errors as such a router does.
+//! refuses what its path is too small for, and answers with ICMP errors as such a router does. Where gateways stand
+//! on the way the network hands a packet to the first, takes it back when the gateway sends it on, and so to the
+//! host.
 
 mod hosts;
+mod journeys;
 mod observe;
 mod refusals;
 #[cfg(test)]
@@ -15,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cellway_net::{Delivery, Packet as Carried, PortCounters};
-use cellway_testbed::{Testbed, Way};
+use cellway_testbed::Testbed;
 use cellway_units::{Span, Time};
 use cellway_wire::ip::{self, Fit, Gso, Hop, Packet, Trouble, VirtioNetHeader};
 
@@ -23,6 +26,7 @@ use crate::conversations::{Conversations, Id, Kind, Limits};
 use crate::error::Error;
 
 pub(crate) use hosts::{Behind, EmulatedHost, HostIndex};
+use journeys::{Journeys, Step};
 pub(crate) use refusals::Refusals;
 
 /// What a host may have waiting at its own line before no more is read from it, in octets: one coalesced segment of
@@ -68,9 +72,6 @@ struct Open {
     shown: [u64; 2],
 }
 
-/// A pair of hosts and a type: what decides a way.
-type Route = (HostIndex, HostIndex, Kind);
-
 pub(crate) struct Engine {
     pub(crate) testbed: Testbed<Datagram>,
     hosts: hosts::Hosts,
@@ -79,7 +80,7 @@ pub(crate) struct Engine {
     open: Vec<Option<Open>>,
     /// Conversations that have left the table while packets of theirs were inside the network.
     leaving: Vec<u32>,
-    ways: BTreeMap<Route, Option<Way>>,
+    journeys: Journeys,
     refusals: Refusals,
     /// Why conversations of played applications failed, and how often.
     failures: BTreeMap<String, u64>,
@@ -95,7 +96,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// A network whose hosts are `hosts`, in the order of the testbed.
+    /// A network whose hosts are `hosts`: those of the testbed in its order, then its gateways.
     pub(crate) fn new(testbed: Testbed<Datagram>, hosts: Vec<EmulatedHost>, limits: Limits) -> Engine {
         let mut changes: Vec<(Time, usize)> = testbed.changes().enumerate().map(|(i, at)| (at, i)).collect();
         changes.sort_by_key(|&(at, index)| (std::cmp::Reverse(at), std::cmp::Reverse(index)));
@@ -105,7 +106,7 @@ impl Engine {
             table: Conversations::new(limits),
             open: Vec::new(),
             leaving: Vec::new(),
-            ways: BTreeMap::new(),
+            journeys: Journeys::default(),
             refusals: Refusals::default(),
             failures: BTreeMap::new(),
             delivered: Vec::new(),
@@ -122,6 +123,11 @@ impl Engine {
     /// The name of a host.
     pub(crate) fn name(&self, host: HostIndex) -> &str {
         &self.hosts[host].name
+    }
+
+    /// The hosts and gateways, in their order.
+    pub(crate) fn hosts(&self) -> &[EmulatedHost] {
+        self.hosts.all()
     }
 
     /// What is to be handed to the hosts, in the order in which it arrived.
@@ -233,22 +239,31 @@ impl Engine {
             self.refusals.count("multicast");
             return Ok(());
         }
-        let Some(to) = self.hosts.at(from, packet.destination()) else {
+        let Some(destination) = self.hosts.at(from, packet.destination()) else {
             self.refusals.count("no-route");
             self.answer(now, from, Trouble::NetUnreachable, &packet);
             return Ok(());
         };
-        let Some(mtu) = self.way(from, to, Kind::of(&recognised)).map(|way| way.mtu.0 as usize) else {
+        // A gateway forwards packets of hosts, and speaks for the hosts whose connections it has taken.
+        let speaks_for_others = self.hosts[from].is_gateway;
+        let origin = self.hosts.at(from, packet.source()).filter(|_| speaks_for_others).unwrap_or(from);
+        let kind = Kind::of(&recognised);
+        let Engine { journeys, testbed, hosts, .. } = self;
+        let Some((step, way)) = journeys.step(testbed, hosts, (origin, from, destination), kind) else {
             self.refusals.count("no-route");
             self.answer(now, from, Trouble::HostUnreachable, &packet);
             return Ok(());
         };
+        let mtu = way.mtu.0 as usize;
+        // A gateway takes a hop off itself: next to it the network is a router only where it has one.
+        let is_router = way.routers > 0 || [from, step.to].iter().all(|&host| !hosts[host].is_gateway);
         let length = packet.octets().len();
         octets.truncate(length);
         // The time to live comes first: RFC 1812, section 5.2.1.2. Each fragment then has that of the whole.
-        match ip::hop(&mut octets) {
-            Ok(Hop::Onward) if length <= mtu => self.enter(now, (from, to), octets, sound),
-            Ok(Hop::Onward) => self.too_large(now, (from, to), &octets, mtu),
+        let hop = if is_router { ip::hop(&mut octets) } else { Ok(Hop::Onward) };
+        match hop {
+            Ok(Hop::Onward) if length <= mtu => self.enter(now, step, octets, sound),
+            Ok(Hop::Onward) => self.too_large(now, step, &octets, mtu),
             Ok(Hop::Expired) => {
                 self.refusals.count("time-exceeded");
                 if let Ok(expired) = Packet::parse(&octets) {
@@ -264,34 +279,23 @@ impl Engine {
     }
 
     /// A packet is larger than the path takes: it goes on in fragments, or its sender is told.
-    fn too_large(
-        &mut self,
-        now: Time,
-        (from, to): (HostIndex, HostIndex),
-        octets: &[u8],
-        mtu: usize,
-    ) -> Result<(), Error> {
+    fn too_large(&mut self, now: Time, step: Step, octets: &[u8], mtu: usize) -> Result<(), Error> {
         let Ok(packet) = Packet::parse(octets) else { return Ok(()) };
         match ip::fit(&packet, mtu) {
-            Fit::Whole => self.enter(now, (from, to), octets.to_vec(), false),
-            Fit::Fragments(mut fragments) => fragments.try_for_each(|piece| self.enter(now, (from, to), piece, false)),
+            Fit::Whole => self.enter(now, step, octets.to_vec(), false),
+            Fit::Fragments(mut fragments) => fragments.try_for_each(|piece| self.enter(now, step, piece, false)),
             Fit::TooBig => {
                 self.refusals.count("too-big");
-                self.answer(now, from, Trouble::TooBig { mtu: mtu as u32 }, &packet);
+                self.answer(now, step.from, Trouble::TooBig { mtu: mtu as u32 }, &packet);
                 Ok(())
             }
         }
     }
 
-    /// A packet goes into the network, on the channel of its conversation.
-    fn enter(
-        &mut self,
-        now: Time,
-        (from, to): (HostIndex, HostIndex),
-        octets: Vec<u8>,
-        sound: bool,
-    ) -> Result<(), Error> {
+    /// A packet goes into the network, on the channel of its conversation on this stretch.
+    fn enter(&mut self, now: Time, step: Step, octets: Vec<u8>, sound: bool) -> Result<(), Error> {
         let Ok(recognised) = ip::recognise(&octets) else { return Ok(()) };
+        let Step { from, to, .. } = step;
         let sighting = {
             let Engine { table, open, testbed, .. } = self;
             table.see(now, (from.0 as u16, to.0 as u16), &recognised, |id| {
@@ -303,11 +307,11 @@ impl Engine {
             self.leave(ended);
         }
         if sighting.new {
-            let kind = self.table.get(sighting.id).map_or(Kind::Other, |known| known.kind);
             // An overflow conversation is of no type, whatever its first packet was.
-            self.way(from, to, kind);
-            let Some(way) = self.ways.get(&route(from, to, kind)).and_then(Option::as_ref) else { return Ok(()) };
-            let number = self.testbed.open(now, way, kind.number())?;
+            let kind = self.table.get(sighting.id).map_or(Kind::Other, |known| known.kind);
+            let Engine { journeys, testbed, hosts, .. } = self;
+            let Some(way) = journeys.way(testbed, hosts, step, kind) else { return Ok(()) };
+            let number = testbed.open(now, way, kind.number())?;
             let place = sighting.id.slot();
             if self.open.len() <= place {
                 self.open.resize_with(place + 1, || None);
@@ -322,17 +326,6 @@ impl Engine {
         let packet = Carried { conversation: open.number, from: nodes[0], to: nodes[1], octets: length, body };
         self.testbed.fabric.send(now, packet);
         Ok(())
-    }
-
-    /// The way between two hosts for a type; it is looked for once.
-    fn way(&mut self, from: HostIndex, to: HostIndex, kind: Kind) -> Option<&Way> {
-        let wanted = route(from, to, kind);
-        let Engine { ways, hosts, testbed, .. } = self;
-        let found = ways.entry(wanted).or_insert_with(|| {
-            let nodes = [wanted.0, wanted.1].map(|host| hosts[host].node);
-            testbed.way(nodes, kind.number()).ok()
-        });
-        found.as_ref()
     }
 
     /// The network, as the first router of a host, sends it an ICMP error.
@@ -368,9 +361,4 @@ impl Engine {
             self.leaving.push(open.number);
         }
     }
-}
-
-/// The way of both directions is one.
-fn route(from: HostIndex, to: HostIndex, kind: Kind) -> Route {
-    if from <= to { (from, to, kind) } else { (to, from, kind) }
 }

@@ -65,6 +65,39 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The keys of gateways cannot be made.
+    #[error("cannot make keys and certificates for the gateways: {0}")]
+    Identity(#[source] io::Error),
+    /// A program that gateways need is missing.
+    #[error(
+        "gateways need the program `{program}`: install the package {package}, or set run.emulate.gateways = false"
+    )]
+    NoProgram {
+        /// The program.
+        program: &'static str,
+        /// What has it.
+        package: &'static str,
+    },
+    /// A gateway cannot work.
+    #[error("gateway {gateway:?}: {source}")]
+    Gateway {
+        /// Its name.
+        gateway: String,
+        /// Why.
+        source: cellway_gatewayd::Error,
+    },
+    /// Gateways that do not reach each other.
+    #[error("gateway {gateway:?} has not reached {peer:?} within {seconds} s: {why}")]
+    GatewaysApart {
+        /// Its name.
+        gateway: String,
+        /// The other's.
+        peer: String,
+        /// How long it was waited for.
+        seconds: u64,
+        /// What it says of it.
+        why: String,
+    },
     /// A thread could not be started.
     #[error("cannot start a thread: {0}")]
     Thread(#[source] io::Error),

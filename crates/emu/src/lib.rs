@@ -1,7 +1,8 @@
 //! Drives the network of a scenario on the wall clock, with real hosts at its ends (Linux).
 //!
-//! [`emulate`] makes a namespace for each host of a scenario, plays its applications over the kernel's TCP, starts
-//! its programs, and drives the same network that a simulation drives with the packets that come of it.
+//! [`emulate`] makes a namespace for each host and each gateway of a scenario, plays its applications over the kernel's
+//! TCP, starts its programs and the gateways' daemons, and drives the same network that a simulation drives with the
+//! packets that come of it.
 #![cfg(target_os = "linux")]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -27,5 +28,5 @@ pub use delays::Delays;
 pub use error::Error;
 pub use lateness::Lateness;
 pub use programs::ProgramEnd;
-pub use session::{Beside, Control, Emulated, Foreground, Hosts, View, emulate};
+pub use session::{Beside, Control, Emulated, Foreground, Hosts, View, check_gateways, emulate};
 pub use snapshot::{ConversationView, PortView, Snapshot};

@@ -12,10 +12,9 @@ use std::sync::{Arc, Mutex};
 use cellway_testbed::Capture;
 use cellway_units::{Span, Time};
 use cellway_wire::ip::VirtioNetHeader;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::batch::batches;
-use crate::clock::Clock;
+use crate::clock::{Clock, thread_time};
 use crate::engine::{Engine, HostIndex};
 use crate::error::Error;
 use crate::lateness::Lateness;
@@ -31,12 +30,6 @@ const SPIN: Span = Span::from_us(60);
 const PATIENCE: Span = Span::from_ms(50);
 /// The most packets that are read from one host in a pass; the others of that host wait for the next.
 const READS: u32 = 64;
-
-/// What the present thread has taken of a processor.
-fn cpu_time() -> Span {
-    let used = clock_gettime(ClockId::ThreadCPUTime);
-    Span::from_secs(used.tv_sec.unsigned_abs()) + Span::from_ns(used.tv_nsec.unsigned_abs())
-}
 
 /// What a run wants to know while it goes on.
 pub(crate) struct Watch<'a> {
@@ -124,7 +117,7 @@ impl Pump {
                 if let Some(capture) = watch.capture {
                     capture.finish()?;
                 }
-                self.cpu = cpu_time();
+                self.cpu = thread_time();
                 return Ok(now);
             }
             let more = self.take_in(now, &ready, &readiness)?;

@@ -1,6 +1,7 @@
 //! An emulation from its scenario: hosts are made, programs started, the network driven, everything recorded.
 
 mod applications;
+mod gateways;
 mod network;
 mod report;
 
@@ -25,6 +26,8 @@ use crate::pump::{Pump, Watch};
 use crate::snapshot::Snapshot;
 use crate::sys::{Leftover, Namespace, NamespaceHandle, StopSignals, clear_leftovers};
 
+use gateways::Gateways;
+pub use gateways::check_gateways;
 pub(crate) use network::Names;
 use network::Network;
 
@@ -121,7 +124,7 @@ impl Emulated {
 /// Emulates `scenario` once with `seed`. `workloads` are those of its traffic groups, in order.
 ///
 /// # Errors
-/// A gateway in the network, no right to make namespaces or devices, a program that cannot be started.
+/// No right to make namespaces or devices, gateways that do not reach each other, a program that cannot be started.
 pub fn emulate(
     scenario: &Scenario,
     workloads: &[Workload],
@@ -133,6 +136,10 @@ pub fn emulate(
     let mut network = Network::build(scenario, seed, control.foreground.as_ref())?;
     if let Some(capture) = &mut control.capture {
         network.tap(capture)?;
+    }
+    let gateways = Gateways::start(scenario, &network)?;
+    if !gateways.is_empty() {
+        network.open_while(scenario, seed, || gateways.wait(scenario.run.rtt))?;
     }
     let clock = Clock::starting_in(LEAD);
     let ended = |left: &Leftover| {
@@ -261,8 +268,10 @@ pub fn emulate(
     }
     let status = programs.iter().find(|program| program.is_foreground()).and_then(Program::status);
     let programs: Vec<ProgramEnd> = programs.into_iter().map(|program| program.end(&mut notes)).collect();
+    let counted = gateways.finish(&mut notes);
     drop(namespaces);
     let mut emulated = report::emulated(pump, ended, programs, notes, limit);
+    emulated.record.summary.extend(counted);
     emulated.status = signalled.or(status);
     Ok(emulated)
 }

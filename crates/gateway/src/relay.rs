@@ -366,7 +366,7 @@ impl Relay {
         request.is_valid() && NUMBERS + request.octets() <= self.config.capacity()
     }
     fn has_ended(&self, flow: FlowId) -> bool {
-        self.ended[(flow.0 & 1) as usize].contains(u64::from(flow.0 >> 1))
+        self.ended[(flow.0 & 1) as usize].contains(flow.0 >> 1)
     }
     fn is_full(&self, origin: Origin) -> bool {
         self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < 2 * self.config.least()
@@ -424,7 +424,7 @@ impl Relay {
         let Some(state) = self.flows.remove(&flow) else { return };
         self.held -= state.held();
         self.committed -= state.committed(self.config.least());
-        self.ended[(flow.0 & 1) as usize].insert(u64::from(flow.0 >> 1), u64::from(flow.0 >> 1) + 1);
+        self.ended[(flow.0 & 1) as usize].insert(flow.0 >> 1, (flow.0 >> 1) + 1);
         if state.told {
             actions.push(Action::Closed { flow, reason: state.cause });
         }

@@ -93,8 +93,10 @@ proptest! {
         line in line(),
         flows in prop::collection::vec(flow(), 1..9),
         seed in any::<u64>(),
+        late in 0u64..4,
     ) {
         let mut pair = Pair::new(configs, line, &flows, seed);
+        pair.late = Span::from_ms(late);
         pair.tick = Span::from_ms(5);
         pair.run(Time::ZERO + Span::from_secs(300));
         pair.check_ends();

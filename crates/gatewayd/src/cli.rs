@@ -3,7 +3,7 @@
 mod args;
 mod check;
 mod credentials;
-mod keygen;
+pub(crate) mod keygen;
 mod output;
 mod rules;
 mod run;

@@ -13,6 +13,7 @@ mod cli;
 mod config;
 mod control;
 mod daemon;
+mod embedded;
 mod error;
 mod intercept;
 mod peering;
@@ -24,4 +25,5 @@ pub use config::{
 };
 pub use control::{ConnectionStatus, Counters, PeerStatus, Snapshot};
 pub use daemon::{Daemon, Handle};
+pub use embedded::{apply_rules, make_identities};
 pub use error::Error;

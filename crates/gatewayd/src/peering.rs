@@ -14,7 +14,10 @@
 //! and neither side forgets its flows while the other keeps them.
 #![allow(dead_code)]
 
+mod accept;
 mod dial;
+mod dialing;
+mod event;
 mod hello;
 pub(crate) mod identity;
 mod kernel;
@@ -36,18 +39,17 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cellway_sys::{Interest, Readiness};
-use noq_proto::{ConnectionHandle, DatagramEvent, Incoming};
+use noq_proto::ConnectionHandle;
 use socket2::{Domain, Protocol, Socket, Type};
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use crate::config::{Config, LineRate};
 use crate::error::Error;
+pub(crate) use event::{PeerEvent, PeerTransport, Transport};
 use identity::Identity;
 use link::{Ending, Link, Stage, Wire};
 use lookup::Lookups;
 use peers::Peer;
-use quic::QuicLink;
-use tls::TlsLink;
 use udp::Udp;
 
 const LOOKUPS: u64 = 0;
@@ -55,93 +57,6 @@ const LISTENER: u64 = 1;
 const SOCKETS: u64 = 2;
 /// Links are numbered from here, sockets below.
 const LINKS: u64 = 16;
-/// Connections of nobody yet: from here on a dialler must show that its address is its own (a Retry,
-/// RFC 9000, section 8.1.2) ...
-const STRANGERS: usize = 32;
-/// ... and from here on none is taken.
-const MOST_STRANGERS: usize = 128;
-
-/// How packets travel to a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Transport {
-    /// Datagrams of QUIC.
-    Quic,
-    /// Records of TLS over TCP: nothing is lost or reordered.
-    Tls,
-}
-
-impl Transport {
-    /// Its name for people.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Transport::Quic => "quic",
-            Transport::Tls => "tls",
-        }
-    }
-}
-
-/// What the ways to peers tell.
-#[derive(Debug)]
-pub(crate) enum PeerEvent {
-    /// Packets can be sent to it from now on.
-    Up {
-        /// The peer, by its place in the configuration.
-        peer: usize,
-        /// Whether this gateway dialled.
-        dialer: bool,
-        /// How packets travel.
-        transport: Transport,
-        /// Most octets of a packet.
-        payload: usize,
-        /// Where the peer is.
-        address: SocketAddr,
-    },
-    /// The path carries larger or only smaller packets now.
-    Payload {
-        /// The peer.
-        peer: usize,
-        /// Most octets of a packet.
-        payload: usize,
-    },
-    /// A packet has come.
-    Packet {
-        /// Its sender.
-        peer: usize,
-        /// Its octets.
-        packet: Bytes,
-    },
-    /// It cannot be reached any more, or still not, for another reason.
-    Down {
-        /// The peer.
-        peer: usize,
-        /// Why, in words.
-        why: String,
-    },
-}
-
-/// What is known of the way to a peer.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct PeerTransport {
-    /// How packets travel to it; none while it is down.
-    pub(crate) transport: Option<Transport>,
-    /// Where it is.
-    pub(crate) address: Option<SocketAddr>,
-    /// Smoothed round-trip time of the transport.
-    pub(crate) rtt: Option<Duration>,
-    /// Largest UDP payload of the path, or the segment size of TCP (octets).
-    pub(crate) mtu: usize,
-    /// Packets of QUIC or segments of TCP sent.
-    pub(crate) sent: u64,
-    /// Of those, taken for lost by QUIC or sent again by TCP.
-    pub(crate) lost: u64,
-    /// Packets given to `send` that were larger than the path carries, or more than fit its memory.
-    pub(crate) dropped: u64,
-    /// Octets the kernel granted to its UDP socket for receiving and for sending.
-    pub(crate) buffers: (usize, usize),
-    /// What was tried last, and what came of it.
-    pub(crate) tried: String,
-}
-
 /// The ways to the other gateways.
 pub(crate) struct Peering {
     name: String,
@@ -156,9 +71,13 @@ pub(crate) struct Peering {
     routes: HashMap<(usize, ConnectionHandle), u64>,
     sockets: Vec<Udp>,
     listener: Option<Socket>,
+    /// Where it listens: as configured, and as it came to be (port 0 lets the kernel choose).
+    asked: Option<SocketAddr>,
     listen: Option<SocketAddr>,
     lookups: Lookups,
     events: VecDeque<PeerEvent>,
+    /// What the fastest line carries in 20 ms (octets).
+    line: f64,
     closed: bool,
 }
 
@@ -204,9 +123,11 @@ impl Peering {
             routes: HashMap::new(),
             sockets: Vec::new(),
             listener: None,
+            asked: config.listen.map(|listen| listen.address),
             listen: config.listen.map(|listen| listen.address),
             lookups,
             events: VecDeque::new(),
+            line: 0.0,
             closed: false,
         };
         peering
@@ -226,17 +147,6 @@ impl Peering {
             peering.listener = Some(listener);
             peering.listen = Some(address);
         }
-        let least = config.peers.iter().filter_map(|peer| bits_in_20_ms(peer.rate)).fold(0.0, f64::max) / 8.0;
-        if let Some(udp) = peering.sockets.first() {
-            let (receive, send) = udp.granted;
-            if (receive.min(send) as f64) < least {
-                warn!(
-                    "the kernel granted {receive} octets for receiving and {send} for sending, and 20 ms of the line \
-                     are {least:.0}: packets may be lost here; raise net.core.rmem_max and net.core.wmem_max, or run \
-                     with CAP_NET_ADMIN"
-                );
-            }
-        }
         Ok(peering)
     }
 
@@ -254,6 +164,15 @@ impl Peering {
         let number = self.sockets.len();
         let added = self.ready.add(&udp, SOCKETS + number as u64, Interest::Read);
         added.map_err(|error| failed("watch a UDP socket".to_owned())(std::io::Error::other(error)))?;
+        let (receive, send) = udp.granted;
+        if (receive.min(send) as f64) < self.line {
+            warn!(
+                "the kernel granted {receive} octets for receiving and {send} for sending, and 20 ms of the line are \
+                 {:.0}: packets may be lost here; raise net.core.rmem_max and net.core.wmem_max, or run with \
+                 CAP_NET_ADMIN",
+                self.line
+            );
+        }
         self.sockets.push(udp);
         Ok(number)
     }
@@ -295,78 +214,6 @@ impl Peering {
         self.dial(now);
     }
 
-    fn receive(&mut self, number: usize, now: Instant, touched: &mut Vec<u64>) {
-        let mut incoming: Vec<Incoming> = Vec::new();
-        let Some(udp) = self.sockets.get_mut(number) else { return };
-        let (links, routes) = (&mut self.links, &self.routes);
-        udp.receive(now, |endpoint, event| match event {
-            DatagramEvent::ConnectionEvent(handle, event) => {
-                let Some(&link) = routes.get(&(number, handle)) else { return };
-                if let Some(Link { wire: Wire::Quic(quic), .. }) = links.get_mut(&link) {
-                    quic.handle_event(event);
-                    if touched.last() != Some(&link) {
-                        touched.push(link);
-                    }
-                }
-            }
-            // A dialler sends one such datagram in a flight.
-            DatagramEvent::NewConnection(new) if incoming.len() < MOST_STRANGERS => incoming.push(new),
-            DatagramEvent::NewConnection(new) => endpoint.ignore(new),
-            DatagramEvent::Response(_) => {}
-        });
-        for new in incoming {
-            touched.extend(self.accept_quic(number, new, now));
-        }
-    }
-
-    fn strangers(&self) -> usize {
-        self.links.values().filter(|link| link.peer.is_none()).count()
-    }
-
-    fn accept_quic(&mut self, socket: usize, incoming: Incoming, now: Instant) -> Option<u64> {
-        let remote = incoming.remote_address();
-        let strangers = self.strangers();
-        let outage = self.longest_outage();
-        let udp = self.sockets.get_mut(socket)?;
-        let mut answer = Vec::new();
-        let transmit = if self.closed || strangers >= MOST_STRANGERS {
-            udp.endpoint.ignore(incoming);
-            None
-        } else if strangers >= STRANGERS && !incoming.remote_address_validated() {
-            udp.endpoint.retry(incoming, &mut answer).ok()
-        } else {
-            let server = settings::server(&self.identity, outage, Some(remote));
-            match udp.endpoint.accept(incoming, now, &mut answer, server) {
-                Ok((handle, connection)) => {
-                    let wire = Wire::Quic(Box::new(QuicLink::new(socket, handle, connection)));
-                    let number = self.add_link(Link::new(None, remote, wire, now));
-                    self.routes.insert((socket, handle), number);
-                    return Some(number);
-                }
-                Err(error) => error.response,
-            }
-        };
-        if let Some(transmit) = transmit {
-            let _ = udp.send(&transmit, &answer, transmit.src_ip);
-        }
-        None
-    }
-
-    fn accept_tls(&mut self, now: Instant) {
-        while let Some(Ok((socket, remote))) = self.listener.as_ref().map(Socket::accept) {
-            let Some(remote) = remote.as_socket() else { continue };
-            if self.closed || self.strangers() >= MOST_STRANGERS {
-                continue;
-            }
-            match TlsLink::accepted(&self.identity, socket, remote, self.longest_outage(), now) {
-                Ok(tls) => {
-                    self.add_tls(Link::new(None, remote, Wire::Tls(Box::new(tls)), now));
-                }
-                Err(error) => info!("a connection from {remote} could not be taken: {error}"),
-            }
-        }
-    }
-
     fn add_link(&mut self, link: Link) -> u64 {
         let number = self.next_link;
         self.next_link += 1;
@@ -377,7 +224,7 @@ impl Peering {
     fn add_tls(&mut self, link: Link) -> u64 {
         let number = self.add_link(link);
         if let Some(Link { wire: Wire::Tls(tls), .. }) = self.links.get(&number)
-            && let Err(error) = self.ready.add(&**tls, number, Interest::Both)
+            && let Err(error) = self.ready.add(&**tls, number, Interest::Read)
         {
             warn!("{error}");
         }
@@ -400,14 +247,16 @@ impl Peering {
     pub(crate) fn flush(&mut self, now: Instant) {
         for (&number, link) in &mut self.links {
             link.flush(&mut self.sockets, now);
-            if let Wire::Tls(tls) = &link.wire {
-                let interest = if tls.wants_write() { Interest::Both } else { Interest::Read };
+            if let Wire::Tls(tls) = &mut link.wire
+                && let Some(interest) = tls.watch.change(tls.wants_write())
+            {
                 let _ = self.ready.change(&**tls, number, interest);
             }
         }
-        for (number, udp) in self.sockets.iter().enumerate() {
-            let interest = if udp.full { Interest::Both } else { Interest::Read };
-            let _ = self.ready.change(udp, SOCKETS + number as u64, interest);
+        for (number, udp) in self.sockets.iter_mut().enumerate() {
+            if let Some(interest) = udp.watch.change(udp.full) {
+                let _ = self.ready.change(&*udp, SOCKETS + number as u64, interest);
+            }
         }
     }
 
@@ -419,7 +268,7 @@ impl Peering {
     }
 
     /// Octets of IP packets sent to the peer since the start: headers, QUIC's own packets, handshakes and
-    /// attempts included; for TLS see [`TlsLink::octets`]. It never falls.
+    /// attempts included; for TLS see [`tls::TlsLink::octets`]. It never falls.
     pub(crate) fn octets(&self, peer: usize) -> u64 {
         let of_peer = |link: &&Link| link.peer == Some(peer);
         let now: u64 = self.links.values().filter(of_peer).map(Link::octets).sum();
@@ -470,7 +319,7 @@ impl Peering {
         if config.name != self.name {
             return fixed("the gateway's name has changed");
         }
-        if config.listen.map(|listen| listen.address.ip()) != self.listen.map(|address| address.ip()) {
+        if config.listen.map(|listen| listen.address) != self.asked {
             return fixed("the address to listen on has changed");
         }
         let kept = self.peers.iter().zip(&config.peers).filter(|(old, new)| old.name == new.name).count();
@@ -517,12 +366,14 @@ fn deadline_of(link: &Link) -> Option<Instant> {
     link.deadline().into_iter().chain(give_up).min()
 }
 
-fn bits_in_20_ms(rate: LineRate) -> Option<f64> {
+/// What a line carries in 20 ms (octets): a socket's buffers are to hold as much while this thread is
+/// busy elsewhere.
+fn in_20_ms(rate: LineRate) -> f64 {
     let rate = match rate {
         LineRate::Fixed { rate, .. } => Some(rate),
         LineRate::Auto { most } => most,
     };
-    rate.map(|rate| rate.as_bps() as f64 * 0.02)
+    rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0 * 0.02)
 }
 
 fn listen(address: SocketAddr) -> std::io::Result<Socket> {

@@ -248,6 +248,49 @@ fn rules_are_printed_and_nothing_is_done_without_interception() {
     assert_eq!(told(dir.path(), &["rules", "undo", "--config", "g.toml"]).0, 2);
 }
 
+#[test]
+fn the_first_try_of_the_help_is_right() {
+    let dir = TempDir::new().unwrap();
+    let (_, help, _) = told(dir.path(), &["--help"]);
+    assert_eq!(told(dir.path(), &["keygen", "--out", ".", "here", "there"]).0, 0);
+    for file in ["here.toml", "there.toml"] {
+        assert!(help.contains(&format!("run --config {file}")), "{help}");
+        let lines = help.lines().skip_while(|line| line.trim() != format!("{file}:")).skip(1);
+        let text: String = lines.take_while(|line| line.starts_with("    ")).map(|line| format!("{line}\n")).collect();
+        std::fs::write(dir.path().join(file), text).unwrap();
+        let (code, _, err) = told(dir.path(), &["check", "--config", file]);
+        assert!(code == 0 && err.is_empty(), "{file}: {err}");
+    }
+}
+
+/// The unit and the package name only commands and files that there are.
+#[test]
+fn packaging_fits_the_program() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let unit = std::fs::read_to_string(folder.join("packaging/cellway-gateway.service")).unwrap();
+    let mut commands = 0;
+    for line in unit.lines().filter(|line| line.starts_with("Exec")) {
+        let Some((_, rest)) = line.split_once("/usr/bin/cellway-gateway ") else { continue };
+        let words: Vec<&str> = rest.split_whitespace().take_while(|word| !word.starts_with("--")).collect();
+        let (code, help, err) = told(folder, &[&words[..], &["--help"]].concat());
+        assert!(code == 0 && help.contains("--config <FILE>"), "{line}: {err}");
+        commands += 1;
+    }
+    assert_eq!(commands, 4, "check, apply, run, remove");
+    let manifest: toml::Table = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
+    let deb = &manifest["package"]["metadata"]["deb"];
+    for asset in deb["assets"].as_array().unwrap() {
+        let source = asset[0].as_str().unwrap();
+        assert!(source.starts_with("target/release/") || folder.join(source).is_file(), "{source}");
+    }
+    for script in ["postinst", "prerm"] {
+        let path = folder.join(deb["maintainer-scripts"].as_str().unwrap()).join(script);
+        let shell = Command::new("sh").arg("-n").arg(&path).output().unwrap();
+        assert!(shell.status.success(), "{shell:?}");
+        assert!(std::fs::read_to_string(&path).unwrap().lines().any(|line| line == "#DEBHELPER#"), "{script}");
+    }
+}
+
 /// A committed file that a command prints.
 fn committed(command: &str, path: &str, update: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);

@@ -79,14 +79,16 @@ pub struct ComparedPoint {
 /// Why a plan cannot be emulated, here or anywhere; `None` if it can.
 pub fn cannot_emulate(plan: &Plan) -> Result<Option<String>, Error> {
     let points = plan.points()?;
-    let mut nodes = points.iter().flat_map(|point| &point.scenario.nodes);
-    if let Some(node) = nodes.find(|node| node.gateway.is_some()) {
-        return Ok(Some(format!("node {:?} is a gateway: gateways can be simulated but not emulated", node.name)));
-    }
     #[cfg(target_os = "linux")]
-    return Ok(crate::emulate::missing());
+    {
+        let missing = |point: &Point| cellway_emu::check_gateways(&point.scenario).err().map(|error| error.to_string());
+        Ok(crate::emulate::missing().or_else(|| points.iter().find_map(missing)))
+    }
     #[cfg(not(target_os = "linux"))]
-    Ok(Some("emulation needs Linux: network namespaces and TUN devices".to_owned()))
+    {
+        let _ = points;
+        Ok(Some("emulation needs Linux: network namespaces and TUN devices".to_owned()))
+    }
 }
 
 /// Predicts, simulates and, where that can be done, emulates every point of a plan. The caller has made sure of the

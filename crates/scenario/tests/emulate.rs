@@ -13,7 +13,7 @@ name = "two hosts"
 
 [run]
 duration = "20 s"
-emulate = { lateness-limit = "2 ms", conversations = 16, idle = "5 s", play = false }
+emulate = { lateness-limit = "2 ms", conversations = 16, idle = "5 s", play = false, gateways = false, gateway = { transport = "tls", connect = "early" } }
 
 [[run.command]]
 name = "server"
@@ -74,7 +74,15 @@ fn commands_come_with_their_hosts_times_and_figures() {
     let s = scenario(COMMANDS);
     assert_eq!(
         s.emulate,
-        Emulate { lateness_limit: Span::from_ms(2), conversations: 16, idle: Span::from_secs(5), play: false }
+        Emulate {
+            lateness_limit: Span::from_ms(2),
+            conversations: 16,
+            idle: Span::from_secs(5),
+            play: false,
+            gateways: false,
+            gateway_transport: GatewayTransport::Tls,
+            gateway_connect: GatewayConnect::Early,
+        }
     );
     let [server, client] = &s.commands[..] else { panic!("{:?}", s.commands) };
     assert_eq!((&server.name[..], server.host, server.expect), ("server", CommandHost::Node(NodeIndex(2)), 0));
@@ -95,8 +103,15 @@ fn commands_come_with_their_hosts_times_and_figures() {
 #[test]
 fn limits_have_their_defaults() {
     let s = scenario(GOOD);
-    let default =
-        Emulate { lateness_limit: Span::from_ms(1), conversations: 1024, idle: Span::from_secs(60), play: true };
+    let default = Emulate {
+        lateness_limit: Span::from_ms(1),
+        conversations: 1024,
+        idle: Span::from_secs(60),
+        play: true,
+        gateways: true,
+        gateway_transport: GatewayTransport::Auto,
+        gateway_connect: GatewayConnect::Late,
+    };
     assert_eq!((s.emulate, s.commands), (default, Vec::new()));
 }
 
@@ -206,4 +221,25 @@ fn all_of_it_can_be_set_by_path() {
     let [none, some] = ["0%", "0.1%"].map(chance);
     let [one, two] = [1, 2].map(Span::from_secs);
     assert_eq!(values, [(none, one), (none, two), (some, one), (some, two)]);
+}
+
+#[test]
+fn what_real_gateways_are_told_is_one_of_a_few_words() {
+    let keys = "[run.emulate]\ngateways = 1\ngateway = { transport = \"udp\", connect = \"soon\", rate = 3 }\n";
+    let told = common::refusal(&with(&format!("\n{keys}"))).to_string();
+    for word in
+        ["run.emulate.gateways", "\"auto\", \"quic\" or \"tls\"", "\"late\" or \"early\"", "run.emulate.gateway.rate"]
+    {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    // Programs reach gateways by their names as they reach hosts.
+    let twins = COMMANDS.replace(
+        "[[link]]\nbetween = [\"a\", \"r\"]",
+        "[[node]]\nname = \"x-1\"\nkind = \"gateway\"\npeer = \"x_1\"\ngateway = { rate = \"1 Mbit/s\" }\n\n\
+         [[node]]\nname = \"x_1\"\nkind = \"gateway\"\npeer = \"x-1\"\ngateway = { rate = \"1 Mbit/s\" }\n\n\
+         [[link]]\nbetween = [\"x-1\", \"x_1\"]\nrate = \"oc3c\"\ndelay = \"0 s\"\n\n\
+         [[link]]\nbetween = [\"a\", \"r\"]",
+    );
+    let told = common::refusal(&twins).to_string();
+    assert!(told.contains("\"x-1\" and \"x_1\" would share the variable CELLWAY_HOST_x_1"), "{told}");
 }

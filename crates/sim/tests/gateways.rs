@@ -77,7 +77,9 @@ fn quic_between_the_gateways_takes_its_headers() {
     let goodput = figure(&run(&scenario(SPLIT, &set), 1), "t-1", "goodput");
     // 54 octets of QUIC and at most 21 of the gateways' around 8192 take a cell more.
     let share = PAYLOAD_SHARE * 172.0 / 173.0;
-    assert!((0.99..=1.0).contains(&(goodput / share)), "{goodput} of {share}");
+    // In the 20 s that count one packet more can end.
+    let packet = 8192.0 * 8.0 / 20.0;
+    assert!((0.99 * share..=share + packet).contains(&goodput), "{goodput} of {share}");
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Where `ip` is. An ordinary user often has no `sbin` in the path.
-pub(super) fn find() -> Option<PathBuf> {
+/// Where a program is. An ordinary user often has no `sbin` in the path.
+pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
-    std::env::split_paths(&path).chain(more).map(|folder| folder.join("ip")).find(|file| file.is_file())
+    std::env::split_paths(&path).chain(more).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// Why `ip` did not do it.
@@ -22,7 +22,7 @@ pub(super) enum Refusal {
 
 /// Gives `lines` to `ip -batch -`, in the namespace of the present thread.
 pub(super) fn batch(lines: &str) -> Result<(), Refusal> {
-    let program = find().ok_or_else(|| {
+    let program = find_program("ip").ok_or_else(|| {
         let hint = "the program `ip` is missing: install the package iproute2";
         Refusal::Start(io::Error::new(io::ErrorKind::NotFound, hint))
     })?;

@@ -39,6 +39,7 @@ mod tun;
 pub use child::{Child, Group};
 pub use clock::now_ns;
 pub use error::SysError;
+pub use ip::find_program;
 pub use leftovers::{Leftover, Owner, clear_leftovers};
 pub use namespace::{Namespace, NamespaceHandle};
 pub use readiness::{Interest, Readiness, Ready};

@@ -83,7 +83,7 @@ pub enum Obstacle {
 #[must_use]
 pub fn support() -> Support {
     let mut missing = Vec::new();
-    if ip::find().is_none() {
+    if ip::find_program("ip").is_none() {
         missing.push(Obstacle::NoIp);
     }
     missing.extend(tun_obstacle(Path::new("/dev/net/tun")));

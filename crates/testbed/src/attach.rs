@@ -46,7 +46,7 @@ pub(crate) fn queue_unit(framing: file::Framing) -> &'static str {
     if framing == file::Framing::Atm { "cell" } else { "packet" }
 }
 
-/// A host of the network: of the file, or implicit.
+/// A host of the network: of the file, or implicit. Also the one inside a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     /// Its name in the file; for an implicit host that of its slot, "ftp-1", or "ftp-1-sink" at the responder's end.
@@ -55,7 +55,7 @@ pub struct Host {
     pub node: NodeId,
     /// The largest IP packet that its line takes, in octets.
     pub mtu: Bytes,
-    /// The name of the node at the other end of its line.
+    /// The name of the node at the other end of its line, of a gateway its first in the file.
     pub attached: String,
     /// The first port of its packets.
     pub line: PortId,
@@ -152,19 +152,23 @@ impl<B: Clone> Builder<'_, B> {
             }
             self.ports.push(pair);
         }
-        let is_host = |node: &&file::Node| node.kind == file::NodeKind::Host;
-        for (index, node) in scenario.nodes.iter().enumerate().filter(|(_, node)| is_host(node)) {
+        for (index, node) in scenario.nodes.iter().enumerate() {
             let from = file::NodeIndex(index);
-            // A host that has no line, of a file that never uses it, is no end of a path.
-            let line =
-                scenario.links.iter().zip(&self.ports).find_map(|(link, [ab, ba])| {
+            let mut lines =
+                scenario.links.iter().zip(&self.ports).filter_map(|(link, [ab, ba])| {
                     Some((link, link.other(from)?, if link.a == from { *ab } else { *ba }))
                 });
-            if let (Some((link, other, port)), Some(path)) = (line, self.nodes[index].end()) {
-                let attached = scenario.nodes[other.0].name.clone();
-                let line = path.out.first().copied().unwrap_or(port);
-                let host = Host { name: node.name.clone(), node: path.host, mtu: link.mtu, attached, line };
-                self.ends.push(End { host, path, from, groups: [Vec::new(), Vec::new()] });
+            // A host that has no line, of a file that never uses it, is no end of a path.
+            let (Some((link, other, port)), Some(path)) = (lines.next(), self.nodes[index].end()) else { continue };
+            // Of a gateway the largest: each way of it has the mtu of its own links.
+            let mtu = lines.map(|(link, ..)| link.mtu).fold(link.mtu, Bytes::max);
+            let attached = scenario.nodes[other.0].name.clone();
+            let line = path.out.first().copied().unwrap_or(port);
+            let host = Host { name: node.name.clone(), node: path.host, mtu, attached, line };
+            let end = End { host, path, from, groups: [Vec::new(), Vec::new()] };
+            match node.kind {
+                file::NodeKind::Gateway => self.gateways.push(end),
+                _ => self.ends.push(end),
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cellway_net::{ChannelId, Class, ConversationSpec, Fabric, NodeId, PortId};
-use cellway_scenario::{NodeKind, Scenario};
+use cellway_scenario::Scenario;
 use cellway_units::Time;
 
 use crate::attach::{End, Host};
@@ -12,7 +12,7 @@ use crate::control::{Control, Queue};
 use crate::convert;
 use crate::error::Error;
 use crate::meter::Meter;
-use crate::plan::{ConversationPlan, Leg, PairPlan, SlotPlan};
+use crate::plan::{ConversationPlan, GATEWAY_CHANNEL, Leg, PairPlan, SlotPlan};
 use crate::way::Way;
 
 /// The network of a scenario, with the meter of a run. `B` is what packets carry: see [`cellway_net::Packet`].
@@ -29,6 +29,8 @@ pub struct Testbed<B> {
     pub(crate) hosts: Vec<Host>,
     /// The same hosts, as ends of paths.
     pub(crate) ends: Vec<End>,
+    /// The inner sides of gateways, as ends of paths.
+    pub(crate) gateways: Vec<End>,
     /// Where the links of each node of the scenario are.
     pub(crate) routers: Vec<NodeId>,
     pub(crate) slots: Vec<SlotPlan>,
@@ -79,11 +81,18 @@ impl<B: Clone> Testbed<B> {
     pub fn open(&mut self, now: Time, way: &Way, kind: u32) -> Result<u32, Error> {
         let group = way.group.map(|group| &self.scenario.traffic[group]);
         let class = group.map_or(Class::Ubr, |traffic| convert::class(&traffic.service));
+        let (class, share, users) = match way.pair {
+            Some(pair) => {
+                let plan = &self.plans[self.pairs[pair].conversation as usize];
+                (plan.class, Some(GATEWAY_CHANNEL), plan.users.clone())
+            }
+            None => (class, None, way.group.into_iter().collect()),
+        };
         let conversation = self.free.pop().unwrap_or(self.opened.len() as u32);
         let paths = [&way.path.there[..], &way.path.back[..]];
-        let spec = ConversationSpec { conversation, kind, hosts: way.hosts, paths, share: None, class };
-        let users = way.group.into_iter().collect();
-        self.open_as(now, spec, Opened { users, slots: way.slots.clone(), ..Opened::default() })?;
+        let spec = ConversationSpec { conversation, kind, hosts: way.hosts, paths, share, class };
+        let (slots, pair) = (way.slots.clone(), way.pair);
+        self.open_as(now, spec, Opened { users, slots, pair, paced: Vec::new() })?;
         Ok(conversation)
     }
 
@@ -156,6 +165,11 @@ impl<B: Clone> Testbed<B> {
         &self.hosts
     }
 
+    /// The gateways of the file in its order, each as the host inside it that takes packets in and sends them on.
+    pub fn gateways(&self) -> impl Iterator<Item = &Host> {
+        self.gateways.iter().map(|gateway| &gateway.host)
+    }
+
     /// The conversation slots, those of one traffic group after those of the one before.
     pub fn slots(&self) -> &[SlotPlan] {
         &self.slots
@@ -174,14 +188,6 @@ impl<B: Clone> Testbed<B> {
     /// The instants of the scenario's changes, in file order; at each the driver calls [`Testbed::change`].
     pub fn changes(&self) -> impl Iterator<Item = Time> + '_ {
         self.scenario.changes.iter().map(|change| Time::ZERO + change.at)
-    }
-
-    /// Refuses a scenario that has a gateway node: for drivers whose hosts are real.
-    pub fn refuse_gateways(&self) -> Result<(), Error> {
-        match self.scenario.nodes.iter().find(|node| node.kind == NodeKind::Gateway) {
-            Some(node) => Err(Error::GatewayNode { node: node.name.clone() }),
-            None => Ok(()),
-        }
     }
 }
 

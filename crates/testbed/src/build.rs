@@ -30,6 +30,8 @@ pub(crate) struct Builder<'a, B> {
     pub(crate) port_meters: Vec<PortMeter>,
     /// All hosts, as ends of paths.
     pub(crate) ends: Vec<End>,
+    /// The inner sides of gateways, as ends of paths.
+    pub(crate) gateways: Vec<End>,
     pub(crate) slots: Vec<SlotPlan>,
     pub(crate) slot_meters: Vec<SlotMeter>,
     pub(crate) plans: Vec<ConversationPlan>,
@@ -50,6 +52,7 @@ impl<B: Clone> Testbed<B> {
             ports: Vec::new(),
             port_meters: Vec::new(),
             ends: Vec::new(),
+            gateways: Vec::new(),
             slots: Vec::new(),
             slot_meters: Vec::new(),
             plans: Vec::new(),
@@ -110,6 +113,7 @@ impl<B: Clone> Builder<'_, B> {
             ports: self.ports,
             hosts: self.ends.iter().map(|end| end.host.clone()).collect(),
             ends: self.ends,
+            gateways: self.gateways,
             routers: self.nodes.iter().map(|node| node.line).collect(),
             slots: self.slots,
             plans: self.plans,

@@ -253,8 +253,10 @@ impl<B: Clone> Testbed<B> {
         for (node, stretch) in self.pairs[pair].nodes.into_iter().zip(stretches) {
             let Some(spec) = &scenario.nodes[node.0].gateway else { continue };
             for (channel, ports) in stretch {
-                self.fabric.shape(ports[0], *channel, shape(spec.rate, None));
-                self.control.queues.entry((ports[0], *channel)).or_default().paced = Some(PacedBy::Gateway(node));
+                let set = self.control.queues.entry((ports[0], *channel)).or_default();
+                if set.paced.replace(PacedBy::Gateway(node)).is_none() {
+                    self.fabric.shape(ports[0], *channel, shape(spec.rate, None));
+                }
             }
         }
     }

@@ -45,15 +45,6 @@ pub enum Error {
         /// The groups.
         traffic: [String; 2],
     },
-    /// A gateway where only real hosts end connections.
-    #[error(
-        "node {node:?} is a gateway: gateways can be simulated but not emulated, as their TCP ends are simulated ones; \
-         make it a router (kind = \"router\"), or simulate the scenario"
-    )]
-    GatewayNode {
-        /// Its name.
-        node: String,
-    },
     /// Packets between a node that is no host of the network, or from a host to itself.
     #[error("there is no way between node {} and node {}: {why}", nodes[0], nodes[1])]
     NoWay {

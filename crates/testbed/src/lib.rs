@@ -3,7 +3,7 @@
 //! [`Testbed::new`] puts together what a checked scenario describes: nodes, links, hosts (those of the file and
 //! the implicit ones, with the limits of their machines), the plan of each conversation slot, and what is metered.
 //! No conversation is open yet. A driver that plays the scenario's own traffic calls [`Testbed::open_planned`]; one
-//! that carries packets of real programs asks for a [`Way`] between two hosts and opens and closes conversations on
+//! that carries packets of real programs asks for the [`Way`] between two hosts and opens and closes conversations on
 //! it as they come and go. Either way the services, shapers, policers and ABR loops of the scenario are set at the
 //! channels of a conversation as it opens. Time is an argument, never fetched.
 #![cfg_attr(test, allow(clippy::unwrap_used))]

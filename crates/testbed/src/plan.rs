@@ -16,7 +16,7 @@ use crate::meter::SlotMeter;
 
 /// Above every number that tells channels of conversations apart: the channel that all flows of a
 /// pair of gateways share.
-const GATEWAY_CHANNEL: u32 = 1 << 31;
+pub(crate) const GATEWAY_CHANNEL: u32 = 1 << 31;
 
 /// The gateways in the middle of a slot's connections.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,8 @@ pub struct PairPlan {
     pub configs: [GatewayConfig; 2],
     /// The hosts inside the gateways that end the connections.
     pub hosts: [NodeId; 2],
+    /// The links between them, from the first on.
+    pub links: Vec<file::LinkIndex>,
     /// The network's conversation between them, once [`crate::Testbed::open_planned`] has opened it.
     pub conversation: u32,
 }
@@ -240,7 +242,8 @@ impl<B: Clone> Builder<'_, B> {
         let [first, second] = configs;
         let configs = [first?, second?];
         let names = nodes.map(|node| self.scenario.nodes[node.0].name.clone());
-        self.pairs.push(PairPlan { nodes, names, configs, hosts, conversation });
+        let links = traffic.route[near..far].to_vec();
+        self.pairs.push(PairPlan { nodes, names, configs, hosts, links, conversation });
         Ok((pair, 0))
     }
 

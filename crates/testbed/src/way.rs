@@ -1,7 +1,7 @@
-//! Ways between any two hosts.
+//! Ways between any two hosts, over the gateways between them.
 
 use cellway_net::{Framing, NodeId, PortId};
-use cellway_scenario::NodeKind;
+use cellway_scenario::{LinkIndex, NodeIndex, NodeKind};
 use cellway_units::Bytes;
 
 use crate::attach::End;
@@ -10,20 +10,24 @@ use crate::convert;
 use crate::error::Error;
 use crate::plan::{Path, ports_of};
 
-/// How packets get from one host to another and back.
+/// How packets get from one host or gateway to the next and back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
-    /// The two hosts. If the way is that of a traffic group, the originators' side comes first.
+    /// Its ends: hosts, or the inner sides of gateways. If the way is that of a traffic group, the originators' side
+    /// comes first.
     pub hosts: [NodeId; 2],
     /// The largest IP packet that every link on it takes, in octets.
     pub mtu: Bytes,
-    /// Nodes on it that handle whole IP packets and forward them.
+    /// Nodes between its ends that handle whole IP packets and forward them.
     pub routers: u32,
     /// The traffic group that it belongs to: the place in [`cellway_scenario::Scenario::traffic`]. `None` if the
-    /// scenario has no traffic between such hosts: then the route is the shortest, the service UBR.
+    /// scenario has no traffic between such hosts: then the route is the shortest, the service UBR. `None`, too, between
+    /// the gateways that split the connections of a group: what they carry has no service of the group's.
     pub group: Option<usize>,
     /// The slots of that group between these very hosts: places in [`Testbed::slots`].
     pub slots: Vec<usize>,
+    /// The pair of gateways whose transport it carries: the place in [`Testbed::pairs`].
+    pub pair: Option<usize>,
     pub(crate) path: Path,
 }
 
@@ -51,13 +55,17 @@ impl<B: Clone> Testbed<B> {
         (0..self.scenario.traffic.len()).filter(joins).collect()
     }
 
-    /// The way of a conversation of type `kind` ([`crate::type_number`]) between two hosts, in either order: that of
-    /// the first traffic group between them with this application, else of the first group between them, else the
-    /// shortest route.
-    pub fn way(&self, hosts: [NodeId; 2], kind: u32) -> Result<Way, Error> {
-        let [mut from, mut to] = self.ends_of(hosts)?;
+    /// The way of a conversation of type `kind` ([`crate::type_number`]) between two ends, each a host or the inner side
+    /// of a gateway: that of the first traffic group between them with this application, else of the first group between
+    /// them, else the shortest route. It is given in stretches, from the first of `ends` to the second: a gateway on the
+    /// route takes each packet in and sends it on.
+    pub fn stretches(&self, ends: [NodeId; 2], kind: u32) -> Result<Vec<Way>, Error> {
+        let [mut from, mut to] = self.ends_of(ends)?;
         let scenario = &self.scenario;
-        let groups = self.groups_between(hosts);
+        if let Some(pair) = self.pair_of([from, to]) {
+            return Ok(vec![self.pair_way(pair)]);
+        }
+        let groups = self.groups_between(ends);
         let of_kind = groups.iter().find(|&&group| convert::type_number(&scenario.traffic[group].app) == kind);
         let group = of_kind.or(groups.first()).copied();
         // One order for both directions: equally short routes there and back could differ.
@@ -69,39 +77,83 @@ impl<B: Clone> Testbed<B> {
             (from, to) = (to, from);
         }
         let links = match group {
-            Some(group) => {
-                if let Some([gateway, _]) = scenario.traffic[group].gateways {
-                    return Err(Error::GatewayNode { node: scenario.nodes[gateway.0].name.clone() });
-                }
-                scenario.traffic[group].route.clone()
-            }
-            None => scenario.route(from.from, to.from).ok_or_else(|| no_way(hosts, "no links join them"))?,
+            Some(group) => scenario.traffic[group].route.clone(),
+            None => scenario.route(from.from, to.from).ok_or_else(|| no_way(ends, "no links join them"))?,
         };
-        let route = ports_of(scenario, &self.ports, from.from, &links);
-        let path = Path::whole(&route).between(&from.path, &to.path);
-        let on_links = links.iter().map(|link| scenario.links[link.0].mtu);
+        let mut stretches = self.cut([from, to], group, &links);
+        if turned {
+            stretches.reverse();
+        }
+        Ok(stretches)
+    }
+
+    /// Cuts a route at its gateways.
+    fn cut(&self, [from, to]: [&End; 2], group: Option<usize>, links: &[LinkIndex]) -> Vec<Way> {
+        let visited = self.scenario.visited(from.from, links);
+        let is_end = |gateway: &End| [from, to].iter().any(|end| end.host.node == gateway.host.node);
+        let gateway = |node: NodeIndex| self.gateways.iter().find(|gateway| gateway.from == node && !is_end(gateway));
+        let mut stops = vec![(0, from)];
+        stops.extend(visited.iter().enumerate().filter_map(|(place, &node)| Some((place, gateway(node)?))));
+        stops.push((links.len(), to));
+        let split = group.and_then(|group| self.scenario.traffic[group].gateways);
+        let split = split.map(|gateways| gateways.map(|node| visited.iter().position(|&known| known == node)));
+        let slot_hosts = [from.host.node, to.host.node];
+        let stretch = |ends: &[(usize, &End)]| {
+            let [(begin, from), (end, to)] = [ends[0], ends[1]];
+            // Between the gateways of a split, what is of the group itself has no service.
+            let between = matches!(split, Some([Some(near), Some(far)]) if near <= begin && end <= far && begin < end);
+            let group = group.filter(|_| !between);
+            let route = ports_of(&self.scenario, &self.ports, visited[begin], &links[begin..end]);
+            let path = Path::whole(&route).between(&from.path, &to.path);
+            let is_of = |slot: &usize| group == Some(self.slots[*slot].group) && self.slots[*slot].hosts == slot_hosts;
+            let slots = (0..self.slots.len()).filter(is_of).collect();
+            Way { group, slots, ..self.over([from, to], &links[begin..end], path) }
+        };
+        stops.windows(2).map(stretch).collect()
+    }
+
+    /// The way of no group over a path.
+    fn over(&self, [from, to]: [&End; 2], links: &[LinkIndex], path: Path) -> Way {
+        let on_links = links.iter().map(|link| self.scenario.links[link.0].mtu);
         let mtu = on_links.fold(from.host.mtu.min(to.host.mtu), Bytes::min);
+        let routers = self.routers_on(&path.there, [from, to]);
         let hosts = [from.host.node, to.host.node];
-        let is_here = |slot: &usize| Some(self.slots[*slot].group) == group && self.slots[*slot].hosts == hosts;
-        let slots = (0..self.slots.len()).filter(is_here).collect();
-        let routers = self.routers_on(&path.there);
-        Ok(Way { hosts, mtu, routers, group, slots, path })
+        Way { hosts, mtu, routers, group: None, slots: Vec::new(), pair: None, path }
+    }
+
+    /// The pair that two ends are the gateways of.
+    fn pair_of(&self, ends: [&End; 2]) -> Option<usize> {
+        let nodes = ends.map(|end| end.host.node);
+        self.pairs.iter().position(|pair| pair.hosts == nodes || pair.hosts == [nodes[1], nodes[0]])
+    }
+
+    /// The way of what a pair exchanges, as it was planned.
+    fn pair_way(&self, pair: usize) -> Way {
+        let plan = &self.pairs[pair];
+        let end = |host: NodeId| self.gateways.iter().find(|gateway| gateway.host.node == host);
+        let [from, to] = plan.hosts.map(|host| end(host).expect("a pair is of gateways"));
+        let path = self.plans[plan.conversation as usize].path.clone();
+        Way { pair: Some(pair), ..self.over([from, to], &plan.links, path) }
     }
 
     fn ends_of(&self, hosts: [NodeId; 2]) -> Result<[&End; 2], Error> {
-        let end = |host: NodeId| self.ends.iter().find(|end| end.host.node == host);
+        let end = |host: NodeId| self.ends.iter().chain(&self.gateways).find(|end| end.host.node == host);
         match hosts.map(end) {
             [Some(a), Some(b)] if hosts[0] != hosts[1] => Ok([a, b]),
             [Some(_), Some(_)] => Err(no_way(hosts, "they are the same")),
-            _ => Err(no_way(hosts, "both must be hosts")),
+            _ => Err(no_way(hosts, "both must be hosts or gateways")),
         }
     }
 
     /// The routers of the scenario on a path that put packets together, or pass them on whole. Within a run of ATM
-    /// links a router forwards cells, as a switch does.
-    fn routers_on(&self, ports: &[PortId]) -> u32 {
+    /// links a router forwards cells, as a switch does. A gateway is no router of the ways that begin or end in it.
+    fn routers_on(&self, ports: &[PortId], ends: [&End; 2]) -> u32 {
+        let is_end = |index: usize| {
+            let mut gateways = self.gateways.iter().filter(|gateway| gateway.from.0 == index);
+            gateways.any(|gateway| ends.iter().any(|end| end.host.node == gateway.host.node))
+        };
         let routes = |node: NodeId| {
-            let known = self.routers.iter().position(|&router| router == node);
+            let known = self.routers.iter().position(|&router| router == node).filter(|&index| !is_end(index));
             let kind = known.map(|index| self.scenario.nodes[index].kind);
             matches!(kind, Some(NodeKind::Router | NodeKind::Gateway))
         };

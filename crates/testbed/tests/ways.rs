@@ -82,7 +82,9 @@ fn node(bed: &Testbed<u32>, name: &str) -> NodeId {
 }
 
 fn way(bed: &Testbed<u32>, a: &str, b: &str, kind: u32) -> Way {
-    bed.way([node(bed, a), node(bed, b)], kind).unwrap()
+    let mut stretches = bed.stretches([node(bed, a), node(bed, b)], kind).unwrap();
+    assert_eq!(stretches.len(), 1, "no gateway lies between them");
+    stretches.remove(0)
 }
 
 /// Sends `count` packets at once from the first host of a conversation, and lets the network run dry.
@@ -138,11 +140,11 @@ fn a_way_is_that_of_the_group_of_its_kind_or_the_shortest() {
     let across = way(&bed, "ftp-1-sink", "desk", OTHER_KIND);
     assert_eq!((across.group, across.mtu, across.routers), (None, Bytes(1500), 3));
     assert_eq!(way(&bed, "desk", "ftp-1-sink", OTHER_KIND), across);
-    let refused = bed.way([up.hosts[0]; 2], 0).unwrap_err().to_string();
+    let refused = bed.stretches([up.hosts[0]; 2], 0).unwrap_err().to_string();
     assert!(refused.contains("the same"), "{refused}");
     let lan = bed.names()["lan"];
-    let refused = bed.way([lan, up.hosts[0]], 0).unwrap_err().to_string();
-    assert!(refused.contains("both must be hosts"), "{refused}");
+    let refused = bed.stretches([lan, up.hosts[0]], 0).unwrap_err().to_string();
+    assert!(refused.contains("both must be hosts or gateways"), "{refused}");
 }
 
 /// What a driver opens is what the scenario's own traffic would have had.
@@ -247,22 +249,78 @@ fn a_shaper_and_a_service_of_another_group_are_refused_in_either_order() {
     }
 }
 
+/// [`NET`] with gateways in place of two of its routers, over 50 Mbit/s and 40 Mbit/s of cells.
+fn split(set: &[(&str, &str)]) -> Testbed<u32> {
+    let gateway = |name: &str, peer: &str| {
+        let keys = "{ rate = \"30 Mbit/s\", packet = \"4000 B\" }";
+        format!("{{ name = \"{name}\", kind = \"gateway\", peer = \"{peer}\", gateway = {keys} }}")
+    };
+    let text = NET.replace("{ name = \"r1\", kind = \"router\" }", &gateway("r1", "r2"));
+    bed(&text.replace("{ name = \"r2\", kind = \"router\" }", &gateway("r2", "r1")), set)
+}
+
 #[test]
-fn gateways_are_refused_where_hosts_are_real() {
-    let text = NET.replace(
-        "{ name = \"lan\", kind = \"router\" }",
-        "{ name = \"lan\", kind = \"gateway\", peer = \"r1\", gateway = { rate = \"30 Mbit/s\", packet = \"4000 B\" } }",
+fn gateways_cut_a_way_into_stretches() {
+    let bed = split(&[]);
+    let gateways: Vec<(&str, NodeId, u64)> = bed.gateways().map(|g| (&g.name[..], g.node, g.mtu.0)).collect();
+    let [("r1", r1, 9180), ("r2", r2, 9180)] = gateways[..] else { panic!("{gateways:?}") };
+    assert!(bed.hosts().iter().all(|host| host.name != "r1"), "a gateway is no host");
+    let hosts = ["desk", "far"].map(|name| node(&bed, name));
+    let there = bed.stretches(hosts, OTHER_KIND).unwrap();
+    let ends: Vec<[NodeId; 2]> = there.iter().map(|way| way.hosts).collect();
+    assert_eq!(ends, [[hosts[0], r1], [r1, r2], [r2, hosts[1]]]);
+    assert_eq!(there.iter().map(|way| way.mtu.0).collect::<Vec<_>>(), [1500, 9180, 4352]);
+    // The router of the LAN is the only one on the way; no gateway counts at the ends of its own stretches.
+    assert_eq!(there.iter().map(|way| way.routers).collect::<Vec<_>>(), [1, 0, 0]);
+    assert_eq!(there.iter().map(|way| way.group).collect::<Vec<_>>(), [Some(0), None, Some(0)]);
+    assert_eq!(there.iter().map(|way| &way.slots[..]).collect::<Vec<_>>(), [&[0][..], &[], &[0]]);
+    // The machine of desk, two links, the inner side of the gateway; inside, two links, inside; one link.
+    assert_eq!(
+        there.iter().map(|way| (way.there().len(), way.back().len())).collect::<Vec<_>>(),
+        [(4, 4), (4, 4), (2, 2)]
     );
-    let text = text.replace(
-        "{ name = \"r1\", kind = \"router\" }",
-        "{ name = \"r1\", kind = \"gateway\", peer = \"lan\", gateway = { rate = \"30 Mbit/s\", packet = \"4000 B\" } }",
+    let mut back = bed.stretches([hosts[1], hosts[0]], OTHER_KIND).unwrap();
+    back.reverse();
+    assert_eq!(back, there);
+    // What the two exchange has the way of the plan, whoever asks.
+    let own = bed.stretches([r2, r1], OTHER_KIND).unwrap();
+    assert_eq!((own.len(), own[0].pair, own[0].hosts, own[0].there()), (1, Some(0), [r1, r2], there[1].there()));
+    assert!(there.iter().all(|way| way.pair.is_none()));
+    // A gateway and a host behind the other one.
+    let ends: Vec<[NodeId; 2]> = bed.stretches([r1, hosts[1]], 0).unwrap().iter().map(|way| way.hosts).collect();
+    assert!(
+        ends.len() == 2 && ends[0].contains(&r1) && ends[0].contains(&r2) && ends[1].contains(&hosts[1]),
+        "{ends:?}"
     );
-    let split = bed(&text, &[]);
-    let refused = split.refuse_gateways().unwrap_err().to_string();
-    assert!(refused.contains("\"lan\" is a gateway") && refused.contains("make it a router"), "{refused}");
-    let hosts = ["desk", "far"].map(|name| node(&split, name));
-    assert_eq!(split.way(hosts, OTHER_KIND).unwrap_err().to_string(), refused);
-    assert!(bed(NET, &[]).refuse_gateways().is_ok());
+    // Hosts of a group's own hang at the gateways.
+    let own = ["ftp-1", "ftp-1-sink"].map(|name| node(&bed, name));
+    let ends: Vec<[NodeId; 2]> = bed.stretches(own, OTHER_KIND).unwrap().iter().map(|way| way.hosts).collect();
+    assert_eq!(ends, [[own[0], r1], [r1, r2], [r2, own[1]]]);
+}
+
+#[test]
+fn a_group_that_no_gateway_splits_has_its_service_on_all_stretches() {
+    let bed = split(&[("traffic.up.gateway", "false")]);
+    let hosts = ["desk", "far"].map(|name| node(&bed, name));
+    let there = bed.stretches(hosts, type_number(&bed.scenario().traffic[0].app)).unwrap();
+    assert_eq!(there.iter().map(|way| way.group).collect::<Vec<_>>(), [Some(0); 3]);
+}
+
+#[test]
+fn what_gateways_exchange_is_paced_at_their_rate_on_one_channel() {
+    let mut bed = split(&[("traffic.ftp.gateway", "false")]);
+    let ends: Vec<NodeId> = bed.gateways().map(|gateway| gateway.node).collect();
+    let way = bed.stretches([ends[0], ends[1]], OTHER_KIND).unwrap().remove(0);
+    let first = bed.open(Time::ZERO, &way, OTHER_KIND).unwrap();
+    let second = bed.open(Time::ZERO, &way, 0).unwrap();
+    assert_eq!(bed.fabric.channels(first, 0), bed.fabric.channels(second, 0));
+    let came = burst(&mut bed, Time::ZERO, first, way.hosts, 50);
+    let rate = cell_rate(&came) * 424.0;
+    assert!((29.9e6..30.1e6).contains(&rate), "{rate} bit/s of cells");
+    let ways = [[node(&bed, "desk"), ends[0]], [ends[1], node(&bed, "far")]];
+    for hosts in ways {
+        assert_eq!(bed.stretches(hosts, 0).unwrap().len(), 1);
+    }
 }
 
 #[test]

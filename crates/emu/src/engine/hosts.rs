@@ -26,6 +26,8 @@ pub(crate) struct EmulatedHost {
     pub(crate) unit_octets: u64,
     /// Other addresses that are behind it.
     pub(crate) behind: Behind,
+    /// It forwards packets of others.
+    pub(crate) is_gateway: bool,
 }
 
 impl EmulatedHost {
@@ -35,7 +37,16 @@ impl EmulatedHost {
             Framing::Atm => CELL_PAYLOAD_OCTETS,
             _ => host.mtu.0,
         };
-        EmulatedHost { name: host.name.clone(), node: host.node, address, line: host.line, unit_octets, behind }
+        let is_gateway = testbed.gateways().any(|gateway| gateway.node == host.node);
+        EmulatedHost {
+            name: host.name.clone(),
+            node: host.node,
+            address,
+            line: host.line,
+            unit_octets,
+            behind,
+            is_gateway,
+        }
     }
 }
 
@@ -67,6 +78,10 @@ impl Hosts {
             by_node.insert(host.node, HostIndex(place));
         }
         Hosts { hosts, by_address, by_node }
+    }
+
+    pub(crate) fn all(&self) -> &[EmulatedHost] {
+        &self.hosts
     }
 
     pub(crate) fn of_node(&self, node: NodeId) -> Option<HostIndex> {

@@ -1,18 +1,23 @@
 //! The hosts of a scenario as namespaces with a device each, around its network.
 
+use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellway_apps::random::Streams;
 use cellway_scenario::Scenario;
-use cellway_testbed::{Capture, Testbed};
+use cellway_testbed::{Capture, Host, OTHER_KIND, Testbed};
 use cellway_units::{Span, Time};
 use cellway_wire::ip::protocol;
 
 use super::Foreground;
 use crate::addresses::{Block, ipv6};
+use crate::clock::Clock;
 use crate::conversations::{Limits, kind};
 use crate::engine::{Behind, Datagram, EmulatedHost, Engine};
 use crate::error::Error;
+use crate::pump::{Pump, Watch};
 use crate::sys::{Namespace, Prefix, Tun, TunConfig};
 
 /// The device of a host.
@@ -23,7 +28,7 @@ const IPV6_MTU: u64 = 1280;
 /// A network and its hosts.
 pub(crate) struct Network {
     pub(crate) engine: Engine,
-    /// The devices of the hosts, in their order.
+    /// The devices of the hosts, then of the gateways, in their order; so are the namespaces.
     pub(crate) tuns: Vec<Tun>,
     pub(crate) namespaces: Vec<Namespace>,
     pub(crate) names: Names,
@@ -31,7 +36,7 @@ pub(crate) struct Network {
     pub(crate) notes: Vec<String>,
 }
 
-/// Names and addresses of the hosts, in their order.
+/// Names and addresses of the hosts and, behind them, of the gateways.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     hosts: Vec<(String, Ipv4Addr)>,
@@ -57,16 +62,19 @@ impl Network {
     /// Makes all hosts.
     pub(crate) fn build(scenario: &Scenario, seed: u64, foreground: Option<&Foreground>) -> Result<Network, Error> {
         let mut testbed: Testbed<Datagram> = Testbed::new(scenario, &Streams::new(seed))?;
-        testbed.refuse_gateways()?;
         let notes = check_groups(&mut testbed)?;
         let block = foreground.map_or_else(Block::default, |wanted| wanted.block);
         let here = foreground.and_then(|wanted| wanted.here.as_deref());
         let mut hosts = Vec::new();
         let (mut tuns, mut namespaces, mut names) = (Vec::new(), Vec::new(), Names::default());
-        for (place, host) in testbed.hosts().iter().enumerate() {
-            let address = block.host(place).ok_or(Error::TooManyHosts { hosts: testbed.hosts().len(), block })?;
+        let ends: Vec<&Host> = testbed.hosts().iter().chain(testbed.gateways()).collect();
+        for (place, host) in ends.iter().enumerate() {
+            let address = block.host(place).ok_or(Error::TooManyHosts { hosts: ends.len(), block })?;
             let is_here = here == Some(host.name.as_str());
             let namespace = if is_here { Namespace::here()? } else { Namespace::new(&host.name)? };
+            if place >= testbed.hosts().len() {
+                set_forwarding(&namespace)?;
+            }
             let mtu = host.mtu.0.min(u64::from(u16::MAX)) as u32;
             tuns.push(Tun::open(&namespace, &device(address, mtu, is_here.then_some(block)))?);
             namespaces.push(namespace);
@@ -78,20 +86,81 @@ impl Network {
             };
             hosts.push(EmulatedHost::new(&testbed, host, address, behind));
         }
-        let limits = Limits {
-            conversations: scenario.emulate.conversations as usize,
-            idle: scenario.emulate.idle,
-            linger: scenario.emulate.idle.min(Span::from_secs(2)),
-            ..Limits::default()
-        };
-        let engine = Engine::new(testbed, hosts, limits);
+        for (place, gateway) in testbed.gateways().enumerate().map(|(n, gateway)| (testbed.hosts().len() + n, gateway))
+        {
+            namespaces[place].configure(&routes(&testbed, gateway, &names))?;
+        }
+        let engine = Engine::new(testbed, hosts, limits(scenario));
         Ok(Network { engine, tuns, namespaces, names, notes })
+    }
+
+    /// Lets packets through while `work` is done, before the time of the run begins: through a network like this one,
+    /// of which nothing is kept.
+    pub(crate) fn open_while<T>(
+        &mut self,
+        scenario: &Scenario,
+        seed: u64,
+        work: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let testbed = Testbed::new(scenario, &Streams::new(seed))?;
+        let engine = Engine::new(testbed, self.engine.hosts().to_vec(), limits(scenario));
+        let tuns = std::mem::take(&mut self.tuns);
+        let mut pump = Pump::new(engine, tuns, Clock::start(), scenario.emulate.lateness_limit);
+        let stop = Arc::new(AtomicBool::new(false));
+        let watch = Watch { stop: stop.clone(), end: Time::MAX, view: None, observed: Arc::default(), capture: None };
+        let (worked, ended) = std::thread::scope(|scope| {
+            let driver = std::thread::Builder::new().name("emulation".to_owned());
+            let driver = driver.spawn_scoped(scope, || pump.run(watch)).map_err(Error::Thread)?;
+            let worked = work();
+            stop.store(true, Ordering::Relaxed);
+            Ok::<_, Error>((worked, driver.join().unwrap_or(Err(Error::Driver))))
+        })?;
+        self.tuns = pump.tuns;
+        ended?;
+        worked
     }
 
     /// Captures what passes a node.
     pub(crate) fn tap(&mut self, capture: &mut Capture<'_>) -> Result<(), Error> {
         Ok(capture.begin(&mut self.engine.testbed)?)
     }
+}
+
+fn limits(scenario: &Scenario) -> Limits {
+    Limits {
+        conversations: scenario.emulate.conversations as usize,
+        idle: scenario.emulate.idle,
+        linger: scenario.emulate.idle.min(Span::from_secs(2)),
+        ..Limits::default()
+    }
+}
+
+/// A gateway sends packets on through the device that they came from, which is no detour to be told of; and it answers
+/// each packet whose hops are used up, as the network itself does.
+fn set_forwarding(namespace: &Namespace) -> Result<(), Error> {
+    for key in ["conf/all/send_redirects", "conf/default/send_redirects", "icmp_ratelimit"] {
+        namespace.set(&format!("net/ipv4/{key}"), "0")?;
+    }
+    Ok(())
+}
+
+/// The routes of a gateway to everyone else, with the MTU of the stretch that begins each: its lines differ, and it has
+/// one device.
+fn routes(testbed: &Testbed<Datagram>, gateway: &Host, names: &Names) -> String {
+    let mut lines = String::new();
+    let others = testbed.hosts().iter().chain(testbed.gateways()).enumerate();
+    for (place, other) in others.filter(|(_, other)| other.node != gateway.node) {
+        // What nobody can reach is refused when somebody tries.
+        let Ok(stretches) = testbed.stretches([gateway.node, other.node], OTHER_KIND) else { continue };
+        let mtu = stretches[0].mtu.0;
+        let address = names.address(place);
+        // Writing to a String cannot fail.
+        let _ = writeln!(lines, "route add {address}/32 dev {DEVICE} mtu {mtu}");
+        if has_ipv6(mtu) {
+            let _ = writeln!(lines, "route add {}/128 dev {DEVICE} mtu {mtu}", ipv6(address));
+        }
+    }
+    lines
 }
 
 /// Opens a conversation of each slot and closes them again: what the services of groups on one channel contradict in is
@@ -103,9 +172,12 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
     for slot in testbed.slots().to_vec() {
         let [first, _] = slot.well_known_ports;
         let kind = kind(protocol::TCP, u16::MAX, first).number();
-        let way = testbed.way(slot.hosts, kind)?;
-        opened.push(testbed.open(Time::ZERO, &way, kind)?);
-        if let Some(group) = way.group.filter(|&group| group != slot.group) {
+        let stretches = testbed.stretches(slot.hosts, kind)?;
+        for way in &stretches {
+            opened.push(testbed.open(Time::ZERO, way, kind)?);
+        }
+        // The first stretch is of the group, whatever gateways do behind it.
+        if let Some(group) = stretches[0].group.filter(|&group| group != slot.group) {
             let name = |group: usize| &testbed.scenario().traffic[group].name;
             let (own, other) = (name(slot.group), name(group));
             let note = format!(
@@ -117,6 +189,11 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
             }
         }
     }
+    for hosts in testbed.pairs().iter().map(|pair| pair.hosts).collect::<Vec<_>>() {
+        for way in testbed.stretches(hosts, OTHER_KIND)? {
+            opened.push(testbed.open(Time::ZERO, &way, OTHER_KIND)?);
+        }
+    }
     for conversation in opened {
         // Nothing was sent on it.
         testbed.close(conversation);
@@ -124,13 +201,17 @@ fn check_groups(testbed: &mut Testbed<Datagram>) -> Result<Vec<String>, Error> {
     Ok(notes)
 }
 
+/// Whether IPv6 can be had over a line with this MTU.
+pub(super) fn has_ipv6(mtu: u64) -> bool {
+    mtu >= IPV6_MTU
+}
+
 /// The device of a host: everything is reached through it; from the present namespace only `block`.
 fn device(address: Ipv4Addr, mtu: u32, block: Option<Block>) -> TunConfig {
     let prefix = |address: IpAddr, length| Prefix { address, length };
     let name = block.map_or(DEVICE.to_owned(), |block| format!("cw{:08x}", block.base()));
     let mut config = TunConfig::new(&name, mtu).address(prefix(address.into(), 32));
-    let has_ipv6 = u64::from(mtu) >= IPV6_MTU;
-    if has_ipv6 {
+    if has_ipv6(mtu.into()) {
         config = config.address(prefix(ipv6(address).into(), 128));
     }
     let (v4, v6) = match block {
@@ -138,5 +219,5 @@ fn device(address: Ipv4Addr, mtu: u32, block: Option<Block>) -> TunConfig {
         None => (prefix(Ipv4Addr::UNSPECIFIED.into(), 0), prefix(std::net::Ipv6Addr::UNSPECIFIED.into(), 0)),
     };
     config = config.route(v4, None);
-    if has_ipv6 { config.route(v6, None) } else { config }
+    if has_ipv6(mtu.into()) { config.route(v6, None) } else { config }
 }

@@ -11,9 +11,26 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
     name = "cellway-gateway",
     version,
     after_help = "\
-A first try on one machine, two commands in two terminals after the first:
-  cellway-gateway keygen --out keys here there
-  cellway-gateway run --config there.toml
+A first try on one machine: connections to port 8080 reach port 80, by way of two gateways.
+
+  here.toml:
+    name = \"here\"
+    [[peer]]
+    name = \"there\"
+    address = \"127.0.0.1:4433\"
+    [[forward]]
+    listen = \"127.0.0.1:8080\"
+    to = \"127.0.0.1:80\"
+  there.toml:
+    name = \"there\"
+    local = [\"127.0.0.0/8\"]
+    [listen]
+    address = \"127.0.0.1:4433\"
+    [[peer]]
+    name = \"here\"
+
+  cellway-gateway keygen --out . here there
+  cellway-gateway run --config there.toml &
   cellway-gateway run --config here.toml
 
 Every command has examples: cellway-gateway COMMAND --help"

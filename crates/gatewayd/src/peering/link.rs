@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use cellway_sys::Interest;
 use rustls::pki_types::CertificateDer;
 
 use super::Transport;
@@ -95,6 +96,20 @@ pub(super) struct Figures {
     pub(super) sent: u64,
     pub(super) lost: u64,
     pub(super) dropped: u64,
+}
+
+/// Whether the kernel is asked to tell when a descriptor has room again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Watch {
+    write: bool,
+}
+
+impl Watch {
+    /// What to ask the kernel now, if that is something else than before.
+    pub(super) fn change(&mut self, write: bool) -> Option<Interest> {
+        let changed = write != std::mem::replace(&mut self.write, write);
+        changed.then_some(if write { Interest::Both } else { Interest::Read })
+    }
 }
 
 /// How far a connection has come.
@@ -195,6 +210,13 @@ impl Link {
         match &self.wire {
             Wire::Quic(quic) => quic.deadline(),
             Wire::Tls(tls) => tls.deadline(),
+        }
+    }
+    /// Why the kernel did not send, if it did not.
+    pub(super) fn unsent(&self) -> Option<&std::io::Error> {
+        match &self.wire {
+            Wire::Quic(quic) => quic.refused.as_ref(),
+            Wire::Tls(_) => None,
         }
     }
     /// Most octets of a packet.

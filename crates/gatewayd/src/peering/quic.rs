@@ -158,14 +158,18 @@ impl QuicLink {
                 match udp.send(transmit, &self.buffer, from) {
                     Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
                     Ok(()) => self.octets += on_the_line(transmit),
-                    // Probes of the path's MTU are meant to fail here; all else looks like loss to QUIC.
+                    // Probes of the path's MTU are meant to fail so.
+                    Err(error) if noq_udp::is_msg_size_err(&error) => {}
+                    // To QUIC it looks like loss.
                     Err(error) => self.refused = Some(error),
                 }
             }
             self.buffer.clear();
             let segments = udp.segments(self.connection.current_mtu());
             self.waiting = self.connection.poll_transmit(now, segments, &mut self.buffer);
-            self.queued = settings::DATAGRAMS.saturating_sub(self.connection.datagrams().send_buffer_space());
+            // What noq calls free is short of one entry of its list.
+            let free = self.connection.datagrams().send_buffer_space() + size_of::<noq_proto::Datagram>();
+            self.queued = settings::DATAGRAMS.saturating_sub(free);
             if self.waiting.is_none() {
                 break;
             }

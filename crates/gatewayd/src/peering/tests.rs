@@ -28,7 +28,10 @@ struct Keys {
 
 impl Keys {
     fn new() -> Keys {
-        let keys = Keys { folder: TempDir::new().unwrap(), authority: make_authority("test").unwrap() };
+        Keys::of("test")
+    }
+    fn of(authority: &str) -> Keys {
+        let keys = Keys { folder: TempDir::new().unwrap(), authority: make_authority(authority).unwrap() };
         std::fs::write(keys.folder.path().join("ca.pem"), &keys.authority.made.certificate).unwrap();
         keys
     }

@@ -20,7 +20,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::hello;
 use super::identity::{Identity, tls_words};
 use super::kernel::tcp_info;
-use super::link::{Ending, Figures, Loss, Occurrence, cut};
+use super::link::{Ending, Figures, Loss, Occurrence, Watch, cut};
 use super::settings::keep_alive;
 
 /// Most octets that TCP may hold unsent: what is in the kernel cannot be scheduled any more.
@@ -42,10 +42,12 @@ pub(super) struct TlsLink {
     packets: VecDeque<Bytes>,
     waiting: VecDeque<Bytes>,
     queued: usize,
+    dropped: u64,
     outage: Duration,
     heard: Instant,
     spoke: Instant,
-    sent: u64,
+    /// What the kernel is asked.
+    pub(super) watch: Watch,
 }
 
 impl AsFd for TlsLink {
@@ -118,10 +120,11 @@ impl TlsLink {
             packets: VecDeque::new(),
             waiting: VecDeque::new(),
             queued: 0,
+            dropped: 0,
             outage,
             heard: now,
             spoke: now,
-            sent: 0,
+            watch: Watch::default(),
         })
     }
 
@@ -225,10 +228,14 @@ impl TlsLink {
         self.packets.pop_front()
     }
 
-    /// The hello or a packet. None is ever dropped: whoever sends looks at the backlog.
+    /// The hello or a packet. None is ever dropped, except one longer than was agreed: whoever sends looks
+    /// at the backlog.
     pub(super) fn send(&mut self, packet: Bytes) {
+        if packet.len() > TlsLink::PAYLOAD {
+            self.dropped += 1;
+            return;
+        }
         self.queued += packet.len();
-        self.sent += 1;
         self.waiting.push_back(packet);
     }
 
@@ -252,14 +259,19 @@ impl TlsLink {
             if self.tls.is_handshaking() {
                 return;
             }
-            let Some(packet) = self.waiting.pop_front() else { return };
-            self.queued -= packet.len();
-            let length = u16::try_from(packet.len()).unwrap_or(u16::MAX).to_be_bytes();
-            let mut record = Vec::with_capacity(2 + packet.len());
-            record.extend_from_slice(&length);
-            record.extend_from_slice(&packet);
+            // As many packets as fit one record of TLS: each costs a header, a tag and a system call.
+            let mut batch = Vec::new();
+            while self.waiting.front().is_some_and(|packet| batch.len() + packet.len() <= TlsLink::PAYLOAD) {
+                let Some(packet) = self.waiting.pop_front() else { break };
+                self.queued -= packet.len();
+                batch.extend_from_slice(&u16::try_from(packet.len()).unwrap_or(u16::MAX).to_be_bytes());
+                batch.extend_from_slice(&packet);
+            }
+            if batch.is_empty() {
+                return;
+            }
             // Into memory, without a limit.
-            let _ = self.tls.writer().write_all(&record);
+            let _ = self.tls.writer().write_all(&batch);
         }
     }
 
@@ -314,7 +326,7 @@ impl TlsLink {
             mtu: info.mss as usize,
             sent: u64::from(info.segments),
             lost: u64::from(info.resent),
-            dropped: 0,
+            dropped: self.dropped,
         }
     }
 }

@@ -13,6 +13,7 @@ use noq_udp::{RecvMeta, UdpSocketState};
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use super::link::Watch;
 use super::settings;
 
 /// Octets asked for each of the socket's buffers.
@@ -39,6 +40,8 @@ pub(super) struct Udp {
     pub(super) granted: (usize, usize),
     /// Whether the kernel had no room at the last attempt.
     pub(super) full: bool,
+    /// What the kernel is asked.
+    pub(super) watch: Watch,
     /// Datagrams that belonged to no connection and began none.
     pub(super) strays: u64,
 }
@@ -75,7 +78,18 @@ impl Udp {
         let endpoint = Endpoint::new(settings::endpoint(reset), server, !state.may_fragment());
         let local = socket.local_addr()?;
         let receive = vec![0; COALESCED * RECEIVES].into_boxed_slice();
-        Ok(Udp { socket, state, endpoint, receive, answer: Vec::new(), local, granted, full: false, strays: 0 })
+        Ok(Udp {
+            socket,
+            state,
+            endpoint,
+            receive,
+            answer: Vec::new(),
+            local,
+            granted,
+            full: false,
+            watch: Watch::default(),
+            strays: 0,
+        })
     }
 
     /// A socket only to dial from: any address, of both families where the machine has both.

@@ -9,7 +9,7 @@ use crate::check::network::Network;
 use crate::file::{CommandFile, EmulateFile, FigureFile, RunFile};
 use crate::found::Found;
 use crate::model::{
-    Attachment, Command, CommandHost, Emulate, Figure, FigureSource, NodeIndex, NodeKind, Run, Slot, Traffic,
+    Attachment, Command, CommandHost, Emulate, Figure, FigureSource, Node, NodeIndex, NodeKind, Run, Slot, Traffic,
     host_variable,
 };
 use crate::problem::nearest;
@@ -25,8 +25,11 @@ impl Check<'_> {
     pub(super) fn emulate(&mut self, file: Option<&EmulateFile>) -> Option<Emulate> {
         let none = EmulateFile::default();
         let file = file.unwrap_or(&none);
-        let keys = ["lateness-limit", "conversations", "idle", "play"];
-        if keys.iter().any(|key| self.is_bad(&at!["run", "emulate", *key])) {
+        let keys = ["lateness-limit", "conversations", "idle", "play", "gateways", "gateway"];
+        let of_gateways = ["transport", "connect"];
+        if keys.iter().any(|key| self.is_bad(&at!["run", "emulate", *key]))
+            || of_gateways.iter().any(|key| self.is_bad(&at!["run", "emulate", "gateway", *key]))
+        {
             return None;
         }
         let mut positive = |key: &str, given: Option<Quantity<Span>>, default: Span| {
@@ -39,11 +42,15 @@ impl Check<'_> {
         };
         let lateness_limit = positive("lateness-limit", file.lateness_limit, Span::from_ms(1));
         let idle = positive("idle", file.idle, Span::from_secs(60));
+        let gateway = file.gateway.clone().unwrap_or_default();
         Some(Emulate {
             lateness_limit: lateness_limit?,
             conversations: file.conversations.unwrap_or(1024),
             idle: idle?,
             play: file.play.unwrap_or(true),
+            gateways: file.gateways.unwrap_or(true),
+            gateway_transport: gateway.transport.unwrap_or_default(),
+            gateway_connect: gateway.connect.unwrap_or_default(),
         })
     }
 
@@ -109,9 +116,10 @@ impl Check<'_> {
         names
     }
 
-    /// Two hosts whose names differ in - and _ only would have one variable for their addresses.
+    /// Two hosts or gateways whose names differ in - and _ only would have one variable for their addresses.
     fn variables(&mut self, network: &Network, traffic: &[Traffic]) {
-        let nodes = network.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Host);
+        let has_address = |node: &Node| matches!(node.kind, NodeKind::Host | NodeKind::Gateway);
+        let nodes = network.nodes.iter().enumerate().filter(|(_, node)| has_address(node));
         let mut hosts: Vec<(String, Vec<Step>)> =
             nodes.map(|(i, node)| (node.name.clone(), at!["node", i, "name"].to_vec())).collect();
         for (i, group) in traffic.iter().enumerate() {

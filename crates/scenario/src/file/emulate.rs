@@ -4,6 +4,7 @@ use cellway_units::Span;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::model::{GatewayConnect, GatewayTransport};
 use crate::quantity::{Quantity, RttSpan};
 
 /// Limits of an emulation.
@@ -22,6 +23,22 @@ pub(crate) struct EmulateFile {
     /// Whether the applications of the traffic groups are played over the TCP of the hosts, besides the commands.
     #[schemars(extend("default" = true))]
     pub(crate) play: Option<bool>,
+    /// Whether gateways split connections. If not they forward packets as routers do.
+    #[schemars(extend("default" = true))]
+    pub(crate) gateways: Option<bool>,
+    pub(crate) gateway: Option<EmulatedGatewayFile>,
+}
+
+/// What only a real gateway can be told: the same for all gateways of the file.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct EmulatedGatewayFile {
+    /// How packets travel between gateways: over QUIC, as TLS over TCP, or over QUIC and else TLS.
+    #[schemars(extend("default" = "auto"))]
+    pub(crate) transport: Option<GatewayTransport>,
+    /// When a connection is answered: when its server has answered, or at once.
+    #[schemars(extend("default" = "late"))]
+    pub(crate) connect: Option<GatewayConnect>,
 }
 
 /// A program that an emulation starts in a host; a simulation leaves it out.

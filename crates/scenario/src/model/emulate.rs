@@ -1,6 +1,8 @@
 //! What an emulation does beyond the network.
 
 use cellway_units::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::model::{NodeIndex, Scenario, Slot};
 
@@ -16,6 +18,36 @@ pub struct Emulate {
     pub idle: Span,
     /// Whether the applications of the traffic groups are played over the TCP of the hosts.
     pub play: bool,
+    /// Whether gateways split connections; if not they forward packets.
+    pub gateways: bool,
+    /// How packets travel between them.
+    pub gateway_transport: GatewayTransport,
+    /// When they answer a connection.
+    pub gateway_connect: GatewayConnect,
+}
+
+/// How packets travel between real gateways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GatewayTransport {
+    /// Over QUIC, and as TLS over TCP where that does not get through.
+    #[default]
+    Auto,
+    /// Over QUIC.
+    Quic,
+    /// As TLS over TCP.
+    Tls,
+}
+
+/// When real gateways answer a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GatewayConnect {
+    /// When its server has answered.
+    #[default]
+    Late,
+    /// At once: its first bytes travel with the opening.
+    Early,
 }
 
 /// A program that an emulation starts in a host.

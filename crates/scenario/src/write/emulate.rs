@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::model::{FigureSource, Scenario};
+use crate::model::{FigureSource, GatewayConnect, GatewayTransport, Scenario};
 use crate::tree::quoted;
 use crate::write::list;
 
@@ -11,7 +11,17 @@ impl Scenario {
         let emulate = &self.emulate;
         writeln!(out, "\n[run.emulate]\nlateness-limit = \"{}\"", emulate.lateness_limit)?;
         writeln!(out, "conversations = {}\nidle = \"{}\"", emulate.conversations, emulate.idle)?;
-        writeln!(out, "play = {}", emulate.play)?;
+        writeln!(out, "play = {}\ngateways = {}", emulate.play, emulate.gateways)?;
+        let transport = match emulate.gateway_transport {
+            GatewayTransport::Auto => "auto",
+            GatewayTransport::Quic => "quic",
+            GatewayTransport::Tls => "tls",
+        };
+        let connect = match emulate.gateway_connect {
+            GatewayConnect::Late => "late",
+            GatewayConnect::Early => "early",
+        };
+        writeln!(out, "gateway = {{ transport = \"{transport}\", connect = \"{connect}\" }}")?;
         for command in &self.commands {
             let host = self.command_host(command.host);
             writeln!(out, "\n[[run.command]]\nname = {}\nhost = {}", quoted(&command.name), quoted(&host))?;

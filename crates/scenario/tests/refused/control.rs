@@ -30,7 +30,11 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
             "a gateway's window without scaling",
             enriched(&[("tcp = { window = \"64 kB\" }", "tcp = { window = \"64 KiB\" }")]),
         ),
-        ("packets between gateways past the mtu", enriched(&[("packet = \"8192 B\"", "packet = \"9137 B\"")])),
+        ("packets between gateways past the mtu", enriched(&[("packet = \"8192 B\"", "packet = \"9138 B\"")])),
+        (
+            "gateways with different transports",
+            enriched(&[("packet = \"8192 B\"", "packet = \"8192 B\", transport = \"quic\"")]),
+        ),
         ("a gateway without peer", enriched(&[("peer = \"g2\"\n", "")])),
         (
             "a gateway without rate",

@@ -31,8 +31,9 @@ fn certificate_words(error: &CertificateError, authority: &Path) -> String {
             format!("it is not valid before {} (the clock here says {})", date(*not_before), date(*time))
         }
         CertificateError::UnknownIssuer => format!("it is from an authority that is not in {}", authority.display()),
+        // Authorities made by the same program have the same name.
         CertificateError::BadSignature => {
-            format!("its signature is not by the authority of that name in {}", authority.display())
+            format!("it is from an authority that is not in {} (one of the same name is)", authority.display())
         }
         CertificateError::NotValidForNameContext { expected, presented } => {
             format!("it is of {}, where {} is configured", list(presented), expected.to_str())
@@ -44,14 +45,15 @@ fn certificate_words(error: &CertificateError, authority: &Path) -> String {
 /// An alert from the peer (RFC 8446, section 6.2): what it says of our certificate.
 pub(crate) fn alert_words(code: u8) -> String {
     let why = match AlertDescription::from(code) {
-        AlertDescription::UnknownCA => "it is from an authority that is not trusted there",
+        AlertDescription::UnknownCA | AlertDescription::DecryptError => {
+            "it is from an authority that is not trusted there"
+        }
         AlertDescription::CertificateExpired => "it has expired, or is not valid yet, by the clock there",
         AlertDescription::CertificateRequired => "none was shown",
         AlertDescription::BadCertificate
         | AlertDescription::CertificateUnknown
         | AlertDescription::UnsupportedCertificate
-        | AlertDescription::AccessDenied
-        | AlertDescription::DecryptError => "it is not accepted there",
+        | AlertDescription::AccessDenied => "it is not accepted there",
         AlertDescription::NoApplicationProtocol => return "it is no gateway of this kind".to_owned(),
         other => return format!("it ended the handshake: {other:?}"),
     };

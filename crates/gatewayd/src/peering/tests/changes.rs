@@ -143,7 +143,6 @@ fn while_tls_is_used_quic_is_only_tried() {
     let (mut running, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
     bring_up(&mut running, &mut far);
     near.peers[0].transport = TransportChoice::Auto;
-    running.listen = near.listen.map(|listen| listen.address);
     running.reload(&near, Instant::now()).unwrap();
     // The pause before the first trial is long: it is cut short.
     running.found(0, vec![address(&far)], Instant::now());
@@ -196,7 +195,6 @@ fn new_keys_are_for_the_next_connection() {
     for name in ["near", "far"] {
         write_pair(keys.folder.path(), name, &make_certificate(&others.authority, name, 30).unwrap());
     }
-    config.listen = near.listens().map(|address| Listen { address });
     near.reload(&config, Instant::now()).unwrap();
     near.send(0, Bytes::from_static(b"unmoved"));
     run_until([&mut near, &mut far], |[near, far]| {
@@ -208,8 +206,7 @@ fn new_keys_are_for_the_next_connection() {
     near.closed = false;
     near.peers[0].dial.lost(Instant::now());
     run_until([&mut near, &mut far], |[near, _]| whys(near).iter().any(|why| why.contains("not in")));
-    far.reload(&Config { listen: far.listens().map(|address| Listen { address }), ..far_config }, Instant::now())
-        .unwrap();
+    far.reload(&far_config, Instant::now()).unwrap();
     run_until([&mut near, &mut far], |[near, far]| is_up(near) && is_up(far));
 }
 

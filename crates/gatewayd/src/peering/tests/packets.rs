@@ -91,9 +91,13 @@ fn a_large_burst_over_tls_arrives_whole() {
     let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
     bring_up(&mut near, &mut far);
     for number in 0..500 {
-        near.send(0, packet(number, TlsLink::PAYLOAD));
+        near.send(0, packet(number, tls::TlsLink::PAYLOAD));
     }
+    near.send(0, packet(500, tls::TlsLink::PAYLOAD + 1));
     near.flush(Instant::now());
+    assert_eq!(near.status(0).dropped, 1, "what is too large is dropped and counted");
     assert!(near.backlog(0) > 1 << 20, "the kernel is not to hold it all");
-    run_until([&mut near, &mut far], |[_, far]| packets(far).len() == 500);
+    run_until([&mut near, &mut far], |[_, far]| {
+        packets(far).len() == 500 && packets(far).iter().enumerate().all(|(at, got)| **got == packet(at, got.len()))
+    });
 }

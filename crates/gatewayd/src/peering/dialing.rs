@@ -1,0 +1,145 @@
+//! Dialling the peers that are down.
+
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use super::link::{Link, Stage, Wire};
+use super::peers::Peer;
+use super::quic::QuicLink;
+use super::tls::TlsLink;
+use super::{Peering, Transport, settings};
+use crate::config::TransportChoice;
+
+impl Peering {
+    /// Whether it is worth trying whether QUIC gets through, while TLS works. The connection over TLS
+    /// is kept all the same until it ends: to change would reset all that runs over it.
+    fn wants_trial(&self, peer: &Peer) -> bool {
+        let link = peer.current.and_then(|at| self.links.get(&at));
+        peer.transport == TransportChoice::Auto
+            && link.is_some_and(|link| link.transport() == Transport::Tls)
+            && !self.links.values().any(|link| link.trial && link.stage != Stage::Over)
+    }
+
+    /// When dialling the peer goes on.
+    pub(super) fn dial_deadline(&self, peer: &Peer) -> Option<Instant> {
+        if self.closed || peer.dial.address.is_none() || peer.dial.looking_up {
+            None
+        } else if peer.current.is_some() {
+            self.wants_trial(peer).then_some(peer.dial.next)
+        } else if let Some(round) = &peer.dial.round {
+            round.tls_at
+        } else {
+            Some(peer.dial.next)
+        }
+    }
+
+    /// Dials who is down.
+    pub(super) fn dial(&mut self, now: Instant) {
+        for peer in 0..self.peers.len() {
+            let of = &self.peers[peer];
+            let due = self.dial_deadline(of).is_some_and(|at| at <= now);
+            if of.dial.round.is_some() {
+                let tries = |link: &Link| link.dialed == Some(peer) && link.stage != Stage::Over;
+                if due {
+                    self.dial_tls(peer, now);
+                } else if of.dial.round.as_ref().is_some_and(|round| round.tls_at.is_none())
+                    && !self.links.values().any(tries)
+                {
+                    let why = self.peers[peer].dial.failed(now);
+                    if !why.is_empty() {
+                        self.still_down(peer, &why);
+                    }
+                }
+            } else if due && let Some(address) = of.dial.address.clone() {
+                match address.parse::<SocketAddr>() {
+                    Ok(address) => self.found(peer, vec![address], now),
+                    Err(_) => {
+                        self.peers[peer].dial.looking_up = true;
+                        self.lookups.begin(peer, &address);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn looked_up(&mut self, now: Instant) {
+        while let Some((peer, found)) = self.lookups.next() {
+            let Some(of) = self.peers.get_mut(peer) else { continue };
+            of.dial.looking_up = false;
+            let why = match found {
+                Ok(addresses) if !addresses.is_empty() => {
+                    self.found(peer, addresses, now);
+                    continue;
+                }
+                Ok(_) => "it has no address".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            let why = format!("{}: {why}", of.dial.address.as_deref().unwrap_or_default());
+            of.tried.clone_from(&why);
+            of.dial.failed(now);
+            self.still_down(peer, &why);
+        }
+    }
+
+    /// The peer's addresses are known: a round begins.
+    pub(super) fn found(&mut self, peer: usize, addresses: Vec<SocketAddr>, now: Instant) {
+        let of = &mut self.peers[peer];
+        if of.current.is_some() {
+            if let Some(address) = addresses.into_iter().next() {
+                self.dial_quic(peer, address, true, now);
+            }
+            return;
+        }
+        let (quic, tls) = (of.transport != TransportChoice::Tls, of.transport != TransportChoice::Quic);
+        let Some(address) = of.dial.begin(addresses, quic, tls, now) else { return };
+        if quic {
+            self.dial_quic(peer, address, false, now);
+        } else {
+            self.dial_tls(peer, now);
+        }
+    }
+
+    fn dial_quic(&mut self, peer: usize, address: SocketAddr, trial: bool, now: Instant) {
+        let name = self.peers[peer].name.clone();
+        let settings = settings::client(&self.identity, self.peers[peer].outage, address);
+        let begun = self.socket_for(address).map_err(|error| error.to_string()).and_then(|(socket, called)| {
+            let settings = settings.ok_or("TLS has no cipher for QUIC")?;
+            let connected = self.sockets[socket].endpoint.connect(now, settings, called, &name);
+            connected.map(|(handle, connection)| (socket, handle, connection)).map_err(|error| error.to_string())
+        });
+        match begun {
+            Ok((socket, handle, connection)) => {
+                let quic = QuicLink::new(socket, handle, connection);
+                let mut link = Link::new(Some(peer), address, Wire::Quic(Box::new(quic)), now);
+                link.trial = trial;
+                let number = self.add_link(link);
+                self.routes.insert((socket, handle), number);
+                self.turn_link(number, now);
+            }
+            Err(why) => self.not_begun(peer, &format!("QUIC to {address}: {why}"), now),
+        }
+    }
+
+    fn dial_tls(&mut self, peer: usize, now: Instant) {
+        let of = &mut self.peers[peer];
+        let Some(round) = &mut of.dial.round else { return };
+        round.tls_at = None;
+        let address = round.address;
+        let from = self.listen.map(|listen| listen.ip());
+        match TlsLink::dial(&self.identity, &of.name, address, from, of.outage, now) {
+            Ok(tls) => {
+                self.add_tls(Link::new(Some(peer), address, Wire::Tls(Box::new(tls)), now));
+            }
+            Err(error) => self.not_begun(peer, &format!("TLS over TCP to {address}: {error}"), now),
+        }
+    }
+
+    fn not_begun(&mut self, peer: usize, why: &str, now: Instant) {
+        let of = &mut self.peers[peer];
+        why.clone_into(&mut of.tried);
+        match &mut of.dial.round {
+            Some(round) => round.failures.push(why.to_owned()),
+            None => of.dial.tried(now),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What is told of the ways to the other gateways.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+/// How packets travel to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    /// Datagrams of QUIC.
+    Quic,
+    /// Records of TLS over TCP: nothing is lost or reordered.
+    Tls,
+}
+
+impl Transport {
+    /// Its name for people.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Transport::Quic => "quic",
+            Transport::Tls => "tls",
+        }
+    }
+}
+
+/// What the ways to peers tell.
+#[derive(Debug)]
+pub(crate) enum PeerEvent {
+    /// Packets can be sent to it from now on.
+    Up {
+        /// The peer, by its place in the configuration.
+        peer: usize,
+        /// Whether this gateway dialled.
+        dialer: bool,
+        /// How packets travel.
+        transport: Transport,
+        /// Most octets of a packet.
+        payload: usize,
+        /// Where the peer is.
+        address: SocketAddr,
+    },
+    /// The path carries larger or only smaller packets now.
+    Payload {
+        /// The peer.
+        peer: usize,
+        /// Most octets of a packet.
+        payload: usize,
+    },
+    /// A packet has come.
+    Packet {
+        /// Its sender.
+        peer: usize,
+        /// Its octets.
+        packet: Bytes,
+    },
+    /// It cannot be reached any more, or still not, for another reason.
+    Down {
+        /// The peer.
+        peer: usize,
+        /// Why, in words.
+        why: String,
+    },
+}
+
+/// What is known of the way to a peer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PeerTransport {
+    /// How packets travel to it; none while it is down.
+    pub(crate) transport: Option<Transport>,
+    /// Where it is.
+    pub(crate) address: Option<SocketAddr>,
+    /// Smoothed round-trip time of the transport.
+    pub(crate) rtt: Option<Duration>,
+    /// Largest UDP payload of the path, or the segment size of TCP (octets).
+    pub(crate) mtu: usize,
+    /// Packets of QUIC or segments of TCP sent.
+    pub(crate) sent: u64,
+    /// Of those, taken for lost by QUIC or sent again by TCP.
+    pub(crate) lost: u64,
+    /// Packets given to `send` that were larger than the path carries, or more than fit its memory.
+    pub(crate) dropped: u64,
+    /// Octets the kernel granted to its UDP socket for receiving and for sending.
+    pub(crate) buffers: (usize, usize),
+    /// What was tried last, and what came of it.
+    pub(crate) tried: String,
+}
