@@ -92,7 +92,7 @@ impl Link {
         Some(if why == "pace" { at + self.gather() } else { at })
     }
     fn gather(&self) -> u64 {
-        let rate = self.machine.config().rate.as_bps().max(1);
+        let rate = self.machine.rate().as_bps().max(1);
         let packet = self.payload as u64 * 8 * 1_000_000_000 / rate;
         (packet * GATHER_PACKETS).min(GATHER_MOST)
     }
@@ -110,6 +110,7 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     };
     let memory = Bytes(config.limits.memory.0 / config.peers.len().max(1) as u64);
     let mut machine = GatewayConfig::new(rate);
+    machine.auto = matches!(peer.rate, LineRate::Auto { .. });
     machine.window = window;
     machine.floor = FLOOR;
     machine.total_buffer = memory;
