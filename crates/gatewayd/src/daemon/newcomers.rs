@@ -240,6 +240,7 @@ impl Daemon {
                 Err(e) => {
                     tracing::warn!("a connection cannot be accepted: {e}");
                     self.tally.error("accept");
+                    self.listen(false);
                     return;
                 }
             };
@@ -283,6 +284,7 @@ impl Daemon {
                 Err(e) => {
                     tracing::warn!("a connection cannot be accepted: {e}");
                     self.tally.error("accept");
+                    self.listen(false);
                     return;
                 }
             };

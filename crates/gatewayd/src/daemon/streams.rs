@@ -151,6 +151,9 @@ impl Daemon {
         let (news, peer, id) = (flow.news(ended), flow.peer, flow.id);
         if news.fresh > 0 {
             self.machine(peer, |machine, now, out| machine.received(now, id, news.fresh, out));
+            if self.table.get(token).is_some_and(Flow::waits) {
+                self.tally.held_back += 1;
+            }
         }
         if news.ended {
             self.machine(peer, |machine, now, out| machine.local_closed(now, id, out));
