@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live check fmt bench docs wheel clean
+.PHONY: help run test live live-gateway check fmt bench docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,7 +20,7 @@ SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md c
 	-type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
 
 help: ## List the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(INSTALLED) ## Reproduce five papers into out/papers; open index.html there (ARGS=--quick for a quick look)
 	$(BIN)/cellway reproduce --out out/papers --force $(ARGS)
@@ -28,8 +28,12 @@ run: $(INSTALLED) ## Reproduce five papers into out/papers; open index.html ther
 test: $(INSTALLED) ## Run every test, in Rust and in Python, those of emulation where this machine allows it
 	$(BIN)/python tools/test.py
 
-live: $(VENV)/.tools ## Run the tests of emulation alone (root, or a kernel with user namespaces for all)
+live: $(VENV)/.tools ## Run the tests of emulation and of the gateway alone (root, or a kernel with user namespaces for all)
 	$(BIN)/python tools/test.py --live
+
+live-gateway: $(INSTALLED) ## Test the gateway with real hosts, then repeat the experiment of kdd with it
+	$(BIN)/python tools/test.py --live-gateway
+	$(BIN)/cellway reproduce kdd --only gw-,linux-gw- $(ARGS)
 
 check: $(INSTALLED) ## Formatting, lints and types
 	cargo fmt --all --check
