@@ -63,7 +63,9 @@ const KNOWN: &[Known] = &[
 ];
 
 fn events() -> Vec<Event> {
-    [opening::EVENTS, ending::EVENTS, bytes::EVENTS].concat()
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let all = [opening::EVENTS, ending::EVENTS, bytes::EVENTS].concat();
+    all.into_iter().filter(|event| event.name.contains(&only)).collect()
 }
 
 /// One event; with `SHOW` set, also on the terminal.

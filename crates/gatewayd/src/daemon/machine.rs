@@ -130,6 +130,7 @@ impl Daemon {
                 self.list(token);
             }
             What::Closed(reason) => {
+                tracing::debug!(flow = id.0, ?reason, "closed");
                 flow.forgotten = true;
                 flow.ending = flow.ending.or(Some(if reason.is_some() { Ending::Reset } else { Ending::Clean }));
                 self.tally.ended(reason);

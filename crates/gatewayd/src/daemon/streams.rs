@@ -71,6 +71,7 @@ impl Daemon {
             self.readiness.add(&socket, token, Interest::Stream).map_err(std::io::Error::other)?;
             Ok(socket)
         });
+        tracing::debug!(flow = id.0, %server, ?client, begun = ?begun.as_ref().map(|_| ()), "connecting");
         match begun {
             Ok(socket) => (flow.socket, flow.stage) = (Some(socket), Stage::Connecting),
             Err(e) => self.later.push_back(Later::Refused(peer, id, intercept::reason(&e))),
@@ -105,6 +106,7 @@ impl Daemon {
             Stage::Connecting if ready.write || ready.failed || ready.ended => {
                 let error = flow.socket.as_ref().and_then(|socket| socket.take_error().ok().flatten());
                 let (peer, id) = (flow.peer, flow.id);
+                tracing::debug!(flow = id.0, ?error, "the server has answered");
                 // A reset is an end: an opening that is refused fails with another error.
                 let reset = error.as_ref().is_some_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset);
                 if let Some(e) = error.filter(|_| !reset) {
