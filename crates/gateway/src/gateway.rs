@@ -55,6 +55,7 @@ impl Gateway {
     /// For `flow` see [`FlowId`]; one that was used before is refused. With `request.early` it is accepted as
     /// soon as there is memory; a refusal that comes after is a reset.
     pub fn incoming(&mut self, now: Time, flow: FlowId, request: Arc<Request>, out: &mut Output) {
+        self.relay.now = now;
         self.relay.incoming(flow, request, &mut out.actions);
         self.send(now, out);
     }
@@ -94,6 +95,7 @@ impl Gateway {
 
     /// A packet of the peer arrived.
     pub fn receive(&mut self, now: Time, packet: &TpPacket, out: &mut Output) {
+        self.relay.now = now;
         self.relay.stats.packets_received += 1;
         // Bytes that have overtaken the opening of their flow: the packet is taken for lost, and its
         // content comes again.
@@ -124,11 +126,13 @@ impl Gateway {
         self.send(now, out);
     }
     /// When to call [`Gateway::wake`] if nothing happens first, and why: `"pace"` (the next packet may
-    /// leave), `"ack"` (an acknowledgement is due), `"loss"` or `"probe"` (packets may be lost).
+    /// leave), `"ack"` (an acknowledgement is due), `"memory"` (it is short), `"loss"` or `"probe"` (packets may be
+    /// lost).
     pub fn deadline(&self) -> Option<(Time, &'static str)> {
         let pace = self.waits().then(|| (self.pacer.ready(), "pace"));
         let ack = self.acknowledger.deadline().map(|at| (at, "ack"));
-        [pace, ack, self.recovery.deadline()].into_iter().flatten().min_by_key(|&(at, _)| at)
+        let memory = self.relay.reclaim_at().map(|at| (at, "memory"));
+        [pace, ack, memory, self.recovery.deadline()].into_iter().flatten().min_by_key(|&(at, _)| at)
     }
 
     /// What was counted, and what is held now.
@@ -229,6 +233,7 @@ impl Gateway {
 
     /// Sends what may leave now.
     fn send(&mut self, now: Time, out: &mut Output) {
+        self.relay.reclaim(now);
         while self.pacer.ready() <= now {
             let Some(frames) = self.next_frames(now) else { return self.pacer.wait(now, false) };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
