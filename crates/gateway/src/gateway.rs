@@ -30,6 +30,8 @@ pub struct Gateway {
     recovery: Recovery,
     acknowledger: Acknowledger,
     pacer: Pacer,
+    /// Whether the transport takes no more now.
+    held: bool,
     /// Whether data waited while the last packet had no room for them: then they go first.
     data_first: bool,
     acked: Vec<Sent>,
@@ -45,6 +47,7 @@ impl Gateway {
             recovery: Recovery::new(&config),
             acknowledger: Acknowledger::new(&config),
             pacer: Pacer::new(config.rate, config.slack),
+            held: false,
             data_first: false,
             acked: Vec::new(),
             lost: Vec::new(),
@@ -129,7 +132,7 @@ impl Gateway {
     /// leave), `"ack"` (an acknowledgement is due), `"memory"` (it is short), `"loss"` or `"probe"` (packets may be
     /// lost).
     pub fn deadline(&self) -> Option<(Time, &'static str)> {
-        let pace = self.waits().then(|| (self.pacer.ready(), "pace"));
+        let pace = (self.waits() && !self.held).then(|| (self.pacer.ready(), "pace"));
         let ack = self.acknowledger.deadline().map(|at| (at, "ack"));
         let memory = self.relay.reclaim_at().map(|at| (at, "memory"));
         [pace, ack, memory, self.recovery.deadline()].into_iter().flatten().min_by_key(|&(at, _)| at)
@@ -167,17 +170,28 @@ impl Gateway {
         self.relay.down(reason, &mut out.actions);
         self.recovery = Recovery::new(self.config());
         self.acknowledger = Acknowledger::new(self.config());
-        self.data_first = false;
+        (self.data_first, self.held) = (false, false);
         self.pacer.wait(now, false);
     }
-    /// What carries the packets from now on, and whether it loses and reorders nothing. To be called while
-    /// nothing is under way: after [`Gateway::new`] or [`Gateway::down`].
-    pub fn set_transport(&mut self, transport: Transport, reliable: bool) {
+    /// What carries the packets from now on, whether it loses and reorders nothing, and the round-trip time that
+    /// its handshake has shown, which counts as the first measurement. To be called while nothing is under way:
+    /// after [`Gateway::new`] or [`Gateway::down`].
+    pub fn set_transport(&mut self, transport: Transport, reliable: bool, rtt: Option<Span>) {
         let capacity = self.config().capacity() as usize;
         let config = &mut self.relay.config;
         (config.transport, config.reliable) = (transport, reliable);
         config.set_capacity(capacity);
         self.recovery = Recovery::new(self.config());
+        if let Some(rtt) = rtt {
+            self.recovery.measured(rtt);
+        }
+        self.relay.set_rtt(self.recovery.rtt());
+    }
+    /// The transport can take no more (`held`), because what was sent waits in it; or it can again, and what may
+    /// leave does. While held nothing is sent, and the time counts as lateness.
+    pub fn hold(&mut self, now: Time, held: bool, out: &mut Output) {
+        self.held = held;
+        self.send(now, out);
     }
     /// The transport takes packets of so many octets now ([`TpPacket::octets`]). Larger ones that are
     /// lost are sent again in pieces. What is too small for any frame, 298 octets, counts as so much.
@@ -234,7 +248,7 @@ impl Gateway {
     /// Sends what may leave now.
     fn send(&mut self, now: Time, out: &mut Output) {
         self.relay.reclaim(now);
-        while self.pacer.ready() <= now {
+        while self.pacer.ready() <= now && !self.held {
             let Some(frames) = self.next_frames(now) else { return self.pacer.wait(now, false) };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
             let bits = self.config().wire.bits(self.config().transport.overhead() + packet.octets());

@@ -148,11 +148,48 @@ fn the_line_is_shared_with_what_else_is_sent() {
 #[test]
 fn another_transport_has_other_headers() {
     let mut s = Script::new();
-    s.gateway.set_transport(Transport::Quic { v6: true }, false);
+    s.gateway.set_transport(Transport::Quic { v6: true }, false, None);
     s.local(|g, now, out| g.set_payload(now, 1200, out));
     assert_eq!(s.gateway.config().mtu, Bytes(1274));
-    s.gateway.set_transport(Transport::Quic { v6: false }, false);
+    s.gateway.set_transport(Transport::Quic { v6: false }, false, None);
     assert_eq!(s.gateway.config().mtu, Bytes(1254));
+}
+
+#[test]
+fn what_the_handshake_measured_counts_from_the_start() {
+    let most = Bytes(8 << 20);
+    let line = |rtt| {
+        let window = Window::Line { most };
+        let mut s = Script::with(GatewayConfig { window, floor: Bytes(65_536), ..config() });
+        s.gateway.set_transport(Transport::Quic { v6: false }, false, rtt);
+        s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+        s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
+        let (_, actions) = s.local(|g, now, out| g.received(now, FLOW, 1 << 40, out));
+        (s.gateway.rtt(), actions[0].clone())
+    };
+    // 1 Gbit/s and 10 ms are 1.25 MB; what is not known is long.
+    let ms = Span::from_ms;
+    assert_eq!(line(None), (ms(333), Action::Consume { flow: FLOW, bytes: most.0 }));
+    assert_eq!(line(Some(ms(10))), (ms(10), Action::Consume { flow: FLOW, bytes: 2_500_000 }));
+}
+
+#[test]
+fn nothing_leaves_while_the_transport_holds() {
+    let mut s = Script::opened();
+    let sent = s.sent();
+    s.local(|g, now, out| g.hold(now, true, out));
+    let (frames, actions) = s.local(|g, now, out| g.received(now, FLOW, 2000, out));
+    assert_eq!((frames, actions), (vec![], vec![Action::Consume { flow: FLOW, bytes: 2000 }]));
+    // An acknowledgement becomes due, and nothing asks to be called.
+    s.peer(&[data(0, 100, false)]);
+    s.now += Span::from_ms(30);
+    assert_eq!(s.local(|g, now, out| g.wake(now, out)), NOTHING);
+    assert_eq!((s.sent(), s.gateway.deadline()), (sent, None));
+    assert_eq!(s.local(|g, now, out| g.hold(now, false, out)).0, [data(0, 1000, false), data(1000, 1000, false)]);
+    // The loss of the peer ends it.
+    s.local(|g, now, out| g.hold(now, true, out));
+    s.local(|g, now, out| g.down(now, Reason::PeerLost, out));
+    assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(4), asked(), out)).0, [open(FlowId(4), WINDOW)]);
 }
 
 #[test]

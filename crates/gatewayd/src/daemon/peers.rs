@@ -1,6 +1,7 @@
 //! What comes from the peers, and how they come and go.
 
 use cellway_gateway::{Decoded, Frame, Reason, Transport};
+use cellway_units::Span;
 
 use super::Daemon;
 use super::link::machine_config;
@@ -19,7 +20,8 @@ impl Daemon {
                     peering::Transport::Quic => (Transport::Quic { v6 }, false),
                     peering::Transport::Tls => (Transport::Tls { v6 }, true),
                 };
-                link.machine.set_transport(carrier, reliable);
+                let rtt = self.peering.status(peer).rtt.map(|rtt| Span::from_us(rtt.as_micros() as u64));
+                link.machine.set_transport(carrier, reliable, rtt);
                 tracing::info!(peer = %link.name, %address, transport = transport.name(), payload, "up");
                 self.resize(peer, payload);
                 self.tell_rules(peer, true);
