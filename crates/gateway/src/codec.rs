@@ -17,10 +17,12 @@ const REFUSED: u8 = 3;
 const CREDIT: u8 = 4;
 const RESET: u8 = 5;
 const ACK: u8 = 6;
+const RETURN: u8 = 7;
 /// Data; the lowest bit ends the flow, the next one says that the `Open` may not have come.
 const DATA: u8 = 8;
 const FIN: u8 = 1;
 const EARLY: u8 = 2;
+const RECALL: u8 = 12;
 
 /// What came is not a packet of a gateway.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub enum CodecError {
     #[error("a packet of {0} octets; it must have a number of {NUMBER_OCTETS} octets and a frame")]
     Short(usize),
     /// A type that is not known.
-    #[error("a frame of type {0}; it must be from 1 to 6 or from 8 to 11")]
+    #[error("a frame of type {0}; it must be from 1 to 12")]
     Type(u8),
     /// A frame is cut short, or says what it cannot mean.
     #[error("a frame of type {0} that is cut short or holds what it must not")]
@@ -68,6 +70,8 @@ impl TpPacket {
                     out.push(*reason as u8);
                 }
                 Frame::Ack(ack) => put_ack(ack, out),
+                Frame::Return { flow, total, at } => put(RETURN, [flow.0, *total, *at], out),
+                Frame::Recall => out.push(RECALL),
                 Frame::Data { flow, offset, len, fin, early } => {
                     let marks = if *fin { FIN } else { 0 } | if *early { EARLY } else { 0 };
                     put(DATA | marks, [flow.0, *offset], out);
@@ -103,7 +107,8 @@ impl Decoded {
         while let Some((&kind, after)) = rest.split_first() {
             rest = after;
             let frame = match kind {
-                OPEN..=ACK => take_control(kind, &mut rest),
+                RECALL => Some(Frame::Recall),
+                OPEN..=RETURN => take_control(kind, &mut rest),
                 DATA..16 if kind & !(DATA | FIN | EARLY) == 0 => take_data(kind, rest).inspect(|frame| {
                     if let Frame::Data { len, .. } = frame {
                         self.payload = input.len() - *len as usize..input.len();
@@ -158,6 +163,7 @@ fn take_control(kind: u8, input: &mut &[u8]) -> Option<Frame> {
         ACCEPTED => Frame::Accepted { flow, limit: varint::take(input)? },
         REFUSED => Frame::Refused { flow, reason: take_reason(input)? },
         CREDIT => Frame::Credit { flow, limit: varint::take(input)? },
+        RETURN => Frame::Return { flow, total: varint::take(input)?, at: varint::take(input)? },
         RESET => Frame::Reset { flow, at: varint::take(input)?, reason: take_reason(input)? },
         _ => return None,
     })
@@ -239,6 +245,8 @@ mod tests {
             (flow(), number()).prop_map(|(flow, limit)| Frame::Accepted { flow, limit }),
             (flow(), reason()).prop_map(|(flow, reason)| Frame::Refused { flow, reason }),
             (flow(), number()).prop_map(|(flow, limit)| Frame::Credit { flow, limit }),
+            (flow(), number(), number()).prop_map(|(flow, total, at)| Frame::Return { flow, total, at }),
+            Just(Frame::Recall),
             (flow(), number(), reason()).prop_map(|(flow, at, reason)| Frame::Reset { flow, at, reason }),
             ack(),
         ]
@@ -291,8 +299,8 @@ mod tests {
         let decode = |input: &[u8]| TpPacket::decode(input, 0).map(|decoded| decoded.packet.frames).unwrap_err();
         assert_eq!(decode(&[0, 0, 0]), CodecError::Short(3));
         assert_eq!(decode(&[0, 0, 0, 0]), CodecError::Short(4));
-        assert_eq!(decode(&[0, 0, 0, 0, 7]), CodecError::Type(7));
-        assert_eq!(decode(&[0, 0, 0, 0, 12, 0, 0]), CodecError::Type(12));
+        assert_eq!(decode(&[0, 0, 0, 0, 0]), CodecError::Type(0));
+        assert_eq!(decode(&[0, 0, 0, 0, 13, 0, 0]), CodecError::Type(13));
         for frame in [
             &[OPEN, 1, 1, 0x20, 0][..],
             &[OPEN, 1, 1, 0],
@@ -300,6 +308,7 @@ mod tests {
             &[REFUSED, 1, 0],
             &[RESET, 1, 1, 13],
             &[CREDIT, 1],
+            &[RETURN, 1, 1],
             &[ACK, 3, 0, 0, 4],
             &[ACK, 9, 0, 1, 0, 8, 0],
             &[DATA, 0x40],

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cellway_units::Time;
+
 use crate::config::GatewayConfig;
 use crate::inbound::Inbound;
 use crate::outbound::{Outbound, Piece};
@@ -10,6 +12,10 @@ use crate::packet::{FlowId, Frame, NUMBER_OCTETS, data_octets};
 use crate::reason::Reason;
 use crate::request::Request;
 use crate::scheduler::Scheduler;
+use crate::varint;
+
+/// A number that gets its value when its frame leaves; until then it takes as much room as any.
+const LATER: u64 = varint::MAX;
 
 /// At which gateway the client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,11 +82,14 @@ pub(crate) struct Flow {
     /// The peer's side is gone: reset the local one when so many bytes are written.
     pub(crate) reset_at: Option<u64>,
     pub(crate) credit_queued: bool,
+    pub(crate) return_queued: bool,
+    /// When it last sent bytes, or began.
+    pub(crate) active: Time,
     pub(crate) token: bool,
 }
 
 impl Flow {
-    pub(crate) fn new(id: FlowId, origin: Origin, request: Arc<Request>) -> Flow {
+    pub(crate) fn new(id: FlowId, origin: Origin, request: Arc<Request>, now: Time) -> Flow {
         Flow {
             id,
             origin,
@@ -97,6 +106,8 @@ impl Flow {
             reset: Delivery::Idle,
             reset_at: None,
             credit_queued: false,
+            return_queued: false,
+            active: now,
             token: false,
         }
     }
@@ -122,7 +133,9 @@ impl Flow {
         match self.origin {
             Origin::Local => {
                 self.stage = Stage::Opening;
-                let limit = self.inn.grant(context.share);
+                // No more until the peer has memory for it as well: it could not be given back, and two gateways
+                // that open many flows could wait for each other for ever. An early one does not wait there.
+                let limit = self.inn.grant(if self.request.early { context.share } else { context.config.least() });
                 self.queue_handshake(Frame::Open { flow: self.id, limit, request: self.request.clone() }, context);
                 if self.request.early {
                     self.stage = Stage::Relaying;
@@ -142,6 +155,11 @@ impl Flow {
     pub(crate) fn queue_handshake(&mut self, frame: Frame, context: &mut Context<'_>) {
         self.handshake = Delivery::Queued;
         context.queue.push(frame);
+    }
+    pub(crate) fn queue_return(&mut self, queue: &mut Scheduler) {
+        if !std::mem::replace(&mut self.return_queued, true) {
+            queue.push(Frame::Return { flow: self.id, total: LATER, at: LATER });
+        }
     }
     fn queue_reset(&mut self, context: &mut Context<'_>) {
         self.reset = Delivery::Queued;
@@ -177,7 +195,7 @@ impl Flow {
     pub(crate) fn control(&mut self, frame: &Frame, context: &mut Context<'_>) {
         match *frame {
             Frame::Accepted { limit, .. } => {
-                self.out.limit = self.out.limit.max(limit);
+                self.out.raise(limit);
                 if self.origin == Origin::Local {
                     self.answered = true;
                     self.peer_knows(context);
@@ -187,7 +205,7 @@ impl Flow {
                     context.actions.push(Action::Accept { flow: self.id });
                 }
             }
-            Frame::Credit { limit, .. } => self.out.limit = self.out.limit.max(limit),
+            Frame::Credit { limit, .. } => self.out.raise(limit),
             Frame::Reset { at, reason, .. } => {
                 // The peer may wait for ours as well.
                 if self.stage == Stage::Resetting && self.reset == Delivery::Idle {
@@ -197,7 +215,7 @@ impl Flow {
                 self.cause.get_or_insert(reason);
                 self.out.abandon();
             }
-            Frame::Open { .. } | Frame::Refused { .. } | Frame::Data { .. } | Frame::Ack(_) => {}
+            _ => {}
         }
     }
 
@@ -217,7 +235,12 @@ impl Flow {
                 }
                 return wanted;
             }
-            Frame::Data { .. } | Frame::Ack(_) => {}
+            Frame::Return { total, at, .. } => {
+                self.return_queued = false;
+                (*total, *at) = (self.out.returned, self.out.returned_at);
+                return self.stage == Stage::Relaying;
+            }
+            Frame::Data { .. } | Frame::Ack(_) | Frame::Recall => {}
         }
         true
     }
@@ -230,7 +253,7 @@ impl Flow {
             Frame::Open { .. } => self.peer_knows(context),
             Frame::Accepted { .. } | Frame::Refused { .. } => self.handshake = Delivery::Acked,
             Frame::Reset { .. } => self.reset = Delivery::Acked,
-            Frame::Data { .. } | Frame::Credit { .. } | Frame::Ack(_) => {}
+            _ => {}
         }
     }
     /// The packet with `frame`, which is no reset, was lost; whether its content must be sent again.
@@ -251,14 +274,21 @@ impl Flow {
             }
             // A later limit is under way or waits.
             Frame::Credit { limit, .. } => {
-                let again = limit == self.inn.granted && !self.credit_queued && self.stage == Stage::Relaying;
+                let again = limit == self.inn.told() && !self.credit_queued && self.stage == Stage::Relaying;
                 if again {
                     self.credit_queued = true;
-                    context.queue.push(frame);
+                    context.queue.push(Frame::Credit { flow: self.id, limit: LATER });
                 }
                 again
             }
-            Frame::Reset { .. } | Frame::Ack(_) => false,
+            Frame::Return { total, .. } => {
+                let again = total == self.out.returned && !self.return_queued && self.stage == Stage::Relaying;
+                if again {
+                    self.queue_return(context.queue);
+                }
+                again
+            }
+            Frame::Reset { .. } | Frame::Ack(_) | Frame::Recall => false,
         }
     }
 
@@ -292,7 +322,7 @@ impl Flow {
                 }
                 reset || (self.out.finished() && self.inn.shut)
             }
-            // A client that was answered early and is gone still waits for it.
+            // Also if the peer's side is gone: the answer lets it forget what it could not send.
             Stage::Refusing => self.handshake == Delivery::Acked,
             Stage::Resetting => {
                 let told = self.reset == Delivery::Acked && self.out.delivered();
@@ -317,11 +347,11 @@ impl Flow {
             context.actions.push(Action::Shutdown { flow });
         }
         // Also for a peer whose side is gone: it has to deliver what it took before.
-        // Ahead of its `Open` it would find no flow.
+        // A credit that overtakes its `Open` would find no flow.
         let known = self.origin == Origin::Peer || self.handshake == Delivery::Acked;
         if known && !self.credit_queued && self.inn.owes_credit(share, context.config.credit_step(share)) {
             self.credit_queued = true;
-            context.queue.push(Frame::Credit { flow, limit: 0 });
+            context.queue.push(Frame::Credit { flow, limit: LATER });
         }
     }
 }

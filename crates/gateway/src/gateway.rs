@@ -37,6 +37,8 @@ pub struct Gateway {
     owed: u32,
     /// Whether what waits may not leave because too much is under way.
     full: bool,
+    /// Whether the transport takes no more now.
+    held: bool,
     /// Whether data waited while the last packet had no room for them: then they go first.
     data_first: bool,
     acked: Vec<Sent>,
@@ -56,6 +58,7 @@ impl Gateway {
             line,
             owed: 0,
             full: false,
+            held: false,
             data_first: false,
             acked: Vec::new(),
             lost: Vec::new(),
@@ -66,6 +69,7 @@ impl Gateway {
     /// For `flow` see [`FlowId`]; one that was used before is refused. With `request.early` it is accepted as
     /// soon as there is memory; a refusal that comes after is a reset.
     pub fn incoming(&mut self, now: Time, flow: FlowId, request: Arc<Request>, out: &mut Output) {
+        self.relay.now = now;
         self.relay.incoming(flow, request, &mut out.actions);
         self.send(now, out);
     }
@@ -105,6 +109,7 @@ impl Gateway {
 
     /// A packet of the peer arrived.
     pub fn receive(&mut self, now: Time, packet: &TpPacket, out: &mut Output) {
+        self.relay.now = now;
         self.relay.stats.packets_received += 1;
         // Bytes that have overtaken the opening of their flow: the packet is taken for lost, and its
         // content comes again.
@@ -136,11 +141,13 @@ impl Gateway {
         self.send(now, out);
     }
     /// When to call [`Gateway::wake`] if nothing happens first, and why: `"pace"` (the next packet may
-    /// leave), `"ack"` (an acknowledgement is due), `"loss"` or `"probe"` (packets may be lost).
+    /// leave), `"ack"` (an acknowledgement is due), `"memory"` (it is short), `"loss"` or `"probe"` (packets may be
+    /// lost).
     pub fn deadline(&self) -> Option<(Time, &'static str)> {
-        let pace = self.waits().then(|| (self.pacer.ready(), "pace"));
+        let pace = (self.waits() && !self.held).then(|| (self.pacer.ready(), "pace"));
         let ack = self.acknowledger.deadline().map(|at| (at, "ack"));
-        [pace, ack, self.recovery.deadline()].into_iter().flatten().min_by_key(|&(at, _)| at)
+        let memory = self.relay.reclaim_at().map(|at| (at, "memory"));
+        [pace, ack, memory, self.recovery.deadline()].into_iter().flatten().min_by_key(|&(at, _)| at)
     }
 
     /// What was counted, and what is held now.
@@ -179,23 +186,35 @@ impl Gateway {
         self.relay.down(reason, &mut out.actions);
         self.recovery = Recovery::new(self.config());
         self.acknowledger = Acknowledger::new(self.config());
-        self.data_first = false;
+        (self.data_first, self.held) = (false, false);
         self.forget_line();
         self.pacer.wait(now, false);
     }
     fn forget_line(&mut self) {
         (self.line, self.owed, self.full) = (unknown(self.config()), 0, false);
-        self.pacer.set_rate(self.line.as_ref().map_or(self.config().rate, Bottleneck::rate));
+        let rate = self.line.as_ref().map_or(self.config().rate, Bottleneck::rate);
+        self.pacer = Pacer::new(rate, self.config().slack);
     }
-    /// What carries the packets from now on, and whether it loses and reorders nothing. To be called while
-    /// nothing is under way: after [`Gateway::new`] or [`Gateway::down`].
-    pub fn set_transport(&mut self, transport: Transport, reliable: bool) {
+    /// What carries the packets from now on, whether it loses and reorders nothing, and the round-trip time that
+    /// its handshake has shown, which counts as the first measurement. To be called while nothing is under way:
+    /// after [`Gateway::new`] or [`Gateway::down`]; the clock may begin anew.
+    pub fn set_transport(&mut self, transport: Transport, reliable: bool, rtt: Option<Span>) {
         let capacity = self.config().capacity() as usize;
         let config = &mut self.relay.config;
         (config.transport, config.reliable) = (transport, reliable);
         config.set_capacity(capacity);
         self.recovery = Recovery::new(self.config());
         self.forget_line();
+        if let Some(rtt) = rtt {
+            self.recovery.measured(rtt);
+        }
+        self.relay.set_rtt(self.recovery.rtt());
+    }
+    /// The transport can take no more (`held`), because what was sent waits in it; or it can again, and what may
+    /// leave does. While held nothing is sent, and the time counts as lateness.
+    pub fn hold(&mut self, now: Time, held: bool, out: &mut Output) {
+        self.held = held;
+        self.send(now, out);
     }
     /// The transport takes packets of so many octets now ([`TpPacket::octets`]). Larger ones that are
     /// lost are sent again in pieces. What is too small for any frame, 298 octets, counts as so much.
@@ -280,7 +299,8 @@ impl Gateway {
         if let Some(line) = self.line.as_mut().filter(|_| idle) {
             line.nothing_left();
         }
-        while self.pacer.ready() <= now {
+        self.relay.reclaim(now);
+        while self.pacer.ready() <= now && !self.held {
             let Some(frames) = self.next_frames(now) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
             let bits = self.config().wire.bits(self.config().transport.overhead() + packet.octets());

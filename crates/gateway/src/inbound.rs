@@ -21,8 +21,12 @@ pub(crate) struct Inbound {
     pub(crate) written: u64,
     /// What the send buffer of the local TCP can take now.
     pub(crate) room: u64,
-    /// The limit that the peer was told.
+    /// How far the peer may send: what it was told, less what it has given back.
     pub(crate) granted: u64,
+    /// All that the peer has given back.
+    returned: u64,
+    /// The peer gave back because it idles: it needs no more until bytes have come up to here.
+    awake: u64,
     /// Where the flow ends.
     end: Option<u64>,
     /// Whether the local TCP was told of the end.
@@ -94,12 +98,33 @@ impl Inbound {
     }
     /// Whether the limit has grown by `step` since the peer was told. After the end none is needed.
     pub(crate) fn owes_credit(&self, window: u64, step: u64) -> bool {
-        self.end.is_none() && self.written + window >= self.granted + step
+        self.end.is_none() && !self.idles() && self.written + window >= self.granted + step
     }
-    /// The limit to tell the peer.
+    /// The limit to tell the peer, which does not count what it has given back.
     pub(crate) fn grant(&mut self, window: u64) -> u64 {
-        self.granted = self.granted.max(self.written + window);
-        self.granted
+        if !self.idles() {
+            self.granted = self.granted.max(self.written + window);
+        }
+        self.told()
+    }
+    /// The limit that the peer was told.
+    pub(crate) fn told(&self) -> u64 {
+        self.granted + self.returned
+    }
+    fn idles(&self) -> bool {
+        self.highest() < self.awake
+    }
+    /// The peer has given back `total` since the start, the last time when its next byte was the one at `at`.
+    /// Both only grow, so that it may come late or twice. A [`Violation`] if it gives back what it has used.
+    pub(crate) fn take_back(&mut self, total: u64, at: u64) -> Result<(), Violation> {
+        let granted = self.granted.checked_sub(total.saturating_sub(self.returned)).ok_or(Violation)?;
+        if granted < self.end.unwrap_or_default().max(self.highest()) || at >= granted {
+            return Err(Violation);
+        }
+        self.granted = granted;
+        self.returned = self.returned.max(total);
+        self.awake = self.awake.max(at + 1);
+        Ok(())
     }
 }
 
@@ -148,6 +173,29 @@ mod tests {
         ] {
             assert!(!ended(&pieces), "{pieces:?}");
         }
+    }
+
+    #[test]
+    fn what_the_peer_gives_back_is_granted_again_when_bytes_come() {
+        let mut inn = Inbound { room: 1000, ..Inbound::default() };
+        assert_eq!(inn.grant(100), 100);
+        assert_eq!(inn.arrive(0, 10, false), Ok(()));
+        inn.write();
+        assert_eq!(inn.take_back(70, 10), Ok(()));
+        // Late and twice: no more than that.
+        assert_eq!((inn.take_back(70, 10), inn.take_back(40, 5)), (Ok(()), Ok(())));
+        assert_eq!((inn.promised(), inn.told()), (20, 100));
+        // It idles: nothing more is promised.
+        assert!(!inn.owes_credit(100, 1));
+        assert_eq!((inn.grant(100), inn.promised()), (100, 20));
+        assert_eq!(inn.clone().arrive(10, 21, false), Err(Violation));
+        // A byte has come; ten more than the peer has left are told as ten more than it was told.
+        assert_eq!(inn.arrive(20, 10, false), Ok(()));
+        assert!(inn.owes_credit(100, 80) && !inn.owes_credit(100, 81));
+        assert_eq!((inn.grant(30), inn.promised()), (110, 30));
+        // What was used, or what it never had.
+        assert_eq!([inn.take_back(81, 30), inn.take_back(500, 30), inn.take_back(71, 39)], [Err(Violation); 3]);
+        assert_eq!(inn.take_back(79, 30), Ok(()));
     }
 
     #[test]

@@ -31,8 +31,12 @@ pub(crate) struct Outbound {
     next: u64,
     /// Below it all is acknowledged and its memory free.
     pub(crate) freed: u64,
-    /// Up to where the peer lets send.
+    /// Up to where the peer lets send, less what was given back.
     pub(crate) limit: u64,
+    /// What was given back since the start.
+    pub(crate) returned: u64,
+    /// The first byte that had not been sent then.
+    pub(crate) returned_at: u64,
     /// Acknowledged beyond `freed`.
     acked: Ranges,
     lost: Ranges,
@@ -63,6 +67,25 @@ impl Outbound {
         let (consumed, resent) = (self.consumed, self.resent);
         *self =
             Outbound { received: consumed, consumed, next: consumed, freed: consumed, resent, ..Outbound::default() };
+    }
+
+    /// The peer says how far may be sent, not counting what was given back. Both only grow. May be sent what was
+    /// heard less what was given back; the peer expects what it told less what it heard was given back, which is
+    /// never less, in whatever order they arrive.
+    pub(crate) fn raise(&mut self, told: u64) {
+        self.limit = self.limit.max(told.saturating_sub(self.returned));
+    }
+    /// If nothing waits or is under way, keeps `keep` bytes of what may be sent and gives back the rest, unless
+    /// that is less than `step`; whether it did.
+    pub(crate) fn give_back(&mut self, keep: u64, step: u64) -> bool {
+        let rest = self.limit.saturating_sub(self.next + keep);
+        let gives = rest >= step && self.freed == self.received && !self.ended;
+        if gives {
+            self.limit -= rest;
+            self.returned += rest;
+            self.returned_at = self.next;
+        }
+        gives
     }
 
     /// Where the next piece begins.
@@ -157,6 +180,24 @@ mod tests {
         assert_eq!(sent(&mut out), piece(200, 50, false, false));
         out.limit = 10_000;
         assert_eq!(sent(&mut out), piece(250, 100, false, false));
+    }
+
+    #[test]
+    fn who_idles_gives_back_and_later_limits_count_that() {
+        let mut out = Outbound { received: 100, limit: 1000, ..Outbound::default() };
+        out.consume(1000);
+        assert_eq!(sent(&mut out), piece(0, 100, false, false));
+        assert!(!out.give_back(50, 1), "something is under way");
+        out.acked(0, 100, false);
+        assert!(!out.give_back(50, 851));
+        assert!(out.give_back(50, 850) && !out.give_back(50, 1));
+        assert_eq!((out.limit, out.returned, out.returned_at), (150, 850, 100));
+        // Told before the peer knew, and again.
+        out.raise(1100);
+        out.raise(1000);
+        assert_eq!(out.limit, 250);
+        assert!(out.give_back(50, 1));
+        assert_eq!((out.limit, out.returned), (150, 950));
     }
 
     #[test]

@@ -88,9 +88,21 @@ pub enum Frame {
     Credit {
         /// The flow.
         flow: FlowId,
-        /// How far (bytes since the start). Limits never shrink: an earlier, smaller one means nothing.
+        /// How far (bytes since the start, and what was given back). It never shrinks: an earlier, smaller one
+        /// means nothing.
         limit: u64,
     },
+    /// What may be sent is not needed now; the limit of the sender is lower by so much.
+    Return {
+        /// The flow.
+        flow: FlowId,
+        /// All that was given back since the start (bytes). It never shrinks, as limits do not.
+        total: u64,
+        /// Where the next bytes begin (bytes since the start): when they have come more is needed again.
+        at: u64,
+    },
+    /// Memory is short: flows that idle may give back what they were promised.
+    Recall,
     /// The connection at the sender's side is gone.
     Reset {
         /// The flow.
@@ -105,7 +117,7 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// The flow that it is about; none of an acknowledgement.
+    /// The flow that it is about, if it is about one.
     pub fn flow(&self) -> Option<FlowId> {
         match *self {
             Frame::Open { flow, .. }
@@ -113,8 +125,9 @@ impl Frame {
             | Frame::Refused { flow, .. }
             | Frame::Data { flow, .. }
             | Frame::Credit { flow, .. }
+            | Frame::Return { flow, .. }
             | Frame::Reset { flow, .. } => Some(flow),
-            Frame::Ack(_) => None,
+            Frame::Ack(_) | Frame::Recall => None,
         }
     }
     /// Its length (octets).
@@ -126,6 +139,10 @@ impl Frame {
             Frame::Accepted { flow, limit } | Frame::Credit { flow, limit } => {
                 1 + varint::octets(flow.0) + varint::octets(*limit)
             }
+            Frame::Return { flow, total, at } => {
+                1 + varint::octets(flow.0) + varint::octets(*total) + varint::octets(*at)
+            }
+            Frame::Recall => 1,
             Frame::Refused { flow, .. } => 1 + varint::octets(flow.0) + 1,
             Frame::Data { flow, offset, len, .. } => data_octets(*flow, *offset) + len,
             Frame::Reset { flow, at, .. } => 1 + varint::octets(flow.0) + varint::octets(*at) + 1,

@@ -73,6 +73,10 @@ impl Recovery {
     pub(crate) fn rtt(&self) -> Span {
         self.rtt.smoothed()
     }
+    /// A round trip of the transport took so long.
+    pub(crate) fn measured(&mut self, rtt: Span) {
+        self.rtt.measure(rtt, Span::ZERO);
+    }
     fn first(&self) -> u64 {
         self.next - self.under_way.len() as u64
     }

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use cellway_units::Span;
+use cellway_units::{Span, Time};
 
 use crate::config::GatewayConfig;
 use crate::flow::{Context, Delivery, Flow, Origin, Stage};
+use crate::inbound::{Inbound, Violation};
 use crate::output::Action;
 use crate::packet::{FlowId, Frame, NUMBER_OCTETS, data_octets};
 use crate::ranges::Ranges;
@@ -17,6 +18,8 @@ use crate::request::Request;
 use crate::scheduler::Scheduler;
 use crate::stats::{FlowStats, GatewayStats};
 use crate::varint;
+
+mod reclaim;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Relay {
@@ -35,6 +38,9 @@ pub(crate) struct Relay {
     held: u64,
     /// What flows hold, what was promised them, and what is kept for them (bytes).
     committed: u64,
+    reclaim: reclaim::Reclaim,
+    /// The time of the call that is dealt with; only who idles is told from it.
+    pub(crate) now: Time,
     pub(crate) stats: GatewayStats,
 }
 
@@ -50,6 +56,8 @@ impl Relay {
             ended: Default::default(),
             held: 0,
             committed: 0,
+            reclaim: reclaim::Reclaim::default(),
+            now: Time::ZERO,
             stats: GatewayStats::default(),
         }
     }
@@ -72,7 +80,7 @@ impl Relay {
             }
             return;
         }
-        self.flows.insert(flow, Flow::new(flow, Origin::Local, request));
+        self.flows.insert(flow, Flow::new(flow, Origin::Local, request, self.now));
         self.enter(flow, Origin::Local, actions);
     }
     /// The local TCP is connected.
@@ -136,9 +144,15 @@ impl Relay {
 
     /// The peer sent `frame`, which is no acknowledgement.
     pub(crate) fn arrived(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
+        if matches!(frame, Frame::Recall) {
+            self.recalled();
+        }
         let Some(flow) = frame.flow() else { return };
         match (self.flows.contains_key(&flow), frame) {
-            (true, Frame::Data { offset, len, fin, .. }) => self.data(flow, *offset, *len, *fin, actions),
+            (true, Frame::Data { offset, len, fin, .. }) => {
+                self.arrive(flow, actions, |inn| inn.arrive(*offset, *len, *fin));
+            }
+            (true, Frame::Return { total, at, .. }) => self.arrive(flow, actions, |inn| inn.take_back(*total, *at)),
             (true, Frame::Refused { reason, .. }) => self.refused_by_peer(flow, *reason, actions),
             (true, _) => self.change(flow, actions, |flow, context| flow.control(frame, context)),
             (false, _) if self.has_ended(flow) => {}
@@ -164,7 +178,7 @@ impl Relay {
         self.end(flow, actions);
     }
     fn opened(&mut self, flow: FlowId, limit: u64, request: &Arc<Request>, actions: &mut Vec<Action>) {
-        let mut state = Flow::new(flow, Origin::Peer, request.clone());
+        let mut state = Flow::new(flow, Origin::Peer, request.clone(), self.now);
         state.out.limit = limit;
         self.flows.insert(flow, state);
         // What is sent early needs its memory at once.
@@ -182,14 +196,20 @@ impl Relay {
         let opens = |frame: &Frame| matches!(frame, Frame::Open { flow: other, .. } if *other == flow);
         !self.flows.contains_key(&flow) && !self.has_ended(flow) && !frames.iter().any(opens)
     }
-    fn data(&mut self, flow: FlowId, offset: u64, len: u32, fin: bool, actions: &mut Vec<Action>) {
+    /// Something of the other end of a flow has come, which ends it if the peer must not send that.
+    fn arrive(
+        &mut self,
+        flow: FlowId,
+        actions: &mut Vec<Action>,
+        take: impl FnOnce(&mut Inbound) -> Result<(), Violation>,
+    ) {
         let (mut violation, mut fresh) = (None, 0);
         self.change(flow, actions, |flow, _| {
             if matches!(flow.stage, Stage::Refusing | Stage::Resetting) {
                 return;
             }
             let before = flow.inn.arrived();
-            if flow.inn.arrive(offset, len, fin).is_err() {
+            if take(&mut flow.inn).is_err() {
                 flow.cause = Some(Reason::Violation);
                 violation = Some((flow.stage, flow.told));
             }
@@ -214,7 +234,7 @@ impl Relay {
     }
     /// The packet with `frame` was lost; whether that must be sent again.
     pub(crate) fn lost(&mut self, frame: Frame, actions: &mut Vec<Action>) -> bool {
-        let Some(flow) = frame.flow() else { return false };
+        let Some(flow) = frame.flow() else { return matches!(frame, Frame::Recall) && self.recall_lost() };
         let mut again = false;
         match frame {
             // The peer may still wait for it although the flow has ended here.
@@ -245,7 +265,14 @@ impl Relay {
                 return None;
             }
             let mut frame = self.queue.pop()?;
+            if matches!(frame, Frame::Recall) {
+                self.recall_leaves();
+                return Some(frame);
+            }
             let share = self.share();
+            if matches!(frame, Frame::Credit { .. }) && share < self.window {
+                self.want_memory();
+            }
             let Some(state) = frame.flow().and_then(|flow| self.flows.get_mut(&flow)) else {
                 // The peer may wait for a reset although the flow has ended here.
                 if matches!(frame, Frame::Reset { .. }) {
@@ -284,6 +311,7 @@ impl Relay {
                 (piece.len, piece.fin) = (room, false);
             }
             state.out.sent(piece);
+            state.active = self.now;
             let more = state.peek(&self.config).is_some();
             let early = state.origin == Origin::Local && state.handshake != Delivery::Acked;
             self.stats.data_bytes += u64::from(piece.len);
@@ -316,6 +344,7 @@ impl Relay {
             flows: self.flows.len() as u64,
             flows_opening: opening,
             flows_waiting: waiting,
+            committed: self.committed,
             ..self.stats
         }
     }
@@ -351,10 +380,13 @@ impl Relay {
     }
 
     /// What a direction of a flow may hold now (bytes): the window, but no more than a quarter of the
-    /// memory that nothing is promised of, so that some is always left for those that come. This is
+    /// memory that nothing is promised of, so that some is always left for the others. This is
     /// the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6 (2), 1998, section III.
+    /// An eighth of the memory is left out of it: promises stay when shares shrink, and those that come need
+    /// what is certain at once.
     fn share(&self) -> u64 {
-        (self.free() / 4).max(self.config.least()).min(self.window)
+        let kept = self.config.total_buffer.0 / 8;
+        (self.free().saturating_sub(kept) / 4).max(self.config.least()).min(self.window)
     }
     /// Memory that is neither held nor promised (bytes).
     fn free(&self) -> u64 {
@@ -412,7 +444,11 @@ impl Relay {
         self.stats.buffered_max = self.stats.buffered_max.max(self.held - before + most.max(after));
         self.held = self.held - before + after;
         let now_committed = state.committed(least);
+        let short = state.stage == Stage::Relaying && state.out.received > state.out.consumed && share < self.window;
         self.committed = self.committed - committed + now_committed;
+        if short {
+            self.want_memory();
+        }
         if over {
             self.end(flow, actions);
         } else if now_committed < committed {

@@ -50,6 +50,10 @@ pub struct GatewayStats {
     pub buffered: u64,
     /// The most that was ever held (bytes).
     pub buffered_max: u64,
+    /// Bytes held now, promised to the peer, and kept for flows that need no more.
+    pub committed: u64,
+    /// Bytes that flows might have sent and gave back to the peer, as it was short of memory.
+    pub given_back: u64,
 }
 
 impl GatewayStats {

@@ -27,7 +27,7 @@ fn config(ack_delay: Span, early: u64) -> impl Strategy<Value = GatewayConfig> {
                 transport,
                 payload: Bytes(payload),
                 mtu: Bytes(payload + u64::from(transport.overhead() + DATA_OVERHEAD) + spare),
-                // Three flows of each origin; more wait.
+                // Three flows of each origin; more wait. Where the window is more than the floor they share little.
                 total_buffer: Bytes(12 * floor),
                 early: Bytes(early),
                 slack: Span::from_ms(slack),
@@ -42,14 +42,16 @@ fn config(ack_delay: Span, early: u64) -> impl Strategy<Value = GatewayConfig> {
 fn plan() -> impl Strategy<Value = Plan> {
     let bytes = prop_oneof![Just(0u64), 1u64..200, 1u64..60_000];
     let resets = prop_oneof![9 => Just(None), 1 => (0u64..20_000).prop_map(Some)];
-    (bytes, 1u64..20_000, 1u64..20_000, 1u64..30_000, any::<bool>(), resets).prop_map(
-        |(bytes, sends, reads, buffer, waits_for_peer, resets_after)| Plan {
+    let pause = prop_oneof![3 => Just((u64::MAX, 0)), 1 => (8_000u64..40_000, 100u32..800)];
+    (bytes, 1u64..20_000, 1u64..20_000, 1u64..30_000, any::<bool>(), pause, resets).prop_map(
+        |(bytes, sends, reads, buffer, waits_for_peer, pause, resets_after)| Plan {
             bytes,
             sends: sends.max(bytes / 200),
             // Not so slow that the run takes for ever.
             reads: reads.max(60_000 / 400),
             buffer: buffer.max(60_000 / 400),
             waits_for_peer,
+            pause,
             resets_after: resets_after.map(|after| after.min(bytes)),
         },
     )

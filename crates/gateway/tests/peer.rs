@@ -148,11 +148,48 @@ fn the_line_is_shared_with_what_else_is_sent() {
 #[test]
 fn another_transport_has_other_headers() {
     let mut s = Script::new();
-    s.gateway.set_transport(Transport::Quic { v6: true }, false);
+    s.gateway.set_transport(Transport::Quic { v6: true }, false, None);
     s.local(|g, now, out| g.set_payload(now, 1200, out));
     assert_eq!(s.gateway.config().mtu, Bytes(1274));
-    s.gateway.set_transport(Transport::Quic { v6: false }, false);
+    s.gateway.set_transport(Transport::Quic { v6: false }, false, None);
     assert_eq!(s.gateway.config().mtu, Bytes(1254));
+}
+
+#[test]
+fn what_the_handshake_measured_counts_from_the_start() {
+    let most = Bytes(8 << 20);
+    let line = |rtt| {
+        let window = Window::Line { most };
+        let mut s = Script::with(GatewayConfig { window, floor: Bytes(65_536), ..config() });
+        s.gateway.set_transport(Transport::Quic { v6: false }, false, rtt);
+        s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+        s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
+        let (_, actions) = s.local(|g, now, out| g.received(now, FLOW, 1 << 40, out));
+        (s.gateway.rtt(), actions[0].clone())
+    };
+    // 1 Gbit/s and 10 ms are 1.25 MB; what is not known is long.
+    let ms = Span::from_ms;
+    assert_eq!(line(None), (ms(333), Action::Consume { flow: FLOW, bytes: most.0 }));
+    assert_eq!(line(Some(ms(10))), (ms(10), Action::Consume { flow: FLOW, bytes: 2_500_000 }));
+}
+
+#[test]
+fn nothing_leaves_while_the_transport_holds() {
+    let mut s = Script::opened();
+    let sent = s.sent();
+    s.local(|g, now, out| g.hold(now, true, out));
+    let (frames, actions) = s.local(|g, now, out| g.received(now, FLOW, 2000, out));
+    assert_eq!((frames, actions), (vec![], vec![Action::Consume { flow: FLOW, bytes: 2000 }]));
+    // An acknowledgement becomes due, and nothing asks to be called.
+    s.peer(&[data(0, 100, false)]);
+    s.now += Span::from_ms(30);
+    assert_eq!(s.local(|g, now, out| g.wake(now, out)), NOTHING);
+    assert_eq!((s.sent(), s.gateway.deadline()), (sent, None));
+    assert_eq!(s.local(|g, now, out| g.hold(now, false, out)).0, [data(0, 1000, false), data(1000, 1000, false)]);
+    // The loss of the peer ends it.
+    s.local(|g, now, out| g.hold(now, true, out));
+    s.local(|g, now, out| g.down(now, Reason::PeerLost, out));
+    assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(4), asked(), out)).0, [open(FlowId(4), WINDOW)]);
 }
 
 #[test]
@@ -164,20 +201,24 @@ fn memory_is_shared_by_those_who_use_it() {
         ..config()
     };
     let mut s = Script::with(config);
-    let limit = |s: &mut Script, id| match s.local(|g, now, out| g.incoming(now, FlowId(id), asked(), out)).0[..] {
-        [Frame::Open { limit, .. }] => limit,
-        ref other => panic!("{other:?}"),
+    // What is certain comes with the opening, the rest when the peer has memory as well.
+    let limit = |s: &mut Script, id| {
+        let flow = FlowId(id);
+        let (frames, _) = s.local(|g, now, out| g.incoming(now, flow, asked(), out));
+        assert_eq!(frames[0], open(flow, 1000));
+        match s.peer(&[Frame::Accepted { flow, limit: WINDOW }]).0[..] {
+            [Frame::Credit { limit, .. }] => limit,
+            [] => 1000,
+            ref other => panic!("{other:?}"),
+        }
     };
-    // A quarter of what is free; each leaves a thousand less for its other direction.
-    assert_eq!([0, 2, 4, 6].map(|id| limit(&mut s, id)), [10_000, 7250, 5187, 3640]);
+    // A quarter of what is free but for 5000; each leaves a thousand less for its other direction.
+    assert_eq!([0, 2, 4, 6].map(|id| limit(&mut s, id)), [8250, 5937, 4203, 2902]);
     // One that ends makes room; who was told much keeps it.
     s.peer(&[refused(FlowId(0), Reason::Refused)]);
-    assert_eq!(limit(&mut s, 8), (40_000 - 8250 - 6187 - 4640) / 4);
-    // The last comes to the least; then one waits, until somebody needs less.
-    assert_eq!([10, 12, 14, 16].map(|id| limit(&mut s, id)), [3673, 2505, 1628, 1000]);
-    assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(18), asked(), out)), NOTHING);
-    assert_eq!(
-        s.peer(&[Frame::Data { flow: FlowId(2), offset: 0, len: 0, fin: true, early: false }]).0,
-        [open(FlowId(18), (40_000 - 31_863) / 4)]
-    );
+    assert_eq!(limit(&mut s, 8), (40_000 - 6937 - 5203 - 3902 - 2000 - 5000) / 4);
+    // The last come to the least (so little more is not worth telling); one more waits until somebody goes.
+    assert_eq!([10, 12, 14, 16, 18, 20].map(|id| limit(&mut s, id)), [2929, 1000, 1000, 1000, 1000, 1000]);
+    assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(22), asked(), out)), NOTHING);
+    assert_eq!(s.peer(&[refused(FlowId(2), Reason::Refused)]).0, [open(FlowId(22), 1000)]);
 }

@@ -16,6 +16,8 @@ pub struct Plan {
     pub buffer: u64,
     /// Whether it closes only after the other end has.
     pub waits_for_peer: bool,
+    /// After so many bytes it sends nothing for so many ticks.
+    pub pause: (u64, u32),
     /// Resets its connection once it has sent so many bytes.
     pub resets_after: Option<u64>,
 }
@@ -24,7 +26,15 @@ impl Plan {
     /// Sends `bytes` and reads as fast as it is fed.
     pub fn sender(bytes: u64) -> Plan {
         let buffer = 65_536;
-        Plan { bytes, sends: buffer, reads: buffer, buffer, waits_for_peer: false, resets_after: None }
+        Plan {
+            bytes,
+            sends: buffer,
+            reads: buffer,
+            buffer,
+            waits_for_peer: false,
+            pause: (u64::MAX, 0),
+            resets_after: None,
+        }
     }
 }
 
@@ -52,6 +62,8 @@ pub struct Host {
     pub written: u64,
     pub read: u64,
     told_room: Option<u64>,
+    /// Ticks since it fell silent.
+    silent: u32,
     pub closed: bool,
     pub peer_closed: bool,
     pub was_reset: bool,
@@ -73,6 +85,7 @@ impl Host {
             written: 0,
             read: 0,
             told_room: None,
+            silent: 0,
             closed: false,
             peer_closed: false,
             was_reset: false,
@@ -94,7 +107,13 @@ impl Host {
             deeds.room = Some(room);
         }
         let free = self.plan.buffer - (self.sent - self.consumed);
-        deeds.sent = self.plan.sends.min(free).min(self.plan.bytes - self.sent);
+        let (burst, pause) = self.plan.pause;
+        self.silent += 1;
+        if !self.sent.is_multiple_of(burst) || self.sent == 0 || self.silent > pause {
+            let most = burst - self.sent % burst;
+            deeds.sent = self.plan.sends.min(free).min(self.plan.bytes - self.sent).min(most);
+            self.silent = 0;
+        }
         self.sent += deeds.sent;
         if self.plan.resets_after.is_some_and(|after| self.sent >= after) && !self.over {
             (deeds.reset, self.did_reset) = (true, true);

@@ -320,6 +320,7 @@ impl Pair {
         }
         let stats = gateway.stats();
         assert_eq!(stats.buffered, held);
+        assert!(held <= stats.committed && stats.committed <= config.total_buffer.0, "{stats:?}");
         assert!(stats.buffered <= stats.buffered_max && stats.buffered_max <= config.total_buffer.0);
         assert_eq!(stats.violations, 0);
     }

@@ -13,11 +13,11 @@ const MOST_AHEAD: i64 = 1 << 20;
 impl Daemon {
     /// Tells each machine of what was sent and it has not counted.
     pub(crate) fn charge(&mut self) {
-        let now = self.time();
         for (peer, link) in self.links.iter_mut().enumerate() {
             if !link.up {
                 continue;
             }
+            let now = link.time(self.now);
             let octets = self.peering.octets(peer);
             let sent = octets - link.seen_octets;
             link.seen_octets = octets;

@@ -27,7 +27,7 @@ pub(crate) enum Later {
 impl Daemon {
     /// Calls the machine of `peer`, does what it asks for, and sends what it sends.
     pub(crate) fn machine(&mut self, peer: usize, act: impl FnOnce(&mut Gateway, Time, &mut Output)) {
-        let now = self.time();
+        let now = self.links[peer].time(self.now);
         let mut output = std::mem::take(&mut self.links[peer].output);
         act(&mut self.links[peer].machine, now, &mut output);
         // Bytes are taken from hosts before the packets that carry them are written.

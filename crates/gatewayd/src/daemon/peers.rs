@@ -1,6 +1,7 @@
 //! What comes from the peers, and how they come and go.
 
 use cellway_gateway::{Decoded, Frame, Reason, Transport};
+use cellway_units::Span;
 
 use super::Daemon;
 use super::link::machine_config;
@@ -12,14 +13,15 @@ impl Daemon {
         match event {
             PeerEvent::Up { peer, dialer, transport, payload, address } => {
                 let octets = self.peering.octets(peer);
+                let rtt = self.peering.status(peer).rtt.map(|rtt| Span::from_ns(rtt.as_nanos() as u64));
                 let link = &mut self.links[peer];
-                link.came_up(dialer, octets);
+                link.came_up(dialer, octets, self.now);
                 let v6 = address.is_ipv6() && address.ip().to_canonical().is_ipv6();
                 let (carrier, reliable) = match transport {
                     peering::Transport::Quic => (Transport::Quic { v6 }, false),
                     peering::Transport::Tls => (Transport::Tls { v6 }, true),
                 };
-                link.machine.set_transport(carrier, reliable);
+                link.machine.set_transport(carrier, reliable, rtt);
                 tracing::info!(peer = %link.name, %address, transport = transport.name(), payload, "up");
                 self.resize(peer, payload);
                 self.tell_rules(peer, true);

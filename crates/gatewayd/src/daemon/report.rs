@@ -33,7 +33,7 @@ impl Daemon {
             up: link.up,
             transport: transport.transport.filter(|_| link.up).map_or_else(String::new, |t| t.name().to_owned()),
             address: transport.address.filter(|_| link.up),
-            why_down: if link.up || transport.tried.is_empty() { link.why_down.clone() } else { transport.tried },
+            why_down: link.why_down.clone(),
             downs: link.downs,
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,
