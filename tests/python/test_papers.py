@@ -13,7 +13,7 @@ from cellway.report import build
 from cellway.report.claims import Claim, chip
 from cellway.report.index import outcome
 from cellway.report.papers import PAPERS
-from cellway.report.rows import in_full, overview
+from cellway.report.rows import in_full, overview, source
 from pages import Page
 from synthetic_rows import row
 
@@ -245,6 +245,9 @@ def test_an_emulated_row_says_so_and_why_it_was_not_run() -> None:
     assert claim.emulated and claim.simulated == 3.6
     assert "emulated" in overview([claim]) and "emulated" in in_full([claim])
     left = Claim.read({**record, "emulated": None, "measured": None, "verdict": "not-run", "not_run": "no TUN device"})
+    real = Claim.read({**record, "source": "measure", "emulated": None})
+    assert real.emulated
+    assert (real.simulated, source(real)) == (3.6, "<span>measured</span>")
     assert "no TUN device" in in_full([left]) and "not run" in overview([left])
 
 

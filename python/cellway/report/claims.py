@@ -44,8 +44,8 @@ class Claim:
 
     `published`, `predicted`, `simulated`, `low` and `high` are in `unit`. `given` stands in the paper, `inferred`
     follows from its other numbers, and `fitted` was tuned to a number of the paper, so that the row is no test of it.
-    `simulated` is what the runs gave, whatever made them: `source` says whether they were simulated, emulated or measured.
-    `not_run` is why there were none.
+    `simulated` is what the runs gave, whatever made them: `source` says whether they were simulated, emulated or
+    measured. `not_run` is why there were none.
     """
 
     id: str

@@ -349,9 +349,34 @@ mod tests {
             ),
             (&study, CLAIM, "expected.toml: claim \"c\": it accepts anything: within, min or max is missing"),
             (&study, &format!("{claim}{claim}"), "expected.toml: claim \"c\": another has the same id"),
+            (
+                &study,
+                &format!("{claim}source = \"measure\"\n"),
+                "expected.toml: claim \"c\": source is \"measure\", but neither of its studies is measured",
+            ),
+            (
+                &format!("{study}driver = \"measure\"\n"),
+                &format!("{claim}source = \"emulate\"\n"),
+                "expected.toml: claim \"c\": source is \"emulate\", but its studies are not emulated, or measured",
+            ),
         ] {
             let error = opened(study, claims).unwrap_err();
             assert!(error.ends_with(told), "{error}, not {told}");
+        }
+    }
+
+    #[test]
+    fn claims_are_of_the_source_of_their_studies() {
+        let dir = tempfile::tempdir().unwrap();
+        for (driver, source) in
+            [("simulate", Source::Simulate), ("emulate", Source::Emulate), ("measure", Source::Measure)]
+        {
+            let other = STUDY.split_once("[[study]]").unwrap().1.replace("id = \"s\"", "id = \"other\"");
+            let study = format!("{STUDY}seeds = 5\n[[study]]{other}seeds = 5\ndriver = \"{driver}\"\n");
+            let claims = format!("{CLAIM}min = 0\nmeasure = \"ratio\"\nfrom = {{}}\nfrom-study = \"other\"\n");
+            let folder = dir.path().join(driver);
+            write(&folder, &study, &claims);
+            assert_eq!(Paper::open(&folder).unwrap().claims()[0].source(), source);
         }
     }
 

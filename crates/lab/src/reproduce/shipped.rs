@@ -192,6 +192,27 @@ fn the_files_of_all_papers_are_well_formed() {
     }
 }
 
+/// What real gateways are held against, those of the simulator are, too: in the same network, at the same place.
+#[test]
+fn a_measured_row_stands_beside_a_simulated_one() {
+    let claims: Vec<Claim> = papers().iter().flat_map(Paper::claims).collect();
+    let measured: Vec<&Claim> = claims.iter().filter(|claim| claim.source() == Source::Measure).collect();
+    assert!(!measured.is_empty());
+    for claim in measured {
+        let beside = claims.iter().find(|other| other.id == format!("linux-{}", claim.id));
+        let beside = beside.unwrap_or_else(|| panic!("{}: no simulated row", claim.id));
+        assert_eq!((beside.range(), beside.published), (claim.range(), claim.published), "{}", claim.id);
+        let study = |claim: &Claim| {
+            let studies = papers().iter().find_map(|paper| {
+                let study = paper.studies().study.into_iter().find(|study| Some(&study.id) == claim.study.as_ref());
+                study.map(|study| study.scenario)
+            });
+            (studies, claim.subject.clone(), claim.metric.clone(), format!("{:?} {:?}", claim.at, claim.from))
+        };
+        assert_eq!(study(beside), study(claim), "{}", claim.id);
+    }
+}
+
 /// What has an equation can be computed, and what is judged by it alone is judged here.
 #[test]
 fn what_is_predicted_and_does_not_come_out_is_explained() {
