@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live check fmt bench docs wheel clean
+.PHONY: help run test live check fmt bench bench-gateway docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,7 +20,7 @@ SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md c
 	-type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
 
 help: ## List the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(INSTALLED) ## Reproduce five papers into out/papers; open index.html there (ARGS=--quick for a quick look)
 	$(BIN)/cellway reproduce --out out/papers --force $(ARGS)
@@ -46,6 +46,9 @@ fmt: $(INSTALLED) ## Format the code
 bench: ## Measure the speed of the simulator, and what an emulation holds on this machine
 	cargo bench --package cellway-net --locked
 	cargo bench --package cellway-emu --locked --bench held
+
+bench-gateway: ## Measure a pair of gateways against the kernel and kcptun, into out/bench-gateway (ARGS=--quick)
+	cargo bench --package cellway-emu --locked --bench gateway -- $(ARGS)
 
 docs: ## Build the reference of the Rust crates in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
