@@ -43,6 +43,8 @@ impl Daemon {
                 broken |= !held.is_some_and(|held| held.copy_out(offset, len as usize, out));
             });
             if !broken {
+                let overhead = self.links[peer].machine.config().transport.overhead();
+                self.links[peer].uncounted -= self.packet.len() as i64 + i64::from(overhead);
                 self.peering.send(peer, Bytes::copy_from_slice(&self.packet));
             }
         }
