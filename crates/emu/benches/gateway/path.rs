@@ -130,7 +130,7 @@ const BUSY: f64 = 0.5;
 pub(crate) fn emulate(trial: Trial<'_>) -> Result<Seen, String> {
     let Trial { path, middle, seed, commands, until, most, beside } = trial;
     let text = scenario(&path, middle, &commands, most);
-    let plan = Plan::parse_with(&text, "bench", &[], None).map_err(|e| format!("{e}\n{text}"))?;
+    let plan = Plan::parse_with(&text, "bench", &[], None).map_err(|e| e.to_string())?;
     let mut waiting = Vec::new();
     let mut look = |snapshot: &cellway_emu::Snapshot| {
         let line = snapshot.ports.iter().filter(|port| port.name == "g1>g2" && port.utilisation > BUSY);
@@ -151,7 +151,6 @@ fn scenario(path: &Path, middle: Middle, commands: &[Command], most: f64) -> Str
     let Path { mbps, rtt, loss, .. } = *path;
     let mut text = format!(
         "version = 1\nname = \"bench\"\n\
-         run = {{ duration = \"{most} s\", warmup = \"0 s\", rtt = \"{rtt} ms\" }}\n\
          observe = {{ series = false }}\n\
          buffer = {{ size = \"{} B\", per = \"port\", count = \"packet\" }}\n\
          tcp = {{ profile = \"linux-6\", mss = \"1460 B\" }}\n\
@@ -161,7 +160,8 @@ fn scenario(path: &Path, middle: Middle, commands: &[Command], most: f64) -> Str
     let early = if middle == (Middle::Gateways { early: true }) { "early" } else { "late" };
     let _ = writeln!(
         text,
-        "run.emulate = {{ play = false, conversations = 65504, gateways = {}, gateway = {{ connect = \"{early}\" }} }}",
+        "[run]\nduration = \"{most} s\"\nwarmup = \"0 s\"\nrtt = \"{rtt} ms\"\n\
+         [run.emulate]\nplay = false\nconversations = 65504\ngateways = {}\ngateway = {{ connect = \"{early}\" }}",
         matches!(middle, Middle::Gateways { .. })
     );
     text += "[[node]]\nname = \"client\"\nkind = \"host\"\n[[node]]\nname = \"server\"\nkind = \"host\"\n";
