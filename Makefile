@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway check fmt bench docs wheel clean
+.PHONY: help run test live live-gateway check fmt bench bench-gateway docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -50,6 +50,9 @@ fmt: $(INSTALLED) ## Format the code
 bench: ## Measure the speed of the simulator, and what an emulation holds on this machine
 	cargo bench --package cellway-net --locked
 	cargo bench --package cellway-emu --locked --bench held
+
+bench-gateway: ## Measure a pair of gateways against the kernel and kcptun, into out/bench-gateway (ARGS=--quick)
+	cargo bench --package cellway-emu --locked --bench gateway -- $(ARGS)
 
 docs: ## Build the reference of the Rust crates in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
