@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live check fmt bench docs wheel clean
+.PHONY: help run test live soak check fmt bench docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -30,6 +30,10 @@ test: $(INSTALLED) ## Run every test, in Rust and in Python, those of emulation 
 
 live: $(VENV)/.tools ## Run the tests of emulation alone (root, or a kernel with user namespaces for all)
 	$(BIN)/python tools/test.py --live
+
+soak: SECONDS ?= 1800
+soak: ## Two gateway daemons under churn for SECONDS (1800): neither may grow in memory or descriptors
+	CELLWAY_SOAK_SECONDS=$(SECONDS) cargo test --package cellway-gatewayd --locked --test soak -- --ignored --nocapture
 
 check: $(INSTALLED) ## Formatting, lints and types
 	cargo fmt --all --check
