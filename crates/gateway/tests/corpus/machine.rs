@@ -189,7 +189,7 @@ impl World {
             12 => {
                 let newest = self.sent.saturating_sub(1 + input.number());
                 let len = input.number().min(newest);
-                let (ranges, delay) = (vec![(newest - len, newest)], Span::from_us(input.number() >> 8));
+                let (ranges, delay) = (vec![(newest - len, newest)], Span::from_us(input.number().min(1 << 40)));
                 self.number += 1;
                 let frames = vec![Frame::Ack(Ack { ranges, delay })];
                 self.gateway.receive(now, &TpPacket { number: self.number, frames }, out);
@@ -208,7 +208,7 @@ impl World {
             }
             14 => self.gateway.set_payload(now, input.number().min(1 << 20) as usize, out),
             _ if kind >> 4 == 0 => self.gateway.charge(now, Bits(input.number().min(1 << 20))),
-            _ => self.gateway.set_rate(now, Rate::from_bps(input.number()), out),
+            _ => self.gateway.set_rate(now, Rate::from_bps(input.number().max(1 << 16)), out),
         }
     }
 

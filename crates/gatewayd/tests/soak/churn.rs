@@ -15,8 +15,6 @@ use crate::common::world::{SERVERS, Version, World, address, start};
 
 /// Threads that open connections: this many are there at once.
 const CLIENTS: u64 = 24;
-/// Wrong outcomes of which the words are kept.
-const TOLD: usize = 20;
 
 /// What becomes of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,10 +141,9 @@ fn run(mut numbers: Numbers, servers: [SocketAddr; 2], counts: &Counts) {
         let kind = Kind::of(numbers.next());
         let to = servers[numbers.below(2) as usize];
         if let Err(why) = connection(kind, to, &mut numbers) {
-            let mut wrong = counts.wrong.lock().unwrap();
-            if wrong.len() < TOLD {
-                wrong.push(format!("{kind:?} to {to}: {why}"));
-            }
+            let why = format!("{kind:?} to {to}: {why}");
+            println!("wrong at {:?}: {why}", std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs());
+            counts.wrong.lock().unwrap().push(why);
         }
         counts.done[kind as usize].fetch_add(1, Ordering::Relaxed);
         thread::sleep(Duration::from_millis(numbers.below(100)));
@@ -165,7 +162,7 @@ fn connection(kind: Kind, to: SocketAddr, numbers: &mut Numbers) -> Result<(), S
             other => Err(format!("connect: {other:?}")),
         };
     }
-    client.connect(&to.into()).map_err(|error| format!("connect: {error}"))?;
+    client.connect(&to.into()).map_err(|error| format!("connect from {:?}: {error}", client.local_addr().map(|a| a.as_socket())))?;
     let seed = numbers.next();
     let (up, down) = match kind {
         Kind::Long => (0, 1_000_000 + numbers.below(8_000_000)),
