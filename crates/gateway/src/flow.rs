@@ -292,7 +292,8 @@ impl Flow {
                 }
                 reset || (self.out.finished() && self.inn.shut)
             }
-            Stage::Refusing => self.handshake == Delivery::Acked || self.reset_at.is_some(),
+            // A client that was answered early and is gone still waits for it.
+            Stage::Refusing => self.handshake == Delivery::Acked,
             Stage::Resetting => {
                 let told = self.reset == Delivery::Acked && self.out.delivered();
                 self.reset_at.is_some() || (told && self.handshake == Delivery::Acked)
@@ -316,7 +317,9 @@ impl Flow {
             context.actions.push(Action::Shutdown { flow });
         }
         // Also for a peer whose side is gone: it has to deliver what it took before.
-        if self.inn.owes_credit(share, context.config.credit_step(share)) && !self.credit_queued {
+        // Ahead of its `Open` it would find no flow.
+        let known = self.origin == Origin::Peer || self.handshake == Delivery::Acked;
+        if known && !self.credit_queued && self.inn.owes_credit(share, context.config.credit_step(share)) {
             self.credit_queued = true;
             context.queue.push(Frame::Credit { flow, limit: 0 });
         }

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use cellway_units::{Span, Time};
 
 use crate::config::GatewayConfig;
+use crate::delivery::Stamp;
 use crate::packet::{Ack, Frame};
 use crate::rtt::Rtt;
 
@@ -20,6 +21,8 @@ pub(crate) struct Sent {
     pub(crate) frames: Vec<Frame>,
     /// The newest packet that it acknowledges.
     pub(crate) told: Option<u64>,
+    /// What a sample of the rate needs, where it is found out.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -89,20 +92,34 @@ impl Recovery {
             (self.awaited, self.armed) = (self.awaited + 1, now);
         }
         if awaited || self.awaited > 0 {
-            self.under_way.push_back(awaited.then_some(Sent { at: now, frames: kept, told }));
+            self.under_way.push_back(awaited.then_some(Sent { at: now, frames: kept, told, stamp: None }));
         }
         self.next += 1;
         self.next - 1
     }
 
+    /// The packet that was sent last, if it asks for an acknowledgement.
+    pub(crate) fn last(&mut self) -> Option<&mut Sent> {
+        self.under_way.back_mut()?.as_mut()
+    }
+
     /// The peer tells of packets: those that are new are appended to `acked`, those that must be
-    /// taken for lost to `lost`, oldest first.
-    pub(crate) fn acknowledged(&mut self, now: Time, ack: &Ack, acked: &mut Vec<Sent>, lost: &mut Vec<Sent>) {
+    /// taken for lost to `lost`, oldest first. The time that the newest was under way, without the peer's delay.
+    pub(crate) fn acknowledged(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        acked: &mut Vec<Sent>,
+        lost: &mut Vec<Sent>,
+    ) -> Option<Span> {
         // What was never sent cannot have arrived: such an acknowledgement is not the peer's.
-        let Some(&(_, newest)) = ack.ranges.first().filter(|r| r.1 < self.next) else { return };
+        let &(_, newest) = ack.ranges.first().filter(|r| r.1 < self.next)?;
         let first = self.first();
+        let mut round_trip = None;
         if let Some(Some(sent)) = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)) {
-            self.rtt.measure(now.since(sent.at), ack.delay.min(self.ack_delay));
+            let (sample, delay) = (now.since(sent.at), ack.delay.min(self.ack_delay));
+            self.rtt.measure(sample, delay);
+            round_trip = Some(sample.saturating_sub(delay));
         }
         let before = acked.len();
         for &(start, end) in ack.ranges.iter().rev() {
@@ -117,6 +134,7 @@ impl Recovery {
                 self.detect_losses(now, lost);
             }
         }
+        round_trip
     }
 
     /// Takes what is lost by the packet or the time threshold. RFC 9002, section 6.1.

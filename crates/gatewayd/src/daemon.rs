@@ -19,6 +19,7 @@ mod tally;
 mod timers;
 
 use std::collections::{HashMap, VecDeque};
+use std::os::fd::AsFd;
 use std::time::Instant;
 
 use cellway_sys::{Interest, Readiness, Ready, now_ns};
@@ -41,6 +42,8 @@ use table::{FLOW, Table};
 use tally::Tally;
 use timers::{Due, Timers};
 
+/// How long nobody is accepted after that failed (ns).
+const PAUSE: u64 = 100_000_000;
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u64 = 1000;
 /// Bytes that are taken from a socket at once.
@@ -199,6 +202,20 @@ impl Daemon {
         }
     }
 
+    /// Watches those who take connections, or does not while there are no descriptors left: they would be
+    /// ready all the time.
+    fn listen(&mut self, watch: bool) {
+        if !watch {
+            self.timers.add(self.now + PAUSE, Due::Listen);
+        }
+        let listeners = self.listeners.iter().flat_map(Listeners::fds).zip(LISTENERS);
+        let doors = self.newcomers.doors.iter().map(|door| door.socket.as_fd()).zip(DOORS..);
+        for (fd, token) in listeners.chain(doors) {
+            // What is watched already, or no longer, is as it should be.
+            let _ = if watch { self.readiness.add(fd, token, Interest::Read) } else { self.readiness.remove(fd) };
+        }
+    }
+
     /// What every pass does: the peers' packets, what is due, what can be written, what must be sent.
     fn turn(&mut self) {
         self.peering.turn(self.instant());
@@ -241,6 +258,7 @@ impl Daemon {
         match due {
             Due::Accept(token) => self.not_accepted(token),
             Due::Drain(token, looks) => self.drain(token, looks),
+            Due::Listen => self.listen(true),
             Due::Greeting(token) => self.newcomers.forget(token),
         }
     }

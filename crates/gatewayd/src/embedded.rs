@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::cli::keygen::make::{make_authority, make_certificate};
+use crate::peering::identity::{make_authority, make_certificate};
 use crate::config::{Config, Identity};
 use crate::error::Error;
 use crate::intercept::Rules;

@@ -291,6 +291,53 @@ fn packaging_fits_the_program() {
     }
 }
 
+/// Waits for something to happen; a test that waits in vain fails.
+fn until(what: impl Fn() -> bool) {
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while !what() {
+        assert!(std::time::Instant::now() < end, "it did not happen");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_gateway_runs_is_asked_reads_its_file_again_and_ends() {
+    let dir = TempDir::new().unwrap();
+    assert_eq!(told(dir.path(), &["keygen", "--out", ".", "paris"]).0, 0);
+    config(dir.path(), "paris", "[control]\nsocket = \"c.sock\"\n");
+    let log = std::fs::File::create(dir.path().join("log")).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cellway-gateway"))
+        .args(["run", "--config", "g.toml", "--json-log"])
+        .current_dir(dir.path())
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    let kill = |signal: &str| {
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success())
+    };
+    let logged = |words: &str| std::fs::read_to_string(dir.path().join("log")).unwrap().contains(words);
+    until(|| dir.path().join("c.sock").exists());
+    let (code, out, err) = told(dir.path(), &["status", "--config", "g.toml", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap_or_default();
+    assert!(code == 0 && json["name"] == "paris" && json["peers"][0]["up"] == false, "{out}{err}");
+    let (code, out, _) = told(dir.path(), &["status", "--socket", "c.sock", "--connections"]);
+    assert!(code == 0 && out.contains("paris, up") && out.contains("down"), "{out}");
+    kill("-HUP");
+    until(|| logged("read again"));
+    std::fs::write(dir.path().join("g.toml"), "nonsense").unwrap();
+    kill("-HUP");
+    until(|| logged("is not taken over"));
+    kill("-TERM");
+    assert!(child.wait().unwrap().success());
+    assert!(!dir.path().join("c.sock").exists());
+    let log = std::fs::read_to_string(dir.path().join("log")).unwrap();
+    assert!(!log.contains("needs a restart"), "the same file is no change: {log}");
+    for line in log.lines() {
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "{line}");
+    }
+    assert!(!log.contains("PRIVATE"), "{log}");
+}
+
 /// A committed file that a command prints.
 fn committed(command: &str, path: &str, update: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);

@@ -1,7 +1,5 @@
 //! `cellway-gateway keygen`: an authority, and a certificate and a key per gateway.
 
-pub(crate) mod make;
-
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -10,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::args::Keygen;
 use super::{Failure, output};
 use crate::config;
-use make::{Authority, Made};
+use crate::peering::identity::{self as make, Authority, Made};
 
 /// The name of the authority's files.
 const AUTHORITY: &str = "authority";

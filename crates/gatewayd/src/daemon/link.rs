@@ -22,6 +22,8 @@ const GATHER_PACKETS: u64 = 16;
 /// After how many packets the peer is told what arrived. Many, as packets are lost seldom and each
 /// answer takes a place on the line back.
 const ACK_EVERY: u32 = 8;
+/// After how many payloads the peer is told how much more it may send.
+const CREDIT_EVERY: u32 = 32;
 
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -42,7 +44,6 @@ pub(crate) struct Link {
     /// Octets that the transport has sent and the machine has not counted; less than 0 if it counted more.
     pub(crate) uncounted: i64,
     pub(crate) seen_octets: u64,
-    pub(crate) seen_line: u64,
     pub(crate) line_octets: u64,
     pub(crate) downs: u64,
     pub(crate) why_down: String,
@@ -65,16 +66,16 @@ impl Link {
             early: HashMap::new(),
             uncounted: 0,
             seen_octets: 0,
-            seen_line: 0,
             line_octets: 0,
             downs: 0,
             why_down: "not reached yet".into(),
         })
     }
     /// Packets can be sent. The one that dialled gives even names to flows, the other odd ones.
-    pub(crate) fn came_up(&mut self, dialler: bool) {
+    /// The transport has sent `octets` so far.
+    pub(crate) fn came_up(&mut self, dialler: bool, octets: u64) {
         (self.up, self.next) = (true, u64::from(!dialler));
-        (self.uncounted, self.seen_octets) = (0, 0);
+        (self.uncounted, self.seen_octets) = (0, octets);
     }
     /// A name that no flow has had.
     pub(crate) fn name_flow(&mut self) -> FlowId {
@@ -91,7 +92,7 @@ impl Link {
         Some(if why == "pace" { at + self.gather() } else { at })
     }
     fn gather(&self) -> u64 {
-        let rate = self.machine.config().rate.as_bps().max(1);
+        let rate = self.machine.rate().as_bps().max(1);
         let packet = self.payload as u64 * 8 * 1_000_000_000 / rate;
         (packet * GATHER_PACKETS).min(GATHER_MOST)
     }
@@ -109,6 +110,7 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     };
     let memory = Bytes(config.limits.memory.0 / config.peers.len().max(1) as u64);
     let mut machine = GatewayConfig::new(rate);
+    machine.auto = matches!(peer.rate, LineRate::Auto { .. });
     machine.window = window;
     machine.floor = FLOOR;
     machine.total_buffer = memory;
@@ -117,5 +119,6 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     (machine.mtu, machine.payload) = (Bytes(1280), Bytes(1200));
     machine.slack = SLACK;
     machine.ack_every = ACK_EVERY;
+    machine.credit_every = CREDIT_EVERY;
     machine
 }

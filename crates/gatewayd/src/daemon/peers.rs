@@ -11,8 +11,9 @@ impl Daemon {
     pub(crate) fn from_peer(&mut self, event: PeerEvent) {
         match event {
             PeerEvent::Up { peer, dialer, transport, payload, address } => {
+                let octets = self.peering.octets(peer);
                 let link = &mut self.links[peer];
-                link.came_up(dialer);
+                link.came_up(dialer, octets);
                 let v6 = address.is_ipv6() && address.ip().to_canonical().is_ipv6();
                 let (carrier, reliable) = match transport {
                     peering::Transport::Quic => (Transport::Quic { v6 }, false),

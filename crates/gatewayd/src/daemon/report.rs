@@ -37,7 +37,7 @@ impl Daemon {
             downs: link.downs,
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,
-            rate: link.machine.config().rate.as_bps() as f64,
+            rate: link.machine.rate().as_bps() as f64,
             line_octets: link.line_octets,
             packets_sent: stats.packets_sent,
             packets_received: stats.packets_received,

@@ -71,6 +71,7 @@ impl Daemon {
             self.readiness.add(&socket, token, Interest::Stream).map_err(std::io::Error::other)?;
             Ok(socket)
         });
+        tracing::debug!(flow = id.0, %server, ?client, begun = ?begun.as_ref().map(|_| ()), "connecting");
         match begun {
             Ok(socket) => (flow.socket, flow.stage) = (Some(socket), Stage::Connecting),
             Err(e) => self.later.push_back(Later::Refused(peer, id, intercept::reason(&e))),
@@ -105,14 +106,20 @@ impl Daemon {
             Stage::Connecting if ready.write || ready.failed || ready.ended => {
                 let error = flow.socket.as_ref().and_then(|socket| socket.take_error().ok().flatten());
                 let (peer, id) = (flow.peer, flow.id);
-                if let Some(e) = error {
+                tracing::debug!(flow = id.0, ?error, "the server has answered");
+                // A reset is an end: an opening that is refused fails with another error.
+                let reset = error.as_ref().is_some_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset);
+                if let Some(e) = error.filter(|_| !reset) {
                     self.later.push_back(Later::Refused(peer, id, intercept::reason(&e)));
                     return;
                 }
                 flow.stage = Stage::Open;
                 self.machine(peer, |machine, now, out| machine.connected(now, id, out));
                 self.later.push_back(Later::Room(token));
-                self.later.push_back(Later::News(token, ready.ended));
+                self.later.push_back(Later::News(token, ready.ended && !reset));
+                if reset {
+                    self.later.push_back(Later::Gone(token, Reason::Reset));
+                }
             }
             Stage::Opening | Stage::Open => {
                 if ready.write {
@@ -144,6 +151,9 @@ impl Daemon {
         let (news, peer, id) = (flow.news(ended), flow.peer, flow.id);
         if news.fresh > 0 {
             self.machine(peer, |machine, now, out| machine.received(now, id, news.fresh, out));
+            if self.table.get(token).is_some_and(Flow::waits) {
+                self.tally.held_back += 1;
+            }
         }
         if news.ended {
             self.machine(peer, |machine, now, out| machine.local_closed(now, id, out));

@@ -1,7 +1,7 @@
 //! Certificates whose time is not now, and what is shown of keys.
 
 use super::*;
-use crate::cli::keygen::make::{make_authority, make_between, make_certificate};
+use crate::peering::identity::{make_authority, make_between, make_certificate};
 
 const DAY: Duration = Duration::from_secs(86_400);
 

@@ -1,14 +1,18 @@
 //! Making authorities and certificates.
 
+use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
 /// Clocks of gateways differ: a certificate is good a little before it is made.
 const EARLIER: Duration = Duration::from_secs(3_600);
+/// How long an authority is good (days): ten years.
+const AUTHORITY_DAYS: u32 = 3_653;
 
 /// A certificate and its key in PEM. `Debug` does not show the key.
 pub(crate) struct Made {
@@ -18,17 +22,46 @@ pub(crate) struct Made {
     pub(crate) key: String,
 }
 
-impl std::fmt::Debug for Made {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Made").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
-/// An authority that can sign certificates.
+/// An authority that can sign certificates. `Debug` does not show its key.
+#[derive(Debug)]
 pub(crate) struct Authority {
     /// Its own certificate and key, to be written down.
     pub(crate) made: Made,
     issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    /// The authority with this certificate and this key, both in PEM.
+    ///
+    /// # Errors
+    /// They are not of an authority, or not of the same one.
+    pub(crate) fn load(certificate: &str, key: &str) -> Result<Authority, String> {
+        let key_pair = KeyPair::from_pem(key).map_err(|error| format!("the key cannot be read: {error}"))?;
+        let (_, pem) = x509_parser::pem::parse_x509_pem(certificate.as_bytes())
+            .map_err(|error| format!("the certificate cannot be read: {error}"))?;
+        let parsed = pem.parse_x509().map_err(|error| format!("the certificate cannot be read: {error}"))?;
+        if !parsed.is_ca() {
+            return Err("the certificate is not that of an authority".to_owned());
+        }
+        // The bit string of the certificate's key, as RFC 5280, section 4.1.2.7 has it.
+        if parsed.public_key().subject_public_key.data.as_ref() != key_pair.public_key_raw() {
+            return Err("certificate and key do not belong together".to_owned());
+        }
+        let issuer = Issuer::from_ca_cert_pem(certificate, key_pair).map_err(|error| error.to_string())?;
+        Ok(Authority { made: Made { certificate: certificate.to_owned(), key: key.to_owned() }, issuer })
+    }
+}
+
+fn named(name: &str) -> DistinguishedName {
+    let mut distinguished = DistinguishedName::new();
+    distinguished.push(DnType::CommonName, name);
+    distinguished
 }
 
 /// A new authority: ECDSA on P-256, good for ten years.
@@ -40,10 +73,9 @@ pub(crate) fn make_authority(name: &str) -> Result<Authority, rcgen::Error> {
     let mut params = CertificateParams::default();
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params.distinguished_name = rcgen::DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, name);
+    params.distinguished_name = named(name);
     params.not_before = (now - EARLIER).into();
-    params.not_after = (now + DAY * 3_653).into();
+    params.not_after = (now + DAY * AUTHORITY_DAYS).into();
     let key = KeyPair::generate()?;
     let made = Made { certificate: params.self_signed(&key)?.pem(), key: key.serialize_pem() };
     Ok(Authority { made, issuer: Issuer::new(params, key) })
@@ -59,6 +91,9 @@ pub(crate) fn make_certificate(authority: &Authority, name: &str, days: u32) -> 
 }
 
 /// The same with both ends given.
+///
+/// # Errors
+/// The name cannot stand in a certificate.
 pub(crate) fn make_between(
     authority: &Authority,
     name: &str,
@@ -66,8 +101,7 @@ pub(crate) fn make_between(
     until: SystemTime,
 ) -> Result<Made, rcgen::Error> {
     let mut params = CertificateParams::new([name.to_owned()])?;
-    params.distinguished_name = rcgen::DistinguishedName::new();
-    params.distinguished_name.push(DnType::CommonName, name);
+    params.distinguished_name = named(name);
     params.use_authority_key_identifier_extension = true;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
