@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway check fmt bench bench-gateway docs wheel clean
+.PHONY: help run test live live-gateway soak check fmt bench bench-gateway docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -34,6 +34,10 @@ live: $(VENV)/.tools ## Run the tests of emulation and of the gateway alone (roo
 live-gateway: $(INSTALLED) ## Test the gateway with real hosts, then repeat the experiment of kdd with it
 	$(BIN)/python tools/test.py --live-gateway
 	$(BIN)/cellway reproduce kdd --only gw-,linux-gw- $(ARGS)
+
+soak: SECONDS ?= 1800
+soak: ## Two gateway daemons under churn for SECONDS (1800): neither may grow in memory or descriptors
+	CELLWAY_SOAK_SECONDS=$(SECONDS) cargo test --package cellway-gatewayd --locked --test soak -- --ignored --nocapture
 
 check: $(INSTALLED) ## Formatting, lints and types
 	cargo fmt --all --check
