@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway check fmt bench docs wheel clean
+.PHONY: help run test live live-gateway soak check fmt bench bench-gateway docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,6 +35,10 @@ live-gateway: $(INSTALLED) ## Test the gateway with real hosts, then repeat the 
 	$(BIN)/python tools/test.py --live-gateway
 	$(BIN)/cellway reproduce kdd --only gw-,linux-gw- $(ARGS)
 
+soak: SECONDS ?= 1800
+soak: ## Two gateway daemons under churn for SECONDS (1800): neither may grow in memory or descriptors
+	CELLWAY_SOAK_SECONDS=$(SECONDS) cargo test --package cellway-gatewayd --locked --test soak -- --ignored --nocapture
+
 check: $(INSTALLED) ## Formatting, lints and types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -50,6 +54,9 @@ fmt: $(INSTALLED) ## Format the code
 bench: ## Measure the speed of the simulator, and what an emulation holds on this machine
 	cargo bench --package cellway-net --locked
 	cargo bench --package cellway-emu --locked --bench held
+
+bench-gateway: ## Measure a pair of gateways against the kernel and kcptun, into out/bench-gateway (ARGS=--quick)
+	cargo bench --package cellway-emu --locked --bench gateway -- $(ARGS)
 
 docs: ## Build the reference of the Rust crates in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

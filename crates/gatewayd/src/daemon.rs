@@ -12,7 +12,7 @@ mod raw;
 mod report;
 mod ring;
 mod route;
-mod socks;
+pub(crate) mod socks;
 mod streams;
 mod table;
 mod tally;
