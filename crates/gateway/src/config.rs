@@ -82,7 +82,8 @@ pub struct GatewayConfig {
     /// Most bytes of a flow that is opened early that are sent before the far host has answered;
     /// `floor` if that is less.
     pub early: Bytes,
-    /// By how many payloads a limit must have grown to be told again; half of what may be held is enough.
+    /// By how many payloads a limit must have grown to be told again; an eighth of what may be held is enough where
+    /// that is two payloads or more, and half of it in any case.
     pub credit_every: u32,
     /// After how many packets an acknowledgement is due. RFC 9000, section 13.2.2.
     pub ack_every: u32,
@@ -164,9 +165,11 @@ impl GatewayConfig {
     pub(crate) fn early(&self) -> u64 {
         self.early.0.min(self.least())
     }
-    /// By how much a limit must have grown to be announced.
+    /// By how much a limit must have grown to be announced. What is not announced the sender does without: half a
+    /// window would halve its rate.
     pub(crate) fn credit_step(&self, share: u64) -> u64 {
-        (u64::from(self.credit_every) * self.payload.0).min(share / 2).max(1)
+        let eighth = (share / 8).max(2 * self.payload.0);
+        (u64::from(self.credit_every) * self.payload.0).min(eighth).min(share / 2).max(1)
     }
     /// Most octets of a packet without what carries it.
     pub(crate) fn capacity(&self) -> u32 {

@@ -96,6 +96,18 @@ fn a_small_window_gives_one_window_a_round_trip() {
 }
 
 #[test]
+fn rare_credits_do_not_halve_a_small_window() {
+    let window = 256 << 10;
+    let hosts = endless();
+    let plan = FlowPlan { opener: 0, start: Time::ZERO, refuse: false, early: false, hosts };
+    let mut pair = Pair::new([GatewayConfig { credit_every: 32, ..config(window) }; 2], line(), &[plan], 1);
+    let rate = goodput(&mut pair, 1);
+    // At worst an eighth of the window is not announced.
+    let most = (window * 8) as f64 / 0.175;
+    assert!((0.8 * most..=most).contains(&rate), "{rate}: {most} at most");
+}
+
+#[test]
 fn backlogged_flows_differ_by_at_most_one_packet() {
     let flows = [endless(); 8];
     let mut pair = pair(1 << 20, line(), &flows);
