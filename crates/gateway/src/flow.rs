@@ -313,8 +313,13 @@ impl Flow {
             context.queue.push_token(flow);
         }
         match self.stage {
-            Stage::Waiting => self.reset_at.is_some(),
-            Stage::Opening => false,
+            Stage::Waiting | Stage::Opening => {
+                let reset = self.reset_at.is_some();
+                if reset && self.told {
+                    context.actions.push(Action::Refuse { flow, reason: self.cause.unwrap_or(Reason::Reset) });
+                }
+                reset
+            }
             Stage::Connecting | Stage::Relaying => {
                 let reset = self.reset_at.is_some_and(|at| at <= self.inn.written);
                 if reset {

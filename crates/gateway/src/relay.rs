@@ -238,7 +238,7 @@ impl Relay {
         self.stats.violations += 1;
         if told {
             let reason = Reason::Violation;
-            let refuse = stage == Stage::Opening;
+            let refuse = matches!(stage, Stage::Waiting | Stage::Opening);
             actions.push(if refuse { Action::Refuse { flow, reason } } else { Action::Reset { flow, reason } });
         }
         self.end(flow, actions);

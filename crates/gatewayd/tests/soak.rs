@@ -6,9 +6,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
-mod common;
 #[path = "soak/churn.rs"]
 mod churn;
+mod common;
 
 use std::fs;
 use std::thread;
