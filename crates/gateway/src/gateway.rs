@@ -230,7 +230,7 @@ impl Gateway {
             if let Some(told) = sent.told {
                 self.acknowledger.told(told);
             }
-            sent.frames.iter().for_each(|frame| self.relay.acked(frame, actions));
+            sent.frames().for_each(|frame| self.relay.acked(frame, actions));
         }
         self.acked = acked;
         let mut lost = std::mem::take(&mut self.lost);
@@ -242,7 +242,7 @@ impl Gateway {
     /// A packet is taken for lost; whether anything of it must be sent again.
     fn give_up(&mut self, sent: Sent, actions: &mut Vec<Action>) -> bool {
         self.relay.stats.packets_lost += 1;
-        sent.frames.into_iter().fold(false, |again, frame| self.relay.lost(frame, actions) | again)
+        sent.into_frames().fold(false, |again, frame| self.relay.lost(frame, actions) | again)
     }
 
     /// Sends what may leave now.
@@ -275,6 +275,9 @@ impl Gateway {
         let mut data = if self.data_first { self.relay.next_data(room) } else { None };
         let had_data = data.is_some();
         room -= data.as_ref().map_or(0, Frame::octets);
+        if had_data || self.relay.has_data() {
+            self.acknowledger.hurry();
+        }
         if let Some(ack) = self.acknowledger.take(now, room.saturating_sub(self.relay.next_control_octets())) {
             put(Frame::Ack(ack), &mut room);
         }
