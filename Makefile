@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live check fmt bench docs wheel clean
+.PHONY: help run test live live-gateway soak check fmt bench bench-gateway docs wheel clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,7 +20,7 @@ SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md c
 	-type f ! -path '*/__pycache__/*' ! -name '*.so' 2>/dev/null)
 
 help: ## List the verbs
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(INSTALLED) ## Reproduce five papers into out/papers; open index.html there (ARGS=--quick for a quick look)
 	$(BIN)/cellway reproduce --out out/papers --force $(ARGS)
@@ -28,8 +28,16 @@ run: $(INSTALLED) ## Reproduce five papers into out/papers; open index.html ther
 test: $(INSTALLED) ## Run every test, in Rust and in Python, those of emulation where this machine allows it
 	$(BIN)/python tools/test.py
 
-live: $(VENV)/.tools ## Run the tests of emulation alone (root, or a kernel with user namespaces for all)
+live: $(VENV)/.tools ## Run the tests of emulation and of the gateway alone (root, or a kernel with user namespaces for all)
 	$(BIN)/python tools/test.py --live
+
+live-gateway: $(INSTALLED) ## Test the gateway with real hosts, then repeat the experiment of kdd with it
+	$(BIN)/python tools/test.py --live-gateway
+	$(BIN)/cellway reproduce kdd --only gw-,linux-gw- $(ARGS)
+
+soak: SECONDS ?= 1800
+soak: ## Two gateway daemons under churn for SECONDS (1800): neither may grow in memory or descriptors
+	CELLWAY_SOAK_SECONDS=$(SECONDS) cargo test --package cellway-gatewayd --locked --test soak -- --ignored --nocapture
 
 check: $(INSTALLED) ## Formatting, lints and types
 	cargo fmt --all --check
@@ -46,6 +54,9 @@ fmt: $(INSTALLED) ## Format the code
 bench: ## Measure the speed of the simulator, and what an emulation holds on this machine
 	cargo bench --package cellway-net --locked
 	cargo bench --package cellway-emu --locked --bench held
+
+bench-gateway: ## Measure a pair of gateways against the kernel and kcptun, into out/bench-gateway (ARGS=--quick)
+	cargo bench --package cellway-emu --locked --bench gateway -- $(ARGS)
 
 docs: ## Build the reference of the Rust crates in target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

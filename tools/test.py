@@ -1,8 +1,9 @@
 """Run the tests in Rust and in Python, show what they print, and end with the counts of both in one line.
 
 The exit status is that of the first part that fails; the last line never says `0 failed` when something did.
-With `--live`, the tests of emulation alone. They are among all tests, too; where this machine allows no emulation
-they say why, and count as skipped.
+With `--live`, the tests of emulation and of the gateway alone, with `--live-gateway` those of the gateway and of
+emulations with gateways. They are among all tests, too; where this machine allows no emulation they say why, and
+count as skipped.
 """
 
 from __future__ import annotations
@@ -18,11 +19,16 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 
 # The Python bindings are a library that only an interpreter can load: pytest tests them, cargo cannot.
-CARGO = ["cargo", "test", "--workspace", "--exclude", "cellway-python", "--locked", "--no-fail-fast"]
+TEST = ["cargo", "test", "--locked", "--no-fail-fast"]
+CARGO = [*TEST, "--workspace", "--exclude", "cellway-python"]
 # With real hosts: namespaces, devices, programs. What the emulator does without these is tested by its other tests.
-LIVE_TARGETS = ["live", "emulated", "lifetime", "foreground", "guide"]
-LIVE = ["cargo", "test", "--package", "cellway-emu", "--package", "cellway-cli", "--locked", "--no-fail-fast"]
+LIVE_TARGETS = ["live", "emulated", "gateways", "lifetime", "foreground", "guide"]
+LIVE = [*TEST, "--package", "cellway-emu", "--package", "cellway-cli"]
 LIVE += [word for target in LIVE_TARGETS for word in ("--test", target)]
+# Nearly all of the daemon's tests have real hosts.
+DAEMON = [*TEST, "--package", "cellway-gatewayd"]
+GATEWAYS = [*TEST, "--package", "cellway-emu", "--test", "gateways"]
+SUITES = {"--live": [LIVE, DAEMON], "--live-gateway": [DAEMON, GATEWAYS]}
 PYTEST = [sys.executable, "-m", "pytest"]
 
 RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored")
@@ -99,8 +105,8 @@ def closing(parts: list[tuple[int, Counts]]) -> tuple[int, Counts]:
 
 def main() -> int:
     """Run both parts, arguments go to pytest; or the live tests."""
-    live = sys.argv[1:] == ["--live"]
-    status, total = closing([cargo(LIVE)] if live else [cargo(CARGO), pytest(sys.argv[1:])])
+    suite = SUITES.get(" ".join(sys.argv[1:]))
+    status, total = closing([cargo(part) for part in suite] if suite else [cargo(CARGO), pytest(sys.argv[1:])])
     print(f"\n{total}", flush=True)
     # A signal's negative status would reach the shell as a large number.
     return status if 0 <= status < 256 else 1

@@ -69,10 +69,12 @@ def test_the_whole_ends_with_the_line_and_the_status(
     end = f"os.kill(os.getpid(), {-code})" if code < 0 else f"sys.exit({code})"
     monkeypatch.setattr(tool, "CARGO", [sys.executable, "-c", f"import os, sys; print({line!r}, flush=True); {end}"])
     monkeypatch.setattr(tool, "PYTEST", [sys.executable, "-c", "print('pytest says hello')"])
-    monkeypatch.setattr(tool, "LIVE", [sys.executable, "-c", "print('test result: ok. 5 passed; 0 failed; 0 ignored')"])
-    monkeypatch.setattr(sys, "argv", ["test.py", "--live"])
-    assert tool.main() == 0
-    assert capfd.readouterr().out.endswith("\n5 passed, 0 failed, 0 skipped\n")
+    part = [sys.executable, "-c", "print('test result: ok. 5 passed; 0 failed; 0 ignored')"]
+    monkeypatch.setattr(tool, "SUITES", {suite: [part] * len(parts) for suite, parts in tool.SUITES.items()})
+    for suite in ("--live", "--live-gateway"):
+        monkeypatch.setattr(sys, "argv", ["test.py", suite])
+        assert tool.main() == 0
+        assert capfd.readouterr().out.endswith("\n10 passed, 0 failed, 0 skipped\n")
     monkeypatch.setattr(sys, "argv", ["test.py"])
     assert tool.main() == status
     out = capfd.readouterr().out

@@ -115,8 +115,8 @@ const ID: usize = 2;
 const RIGHT: [usize; 3] = [4, 5, 7];
 
 fn show(done: &Reproduced) {
-    // Where nothing is emulated the measured column is that of the simulation.
-    let sources = done.claims().any(|row| row.source == Source::Emulate);
+    // Where nothing is emulated or measured that column is the simulation's.
+    let sources = done.claims().any(|row| matches!(row.source, Source::Emulate | Source::Measure));
     let measured = if sources { "measured [95 % CI]" } else { "simulated [95 % CI]" };
     let header = ["paper", "place", "claim", "published", "predicted", measured, "source", "deviation", "verdict"];
     let mut rows: Vec<[String; 9]> = done.claims().map(|row| cells(row, sources)).collect();

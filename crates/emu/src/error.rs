@@ -84,7 +84,7 @@ pub enum Error {
         /// Its name.
         gateway: String,
         /// Why.
-        source: cellway_gatewayd::Error,
+        source: Box<cellway_gatewayd::Error>,
     },
     /// Gateways that do not reach each other.
     #[error("gateway {gateway:?} has not reached {peer:?} within {seconds} s: {why}")]

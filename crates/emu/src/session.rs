@@ -52,6 +52,8 @@ pub struct Control<'a> {
     pub beside: Option<Beside<'a>>,
     /// A program in the foreground, instead of those of the scenario: the run ends when it ends.
     pub foreground: Option<Foreground>,
+    /// The run ends with this program of the scenario, if that is before its duration.
+    pub until: Option<&'a str>,
 }
 
 /// What a caller does inside the hosts while the network runs.
@@ -225,8 +227,8 @@ pub fn emulate(
                     failure.get_or_insert(error);
                 }
             }
-            let over = control.foreground.is_some()
-                && programs.iter().any(|program| program.is_foreground() && program.has_ended());
+            let is_last = |program: &Program| program.is_foreground() || control.until == Some(program.name());
+            let over = programs.iter().any(|program| is_last(program) && program.has_ended());
             let asked = match signals.take() {
                 // The program in the foreground got it, too, and knows what to do.
                 Some(stop) if stop.from_terminal && control.foreground.is_some() => false,

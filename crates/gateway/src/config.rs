@@ -60,6 +60,8 @@ pub struct GatewayConfig {
     /// Rate of all that is sent to the peer together: data, acknowledgements and what is sent
     /// again, counted as `wire` says. kdd, section 2.2 (5).
     pub rate: Rate,
+    /// Whether the rate of the line is not known: then it is found out, and `rate` is the most it can be.
+    pub auto: bool,
     /// How much of the time by which it is called late, while something waits to be sent, is made up for.
     pub slack: Span,
     /// What of a packet counts against `rate`.
@@ -101,6 +103,7 @@ impl GatewayConfig {
             window: Window::Fixed(Bytes(1 << 20)),
             floor: Bytes(1 << 20),
             rate,
+            auto: false,
             slack: Span::ZERO,
             wire: Wire::Atm { llc: false },
             transport: Transport::Ip,

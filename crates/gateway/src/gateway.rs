@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cellway_units::{Bits, Rate, Span, Time};
 
 use crate::acknowledge::Acknowledger;
+use crate::bottleneck::Bottleneck;
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;
 use crate::output::{Action, Output};
@@ -30,6 +31,12 @@ pub struct Gateway {
     recovery: Recovery,
     acknowledger: Acknowledger,
     pacer: Pacer,
+    /// What is known of the line if its rate is to be found out.
+    line: Option<Bottleneck>,
+    /// How many packets may leave beyond what the line holds, because nothing is heard of the peer.
+    owed: u32,
+    /// Whether what waits may not leave because too much is under way.
+    full: bool,
     /// Whether the transport takes no more now.
     held: bool,
     /// Whether data waited while the last packet had no room for them: then they go first.
@@ -42,11 +49,15 @@ impl Gateway {
     /// A gateway without flows.
     pub fn new(config: GatewayConfig) -> Result<Gateway, ConfigError> {
         config.validate()?;
+        let line = unknown(&config);
         Ok(Gateway {
             relay: Relay::new(config),
             recovery: Recovery::new(&config),
             acknowledger: Acknowledger::new(&config),
-            pacer: Pacer::new(config.rate, config.slack),
+            pacer: Pacer::new(line.as_ref().map_or(config.rate, Bottleneck::rate), config.slack),
+            line,
+            owed: 0,
+            full: false,
             held: false,
             data_first: false,
             acked: Vec::new(),
@@ -109,9 +120,10 @@ impl Gateway {
         for frame in &packet.frames {
             match frame {
                 Frame::Ack(ack) => {
-                    self.recovery.acknowledged(now, ack, &mut self.acked, &mut self.lost);
+                    let round_trip = self.recovery.acknowledged(now, ack, &mut self.acked, &mut self.lost);
                     self.relay.set_rtt(self.recovery.rtt());
-                    self.take_news(&mut out.actions);
+                    self.take_news(now, &mut out.actions);
+                    self.learn(now, round_trip);
                 }
                 other => self.relay.arrived(other, &mut out.actions),
             }
@@ -125,7 +137,7 @@ impl Gateway {
         if self.recovery.wake(now, &mut self.lost) {
             self.probe(&mut out.actions);
         }
-        self.take_news(&mut out.actions);
+        self.take_news(now, &mut out.actions);
         self.send(now, out);
     }
     /// When to call [`Gateway::wake`] if nothing happens first, and why: `"pace"` (the next packet may
@@ -150,6 +162,10 @@ impl Gateway {
     pub fn rtt(&self) -> Span {
         self.recovery.rtt()
     }
+    /// What the line carries: as configured, or as found out until now.
+    pub fn rate(&self) -> Rate {
+        self.line.as_ref().map_or(self.config().rate, Bottleneck::estimate)
+    }
     /// How it is configured now.
     pub fn config(&self) -> &GatewayConfig {
         &self.relay.config
@@ -171,17 +187,24 @@ impl Gateway {
         self.recovery = Recovery::new(self.config());
         self.acknowledger = Acknowledger::new(self.config());
         (self.data_first, self.held) = (false, false);
+        self.forget_line();
         self.pacer.wait(now, false);
+    }
+    fn forget_line(&mut self) {
+        (self.line, self.owed, self.full) = (unknown(self.config()), 0, false);
+        let rate = self.line.as_ref().map_or(self.config().rate, Bottleneck::rate);
+        self.pacer = Pacer::new(rate, self.config().slack);
     }
     /// What carries the packets from now on, whether it loses and reorders nothing, and the round-trip time that
     /// its handshake has shown, which counts as the first measurement. To be called while nothing is under way:
-    /// after [`Gateway::new`] or [`Gateway::down`].
+    /// after [`Gateway::new`] or [`Gateway::down`]; the clock may begin anew.
     pub fn set_transport(&mut self, transport: Transport, reliable: bool, rtt: Option<Span>) {
         let capacity = self.config().capacity() as usize;
         let config = &mut self.relay.config;
         (config.transport, config.reliable) = (transport, reliable);
         config.set_capacity(capacity);
         self.recovery = Recovery::new(self.config());
+        self.forget_line();
         if let Some(rtt) = rtt {
             self.recovery.measured(rtt);
         }
@@ -197,16 +220,23 @@ impl Gateway {
     /// lost are sent again in pieces. What is too small for any frame, 298 octets, counts as so much.
     pub fn set_payload(&mut self, now: Time, octets: usize, out: &mut Output) {
         self.relay.config.set_capacity(octets);
-        self.recovery.configure(&self.relay.config);
+        self.configure_line();
         self.send(now, out);
     }
-    /// What is sent from now on leaves at `rate`, more than 0.
+    /// What is sent from now on leaves at `rate`, more than 0; if the rate is found out, never faster than that.
     pub fn set_rate(&mut self, now: Time, rate: Rate, out: &mut Output) {
         self.relay.config.rate = Rate::from_bps(rate.as_bps().max(1));
-        self.pacer.set_rate(self.config().rate);
-        self.recovery.configure(&self.relay.config);
+        self.configure_line();
         self.relay.set_rtt(self.recovery.rtt());
         self.send(now, out);
+    }
+    fn configure_line(&mut self) {
+        let config = &self.relay.config;
+        self.recovery.configure(config);
+        if let Some(line) = &mut self.line {
+            line.configure(config.rate, config.wire.bits(config.mtu.0 as u32));
+        }
+        self.pacer.set_rate(self.line.as_ref().map_or(config.rate, Bottleneck::rate));
     }
     /// Something that is not the gateway's took `bits` of the line: what follows waits for it.
     pub fn charge(&mut self, now: Time, bits: Bits) {
@@ -222,13 +252,18 @@ impl Gateway {
         while again < 2 {
             let Some(sent) = self.recovery.take_oldest() else { return };
             again += usize::from(self.give_up(sent, actions));
+            self.owed = 2;
         }
     }
-    fn take_news(&mut self, actions: &mut Vec<Action>) {
+    fn take_news(&mut self, now: Time, actions: &mut Vec<Action>) {
         let mut acked = std::mem::take(&mut self.acked);
         for sent in acked.drain(..) {
             if let Some(told) = sent.told {
                 self.acknowledger.told(told);
+            }
+            if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
+                line.acked(now, stamp);
+                self.owed = 0;
             }
             sent.frames().for_each(|frame| self.relay.acked(frame, actions));
         }
@@ -242,25 +277,57 @@ impl Gateway {
     /// A packet is taken for lost; whether anything of it must be sent again.
     fn give_up(&mut self, sent: Sent, actions: &mut Vec<Action>) -> bool {
         self.relay.stats.packets_lost += 1;
+        if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
+            line.lost(stamp);
+        }
         sent.into_frames().fold(false, |again, frame| self.relay.lost(frame, actions) | again)
+    }
+
+    /// An acknowledgement has been dealt with.
+    fn learn(&mut self, now: Time, round_trip: Option<Span>) {
+        let Some(line) = &mut self.line else { return };
+        line.learn(now, round_trip);
+        if line.rate() != self.pacer.rate() {
+            self.pacer.set_rate(line.rate());
+        }
     }
 
     /// Sends what may leave now.
     fn send(&mut self, now: Time, out: &mut Output) {
+        // Nothing waited although the line was free: what was sent tells less of the line than it can carry.
+        let idle = !self.full && self.pacer.idle(now);
+        if let Some(line) = self.line.as_mut().filter(|_| idle) {
+            line.nothing_left();
+        }
         self.relay.reclaim(now);
         while self.pacer.ready() <= now && !self.held {
-            let Some(frames) = self.next_frames(now) else { return self.pacer.wait(now, false) };
+            let Some(frames) = self.next_frames(now) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
             let bits = self.config().wire.bits(self.config().transport.overhead() + packet.octets());
             self.pacer.send(now, bits);
+            if let Some(line) = &mut self.line
+                && packet.ack_eliciting()
+                && let Some(sent) = self.recovery.last()
+            {
+                sent.stamp = Some(line.sent(now, bits));
+                self.owed = self.owed.saturating_sub(1);
+                if line.rate() != self.pacer.rate() {
+                    self.pacer.set_rate(line.rate());
+                }
+            }
             self.relay.stats.packets_sent += 1;
             self.relay.stats.line.0 += bits.0;
             out.packets.push(packet);
         }
+        self.full = self.relay.has_frames() && !self.may_send();
         self.pacer.wait(now, self.waits());
     }
     fn waits(&self) -> bool {
-        self.relay.has_frames() || self.acknowledger.due()
+        self.relay.has_frames() && self.may_send() || self.acknowledger.due()
+    }
+    /// Whether the line has room for more than acknowledgements.
+    fn may_send(&self) -> bool {
+        self.owed > 0 || self.line.as_ref().is_none_or(Bottleneck::may_send)
     }
     /// The next packet: an acknowledgement if due, control frames, one data frame, as far as they
     /// fit into the MTU. Where they do not fit together data go first every second time, and an
@@ -272,23 +339,33 @@ impl Gateway {
             *room -= frame.octets();
             frames.push(frame);
         };
-        let mut data = if self.data_first { self.relay.next_data(room) } else { None };
+        let may_send = self.may_send();
+        let mut data = if self.data_first && may_send { self.relay.next_data(room) } else { None };
         let had_data = data.is_some();
         room -= data.as_ref().map_or(0, Frame::octets);
-        if had_data || self.relay.has_data() {
+        // Where the rate is found out, acknowledgements in their own time give better samples of it.
+        if self.line.is_none() && (had_data || self.relay.has_data()) {
             self.acknowledger.hurry();
         }
         if let Some(ack) = self.acknowledger.take(now, room.saturating_sub(self.relay.next_control_octets())) {
             put(Frame::Ack(ack), &mut room);
         }
-        while let Some(frame) = self.relay.next_control(room) {
+        while may_send && let Some(frame) = self.relay.next_control(room) {
             put(frame, &mut room);
         }
-        if !had_data && let Some(frame) = self.relay.next_data(room) {
+        if !had_data
+            && may_send
+            && let Some(frame) = self.relay.next_data(room)
+        {
             data = Some(frame);
         }
         self.data_first = data.is_none() && self.relay.has_data();
         frames.extend(data);
         (!frames.is_empty()).then_some(frames)
     }
+}
+
+/// What is known of a line at first, if its rate is to be found out.
+fn unknown(config: &GatewayConfig) -> Option<Bottleneck> {
+    config.auto.then(|| Bottleneck::new(config.rate, config.wire.bits(config.mtu.0 as u32), config.ack_every))
 }

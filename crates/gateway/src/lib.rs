@@ -34,8 +34,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod acknowledge;
+mod bottleneck;
 mod codec;
 mod config;
+mod delivery;
 mod error;
 mod flow;
 mod gateway;

@@ -23,9 +23,16 @@ impl Pacer {
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         (self.rate, self.carry) = (rate, 0);
     }
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
     /// The earliest instant at which a packet may leave.
     pub(crate) fn ready(&self) -> Time {
         self.next
+    }
+    /// Whether nothing has waited at an instant at which a packet might have left.
+    pub(crate) fn idle(&self, now: Time) -> bool {
+        !self.waits && self.next < now
     }
     /// A packet of `bits` leaves.
     pub(crate) fn send(&mut self, now: Time, bits: Bits) {

@@ -60,6 +60,14 @@ impl Ranges {
             end
         })
     }
+    /// Joins the lowest ranges, with what is between them, so that `most` remain (at least one).
+    pub(crate) fn join_lowest(&mut self, most: usize) {
+        let over = self.0.len().saturating_sub(most.max(1));
+        if over > 0 {
+            self.0[over].0 = self.0[0].0;
+            self.0.drain(..over);
+        }
+    }
     /// Removes the oldest ranges so that `most` remain.
     pub(crate) fn keep_last(&mut self, most: usize) {
         self.0.drain(..self.0.len().saturating_sub(most));
@@ -83,6 +91,12 @@ mod tests {
         ranges.insert(50, 60);
         ranges.keep_last(1);
         assert_eq!(ranges.as_slice(), [(50, 60)]);
+        ranges.insert(0, 1);
+        ranges.insert(70, 80);
+        ranges.join_lowest(3);
+        assert_eq!(ranges.as_slice(), [(0, 1), (50, 60), (70, 80)]);
+        ranges.join_lowest(2);
+        assert_eq!(ranges.as_slice(), [(0, 60), (70, 80)]);
     }
 
     proptest! {

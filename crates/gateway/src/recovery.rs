@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use cellway_units::{Span, Time};
 
 use crate::config::GatewayConfig;
+use crate::delivery::Stamp;
 use crate::packet::{Ack, Frame};
 use crate::rtt::Rtt;
 
@@ -21,6 +22,8 @@ pub(crate) struct Sent {
     more: Vec<Frame>,
     /// The newest packet that it acknowledges.
     pub(crate) told: Option<u64>,
+    /// What a sample of the rate needs, where it is found out.
+    pub(crate) stamp: Option<Stamp>,
 }
 
 impl Sent {
@@ -95,7 +98,7 @@ impl Recovery {
             _ => None,
         });
         let mut kept = frames.iter().filter(|frame| !matches!(frame, Frame::Ack(_))).cloned();
-        let sent = kept.next().map(|frame| Sent { at: now, frame, more: kept.collect(), told });
+        let sent = kept.next().map(|frame| Sent { at: now, frame, more: kept.collect(), told, stamp: None });
         let awaited = sent.is_some();
         if awaited {
             (self.awaited, self.armed) = (self.awaited + 1, now);
@@ -107,14 +110,28 @@ impl Recovery {
         self.next - 1
     }
 
+    /// The packet that was sent last, if it asks for an acknowledgement.
+    pub(crate) fn last(&mut self) -> Option<&mut Sent> {
+        self.under_way.back_mut()?.as_mut()
+    }
+
     /// The peer tells of packets: those that are new are appended to `acked`, those that must be
-    /// taken for lost to `lost`, oldest first.
-    pub(crate) fn acknowledged(&mut self, now: Time, ack: &Ack, acked: &mut Vec<Sent>, lost: &mut Vec<Sent>) {
+    /// taken for lost to `lost`, oldest first. The time that the newest was under way, without the peer's delay.
+    pub(crate) fn acknowledged(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        acked: &mut Vec<Sent>,
+        lost: &mut Vec<Sent>,
+    ) -> Option<Span> {
         // What was never sent cannot have arrived: such an acknowledgement is not the peer's.
-        let Some(&(_, newest)) = ack.ranges.first().filter(|r| r.1 < self.next) else { return };
+        let &(_, newest) = ack.ranges.first().filter(|r| r.1 < self.next)?;
         let first = self.first();
+        let mut round_trip = None;
         if let Some(Some(sent)) = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)) {
-            self.rtt.measure(now.since(sent.at), ack.delay.min(self.ack_delay));
+            let (sample, delay) = (now.since(sent.at), ack.delay.min(self.ack_delay));
+            self.rtt.measure(sample, delay);
+            round_trip = Some(sample.saturating_sub(delay));
         }
         let before = acked.len();
         for &(start, end) in ack.ranges.iter().rev() {
@@ -129,6 +146,7 @@ impl Recovery {
                 self.detect_losses(now, lost);
             }
         }
+        round_trip
     }
 
     /// Takes what is lost by the packet or the time threshold. RFC 9002, section 6.1.

@@ -1,7 +1,7 @@
 //! All flows: what the local side and the peer say, turned into actions and frames. Knows nothing
 //! of time or packets, so that any reliable transport of frames can carry it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,6 +21,12 @@ use crate::varint;
 
 mod reclaim;
 
+/// Most answers about flows that are not here that the peer may leave unacknowledged: it gets no more.
+const ANSWERS: usize = 1 << 16;
+/// Most runs of names that have ended, of even and of odd ones. Names given out in sequence make one run more
+/// than there are flows; for others, what is between the lowest counts as ended, too.
+const ENDED: usize = 1 << 16;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Relay {
     pub(crate) config: GatewayConfig,
@@ -35,6 +41,8 @@ pub(crate) struct Relay {
     /// Names of flows that have ended, even and odd ones apart and halved, so that names given out
     /// in steps of two join as well.
     ended: [Ranges; 2],
+    /// Flows that are not here, about which the peer has an answer to acknowledge.
+    answers: BTreeSet<FlowId>,
     held: u64,
     /// What flows hold, what was promised them, and what is kept for them (bytes).
     committed: u64,
@@ -54,6 +62,7 @@ impl Relay {
             waiting: Default::default(),
             admitted: [0; 2],
             ended: Default::default(),
+            answers: BTreeSet::new(),
             held: 0,
             committed: 0,
             reclaim: reclaim::Reclaim::default(),
@@ -160,7 +169,7 @@ impl Relay {
             (false, Frame::Reset { .. }) => {}
             (false, _) => {
                 self.stats.unknown_flows += 1;
-                self.queue.push_reset(flow, 0, Reason::Violation);
+                self.answer(Frame::Reset { flow, at: 0, reason: Reason::Violation });
             }
         }
     }
@@ -178,16 +187,25 @@ impl Relay {
         self.end(flow, actions);
     }
     fn opened(&mut self, flow: FlowId, limit: u64, request: &Arc<Request>, actions: &mut Vec<Action>) {
-        let mut state = Flow::new(flow, Origin::Peer, request.clone(), self.now);
-        state.out.limit = limit;
-        self.flows.insert(flow, state);
         // What is sent early needs its memory at once.
         let may_enter = if request.early { !self.is_full(Origin::Peer) } else { self.may_wait(Origin::Peer) };
         if may_enter {
+            let mut state = Flow::new(flow, Origin::Peer, request.clone(), self.now);
+            state.out.limit = limit;
+            self.flows.insert(flow, state);
             self.enter(flow, Origin::Peer, actions);
         } else {
+            // It takes no memory here, however many the peer opens.
             self.stats.count_refusal(Reason::Busy);
-            self.change(flow, actions, |flow, context| flow.refuse(Reason::Busy, context));
+            self.has_now_ended(flow);
+            self.answer(Frame::Refused { flow, reason: Reason::Busy });
+        }
+    }
+    /// Tells the peer what becomes of a flow that is not here: a reset, or a refusal.
+    fn answer(&mut self, frame: Frame) {
+        let Some(flow) = frame.flow().filter(|_| self.answers.len() < ANSWERS) else { return };
+        if self.answers.insert(flow) {
+            self.queue.push(frame);
         }
     }
     /// Whether bytes of a flow have come before its opening.
@@ -224,12 +242,15 @@ impl Relay {
             actions.push(if refuse { Action::Refuse { flow, reason } } else { Action::Reset { flow, reason } });
         }
         self.end(flow, actions);
-        self.queue.push_reset(flow, 0, Reason::Violation);
+        self.answer(Frame::Reset { flow, at: 0, reason: Reason::Violation });
     }
 
     /// The peer has what `frame` carried.
     pub(crate) fn acked(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
         let Some(flow) = frame.flow() else { return };
+        if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) {
+            self.answers.remove(&flow);
+        }
         self.change(flow, actions, |flow, context| flow.acked(frame, context));
     }
     /// The packet with `frame` was lost; whether that must be sent again.
@@ -241,6 +262,10 @@ impl Relay {
             Frame::Reset { at, reason, .. } => {
                 again = true;
                 self.queue.push_reset(flow, at, reason);
+            }
+            Frame::Refused { .. } if self.answers.contains(&flow) => {
+                again = true;
+                self.queue.push(frame);
             }
             _ => self.change(flow, actions, |flow, context| again = flow.lost(frame, context)),
         }
@@ -274,8 +299,8 @@ impl Relay {
                 self.want_memory();
             }
             let Some(state) = frame.flow().and_then(|flow| self.flows.get_mut(&flow)) else {
-                // The peer may wait for a reset although the flow has ended here.
-                if matches!(frame, Frame::Reset { .. }) {
+                // The peer may wait for its end although the flow is not here any more, or never was.
+                if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) {
                     return Some(frame);
                 }
                 continue;
@@ -400,6 +425,11 @@ impl Relay {
     fn has_ended(&self, flow: FlowId) -> bool {
         self.ended[(flow.0 & 1) as usize].contains(flow.0 >> 1)
     }
+    fn has_now_ended(&mut self, flow: FlowId) {
+        let ended = &mut self.ended[(flow.0 & 1) as usize];
+        ended.insert(flow.0 >> 1, (flow.0 >> 1) + 1);
+        ended.join_lowest(ENDED);
+    }
     fn is_full(&self, origin: Origin) -> bool {
         self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < 2 * self.config.least()
     }
@@ -460,7 +490,7 @@ impl Relay {
         let Some(state) = self.flows.remove(&flow) else { return };
         self.held -= state.held();
         self.committed -= state.committed(self.config.least());
-        self.ended[(flow.0 & 1) as usize].insert(flow.0 >> 1, (flow.0 >> 1) + 1);
+        self.has_now_ended(flow);
         if state.told {
             actions.push(Action::Closed { flow, reason: state.cause });
         }

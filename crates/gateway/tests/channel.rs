@@ -17,8 +17,8 @@ fn config(ack_delay: Span, early: u64) -> impl Strategy<Value = GatewayConfig> {
     let transport =
         prop_oneof![Just(Transport::Ip), Just(Transport::Quic { v6: false }), Just(Transport::Quic { v6: true })];
     let size = (64u64..3000, 1u64..20, 0u64..64, 0u64..600);
-    (size, 200_000u64..50_000_000, wire, transport, 1u32..4, prop_oneof![Just(1u64), 1u64..12], 0u64..5).prop_map(
-        move |((payload, windows, part, spare), rate, wire, transport, ack_every, dynamic, slack)| {
+    (size, 200_000u64..50_000_000, wire, transport, 1u32..4, prop_oneof![Just(1u64), 1u64..12], 0u64..5, any::<bool>())
+        .prop_map(move |((payload, windows, part, spare), rate, wire, transport, ack_every, dynamic, slack, auto)| {
             let floor = payload * windows + part;
             GatewayConfig {
                 window: Window::Fixed(Bytes(floor * dynamic)),
@@ -33,10 +33,10 @@ fn config(ack_delay: Span, early: u64) -> impl Strategy<Value = GatewayConfig> {
                 slack: Span::from_ms(slack),
                 ack_every,
                 ack_delay,
+                auto,
                 ..GatewayConfig::new(Rate::from_bps(rate))
             }
-        },
-    )
+        })
 }
 
 fn plan() -> impl Strategy<Value = Plan> {
@@ -77,6 +77,7 @@ fn line() -> impl Strategy<Value = Line> {
             duplicate_per_mille,
             losses: 300,
             outage: None,
+            queue: None,
         },
     )
 }
@@ -99,7 +100,7 @@ proptest! {
         let mut pair = Pair::new(configs, line, &flows, seed);
         pair.late = Span::from_ms(late);
         pair.tick = Span::from_ms(5);
-        pair.run(Time::ZERO + Span::from_secs(300));
+        pair.run(Time::ZERO + Span::from_secs(900));
         pair.check_ends();
     }
 
@@ -107,7 +108,7 @@ proptest! {
     fn nothing_is_resent_over_a_good_line(config in config(Span::from_ms(25), 64), flows in prop::collection::vec(flow(), 1..5), delay in 1u64..150) {
         let mut pair = Pair::new([config; 2], Line::good(Span::from_ms(delay)), &flows, 0);
         pair.tick = Span::from_ms(5);
-        pair.run(Time::ZERO + Span::from_secs(300));
+        pair.run(Time::ZERO + Span::from_secs(900));
         pair.check_ends();
         let resent = pair.gateways.map(|g| g.stats().packets_lost);
         prop_assert_eq!(resent, [0, 0]);

@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
-use cellway_gateway::{Action, Frame, GatewayConfig, Reason, Request};
+use cellway_gateway::{Action, FlowId, Frame, GatewayConfig, Reason, Request, Window};
 use cellway_units::{Bits, Bytes, Span};
 use common::script::{FLOW, NOTHING, Script, WINDOW, closed, config, data, refused, reset};
 
@@ -128,7 +128,41 @@ fn what_finds_no_memory_is_refused_at_once() {
     let config = GatewayConfig { early: Bytes(EARLY), total_buffer: Bytes(4 * WINDOW), ..config() };
     let mut s = Script::with(config);
     s.peer(&[open()]);
-    let other = cellway_gateway::FlowId(8);
+    let other = FlowId(8);
     let frames = s.peer(&[Frame::Open { flow: other, limit: WINDOW, request: early() }]).0;
     assert_eq!(frames, [refused(other, Reason::Busy)]);
+}
+
+#[test]
+fn credit_does_not_overtake_the_opening() {
+    let window = Window::Fixed(Bytes(100_000));
+    let config = GatewayConfig { window, floor: Bytes(1000), total_buffer: Bytes(40_000), ..config() };
+    let mut s = Script::with(config);
+    let others = [8, 10, 12].map(FlowId);
+    for flow in others {
+        s.local(|g, now, out| g.incoming(now, flow, early(), out));
+    }
+    s.local(|g, now, out| g.incoming(now, FLOW, early(), out));
+    // The others end: the last could hold more, but the peer may not know it yet.
+    s.peer(&others.map(|flow| refused(flow, Reason::Refused)));
+    let (frames, _) = s.local(|g, now, out| g.writable(now, FLOW, 10, out));
+    assert_eq!(frames, []);
+    let (frames, _) = s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
+    assert!(matches!(frames[..], [Frame::Credit { flow: FLOW, limit }] if limit > 3640 + 2000), "{frames:?}");
+}
+
+#[test]
+fn a_client_that_left_after_its_opening_waits_for_the_refusal() {
+    let mut s = script();
+    s.peer(&[open(), ahead(0, 1000, false)]);
+    let (frames, _) = s.local(|g, now, out| g.refused(now, FLOW, Reason::Refused, out));
+    assert_eq!(frames, [refused(FLOW, Reason::Refused)]);
+    let lost = s.sent() - 1;
+    // Its reset crosses the refusal, which is lost and so sent again.
+    assert_eq!(s.peer(&[reset(FLOW, 3000, Reason::Reset)]), NOTHING);
+    s.now += Span::from_secs(2);
+    let (frames, _) = s.local(|g, now, out| g.wake(now, out));
+    assert_eq!(frames, [refused(FLOW, Reason::Refused)]);
+    assert!(s.sent() - 1 > lost);
+    assert_eq!(s.ack(s.sent() - 1, s.sent() - 1).1, [closed(FLOW, Some(Reason::Refused))]);
 }

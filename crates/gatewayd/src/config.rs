@@ -266,7 +266,7 @@ impl Default for Limits {
         Limits {
             window: None,
             memory: Bytes(1 << 30),
-            connections: 20_000,
+            connections: 16_000,
             per_source: 2_000,
             opening: 2_048,
             keepalive: Span::from_secs(75),

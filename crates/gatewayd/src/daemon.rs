@@ -12,17 +12,18 @@ mod raw;
 mod report;
 mod ring;
 mod route;
-mod socks;
+pub(crate) mod socks;
 mod streams;
 mod table;
 mod tally;
 mod timers;
 
 use std::collections::{HashMap, VecDeque};
+use std::os::fd::AsFd;
 use std::time::Instant;
 
 use cellway_sys::{Interest, Readiness, Ready, now_ns};
-use cellway_units::Time;
+use cellway_units::Span;
 
 use crate::config::Config;
 use crate::error::Error;
@@ -41,6 +42,12 @@ use table::{FLOW, Table};
 use tally::Tally;
 use timers::{Due, Timers};
 
+/// How long nobody is accepted after that failed (ns).
+const PAUSE: u64 = 100_000_000;
+/// Octets that may wait in the transport before the machine is held: TLS over TCP can be slower than the rate.
+const MOST_BACKLOG: usize = 256 * 1024;
+/// After this long a connection to a peer is made anew, as the machines count time in 64 bits.
+const OLDEST: Span = Span::from_secs(200 * 86_400);
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u64 = 1000;
 /// Bytes that are taken from a socket at once.
@@ -73,6 +80,8 @@ pub struct Daemon {
     tally: Tally,
     /// What follows from what the machines asked for, to be told to them when they have finished.
     later: VecDeque<Later>,
+    /// Names that are being looked up.
+    lookups: u32,
     /// Connections with something to write.
     writers: Vec<u64>,
     scratch: Vec<u8>,
@@ -136,6 +145,7 @@ impl Daemon {
             timers: Timers::default(),
             tally: Tally::default(),
             later: VecDeque::new(),
+            lookups: 0,
             writers: Vec::new(),
             scratch: vec![0; SCRATCH],
             packet: Vec::new(),
@@ -171,16 +181,12 @@ impl Daemon {
         Ok(())
     }
 
-    /// The instant on the machines' clock.
-    fn time(&self) -> Time {
-        Time::from_ps((self.now - self.start.0) * PS_PER_NS)
-    }
     /// The instant on the transport's clock.
     fn instant(&self) -> Instant {
         self.start.1 + std::time::Duration::from_nanos(self.now - self.start.0)
     }
     fn deadline(&self) -> Option<u64> {
-        let machines = self.links.iter().filter_map(|link| link.deadline()).map(|at| self.start.0 + at);
+        let machines = self.links.iter().filter_map(Link::deadline);
         let peering = self
             .peering
             .deadline()
@@ -199,6 +205,20 @@ impl Daemon {
         }
     }
 
+    /// Watches those who take connections, or does not while there are no descriptors left: they would be
+    /// ready all the time.
+    fn listen(&mut self, watch: bool) {
+        if !watch {
+            self.timers.add(self.now + PAUSE, Due::Listen);
+        }
+        let listeners = self.listeners.iter().flat_map(Listeners::fds).zip(LISTENERS);
+        let doors = self.newcomers.doors.iter().map(|door| door.socket.as_fd()).zip(DOORS..);
+        for (fd, token) in listeners.chain(doors) {
+            // What is watched already, or no longer, is as it should be.
+            let _ = if watch { self.readiness.add(fd, token, Interest::Read) } else { self.readiness.remove(fd) };
+        }
+    }
+
     /// What every pass does: the peers' packets, what is due, what can be written, what must be sent.
     fn turn(&mut self) {
         self.peering.turn(self.instant());
@@ -211,7 +231,16 @@ impl Daemon {
             self.settle();
         }
         for peer in 0..self.links.len() {
-            if self.links[peer].machine.deadline().is_some_and(|(at, _)| at <= self.time()) {
+            let (now, backlog) = (self.links[peer].time(self.now), self.peering.backlog(peer));
+            let behind = backlog > if self.links[peer].behind { MOST_BACKLOG / 2 } else { MOST_BACKLOG };
+            if behind != self.links[peer].behind {
+                self.links[peer].behind = behind;
+                self.machine(peer, |machine, now, out| machine.hold(now, behind, out));
+            }
+            if now.as_ps() > OLDEST.as_ps() {
+                self.peering.abandon(peer, self.instant(), "its clock has run for 200 days and begins anew");
+            }
+            if self.links[peer].machine.deadline().is_some_and(|(at, _)| at <= now) {
                 self.machine(peer, |machine, now, out| machine.wake(now, out));
                 self.settle();
             }
@@ -241,6 +270,7 @@ impl Daemon {
         match due {
             Due::Accept(token) => self.not_accepted(token),
             Due::Drain(token, looks) => self.drain(token, looks),
+            Due::Listen => self.listen(true),
             Due::Greeting(token) => self.newcomers.forget(token),
         }
     }

@@ -6,13 +6,13 @@
 //! from the client's address. What the kernel must do for this is said by [`Rules`].
 #![allow(dead_code)]
 
-mod answer;
+pub(crate) mod answer;
 mod hold;
 mod listeners;
 mod obstacles;
 mod onward;
 mod option;
-mod packet;
+pub(crate) mod packet;
 mod rules;
 mod tool;
 

@@ -15,6 +15,8 @@ mod control;
 mod daemon;
 mod embedded;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod intercept;
 mod peering;
 

@@ -18,13 +18,14 @@ mod accept;
 mod dial;
 mod dialing;
 mod event;
-mod hello;
+pub(crate) mod hello;
 pub(crate) mod identity;
 mod kernel;
 mod link;
 mod lookup;
 mod peers;
 mod quic;
+pub(crate) mod records;
 mod settings;
 #[cfg(test)]
 mod tests;

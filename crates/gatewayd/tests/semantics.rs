@@ -41,10 +41,31 @@ struct Known {
     reason: &'static str,
 }
 
-const KNOWN: &[Known] = &[];
+const KNOWN: &[Known] = &[
+    Known {
+        event: "client gives up before the answer",
+        reason: "a client that gives up while its opening is held says so to nobody; the far gateway has then \
+                 connected, and resets when it learns that the client is gone",
+    },
+    Known {
+        event: "server's host vanishes, client keeps alive",
+        reason: "the client's probes are answered by the near gateway; the far one finds the host gone by its own \
+                 (`keepalive`), and what ends a connection then is a reset",
+    },
+    Known {
+        event: "urgent octet, receiver takes it in line",
+        reason: "urgent data is in-band, as RFC 6093, section 6 recommends: the octets are the same, the mark is lost",
+    },
+    Known {
+        event: "urgent octet, receiver takes it apart",
+        reason: "urgent data is in-band, as RFC 6093, section 6 recommends: the octets are the same, the mark is lost",
+    },
+];
 
 fn events() -> Vec<Event> {
-    [opening::EVENTS, ending::EVENTS, bytes::EVENTS].concat()
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let all = [opening::EVENTS, ending::EVENTS, bytes::EVENTS].concat();
+    all.into_iter().filter(|event| event.name.contains(&only)).collect()
 }
 
 /// One event; with `SHOW` set, also on the terminal.
@@ -137,7 +158,8 @@ fn hosts_see_the_same_through_the_pair() {
     }
     let _one = common::one_at_a_time();
     let worlds = [World::new(), World::new()];
-    let pair = Pair::start(&worlds[1], &Wish { limits: "keepalive = \"1 s\"".into(), ..Wish::default() });
+    let pair =
+        Pair::start(&worlds[1], &Wish { limits: "keepalive = \"1 s\"\nwindow = \"1 MiB\"".into(), ..Wish::default() });
     // It would also be equal if the pair let everything pass: nothing does.
     let passes = "meta l4proto tcp iifname { clients, line } oifname { clients, line } drop";
     let _filter = Filter::new(&worlds[1].near, "forward", passes);

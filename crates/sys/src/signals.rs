@@ -127,7 +127,7 @@ mod tests {
     use rustix::process::{getpid, kill_process};
 
     use super::*;
-    use super::{Interest, Readiness, now_ns};
+    use crate::{Interest, Readiness, now_ns};
 
     #[test]
     fn a_signal_is_told_once_and_handlers_are_restored() {

@@ -44,7 +44,7 @@ class Claim:
 
     `published`, `predicted`, `simulated`, `low` and `high` are in `unit`. `given` stands in the paper, `inferred`
     follows from its other numbers, and `fitted` was tuned to a number of the paper, so that the row is no test of it.
-    `simulated` is what the runs gave, whatever made them: `source` says whether they were simulated or emulated.
+    `simulated` is what the runs gave, whatever made them: `source` says whether they were simulated, emulated or measured.
     `not_run` is why there were none.
     """
 
@@ -130,7 +130,7 @@ class Claim:
     @property
     def emulated(self) -> bool:
         """Whether it is judged by runs on the wall clock."""
-        return self.source == "emulate"
+        return self.source in {"emulate", "measure"}
 
     @property
     def fewer_seeds(self) -> str:

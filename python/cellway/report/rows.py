@@ -40,7 +40,7 @@ def predicted(claim: Claim) -> str:
     return tag("span", text_or_dash(claim.predicted_text), by)
 
 
-SOURCES = {"simulate": "simulated", "emulate": "emulated", "predict": "predicted"}
+SOURCES = {"simulate": "simulated", "emulate": "emulated", "measure": "measured", "predict": "predicted"}
 """Source of the judged value -> the word for it."""
 
 

@@ -112,7 +112,7 @@ impl Gateways {
 impl Running {
     fn start(config: Config, namespace: &NamespaceHandle) -> Result<Running, Error> {
         let name = config.name.clone();
-        let failed = |source| Error::Gateway { gateway: name.clone(), source };
+        let failed = |error| Error::Gateway { gateway: name.clone(), source: Box::new(error) };
         let (tell, told) = channel();
         // A thread is in the network namespace of the one that starts it.
         let thread = namespace.run(move || {

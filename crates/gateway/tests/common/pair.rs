@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cellway_gateway::{Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, TpPacket};
-use cellway_units::{Span, Time};
+use cellway_units::{Bits, Rate, Span, Time};
 
 use super::host::{Host, Plan};
 
@@ -38,11 +38,21 @@ pub struct Line {
     pub losses: u32,
     /// Nothing sent from the first instant up to the second arrives.
     pub outage: Option<(Time, Time)>,
+    /// A queue before it in each direction: the rate at which it is served, and what it holds.
+    pub queue: Option<(Rate, Bits)>,
 }
 
 impl Line {
     pub fn good(delay: Span) -> Line {
-        Line { delay, jitter: Span::ZERO, loss_per_mille: 0, duplicate_per_mille: 0, losses: 0, outage: None }
+        Line {
+            delay,
+            jitter: Span::ZERO,
+            loss_per_mille: 0,
+            duplicate_per_mille: 0,
+            losses: 0,
+            outage: None,
+            queue: None,
+        }
     }
 }
 
@@ -102,6 +112,11 @@ pub struct Pair {
     random: Random,
     lost: u32,
     pub departures: Vec<Departure>,
+    /// When the queues before the line are empty, and how long packets waited in them (side, sent at, wait).
+    free: [Time; 2],
+    pub waits: Vec<(usize, Time, Span)>,
+    /// What went through them (bits).
+    pub carried: [u64; 2],
     /// The least of (bits sent before) x 10^12 - rate x time over all departures so far.
     rate_floor: [i128; 2],
     bits_sent: [i128; 2],
@@ -125,6 +140,9 @@ impl Pair {
             random: Random(seed),
             lost: 0,
             departures: Vec::new(),
+            free: [Time::ZERO; 2],
+            waits: Vec::new(),
+            carried: [0; 2],
             rate_floor: [i128::MAX; 2],
             bits_sent: [0; 2],
             tick: Span::from_ms(1),
@@ -267,14 +285,28 @@ impl Pair {
         let lost = self.lost < line.losses && self.random.per_mille(line.loss_per_mille);
         let out = line.outage.is_some_and(|(from, to)| (from..to).contains(&self.now));
         self.lost += u32::from(lost);
-        if !lost && !out {
+        let through = self.queue(side, config.wire.bits(octets)).filter(|_| !lost && !out);
+        if let Some(wait) = through {
             let copies = 1 + u32::from(self.random.per_mille(line.duplicate_per_mille));
             for _ in 0..copies {
                 let jitter = Span::from_ps(self.random.next() % line.jitter.as_ps().max(1));
-                self.at(self.now + line.delay + jitter, Event::Packet(1 - side, packet.clone()));
+                self.at(self.now + wait + line.delay + jitter, Event::Packet(1 - side, packet.clone()));
             }
         }
         self.departures.push(Departure { at: self.now, side, packet });
+    }
+    /// How long a packet of `bits` takes through the queue; `None` if it finds it full.
+    fn queue(&mut self, side: usize, bits: Bits) -> Option<Span> {
+        let Some((rate, room)) = self.line.queue else { return Some(Span::ZERO) };
+        let wait = self.free[side].since(self.now);
+        let (service, _) = rate.time_for(bits, 0);
+        if wait + service > rate.time_for(room, 0).0 {
+            return None;
+        }
+        self.waits.push((side, self.now, wait));
+        self.carried[side] += bits.0;
+        self.free[side] = self.now + wait + service;
+        Some(wait + service)
     }
     fn check_buffers(&self, side: usize) {
         let (gateway, config) = (&self.gateways[side], &self.configs[side]);

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
@@ -17,6 +18,7 @@ pub(super) fn run(options: &Run) -> Result<(), Failure> {
     let config = read(&file)?;
     log(options);
     let (name, control) = (config.name.clone(), config.control.clone());
+    raise_descriptors();
     let mut daemon = Daemon::new(config)?;
     let control = Control::start(&control, file, daemon.handle())?;
     match control.metrics() {
@@ -26,6 +28,15 @@ pub(super) fn run(options: &Run) -> Result<(), Failure> {
     let done = daemon.run();
     control.end();
     done.map_err(Failure::from)
+}
+
+/// Each connection takes a descriptor: as many as this process may have.
+fn raise_descriptors() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::warn!("the limit on open files stays as it is: {error}");
+    }
 }
 
 /// Logs to standard error from here on.

@@ -156,7 +156,7 @@ pub(super) struct LimitsFile {
     #[schemars(extend("default" = "1 GiB"))]
     pub(super) memory: Option<Leaf<Bytes>>,
     /// Most connections.
-    #[schemars(extend("default" = 20_000))]
+    #[schemars(extend("default" = 16_000))]
     pub(super) connections: Option<Leaf<u32>>,
     /// Most connections of one client address; not more than `connections`.
     #[schemars(extend("default" = 2_000))]

@@ -153,6 +153,10 @@ impl Flow {
         self.heard_end |= ended;
         News { fresh, ended }
     }
+    /// Whether the host has bytes that the machine does not take yet.
+    pub(crate) fn waits(&self) -> bool {
+        self.received > self.out.end()
+    }
     /// Takes `bytes` out of the socket; whether all were there.
     pub(crate) fn consume(&mut self, bytes: u64, scratch: &mut [u8]) -> bool {
         let Some(socket) = &self.socket else { return false };
@@ -171,10 +175,11 @@ impl Flow {
         }
         true
     }
-    /// Bytes that came with what opened the connection (a forwarded greeting) count as the host's.
+    /// Appends bytes taken from the host to `out`; whether all of them are held.
     pub(crate) fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) -> bool {
         self.out.copy(offset, len, out)
     }
+    /// The peer has so many more of them.
     pub(crate) fn released(&mut self, bytes: u64) {
         self.out.release(bytes);
     }

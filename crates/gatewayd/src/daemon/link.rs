@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cellway_gateway::{Decoded, FlowId, Gateway, GatewayConfig, Output, Transport, Window, Wire};
-use cellway_units::{Bytes, Rate, Span};
+use cellway_units::{Bytes, Rate, Span, Time};
 
 use super::ring::Ring;
 use crate::config::{Config, LineRate, Peer};
@@ -32,6 +32,8 @@ pub(crate) struct Link {
     pub(crate) output: Output,
     pub(crate) decoded: Decoded,
     pub(crate) up: bool,
+    /// Whether what was sent waits in the transport.
+    pub(crate) behind: bool,
     pub(crate) payload: usize,
     /// Whether the line is counted in whole cells.
     pub(crate) cells: bool,
@@ -44,8 +46,9 @@ pub(crate) struct Link {
     /// Octets that the transport has sent and the machine has not counted; less than 0 if it counted more.
     pub(crate) uncounted: i64,
     pub(crate) seen_octets: u64,
-    pub(crate) seen_line: u64,
     pub(crate) line_octets: u64,
+    /// Where the machine's clock begins (ns): it cannot count for more than 213 days.
+    pub(crate) base: u64,
     pub(crate) downs: u64,
     pub(crate) why_down: String,
 }
@@ -60,6 +63,7 @@ impl Link {
             output: Output::default(),
             decoded: Decoded::default(),
             up: false,
+            behind: false,
             payload: 0,
             cells: matches!(peer.rate, LineRate::Fixed { atm: true, .. }),
             next: 0,
@@ -67,17 +71,17 @@ impl Link {
             early: HashMap::new(),
             uncounted: 0,
             seen_octets: 0,
-            seen_line: 0,
             line_octets: 0,
+            base: 0,
             downs: 0,
             why_down: "not reached yet".into(),
         })
     }
     /// Packets can be sent. The one that dialled gives even names to flows, the other odd ones.
     /// The transport has sent `octets` so far.
-    pub(crate) fn came_up(&mut self, dialler: bool, octets: u64) {
+    pub(crate) fn came_up(&mut self, dialler: bool, octets: u64, now: u64) {
         (self.up, self.next) = (true, u64::from(!dialler));
-        (self.uncounted, self.seen_octets, self.seen_line) = (0, octets, self.machine.stats().line.0);
+        (self.uncounted, self.seen_octets, self.base) = (0, octets, now);
     }
     /// A name that no flow has had.
     pub(crate) fn name_flow(&mut self) -> FlowId {
@@ -85,16 +89,20 @@ impl Link {
         self.next += 2;
         name
     }
-    /// When the machine wants to be called (ns since the start of the daemon).
+    /// The instant `now` (ns) on the machine's clock.
+    pub(crate) fn time(&self, now: u64) -> Time {
+        Time::from_ps(now.saturating_sub(self.base) * super::PS_PER_NS)
+    }
+    /// When the machine wants to be called (ns).
     pub(crate) fn deadline(&self) -> Option<u64> {
         let (at, why) = self.machine.deadline()?;
-        let at = at.as_ps() / super::PS_PER_NS + 1;
+        let at = self.base + at.as_ps() / super::PS_PER_NS + 1;
         // Packets that could leave one by one leave by the dozen: the line's queue takes them, and the
         // machine makes up for what it waited.
         Some(if why == "pace" { at + self.gather() } else { at })
     }
     fn gather(&self) -> u64 {
-        let rate = self.machine.config().rate.as_bps().max(1);
+        let rate = self.machine.rate().as_bps().max(1);
         let packet = self.payload as u64 * 8 * 1_000_000_000 / rate;
         (packet * GATHER_PACKETS).min(GATHER_MOST)
     }
@@ -112,6 +120,7 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     };
     let memory = Bytes(config.limits.memory.0 / config.peers.len().max(1) as u64);
     let mut machine = GatewayConfig::new(rate);
+    machine.auto = matches!(peer.rate, LineRate::Auto { .. });
     machine.window = window;
     machine.floor = FLOOR;
     machine.total_buffer = memory;

@@ -27,7 +27,7 @@ pub(crate) enum Later {
 impl Daemon {
     /// Calls the machine of `peer`, does what it asks for, and sends what it sends.
     pub(crate) fn machine(&mut self, peer: usize, act: impl FnOnce(&mut Gateway, Time, &mut Output)) {
-        let now = self.time();
+        let now = self.links[peer].time(self.now);
         let mut output = std::mem::take(&mut self.links[peer].output);
         act(&mut self.links[peer].machine, now, &mut output);
         // Bytes are taken from hosts before the packets that carry them are written.
@@ -43,6 +43,8 @@ impl Daemon {
                 broken |= !held.is_some_and(|held| held.copy_out(offset, len as usize, out));
             });
             if !broken {
+                let overhead = self.links[peer].machine.config().transport.overhead();
+                self.links[peer].uncounted -= self.packet.len() as i64 + i64::from(overhead);
                 self.peering.send(peer, Bytes::copy_from_slice(&self.packet));
             }
         }
@@ -128,6 +130,7 @@ impl Daemon {
                 self.list(token);
             }
             What::Closed(reason) => {
+                tracing::debug!(flow = id.0, ?reason, "closed");
                 flow.forgotten = true;
                 flow.ending = flow.ending.or(Some(if reason.is_some() { Ending::Reset } else { Ending::Clean }));
                 self.tally.ended(reason);

@@ -176,6 +176,7 @@ impl Daemon {
         let Some(flow) = self.table.get_mut(token) else { return };
         flow.counted = true;
         let (peer, id, request) = (flow.peer, flow.id, flow.request.clone());
+        tracing::debug!(flow = id.0, peer = %self.links[peer].name, %source, server = ?request.server, how, "opening");
         self.tally.opened(how);
         self.tally.enters(source);
         self.machine(peer, |machine, now, out| machine.incoming(now, id, request, out));
@@ -189,6 +190,7 @@ impl Daemon {
             flow.answered = true;
             self.tally.answered(self.now - flow.since);
         }
+        tracing::debug!(flow = id.0, "answered");
         match &flow.origin {
             Origin::Held(opening) => {
                 flow.stage = Stage::Accepting;
@@ -216,6 +218,7 @@ impl Daemon {
             flow.answered = true;
             self.tally.answered(self.now - flow.since);
         }
+        tracing::debug!(flow = id.0, %reason, "refused");
         flow.ending = Some(Ending::Reset);
         flow.answer_socks(Some(reason));
         if matches!(flow.origin, Origin::Socks) {
@@ -237,6 +240,7 @@ impl Daemon {
                 Err(e) => {
                     tracing::warn!("a connection cannot be accepted: {e}");
                     self.tally.error("accept");
+                    self.listen(false);
                     return;
                 }
             };
@@ -244,8 +248,11 @@ impl Daemon {
             let known = token.filter(|&token| self.table.get(token).is_some_and(|f| f.stage == Stage::Accepting));
             match known {
                 Some(token) => self.attach(token, socket),
-                // Dropped with its reset: nobody knows of it any more.
-                None => drop(socket.set_linger(Some(std::time::Duration::ZERO))),
+                None => {
+                    // Dropped with its reset: nobody knows of it any more.
+                    tracing::debug!(%client, %server, "accepted and unknown");
+                    let _ = socket.set_linger(Some(std::time::Duration::ZERO));
+                }
             }
             self.settle();
         }
@@ -277,6 +284,7 @@ impl Daemon {
                 Err(e) => {
                     tracing::warn!("a connection cannot be accepted: {e}");
                     self.tally.error("accept");
+                    self.listen(false);
                     return;
                 }
             };

@@ -13,14 +13,14 @@ impl Daemon {
         match event {
             PeerEvent::Up { peer, dialer, transport, payload, address } => {
                 let octets = self.peering.octets(peer);
+                let rtt = self.peering.status(peer).rtt.map(|rtt| Span::from_ns(rtt.as_nanos() as u64));
                 let link = &mut self.links[peer];
-                link.came_up(dialer, octets);
+                link.came_up(dialer, octets, self.now);
                 let v6 = address.is_ipv6() && address.ip().to_canonical().is_ipv6();
                 let (carrier, reliable) = match transport {
                     peering::Transport::Quic => (Transport::Quic { v6 }, false),
                     peering::Transport::Tls => (Transport::Tls { v6 }, true),
                 };
-                let rtt = self.peering.status(peer).rtt.map(|rtt| Span::from_us(rtt.as_micros() as u64));
                 link.machine.set_transport(carrier, reliable, rtt);
                 tracing::info!(peer = %link.name, %address, transport = transport.name(), payload, "up");
                 self.resize(peer, payload);

@@ -1,6 +1,6 @@
 //! Which addresses are behind which gateway, and the addresses of names.
 
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 
 use ipnet::IpNet;
 
@@ -35,6 +35,11 @@ impl Routes {
     pub(crate) fn is_local(&self, address: IpAddr) -> bool {
         self.find(address) == Some(None)
     }
+}
+
+/// Whether `address` is one of this machine's: only such a one can be bound.
+pub(crate) fn is_own(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// Looks a name up, which may take long, on a thread of its own; the answer comes as a command.

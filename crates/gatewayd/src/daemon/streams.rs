@@ -9,10 +9,12 @@ use cellway_sys::{Interest, Ready};
 use super::flow::{Ending, Origin, Stage};
 use super::machine::Later;
 use super::timers::Due;
-use super::{Daemon, Flow};
+use super::{Daemon, Flow, route};
 use crate::config::Source;
 use crate::intercept;
 
+/// Most names that are looked up at once, each on a thread.
+const LOOKUPS: u32 = 64;
 /// First wait for a host to acknowledge the last bytes before its connection is reset (ns); doubled each time.
 const DRAIN_FIRST: u64 = 1_000_000;
 /// Looks until it is reset all the same: 16 s.
@@ -35,7 +37,11 @@ impl Daemon {
         }
         match &request.server {
             Server::Address(server) => self.begin(token, &[*server]),
+            Server::Name(..) if self.lookups >= LOOKUPS => {
+                self.later.push_back(Later::Refused(peer, id, Reason::Busy));
+            }
             Server::Name(name, port) => {
+                self.lookups += 1;
                 if let Some(flow) = self.table.get_mut(token) {
                     flow.stage = Stage::LookingUp;
                 }
@@ -45,6 +51,7 @@ impl Daemon {
     }
     /// The name of a server was looked up.
     pub(crate) fn found(&mut self, token: u64, addresses: &[SocketAddr]) {
+        self.lookups = self.lookups.saturating_sub(1);
         let Some(flow) = self.table.get(token).filter(|flow| flow.stage == Stage::LookingUp) else { return };
         if addresses.is_empty() {
             self.later.push_back(Later::Refused(flow.peer, flow.id, Reason::NoName));
@@ -56,11 +63,16 @@ impl Daemon {
     fn begin(&mut self, token: u64, addresses: &[SocketAddr]) {
         let Some(flow) = self.table.get_mut(token) else { return };
         let (peer, id) = (flow.peer, flow.id);
+        // This machine's own answer to a client's address would leave it by the line.
         let allowed = addresses.iter().find(|server| self.routes.is_local(server.ip()));
         let from_client = self.config.intercept.as_ref().is_some_and(|i| i.source == Source::Client);
         // A peer speaks for its own hosts only.
-        let client = flow.request.client.filter(|_| from_client);
-        let foreign = client.is_some_and(|client| self.routes.peer(client.ip()) != Some(peer));
+        let client = flow.request.client.filter(|_| from_client && !allowed.is_some_and(|s| route::is_own(s.ip())));
+        let foreign = flow
+            .request
+            .client
+            .filter(|_| from_client)
+            .is_some_and(|client| self.routes.peer(client.ip()) != Some(peer));
         let Some(&server) = allowed.filter(|_| !foreign) else {
             tracing::debug!(peer = %self.links[peer].name, ?addresses, ?client, "not allowed to connect");
             self.later.push_back(Later::Refused(peer, id, Reason::NotAllowed));
@@ -71,6 +83,7 @@ impl Daemon {
             self.readiness.add(&socket, token, Interest::Stream).map_err(std::io::Error::other)?;
             Ok(socket)
         });
+        tracing::debug!(flow = id.0, %server, ?client, begun = ?begun.as_ref().map(|_| ()), "connecting");
         match begun {
             Ok(socket) => (flow.socket, flow.stage) = (Some(socket), Stage::Connecting),
             Err(e) => self.later.push_back(Later::Refused(peer, id, intercept::reason(&e))),
@@ -105,6 +118,7 @@ impl Daemon {
             Stage::Connecting if ready.write || ready.failed || ready.ended => {
                 let error = flow.socket.as_ref().and_then(|socket| socket.take_error().ok().flatten());
                 let (peer, id) = (flow.peer, flow.id);
+                tracing::debug!(flow = id.0, ?error, "the server has answered");
                 // A reset is an end: an opening that is refused fails with another error.
                 let reset = error.as_ref().is_some_and(|e| e.kind() == std::io::ErrorKind::ConnectionReset);
                 if let Some(e) = error.filter(|_| !reset) {
@@ -149,6 +163,9 @@ impl Daemon {
         let (news, peer, id) = (flow.news(ended), flow.peer, flow.id);
         if news.fresh > 0 {
             self.machine(peer, |machine, now, out| machine.received(now, id, news.fresh, out));
+            if self.table.get(token).is_some_and(Flow::waits) {
+                self.tally.held_back += 1;
+            }
         }
         if news.ended {
             self.machine(peer, |machine, now, out| machine.local_closed(now, id, out));

@@ -10,6 +10,8 @@ pub(crate) enum Due {
     Accept(u64),
     /// A connection that ends: has its host all of it? The number of looks before.
     Drain(u64, u32),
+    /// The listeners and doors are looked at again.
+    Listen,
     /// A SOCKS client must have said where to by now.
     Greeting(u64),
 }

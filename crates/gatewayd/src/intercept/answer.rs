@@ -44,18 +44,18 @@ fn manner(reason: Reason) -> Manner {
 
 /// An opening, as far as its answer depends on it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct About<'a> {
-    pub(super) client: SocketAddr,
-    pub(super) server: SocketAddr,
+pub(crate) struct About<'a> {
+    pub(crate) client: SocketAddr,
+    pub(crate) server: SocketAddr,
     /// What acknowledges all of it.
-    pub(super) acknowledgment: u32,
+    pub(crate) acknowledgment: u32,
     /// The IP packet.
-    pub(super) packet: &'a [u8],
+    pub(crate) packet: &'a [u8],
 }
 
 /// The IP packet that answers for `reason`; none where silence does. `router` gives the address that an ICMP
 /// error comes from; no other answer asks for it.
-fn answer(
+pub(crate) fn answer(
     about: &About<'_>,
     reason: Reason,
     router: impl FnOnce() -> io::Result<IpAddr>,

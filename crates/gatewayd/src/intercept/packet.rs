@@ -14,7 +14,7 @@ const ICMP_HEADER: usize = 8;
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// The first segment of a connection: SYN without FIN, RST and ACK.
     Opening {
         /// Who connects.
@@ -33,7 +33,7 @@ pub(super) enum Kind {
 }
 
 /// Tells what an IP packet is. Anything may be wrong with it.
-pub(super) fn kind(packet: &[u8]) -> Kind {
+pub(crate) fn kind(packet: &[u8]) -> Kind {
     let Ok(sliced) = SlicedPacket::from_ip(packet) else { return Kind::Other };
     let (from, to): (IpAddr, IpAddr) = match &sliced.net {
         Some(NetSlice::Ipv4(ip)) => (ip.header().source_addr().into(), ip.header().destination_addr().into()),
@@ -56,7 +56,7 @@ pub(super) fn kind(packet: &[u8]) -> Kind {
 /// Makes an ICMP error of this machine one that the kernel takes from a device: from the host that could not
 /// be reached. An IPv4 packet with a source address of one's own is "martian" and dropped (RFC 1812, section
 /// 5.3.7); nobody looks at the source of an ICMP error. IPv6 has no such check. Whether it could be done.
-pub(super) fn disown(packet: &mut [u8]) -> bool {
+pub(crate) fn disown(packet: &mut [u8]) -> bool {
     if packet.first().is_none_or(|first| first >> 4 != 4) {
         return true;
     }

@@ -142,8 +142,9 @@ impl Rules {
     pub(crate) fn settle(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         let table = table(intercept);
-        let mut script = format!("table {table} {{\n{}}}\n", sets(&["taken4", "taken6"]));
+        let mut script = format!("table {table} {{\n{}}}\n", sets(&["taken4", "taken6", "guarded4", "guarded6"]));
         script += &fill(&table, "taken", self.networks.iter().filter(|networks| networks.up));
+        script += &fill(&table, "guarded", self.networks.iter().filter(|networks| networks.guarded));
         tool::nft(&script)
     }
 

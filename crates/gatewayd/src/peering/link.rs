@@ -50,7 +50,7 @@ impl From<u64> for Ending {
 
 /// How a connection was lost.
 #[derive(Clone, Debug)]
-pub(super) struct Loss {
+pub(crate) struct Loss {
     /// Nothing was heard of the peer: another transport may get through.
     pub(super) silent: bool,
     /// It was not needed any more; nothing is wrong.
@@ -58,7 +58,7 @@ pub(super) struct Loss {
     /// The peer's certificate was refused here.
     pub(super) refused: bool,
     /// In words, to follow the peer's name.
-    pub(super) why: String,
+    pub(crate) why: String,
 }
 
 impl Loss {

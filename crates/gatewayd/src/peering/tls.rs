@@ -1,8 +1,6 @@
 //! A connection over TLS and TCP, for paths that do not carry UDP: packets as records.
 //!
-//! A record is two octets of length, in network order, and as many octets of a packet; the first
-//! record is the hello. No octets: the sender is there. Length 65535: the sender's last words, two
-//! octets of length again, one of [`Ending`], and text.
+//! The records are those of [`super::records`].
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -12,22 +10,21 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::hello;
 use super::identity::{Identity, tls_words};
 use super::kernel::tcp_info;
 use super::link::{Ending, Figures, Loss, Occurrence, Watch, cut};
+use super::records::{PAYLOAD, Record, Records};
 use super::settings::keep_alive;
 
 /// Most octets that TCP may hold unsent: what is in the kernel cannot be scheduled any more.
 const UNSENT: u32 = 32 << 10;
 /// Most octets read in one turn: a fast peer leaves time for others.
 const READ: usize = 1 << 20;
-const LAST_WORDS: usize = 0xffff;
 
 /// A connection, what has come of a record, and what waits to be written.
 pub(super) struct TlsLink {
@@ -37,8 +34,7 @@ pub(super) struct TlsLink {
     connecting: bool,
     ready: bool,
     lost: bool,
-    heard_hello: bool,
-    input: BytesMut,
+    records: Records,
     packets: VecDeque<Bytes>,
     waiting: VecDeque<Bytes>,
     queued: usize,
@@ -57,8 +53,8 @@ impl AsFd for TlsLink {
 }
 
 impl TlsLink {
-    /// Most octets of a packet: with its length it fits one record of TLS (RFC 8446, section 5.1).
-    pub(super) const PAYLOAD: usize = (1 << 14) - 2;
+    /// Most octets of a packet.
+    pub(super) const PAYLOAD: usize = PAYLOAD;
 
     /// Begins to dial the peer `name`, from this machine's address `from` if it is to be a certain one.
     pub(super) fn dial(
@@ -115,8 +111,7 @@ impl TlsLink {
             connecting,
             ready: false,
             lost: false,
-            heard_hello: false,
-            input: BytesMut::new(),
+            records: Records::default(),
             packets: VecDeque::new(),
             waiting: VecDeque::new(),
             queued: 0,
@@ -179,46 +174,17 @@ impl TlsLink {
             let state = self.tls.process_new_packets();
             let state = state.map_err(|error| Loss::refused(&error, &tls_words(&error, authority)))?;
             let fresh = state.plaintext_bytes_to_read();
-            let before = self.input.len();
-            self.input.resize(before + fresh, 0);
-            self.tls.reader().read_exact(&mut self.input[before..]).map_err(|error| broken(&error))?;
+            self.tls.reader().read_exact(self.records.room(fresh)).map_err(|error| broken(&error))?;
             if !self.ready && !self.tls.is_handshaking() {
                 self.ready = true;
                 let chain = self.tls.peer_certificates().unwrap_or_default();
                 out.push_back(Occurrence::Ready(chain.iter().map(|der| der.clone().into_owned()).collect()));
             }
-            self.records(out)?;
-        }
-        Ok(())
-    }
-
-    /// Cuts what came into records.
-    fn records(&mut self, out: &mut VecDeque<Occurrence>) -> Result<(), Loss> {
-        while let Some(length) = length_at(&self.input, 0) {
-            if length == LAST_WORDS {
-                let Some(length) = length_at(&self.input, 2) else { break };
-                let Some(words) = self.input.get(4..4 + length) else { break };
-                let (code, text) = words.split_first().unwrap_or((&0, &[]));
-                return Err(Loss::told(Ending::from(u64::from(*code)), &String::from_utf8_lossy(text)));
-            }
-            if length > TlsLink::PAYLOAD {
-                return Err(Loss::other("its records are longer than any packet"));
-            }
-            if self.input.len() < 2 + length {
-                break;
-            }
-            self.input.advance(2);
-            let record = self.input.split_to(length).freeze();
-            if record.is_empty() {
-                continue;
-            }
-            if self.heard_hello {
-                self.packets.push_back(record);
-            } else if record.len() <= hello::MOST {
-                self.heard_hello = true;
-                out.push_back(Occurrence::Hello(record.to_vec()));
-            } else {
-                return Err(Loss::other("its first words are not understood"));
+            while let Some(record) = self.records.next()? {
+                match record {
+                    Record::Hello(octets) => out.push_back(Occurrence::Hello(octets.to_vec())),
+                    Record::Packet(packet) => self.packets.push_back(packet),
+                }
             }
         }
         Ok(())
@@ -329,9 +295,4 @@ impl TlsLink {
             dropped: self.dropped,
         }
     }
-}
-
-fn length_at(input: &[u8], at: usize) -> Option<usize> {
-    let octets = input.get(at..at + 2)?;
-    Some(usize::from(u16::from_be_bytes([octets[0], octets[1]])))
 }

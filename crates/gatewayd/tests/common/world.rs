@@ -76,6 +76,8 @@ impl World {
                 ("net/ipv6/icmp/ratelimit", "0"),
                 // A host does not remember how the last connection went.
                 ("net/ipv4/tcp_no_metrics_save", "1"),
+                // As the guide asks of a gateway: a router looks for sockets after it has routed.
+                ("net/ipv4/tcp_early_demux", "0"),
             ] {
                 namespace.set(key, value).unwrap();
             }

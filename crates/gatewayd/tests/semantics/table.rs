@@ -44,7 +44,7 @@ written by hand: `cargo test -p cellway-gatewayd --test semantics` observes all 
 fails if the two columns differ or this file is not what was observed (`UPDATE_GOLDEN=1` writes it).
 
 The network is client - near gateway - far gateway - server. The pair has its defaults (`connect = \"late\"`,
-`source = \"client\"`) but for `keepalive = \"1 s\"`. Where IPv4 and IPv6 give the same, they share a row. Numbered
+`source = \"client\"`) but for `keepalive = \"1 s\"` and `window = \"1 MiB\"`. Where IPv4 and IPv6 give the same, they share a row. Numbered
 octets are checked, so \"recv: 1000 B\" means the right ones. A row with \"no\" is a difference that is known, with
 its reason; the test fails on any other, and on one that is no longer there.
 

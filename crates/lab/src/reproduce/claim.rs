@@ -105,7 +105,7 @@ pub enum Form {
 }
 
 /// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// The runs of a study.
@@ -114,6 +114,8 @@ pub enum Source {
     Predict,
     /// The runs of a study on the wall clock, with the TCP of this machine's kernel.
     Emulate,
+    /// The same where what is under test runs itself: real hosts and real gateways, over an emulated line.
+    Measure,
 }
 
 impl Source {
@@ -123,6 +125,7 @@ impl Source {
             Source::Simulate => "simulate",
             Source::Predict => "predict",
             Source::Emulate => "emulate",
+            Source::Measure => "measure",
         }
     }
 }
@@ -170,12 +173,10 @@ impl Claim {
         self.source.unwrap_or(simulated)
     }
 
-    /// Lets a claim whose study is emulated, or whose other study is, be judged as such.
-    pub(super) fn resolve(&mut self, emulated: impl Fn(&str) -> bool) {
+    /// Lets a claim whose study is emulated or measured, or whose other study is, be judged as such.
+    pub(super) fn resolve(&mut self, source: impl Fn(&str) -> Source) {
         let studies = [&self.study, &self.from_study];
-        if self.source.is_none() && studies.into_iter().flatten().any(|id| emulated(id)) {
-            self.source = Some(Source::Emulate);
-        }
+        self.source = self.source.or_else(|| studies.into_iter().flatten().map(|id| source(id)).max());
     }
 
     /// The figures that it needs, with their studies.

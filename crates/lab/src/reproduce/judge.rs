@@ -20,7 +20,7 @@ impl Claim {
             study.filter(|_| not_run.is_none()).and_then(|study| self.measure(study, from.unwrap_or(study)));
         let predicted = prediction.as_ref().map(|p| p.value);
         let judged = match self.source() {
-            Source::Simulate | Source::Emulate => simulated.as_ref().map(|m| (m.low, m.high)),
+            Source::Simulate | Source::Emulate | Source::Measure => simulated.as_ref().map(|m| (m.low, m.high)),
             Source::Predict => predicted.map(|value| (value, value)),
         };
         let in_doubt = self.source() == Source::Predict
@@ -28,7 +28,7 @@ impl Claim {
             && prediction.as_ref().is_some_and(|p| !p.caveats.is_empty());
         let finite = |value: f64| Some(value).filter(|v| v.is_finite());
         let value = simulated.as_ref().and_then(|m| finite(m.value));
-        let emulates = self.source() == Source::Emulate;
+        let of_source = |sources: &[Source]| value.filter(|_| sources.contains(&self.source()));
         // What an equation gives is no measure of a run that did not take place.
         let stands_in = predicted.filter(|_| not_run.is_none() || self.source() == Source::Predict);
         let deviation = value.or(stands_in).zip(self.published.filter(|&p| p != 0.0)).map(|(v, p)| v / p - 1.0);
@@ -51,8 +51,8 @@ impl Claim {
             predicted_text: predicted.map_or_else(String::new, |v| short(v) + &self.unit_text()),
             equation: prediction.as_ref().map(|p| p.equation.clone()),
             caveats: prediction.map(|p| p.caveats).unwrap_or_default(),
-            simulated: value.filter(|_| !emulates),
-            emulated: value.filter(|_| emulates),
+            simulated: of_source(&[Source::Simulate, Source::Predict]),
+            emulated: of_source(&[Source::Emulate]),
             measured: value,
             measured_text: match not_run {
                 Some(_) => Verdict::NotRun.words().to_owned(),

@@ -394,8 +394,13 @@ fn what_was_not_run_has_that_verdict_and_its_reason() {
 fn an_emulated_value_is_not_called_simulated() {
     let values = study(&[(1.0, &[2.0, 2.0])]);
     let mut emulated = claim("form = \"number\"\nat = { n = 1 }\nmin = 1\nmax = 3");
-    emulated.resolve(|id| id == "s");
+    let mut measured = emulated.clone();
+    emulated.resolve(|_| Source::Emulate);
     let row = emulated.judge("p", Some(&values), Some(&values), None);
     assert_eq!((row.source, row.simulated, row.emulated, row.measured), (Source::Emulate, None, Some(2.0), Some(2.0)));
     assert_eq!(serde_json::to_value(&row).unwrap()["source"], "emulate");
+    measured.resolve(|_| Source::Measure);
+    let row = measured.judge("p", Some(&values), Some(&values), None);
+    assert_eq!((row.source, row.simulated, row.emulated, row.measured), (Source::Measure, None, None, Some(2.0)));
+    assert_eq!((row.verdict, &serde_json::to_value(&row).unwrap()["source"]), (Verdict::Reproduced, &"measure".into()));
 }

@@ -47,6 +47,8 @@ pub(crate) enum Driver {
     Simulate,
     /// On the wall clock, with real hosts.
     Emulate,
+    /// On the wall clock, with real hosts and real gateways.
+    Measure,
 }
 
 impl Driver {
@@ -55,6 +57,7 @@ impl Driver {
         match self {
             Driver::Simulate => Source::Simulate,
             Driver::Emulate => Source::Emulate,
+            Driver::Measure => Source::Measure,
         }
     }
 }
@@ -117,31 +120,40 @@ struct Expected {
 }
 
 impl Expected {
-    /// Claims of emulated studies say so.
+    /// Claims of emulated and measured studies say so.
     fn resolve(&mut self, studies: &Studies) {
-        self.claim.iter_mut().for_each(|claim| claim.resolve(|id| studies.is_emulated(id)));
+        self.claim.iter_mut().for_each(|claim| claim.resolve(|id| studies.source(id)));
     }
 }
 
 impl Studies {
-    fn is_emulated(&self, id: &str) -> bool {
-        self.study.iter().any(|study| study.id == id && study.is_emulated())
+    /// What the runs of a study are; of one that is not there, simulations.
+    fn source(&self, id: &str) -> Source {
+        self.study.iter().find(|study| study.id == id).map_or(Source::Simulate, |study| study.driver.source())
     }
 
     /// What a claim says of its studies that is not so.
     pub(super) fn fault_of(&self, claim: &Claim) -> Option<&'static str> {
-        let emulated = claim.figures().iter().any(|(id, _)| self.is_emulated(id));
+        let most = claim.figures().into_iter().map(|(id, _)| self.source(id)).max();
         match claim.source() {
-            Source::Emulate if !emulated => Some("source is \"emulate\", but neither of its studies is emulated"),
-            Source::Simulate if emulated => Some("source is \"simulate\", but a study of it is emulated"),
+            Source::Emulate if most != Some(Source::Emulate) => {
+                Some("source is \"emulate\", but its studies are not emulated, or measured")
+            }
+            Source::Measure if most != Some(Source::Measure) => {
+                Some("source is \"measure\", but neither of its studies is measured")
+            }
+            Source::Simulate if most > Some(Source::Simulate) => {
+                Some("source is \"simulate\", but a study of it is emulated or measured")
+            }
             _ => None,
         }
     }
 }
 
 impl Study {
+    /// Whether its network is emulated: hosts and gateways are then real, and so is time.
     pub(crate) fn is_emulated(&self) -> bool {
-        self.driver == Driver::Emulate
+        self.driver != Driver::Simulate
     }
 
     /// Replications.

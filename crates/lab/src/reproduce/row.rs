@@ -90,7 +90,7 @@ pub struct ClaimRow {
     pub simulated: Option<f64>,
     /// The value that emulated runs gave; absent if there was none.
     pub emulated: Option<f64>,
-    /// The one of the two that there is.
+    /// The value that the runs gave, whatever they were; that of real hosts and gateways stands here alone.
     pub measured: Option<f64>,
     /// The value that the runs gave with its interval, as text; empty without a study.
     pub measured_text: String,

@@ -1,0 +1,150 @@
+//! What a pair of gateways gives to the hosts behind it, against its targets: `make bench-gateway`.
+//!
+//! Real hosts, kernels and programs, the real daemons, and between them the emulated line. Beside them in the same run the
+//! kernel's TCP alone, and kcptun where it is installed. Needs namespaces and TUN devices, as root or in a user
+//! namespace, iperf3 and nftables; else it says what is missing. Other work on the machine shows in the numbers.
+#![allow(missing_docs)]
+
+#[cfg(target_os = "linux")]
+mod bulk;
+#[cfg(target_os = "linux")]
+mod load;
+#[cfg(target_os = "linux")]
+mod many;
+#[cfg(target_os = "linux")]
+mod path;
+#[cfg(target_os = "linux")]
+mod programs;
+#[cfg(target_os = "linux")]
+mod report;
+#[cfg(target_os = "linux")]
+mod small;
+
+/// What was asked for.
+#[cfg(target_os = "linux")]
+struct Options {
+    /// Parts of names of rows; all if empty.
+    only: Vec<String>,
+    /// How long transfers go on (s).
+    seconds: u64,
+    /// How often each transfer is measured.
+    repeat: u64,
+    quick: bool,
+}
+
+#[cfg(target_os = "linux")]
+const HELP: &str = "\
+usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --quick'
+  --only WORDS   rows whose names contain one of WORDS, with commas between them: `bulk C 8 here-late`, `http A`,
+                 `connections`, `idle`
+  --seconds N    length of a transfer (30)
+  --repeat N     how often each transfer is measured (1)
+  --quick        6 s, fewer requests, a tenth of the idle connections";
+
+#[cfg(target_os = "linux")]
+impl Options {
+    fn read(words: &[String]) -> Result<Options, String> {
+        let mut options = Options { only: Vec::new(), seconds: 30, repeat: 1, quick: false };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or(format!("{word}: its value is missing\n{HELP}"));
+            let number = |value: &String| match value.parse() {
+                Ok(number @ 1..) => Ok(number),
+                _ => Err(format!("{value:?} is no number from 1\n{HELP}")),
+            };
+            match word.as_str() {
+                "--only" => options.only = value()?.split(',').map(str::to_owned).collect(),
+                "--seconds" => options.seconds = number(value()?)?,
+                "--repeat" => options.repeat = number(value()?)?,
+                "--quick" => (options.quick, options.seconds) = (true, 6),
+                // Cargo says so to every bench.
+                "--bench" => {}
+                _ => return Err(HELP.to_owned()),
+            }
+        }
+        Ok(options)
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
+    }
+}
+
+/// This program.
+#[cfg(target_os = "linux")]
+fn me() -> String {
+    std::env::current_exe().map_or_else(|_| "/proc/self/exe".to_owned(), |path| path.display().to_string())
+}
+
+#[cfg(target_os = "linux")]
+fn main() -> std::process::ExitCode {
+    use cellway_emu::sys::{Reentry, Support, SysError, reenter, support};
+
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.first().map(String::as_str) {
+        Some("--program") => return programs::main(&words[1..]),
+        // A gateway in a process of its own.
+        Some("run" | "rules") => {
+            if let Err(error) = programs::open_files() {
+                eprintln!("{error}");
+            }
+            return cellway_gatewayd::main();
+        }
+        _ => {}
+    }
+    let failed = |error: &dyn std::fmt::Display| {
+        eprintln!("{error}");
+        std::process::ExitCode::FAILURE
+    };
+    let options = match Options::read(&words) {
+        Ok(options) => options,
+        Err(error) => return failed(&error),
+    };
+    if let Support::Missing(missing) = support() {
+        println!("skipped: {}", SysError::Unsupported(missing));
+        return std::process::ExitCode::SUCCESS;
+    }
+    match reenter() {
+        Ok(Reentry::Here) => {}
+        Ok(Reentry::Ended(status)) => return status.into(),
+        Err(error) => return failed(&error),
+    }
+    if let Err(error) = programs::open_files() {
+        return failed(&error);
+    }
+    let mut report = match report::Report::new() {
+        Ok(report) => report,
+        Err(error) => return failed(&error),
+    };
+    report.say(&machine());
+    report.say(&format!(
+        "transfers of {} s; shares are of the line's rate, from the start of the transfer at the server to its end; \
+         X!Y is X where Y was to be",
+        options.seconds
+    ));
+    small::run(&options, &mut report);
+    bulk::run(&options, &mut report);
+    many::run(&options, &mut report);
+    report.end();
+    std::process::ExitCode::SUCCESS
+}
+
+/// What it was measured on.
+#[cfg(target_os = "linux")]
+fn machine() -> String {
+    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+    let processors = read("/proc/cpuinfo");
+    let model = processors.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
+    let model = model.trim_start_matches(['\t', ' ', ':']).to_owned();
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    format!(
+        "{count} x {model}, Linux {}, load {}",
+        read("/proc/sys/kernel/osrelease").trim(),
+        read("/proc/loadavg").trim()
+    )
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    println!("skipped: gateways need Linux");
+}

@@ -1,0 +1,162 @@
+//! Samples of the rate at which packets reach the peer, one for each acknowledgement. draft-cheng-iccrg-delivery-rate-estimation, section 3.
+
+use cellway_units::{Bits, Rate, Span, Time};
+
+const PS_PER_S: u128 = 1_000_000_000_000;
+
+/// `bits` in `span`; the largest rate if that is no time at all.
+pub(crate) fn rate_of(bits: u64, span: Span) -> Rate {
+    let ps = u128::from(span.as_ps());
+    let bps = (u128::from(bits) * PS_PER_S).checked_div(ps).unwrap_or(u128::MAX);
+    Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
+}
+/// What flows in `span` at `rate`.
+pub(crate) fn bits_of(rate: Rate, span: Span) -> u64 {
+    let bits = u128::from(rate.as_bps()) * u128::from(span.as_ps()) / PS_PER_S;
+    u64::try_from(bits).unwrap_or(u64::MAX)
+}
+
+/// What is remembered of a packet under way until it is acknowledged or lost (section 3.1.2, `P`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamp {
+    sent: Time,
+    bits: u64,
+    /// What had been delivered when it was sent, and when the last of that was.
+    delivered: u64,
+    delivered_at: Time,
+    /// When the packet was sent that was acknowledged last before this one was sent.
+    first_sent: Time,
+    /// Whether the sender had less to send than it was allowed.
+    limited: bool,
+}
+
+/// What one acknowledgement tells of the rate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) rate: Rate,
+    /// The time over which it was measured.
+    pub(crate) interval: Span,
+    /// What had been delivered when the newest of the packets was sent: the first sample with at least the count of the
+    /// last round's end begins a new round.
+    pub(crate) prior: u64,
+    pub(crate) limited: bool,
+}
+
+/// The state of the connection (section 3.1.1, `C`). All amounts are bits on the line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Delivery {
+    pub(crate) delivered: u64,
+    delivered_at: Time,
+    first_sent: Time,
+    /// What has been sent and is neither acknowledged nor lost.
+    pub(crate) in_flight: u64,
+    pub(crate) packets_delivered: u64,
+    pub(crate) packets_lost: u64,
+    /// Packets sent until so much is delivered had room left behind them.
+    limited_until: Option<u64>,
+    newest: Option<Stamp>,
+}
+
+impl Delivery {
+    /// A packet leaves.
+    pub(crate) fn sent(&mut self, now: Time, bits: Bits) -> Stamp {
+        if self.in_flight == 0 {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        self.in_flight += bits.0;
+        let &mut Delivery { delivered, delivered_at, first_sent, .. } = self;
+        let limited = self.limited_until.is_some();
+        Stamp { sent: now, bits: bits.0, delivered, delivered_at, first_sent, limited }
+    }
+    /// Nothing is left to be sent although more would be allowed.
+    pub(crate) fn nothing_left(&mut self) {
+        self.limited_until = Some(self.delivered + self.in_flight);
+    }
+    /// A packet was acknowledged; [`Delivery::sample`] ends the acknowledgement.
+    pub(crate) fn acked(&mut self, now: Time, stamp: &Stamp) {
+        self.in_flight -= stamp.bits;
+        self.delivered += stamp.bits;
+        self.delivered_at = now;
+        self.packets_delivered += 1;
+        if self.newest.is_none_or(|n| (stamp.delivered, stamp.sent) >= (n.delivered, n.sent)) {
+            self.newest = Some(*stamp);
+            self.first_sent = stamp.sent;
+        }
+        if self.limited_until.is_some_and(|until| self.delivered > until) {
+            self.limited_until = None;
+        }
+    }
+    /// A packet was taken for lost.
+    pub(crate) fn lost(&mut self, stamp: &Stamp) {
+        self.in_flight -= stamp.bits;
+        self.packets_lost += 1;
+    }
+    /// What the packets say that were acknowledged since the last call. The longer of the times in which they were sent
+    /// and acknowledged counts, so neither a burst nor acknowledgements that come together are taken for a fast line.
+    pub(crate) fn sample(&mut self) -> Option<Sample> {
+        let newest = self.newest.take()?;
+        let interval = newest.sent.since(newest.first_sent).max(self.delivered_at.since(newest.delivered_at));
+        let rate = rate_of(self.delivered - newest.delivered, interval);
+        Some(Sample { rate, interval, prior: newest.delivered, limited: newest.limited })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
+    #[test]
+    fn the_slower_of_sending_and_acknowledging_counts() {
+        let mut delivery = Delivery::default();
+        // Ten packets of 1000 bits at 100 kbit/s over a line of 50 kbit/s with a round trip of 100 ms.
+        let sent: Vec<_> = (0..10).map(|n| delivery.sent(at(10 * n), Bits(1000))).collect();
+        assert_eq!(delivery.in_flight, 10_000);
+        for (n, stamp) in (0..).zip(&sent[..9]) {
+            delivery.acked(at(120 + 20 * n), stamp);
+            delivery.sample();
+        }
+        delivery.acked(at(300), &sent[9]);
+        let sample = delivery.sample().unwrap();
+        // All were sent before the first was acknowledged: 10 000 bits since the first was sent.
+        assert_eq!((sample.rate.as_bps(), sample.interval), (33_333, Span::from_ms(300)));
+        // The next ten are measured from the last acknowledgement of the first.
+        let sent: Vec<_> = (0..10).map(|n| delivery.sent(at(290 + n), Bits(1000))).collect();
+        assert_eq!(delivery.in_flight, 10_000);
+        for (n, stamp) in (0..).zip(&sent) {
+            delivery.acked(at(320 + 20 * n), stamp);
+        }
+        assert_eq!(delivery.sample().unwrap().rate.as_bps(), 10_000 * 1000 / 210);
+        assert!(delivery.sample().is_none());
+    }
+
+    #[test]
+    fn acknowledgements_that_come_together_are_no_fast_line() {
+        let mut delivery = Delivery::default();
+        let first = delivery.sent(at(0), Bits(1000));
+        delivery.acked(at(100), &first);
+        delivery.sample();
+        let late: Vec<_> = (0..10).map(|n| delivery.sent(at(100 + 10 * n), Bits(1000))).collect();
+        late.iter().for_each(|stamp| delivery.acked(at(191), stamp));
+        // In 1 ms if only the last were seen; it was sent 90 ms after the first.
+        assert_eq!(delivery.sample().unwrap().rate.as_bps(), 10_000 * 1000 / 91);
+    }
+
+    #[test]
+    fn what_is_sent_before_the_source_runs_dry_is_marked_until_it_is_delivered() {
+        let mut delivery = Delivery::default();
+        let before = delivery.sent(at(0), Bits(8));
+        delivery.nothing_left();
+        let after = delivery.sent(at(1), Bits(8));
+        delivery.acked(at(9), &before);
+        assert!(!delivery.sample().unwrap().limited);
+        delivery.acked(at(10), &after);
+        assert!(delivery.sample().unwrap().limited);
+        let later = delivery.sent(at(11), Bits(8));
+        delivery.acked(at(20), &later);
+        assert!(!delivery.sample().unwrap().limited);
+    }
+}

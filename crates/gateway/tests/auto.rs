@@ -1,0 +1,129 @@
+//! A pair of gateways that find out the rate of the line between them.
+#![allow(clippy::unwrap_used)]
+
+#[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
+mod common;
+
+use cellway_gateway::{GatewayConfig, Output, Reason, Transport, Window, Wire};
+use cellway_units::{Bits, Bytes, Rate, Span, Time};
+use common::host::Plan;
+use common::pair::{FlowPlan, Line, Pair};
+
+const MBPS: u64 = 1_000_000;
+/// Packets in QUIC, as they leave before the MTU of the path is known.
+const MTU: u64 = 1_280;
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_ms(ms)
+}
+fn config() -> GatewayConfig {
+    GatewayConfig {
+        auto: true,
+        window: Window::Line { most: Bytes(64 << 20) },
+        wire: Wire::Packet,
+        transport: Transport::Quic { v6: false },
+        mtu: Bytes(MTU),
+        payload: Bytes(1_200),
+        ack_every: 8,
+        slack: Span::from_ms(2),
+        ..GatewayConfig::new(Rate::from_bps(1000 * MBPS))
+    }
+}
+/// A line with a queue of one bandwidth-delay product and random losses.
+fn line(mbps: u64, round_trip: u64, loss_per_mille: u64) -> Line {
+    let queue = Some((Rate::from_bps(mbps * MBPS), Bits(mbps * MBPS * round_trip / 1000)));
+    let losses = u32::MAX;
+    Line { queue, loss_per_mille, losses, ..Line::good(Span::from_ms(round_trip) / 2) }
+}
+fn pair(line: Line, flows: &[[Plan; 2]]) -> Pair {
+    let plan = |&hosts: &[Plan; 2]| FlowPlan { opener: 0, start: Time::ZERO, refuse: false, early: false, hosts };
+    let flows: Vec<_> = flows.iter().map(plan).collect();
+    let mut pair = Pair::new([config(); 2], line, &flows, 1);
+    pair.late = Span::from_us(500);
+    pair
+}
+/// A sender without end and its reader.
+fn endless() -> [Plan; 2] {
+    [Plan::sender(1 << 40), Plan { waits_for_peer: true, ..Plan::sender(0) }]
+}
+
+/// What the line from `side` carries from `from` to `to` (s), in Mbit/s.
+fn carried(pair: &mut Pair, side: usize, from: u64, to: u64) -> f64 {
+    pair.run(at(from * 1000));
+    let before = pair.carried[side];
+    pair.run(at(to * 1000));
+    (pair.carried[side] - before) as f64 * 1e-6 / (to - from) as f64
+}
+/// The wait in the queue of `side` since `from` (s) that one packet in a hundred exceeded (ms).
+fn wait(pair: &Pair, side: usize, from: u64) -> f64 {
+    let waits = pair.waits.iter().filter(|w| w.0 == side && w.1 >= at(from * 1000));
+    let mut waits: Vec<_> = waits.map(|w| w.2.as_millis_f64()).collect();
+    waits.sort_by(f64::total_cmp);
+    waits[waits.len() * 99 / 100]
+}
+
+#[test]
+fn the_rate_is_found_and_no_queue_stays() {
+    // The last is a line that holds no more packets than one acknowledgement tells of.
+    for (mbps, round_trip, loss, least) in
+        [(30, 175, 0, 0.98), (30, 175, 10, 0.98), (100, 100, 0, 0.98), (2, 40, 0, 0.93), (2, 40, 10, 0.93)]
+    {
+        let mut pair = pair(line(mbps, round_trip, loss), &[endless()]);
+        let share = carried(&mut pair, 0, 5, 25) / mbps as f64;
+        let found = pair.gateways[0].rate().as_bps() as f64 / (mbps * MBPS) as f64;
+        let p99 = wait(&pair, 0, 5);
+        println!(
+            "{mbps} Mbit/s {round_trip} ms loss {loss} per mille: {share:.3} carried, {found:.3} found, p99 {p99:.1} ms"
+        );
+        assert!(share >= least, "{share}");
+        assert!((0.97..1.03).contains(&found), "{found}");
+        // An eighth of a round trip by the probes, 2 ms that are made up for, and an acknowledgement of packets.
+        assert!(p99 <= round_trip as f64 / 8.0 + 2.0 + 8.0 * MTU as f64 * 8e-3 / mbps as f64, "{p99}");
+    }
+}
+
+#[test]
+fn both_directions_at_once() {
+    let both = Plan::sender(1 << 40);
+    let mut pair = pair(line(30, 100, 0), &[[both, both]]);
+    pair.run(at(5_000));
+    let before = pair.carried[1];
+    let there = carried(&mut pair, 0, 5, 25);
+    let back = (pair.carried[1] - before) as f64 * 1e-6 / 20.0;
+    println!("{there:.2} and {back:.2} Mbit/s");
+    // 0.957 and 0.993 were seen.
+    assert!(there >= 0.95 * 30.0 && back >= 0.95 * 30.0, "{there} {back}");
+    let waits = [0, 1].map(|side| wait(&pair, side, 5));
+    println!("p99 {waits:?} ms");
+    // An eighth of a round trip by the probes of either direction.
+    assert!(waits[0].max(waits[1]) <= 25.0, "{waits:?}");
+}
+
+#[test]
+fn after_an_outage_the_line_is_filled_again() {
+    let outage = Some((at(10_000), at(13_000)));
+    let mut pair = pair(Line { outage, ..line(30, 100, 0) }, &[endless()]);
+    let share = carried(&mut pair, 0, 17, 27) / 30.0;
+    println!("{share:.3}");
+    assert!(share >= 0.97, "{share}");
+}
+
+#[test]
+fn a_lost_peer_is_met_without_memory_of_the_line() {
+    let mut pair = pair(line(30, 100, 0), &[endless()]);
+    let first = pair.gateways[0].rate();
+    pair.run(at(5_000));
+    assert_ne!(pair.gateways[0].rate(), first);
+    pair.gateways[0].down(at(5_000), Reason::PeerLost, &mut Output::default());
+    assert_eq!(pair.gateways[0].rate(), first);
+}
+
+#[test]
+fn a_lower_most_is_kept_at_once() {
+    let mut pair = pair(line(30, 100, 0), &[endless()]);
+    pair.run(at(5_000));
+    let lower = Rate::from_bps(10 * MBPS);
+    pair.gateways[0].set_rate(at(5_000), lower, &mut Output::default());
+    let rate = carried(&mut pair, 0, 6, 16);
+    assert!((9.8..=10.0).contains(&rate), "{rate}");
+}

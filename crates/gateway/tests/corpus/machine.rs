@@ -1,0 +1,343 @@
+//! One gateway between a caller who keeps to the rules and a peer who does not.
+//!
+//! The input is a list of steps: what local connections do, what the peer sends (any octets that are a packet, or
+//! frames about flows that exist), which packets it acknowledges, and time. After each step all that the gateway
+//! wants done must be possible for a TCP connection in the state that it is in, all that it sends must fit its
+//! packets and the limits that it was told, and what it holds must stay within its memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cellway_gateway::{
+    Ack, Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, Server, TpPacket, Transport, Window,
+};
+use cellway_units::{Bits, Bytes, Rate, Span, Time};
+
+/// Steps of one input; more are not looked at.
+const STEPS: usize = 4096;
+/// Wakes at one instant that may be needed: for a packet, an acknowledgement, a loss and a probe.
+const WAKES: usize = 8;
+
+/// What is left of the input; 0 for ever behind its end.
+struct Input<'a>(&'a [u8]);
+
+impl Input<'_> {
+    fn octet(&mut self) -> u8 {
+        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        first
+    }
+    /// Small numbers mostly, large ones, too.
+    fn number(&mut self) -> u64 {
+        let octet = self.octet();
+        match octet >> 6 {
+            0 => u64::from(octet),
+            1 => u64::from(octet & 0x3f) * 64,
+            2 => u64::from(octet & 0x3f) << 8 | u64::from(self.octet()),
+            _ => (1 << (octet & 0x3f).min(61)) - 1,
+        }
+    }
+    fn reason(&mut self) -> Reason {
+        Reason::ALL[usize::from(self.octet()) % Reason::ALL.len()]
+    }
+    /// One of a few flows, rarely any other.
+    fn flow(&mut self) -> FlowId {
+        match self.octet() {
+            octet @ 0..=0xf7 => FlowId(u64::from(octet % 24)),
+            _ => FlowId(self.number()),
+        }
+    }
+    fn request(&mut self) -> Arc<Request> {
+        let flags = self.octet();
+        let server = match flags & 3 {
+            0 => Server::Name("n".repeat(usize::from(self.octet())).into(), 80),
+            _ => Server::Address(([192, 0, 2, flags], 80).into()),
+        };
+        let client = (flags & 4 != 0).then(|| ([0xfd00, 0, 0, 0, 0, 0, 0, 2], 4000).into());
+        Arc::new(Request { client, server, early: flags & 8 != 0 })
+    }
+    fn frame(&mut self) -> Frame {
+        let kind = self.octet();
+        let flow = self.flow();
+        match kind % 8 {
+            0 => Frame::Open { flow, limit: self.number(), request: self.request() },
+            1 => Frame::Accepted { flow, limit: self.number() },
+            2 => Frame::Refused { flow, reason: self.reason() },
+            3 => Frame::Credit { flow, limit: self.number() },
+            4 => Frame::Reset { flow, at: self.number(), reason: self.reason() },
+            _ => {
+                let (offset, len) = (self.number(), u32::from(self.octet()) * 8);
+                Frame::Data { flow, offset, len, fin: kind & 0x80 != 0, early: kind & 0x40 != 0 }
+            }
+        }
+    }
+}
+
+/// How a local connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Its SYN is held.
+    Held,
+    Connecting,
+    Open,
+    /// Refused or reset by either side: only its end is to come.
+    Gone,
+}
+
+/// The local TCP's view of a flow.
+#[derive(Clone, Debug)]
+struct Local {
+    stage: Stage,
+    received: u64,
+    consumed: u64,
+    released: u64,
+    room: u64,
+    closed: bool,
+    shut: bool,
+}
+
+impl Local {
+    fn new(stage: Stage) -> Local {
+        Local { stage, received: 0, consumed: 0, released: 0, room: 0, closed: false, shut: false }
+    }
+}
+
+struct World {
+    gateway: Gateway,
+    now: Time,
+    out: Output,
+    locals: BTreeMap<FlowId, Local>,
+    /// Own packet numbers end here.
+    sent: u64,
+    /// The peer's next packet number.
+    number: u64,
+}
+
+/// A gateway of three flows each way; two more may wait.
+fn config(input: &mut Input<'_>) -> GatewayConfig {
+    let choice = input.octet();
+    let payload = 64 + u64::from(input.octet()) * 8;
+    let floor = payload * (1 + u64::from(choice & 7));
+    let transport = match choice >> 3 & 3 {
+        0 => Transport::Ip,
+        1 => Transport::Tls { v6: true },
+        v6 => Transport::Quic { v6: v6 == 3 },
+    };
+    let most = Bytes(floor * if choice & 0x20 == 0 { 1 } else { 8 });
+    GatewayConfig {
+        window: if choice & 0x40 == 0 { Window::Fixed(most) } else { Window::Line { most } },
+        floor: Bytes(floor),
+        transport,
+        reliable: choice & 0x80 != 0,
+        payload: Bytes(payload),
+        mtu: Bytes(payload + u64::from(transport.overhead()) + 400),
+        total_buffer: Bytes(12 * floor),
+        waiting: 2,
+        early: Bytes(payload),
+        ..GatewayConfig::new(Rate::from_bps(1_000_000))
+    }
+}
+
+/// Runs the steps of `data`.
+pub(crate) fn run(data: &[u8]) {
+    let mut input = Input(data);
+    let gateway = Gateway::new(config(&mut input)).unwrap();
+    let (out, locals) = (Output::default(), BTreeMap::new());
+    let mut world = World { gateway, now: Time::ZERO, out, locals, sent: 0, number: 0 };
+    for _ in 0..STEPS {
+        if input.0.is_empty() {
+            break;
+        }
+        world.step(&mut input);
+        world.check();
+    }
+    world.down(Reason::Stopping);
+    world.check();
+}
+
+impl World {
+    fn step(&mut self, input: &mut Input<'_>) {
+        let (now, out) = (self.now, &mut self.out);
+        let kind = input.octet();
+        match kind % 16 {
+            0 => {
+                let (flow, request) = (input.flow(), input.request());
+                // It is the caller's to name flows that nobody uses; the peer's may meet them.
+                if self.gateway.flow_stats(flow).is_none() && !self.locals.contains_key(&flow) {
+                    self.locals.insert(flow, Local::new(Stage::Held));
+                    self.gateway.incoming(now, flow, request, out);
+                }
+            }
+            1..=6 => self.local(kind % 16, input),
+            7 => {
+                self.now += Span::from_us(input.number().min(60_000_000));
+                self.wake();
+            }
+            8 => {
+                let len = usize::from(input.octet()).min(input.0.len());
+                let (octets, rest) = input.0.split_at(len);
+                input.0 = rest;
+                if let Ok(decoded) = TpPacket::decode(octets, self.gateway.expected()) {
+                    self.gateway.receive(now, &decoded.packet, out);
+                }
+            }
+            9..=11 => {
+                let frames = (0..=kind >> 6).map(|_| input.frame()).collect();
+                self.number += u64::from(kind >> 4 & 3);
+                self.gateway.receive(now, &TpPacket { number: self.number, frames }, out);
+            }
+            12 => {
+                let newest = self.sent.saturating_sub(1 + input.number());
+                let len = input.number().min(newest);
+                let (ranges, delay) = (vec![(newest - len, newest)], Span::from_us(input.number().min(1 << 40)));
+                self.number += 1;
+                let frames = vec![Frame::Ack(Ack { ranges, delay })];
+                self.gateway.receive(now, &TpPacket { number: self.number, frames }, out);
+            }
+            13 => {
+                for _ in 0..=kind >> 4 {
+                    let Some((at, _)) = self.gateway.deadline() else { break };
+                    self.now = self.now.max(at);
+                    self.wake();
+                }
+            }
+            14 if kind >> 4 == 0 => {
+                self.down(input.reason());
+                let transport = Transport::Quic { v6: input.octet() & 1 != 0 };
+                self.gateway.set_transport(transport, input.octet() & 1 != 0, None);
+            }
+            14 => self.gateway.set_payload(now, input.number().min(1 << 20) as usize, out),
+            _ if kind >> 4 == 0 => self.gateway.charge(now, Bits(input.number().min(1 << 20))),
+            _ => self.gateway.set_rate(now, Rate::from_bps(input.number().max(1 << 16)), out),
+        }
+    }
+
+    /// A local connection does what one in its state can do.
+    fn local(&mut self, kind: u8, input: &mut Input<'_>) {
+        let (now, out, flow) = (self.now, &mut self.out, input.flow());
+        let Some(local) = self.locals.get_mut(&flow) else { return };
+        match (kind, local.stage) {
+            (1, Stage::Connecting) => {
+                local.stage = Stage::Open;
+                self.gateway.connected(now, flow, out);
+            }
+            (2, Stage::Connecting) => {
+                local.stage = Stage::Gone;
+                self.gateway.refused(now, flow, input.reason(), out);
+            }
+            (3, Stage::Open) if !local.closed => {
+                let bytes = input.number().min(1 << 20);
+                local.received += bytes;
+                self.gateway.received(now, flow, bytes, out);
+            }
+            (4, Stage::Open) => {
+                local.room = input.number();
+                self.gateway.writable(now, flow, local.room, out);
+            }
+            (5, Stage::Open) => {
+                local.closed = true;
+                self.gateway.local_closed(now, flow, out);
+            }
+            (6, Stage::Held | Stage::Connecting | Stage::Open) => {
+                local.stage = Stage::Gone;
+                self.gateway.local_reset(now, flow, input.reason(), out);
+            }
+            _ => {}
+        }
+    }
+
+    /// Wakes it until nothing is due at this instant.
+    fn wake(&mut self) {
+        for _ in 0..WAKES {
+            self.gateway.wake(self.now, &mut self.out);
+            if self.gateway.deadline().is_none_or(|(at, _)| at > self.now) {
+                return;
+            }
+        }
+        panic!("{:?} is due for ever at {:?}", self.gateway.deadline(), self.now);
+    }
+
+    fn down(&mut self, reason: Reason) {
+        self.gateway.down(self.now, reason, &mut self.out);
+        self.check();
+        assert!(self.locals.is_empty(), "not told of their end: {:?}", self.locals);
+        let stats = self.gateway.stats();
+        assert_eq!((stats.flows, stats.flows_waiting, stats.buffered), (0, 0, 0));
+        assert_eq!(self.gateway.deadline(), None);
+        (self.sent, self.number) = (0, 0);
+    }
+
+    /// Does what the gateway wants done, and looks at what it sent and holds.
+    fn check(&mut self) {
+        let out = std::mem::take(&mut self.out);
+        for action in &out.actions {
+            self.act(action);
+        }
+        for packet in &out.packets {
+            self.packet(packet);
+        }
+        let (config, stats) = (self.gateway.config(), self.gateway.stats());
+        assert!(stats.buffered_max <= config.total_buffer.0, "{} bytes were held", stats.buffered_max);
+        let each = config.flows_per_origin() + u64::from(config.waiting);
+        assert!(stats.flows <= 2 * each, "{} flows of at most {}", stats.flows, 2 * each);
+        let most = config.window.most().0;
+        for (flow, local) in &self.locals {
+            let Some(flow) = self.gateway.flow_stats(*flow) else { panic!("{flow:?} ended untold: {local:?}") };
+            assert!(flow.held_outbound <= most && flow.held_inbound <= most, "{flow:?} with a window of {most}");
+        }
+    }
+
+    fn act(&mut self, action: &Action) {
+        let flow = action.flow();
+        if matches!(action, Action::Connect { .. }) {
+            let before = self.locals.insert(flow, Local::new(Stage::Connecting));
+            assert!(before.is_none(), "{flow:?} connects again: {before:?}");
+            return;
+        }
+        let Some(local) = self.locals.get_mut(&flow) else { panic!("{action:?} of no connection") };
+        let stage = local.stage;
+        match *action {
+            Action::Accept { .. } if stage == Stage::Held => local.stage = Stage::Open,
+            Action::Refuse { .. } if stage == Stage::Held => local.stage = Stage::Gone,
+            Action::Consume { bytes, .. } if stage == Stage::Open && bytes > 0 => {
+                local.consumed += bytes;
+                assert!(local.consumed <= local.received, "{action:?}: {local:?}");
+            }
+            Action::Released { bytes, .. } if bytes > 0 => {
+                local.released += bytes;
+                assert!(local.released <= local.consumed, "{action:?}: {local:?}");
+            }
+            Action::Write { bytes, .. } if stage == Stage::Open && !local.shut && (1..=local.room).contains(&bytes) => {
+                local.room -= bytes;
+            }
+            Action::Shutdown { .. } if stage == Stage::Open && !local.shut => local.shut = true,
+            Action::Reset { .. } if matches!(stage, Stage::Connecting | Stage::Open) => local.stage = Stage::Gone,
+            Action::Closed { reason, .. } => {
+                let clean = stage == Stage::Open && local.closed && local.shut && local.released == local.received;
+                assert!(reason.is_some() || clean, "{action:?}: {local:?}");
+                assert!(clean || stage == Stage::Gone, "{action:?} without a word before: {local:?}");
+                self.locals.remove(&flow);
+            }
+            _ => panic!("{action:?}: {local:?}"),
+        }
+    }
+
+    fn packet(&mut self, packet: &TpPacket) {
+        assert_eq!(packet.number, self.sent);
+        self.sent += 1;
+        let config = self.gateway.config();
+        let most = config.mtu.0 as u32 - config.transport.overhead();
+        assert!(packet.octets() <= most, "{} octets of {most}: {packet:?}", packet.octets());
+        for frame in &packet.frames {
+            if let Frame::Data { flow, offset, len, .. } = *frame
+                && let Some(flow) = self.gateway.flow_stats(flow)
+            {
+                let end = offset + u64::from(len);
+                assert!(end <= flow.consumed && (flow.limit == 0 || end <= flow.limit), "{frame:?} of {flow:?}");
+            }
+        }
+        let mut octets = Vec::new();
+        packet.encode(&mut octets, |_, _, len, out| out.resize(out.len() + len as usize, 0));
+        assert_eq!(TpPacket::decode(&octets, packet.number).map(|decoded| decoded.packet).as_ref(), Ok(packet));
+    }
+}

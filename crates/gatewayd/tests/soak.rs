@@ -1,0 +1,120 @@
+//! Two daemons under connections that come and go: neither may grow, in memory or in descriptors.
+//!
+//! `make soak` runs it, for 30 minutes or `SECONDS`. Each 10 s both daemons are measured; the level of a third of the
+//! run is the median of its measurements. The first third is for filling what is filled once. The last may be
+//! above the second by [`MEMORY`] and [`DESCRIPTORS`] at most.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![cfg(target_os = "linux")]
+
+#[path = "soak/churn.rs"]
+mod churn;
+mod common;
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use churn::Churn;
+use common::pair::{Pair, Side, Wish};
+use common::world::World;
+
+/// How long it runs, in seconds, if the variable says nothing else.
+const TIME: u64 = 1_800;
+const VARIABLE: &str = "CELLWAY_SOAK_SECONDS";
+const BETWEEN: Duration = Duration::from_secs(10);
+/// Fewer measurements than this to a third show nothing.
+const LEAST: usize = 3;
+/// What the last third may have more than the second (octets): 4 MiB. In 10 minutes of some hundred connections a
+/// second that is less than 100 octets for each.
+const MEMORY: u64 = 4 << 20;
+/// The same in descriptors: how many connections there are at once varies by chance.
+const DESCRIPTORS: u64 = 16;
+/// How long the daemons have to be rid of the last connection.
+const DRAIN: Duration = Duration::from_secs(60);
+
+/// What a daemon has at one instant.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    memory: u64,
+    descriptors: u64,
+}
+
+impl Level {
+    fn of(pair: &Pair<'_>, side: Side) -> Level {
+        let open = fs::read_dir(format!("/proc/{}/fd", pair.daemon(side).id())).unwrap();
+        Level { memory: pair.memory(side), descriptors: open.count() as u64 }
+    }
+    /// The median of each.
+    fn median(levels: &[Level]) -> Level {
+        let middle = |of: fn(&Level) -> u64| {
+            let mut all: Vec<u64> = levels.iter().map(of).collect();
+            all.sort_unstable();
+            all[all.len() / 2]
+        };
+        Level { memory: middle(|level| level.memory), descriptors: middle(|level| level.descriptors) }
+    }
+}
+
+impl std::fmt::Display for Level {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.1} MiB, {} descriptors", self.memory as f64 / f64::from(1 << 20), self.descriptors)
+    }
+}
+
+#[test]
+#[ignore = "takes half an hour: make soak"]
+fn memory_and_descriptors_stay_level() {
+    if !common::possible("memory_and_descriptors_stay_level") {
+        return;
+    }
+    let seconds = std::env::var(VARIABLE).map_or(TIME, |text| text.parse().unwrap());
+    let time = Duration::from_secs(seconds);
+    let world = World::new();
+    let pair = Pair::start(&world, &Wish { rate: "400 Mbit/s", ..Wish::default() });
+    let churn = Churn::start(&world);
+    let (begin, mut levels) = (Instant::now(), Vec::new());
+    while begin.elapsed() < time {
+        thread::sleep(BETWEEN.min(time.saturating_sub(begin.elapsed())));
+        levels.push(Side::BOTH.map(|side| Level::of(&pair, side)));
+        if levels.len() % 6 == 0 {
+            let [near, far] = levels[levels.len() - 1];
+            println!("{:4} s: {churn}; near {near}; far {far}", begin.elapsed().as_secs());
+        }
+    }
+    let done = churn.stop();
+    println!("{done}");
+    drained(&pair);
+    let [near, far] = Side::BOTH.map(|side| Level::of(&pair, side));
+    println!("without connections: near {near}; far {far}");
+    assert_eq!(done.wrong, Vec::<String>::new(), "not as without gateways");
+
+    let third = levels.len() / 3;
+    assert!(third >= LEAST, "{seconds} s are too short to tell: at least {}", 3 * LEAST as u64 * BETWEEN.as_secs());
+    for (index, side) in Side::BOTH.into_iter().enumerate() {
+        let of = |levels: &[[Level; 2]]| Level::median(&levels.iter().map(|both| both[index]).collect::<Vec<_>>());
+        let (second, last) = (of(&levels[third..2 * third]), of(&levels[2 * third..]));
+        println!("{side:?}: {second} in the second third, {last} in the last");
+        assert!(last.memory <= second.memory + MEMORY, "{side:?}: memory grows from {second} to {last}");
+        assert!(
+            last.descriptors <= second.descriptors + DESCRIPTORS,
+            "{side:?}: descriptors grow from {second} to {last}"
+        );
+    }
+    pair.stop();
+}
+
+/// Waits until both say that they have no connection any more.
+fn drained(pair: &Pair<'_>) {
+    let begin = Instant::now();
+    for side in Side::BOTH {
+        loop {
+            let status = pair.status(side).unwrap();
+            let left = status["connections"].as_array().unwrap();
+            if left.is_empty() && status["peers"][0]["connections"] == 0 {
+                break;
+            }
+            assert!(begin.elapsed() < DRAIN, "{side:?}: still there: {left:?}");
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
