@@ -75,7 +75,9 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                 }
                 for seed in 1..=options.repeat {
                     match one(&path, streams, by, options.seconds, seed) {
-                        Ok(seen) => shares.extend(told(report, &path, streams, by, options.seconds, &seen).map(|s| (by, s))),
+                        Ok(seen) => {
+                            shares.extend(told(report, &path, streams, by, options.seconds, &seen).map(|s| (by, s)))
+                        }
                         Err(why) => report.say(&format!("{id}: {why}")),
                     }
                 }
@@ -175,7 +177,10 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
             ("dropped", Value::judged(dropped, 0, here.then_some(0.0), |dropped, most| dropped <= most)),
             ("queue_p99_ms", Value::judged(queued, 2, here.then_some(10.0), |ms, most| ms < most)),
             ("echo_p99_ms", Value::judged(added, 2, here.then_some(10.0), |ms, most| ms < most)),
-            ("cpu_s_per_gb", Value::judged(per_gb, 2, (here && path.name == "C").then_some(10.0), |cpu, most| cpu <= most)),
+            (
+                "cpu_s_per_gb",
+                Value::judged(per_gb, 2, (here && path.name == "C").then_some(10.0), |cpu, most| cpu <= most),
+            ),
             ("resent", Value::maybe(resent, 4)),
         ],
     );
@@ -189,7 +194,8 @@ fn ratios(report: &mut Report, path: &Path, streams: usize, shares: &[(By, f64)]
         (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
     };
     let Some(here) = mean(&|by| by == By::Late).or(mean(&|by| by == By::Early)) else { return };
-    let kernels = [By::Cubic, By::Bbr].into_iter().filter_map(|kernel| Some((kernel.name(), mean(&|by| by == kernel)?)));
+    let kernels =
+        [By::Cubic, By::Bbr].into_iter().filter_map(|kernel| Some((kernel.name(), mean(&|by| by == kernel)?)));
     let best = kernels.max_by(|a, b| a.1.total_cmp(&b.1));
     let mut told = Vec::new();
     if let Some(small) = mean(&|by| by == By::Small) {

@@ -137,7 +137,11 @@ fn machine() -> String {
     let model = processors.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
     let model = model.trim_start_matches(['\t', ' ', ':']).to_owned();
     let count = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{count} x {model}, Linux {}, load {}", read("/proc/sys/kernel/osrelease").trim(), read("/proc/loadavg").trim())
+    format!(
+        "{count} x {model}, Linux {}, load {}",
+        read("/proc/sys/kernel/osrelease").trim(),
+        read("/proc/loadavg").trim()
+    )
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -201,10 +201,8 @@ fn scenario(path: &Path, middle: Middle, commands: &[Command], most: f64) -> Str
             words.join(", ")
         );
         for (metric, source, at) in figures {
-            let _ = writeln!(
-                text,
-                "[[run.command.figure]]\nmetric = \"{metric}\"\nunit = \"1\"\n{source} = '''{at}'''"
-            );
+            let _ =
+                writeln!(text, "[[run.command.figure]]\nmetric = \"{metric}\"\nunit = \"1\"\n{source} = '''{at}'''");
         }
     }
     text
