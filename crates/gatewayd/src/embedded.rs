@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::peering::identity::{make_authority, make_certificate};
 use crate::config::{Config, Identity};
 use crate::error::Error;
 use crate::intercept::Rules;
+use crate::peering::identity::{make_authority, make_certificate};
 
 /// How long its certificates are good (days).
 const DAYS: u32 = 1;

@@ -74,8 +74,10 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                     continue;
                 }
                 for seed in 1..=options.repeat {
-                    match one(&path, streams, by, options.seconds, seed) {
-                        Ok(seen) => shares.extend(told(report, &path, streams, by, options.seconds, &seen).map(|s| (by, s))),
+                    match one(&path, streams, by, options, seed) {
+                        Ok(seen) => {
+                            shares.extend(told(report, &path, streams, by, options.seconds, &seen).map(|s| (by, s)))
+                        }
                         Err(why) => report.say(&format!("{id}: {why}")),
                     }
                 }
@@ -85,7 +87,8 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
     }
 }
 
-fn one(path: &Path, streams: usize, by: By, seconds: u64, seed: u64) -> Result<Seen, String> {
+fn one(path: &Path, streams: usize, by: By, options: &Options, seed: u64) -> Result<Seen, String> {
+    let (seconds, window) = (options.seconds, options.window);
     let tuned = 4 * path.bdp();
     let buffers = match by {
         By::Cubic | By::Bbr => format!(
@@ -121,7 +124,16 @@ fn one(path: &Path, streams: usize, by: By, seconds: u64, seed: u64) -> Result<S
         commands.extend(kcptun(path));
     }
     let most = seconds as f64 + START + 30.0 * path.rtt() + 3.0;
-    emulate(Trial { path: *path, middle: by.middle(), seed, commands, until: Some("iperf"), most, beside: None })
+    emulate(Trial {
+        path: *path,
+        middle: by.middle(),
+        window,
+        seed,
+        commands,
+        until: Some("iperf"),
+        most,
+        beside: None,
+    })
 }
 
 /// Tuned as its users do for a line of a known rate: windows of what is on the line, no redundancy, no compression,
@@ -175,7 +187,10 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
             ("dropped", Value::judged(dropped, 0, here.then_some(0.0), |dropped, most| dropped <= most)),
             ("queue_p99_ms", Value::judged(queued, 2, here.then_some(10.0), |ms, most| ms < most)),
             ("echo_p99_ms", Value::judged(added, 2, here.then_some(10.0), |ms, most| ms < most)),
-            ("cpu_s_per_gb", Value::judged(per_gb, 2, (here && path.name == "C").then_some(10.0), |cpu, most| cpu <= most)),
+            (
+                "cpu_s_per_gb",
+                Value::judged(per_gb, 2, (here && path.name == "C").then_some(10.0), |cpu, most| cpu <= most),
+            ),
             ("resent", Value::maybe(resent, 4)),
         ],
     );
@@ -189,7 +204,8 @@ fn ratios(report: &mut Report, path: &Path, streams: usize, shares: &[(By, f64)]
         (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
     };
     let Some(here) = mean(&|by| by == By::Late).or(mean(&|by| by == By::Early)) else { return };
-    let kernels = [By::Cubic, By::Bbr].into_iter().filter_map(|kernel| Some((kernel.name(), mean(&|by| by == kernel)?)));
+    let kernels =
+        [By::Cubic, By::Bbr].into_iter().filter_map(|kernel| Some((kernel.name(), mean(&|by| by == kernel)?)));
     let best = kernels.max_by(|a, b| a.1.total_cmp(&b.1));
     let mut told = Vec::new();
     if let Some(small) = mean(&|by| by == By::Small) {

@@ -130,7 +130,10 @@ pub(crate) fn ask(server: &str, rate: &str, count: &str, stay: &str) -> Result<(
     wholes.sort_by(f64::total_cmp);
     let at = |times: &[f64], q| percentile(times, q).unwrap_or(f64::NAN);
     let failed: u32 = failures.values().sum();
-    println!("asked {started} answered {} failed {failed} took {took:.3} behind {behind:.4} open {most_open}", wholes.len());
+    println!(
+        "asked {started} answered {} failed {failed} took {took:.3} behind {behind:.4} open {most_open}",
+        wholes.len()
+    );
     println!("connect_p50 {:.4} connect_p99 {:.4}", at(&connects, 0.5), at(&connects, 0.99));
     println!("whole_p50 {:.4} whole_p99 {:.4}", at(&wholes, 0.5), at(&wholes, 0.99));
     for (why, count) in failures {

@@ -56,7 +56,16 @@ fn connections(path: &Path, by: &str, middle: Middle, options: &Options, report:
     let served = Command::new("answer", "server", 0.0, &[&me(), "--program", "answer"]);
     let commands = vec![served, ask];
     let most = f64::from(seconds) + 15.0;
-    let seen = emulate(Trial { path: *path, middle, seed: 1, commands, until: Some("ask"), most, beside: None })?;
+    let seen = emulate(Trial {
+        path: *path,
+        middle,
+        window: options.window,
+        seed: 1,
+        commands,
+        until: Some("ask"),
+        most,
+        beside: None,
+    })?;
     let figure = |metric| seen.get("ask", metric);
     let is_here = middle != Middle::Routers;
     // The last connection is answered some round trips after it was begun.
@@ -70,7 +79,10 @@ fn connections(path: &Path, by: &str, middle: Middle, options: &Options, report:
             ("path", Value::Word(path.name.to_owned())),
             ("by", Value::Word(by.to_owned())),
             ("seconds", Value::Number(f64::from(seconds), 0)),
-            ("per_second", Value::judged(sustained, 0, is_here.then_some(f64::from(RATE) * 0.99), |got, least| got >= least)),
+            (
+                "per_second",
+                Value::judged(sustained, 0, is_here.then_some(f64::from(RATE) * 0.99), |got, least| got >= least),
+            ),
             ("failed", Value::judged(figure("failed"), 0, is_here.then_some(0.0), |got, most| got <= most)),
             ("most_open", Value::maybe(figure("open"), 0)),
             ("connect_p50", Value::maybe(figure("connect_p50"), 3)),
@@ -105,6 +117,7 @@ fn idle(path: &Path, options: &Options, report: &mut Report) -> Result<(), Strin
     let trial = Trial {
         path: *path,
         middle: Middle::Bare,
+        window: options.window,
         seed: 1,
         commands: vec![served],
         until: None,
@@ -148,7 +161,9 @@ fn held(hosts: &Hosts, path: &Path, count: u32) -> Result<(f64, [Memory; 2]), Bo
     let folder = TempDir::with_prefix("cellway-")?;
     let identities = make_identities(folder.path(), &["g1".to_owned(), "g2".to_owned()])?;
     let mut daemons = Vec::new();
-    for ((own, peer), identity) in [(("g1", "client"), ("g2", "server")), (("g2", "server"), ("g1", "client"))].iter().zip(identities) {
+    for ((own, peer), identity) in
+        [(("g1", "client"), ("g2", "server")), (("g2", "server"), ("g1", "client"))].iter().zip(identities)
+    {
         let file = folder.path().join(format!("{}.toml", own.0));
         std::fs::write(&file, config(hosts, path, *own, *peer, &identity)?)?;
         let rules = hosts.run(own.0, gateway("rules apply", &file)).ok_or("no such gateway")??;

@@ -126,8 +126,7 @@ fn page(mut stream: &TcpStream) -> io::Result<()> {
     let request = lines.next().unwrap_or_else(|| Ok(String::new()))?;
     while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
     let size = request.split(' ').nth(1).and_then(|path| path.trim_start_matches('/').parse().ok()).unwrap_or(0);
-    let mut answer =
-        format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n").into_bytes();
+    let mut answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {size}\r\nConnection: close\r\n\r\n").into_bytes();
     answer.resize(answer.len() + size, b'x');
     stream.write_all(&answer)
 }

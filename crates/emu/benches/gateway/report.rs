@@ -99,7 +99,8 @@ impl Report {
         for note in &seen.notes {
             self.say(&format!("   note: {note}"));
         }
-        let words: Vec<String> = cells.iter().filter_map(|(_, v)| matches!(v, Value::Word(_)).then(|| v.text())).collect();
+        let words: Vec<String> =
+            cells.iter().filter_map(|(_, v)| matches!(v, Value::Word(_)).then(|| v.text())).collect();
         for (name, value) in &cells {
             if let Value::Judged(number, digits, to, false) = value {
                 self.missed.push(format!("{table} {}: {name} {number:.digits$}, to be {to}", words.join(" ")));
@@ -124,7 +125,10 @@ impl Report {
             self.say(&format!("  {line}"));
         }
         if self.invalid > 0 {
-            self.say(&format!("{} rows are INVALID: the emulator was late; repeat them with less else to do", self.invalid));
+            self.say(&format!(
+                "{} rows are INVALID: the emulator was late; repeat them with less else to do",
+                self.invalid
+            ));
         }
         println!("text and CSV are in {FOLDER}");
     }

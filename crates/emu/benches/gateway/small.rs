@@ -24,7 +24,8 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                 let count = if options.quick { 3 } else { 10 };
                 let words = [&me(), "--program", "get", "$CELLWAY_HOST_server", &size.to_string(), &count.to_string()];
                 let figures = [("first", r"first ([\d.]+)"), ("first_most", r"first_most ([\d.]+)")];
-                let figures = figures.into_iter().chain([("last", r"last ([\d.]+)"), ("last_most", r"last_most ([\d.]+)")]);
+                let figures =
+                    figures.into_iter().chain([("last", r"last ([\d.]+)"), ("last_most", r"last_most ([\d.]+)")]);
                 let get = figures.fold(Command::new("get", "client", 0.5, &words), |get, (metric, pattern)| {
                     get.pattern(metric, pattern)
                 });
@@ -33,6 +34,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                 let trial = Trial {
                     path,
                     middle,
+                    window: options.window,
                     seed: 1,
                     commands: vec![served, get],
                     until: Some("get"),
