@@ -314,7 +314,9 @@ impl Flow {
         }
         match self.stage {
             Stage::Waiting | Stage::Opening => {
-                let reset = self.reset_at.is_some();
+                // A host's reset comes after its answer: the packet with that was late or lost and comes again.
+                let answered = self.stage == Stage::Opening && self.cause != Some(Reason::Violation);
+                let reset = self.reset_at.is_some() && !answered;
                 if reset && self.told {
                     context.actions.push(Action::Refuse { flow, reason: self.cause.unwrap_or(Reason::Reset) });
                 }

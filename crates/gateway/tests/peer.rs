@@ -227,7 +227,7 @@ fn memory_is_shared_by_those_who_use_it() {
 fn an_opening_that_the_peer_answers_wrongly_is_refused() {
     // Before an answer there is nothing to reset and nothing to send.
     for (frame, reason) in
-        [(reset(FLOW, 0, Reason::Stopping), Reason::Stopping), (data(1 << 30, 1, false), Reason::Violation)]
+        [(reset(FLOW, 0, Reason::Violation), Reason::Violation), (data(1 << 30, 1, false), Reason::Violation)]
     {
         let mut near = Script::new();
         near.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
@@ -235,6 +235,13 @@ fn an_opening_that_the_peer_answers_wrongly_is_refused() {
         assert_eq!(actions, [Action::Refuse { flow: FLOW, reason }, closed(FLOW, Some(reason))]);
         assert_eq!(near.gateway.stats().flows, 0);
     }
+    // A host that answers and resets at once: its reset may come first.
+    let mut near = Script::new();
+    near.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+    assert_eq!(near.peer(&[reset(FLOW, 0, Reason::Reset)]).1, []);
+    let actions = near.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]).1;
+    let reset = Action::Reset { flow: FLOW, reason: Reason::Reset };
+    assert_eq!(actions, [Action::Accept { flow: FLOW }, reset, closed(FLOW, Some(Reason::Reset))]);
 }
 
 #[test]
