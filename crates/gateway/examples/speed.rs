@@ -1,6 +1,6 @@
-//! How much time the machine and the encoding take for a packet: two gateways in memory, a line of
-//! 10 Gbit/s and 20 ms of round trip, packets of 1200 octets, one direction.
-//! Prints for some numbers of flows what one packet with data costs both gateways together.
+//! How much time the machine and the encoding take for a packet: two gateways in memory, data in one direction or
+//! both, packets of 1200 octets. Prints for some lines and numbers of flows what one packet with data costs both
+//! gateways together. An argument chooses one of the cases, counted from 0.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,17 +18,54 @@ struct Side {
     decoded: Decoded,
 }
 
+/// What is run.
+#[derive(Clone, Copy)]
+struct Case {
+    flows: u64,
+    mbps: u64,
+    round_trip: Span,
+    /// Of every so many packets of a gateway one is lost.
+    loss: Option<u64>,
+    both_ways: bool,
+}
+
+const CASES: [Case; 6] = {
+    let one = Case { flows: 1, mbps: 10_000, round_trip: Span::from_ms(20), loss: None, both_ways: false };
+    let long = Case { mbps: 622, round_trip: Span::from_ms(500), ..one };
+    [
+        one,
+        Case { flows: 100, ..one },
+        Case { flows: 10_000, ..one },
+        Case { flows: 100, both_ways: true, ..one },
+        Case { loss: Some(100), ..long },
+        // 100 000 packets under way.
+        Case { mbps: 2_000, loss: Some(100), ..long },
+    ]
+};
+
 fn main() -> Result<(), cellway_gateway::ConfigError> {
-    for flows in [1, 100, 10_000] {
-        let (packets, seconds) = run(flows)?;
-        println!("{flows:6} flows: {:.0} ns a packet of data", seconds * 1e9 / packets as f64);
+    let chosen = std::env::args().nth(1).and_then(|arg| arg.parse::<usize>().ok());
+    for (_, case) in CASES.into_iter().enumerate().filter(|&(n, _)| chosen.is_none_or(|chosen| chosen == n)) {
+        let (packets, back, seconds) = run(case)?;
+        let Case { flows, mbps, round_trip, loss, both_ways } = case;
+        println!(
+            "{flows:6} flows, {mbps:5} Mbit/s, {:3.0} ms, loss {:.0} %, {}: {:.0} ns a packet of data, {:.2} packets back each",
+            round_trip.as_millis_f64(),
+            loss.map_or(0.0, |n| 100.0 / n as f64),
+            if both_ways { "both ways" } else { "one way" },
+            seconds * 1e9 / packets as f64,
+            back as f64 / packets as f64,
+        );
     }
     Ok(())
 }
 
-fn run(flows: u64) -> Result<(u64, f64), cellway_gateway::ConfigError> {
+/// Packets there and back, and seconds.
+fn run(case: Case) -> Result<(u64, u64, f64), cellway_gateway::ConfigError> {
+    let flows = case.flows;
     let config = GatewayConfig {
-        window: Window::Fixed(Bytes(64 << 20)),
+        window: Window::Fixed(Bytes(512 << 20)),
+        total_buffer: Bytes(8 << 30),
         floor: Bytes(16_384),
         transport: Transport::Quic { v6: false },
         wire: Wire::Packet,
@@ -36,7 +73,7 @@ fn run(flows: u64) -> Result<(u64, f64), cellway_gateway::ConfigError> {
         mtu: Bytes(1500),
         ack_every: 10,
         credit_every: 32,
-        ..GatewayConfig::new(Rate::from_bps(10_000_000_000))
+        ..GatewayConfig::new(Rate::from_bps(case.mbps * 1_000_000))
     };
     let side = || -> Result<Side, cellway_gateway::ConfigError> {
         Ok(Side { gateway: Gateway::new(config)?, arriving: VecDeque::new(), decoded: Decoded::default() })
@@ -47,7 +84,7 @@ fn run(flows: u64) -> Result<(u64, f64), cellway_gateway::ConfigError> {
     let mut now = Time::ZERO;
     for n in 0..flows {
         sides[0].gateway.incoming(now, FlowId(2 * n), request.clone(), &mut out);
-        settle(&mut sides, 0, now, &mut out);
+        settle(&mut sides, case, 0, now, &mut out);
     }
     let mut sent = 0;
     let start = Instant::now();
@@ -72,27 +109,37 @@ fn run(flows: u64) -> Result<(u64, f64), cellway_gateway::ConfigError> {
         if which == 0 {
             sent += out.packets.len() as u64;
         }
-        settle(&mut sides, which, now, &mut out);
+        settle(&mut sides, case, which, now, &mut out);
     }
-    Ok((sent, start.elapsed().as_secs_f64()))
+    let back = sides[1].gateway.stats().packets_sent;
+    Ok((sent, back, start.elapsed().as_secs_f64()))
 }
 
 /// Does what a gateway asks for: hosts send without end and read everything.
-fn settle(sides: &mut [Side; 2], which: usize, now: Time, out: &mut Output) {
+fn settle(sides: &mut [Side; 2], case: Case, which: usize, now: Time, out: &mut Output) {
     while let Some(action) = out.actions.pop() {
         let gateway = &mut sides[which].gateway;
         match action {
             Action::Connect { flow, .. } => {
                 gateway.connected(now, flow, out);
                 gateway.writable(now, flow, 1 << 40, out);
+                if case.both_ways {
+                    gateway.received(now, flow, 1 << 40, out);
+                }
             }
-            Action::Accept { flow } => gateway.received(now, flow, 1 << 40, out),
+            Action::Accept { flow } => {
+                gateway.writable(now, flow, 1 << 40, out);
+                gateway.received(now, flow, 1 << 40, out);
+            }
             _ => {}
         }
     }
     for packet in out.packets.drain(..) {
+        if case.loss.is_some_and(|n| packet.number % n == n / 2) {
+            continue;
+        }
         let mut octets = Vec::with_capacity(1500);
         packet.encode(&mut octets, |_, _, len, out| out.resize(out.len() + len as usize, 0));
-        sides[1 - which].arriving.push_back((now + Span::from_ms(10), octets));
+        sides[1 - which].arriving.push_back((now + case.round_trip / 2, octets));
     }
 }

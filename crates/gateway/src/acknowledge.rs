@@ -66,6 +66,10 @@ impl Acknowledger {
             self.arrived.insert(start, end);
         }
     }
+    /// Data leave now: an acknowledgement that would be due soon goes with them instead of taking a packet of its own.
+    pub(crate) fn hurry(&mut self) {
+        self.due |= 2 * self.unanswered > self.every;
+    }
     pub(crate) fn due(&self) -> bool {
         self.due
     }
@@ -99,6 +103,21 @@ mod tests {
     use cellway_units::Rate;
 
     use super::*;
+
+    #[test]
+    fn what_is_due_soon_goes_with_data() {
+        let config = GatewayConfig { ack_every: 8, ..GatewayConfig::new(Rate::from_bps(1)) };
+        let mut side = Acknowledger::new(&config);
+        (0..4).for_each(|number| side.arrived(Time::ZERO, number, true));
+        side.hurry();
+        assert!(!side.due());
+        side.arrived(Time::ZERO, 4, true);
+        assert!(!side.due());
+        side.hurry();
+        assert_eq!(side.take(Time::ZERO, 100).map(|ack| ack.ranges), Some(vec![(0, 4)]));
+        side.hurry();
+        assert!(!side.due());
+    }
 
     #[test]
     fn every_second_packet_or_after_the_delay() {

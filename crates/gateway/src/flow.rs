@@ -313,8 +313,15 @@ impl Flow {
             context.queue.push_token(flow);
         }
         match self.stage {
-            Stage::Waiting => self.reset_at.is_some(),
-            Stage::Opening => false,
+            Stage::Waiting | Stage::Opening => {
+                // A host's reset comes after its answer: the packet with that was late or lost and comes again.
+                let answered = self.stage == Stage::Opening && self.cause != Some(Reason::Violation);
+                let reset = self.reset_at.is_some() && !answered;
+                if reset && self.told {
+                    context.actions.push(Action::Refuse { flow, reason: self.cause.unwrap_or(Reason::Reset) });
+                }
+                reset
+            }
             Stage::Connecting | Stage::Relaying => {
                 let reset = self.reset_at.is_some_and(|at| at <= self.inn.written);
                 if reset {

@@ -265,7 +265,7 @@ impl Gateway {
                 line.acked(now, stamp);
                 self.owed = 0;
             }
-            sent.frames.iter().for_each(|frame| self.relay.acked(frame, actions));
+            sent.frames().for_each(|frame| self.relay.acked(frame, actions));
         }
         self.acked = acked;
         let mut lost = std::mem::take(&mut self.lost);
@@ -280,7 +280,7 @@ impl Gateway {
         if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
             line.lost(stamp);
         }
-        sent.frames.into_iter().fold(false, |again, frame| self.relay.lost(frame, actions) | again)
+        sent.into_frames().fold(false, |again, frame| self.relay.lost(frame, actions) | again)
     }
 
     /// An acknowledgement has been dealt with.
@@ -343,6 +343,10 @@ impl Gateway {
         let mut data = if self.data_first && may_send { self.relay.next_data(room) } else { None };
         let had_data = data.is_some();
         room -= data.as_ref().map_or(0, Frame::octets);
+        // Where the rate is found out, acknowledgements in their own time give better samples of it.
+        if self.line.is_none() && (had_data || self.relay.has_data()) {
+            self.acknowledger.hurry();
+        }
         if let Some(ack) = self.acknowledger.take(now, room.saturating_sub(self.relay.next_control_octets())) {
             put(Frame::Ack(ack), &mut room);
         }

@@ -17,12 +17,22 @@ const REORDERING: u64 = 3;
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     at: Time,
-    /// What it carries, without an acknowledgement.
-    pub(crate) frames: Vec<Frame>,
+    /// What it carries, without an acknowledgement. Most packets carry one frame: that takes no memory of its own.
+    frame: Frame,
+    more: Vec<Frame>,
     /// The newest packet that it acknowledges.
     pub(crate) told: Option<u64>,
     /// What a sample of the rate needs, where it is found out.
     pub(crate) stamp: Option<Stamp>,
+}
+
+impl Sent {
+    pub(crate) fn frames(&self) -> impl Iterator<Item = &Frame> {
+        std::iter::once(&self.frame).chain(&self.more)
+    }
+    pub(crate) fn into_frames(self) -> impl Iterator<Item = Frame> {
+        std::iter::once(self.frame).chain(self.more)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -83,20 +93,18 @@ impl Recovery {
 
     /// A packet with `frames` leaves; its number.
     pub(crate) fn send(&mut self, now: Time, frames: &[Frame]) -> u64 {
-        let mut told = None;
-        let mut kept = Vec::new();
-        for frame in frames {
-            match frame {
-                Frame::Ack(ack) => told = ack.ranges.first().map(|r| r.1),
-                other => kept.push(other.clone()),
-            }
-        }
-        let awaited = !kept.is_empty();
+        let told = frames.iter().find_map(|frame| match frame {
+            Frame::Ack(ack) => ack.ranges.first().map(|r| r.1),
+            _ => None,
+        });
+        let mut kept = frames.iter().filter(|frame| !matches!(frame, Frame::Ack(_))).cloned();
+        let sent = kept.next().map(|frame| Sent { at: now, frame, more: kept.collect(), told, stamp: None });
+        let awaited = sent.is_some();
         if awaited {
             (self.awaited, self.armed) = (self.awaited + 1, now);
         }
         if awaited || self.awaited > 0 {
-            self.under_way.push_back(awaited.then_some(Sent { at: now, frames: kept, told, stamp: None }));
+            self.under_way.push_back(sent);
         }
         self.next += 1;
         self.next - 1
@@ -213,7 +221,7 @@ mod tests {
         vec![Frame::Refused { flow: FlowId(n), reason: Reason::Refused }]
     }
     fn flows(sent: &[Sent]) -> Vec<u64> {
-        let flow = |sent: &Sent| match sent.frames[0] {
+        let flow = |sent: &Sent| match sent.frame {
             Frame::Refused { flow, .. } => flow.0,
             ref other => panic!("{other:?}"),
         };

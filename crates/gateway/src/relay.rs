@@ -236,9 +236,10 @@ impl Relay {
         self.stats.received_bytes += fresh;
         let Some((stage, told)) = violation else { return };
         self.stats.violations += 1;
-        if told {
+        // It may have ended with that.
+        if told && self.flows.contains_key(&flow) {
             let reason = Reason::Violation;
-            let refuse = stage == Stage::Opening;
+            let refuse = matches!(stage, Stage::Waiting | Stage::Opening);
             actions.push(if refuse { Action::Refuse { flow, reason } } else { Action::Reset { flow, reason } });
         }
         self.end(flow, actions);

@@ -222,3 +222,36 @@ fn memory_is_shared_by_those_who_use_it() {
     assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(22), asked(), out)), NOTHING);
     assert_eq!(s.peer(&[refused(FlowId(2), Reason::Refused)]).0, [open(FlowId(22), 1000)]);
 }
+
+#[test]
+fn an_opening_that_the_peer_answers_wrongly_is_refused() {
+    // Before an answer there is nothing to reset and nothing to send.
+    for (frame, reason) in
+        [(reset(FLOW, 0, Reason::Violation), Reason::Violation), (data(1 << 30, 1, false), Reason::Violation)]
+    {
+        let mut near = Script::new();
+        near.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+        let (_, actions) = near.peer(&[frame]);
+        assert_eq!(actions, [Action::Refuse { flow: FLOW, reason }, closed(FLOW, Some(reason))]);
+        assert_eq!(near.gateway.stats().flows, 0);
+    }
+    // A host that answers and resets at once: its reset may come first.
+    let mut near = Script::new();
+    near.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+    assert_eq!(near.peer(&[reset(FLOW, 0, Reason::Reset)]).1, []);
+    let actions = near.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]).1;
+    let reset = Action::Reset { flow: FLOW, reason: Reason::Reset };
+    assert_eq!(actions, [Action::Accept { flow: FLOW }, reset, closed(FLOW, Some(Reason::Reset))]);
+}
+
+#[test]
+fn what_is_refused_for_lack_of_memory_takes_none() {
+    let mut far = Script::with(GatewayConfig { total_buffer: Bytes(4 * WINDOW), waiting: 1, ..config() });
+    let flows: Vec<FlowId> = (0..40).map(|n| FlowId(2 * n + 1)).collect();
+    let opens: Vec<Frame> = flows.iter().map(|&flow| open(flow, WINDOW)).collect();
+    let frames = far.peer(&opens).0;
+    // One connects, one waits; of the others nothing is kept but an answer.
+    assert_eq!((far.gateway.stats().flows, far.gateway.stats().refused(Reason::Busy)), (2, 38));
+    let busy: Vec<Frame> = flows[2..].iter().map(|&flow| refused(flow, Reason::Busy)).collect();
+    assert!(busy.iter().all(|frame| frames.contains(frame)), "{frames:?}");
+}

@@ -223,7 +223,7 @@ impl Daemon {
     fn turn(&mut self) {
         self.peering.turn(self.instant());
         while let Some(event) = self.peering.next() {
-            self.from_peer(event);
+            self.peer_tells(event);
             self.settle();
         }
         while let Some(due) = self.timers.next(self.now) {

@@ -212,6 +212,7 @@ fn a_reload_under_load_drops_nothing() {
         assert!(begin.elapsed() < Duration::from_secs(20), "the mistake is not told of");
         thread::sleep(Duration::from_millis(50));
     }
+    pair.edit(Side::Near, "rait = ", "rate = ");
     download(&world, at, 2, MEGA);
     for side in Side::BOTH {
         assert_eq!(pair.number(side, "/peers/0/downs"), 0, "{side:?}");

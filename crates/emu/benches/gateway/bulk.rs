@@ -74,7 +74,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                     continue;
                 }
                 for seed in 1..=options.repeat {
-                    match one(&path, streams, by, options.seconds, seed) {
+                    match one(&path, streams, by, options, seed) {
                         Ok(seen) => {
                             shares.extend(told(report, &path, streams, by, options.seconds, &seen).map(|s| (by, s)))
                         }
@@ -87,7 +87,8 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
     }
 }
 
-fn one(path: &Path, streams: usize, by: By, seconds: u64, seed: u64) -> Result<Seen, String> {
+fn one(path: &Path, streams: usize, by: By, options: &Options, seed: u64) -> Result<Seen, String> {
+    let (seconds, window) = (options.seconds, options.window);
     let tuned = 4 * path.bdp();
     let buffers = match by {
         By::Cubic | By::Bbr => format!(
@@ -123,7 +124,16 @@ fn one(path: &Path, streams: usize, by: By, seconds: u64, seed: u64) -> Result<S
         commands.extend(kcptun(path));
     }
     let most = seconds as f64 + START + 30.0 * path.rtt() + 3.0;
-    emulate(Trial { path: *path, middle: by.middle(), seed, commands, until: Some("iperf"), most, beside: None })
+    emulate(Trial {
+        path: *path,
+        middle: by.middle(),
+        window,
+        seed,
+        commands,
+        until: Some("iperf"),
+        most,
+        beside: None,
+    })
 }
 
 /// Tuned as its users do for a line of a known rate: windows of what is on the line, no redundancy, no compression,

@@ -29,22 +29,25 @@ struct Options {
     seconds: u64,
     /// How often each transfer is measured.
     repeat: u64,
+    /// The window of the gateways in bandwidth-delay products. They take two by themselves.
+    window: f64,
     quick: bool,
 }
 
 #[cfg(target_os = "linux")]
 const HELP: &str = "\
-usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --quick'
+usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --window X --quick'
   --only WORDS   rows whose names contain one of WORDS, with commas between them: `bulk C 8 here-late`, `http A`,
                  `connections`, `idle`
   --seconds N    length of a transfer (30)
   --repeat N     how often each transfer is measured (1)
+  --window X     window of the gateways in bandwidth-delay products (2, their default)
   --quick        6 s, fewer requests, a tenth of the idle connections";
 
 #[cfg(target_os = "linux")]
 impl Options {
     fn read(words: &[String]) -> Result<Options, String> {
-        let mut options = Options { only: Vec::new(), seconds: 30, repeat: 1, quick: false };
+        let mut options = Options { only: Vec::new(), seconds: 30, repeat: 1, window: 2.0, quick: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word}: its value is missing\n{HELP}"));
@@ -56,6 +59,11 @@ impl Options {
                 "--only" => options.only = value()?.split(',').map(str::to_owned).collect(),
                 "--seconds" => options.seconds = number(value()?)?,
                 "--repeat" => options.repeat = number(value()?)?,
+                "--window" => {
+                    let value = value()?;
+                    let positive = value.parse().ok().filter(|window| *window > 0.0);
+                    options.window = positive.ok_or_else(|| format!("{value:?} is no number above 0\n{HELP}"))?;
+                }
                 "--quick" => (options.quick, options.seconds) = (true, 6),
                 // Cargo says so to every bench.
                 "--bench" => {}
@@ -119,8 +127,8 @@ fn main() -> std::process::ExitCode {
     report.say(&machine());
     report.say(&format!(
         "transfers of {} s; shares are of the line's rate, from the start of the transfer at the server to its end; \
-         X!Y is X where Y was to be",
-        options.seconds
+         windows of the gateways are {} bandwidth-delay products; X!Y is X where Y was to be",
+        options.seconds, options.window
     ));
     small::run(&options, &mut report);
     bulk::run(&options, &mut report);

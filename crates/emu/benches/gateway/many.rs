@@ -56,7 +56,16 @@ fn connections(path: &Path, by: &str, middle: Middle, options: &Options, report:
     let served = Command::new("answer", "server", 0.0, &[&me(), "--program", "answer"]);
     let commands = vec![served, ask];
     let most = f64::from(seconds) + 15.0;
-    let seen = emulate(Trial { path: *path, middle, seed: 1, commands, until: Some("ask"), most, beside: None })?;
+    let seen = emulate(Trial {
+        path: *path,
+        middle,
+        window: options.window,
+        seed: 1,
+        commands,
+        until: Some("ask"),
+        most,
+        beside: None,
+    })?;
     let figure = |metric| seen.get("ask", metric);
     let is_here = middle != Middle::Routers;
     // The last connection is answered some round trips after it was begun.
@@ -108,6 +117,7 @@ fn idle(path: &Path, options: &Options, report: &mut Report) -> Result<(), Strin
     let trial = Trial {
         path: *path,
         middle: Middle::Bare,
+        window: options.window,
         seed: 1,
         commands: vec![served],
         until: None,

@@ -93,6 +93,8 @@ impl Command {
 pub(crate) struct Trial<'a> {
     pub(crate) path: Path,
     pub(crate) middle: Middle,
+    /// Most bytes of one connection in a gateway, in bandwidth-delay products.
+    pub(crate) window: f64,
     pub(crate) seed: u64,
     pub(crate) commands: Vec<Command>,
     /// The run ends with this program, and after so many seconds at the latest.
@@ -128,8 +130,8 @@ const LOOK: Span = Span::from_ms(10);
 const BUSY: f64 = 0.5;
 
 pub(crate) fn emulate(trial: Trial<'_>) -> Result<Seen, String> {
-    let Trial { path, middle, seed, commands, until, most, beside } = trial;
-    let text = scenario(&path, middle, &commands, most);
+    let Trial { path, middle, window, seed, commands, until, most, beside } = trial;
+    let text = scenario(&path, middle, window, &commands, most);
     let plan = Plan::parse_with(&text, "bench", &[], None).map_err(|e| e.to_string())?;
     let mut waiting = Vec::new();
     let mut look = |snapshot: &cellway_emu::Snapshot| {
@@ -147,7 +149,7 @@ pub(crate) fn emulate(trial: Trial<'_>) -> Result<Seen, String> {
 }
 
 /// The scenario: client, `g1`, the line, `g2`, server.
-fn scenario(path: &Path, middle: Middle, commands: &[Command], most: f64) -> String {
+fn scenario(path: &Path, middle: Middle, window: f64, commands: &[Command], most: f64) -> String {
     let Path { mbps, rtt, loss, .. } = *path;
     let mut text = format!(
         "version = 1\nname = \"bench\"\n\
@@ -168,12 +170,11 @@ fn scenario(path: &Path, middle: Middle, commands: &[Command], most: f64) -> Str
     for (name, peer) in [("g1", "g2"), ("g2", "g1")] {
         let _ = match middle {
             Middle::Routers => writeln!(text, "[[node]]\nname = \"{name}\"\nkind = \"router\""),
-            // Twice what is on the line, which is what a gateway takes by itself.
             Middle::Gateways { .. } | Middle::Bare => writeln!(
                 text,
                 "[[node]]\nname = \"{name}\"\nkind = \"gateway\"\npeer = \"{peer}\"\n\
                  gateway = {{ rate = \"{mbps} Mbit/s\", packet = \"1400 B\", window = \"{} B\" }}",
-                2 * path.bdp()
+                (window * path.bdp() as f64) as u64
             ),
         };
     }

@@ -34,6 +34,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                 let trial = Trial {
                     path,
                     middle,
+                    window: options.window,
                     seed: 1,
                     commands: vec![served, get],
                     until: Some("get"),

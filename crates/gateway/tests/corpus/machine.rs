@@ -204,7 +204,7 @@ impl World {
             14 if kind >> 4 == 0 => {
                 self.down(input.reason());
                 let transport = Transport::Quic { v6: input.octet() & 1 != 0 };
-                self.gateway.set_transport(transport, input.octet() & 1 != 0);
+                self.gateway.set_transport(transport, input.octet() & 1 != 0, None);
             }
             14 => self.gateway.set_payload(now, input.number().min(1 << 20) as usize, out),
             _ if kind >> 4 == 0 => self.gateway.charge(now, Bits(input.number().min(1 << 20))),

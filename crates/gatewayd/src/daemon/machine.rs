@@ -59,6 +59,7 @@ impl Daemon {
         while let Some(later) = self.later.pop_front() {
             match later {
                 Later::Refused(peer, id, reason) => {
+                    self.tally.refused(reason);
                     self.machine(peer, |machine, now, out| machine.refused(now, id, reason, out));
                 }
                 Later::News(token, ended) => self.news(token, ended),

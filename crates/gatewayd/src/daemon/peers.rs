@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::peering::{self, PeerEvent};
 
 impl Daemon {
-    pub(crate) fn from_peer(&mut self, event: PeerEvent) {
+    pub(crate) fn peer_tells(&mut self, event: PeerEvent) {
         match event {
             PeerEvent::Up { peer, dialer, transport, payload, address } => {
                 let octets = self.peering.octets(peer);
