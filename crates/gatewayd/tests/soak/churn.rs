@@ -142,14 +142,7 @@ fn run(mut numbers: Numbers, servers: [SocketAddr; 2], counts: &Counts) {
         let to = servers[numbers.below(2) as usize];
         if let Err(why) = connection(kind, to, &mut numbers) {
             let why = format!("{kind:?} to {to}: {why}");
-<<<<<<< HEAD
-            println!(
-                "wrong at {:?}: {why}",
-                std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
-            );
-=======
             println!("wrong: {why}");
->>>>>>> main
             counts.wrong.lock().unwrap().push(why);
         }
         counts.done[kind as usize].fetch_add(1, Ordering::Relaxed);
@@ -169,13 +162,7 @@ fn connection(kind: Kind, to: SocketAddr, numbers: &mut Numbers) -> Result<(), S
             other => Err(format!("connect: {other:?}")),
         };
     }
-<<<<<<< HEAD
-    client
-        .connect(&to.into())
-        .map_err(|error| format!("connect from {:?}: {error}", client.local_addr().map(|a| a.as_socket())))?;
-=======
     client.connect(&to.into()).map_err(|error| format!("connect: {error}"))?;
->>>>>>> main
     let seed = numbers.next();
     let (up, down) = match kind {
         Kind::Long => (0, 1_000_000 + numbers.below(8_000_000)),
