@@ -100,7 +100,7 @@ impl Report {
             self.say(&format!("   note: {note}"));
         }
         let words: Vec<String> =
-            cells.iter().filter_map(|(_, v)| matches!(v, Value::Word(_)).then(|| v.text())).collect();
+            cells.iter().filter(|(_, v)| matches!(v, Value::Word(_))).map(|(_, v)| v.text()).collect();
         for (name, value) in &cells {
             if let Value::Judged(number, digits, to, false) = value {
                 self.missed.push(format!("{table} {}: {name} {number:.digits$}, to be {to}", words.join(" ")));
