@@ -2,7 +2,7 @@
 
 use cellway_record::stats::jain;
 
-use crate::path::{Command, LAN_PACKET, Middle, PATHS, Path, Seen, Trial, emulate};
+use crate::path::{Command, Middle, PATHS, Path, Seen, Trial, emulate};
 use crate::report::{Report, Value};
 use crate::{Options, me};
 
@@ -169,8 +169,7 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
     };
     let jain = (streams > 1).then(|| jain(&each)).flatten();
     let dropped = both(["g1>g2", "g2>g1"], "dropped_frames");
-    let queued = seen.line().map(|packets| packets * path.packet() * 1e3);
-    let beyond = seen.lan().map(|packets| packets * LAN_PACKET * 1e3);
+    let queued = seen.waiting(0.99).map(|packets| packets * path.packet() * 1e3);
     let added = Some((seen.get("probe", "p99")? - seen.get("probe", "least")?) * 1e3);
     let per_gb = cpu.filter(|_| bytes > 0.0).map(|cpu| cpu / (bytes / 1e9));
     let here = by.is_here();
@@ -187,7 +186,6 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
             ("jain", Value::judged(jain, 4, here.then_some(0.99), |jain, least| jain >= least)),
             ("dropped", Value::judged(dropped, 0, here.then_some(0.0), |dropped, most| dropped <= most)),
             ("queue_p99_ms", Value::judged(queued, 2, here.then_some(10.0), |ms, most| ms < most)),
-            ("lan_p99_ms", Value::maybe(beyond, 2)),
             ("echo_p99_ms", Value::judged(added, 2, here.then_some(10.0), |ms, most| ms < most)),
             (
                 "cpu_s_per_gb",

@@ -36,10 +36,6 @@ pub(crate) const PATHS: [Path; 5] = [
     Path { name: "C1%", mbps: 400, rtt: 100, loss: 1.0, target: 0.92, download: None },
 ];
 
-const PACKET_BITS: f64 = 1500.0 * 8.0;
-/// How long a full packet is on a line to a host (s).
-pub(crate) const LAN_PACKET: f64 = PACKET_BITS / 1e9;
-
 impl Path {
     pub(crate) fn rtt(&self) -> f64 {
         self.rtt as f64 / 1000.0
@@ -50,7 +46,7 @@ impl Path {
     }
     /// How long a full packet is on the line (s).
     pub(crate) fn packet(&self) -> f64 {
-        PACKET_BITS / (self.mbps as f64 * 1e6)
+        1500.0 * 8.0 / (self.mbps as f64 * 1e6)
     }
 }
 
@@ -110,9 +106,8 @@ pub(crate) struct Trial<'a> {
 /// What came of it.
 pub(crate) struct Seen {
     figures: BTreeMap<(String, String), f64>,
-    /// Packets that waited whenever the line towards the server was under load, in order: for the line, and for that
-    /// to the server behind it.
-    waiting: [Vec<f64>; 2],
+    /// Packets that waited for the line towards the server whenever it was looked at under load, in order.
+    waiting: Vec<f64>,
     pub(crate) late: Span,
     pub(crate) valid: bool,
     pub(crate) notes: Vec<String>,
@@ -123,13 +118,9 @@ impl Seen {
     pub(crate) fn get(&self, subject: &str, metric: &str) -> Option<f64> {
         self.figures.get(&(subject.to_owned(), metric.to_owned())).copied()
     }
-    /// 99 % of the looks saw at most so many packets wait for the line towards the server.
-    pub(crate) fn line(&self) -> Option<f64> {
-        percentile(&self.waiting[0], 0.99)
-    }
-    /// The same for the line behind it.
-    pub(crate) fn lan(&self) -> Option<f64> {
-        percentile(&self.waiting[1], 0.99)
+    /// The share `q` of the looks saw at most so many packets wait.
+    pub(crate) fn waiting(&self, q: f64) -> Option<f64> {
+        percentile(&self.waiting, q)
     }
 }
 
@@ -142,18 +133,14 @@ pub(crate) fn emulate(trial: Trial<'_>) -> Result<Seen, String> {
     let Trial { path, middle, window, seed, commands, until, most, beside } = trial;
     let text = scenario(&path, middle, window, &commands, most);
     let plan = Plan::parse_with(&text, "bench", &[], None).map_err(|e| e.to_string())?;
-    let mut waiting = [Vec::new(), Vec::new()];
+    let mut waiting = Vec::new();
     let mut look = |snapshot: &cellway_emu::Snapshot| {
-        let port = |name| snapshot.ports.iter().find(|port| port.name == name);
-        if port("g1>g2").is_some_and(|line| line.utilisation > BUSY) {
-            for (name, waiting) in ["g1>g2", "g2>server"].into_iter().zip(&mut waiting) {
-                waiting.extend(port(name).map(|port| f64::from(port.queue)));
-            }
-        }
+        let line = snapshot.ports.iter().filter(|port| port.name == "g1>g2" && port.utilisation > BUSY);
+        waiting.extend(line.map(|port| f64::from(port.queue)));
     };
     let control = Control { view: Some((LOOK, &mut look)), beside, until, ..Control::default() };
     let emulated: Emulated = cellway_emu::emulate(plan.base(), &[], seed, control).map_err(|e| e.to_string())?;
-    waiting.iter_mut().for_each(|waiting| waiting.sort_by(f64::total_cmp));
+    waiting.sort_by(f64::total_cmp);
     let summary = &emulated.record.summary;
     let figures = summary.iter().map(|row| ((row.subject.to_string(), row.metric.to_string()), row.value)).collect();
     // The namespaces of the run go with its threads.
