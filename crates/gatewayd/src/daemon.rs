@@ -20,7 +20,7 @@ mod timers;
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cellway_sys::{Interest, Readiness, Ready, now_ns};
 use cellway_units::Span;
@@ -52,6 +52,8 @@ const OLDEST: Span = Span::from_secs(200 * 86_400);
 const PS_PER_NS: u64 = 1000;
 /// Bytes that are taken from a socket at once.
 const SCRATCH: usize = 256 * 1024;
+/// After packets came, more are let come for so long (ns): one pass for each would cost more than its packet.
+const REST: u64 = 250_000;
 
 const ORDERS: u64 = 0;
 const PEERS: u64 = 1;
@@ -171,11 +173,15 @@ impl Daemon {
                 .wait_for(deadline, &mut events)
                 .map_err(|source| Error::System { what: "wait".into(), source })?;
             self.now = now_ns();
+            let from_peers = events.iter().any(|ready| ready.token == PEERS);
             for ready in events.drain(..) {
                 self.happened(ready);
                 self.settle();
             }
             self.turn();
+            if from_peers {
+                std::thread::sleep(Duration::from_nanos((self.now + REST).saturating_sub(now_ns())));
+            }
         }
         self.stop();
         Ok(())
@@ -183,7 +189,7 @@ impl Daemon {
 
     /// The instant on the transport's clock.
     fn instant(&self) -> Instant {
-        self.start.1 + std::time::Duration::from_nanos(self.now - self.start.0)
+        self.start.1 + Duration::from_nanos(self.now - self.start.0)
     }
     fn deadline(&self) -> Option<u64> {
         let machines = self.links.iter().filter_map(Link::deadline);

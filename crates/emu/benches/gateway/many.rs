@@ -168,7 +168,7 @@ fn held(hosts: &Hosts, path: &Path, count: u32) -> Result<(f64, [Memory; 2]), Bo
         std::fs::write(&file, config(hosts, path, *own, *peer, &identity)?)?;
         let rules = hosts.run(own.0, gateway("rules apply", &file)).ok_or("no such gateway")??;
         Ended(rules).0.wait()?;
-        daemons.push(Ended(hosts.run(own.0, gateway("run", &file)).ok_or("no such gateway")??));
+        daemons.push(Ended(hosts.run(own.0, gateway("run --log warn", &file)).ok_or("no such gateway")??));
     }
     std::thread::sleep(Duration::from_secs(2));
     let before = daemons.iter().map(|daemon| resident(daemon.0.id())).collect::<Result<Vec<f64>, _>>()?;

@@ -13,6 +13,9 @@ use crate::intercept::Opening;
 
 /// Most bytes that wait for room in the socket of a slow host (bytes).
 const PENDING: u64 = 256 * 1024;
+/// How much is taken from a host before the machine asks for it (bytes). It asks for one packet after the other, and a
+/// call of the kernel for each would cost as much as the packet.
+const AHEAD: u64 = 16 * 1024;
 
 /// How a connection came.
 #[derive(Debug)]
@@ -72,6 +75,8 @@ pub(crate) struct Flow {
     pub(crate) since: u64,
     /// Taken from the host, not acknowledged by the peer.
     out: Ring,
+    /// Bytes that the machine has asked for.
+    consumed: u64,
     /// Bytes that the machine knows to have come from the host.
     received: u64,
     /// Whether it knows that no more will come.
@@ -107,6 +112,7 @@ impl Flow {
             socket: None,
             since,
             out: Ring::default(),
+            consumed: 0,
             received: 0,
             heard_end: false,
             host_ended: false,
@@ -145,7 +151,7 @@ impl Flow {
     pub(crate) fn news(&mut self, ended: bool) -> News {
         let Some(socket) = &self.socket else { return News::default() };
         self.host_ended |= ended;
-        // What the machine knows of and has not asked for is still in the socket.
+        // What the machine knows of and has not asked for is still in the socket, or was taken ahead.
         let there = self.out.end() + ioctl_fionread(socket).unwrap_or(0);
         let fresh = there.saturating_sub(self.received);
         self.received += fresh;
@@ -155,20 +161,19 @@ impl Flow {
     }
     /// Whether the host has bytes that the machine does not take yet.
     pub(crate) fn waits(&self) -> bool {
-        self.received > self.out.end()
+        self.received > self.consumed
     }
-    /// Takes `bytes` out of the socket; whether all were there.
+    /// The machine asks for `bytes`: takes them out of the socket, if that was not done ahead; whether all were there.
     pub(crate) fn consume(&mut self, bytes: u64, scratch: &mut [u8]) -> bool {
         let Some(socket) = &self.socket else { return false };
-        let mut left = bytes;
-        while left > 0 {
-            let most = (scratch.len() as u64).min(left) as usize;
+        self.consumed += bytes;
+        while self.out.end() < self.consumed {
+            let least = self.consumed - self.out.end();
+            // No more than the machine has heard of.
+            let most = (self.received - self.out.end()).min(AHEAD).max(least).min(scratch.len() as u64) as usize;
             match rustix::io::read(socket, &mut scratch[..most]) {
                 Ok(0) => return false,
-                Ok(n) => {
-                    self.out.push(&scratch[..n]);
-                    left -= n as u64;
-                }
+                Ok(n) => self.out.push(&scratch[..n]),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return false,
             }
