@@ -76,8 +76,8 @@ pub struct Daemon {
     listeners: Option<Listeners>,
     newcomers: Newcomers,
     table: Table,
-    /// Connections whose opening segment waits or was let go, by client and server.
-    openings: HashMap<(std::net::SocketAddr, std::net::SocketAddr), u64>,
+    /// Intercepted connections, by client and server.
+    held: HashMap<(std::net::SocketAddr, std::net::SocketAddr), u64>,
     timers: Timers,
     tally: Tally,
     /// What follows from what the machines asked for, to be told to them when they have finished.
@@ -92,6 +92,8 @@ pub struct Daemon {
     now: u64,
     start: (u64, Instant),
     running: bool,
+    /// What ended it, if nobody asked for that.
+    failed: Option<Error>,
 }
 
 impl Daemon {
@@ -143,7 +145,7 @@ impl Daemon {
             listeners,
             newcomers,
             table: Table::default(),
-            openings: HashMap::new(),
+            held: HashMap::new(),
             timers: Timers::default(),
             tally: Tally::default(),
             later: VecDeque::new(),
@@ -154,6 +156,7 @@ impl Daemon {
             now,
             start: (now, instant),
             running: true,
+            failed: None,
         })
     }
     /// How to tell it things.
@@ -184,7 +187,7 @@ impl Daemon {
             }
         }
         self.stop();
-        Ok(())
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     /// The instant on the transport's clock.

@@ -1,6 +1,7 @@
 //! One connection as the daemon holds it: its socket and the bytes on their way.
 
 use std::io::{self, IoSlice, Write};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use cellway_gateway::{FlowId, Reason, Request};
@@ -94,8 +95,14 @@ pub(crate) struct Flow {
     /// It waits in the daemon's list of those with something to write.
     pub(crate) listed: bool,
     writable: bool,
-    /// Counted for its client's address.
+    /// Its end is being waited for.
+    pub(crate) draining: bool,
+    /// The client's address, if it is counted for it.
+    pub(crate) source: Option<IpAddr>,
+    /// It is among the openings that are counted.
     pub(crate) counted: bool,
+    /// The client's next opening from the same port, which came before this one was over.
+    pub(crate) again: Option<Opening>,
     /// The answer has been counted.
     pub(crate) answered: bool,
 }
@@ -124,7 +131,10 @@ impl Flow {
             forgotten: false,
             listed: false,
             writable: true,
+            draining: false,
+            source: None,
             counted: false,
+            again: None,
             answered: false,
         }
     }
@@ -158,6 +168,16 @@ impl Flow {
         let ended = self.host_ended && !self.heard_end;
         self.heard_end |= ended;
         News { fresh, ended }
+    }
+    /// The host's connection is gone: what is for it is nobody's. What came from it is still the peer's.
+    pub(crate) fn lose_host(&mut self) {
+        self.close(Ending::Reset);
+        self.inn = Ring::default();
+        (self.allowed, self.shut) = (0, false);
+    }
+    /// Whether both hosts have ended it, and only that is still to be told.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.heard_end && self.shut_done
     }
     /// Whether the host has bytes that the machine does not take yet.
     pub(crate) fn waits(&self) -> bool {

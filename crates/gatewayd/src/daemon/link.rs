@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use cellway_gateway::{Decoded, FlowId, Gateway, GatewayConfig, Output, Transport, Window, Wire};
+use cellway_sys::now_ns;
 use cellway_units::{Bytes, Rate, Span, Time};
 
 use super::ring::Ring;
@@ -72,7 +73,7 @@ impl Link {
             uncounted: 0,
             seen_octets: 0,
             line_octets: 0,
-            base: 0,
+            base: now_ns(),
             downs: 0,
             why_down: "not reached yet".into(),
         })
@@ -82,6 +83,10 @@ impl Link {
     pub(crate) fn came_up(&mut self, dialler: bool, octets: u64, now: u64) {
         (self.up, self.next) = (true, u64::from(!dialler));
         (self.uncounted, self.seen_octets, self.base) = (0, octets, now);
+    }
+    /// Whether `flow` is a name that this side gives.
+    pub(crate) fn is_ours(&self, flow: FlowId) -> bool {
+        flow.0 & 1 == self.next & 1
     }
     /// A name that no flow has had.
     pub(crate) fn name_flow(&mut self) -> FlowId {

@@ -70,6 +70,10 @@ impl Daemon {
                         let (peer, id) = (flow.peer, flow.id);
                         self.machine(peer, |machine, now, out| machine.local_reset(now, id, reason, out));
                     }
+                    if let Some(flow) = self.table.get_mut(token) {
+                        flow.lose_host();
+                        self.list(token);
+                    }
                 }
                 Later::Room(token) => {
                     if let Some(flow) = self.table.get(token)

@@ -15,6 +15,7 @@ use super::timers::Due;
 use super::{DOORS, Daemon, Flow};
 use crate::config::{Config, Connect};
 use crate::error::Error;
+use crate::intercept::Opening;
 
 /// How long a connection that was let go may take until it is accepted (ns): what the kernel takes
 /// to give up on an answered opening, in short.
@@ -25,6 +26,8 @@ const GREETING: u64 = 10_000_000_000;
 const GREETINGS: usize = 1024;
 /// Longest greeting (bytes): method list and request of RFC 1928.
 const GREETING_BYTES: usize = 1024;
+/// Most that are let in before everything else has its turn.
+const AT_ONCE: usize = 256;
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: i32 = 1024;
 
@@ -52,8 +55,6 @@ pub(crate) struct Newcomers {
     default: Option<usize>,
     greetings: HashMap<u64, Greeting>,
     next: u64,
-    /// Clients of connections that have no intercepted opening.
-    sources: HashMap<(usize, FlowId), IpAddr>,
 }
 
 fn listen(address: SocketAddr) -> std::io::Result<Socket> {
@@ -100,57 +101,65 @@ impl Newcomers {
     pub(crate) fn forget(&mut self, token: u64) {
         self.greetings.remove(&token);
     }
-    /// Whose connection this is.
-    pub(crate) fn source_of(&mut self, flow: &Flow) -> Option<IpAddr> {
-        match &flow.origin {
-            Origin::Held(opening) => Some(opening.client.ip()),
-            _ => self.sources.remove(&(flow.peer, flow.id)),
-        }
-    }
 }
 
 impl Daemon {
     /// Openings wait on the device.
     pub(crate) fn openings(&mut self) {
-        loop {
+        for _ in 0..AT_ONCE {
             let next = self.hold.as_mut().map(super::super::intercept::Hold::next);
             let opening = match next {
                 Some(Ok(Some(opening))) => opening,
-                Some(Err(e)) => {
-                    tracing::warn!("the device of openings cannot be read: {e}");
-                    self.tally.error("device");
+                Some(Err(source)) => {
+                    // It was deleted: nothing can be intercepted any more.
+                    self.failed = Some(Error::Io { what: "read the device of openings".into(), source });
+                    self.running = false;
                     return;
                 }
                 _ => return,
             };
-            let key = (opening.client, opening.server);
-            if let Some(&token) = self.openings.get(&key) {
-                // Sent again by a host that has waited a second.
-                let released = self.table.get(token).is_some_and(|flow| flow.stage == Stage::Accepting);
-                if released && let Some(hold) = &mut self.hold {
-                    let _ = hold.release(&opening);
-                }
-                if let Some(Flow { origin: Origin::Held(held), stage: Stage::Opening, .. }) = self.table.get_mut(token)
-                {
-                    *held = opening;
-                }
-                continue;
-            }
-            let Some(peer) = self.routes.peer(opening.server.ip()) else {
-                self.turn_away(&opening, Reason::NetUnreachable);
-                continue;
-            };
-            if let Some(reason) = self.refusal(peer, opening.client.ip()) {
-                self.turn_away(&opening, reason);
-                continue;
-            }
-            let early = self.config.peers[peer].connect == Connect::Early;
-            let request = Request { client: Some(opening.client), server: Server::Address(opening.server), early };
-            let source = opening.client.ip();
-            let token = self.open(peer, request, Origin::Held(opening));
-            self.openings.insert(key, token);
-            self.begin_opening(token, source, "intercepted");
+            self.open_held(opening);
         }
+    }
+    /// An opening that waits becomes a connection, unless it is known or refused.
+    pub(crate) fn open_held(&mut self, opening: Opening) {
+        let key = (opening.client, opening.server);
+        if let Some(&token) = self.held.get(&key) {
+            match self.table.get_mut(token) {
+                // Sent again by a host that has waited a second.
+                Some(Flow { origin: Origin::Held(held), stage: Stage::Opening, .. }) => {
+                    *held = opening;
+                    return;
+                }
+                // The far side has the port until it knows of the end.
+                Some(flow) if flow.is_ended() && !flow.forgotten => {
+                    flow.again = Some(opening);
+                    return;
+                }
+                // The kernel knows what to answer.
+                Some(flow) if !flow.forgotten => {
+                    if let Some(hold) = &mut self.hold {
+                        let _ = hold.release(&opening);
+                    }
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let Some(peer) = self.routes.peer(opening.server.ip()) else {
+            self.turn_away(&opening, Reason::NetUnreachable);
+            return;
+        };
+        if let Some(reason) = self.refusal(peer, opening.client.ip()) {
+            self.turn_away(&opening, reason);
+            return;
+        }
+        let early = self.config.peers[peer].connect == Connect::Early;
+        let request = Request { client: Some(opening.client), server: Server::Address(opening.server), early };
+        let source = opening.client.ip();
+        let token = self.open(peer, request, Origin::Held(opening));
+        self.held.insert(key, token);
+        self.begin_opening(token, source, "intercepted");
     }
     fn turn_away(&mut self, opening: &crate::intercept::Opening, reason: Reason) {
         self.tally.refused(reason);
@@ -174,7 +183,7 @@ impl Daemon {
     }
     fn begin_opening(&mut self, token: u64, source: IpAddr, how: &'static str) {
         let Some(flow) = self.table.get_mut(token) else { return };
-        flow.counted = true;
+        (flow.counted, flow.source) = (true, Some(source));
         let (peer, id, request) = (flow.peer, flow.id, flow.request.clone());
         tracing::debug!(flow = id.0, peer = %self.links[peer].name, %source, server = ?request.server, how, "opening");
         self.tally.opened(how);
@@ -232,7 +241,7 @@ impl Daemon {
     }
     /// Connections have been accepted that were let go.
     pub(crate) fn accepted(&mut self) {
-        loop {
+        for _ in 0..AT_ONCE {
             let Some(listeners) = &self.listeners else { return };
             let (socket, client, server) = match listeners.accept() {
                 Ok(Some(accepted)) => accepted,
@@ -244,7 +253,7 @@ impl Daemon {
                     return;
                 }
             };
-            let token = self.openings.remove(&(client, server));
+            let token = self.held.get(&(client, server)).copied();
             let known = token.filter(|&token| self.table.get(token).is_some_and(|f| f.stage == Stage::Accepting));
             match known {
                 Some(token) => self.attach(token, socket),
@@ -276,7 +285,7 @@ impl Daemon {
         let Some(door) = usize::try_from(token - DOORS).ok().filter(|&d| d < self.newcomers.doors.len()) else {
             return self.greeting(token);
         };
-        loop {
+        for _ in 0..AT_ONCE {
             let accepted = self.newcomers.doors[door].socket.accept();
             let (socket, from) = match accepted {
                 Ok((socket, from)) => (socket, from),
@@ -359,9 +368,7 @@ impl Daemon {
         let ready = crate::intercept::prepare(&socket, self.config.limits.keepalive)
             .and_then(|()| self.readiness.add(&socket, token, Interest::Stream).map_err(std::io::Error::other));
         if let Some(flow) = self.table.get_mut(token) {
-            let key = (flow.peer, flow.id);
             flow.socket = Some(socket);
-            self.newcomers.sources.insert(key, from.ip());
         }
         self.begin_opening(token, from.ip(), how);
         if ready.is_err() {

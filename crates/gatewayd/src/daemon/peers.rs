@@ -67,26 +67,35 @@ impl Daemon {
             tracing::debug!(peer = %link.name, "not a packet: {e}");
             self.tally.error("malformed");
         } else {
-            self.keep(peer, &decoded, octets);
+            let ours = |frame: &Frame| matches!(frame, Frame::Open { flow, .. } if link.is_ours(*flow));
+            if decoded.packet.frames.iter().any(ours) {
+                self.tally.error("malformed");
+                self.peering.abandon(peer, self.instant(), "it opened a connection in our name");
+                return;
+            }
+            let kept = self.keep(peer, &decoded, octets);
             self.machine(peer, |machine, now, out| machine.receive(now, &decoded.packet, out));
-            // What an opening in the same packet has made wanted.
-            self.keep(peer, &decoded, octets);
+            if !kept {
+                // What an opening in the same packet has made wanted.
+                self.keep(peer, &decoded, octets);
+            }
         }
         self.links[peer].decoded = decoded;
     }
-    /// Keeps the bytes of a packet that the machine wants and does not hold itself.
-    fn keep(&mut self, peer: usize, decoded: &Decoded, octets: &[u8]) {
-        let Some(Frame::Data { flow: id, offset, .. }) = decoded.packet.frames.last() else { return };
+    /// Keeps the bytes of a packet that the machine wants and does not hold itself; whether it wants any.
+    fn keep(&mut self, peer: usize, decoded: &Decoded, octets: &[u8]) -> bool {
+        let Some(Frame::Data { flow: id, offset, .. }) = decoded.packet.frames.last() else { return true };
         let link = &mut self.links[peer];
-        let Some(wanted) = link.machine.wanted(*id) else { return };
+        let Some(wanted) = link.machine.wanted(*id) else { return false };
         let bytes = &octets[decoded.payload.clone()];
-        if *offset + bytes.len() as u64 > wanted.end {
-            return;
+        if bytes.is_empty() || *offset + bytes.len() as u64 > wanted.end {
+            return !bytes.is_empty();
         }
         match link.flows.get(id).and_then(|token| self.table.get_mut(*token)) {
             Some(flow) => flow.place(*offset, bytes),
             None => link.early.entry(*id).or_default().place(*offset, bytes),
         }
+        true
     }
 
     /// Takes over what may change while connections stay.

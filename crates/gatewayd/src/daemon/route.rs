@@ -1,11 +1,14 @@
 //! Which addresses are behind which gateway, and the addresses of names.
 
-use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 
 use ipnet::IpNet;
 
 use super::handle::{Command, Handle};
 use crate::config::Config;
+
+/// A port to ask the kernel for a route with; nothing is sent.
+const DISCARD: u16 = 9;
 
 /// Whose an address is. The longest prefix that holds it decides.
 #[derive(Debug, Default)]
@@ -37,9 +40,14 @@ impl Routes {
     }
 }
 
-/// Whether `address` is one of this machine's: only such a one can be bound.
+/// Whether `address` is one of this machine's: to such a one the kernel speaks from itself.
 pub(crate) fn is_own(address: IpAddr) -> bool {
-    UdpSocket::bind((address, 0)).is_ok()
+    let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let from = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect((address, DISCARD))?;
+        socket.local_addr()
+    });
+    from.is_ok_and(|from| from.ip() == address)
 }
 
 /// Looks a name up, which may take long, on a thread of its own; the answer comes as a command.

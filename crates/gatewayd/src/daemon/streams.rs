@@ -208,7 +208,14 @@ impl Daemon {
             _ => true,
         };
         if !done {
-            self.timers.add(self.now + DRAIN_FIRST, Due::Drain(token, 1));
+            // A host that takes its time has it; only what is to be reset does not wait for ever.
+            if ending == Ending::Reset
+                && let Some(flow) = self.table.get_mut(token)
+                && !flow.draining
+            {
+                flow.draining = true;
+                self.timers.add(self.now + DRAIN_FIRST, Due::Drain(token, 1));
+            }
         } else if flow.forgotten {
             self.remove(token);
         } else if ending == Ending::Reset
@@ -220,16 +227,11 @@ impl Daemon {
     /// A connection that ends is looked at again.
     pub(crate) fn drain(&mut self, token: u64, looks: u32) {
         let Some(flow) = self.table.get(token) else { return };
-        let (flushed, ending) = (flow.is_flushed(), flow.ending);
-        let done = flushed && (ending == Some(Ending::Clean) || flow.is_delivered());
+        let done = flow.is_flushed() && flow.is_delivered();
         if !done && looks < DRAIN_LOOKS {
             let wait = DRAIN_FIRST << looks;
             self.timers.add(self.now + wait, Due::Drain(token, looks + 1));
         } else if flow.forgotten {
-            if !done && let Some(flow) = self.table.get_mut(token) {
-                // Its host did not take what was for it: the end must not look clean.
-                flow.ending = Some(Ending::Reset);
-            }
             self.remove(token);
         } else if let Some(flow) = self.table.get_mut(token) {
             flow.close(Ending::Reset);
@@ -240,15 +242,18 @@ impl Daemon {
         let Some(mut flow) = self.table.remove(token) else { return };
         if let Origin::Held(opening) = &flow.origin {
             let key = (opening.client, opening.server);
-            if self.openings.get(&key) == Some(&token) {
-                self.openings.remove(&key);
+            if self.held.get(&key) == Some(&token) {
+                self.held.remove(&key);
             }
         }
         if flow.counted {
             if !flow.answered {
                 self.tally.unanswered();
             }
-            self.tally.leaves(self.newcomers.source_of(&flow));
+        }
+        self.tally.leaves(flow.source);
+        if let Some(again) = flow.again.take() {
+            self.open_held(again);
         }
         flow.close(flow.ending.unwrap_or(Ending::Reset));
     }
