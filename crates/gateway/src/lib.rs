@@ -28,8 +28,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`) knows neither time nor
-//! packets; the transport below it (`recovery`, `acknowledge`, `pacer`) knows no flows. What carries
+//! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`) knows no packets, and
+//! of time only who idles; the transport below it (`recovery`, `acknowledge`, `pacer`) knows no flows. What carries
 //! the packets ([`Transport`]) is known by its headers only; [`TpPacket::encode`] gives their octets.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -1,5 +1,5 @@
 //! All flows: what the local side and the peer say, turned into actions and frames. Knows nothing
-//! of time or packets, so that any reliable transport of frames can carry it.
+//! of packets, and of time only who has been idle.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
