@@ -4,7 +4,6 @@
 //! at the far side. Then it is written back and delivered to a transparent socket ([`Listeners`]), or an
 //! answer as from the server or its network is sent instead. [`connect`] is the far side of it: a connection
 //! from the client's address. What the kernel must do for this is said by [`Rules`].
-#![allow(dead_code)]
 
 pub(crate) mod answer;
 mod hold;
@@ -21,13 +20,8 @@ mod testbed;
 #[cfg(test)]
 mod tests;
 
-#[allow(unused_imports)]
 pub(crate) use hold::{Hold, Opening};
-#[allow(unused_imports)]
 pub(crate) use listeners::Listeners;
-#[allow(unused_imports)]
 pub(crate) use obstacles::obstacles;
-#[allow(unused_imports)]
 pub(crate) use onward::{connect, prepare, reason};
-#[allow(unused_imports)]
 pub(crate) use rules::Rules;

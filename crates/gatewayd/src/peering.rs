@@ -12,7 +12,6 @@
 //! later one is spare unless its hello shows that the peer has lost the first (another instance, or a
 //! higher count of connections lost). A second connection is therefore never in use beside the first,
 //! and neither side forgets its flows while the other keeps them.
-#![allow(dead_code)]
 
 mod accept;
 mod dial;
@@ -75,6 +74,8 @@ pub(crate) struct Peering {
     /// Where it listens: as configured, and as it came to be (port 0 lets the kernel choose).
     asked: Option<SocketAddr>,
     listen: Option<SocketAddr>,
+    /// When the listener is watched again, if it is not.
+    accept_at: Option<Instant>,
     lookups: Lookups,
     events: VecDeque<PeerEvent>,
     /// What the fastest line carries in 20 ms (octets).
@@ -126,6 +127,7 @@ impl Peering {
             listener: None,
             asked: config.listen.map(|listen| listen.address),
             listen: config.listen.map(|listen| listen.address),
+            accept_at: None,
             lookups,
             events: VecDeque::new(),
             line: 0.0,
@@ -152,7 +154,8 @@ impl Peering {
     }
 
     /// Where it listens, for QUIC and for TLS.
-    pub(crate) fn listens(&self) -> Option<SocketAddr> {
+    #[cfg(test)]
+    fn listens(&self) -> Option<SocketAddr> {
         self.listen
     }
 
@@ -185,14 +188,15 @@ impl Peering {
             return Ok(found);
         }
         let udp = Udp::anywhere(self.identity.secret()).map_err(failed("open a UDP socket".to_owned()))?;
-        let number = self.add_socket(udp)?;
         let no_way = || std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
-        let called = self.sockets[number].calls(remote);
-        Ok((number, called.ok_or_else(no_way).map_err(failed(format!("reach {remote} over UDP")))?))
+        // Asked before it is kept: every attempt would leave a socket behind.
+        let called = udp.calls(remote).ok_or_else(no_way).map_err(failed(format!("reach {remote} over UDP")))?;
+        Ok((self.add_socket(udp)?, called))
     }
 
     /// Reads what is there and does what is due. What it leads to leaves with [`Peering::flush`].
     pub(crate) fn turn(&mut self, now: Instant) {
+        self.accept_again(now);
         let mut tokens = std::mem::take(&mut self.tokens);
         // Nothing is waited for; what is not seen now is seen at the next turn.
         let _ = self.ready.wait(Some(0), &mut tokens);
@@ -264,15 +268,15 @@ impl Peering {
     /// When [`Peering::turn`] has something to do though nothing comes.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let links = self.links.values().filter_map(deadline_of);
-        let dials = self.peers.iter().filter_map(|peer| self.dial_deadline(peer));
-        links.chain(dials).min()
+        let dials = (0..self.peers.len()).filter_map(|peer| self.dial_deadline(peer));
+        links.chain(dials).chain(self.accept_at).min()
     }
 
     /// Octets of IP packets sent to the peer since the start: headers, QUIC's own packets, handshakes and
     /// attempts included; for TLS see [`tls::TlsLink::octets`]. It never falls.
-    pub(crate) fn octets(&self, peer: usize) -> u64 {
-        let of_peer = |link: &&Link| link.peer == Some(peer);
-        let now: u64 = self.links.values().filter(of_peer).map(Link::octets).sum();
+    pub(crate) fn octets(&mut self, peer: usize) -> u64 {
+        let of_peer = |link: &&mut Link| link.peer == Some(peer);
+        let now: u64 = self.links.values_mut().filter(of_peer).map(Link::octets).sum();
         now + self.peers.get(peer).map_or(0, |peer| peer.past_octets)
     }
 
@@ -282,30 +286,15 @@ impl Peering {
         current.map_or(0, Link::backlog)
     }
 
-    /// Datagrams that belonged to no connection and began none, since the start.
-    pub(crate) fn strays(&self) -> u64 {
-        self.sockets.iter().map(|udp| udp.strays).sum()
-    }
-
     /// What is known of the way to a peer.
-    pub(crate) fn status(&mut self, peer: usize) -> PeerTransport {
+    pub(crate) fn status(&self, peer: usize) -> PeerTransport {
         let Some(of) = self.peers.get(peer) else { return PeerTransport::default() };
         let mut status = PeerTransport { tried: of.tried.clone(), ..PeerTransport::default() };
-        if let Some(link) = of.current.and_then(|at| self.links.get_mut(&at)) {
-            let figures = link.figures();
+        if let Some(link) = of.current.and_then(|at| self.links.get(&at)) {
             status.transport = Some(link.transport());
             status.address = Some(link.remote());
-            status.rtt = figures.rtt;
-            status.mtu = figures.mtu;
-            status.sent = figures.sent;
-            status.lost = figures.lost;
-            status.dropped = figures.dropped;
+            status.rtt = link.rtt();
         }
-        let socket = match of.current.and_then(|at| self.links.get(&at)).map(|link| &link.wire) {
-            Some(Wire::Quic(quic)) => quic.socket,
-            _ => 0,
-        };
-        status.buffers = self.sockets.get(socket).map_or((0, 0), |udp| udp.granted);
         status
     }
 

@@ -31,7 +31,7 @@ pub struct PeerStatus {
     pub transport: String,
     /// Its address, while up.
     pub address: Option<SocketAddr>,
-    /// Why it is down, or was last.
+    /// Why it is down, or was last; while `tls` is used, what came of trying `quic`.
     pub why_down: String,
     /// How often it went down.
     pub downs: u64,

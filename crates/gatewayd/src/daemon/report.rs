@@ -5,6 +5,7 @@ use cellway_gateway::Server;
 use super::Daemon;
 use super::flow::{Origin, Stage};
 use crate::control::{ConnectionStatus, PeerStatus, Snapshot};
+use crate::peering::PeerTransport;
 
 impl Daemon {
     /// How it stands, with a line for each connection if so wished.
@@ -33,7 +34,7 @@ impl Daemon {
             up: link.up,
             transport: transport.transport.filter(|_| link.up).map_or_else(String::new, |t| t.name().to_owned()),
             address: transport.address.filter(|_| link.up),
-            why_down: link.why_down.clone(),
+            why_down: why_down(link.up, &link.why_down, &transport),
             downs: link.downs,
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,
@@ -66,5 +67,32 @@ impl Daemon {
             received_bytes,
             buffered_bytes: flow.held() as u64,
         }
+    }
+}
+
+/// Why a peer is or was down, and what was tried; while it is up over TLS, why not over QUIC.
+fn why_down(up: bool, why: &str, transport: &PeerTransport) -> String {
+    let tried = &transport.tried;
+    if tried.is_empty() || !up && why.contains(tried) {
+        why.to_owned()
+    } else if up {
+        tried.clone()
+    } else {
+        format!("{why}; {tried}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_tried_is_told() {
+        let tried = |tried: &str| PeerTransport { tried: tried.to_owned(), ..PeerTransport::default() };
+        assert_eq!(why_down(false, "silence", &tried("")), "silence");
+        assert_eq!(why_down(false, "silence", &tried("QUIC to far: no answer")), "silence; QUIC to far: no answer");
+        assert_eq!(why_down(false, "QUIC: none; TLS: none", &tried("TLS: none")), "QUIC: none; TLS: none");
+        assert_eq!(why_down(true, "silence", &tried("QUIC: none; TLS is used")), "QUIC: none; TLS is used");
+        assert_eq!(why_down(true, "silence", &tried("")), "silence");
     }
 }

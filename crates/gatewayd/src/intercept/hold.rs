@@ -29,9 +29,8 @@ pub(crate) struct Opening {
     pub(crate) client: SocketAddr,
     /// To whom.
     pub(crate) server: SocketAddr,
-    /// Its sequence number.
-    pub(crate) sequence: u32,
-    acknowledgment: u32,
+    /// What acknowledges all of it.
+    pub(super) acknowledgment: u32,
     /// With the header of the TUN device.
     packet: Vec<u8>,
 }
@@ -78,9 +77,9 @@ impl Hold {
             let packet = &mut self.buffer[..octets];
             let Some(ip) = packet.get_mut(Tun::HEADER..) else { continue };
             match kind(ip) {
-                Kind::Opening { client, server, sequence, acknowledgment } => {
+                Kind::Opening { client, server, acknowledgment } => {
                     let packet = packet.to_vec();
-                    return Ok(Some(Opening { client, server, sequence, acknowledgment, packet }));
+                    return Ok(Some(Opening { client, server, acknowledgment, packet }));
                 }
                 // A neighbour of ours did not answer. The kernel tells the sender of the packet, which by its
                 // address is the client. As a packet that arrives it is given to the socket that sent it; if

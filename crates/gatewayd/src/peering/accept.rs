@@ -1,21 +1,24 @@
 //! Taking what comes in: datagrams of known connections, and those who dial.
 
-use std::time::Instant;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
 
+use cellway_sys::Interest;
 use noq_proto::{DatagramEvent, Incoming};
-use socket2::Socket;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::link::{Link, Wire};
 use super::quic::QuicLink;
 use super::tls::TlsLink;
-use super::{Peering, settings};
+use super::{LISTENER, Peering, settings};
 
 /// Connections of nobody yet: from here on a dialler must show that its address is its own (a Retry,
 /// RFC 9000, section 8.1.2) ...
 pub(super) const STRANGERS: usize = 32;
 /// ... and from here on none is taken.
 const MOST_STRANGERS: usize = 128;
+/// How long the listener is left alone after it has failed.
+const PAUSE: Duration = Duration::from_millis(100);
 
 impl Peering {
     pub(super) fn receive(&mut self, number: usize, now: Instant, touched: &mut Vec<u64>) {
@@ -76,8 +79,28 @@ impl Peering {
         None
     }
 
+    /// Watches the listener again when it is time to.
+    pub(super) fn accept_again(&mut self, now: Instant) {
+        if let (Some(listener), Some(_)) = (&self.listener, self.accept_at.filter(|&at| at <= now)) {
+            let added = self.ready.add(listener, LISTENER, Interest::Read);
+            self.accept_at = added.is_err().then_some(now + PAUSE);
+        }
+    }
+
     pub(super) fn accept_tls(&mut self, now: Instant) {
-        while let Some(Ok((socket, remote))) = self.listener.as_ref().map(Socket::accept) {
+        while let Some(listener) = &self.listener {
+            let (socket, remote) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => continue,
+                // As with no descriptor left: the connection waits on, and the listener stays readable.
+                Err(error) => {
+                    warn!("connections of peers over TCP cannot be taken: {error}");
+                    let _ = self.ready.remove(listener);
+                    self.accept_at = Some(now + PAUSE);
+                    return;
+                }
+            };
             let Some(remote) = remote.as_socket() else { continue };
             if self.closed || self.strangers() >= MOST_STRANGERS {
                 continue;

@@ -21,15 +21,18 @@ impl Peering {
     }
 
     /// When dialling the peer goes on.
-    pub(super) fn dial_deadline(&self, peer: &Peer) -> Option<Instant> {
-        if self.closed || peer.dial.address.is_none() || peer.dial.looking_up {
+    pub(super) fn dial_deadline(&self, peer: usize) -> Option<Instant> {
+        let of = &self.peers[peer];
+        let tries = |link: &Link| link.dialed == Some(peer) && link.stage != Stage::Over;
+        if self.closed || of.dial.address.is_none() || of.dial.looking_up {
             None
-        } else if peer.current.is_some() {
-            self.wants_trial(peer).then_some(peer.dial.next)
-        } else if let Some(round) = &peer.dial.round {
-            round.tls_at
+        } else if of.current.is_some() {
+            self.wants_trial(of).then_some(of.dial.next)
+        } else if let Some(round) = &of.dial.round {
+            // A round of which nothing is left has failed, and is to be ended.
+            round.tls_at.or_else(|| (!self.links.values().any(tries)).then_some(of.dial.next))
         } else {
-            Some(peer.dial.next)
+            Some(of.dial.next)
         }
     }
 
@@ -37,20 +40,19 @@ impl Peering {
     pub(super) fn dial(&mut self, now: Instant) {
         for peer in 0..self.peers.len() {
             let of = &self.peers[peer];
-            let due = self.dial_deadline(of).is_some_and(|at| at <= now);
-            if of.dial.round.is_some() {
-                let tries = |link: &Link| link.dialed == Some(peer) && link.stage != Stage::Over;
-                if due {
+            if self.dial_deadline(peer).is_none_or(|at| at > now) {
+                continue;
+            }
+            if let Some(round) = &of.dial.round {
+                if round.tls_at.is_some() {
                     self.dial_tls(peer, now);
-                } else if of.dial.round.as_ref().is_some_and(|round| round.tls_at.is_none())
-                    && !self.links.values().any(tries)
-                {
+                } else {
                     let why = self.peers[peer].dial.failed(now);
                     if !why.is_empty() {
                         self.still_down(peer, &why);
                     }
                 }
-            } else if due && let Some(address) = of.dial.address.clone() {
+            } else if let Some(address) = of.dial.address.clone() {
                 match address.parse::<SocketAddr>() {
                     Ok(address) => self.found(peer, vec![address], now),
                     Err(_) => {

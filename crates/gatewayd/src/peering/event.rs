@@ -64,7 +64,7 @@ pub(crate) enum PeerEvent {
 }
 
 /// What is known of the way to a peer.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PeerTransport {
     /// How packets travel to it; none while it is down.
     pub(crate) transport: Option<Transport>,
@@ -72,16 +72,6 @@ pub(crate) struct PeerTransport {
     pub(crate) address: Option<SocketAddr>,
     /// Smoothed round-trip time of the transport.
     pub(crate) rtt: Option<Duration>,
-    /// Largest UDP payload of the path, or the segment size of TCP (octets).
-    pub(crate) mtu: usize,
-    /// Packets of QUIC or segments of TCP sent.
-    pub(crate) sent: u64,
-    /// Of those, taken for lost by QUIC or sent again by TCP.
-    pub(crate) lost: u64,
-    /// Packets given to `send` that were larger than the path carries, or more than fit its memory.
-    pub(crate) dropped: u64,
-    /// Octets the kernel granted to its UDP socket for receiving and for sending.
-    pub(crate) buffers: (usize, usize),
-    /// What was tried last, and what came of it.
+    /// What was tried in vain last; while TLS is used, what came of QUIC.
     pub(crate) tried: String,
 }

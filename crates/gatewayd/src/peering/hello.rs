@@ -48,6 +48,9 @@ impl Hello {
     }
 
     pub(crate) fn decode(octets: &[u8]) -> Result<Hello, NoHello> {
+        if octets.len() > MOST {
+            return Err(NoHello::Garbled);
+        }
         let (version, rest) = octets.split_first_chunk().ok_or(NoHello::Garbled)?;
         let version = u16::from_be_bytes(*version);
         if version != VERSION {
@@ -77,6 +80,16 @@ mod tests {
         let mut octets = Hello { instance: 1, session: 2, name: "far".into() }.encode();
         octets[1] = 9;
         assert_eq!(Hello::decode(&octets), Err(NoHello::Version(9)));
+    }
+
+    #[test]
+    fn what_is_too_long_is_none() {
+        let hello = Hello { instance: 1, session: 2, name: "far".into() };
+        let mut octets = hello.encode();
+        octets.resize(MOST, 0);
+        assert_eq!(Hello::decode(&octets), Ok(hello));
+        octets.push(0);
+        assert_eq!(Hello::decode(&octets), Err(NoHello::Garbled));
     }
 
     proptest! {

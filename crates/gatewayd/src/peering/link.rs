@@ -88,16 +88,6 @@ impl Loss {
     }
 }
 
-/// What a transport has measured.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Figures {
-    pub(super) rtt: Option<Duration>,
-    pub(super) mtu: usize,
-    pub(super) sent: u64,
-    pub(super) lost: u64,
-    pub(super) dropped: u64,
-}
-
 /// Whether the kernel is asked to tell when a descriptor has room again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watch {
@@ -226,8 +216,8 @@ impl Link {
             Wire::Tls(_) => TlsLink::PAYLOAD,
         }
     }
-    pub(super) fn octets(&self) -> u64 {
-        match &self.wire {
+    pub(super) fn octets(&mut self) -> u64 {
+        match &mut self.wire {
             Wire::Quic(quic) => quic.octets(),
             Wire::Tls(tls) => tls.octets(),
         }
@@ -238,10 +228,10 @@ impl Link {
             Wire::Tls(tls) => tls.backlog(),
         }
     }
-    pub(super) fn figures(&mut self) -> Figures {
-        match &mut self.wire {
-            Wire::Quic(quic) => quic.figures(),
-            Wire::Tls(tls) => tls.figures(),
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        match &self.wire {
+            Wire::Quic(quic) => quic.rtt(),
+            Wire::Tls(tls) => tls.rtt(),
         }
     }
     /// Ends it and tells the peer why.

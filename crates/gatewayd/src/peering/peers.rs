@@ -28,7 +28,7 @@ pub(super) struct Peer {
     payload: usize,
     /// Why it is down, as told last.
     why: String,
-    /// What was tried last, and what came of it.
+    /// What was tried in vain last; while TLS is used, what came of QUIC.
     pub(super) tried: String,
     /// Octets sent on connections that are no more.
     pub(super) past_octets: u64,
@@ -209,7 +209,12 @@ impl Peering {
         of.theirs = theirs;
         of.payload = payload;
         of.why.clear();
-        of.tried = format!("{} with {address}", over(transport));
+        of.tried.clear();
+        if dialer && transport == Transport::Tls && of.transport == TransportChoice::Auto {
+            let failures = of.dial.round.as_ref().map(|round| round.failures.join("; ")).unwrap_or_default();
+            let why = if failures.is_empty() { format!("QUIC to {address}: no answer") } else { failures };
+            of.tried = format!("{why}; TLS is used");
+        }
         of.dial.reached(now);
         self.events.push_back(PeerEvent::Up { peer, dialer, transport, payload, address });
     }
@@ -277,6 +282,7 @@ impl Peering {
         let of = &mut self.peers[peer];
         of.current = None;
         of.session += 1;
+        of.tried.clear();
         why.clone_into(&mut of.why);
         of.dial.lost(now);
         self.events.push_back(PeerEvent::Down { peer, why: why.to_owned() });

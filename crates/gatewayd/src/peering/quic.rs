@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use noq_proto::{
@@ -31,8 +31,6 @@ pub(super) struct QuicLink {
     octets: u64,
     /// Octets of packets that QUIC has not made into transmissions.
     queued: usize,
-    /// Packets that were larger than the path carries now, or too many: lost to the layer above.
-    dropped: u64,
     /// Why the kernel did not take something last.
     pub(super) refused: Option<std::io::Error>,
 }
@@ -50,7 +48,6 @@ impl QuicLink {
             buffer: Vec::new(),
             octets: 0,
             queued: 0,
-            dropped: 0,
             refused: None,
         }
     }
@@ -108,8 +105,12 @@ impl QuicLink {
         let Ok(mut chunks) = stream.read(true) else { return };
         loop {
             match chunks.next(hello::MOST) {
-                Ok(Some(chunk)) => self.hello.extend_from_slice(&chunk.bytes),
-                Ok(None) => {
+                Ok(Some(chunk)) if self.hello.len() + chunk.bytes.len() <= hello::MOST => {
+                    self.hello.extend_from_slice(&chunk.bytes);
+                }
+                // The end, or more than any hello has: then what came is none.
+                Ok(rest) => {
+                    self.hello.extend(rest.into_iter().flat_map(|chunk| chunk.bytes));
                     self.heard_hello = true;
                     out.push_back(Occurrence::Hello(std::mem::take(&mut self.hello)));
                     break;
@@ -126,6 +127,14 @@ impl QuicLink {
         self.connection.datagrams().recv()
     }
 
+    /// Says as much as is taken of a hello without an end.
+    #[cfg(test)]
+    pub(super) fn ramble(&mut self) {
+        let _ = self.connection.streams().open(Dir::Uni);
+        let id = StreamId::new(self.connection.side(), Dir::Uni, 0);
+        let _ = self.connection.send_stream(id).write(&[0; hello::MOST]);
+    }
+
     pub(super) fn send_hello(&mut self, octets: &[u8]) {
         if let Some(id) = self.connection.streams().open(Dir::Uni) {
             let mut stream = self.connection.send_stream(id);
@@ -136,6 +145,7 @@ impl QuicLink {
         }
     }
 
+    /// What is larger than the path carries now, or too much, is lost to the layer above.
     pub(super) fn send(&mut self, packet: Bytes) {
         let octets = packet.len();
         match self.connection.datagrams().send(packet, false) {
@@ -145,7 +155,7 @@ impl QuicLink {
                 | SendDatagramError::Blocked(_)
                 | SendDatagramError::Disabled
                 | SendDatagramError::UnsupportedByPeer,
-            ) => self.dropped += 1,
+            ) => {}
         }
     }
 
@@ -194,15 +204,8 @@ impl QuicLink {
         Some(SocketAddr::new(remote.ip().to_canonical(), remote.port()))
     }
 
-    pub(super) fn figures(&mut self) -> super::link::Figures {
-        let stats = self.connection.stats();
-        super::link::Figures {
-            rtt: self.connection.rtt(PathId::ZERO),
-            mtu: usize::from(self.connection.current_mtu()),
-            sent: stats.sent_packets,
-            lost: stats.lost_packets,
-            dropped: self.dropped,
-        }
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        self.connection.rtt(PathId::ZERO)
     }
 
     pub(super) fn close(&mut self, now: Instant, ending: Ending, why: &str) {

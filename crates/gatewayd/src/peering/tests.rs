@@ -2,6 +2,7 @@
 
 mod admission;
 mod changes;
+mod failures;
 mod packets;
 
 use std::net::SocketAddr;

@@ -16,8 +16,8 @@ use rustls::{ClientConnection, Connection, ServerConnection};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::identity::{Identity, tls_words};
-use super::kernel::tcp_info;
-use super::link::{Ending, Figures, Loss, Occurrence, Watch, cut};
+use super::kernel::{TcpInfo, tcp_info};
+use super::link::{Ending, Loss, Occurrence, Watch, cut};
 use super::records::{PAYLOAD, Record, Records};
 use super::settings::keep_alive;
 
@@ -38,7 +38,7 @@ pub(super) struct TlsLink {
     packets: VecDeque<Bytes>,
     waiting: VecDeque<Bytes>,
     queued: usize,
-    dropped: u64,
+    sent: Sent,
     outage: Duration,
     heard: Instant,
     spoke: Instant,
@@ -115,7 +115,7 @@ impl TlsLink {
             packets: VecDeque::new(),
             waiting: VecDeque::new(),
             queued: 0,
-            dropped: 0,
+            sent: Sent::default(),
             outage,
             heard: now,
             spoke: now,
@@ -198,7 +198,6 @@ impl TlsLink {
     /// at the backlog.
     pub(super) fn send(&mut self, packet: Bytes) {
         if packet.len() > TlsLink::PAYLOAD {
-            self.dropped += 1;
             return;
         }
         self.queued += packet.len();
@@ -274,25 +273,54 @@ impl TlsLink {
     /// The kernel's count of payload sent, repetitions included, and for each of its segments
     /// (acknowledgements too) the headers of IP and TCP with time stamps where they are used. The
     /// longer headers of a SYN and of selective acknowledgements are left out.
-    pub(super) fn octets(&self) -> u64 {
-        let info = tcp_info(&self.socket).unwrap_or_default();
+    pub(super) fn octets(&mut self) -> u64 {
+        if let Ok(info) = tcp_info(&self.socket) {
+            self.sent.renew(info);
+        }
         let ip = if self.remote.is_ipv4() { 20 } else { 40 };
-        let tcp = if info.stamps { 32 } else { 20 };
-        info.octets + u64::from(info.segments) * (ip + tcp)
+        let tcp = if self.sent.info.stamps { 32 } else { 20 };
+        self.sent.info.octets + self.sent.segments * (ip + tcp)
     }
 
     pub(super) fn backlog(&self) -> usize {
         self.queued
     }
 
-    pub(super) fn figures(&self) -> Figures {
-        let info = tcp_info(&self.socket).unwrap_or_default();
-        Figures {
-            rtt: Some(info.rtt).filter(|rtt| !rtt.is_zero()),
-            mtu: info.mss as usize,
-            sent: u64::from(info.segments),
-            lost: u64::from(info.resent),
-            dropped: self.dropped,
-        }
+    pub(super) fn rtt(&self) -> Option<Duration> {
+        tcp_info(&self.socket).ok().map(|info| info.rtt).filter(|rtt| !rtt.is_zero())
+    }
+}
+
+/// What the kernel has counted.
+#[derive(Debug, Default)]
+struct Sent {
+    /// As told last.
+    info: TcpInfo,
+    /// Segments: the kernel's own count of them begins anew after 2^32.
+    segments: u64,
+}
+
+impl Sent {
+    /// No more than 2^32 segments may have been sent since the last time.
+    fn renew(&mut self, info: TcpInfo) {
+        self.segments += u64::from(info.segments.wrapping_sub(self.info.segments));
+        self.info = info;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_are_counted_beyond_the_kernels_count() {
+        let mut sent = Sent::default();
+        let told = [7, 7, u32::MAX - 1, 3, u32::MAX, 0];
+        let counted = told.map(|segments| {
+            sent.renew(TcpInfo { segments, ..TcpInfo::default() });
+            sent.segments
+        });
+        let round = 1 << 32;
+        assert_eq!(counted, [7, 7, round - 2, round + 3, 2 * round - 1, 2 * round]);
     }
 }

@@ -32,7 +32,7 @@ fn both_are_up() {
         });
         for of in [&mut near, &mut far] {
             let status = of.status(0);
-            assert!(status.address.is_some() && status.rtt.is_some() && status.sent > 0, "{status:?}");
+            assert!(status.address.is_some() && status.rtt.is_some(), "{status:?}");
             // Certificates travel both ways; QUIC's first datagram has 1200 octets.
             let least = if transport == TransportChoice::Tls { 500 } else { 1200 };
             assert!(of.octets(0) > least, "the handshake counts: {}", of.octets(0));
@@ -231,6 +231,6 @@ fn garbage_is_counted_and_does_no_harm() {
         assert!(whys(near).is_empty() && whys(far).is_empty());
         packets(far) == [&b"still here"[..]]
     });
-    assert_eq!(far.strays(), sent);
+    assert_eq!(far.sockets[0].strays, sent);
     assert_eq!(far.strangers(), 0);
 }

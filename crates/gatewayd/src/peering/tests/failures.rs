@@ -1,0 +1,76 @@
+//! What fails and must not stop the rest, or keep it busy.
+
+use super::*;
+
+#[test]
+fn an_attempt_that_fails_at_once_is_repeated() {
+    let keys = Keys::new();
+    for transport in [TransportChoice::Quic, TransportChoice::Tls, TransportChoice::Auto] {
+        let mut near = keys.gateway("near", "far");
+        near.listen = None;
+        // QUIC refuses port 0, and the kernel a connection over TCP to everybody.
+        near.peers[0].address = Some("255.255.255.255:0".to_owned());
+        near.peers[0].transport = transport;
+        let mut now = Instant::now();
+        let mut near = Peering::new(&near, now).unwrap();
+        let (mut rounds, end) = (0, now + Duration::from_secs(60));
+        while now < end {
+            let before = near.peers[0].dial.round.is_some();
+            near.turn(now);
+            rounds += usize::from(!before && near.peers[0].dial.round.is_some());
+            assert!(near.links.is_empty(), "it did not fail at once");
+            let next = near.deadline().expect("nothing dials again");
+            now = now.max(next);
+        }
+        // Pauses of 0.2 s, doubled up to 10 s, each up to a quarter longer or shorter.
+        assert!((6..20).contains(&rounds), "{transport:?}: {rounds} rounds in 60 s");
+        let told: Vec<_> = std::iter::from_fn(|| near.next()).collect();
+        assert_eq!(whys(&told).len(), 1, "the same reason is told once: {told:?}");
+        assert!(!near.status(0).tried.is_empty());
+    }
+}
+
+#[test]
+fn a_listener_that_fails_is_left_alone_for_a_while() {
+    let keys = Keys::new();
+    let mut near = keys.gateway("near", "far");
+    near.peers[0].transport = TransportChoice::Tls;
+    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    // A socket that does not listen is ready, and accepts nothing: as a listener is without descriptors.
+    let listener = far.listener.take().unwrap();
+    far.ready.remove(&listener).unwrap();
+    let broken = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), None).unwrap();
+    far.ready.add(&broken, LISTENER, Interest::Read).unwrap();
+    far.listener = Some(broken);
+    let is_ready = |far: &Peering| {
+        let mut fds = [PollFd::from_borrowed_fd(far.as_fd(), PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() > 0
+    };
+    assert!(is_ready(&far));
+    let now = Instant::now();
+    far.turn(now);
+    assert!(!is_ready(&far), "it would be asked again and again");
+    assert_eq!(far.deadline(), Some(now + Duration::from_millis(100)));
+    far.listener = Some(listener);
+    bring_up(&mut near, &mut far);
+}
+
+#[test]
+fn a_hello_without_an_end_is_none() {
+    let keys = Keys::new();
+    let (mut near, mut far) = dialing(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
+    let (mut told, end) = (Vec::new(), Instant::now() + HANG);
+    let says = |told: &[PeerEvent]| whys(told).iter().any(|why| why.contains("its first words are not understood"));
+    while !says(&told) {
+        assert!(Instant::now() < end, "it listens for ever: {told:?}");
+        step(&mut near, &mut told);
+        far.turn(Instant::now());
+        for link in far.links.values_mut() {
+            if let Wire::Quic(quic) = &mut link.wire {
+                quic.ramble();
+            }
+        }
+        far.flush(Instant::now());
+        assert!(!is_up(&told));
+    }
+}
