@@ -11,6 +11,8 @@ use crate::wire::{Transport, Wire};
 const MIN_PAYLOAD: u64 = 64;
 /// The largest IPv4 packet. RFC 791, section 3.1.
 const MAX_PACKET: u64 = 65_535;
+/// How often [`Window::Line`] holds what the line holds.
+const LINES: u128 = 4;
 /// The least that [`Window::Line`] gives: the window of TCP without RFC 7323.
 const MIN_WINDOW: u64 = 65_536;
 
@@ -19,8 +21,9 @@ const MIN_WINDOW: u64 = 65_536;
 pub enum Window {
     /// So many.
     Fixed(Bytes),
-    /// Twice what the line holds, rate times smoothed round-trip time: one half under way, the other for what is
-    /// sent again and for hosts that pause. At least 64 KiB.
+    /// Four times what the line holds, rate times smoothed round-trip time. One is under way; a packet that is lost
+    /// holds back what is behind it for a second one until it has come again, and one that is lost twice for a third;
+    /// the news of it comes after that. At least 64 KiB.
     Line {
         /// At most so many.
         most: Bytes,
@@ -34,7 +37,7 @@ impl Window {
             Window::Fixed(bytes) => bytes.0,
             Window::Line { most } => {
                 let bits = u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 1_000_000_000_000;
-                u64::try_from(2 * bits / 8).unwrap_or(u64::MAX).max(MIN_WINDOW).min(most.0)
+                u64::try_from(LINES * bits / 8).unwrap_or(u64::MAX).max(MIN_WINDOW).min(most.0)
             }
         }
     }
@@ -191,10 +194,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_of_the_line_is_twice_what_it_holds() {
+    fn a_window_of_the_line_is_four_times_what_it_holds() {
         let window = Window::Line { most: Bytes(4 << 20) };
         let at = |mbps: u64, ms| window.at(Rate::from_bps(mbps * 1_000_000), Span::from_ms(ms));
-        assert_eq!(at(30, 175), 2 * 30_000_000 / 8 * 175 / 1000);
+        assert_eq!(at(30, 175), 4 * 30_000_000 / 8 * 175 / 1000);
         assert_eq!((at(1, 100), at(400, 100)), (65_536, 4 << 20));
         assert_eq!(Window::Fixed(Bytes(7)).at(Rate::from_bps(1), Span::ZERO), 7);
     }

@@ -170,7 +170,7 @@ fn what_the_handshake_measured_counts_from_the_start() {
     // 1 Gbit/s and 10 ms are 1.25 MB; what is not known is long.
     let ms = Span::from_ms;
     assert_eq!(line(None), (ms(333), Action::Consume { flow: FLOW, bytes: most.0 }));
-    assert_eq!(line(Some(ms(10))), (ms(10), Action::Consume { flow: FLOW, bytes: 2_500_000 }));
+    assert_eq!(line(Some(ms(10))), (ms(10), Action::Consume { flow: FLOW, bytes: 5_000_000 }));
 }
 
 #[test]

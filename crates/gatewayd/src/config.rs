@@ -247,7 +247,7 @@ pub struct Socks {
 /// Bounds on what is held for others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Most bytes of one connection and direction; none takes twice what fits on the line, at most 64 MiB.
+    /// Most bytes of one connection and direction; none takes four times what fits on the line, at most 64 MiB.
     pub window: Option<Bytes>,
     /// Memory for the bytes of all connections.
     pub memory: Bytes,

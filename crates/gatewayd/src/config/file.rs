@@ -149,7 +149,7 @@ pub(super) struct SocksFile {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct LimitsFile {
-    /// Most bytes of one connection and direction, at least "16 KiB". Default: twice what fits on the line, at most
+    /// Most bytes of one connection and direction, at least "16 KiB". Default: four times what fits on the line, at most
     /// "64 MiB".
     pub(super) window: Option<Leaf<Bytes>>,
     /// Memory for the bytes of all connections, at least "1 MiB".
