@@ -17,10 +17,12 @@ pub(crate) enum By {
     Kcptun,
     Late,
     Early,
+    /// Late, in TLS over TCP.
+    Tls,
 }
 
 impl By {
-    const ALL: [By; 6] = [By::Small, By::Cubic, By::Bbr, By::Kcptun, By::Late, By::Early];
+    const ALL: [By; 7] = [By::Small, By::Cubic, By::Bbr, By::Kcptun, By::Late, By::Early, By::Tls];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -30,13 +32,15 @@ impl By {
             By::Kcptun => "kcptun",
             By::Late => "here-late",
             By::Early => "here-early",
+            By::Tls => "here-tls",
         }
     }
     fn is_here(self) -> bool {
-        matches!(self, By::Late | By::Early)
+        matches!(self, By::Late | By::Early | By::Tls)
     }
     fn middle(self) -> Middle {
-        if self.is_here() { Middle::Gateways { early: self == By::Early } } else { Middle::Routers }
+        let transport = if self == By::Tls { "tls" } else { "quic" };
+        if self.is_here() { Middle::Gateways { early: self == By::Early, transport } } else { Middle::Routers }
     }
     /// Why it cannot be measured on this machine.
     fn missing(self) -> Option<&'static str> {
@@ -65,8 +69,14 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
             let mut shares = Vec::new();
             for by in By::ALL {
                 let id = format!("bulk {} {streams} {}", path.name, by.name());
-                // A window of 64 KB is what it is on a line that loses, too; eight are eight.
-                if !options.wants(&id) || (by == By::Small && path.loss > 0.0) {
+                // A window of 64 KB is what it is on a line that loses, too. An answer that comes early changes the start,
+                // and what carries the packets changes them for all connections.
+                let told_already = match by {
+                    By::Small => path.loss > 0.0,
+                    By::Early | By::Tls => streams > 1,
+                    By::Cubic | By::Bbr | By::Kcptun | By::Late => false,
+                };
+                if !options.wants(&id) || told_already {
                     continue;
                 }
                 if let Some(missing) = by.missing() {
@@ -102,7 +112,7 @@ fn one(path: &Path, streams: usize, by: By, options: &Options, seed: u64) -> Res
         By::Small => " -w 64K",
         By::Bbr => " -C bbr",
         By::Cubic => " -C cubic",
-        By::Kcptun | By::Late | By::Early => "",
+        By::Kcptun | By::Late | By::Early | By::Tls => "",
     };
     let mut iperf = Command::new("iperf", "client", START, &["sh", "-c", &client])
         .json("rate", "end.sum_received.bits_per_second")
@@ -114,8 +124,8 @@ fn one(path: &Path, streams: usize, by: By, options: &Options, seed: u64) -> Res
     let loaded = format!("{}", START + 5.0 * path.rtt());
     let mut commands = vec![
         Command::new("served", "server", 0.0, &["sh", "-c", &format!("{buffers}exec iperf3 -s -1")]),
-        Command::new("echo", "server", 0.0, &[&me(), "--program", "echo"]),
-        Command::new("probe", "client", 0.1, &[&me(), "--program", "probe", "$CELLWAY_HOST_server", &loaded])
+        Command::new("echo", "server", 0.0, &first(&[&me(), "--program", "echo"])),
+        Command::new("probe", "client", 0.1, &first(&[&me(), "--program", "probe", "$CELLWAY_HOST_server", &loaded]))
             .pattern("least", r"least ([\d.]+)")
             .pattern("p99", r"p99 ([\d.]+)"),
         iperf,
@@ -134,6 +144,11 @@ fn one(path: &Path, streams: usize, by: By, options: &Options, seed: u64) -> Res
         most,
         beside: None,
     })
+}
+
+/// A program that measures delays is not to wait for a processor, where it may say so.
+fn first<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    [&["nice", "-n", "-20"], words].concat()
 }
 
 /// Tuned as its users do for a line of a known rate: windows of what is on the line, no redundancy, no compression,
@@ -163,7 +178,7 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
     let bytes: f64 = each.iter().sum();
     let both = |[a, b]: [&str; 2], metric| Some(seen.get(a, metric)? + seen.get(b, metric)?);
     let cpu = match by {
-        By::Late | By::Early => both(["g1", "g2"], "gateway_cpu"),
+        By::Late | By::Early | By::Tls => both(["g1", "g2"], "gateway_cpu"),
         By::Kcptun => both(["kcptun-near", "kcptun-far"], "cpu"),
         By::Small | By::Cubic | By::Bbr => None,
     };
@@ -173,6 +188,8 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
     let added = Some((seen.get("probe", "p99")? - seen.get("probe", "least")?) * 1e3);
     let per_gb = cpu.filter(|_| bytes > 0.0).map(|cpu| cpu / (bytes / 1e9));
     let here = by.is_here();
+    // The targets are those of QUIC.
+    let judged = matches!(by, By::Late | By::Early);
     let resent = seen.get("g1", "gateway_resent").filter(|_| here).map(|resent| resent / bytes);
     report.row(
         "bulk",
@@ -182,14 +199,14 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
             ("streams", Value::Number(streams as f64, 0)),
             ("by", Value::Word(by.name().to_owned())),
             ("seconds", Value::Number(seconds as f64, 0)),
-            ("share", Value::judged(share, 3, here.then_some(path.target), |share, least| share >= least)),
+            ("share", Value::judged(share, 3, judged.then_some(path.target), |share, least| share >= least)),
             ("jain", Value::judged(jain, 4, here.then_some(0.99), |jain, least| jain >= least)),
-            ("dropped", Value::judged(dropped, 0, here.then_some(0.0), |dropped, most| dropped <= most)),
-            ("queue_p99_ms", Value::judged(queued, 2, here.then_some(10.0), |ms, most| ms < most)),
-            ("echo_p99_ms", Value::judged(added, 2, here.then_some(10.0), |ms, most| ms < most)),
+            ("dropped", Value::judged(dropped, 0, judged.then_some(0.0), |dropped, most| dropped <= most)),
+            ("queue_p99_ms", Value::judged(queued, 2, judged.then_some(10.0), |ms, most| ms < most)),
+            ("echo_p99_ms", Value::judged(added, 2, judged.then_some(10.0), |ms, most| ms < most)),
             (
                 "cpu_s_per_gb",
-                Value::judged(per_gb, 2, (here && path.name == "C").then_some(10.0), |cpu, most| cpu <= most),
+                Value::judged(per_gb, 2, (judged && path.name == "C").then_some(10.0), |cpu, most| cpu <= most),
             ),
             ("resent", Value::maybe(resent, 4)),
         ],

@@ -29,7 +29,7 @@ struct Options {
     seconds: u64,
     /// How often each transfer is measured.
     repeat: u64,
-    /// The window of the gateways in bandwidth-delay products. They take two by themselves.
+    /// The window of the gateways in bandwidth-delay products. They take four by themselves.
     window: f64,
     quick: bool,
 }
@@ -41,13 +41,13 @@ usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --window X -
                  `connections`, `idle`
   --seconds N    length of a transfer (30)
   --repeat N     how often each transfer is measured (1)
-  --window X     window of the gateways in bandwidth-delay products (2, their default)
+  --window X     window of the gateways in bandwidth-delay products (4, their default)
   --quick        6 s, fewer requests, a tenth of the idle connections";
 
 #[cfg(target_os = "linux")]
 impl Options {
     fn read(words: &[String]) -> Result<Options, String> {
-        let mut options = Options { only: Vec::new(), seconds: 30, repeat: 1, window: 2.0, quick: false };
+        let mut options = Options { only: Vec::new(), seconds: 30, repeat: 1, window: 4.0, quick: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word}: its value is missing\n{HELP}"));

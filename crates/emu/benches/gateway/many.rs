@@ -28,7 +28,9 @@ const PORT: u16 = 4433;
 
 pub(crate) fn run(options: &Options, report: &mut Report) {
     let path = PATHS[0];
-    for (by, middle) in [("direct", Middle::Routers), ("here-late", Middle::Gateways { early: false })] {
+    for (by, middle) in
+        [("direct", Middle::Routers), ("here-late", Middle::Gateways { early: false, transport: "quic" })]
+    {
         let id = format!("connections {} {by}", path.name);
         if options.wants(&id)
             && let Err(why) = connections(&path, by, middle, options, report)

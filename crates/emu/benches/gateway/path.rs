@@ -55,8 +55,8 @@ impl Path {
 pub(crate) enum Middle {
     /// Routers.
     Routers,
-    /// Gateways; whether they answer early.
-    Gateways { early: bool },
+    /// Gateways: whether they answer early, and what carries them.
+    Gateways { early: bool, transport: &'static str },
     /// Gateways whose daemons the bench starts itself.
     Bare,
 }
@@ -159,11 +159,15 @@ fn scenario(path: &Path, middle: Middle, window: f64, commands: &[Command], most
          multiplexing = {{ channel = \"per-destination\" }}\n",
         path.bdp()
     );
-    let early = if middle == (Middle::Gateways { early: true }) { "early" } else { "late" };
+    let (connect, transport) = match middle {
+        Middle::Gateways { early: true, transport } => ("early", transport),
+        Middle::Gateways { early: false, transport } => ("late", transport),
+        Middle::Routers | Middle::Bare => ("late", "quic"),
+    };
     let _ = writeln!(
         text,
         "[run]\nduration = \"{most} s\"\nwarmup = \"0 s\"\nrtt = \"{rtt} ms\"\n\
-         [run.emulate]\nplay = false\nconversations = 65504\ngateways = {}\ngateway = {{ connect = \"{early}\" }}",
+         [run.emulate]\nplay = false\nconversations = 65504\ngateways = {}\ngateway = {{ connect = \"{connect}\", transport = \"{transport}\" }}",
         matches!(middle, Middle::Gateways { .. })
     );
     text += "[[node]]\nname = \"client\"\nkind = \"host\"\n[[node]]\nname = \"server\"\nkind = \"host\"\n";

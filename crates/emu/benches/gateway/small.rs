@@ -13,8 +13,8 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
     for path in PATHS.into_iter().filter(|path| path.loss == 0.0) {
         for (by, middle) in [
             ("direct", Middle::Routers),
-            ("here-late", Middle::Gateways { early: false }),
-            ("here-early", Middle::Gateways { early: true }),
+            ("here-late", Middle::Gateways { early: false, transport: "quic" }),
+            ("here-early", Middle::Gateways { early: true, transport: "quic" }),
         ] {
             for (what, size) in [("first", SMALL), ("download", DOWNLOAD)] {
                 let id = format!("http {} {what} {by}", path.name);
