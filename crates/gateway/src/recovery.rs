@@ -129,9 +129,7 @@ impl Recovery {
         let first = self.first();
         let mut round_trip = None;
         if let Some(Some(sent)) = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)) {
-            let (sample, delay) = (now.since(sent.at), ack.delay.min(self.ack_delay));
-            self.rtt.measure(sample, delay);
-            round_trip = Some(sample.saturating_sub(delay));
+            round_trip = Some(self.rtt.measure(now.since(sent.at), ack.delay.min(self.ack_delay)));
         }
         let before = acked.len();
         for &(start, end) in ack.ranges.iter().rev() {

@@ -18,18 +18,20 @@ impl Rtt {
     pub(crate) fn new(initial: Span) -> Rtt {
         Rtt { latest: initial, least: initial, smoothed: initial, variation: initial / 2, measured: false }
     }
-    /// A packet was acknowledged after `sample`, of which the peer says it held `delay`.
-    pub(crate) fn measure(&mut self, sample: Span, delay: Span) {
+    /// A packet was acknowledged after `sample`, of which the peer says it held `delay`. The round trip without what of
+    /// that can be true.
+    pub(crate) fn measure(&mut self, sample: Span, delay: Span) -> Span {
         self.latest = sample;
         if !self.measured {
             *self = Rtt { measured: true, ..Rtt::new(sample) };
-            return;
+            return sample;
         }
         self.least = self.least.min(sample);
         // Section 5.3: the delay counts only where what remains is still possible.
         let adjusted = if sample >= self.least + delay { sample - delay } else { sample };
         self.variation = (self.variation * 3 + self.smoothed.abs_diff(adjusted)) / 4;
         self.smoothed = (self.smoothed * 7 + adjusted) / 8;
+        adjusted
     }
     /// The smoothed round-trip time.
     pub(crate) fn smoothed(&self) -> Span {

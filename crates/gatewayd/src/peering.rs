@@ -368,6 +368,7 @@ fn in_20_ms(rate: LineRate) -> f64 {
 
 fn listen(address: SocketAddr) -> std::io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
+    tls::tune(&socket);
     if address.is_ipv6() {
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
