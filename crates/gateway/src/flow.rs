@@ -81,6 +81,8 @@ pub(crate) struct Flow {
     pub(crate) cause: Option<Reason>,
     /// The peer's side is gone: reset the local one when so many bytes are written.
     pub(crate) reset_at: Option<u64>,
+    /// Whether the local side knows that a reset is to come.
+    ending_told: bool,
     pub(crate) credit_queued: bool,
     pub(crate) return_queued: bool,
     /// When it last sent bytes, or began.
@@ -105,6 +107,7 @@ impl Flow {
             cause: None,
             reset: Delivery::Idle,
             reset_at: None,
+            ending_told: false,
             credit_queued: false,
             return_queued: false,
             active: now,
@@ -326,6 +329,8 @@ impl Flow {
                 let reset = self.reset_at.is_some_and(|at| at <= self.inn.written);
                 if reset {
                     context.actions.push(Action::Reset { flow, reason: self.cause.unwrap_or(Reason::Reset) });
+                } else if self.reset_at.is_some() && !std::mem::replace(&mut self.ending_told, true) {
+                    context.actions.push(Action::Ending { flow });
                 }
                 reset || (self.out.finished() && self.inn.shut)
             }
@@ -349,6 +354,9 @@ impl Flow {
         let bytes = self.inn.write();
         if bytes > 0 {
             context.actions.push(Action::Write { flow, bytes });
+        }
+        if let Some(at) = self.inn.marked() {
+            context.actions.push(Action::Urgent { flow, at });
         }
         if self.inn.shut() {
             context.actions.push(Action::Shutdown { flow });

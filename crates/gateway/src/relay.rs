@@ -10,6 +10,7 @@ use cellway_units::{Span, Time};
 use crate::config::GatewayConfig;
 use crate::flow::{Context, Delivery, Flow, Origin, Stage};
 use crate::inbound::{Inbound, Violation};
+use crate::outbound::Piece;
 use crate::output::Action;
 use crate::packet::{FlowId, Frame, NUMBER_OCTETS, data_octets};
 use crate::ranges::Ranges;
@@ -123,6 +124,12 @@ impl Relay {
             }
         });
     }
+    /// The byte at `at` of what the local host sends, not received yet, is urgent.
+    pub(crate) fn urgent(&mut self, flow: FlowId, at: u64) {
+        if let Some(state) = self.flows.get_mut(&flow) {
+            state.out.mark(at);
+        }
+    }
     /// The local TCP can take `room` bytes.
     pub(crate) fn writable(&mut self, flow: FlowId, room: u64, actions: &mut Vec<Action>) {
         self.change(flow, actions, |flow, _| flow.inn.room = room);
@@ -158,9 +165,10 @@ impl Relay {
         }
         let Some(flow) = frame.flow() else { return };
         match (self.flows.contains_key(&flow), frame) {
-            (true, Frame::Data { offset, len, fin, .. }) => {
-                self.arrive(flow, actions, |inn| inn.arrive(*offset, *len, *fin));
-            }
+            (true, Frame::Data { offset, len, fin, urgent, .. }) => self.arrive(flow, actions, |inn| {
+                inn.arrive(*offset, *len, *fin)?;
+                if *urgent { inn.mark(*offset, *len) } else { Ok(()) }
+            }),
             (true, Frame::Return { total, at, .. }) => self.arrive(flow, actions, |inn| inn.take_back(*total, *at)),
             (true, Frame::Refused { reason, .. }) => self.refused_by_peer(flow, *reason, actions),
             (true, _) => self.change(flow, actions, |flow, context| flow.control(frame, context)),
@@ -334,7 +342,7 @@ impl Relay {
                 if u64::from(room) < self.config.payload.0 / 2 {
                     return None;
                 }
-                (piece.len, piece.fin) = (room, false);
+                (piece.len, piece.fin, piece.urgent) = (room, false, false);
             }
             state.out.sent(piece);
             state.active = self.now;
@@ -351,7 +359,8 @@ impl Relay {
             } else {
                 self.drop_token(flow);
             }
-            return Some(Frame::Data { flow, offset: piece.offset, len: piece.len, fin: piece.fin, early });
+            let Piece { offset, len, fin, urgent, .. } = piece;
+            return Some(Frame::Data { flow, offset, len, fin, early, urgent });
         }
         None
     }
