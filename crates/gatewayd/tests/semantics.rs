@@ -41,14 +41,12 @@ struct Known {
     reason: &'static str,
 }
 
-const KNOWN: &[Known] = &[
-    Known {
-        event: "client gives up before the answer",
-        reason: "a client that gives up says so only when an answer comes, with a reset; the far gateway's kernel completes \
-                 the handshake as soon as the server answers, before the client can have been asked, and resets the \
-                 connection one round trip of the line later",
-    },
-];
+const KNOWN: &[Known] = &[Known {
+    event: "client gives up before the answer",
+    reason: "a client that gives up says so only when an answer comes, with a reset; the far gateway's kernel completes \
+             the handshake as soon as the server answers, before the client can have been asked, and resets the \
+             connection one round trip of the line later",
+}];
 
 fn events() -> Vec<Event> {
     let only = std::env::var("ONLY").unwrap_or_default();
