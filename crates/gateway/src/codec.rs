@@ -18,10 +18,12 @@ const CREDIT: u8 = 4;
 const RESET: u8 = 5;
 const ACK: u8 = 6;
 const RETURN: u8 = 7;
-/// Data; the lowest bit ends the flow, the next one says that the `Open` may not have come.
+/// Data; the lowest bit ends the flow, the next one says that the `Open` may not have come, the highest one that the
+/// last byte is urgent.
 const DATA: u8 = 8;
 const FIN: u8 = 1;
 const EARLY: u8 = 2;
+const URGENT: u8 = 16;
 const RECALL: u8 = 12;
 
 /// What came is not a packet of a gateway.
@@ -32,7 +34,7 @@ pub enum CodecError {
     #[error("a packet of {0} octets; it must have a number of {NUMBER_OCTETS} octets and a frame")]
     Short(usize),
     /// A type that is not known.
-    #[error("a frame of type {0}; it must be from 1 to 12")]
+    #[error("a frame of type {0}; it must be from 1 to 12 or from 24 to 27")]
     Type(u8),
     /// A frame is cut short, or says what it cannot mean.
     #[error("a frame of type {0} that is cut short or holds what it must not")]
@@ -72,8 +74,9 @@ impl TpPacket {
                 Frame::Ack(ack) => put_ack(ack, out),
                 Frame::Return { flow, total, at } => put(RETURN, [flow.0, *total, *at], out),
                 Frame::Recall => out.push(RECALL),
-                Frame::Data { flow, offset, len, fin, early } => {
-                    let marks = if *fin { FIN } else { 0 } | if *early { EARLY } else { 0 };
+                Frame::Data { flow, offset, len, fin, early, urgent } => {
+                    let mark = |set: &bool, bit| if *set { bit } else { 0 };
+                    let marks = mark(fin, FIN) | mark(early, EARLY) | mark(urgent, URGENT);
                     put(DATA | marks, [flow.0, *offset], out);
                     let before = out.len();
                     payload(*flow, *offset, *len, out);
@@ -109,7 +112,7 @@ impl Decoded {
             let frame = match kind {
                 RECALL => Some(Frame::Recall),
                 OPEN..=RETURN => take_control(kind, &mut rest),
-                DATA..16 if kind & !(DATA | FIN | EARLY) == 0 => take_data(kind, rest).inspect(|frame| {
+                _ if kind & !(FIN | EARLY | URGENT) == DATA => take_data(kind, rest).inspect(|frame| {
                     if let Frame::Data { len, .. } = frame {
                         self.payload = input.len() - *len as usize..input.len();
                     }
@@ -172,7 +175,8 @@ fn take_data(kind: u8, mut input: &[u8]) -> Option<Frame> {
     let flow = FlowId(varint::take(&mut input)?);
     let offset = varint::take(&mut input)?;
     let len = u32::try_from(input.len()).ok()?;
-    Some(Frame::Data { flow, offset, len, fin: kind & FIN != 0, early: kind & EARLY != 0 })
+    let marked = |bit| kind & bit != 0;
+    Some(Frame::Data { flow, offset, len, fin: marked(FIN), early: marked(EARLY), urgent: marked(URGENT) })
 }
 fn take_reason(input: &mut &[u8]) -> Option<Reason> {
     let (&octet, rest) = input.split_first()?;
@@ -252,8 +256,13 @@ mod tests {
         ]
     }
     prop_compose! {
-        fn data()(flow in number(), offset in number(), len in 0u32..3000, fin in any::<bool>(), early in any::<bool>()) -> Frame {
-            Frame::Data { flow: FlowId(flow), offset, len, fin, early }
+        fn data()(
+            flow in number(),
+            offset in number(),
+            len in 0u32..3000,
+            [fin, early, urgent] in any::<[bool; 3]>(),
+        ) -> Frame {
+            Frame::Data { flow: FlowId(flow), offset, len, fin, early, urgent }
         }
     }
     prop_compose! {
@@ -280,7 +289,7 @@ mod tests {
         };
         let open = Frame::Open { flow: FlowId(2), limit: 16_384, request: Arc::new(request) };
         let ack = Frame::Ack(Ack { ranges: vec![(7, 9), (3, 4)], delay: Span::from_us(64) });
-        let data = Frame::Data { flow: FlowId(2), offset: 0, len: 3, fin: true, early: true };
+        let data = Frame::Data { flow: FlowId(2), offset: 0, len: 3, fin: true, early: true, urgent: true };
         let packet = TpPacket { number: 0x1_0000_0102, frames: vec![ack, open, data] };
         let mut out = Vec::new();
         packet.encode(&mut out, |_, _, _, out| out.extend(b"GET"));
@@ -288,7 +297,7 @@ mod tests {
             &[0, 0, 1, 2],
             &[6, 9, 0x40, 64, 1, 2, 1, 1],
             &[1, 2, 0x80, 0, 0x40, 0, 0x17, 192, 0, 2, 1, 0x12, 0x34, 2, b'a', b'b', 0, 80],
-            &[11, 2, 0, b'G', b'E', b'T'],
+            &[27, 2, 0, b'G', b'E', b'T'],
         ];
         assert_eq!(out, octets.concat());
         assert_eq!(TpPacket::decode(&out, 0x1_0000_0000), Ok(Decoded { packet, payload: 33..36 }));
@@ -300,13 +309,15 @@ mod tests {
         assert_eq!(decode(&[0, 0, 0]), CodecError::Short(3));
         assert_eq!(decode(&[0, 0, 0, 0]), CodecError::Short(4));
         assert_eq!(decode(&[0, 0, 0, 0, 0]), CodecError::Type(0));
-        assert_eq!(decode(&[0, 0, 0, 0, 13, 0, 0]), CodecError::Type(13));
+        for kind in [13, 16, 28, 40] {
+            assert_eq!(decode(&[0, 0, 0, 0, kind, 0, 0]), CodecError::Type(kind));
+        }
         for frame in [
             &[OPEN, 1, 1, 0x20, 0][..],
             &[OPEN, 1, 1, 0],
             &[OPEN, 1, 1, NAME_LESS, 1, 0xff, 0, 80],
             &[REFUSED, 1, 0],
-            &[RESET, 1, 1, 13],
+            &[RESET, 1, 1, 14],
             &[CREDIT, 1],
             &[RETURN, 1, 1],
             &[ACK, 3, 0, 0, 4],

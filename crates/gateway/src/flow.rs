@@ -6,13 +6,15 @@ use cellway_units::Time;
 
 use crate::config::GatewayConfig;
 use crate::inbound::Inbound;
-use crate::outbound::{Outbound, Piece};
+use crate::outbound::Outbound;
 use crate::output::Action;
-use crate::packet::{FlowId, Frame, NUMBER_OCTETS, data_octets};
+use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 use crate::request::Request;
 use crate::scheduler::Scheduler;
 use crate::varint;
+
+mod sending;
 
 /// A number that gets its value when its frame leaves; until then it takes as much room as any.
 const LATER: u64 = varint::MAX;
@@ -81,6 +83,8 @@ pub(crate) struct Flow {
     pub(crate) cause: Option<Reason>,
     /// The peer's side is gone: reset the local one when so many bytes are written.
     pub(crate) reset_at: Option<u64>,
+    /// Whether the local side knows that a reset is to come.
+    ending_told: bool,
     pub(crate) credit_queued: bool,
     pub(crate) return_queued: bool,
     /// When it last sent bytes, or began.
@@ -105,6 +109,7 @@ impl Flow {
             cause: None,
             reset: Delivery::Idle,
             reset_at: None,
+            ending_told: false,
             credit_queued: false,
             return_queued: false,
             active: now,
@@ -218,90 +223,6 @@ impl Flow {
             _ => {}
         }
     }
-
-    /// `frame` is about to leave, and gets its final content, where `share` is what the flow may hold;
-    /// whether it is still wanted.
-    pub(crate) fn leaves(&mut self, frame: &mut Frame, share: u64) -> bool {
-        match frame {
-            Frame::Open { .. } | Frame::Accepted { .. } | Frame::Refused { .. } => {
-                (self.handshake, self.asked) = (Delivery::Sent, true);
-            }
-            Frame::Reset { .. } => self.reset = Delivery::Sent,
-            Frame::Credit { limit, .. } => {
-                self.credit_queued = false;
-                let wanted = self.stage == Stage::Relaying;
-                if wanted {
-                    *limit = self.inn.grant(share);
-                }
-                return wanted;
-            }
-            Frame::Return { total, at, .. } => {
-                self.return_queued = false;
-                (*total, *at) = (self.out.returned, self.out.returned_at);
-                return self.stage == Stage::Relaying;
-            }
-            Frame::Data { .. } | Frame::Ack(_) | Frame::Recall => {}
-        }
-        true
-    }
-    /// The peer has what `frame` carried.
-    pub(crate) fn acked(&mut self, frame: &Frame, context: &mut Context<'_>) {
-        match *frame {
-            Frame::Data { offset, len, fin, .. } if self.reset_at.is_none() => {
-                self.out.acked(offset, offset + u64::from(len), fin);
-            }
-            Frame::Open { .. } => self.peer_knows(context),
-            Frame::Accepted { .. } | Frame::Refused { .. } => self.handshake = Delivery::Acked,
-            Frame::Reset { .. } => self.reset = Delivery::Acked,
-            _ => {}
-        }
-    }
-    /// The packet with `frame`, which is no reset, was lost; whether its content must be sent again.
-    pub(crate) fn lost(&mut self, frame: Frame, context: &mut Context<'_>) -> bool {
-        match frame {
-            Frame::Data { offset, len, fin, .. } => {
-                if self.reset_at.is_none() {
-                    self.out.lose(offset, offset + u64::from(len), fin);
-                }
-                self.peek(context.config).is_some()
-            }
-            Frame::Open { .. } | Frame::Accepted { .. } | Frame::Refused { .. } => {
-                let again = self.handshake == Delivery::Sent;
-                if again {
-                    self.queue_handshake(frame, context);
-                }
-                again
-            }
-            // A later limit is under way or waits.
-            Frame::Credit { limit, .. } => {
-                let again = limit == self.inn.told() && !self.credit_queued && self.stage == Stage::Relaying;
-                if again {
-                    self.credit_queued = true;
-                    context.queue.push(Frame::Credit { flow: self.id, limit: LATER });
-                }
-                again
-            }
-            Frame::Return { total, .. } => {
-                let again = total == self.out.returned && !self.return_queued && self.stage == Stage::Relaying;
-                if again {
-                    self.queue_return(context.queue);
-                }
-                again
-            }
-            Frame::Reset { .. } | Frame::Ack(_) | Frame::Recall => false,
-        }
-    }
-
-    /// The piece to send next: as much as fits into a packet.
-    pub(crate) fn peek(&self, config: &GatewayConfig) -> Option<Piece> {
-        let room = config.capacity() - NUMBER_OCTETS - data_octets(self.id, self.out.place());
-        self.out.peek(config.payload.0.min(room.into()))
-    }
-    /// Whether it has something to send and no token. Bytes do not leave before the `Open`.
-    pub(crate) fn wants_token(&self, config: &GatewayConfig) -> bool {
-        let sends = matches!(self.stage, Stage::Relaying | Stage::Resetting);
-        sends && !self.token && (self.asked || self.origin == Origin::Peer) && self.peek(config).is_some()
-    }
     /// Does all that has become possible; whether the flow has ended.
     pub(crate) fn settle(&mut self, context: &mut Context<'_>) -> bool {
         let flow = self.id;
@@ -326,6 +247,8 @@ impl Flow {
                 let reset = self.reset_at.is_some_and(|at| at <= self.inn.written);
                 if reset {
                     context.actions.push(Action::Reset { flow, reason: self.cause.unwrap_or(Reason::Reset) });
+                } else if self.reset_at.is_some() && !std::mem::replace(&mut self.ending_told, true) {
+                    context.actions.push(Action::Ending { flow });
                 }
                 reset || (self.out.finished() && self.inn.shut)
             }
@@ -349,6 +272,9 @@ impl Flow {
         let bytes = self.inn.write();
         if bytes > 0 {
             context.actions.push(Action::Write { flow, bytes });
+        }
+        if let Some(at) = self.inn.marked() {
+            context.actions.push(Action::Urgent { flow, at });
         }
         if self.inn.shut() {
             context.actions.push(Action::Shutdown { flow });

@@ -89,6 +89,12 @@ impl Gateway {
         self.relay.received(flow, bytes, &mut out.actions);
         self.send(now, out);
     }
+    /// The byte at the place `at` of all that the local host sends is urgent: told before it is
+    /// [`received`](Gateway::received), so that it does not leave without its mark. A later mark takes the place of one
+    /// whose byte has not left, as in TCP.
+    pub fn urgent(&mut self, flow: FlowId, at: u64) {
+        self.relay.urgent(flow, at);
+    }
     /// The send buffer of the local TCP can take `room` bytes now. Each [`Action::Write`] takes from
     /// it; tell again when acknowledgements of the local host have made more.
     pub fn writable(&mut self, now: Time, flow: FlowId, room: u64, out: &mut Output) {

@@ -27,6 +27,8 @@ pub(crate) struct Inbound {
     returned: u64,
     /// The peer gave back because it idles: it needs no more until bytes have come up to here.
     awake: u64,
+    /// The place of the last byte that came as urgent, until it is written.
+    urgent: Option<u64>,
     /// Where the flow ends.
     end: Option<u64>,
     /// Whether the local TCP was told of the end.
@@ -82,6 +84,19 @@ impl Inbound {
             self.in_order = in_order;
         }
         Ok(())
+    }
+    /// The last of `len` bytes at `offset`, which have arrived, is urgent. A [`Violation`] if there are none.
+    pub(crate) fn mark(&mut self, offset: u64, len: u32) -> Result<(), Violation> {
+        let at = offset + u64::from(len.checked_sub(1).ok_or(Violation)?);
+        if at >= self.written {
+            self.urgent = self.urgent.max(Some(at));
+        }
+        Ok(())
+    }
+    /// The place of the urgent byte, once, when it is written.
+    pub(crate) fn marked(&mut self) -> Option<u64> {
+        let written = self.written;
+        self.urgent.take_if(|at| *at < written)
     }
     /// Writes what is in order and fits; how much.
     pub(crate) fn write(&mut self) -> u64 {
@@ -196,6 +211,19 @@ mod tests {
         // What was used, or what it never had.
         assert_eq!([inn.take_back(81, 30), inn.take_back(500, 30), inn.take_back(71, 39)], [Err(Violation); 3]);
         assert_eq!(inn.take_back(79, 30), Ok(()));
+    }
+
+    #[test]
+    fn an_urgent_byte_is_told_once_and_a_later_one_takes_its_place() {
+        let mut inn = Inbound { granted: 100, room: 15, ..Inbound::default() };
+        let arrive = |inn: &mut Inbound, offset| inn.arrive(offset, 10, false).and_then(|()| inn.mark(offset, 10));
+        assert_eq!((arrive(&mut inn, 10), inn.write(), inn.marked()), (Ok(()), 0, None));
+        assert_eq!((arrive(&mut inn, 0), inn.write(), inn.marked()), (Ok(()), 15, None));
+        inn.room = 100;
+        assert_eq!((inn.write(), inn.marked(), inn.marked()), (5, Some(19), None));
+        // Again, as the packet was taken for lost.
+        assert_eq!((arrive(&mut inn, 10), inn.marked()), (Ok(()), None));
+        assert_eq!(inn.mark(20, 0), Err(Violation));
     }
 
     #[test]

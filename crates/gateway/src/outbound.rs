@@ -11,6 +11,8 @@ pub(crate) struct Piece {
     pub(crate) len: u32,
     pub(crate) fin: bool,
     pub(crate) again: bool,
+    /// Whether its last byte is urgent.
+    pub(crate) urgent: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,9 @@ pub(crate) struct Outbound {
     /// Whether the local host has ended this direction; then it ends at `received`.
     pub(crate) ended: bool,
     fin: Fin,
+    /// The place of the byte that the local host has marked as urgent last. As in TCP, a mark takes the place of the one
+    /// before.
+    urgent: Option<u64>,
     /// Bytes sent again.
     pub(crate) resent: u64,
 }
@@ -57,6 +62,10 @@ impl Outbound {
         let more = (self.received - self.consumed).min(window.saturating_sub(self.held()));
         self.consumed += more;
         more
+    }
+    /// The byte at `at`, which was not received yet, is urgent.
+    pub(crate) fn mark(&mut self, at: u64) {
+        self.urgent = self.urgent.max(Some(at));
     }
     /// The local side is gone: what was not taken never will be, and no FIN follows.
     pub(crate) fn cut(&mut self) {
@@ -92,21 +101,31 @@ impl Outbound {
     pub(crate) fn place(&self) -> u64 {
         self.lost.first().map_or(self.next, |(start, _)| start)
     }
+    /// Where a piece `start..end` ends, and whether with the urgent byte: nothing follows that in its piece.
+    fn up_to_mark(&self, start: u64, end: u64) -> (u64, bool) {
+        match self.urgent {
+            Some(at) if (start..end).contains(&at) => (at + 1, true),
+            _ => (end, false),
+        }
+    }
     /// The piece to send next, of at most `payload` bytes: what was lost first. New bytes wait for
     /// a full piece while more are to come and anything is under way, so that windows and credit
     /// do not cut the flow into crumbs (RFC 9293, section 3.8.6.2.1, has the same rule).
     pub(crate) fn peek(&self, payload: u64) -> Option<Piece> {
         let closes = |end| self.ended && self.fin == Fin::Unsent && end == self.received;
         if let Some((start, end)) = self.lost.first() {
-            let end = end.min(start + payload);
-            return Some(Piece { offset: start, len: (end - start) as u32, fin: closes(end), again: true });
+            let (end, urgent) = self.up_to_mark(start, end.min(start + payload));
+            return Some(Piece { offset: start, len: (end - start) as u32, fin: closes(end), again: true, urgent });
         }
         let (offset, queued) = (self.next, self.consumed - self.next);
-        let len = queued.min(self.limit.saturating_sub(offset)).min(payload);
+        let most = queued.min(self.limit.saturating_sub(offset)).min(payload);
+        let (end, urgent) = self.up_to_mark(offset, offset + most);
+        let len = end - offset;
         let all = len == queued && self.consumed == self.received;
-        let fin = closes(offset + len);
-        let worth = len == payload || all || self.freed == self.next;
-        ((len > 0 && worth) || (fin && len == queued)).then_some(Piece { offset, len: len as u32, fin, again: false })
+        let fin = closes(end);
+        let worth = len == payload || all || urgent || self.freed == self.next;
+        let piece = Piece { offset, len: len as u32, fin, again: false, urgent };
+        ((len > 0 && worth) || (fin && len == queued)).then_some(piece)
     }
     /// `piece`, which [`peek`](Outbound::peek) gave, is sent.
     pub(crate) fn sent(&mut self, piece: Piece) {
@@ -157,7 +176,7 @@ mod tests {
     use super::*;
 
     fn piece(offset: u64, len: u32, fin: bool, again: bool) -> Option<Piece> {
-        Some(Piece { offset, len, fin, again })
+        Some(Piece { offset, len, fin, again, urgent: false })
     }
     fn sent(out: &mut Outbound) -> Option<Piece> {
         let piece = out.peek(100);
@@ -216,6 +235,23 @@ mod tests {
         out.acked(0, 250, true);
         assert!(out.finished());
         assert_eq!((out.resent, out.peek(100)), (150, None));
+    }
+
+    #[test]
+    fn the_urgent_byte_ends_its_piece_each_time_it_is_sent() {
+        let mut out = Outbound { received: 250, limit: 1000, ended: true, ..Outbound::default() };
+        out.mark(120);
+        out.consume(1000);
+        let pieces: Vec<_> = std::iter::from_fn(|| sent(&mut out)).map(|p| (p.offset, p.len, p.urgent)).collect();
+        assert_eq!(pieces, [(0, 100, false), (100, 21, true), (121, 100, false), (221, 29, false)]);
+        out.lose(100, 250, true);
+        let again: Vec<_> = std::iter::from_fn(|| sent(&mut out)).map(|p| (p.offset, p.len, p.urgent, p.fin)).collect();
+        assert_eq!(again, [(100, 21, true, false), (121, 100, false, false), (221, 29, false, true)]);
+        // A later one takes its place.
+        out.mark(240);
+        out.lose(100, 250, true);
+        let again: Vec<_> = std::iter::from_fn(|| sent(&mut out)).map(|p| (p.offset, p.len, p.urgent)).collect();
+        assert_eq!(again, [(100, 100, false), (200, 41, true), (241, 9, false)]);
     }
 
     #[test]

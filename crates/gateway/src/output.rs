@@ -69,8 +69,22 @@ pub enum Action {
         /// How many (bytes); never more than the room told.
         bytes: u64,
     },
+    /// One of the bytes written now or before, and not told urgent yet, is (RFC 9293, section 3.8.5).
+    Urgent {
+        /// The flow.
+        flow: FlowId,
+        /// Its place (bytes since the start).
+        at: u64,
+    },
     /// Send a FIN after all bytes written.
     Shutdown {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The far host's connection is gone: [`Reset`](Action::Reset) follows when the bytes before are written. Told if
+    /// there are any; a local host that takes none of them puts it off for ever, unless it is given up with
+    /// [`local_reset`](crate::Gateway::local_reset).
+    Ending {
         /// The flow.
         flow: FlowId,
     },
@@ -101,7 +115,9 @@ impl Action {
             | Action::Consume { flow, .. }
             | Action::Released { flow, .. }
             | Action::Write { flow, .. }
+            | Action::Urgent { flow, .. }
             | Action::Shutdown { flow }
+            | Action::Ending { flow }
             | Action::Reset { flow, .. }
             | Action::Closed { flow, .. } => flow,
         }

@@ -83,6 +83,8 @@ pub enum Frame {
         fin: bool,
         /// Whether the receiver may not have the `Open` of the flow yet.
         early: bool,
+        /// Whether the last of them is urgent (RFC 9293, section 3.8.5).
+        urgent: bool,
     },
     /// More may be sent.
     Credit {
@@ -204,7 +206,8 @@ mod tests {
         assert_eq!(packet(vec![Frame::Open { flow, limit: 1 << 20, request }]), 4 + 1 + 1 + 4 + 1 + 6 + 6);
         assert_eq!(packet(vec![Frame::Accepted { flow, limit: 0 }]), 4 + 3);
         assert_eq!(packet(vec![Frame::Refused { flow, reason: Reason::Refused }]), 4 + 3);
-        let data = Frame::Data { flow: FlowId(1 << 40), offset: 1 << 40, len: 8192, fin: false, early: false };
+        let data =
+            Frame::Data { flow: FlowId(1 << 40), offset: 1 << 40, len: 8192, fin: false, early: false, urgent: true };
         assert_eq!(packet(vec![data]), 8192 + DATA_OVERHEAD);
         let ack = Ack { ranges: vec![(5, 90), (1, 3)], delay: Span::from_ms(1) };
         // Type, newest, delay, count; length of the first run, gap, length.

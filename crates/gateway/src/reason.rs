@@ -31,11 +31,13 @@ pub enum Reason {
     Stopping = 11,
     /// The other gateway sent what it must not send.
     Violation = 12,
+    /// A host that was connected does not answer any more (`ETIMEDOUT`).
+    Vanished = 13,
 }
 
 impl Reason {
     /// All there are.
-    pub const ALL: [Reason; 12] = [
+    pub const ALL: [Reason; 13] = [
         Reason::Refused,
         Reason::HostUnreachable,
         Reason::NetUnreachable,
@@ -48,6 +50,7 @@ impl Reason {
         Reason::PeerLost,
         Reason::Stopping,
         Reason::Violation,
+        Reason::Vanished,
     ];
 
     /// Its place in [`Reason::ALL`].
@@ -73,6 +76,7 @@ impl Reason {
             Reason::PeerLost => "peer-lost",
             Reason::Stopping => "stopping",
             Reason::Violation => "violation",
+            Reason::Vanished => "vanished",
         }
     }
 }

@@ -96,9 +96,11 @@ proptest! {
         flows in prop::collection::vec(flow(), 1..9),
         seed in any::<u64>(),
         late in 0u64..4,
+        marks in any::<bool>(),
     ) {
         let mut pair = Pair::new(configs, line, &flows, seed);
         pair.late = Span::from_ms(late);
+        pair.marks = marks;
         pair.tick = Span::from_ms(5);
         pair.run(Time::ZERO + Span::from_secs(900));
         pair.check_ends();

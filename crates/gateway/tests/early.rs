@@ -19,7 +19,7 @@ fn open() -> Frame {
     Frame::Open { flow: FLOW, limit: WINDOW, request: early() }
 }
 fn ahead(offset: u64, len: u32, fin: bool) -> Frame {
-    Frame::Data { flow: FLOW, offset, len, fin, early: true }
+    Frame::Data { flow: FLOW, offset, len, fin, early: true, urgent: false }
 }
 fn script() -> Script {
     Script::with(GatewayConfig { early: Bytes(EARLY), ..config() })

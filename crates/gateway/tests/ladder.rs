@@ -100,6 +100,7 @@ fn a_reset_that_arrives_waits_for_the_bytes_before_it() {
     for mut s in [Script::opened(), Script::accepted()] {
         let flow = FLOW;
         s.local(|g, now, out| g.writable(now, flow, 700, out));
+        assert_eq!(s.peer(&[reset(flow, 1000, Reason::Reset)]).1, [Action::Ending { flow }]);
         assert_eq!(s.peer(&[reset(flow, 1000, Reason::Reset)]), NOTHING);
         // What the local host sends has nowhere to go.
         assert_eq!(s.local(|g, now, out| g.received(now, flow, 10, out)), NOTHING);
@@ -114,6 +115,41 @@ fn a_reset_that_arrives_waits_for_the_bytes_before_it() {
             ]
         );
         assert_eq!(s.gateway.stats().buffered, 0);
+    }
+}
+
+#[test]
+fn a_host_that_takes_nothing_is_given_up_and_the_peer_told() {
+    for mut s in [Script::opened(), Script::accepted()] {
+        let flow = FLOW;
+        s.peer(&[data(0, 1000, false)]);
+        assert_eq!(s.peer(&[reset(flow, 3000, Reason::Vanished)]).1, [Action::Ending { flow }]);
+        // The peer need not keep what it could not send.
+        let (frames, actions) = s.local(|g, now, out| g.local_reset(now, flow, Reason::Reset, out));
+        assert_eq!(frames, [reset(flow, 0, Reason::Vanished)]);
+        assert_eq!(actions, [closed(flow, Some(Reason::Vanished))]);
+        assert_eq!((s.gateway.stats().buffered, s.gateway.stats().flows), (0, 0));
+    }
+}
+
+#[test]
+fn an_urgent_byte_leaves_and_arrives_with_its_mark() {
+    for mut s in [Script::opened(), Script::accepted()] {
+        let flow = FLOW;
+        let urgent = |offset, len| Frame::Data { flow, offset, len, fin: false, early: false, urgent: true };
+        s.gateway.urgent(flow, 3);
+        // It goes at once, though more follows; that waits for an acknowledgement no longer than it would.
+        let (frames, _) = s.local(|g, now, out| g.received(now, flow, 10, out));
+        assert_eq!(frames, [urgent(0, 4), data(4, 6, false)]);
+        s.local(|g, now, out| g.writable(now, flow, 5, out));
+        assert_eq!(s.peer(&[urgent(0, 8)]).1, [Action::Write { flow, bytes: 5 }]);
+        let (_, actions) = s.local(|g, now, out| g.writable(now, flow, 5, out));
+        assert_eq!(actions, [Action::Write { flow, bytes: 3 }, Action::Urgent { flow, at: 7 }]);
+        // Nothing cannot be urgent.
+        let (frames, actions) = s.peer(&[urgent(8, 0)]);
+        assert_eq!(frames, [reset(flow, 0, Reason::Violation)]);
+        let reason = Reason::Violation;
+        assert_eq!(actions, [Action::Reset { flow, reason }, closed(flow, Some(reason))]);
     }
 }
 

@@ -109,7 +109,7 @@ fn bytes_are_released_in_order_once() {
     assert_eq!(s.released, 4000);
     s.local(|g, now, out| g.received(now, FLOW, 2000, out));
     // A reset of the peer frees the rest, though the flow goes on.
-    assert_eq!(s.peer(&[reset(FLOW, 10, Reason::Reset)]), NOTHING);
+    assert_eq!(s.peer(&[reset(FLOW, 10, Reason::Reset)]), (vec![], vec![Action::Ending { flow: FLOW }]));
     assert_eq!(s.released, 6000);
 }
 

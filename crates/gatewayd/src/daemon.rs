@@ -2,6 +2,7 @@
 //! the state machines between them.
 
 mod charge;
+mod ending;
 mod flow;
 mod handle;
 mod link;
@@ -12,6 +13,7 @@ mod raw;
 mod report;
 mod ring;
 mod route;
+mod silence;
 pub(crate) mod socks;
 mod streams;
 mod table;
@@ -278,7 +280,8 @@ impl Daemon {
     fn is_due(&mut self, due: Due) {
         match due {
             Due::Accept(token) => self.not_accepted(token),
-            Due::Drain(token, looks) => self.drain(token, looks),
+            Due::Look(token) => self.look(token),
+            Due::Silence(token) => self.remove(token),
             Due::Listen => self.listen(true),
             Due::Greeting(token) => self.newcomers.forget(token),
         }

@@ -123,6 +123,11 @@ pub struct Pair {
     pub tick: Span,
     /// How much later than they ask the gateways are woken.
     pub late: Span,
+    /// Whether hosts mark the last byte of each third burst as urgent.
+    pub marks: bool,
+    /// What each has marked, and the mark that it was told last.
+    marked: BTreeMap<(usize, FlowId), BTreeSet<u64>>,
+    told: BTreeMap<(usize, FlowId), u64>,
 }
 
 impl Pair {
@@ -147,6 +152,9 @@ impl Pair {
             bits_sent: [0; 2],
             tick: Span::from_ms(1),
             late: Span::ZERO,
+            marks: false,
+            marked: BTreeMap::new(),
+            told: BTreeMap::new(),
         };
         for (n, plan) in plans.iter().enumerate() {
             // Even names at side 0, odd ones at side 1.
@@ -216,6 +224,11 @@ impl Pair {
             self.call(side, |gateway, now, out| gateway.writable(now, flow, room, out));
         }
         if deeds.sent > 0 {
+            let last = self.hosts[&(side, flow)].sent - 1;
+            if self.marks && last.is_multiple_of(3) {
+                self.gateways[side].urgent(flow, last);
+                self.marked.entry((side, flow)).or_default().insert(last);
+            }
             self.call(side, |gateway, now, out| gateway.received(now, flow, deeds.sent, out));
         }
         if deeds.closed {
@@ -259,6 +272,12 @@ impl Pair {
                 let prefix = self.arrived[&(side, flow)].prefix;
                 assert!(written <= prefix, "wrote up to {written}, in order up to {prefix}");
             }
+            Action::Urgent { at, .. } => {
+                assert!(at < host.written && self.marked[&(1 - side, flow)].contains(&at), "{action:?}");
+                let before = self.told.insert((side, flow), at);
+                assert!(before < Some(at), "{action:?} after {before:?}");
+            }
+            Action::Ending { .. } => assert!(!host.was_reset),
             Action::Shutdown { .. } => {
                 assert!(!host.peer_closed);
                 host.peer_closed = true;
@@ -352,6 +371,10 @@ impl Pair {
                 continue;
             }
             let resets = plan.hosts.iter().any(|host| host.resets_after.is_some());
+            for side in [0, 1] {
+                let last = self.marked.get(&(side, flow)).and_then(BTreeSet::last);
+                assert!(resets || self.told.get(&(1 - side, flow)) == last, "{flow:?}: the mark at {last:?} is lost");
+            }
             for (own, other) in [(near, far), (far, near)] {
                 assert!(own.over, "{flow:?} has not ended: {own:?} {other:?}");
                 let reasons = [None, Some(Reason::Reset)];

@@ -97,7 +97,7 @@ impl Script {
 }
 
 pub fn data(offset: u64, len: u32, fin: bool) -> Frame {
-    Frame::Data { flow: FLOW, offset, len, fin, early: false }
+    Frame::Data { flow: FLOW, offset, len, fin, early: false, urgent: false }
 }
 pub fn asked() -> Arc<Request> {
     Arc::new(Request::UNNAMED)

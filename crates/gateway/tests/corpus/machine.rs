@@ -67,7 +67,8 @@ impl Input<'_> {
             4 => Frame::Reset { flow, at: self.number(), reason: self.reason() },
             _ => {
                 let (offset, len) = (self.number(), u32::from(self.octet()) * 8);
-                Frame::Data { flow, offset, len, fin: kind & 0x80 != 0, early: kind & 0x40 != 0 }
+                let [fin, early, urgent] = [0x80, 0x40, 0x20].map(|bit| kind & bit != 0);
+                Frame::Data { flow, offset, len, fin, early, urgent }
             }
         }
     }
@@ -92,13 +93,19 @@ struct Local {
     consumed: u64,
     released: u64,
     room: u64,
+    written: u64,
+    /// Behind the urgent byte that it was told last.
+    urgent: u64,
     closed: bool,
     shut: bool,
+    /// A reset is to come.
+    ending: bool,
 }
 
 impl Local {
     fn new(stage: Stage) -> Local {
-        Local { stage, received: 0, consumed: 0, released: 0, room: 0, closed: false, shut: false }
+        let (closed, shut, ending) = (false, false, false);
+        Local { stage, received: 0, consumed: 0, released: 0, room: 0, written: 0, urgent: 0, closed, shut, ending }
     }
 }
 
@@ -227,6 +234,9 @@ impl World {
             }
             (3, Stage::Open) if !local.closed => {
                 let bytes = input.number().min(1 << 20);
+                if bytes & 1 != 0 {
+                    self.gateway.urgent(flow, local.received + bytes / 2);
+                }
                 local.received += bytes;
                 self.gateway.received(now, flow, bytes, out);
             }
@@ -309,6 +319,13 @@ impl World {
             }
             Action::Write { bytes, .. } if stage == Stage::Open && !local.shut && (1..=local.room).contains(&bytes) => {
                 local.room -= bytes;
+                local.written += bytes;
+            }
+            Action::Urgent { at, .. } if stage == Stage::Open && (local.urgent..local.written).contains(&at) => {
+                local.urgent = at + 1;
+            }
+            Action::Ending { .. } if matches!(stage, Stage::Connecting | Stage::Open) && !local.ending => {
+                local.ending = true;
             }
             Action::Shutdown { .. } if stage == Stage::Open && !local.shut => local.shut = true,
             Action::Reset { .. } if matches!(stage, Stage::Connecting | Stage::Open) => local.stage = Stage::Gone,

@@ -72,6 +72,9 @@ impl Collector for Picture {
             Some(&Unit::Seconds),
             MetricType::Gauge,
         )?)?;
+        let silent = ConstGauge::new(snapshot.silent as f64);
+        let help = "Connections whose host is left without an answer, as the other one has vanished";
+        silent.encode(encoder.encode_descriptor("silent", help, None, MetricType::Gauge)?)?;
         for (name, help, unit, value) in &PEER_GAUGES {
             let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
             for peer in &snapshot.peers {

@@ -14,6 +14,9 @@ pub struct Snapshot {
     pub uptime: f64,
     /// The other gateways, in the order of the configuration.
     pub peers: Vec<PeerStatus>,
+    /// Connections that are over but for a host here that is left without an answer, as the other one has vanished.
+    #[serde(default)]
+    pub silent: u64,
     /// Connections, if asked for.
     pub connections: Vec<ConnectionStatus>,
     /// What was counted of all peers together.

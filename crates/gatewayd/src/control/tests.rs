@@ -63,6 +63,7 @@ fn picture() -> Snapshot {
     Snapshot {
         name: "paris".to_owned(),
         uptime: 12.5,
+        silent: 2,
         peers: vec![peer, down],
         connections: vec![connection],
         counters: Counters {
@@ -130,7 +131,7 @@ fn metrics_are_open_metrics() {
     assert_eq!(of("peer_transport_info{peer=\"tokyo\",transport=\"quic\"}"), Some(1.0), "{samples:?}");
     assert_eq!(of("opened_total{class=\"intercepted\"}"), Some(7.0));
     assert_eq!(of("refused_total{reason=\"busy\"}"), Some(1.0));
-    assert_eq!(of("held_back_total"), Some(6.0));
+    assert_eq!((of("held_back_total"), of("silent")), (Some(6.0), Some(2.0)));
     // Buckets hold all that were not above their bound.
     assert_eq!(of("connect_seconds_bucket{le=\"0.1\"}"), Some(3.0));
     assert_eq!(of("connect_seconds_bucket{le=\"0.2\"}"), Some(5.0));

@@ -8,8 +8,9 @@ use cellway_gateway::{FlowId, Reason, Request};
 use rustix::io::ioctl_fionread;
 use socket2::Socket;
 
+use super::ending::Watch;
 use super::ring::Ring;
-use super::socks;
+use super::{raw, silence, socks};
 use crate::intercept::Opening;
 
 /// Most bytes that wait for room in the socket of a slow host (bytes).
@@ -44,6 +45,8 @@ pub(crate) enum Stage {
     Connecting,
     /// Its socket is connected.
     Open,
+    /// It is over but for its host, which is left without an answer.
+    Silent,
 }
 
 /// How its socket will be closed.
@@ -53,6 +56,20 @@ pub(crate) enum Ending {
     Clean,
     /// With a reset.
     Reset,
+    /// Not at all, as far as the host can tell: the other host has vanished.
+    Silence,
+}
+
+/// How far the news that a direction has ended has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum End {
+    /// It has not.
+    #[default]
+    Open,
+    /// It is known here.
+    Known,
+    /// It was passed on.
+    Told,
 }
 
 /// What a host's socket has to tell.
@@ -60,6 +77,8 @@ pub(crate) enum Ending {
 pub(crate) struct News {
     /// Bytes that came and the machine has not heard of.
     pub(crate) fresh: u64,
+    /// The place of an urgent one among them.
+    pub(crate) urgent: Option<u64>,
     /// The host sends no more, and the machine has not heard of it.
     pub(crate) ended: bool,
 }
@@ -80,23 +99,24 @@ pub(crate) struct Flow {
     consumed: u64,
     /// Bytes that the machine knows to have come from the host.
     received: u64,
-    /// Whether it knows that no more will come.
-    heard_end: bool,
-    host_ended: bool,
+    /// The end of what comes from the host, to be passed on to the machine.
+    end_out: End,
     /// From the peer, not in the socket yet.
     inn: Ring,
     /// Up to where the machine let it be written.
     allowed: u64,
-    shut: bool,
-    shut_done: bool,
+    /// The place of an urgent one among them.
+    urgent: Option<u64>,
+    /// The end of what the peer has for the host, to be passed on to that.
+    end_inn: End,
     pub(crate) ending: Option<Ending>,
     /// The machine has forgotten it.
     pub(crate) forgotten: bool,
     /// It waits in the daemon's list of those with something to write.
     pub(crate) listed: bool,
     writable: bool,
-    /// Its end is being waited for.
-    pub(crate) draining: bool,
+    /// Whether its host takes its last bytes is looked at.
+    pub(crate) watch: Option<Watch>,
     /// The client's address, if it is counted for it.
     pub(crate) source: Option<IpAddr>,
     /// It is among the openings that are counted.
@@ -121,17 +141,16 @@ impl Flow {
             out: Ring::default(),
             consumed: 0,
             received: 0,
-            heard_end: false,
-            host_ended: false,
+            end_out: End::Open,
             inn: Ring::default(),
             allowed: 0,
-            shut: false,
-            shut_done: false,
+            urgent: None,
+            end_inn: End::Open,
             ending: None,
             forgotten: false,
             listed: false,
             writable: true,
-            draining: false,
+            watch: None,
             source: None,
             counted: false,
             again: None,
@@ -149,7 +168,7 @@ impl Flow {
     }
     /// `opening`, `open`, `half-closed` or `ending`.
     pub(crate) fn state(&self) -> &'static str {
-        match (self.stage, self.ending, self.heard_end || self.shut) {
+        match (self.stage, self.ending, self.end_out == End::Told || self.end_inn != End::Open) {
             (Stage::Open, None, false) => "open",
             (Stage::Open, None, true) => "half-closed",
             (_, Some(_), _) => "ending",
@@ -160,24 +179,42 @@ impl Flow {
     /// What the socket has that the machine has not heard of.
     pub(crate) fn news(&mut self, ended: bool) -> News {
         let Some(socket) = &self.socket else { return News::default() };
-        self.host_ended |= ended;
+        if ended && self.end_out == End::Open {
+            self.end_out = End::Known;
+        }
         // What the machine knows of and has not asked for is still in the socket, or was taken ahead.
-        let there = self.out.end() + ioctl_fionread(socket).unwrap_or(0);
-        let fresh = there.saturating_sub(self.received);
+        let waiting = ioctl_fionread(socket).unwrap_or(0);
+        let fresh = (self.out.end() + waiting).saturating_sub(self.received);
+        // Looked for after the bytes were counted: none of them can be urgent without its mark.
+        let urgent = if fresh > 0 { raw::urgent(socket, waiting) } else { None };
+        let urgent = urgent.map(|before| self.out.end() + before).filter(|&at| at >= self.received);
         self.received += fresh;
-        let ended = self.host_ended && !self.heard_end;
-        self.heard_end |= ended;
-        News { fresh, ended }
+        let ended = self.end_out == End::Known;
+        if ended {
+            self.end_out = End::Told;
+        }
+        News { fresh, urgent, ended }
     }
     /// The host's connection is gone: what is for it is nobody's. What came from it is still the peer's.
     pub(crate) fn lose_host(&mut self) {
         self.close(Ending::Reset);
         self.inn = Ring::default();
-        (self.allowed, self.shut) = (0, false);
+        self.allowed = 0;
+        if self.end_inn == End::Known {
+            self.end_inn = End::Open;
+        }
+    }
+    /// The host has all its bytes and hears nothing more.
+    pub(crate) fn fall_silent(&mut self) -> io::Result<()> {
+        let socket = self.socket.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        silence::silence(socket)?;
+        self.stage = Stage::Silent;
+        self.out = Ring::default();
+        Ok(())
     }
     /// Whether both hosts have ended it, and only that is still to be told.
     pub(crate) fn is_ended(&self) -> bool {
-        self.heard_end && self.shut_done
+        self.end_out == End::Told && self.end_inn == End::Told
     }
     /// Whether the host has bytes that the machine does not take yet.
     pub(crate) fn waits(&self) -> bool {
@@ -221,9 +258,13 @@ impl Flow {
     pub(crate) fn write(&mut self, bytes: u64) {
         self.allowed += bytes;
     }
+    /// The byte at `at` of what may be written is urgent.
+    pub(crate) fn mark(&mut self, at: u64) {
+        self.urgent = Some(at);
+    }
     /// The machine wants the host told of the end, after all bytes.
     pub(crate) fn shutdown(&mut self) {
-        self.shut = true;
+        self.end_inn = End::Known;
     }
     /// How much more the machine may let be written.
     pub(crate) fn room(&self) -> u64 {
@@ -235,33 +276,45 @@ impl Flow {
     }
     /// Whether all that may be written is in the socket, and the end is told if it is to be.
     pub(crate) fn is_flushed(&self) -> bool {
-        self.inn.base() == self.allowed && (self.shut_done || !self.shut)
+        self.inn.base() == self.allowed && self.end_inn != End::Known
     }
     /// Writes what may be written and the socket takes; how many bytes that was.
     pub(crate) fn flush(&mut self) -> io::Result<u64> {
         let Some(socket) = &self.socket else { return Ok(0) };
         let before = self.inn.base();
         while self.writable && self.inn.base() < self.allowed {
-            let parts = self.inn.front((self.allowed - self.inn.base()) as usize);
-            match (&*socket).write_vectored(&[IoSlice::new(parts[0]), IoSlice::new(parts[1])]) {
+            let base = self.inn.base();
+            let mark = self.urgent.filter(|at| (base..self.allowed).contains(at));
+            let wrote = if mark == Some(base) {
+                // The mark stands behind the last byte of the call (tcp(7)).
+                socket.send_out_of_band(self.inn.front(1)[0])
+            } else {
+                let parts = self.inn.front((mark.unwrap_or(self.allowed) - base) as usize);
+                (&*socket).write_vectored(&parts.map(IoSlice::new))
+            };
+            match wrote {
                 Ok(written) => self.inn.release(written as u64),
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.writable = false,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(e),
             }
         }
-        if self.shut && !self.shut_done && self.inn.base() == self.allowed {
-            self.shut_done = true;
+        if self.end_inn == End::Known && self.inn.base() == self.allowed {
+            self.end_inn = End::Told;
             socket.shutdown(std::net::Shutdown::Write)?;
         }
         Ok(self.inn.base() - before)
     }
-    /// Whether the host has acknowledged all that was written.
+    /// Whether that is so, and the host has acknowledged it all.
     pub(crate) fn is_delivered(&self) -> bool {
-        self.socket.as_ref().is_none_or(|socket| super::raw::unsent(socket) == 0)
+        self.is_flushed() && self.socket.as_ref().is_none_or(|socket| raw::unsent(socket) == 0)
+    }
+    /// How many bytes the host has acknowledged.
+    pub(crate) fn taken(&self) -> u64 {
+        self.inn.base().saturating_sub(self.socket.as_ref().map_or(0, raw::unsent))
     }
 
-    /// Closes the socket: with a reset, which is how it was set up, or as it should be after both ends.
+    /// Closes the socket: with a reset, which is how it was set up, or as it should be after both have ended it.
     pub(crate) fn close(&mut self, how: Ending) {
         if let Some(socket) = self.socket.take()
             && how == Ending::Clean

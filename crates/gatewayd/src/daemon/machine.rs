@@ -101,7 +101,9 @@ impl Daemon {
             Action::Consume { flow, bytes } => (flow, What::Consume(bytes)),
             Action::Released { flow, bytes } => (flow, What::Released(bytes)),
             Action::Write { flow, bytes } => (flow, What::Write(bytes)),
+            Action::Urgent { flow, at } => (flow, What::Urgent(at)),
             Action::Shutdown { flow } => (flow, What::Shutdown),
+            Action::Ending { flow } => (flow, What::Ending),
             Action::Reset { flow, reason } => (flow, What::Reset(reason)),
             Action::Closed { flow, reason } => (flow, What::Closed(reason)),
             _ => return,
@@ -122,12 +124,16 @@ impl Daemon {
                 flow.write(bytes);
                 self.list(token);
             }
+            What::Urgent(at) => flow.mark(at),
             What::Shutdown => {
                 flow.shutdown();
                 self.list(token);
             }
+            What::Ending => self.watch(token),
             What::Reset(reason) => {
-                flow.ending = Some(Ending::Reset);
+                flow.ending = Some(if reason == Reason::Vanished { Ending::Silence } else { Ending::Reset });
+                // Looked at again from now on.
+                flow.watch = None;
                 if matches!(flow.stage, Stage::Accepting) {
                     // The host's kernel has a connection that nobody accepted yet: it will be reset then.
                     tracing::debug!(%reason, "reset before it was accepted");
@@ -170,7 +176,9 @@ enum What {
     Consume(u64),
     Released(u64),
     Write(u64),
+    Urgent(u64),
     Shutdown,
+    Ending,
     Reset(Reason),
     Closed(Option<Reason>),
 }

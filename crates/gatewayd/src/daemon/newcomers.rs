@@ -131,6 +131,7 @@ impl Daemon {
                     *held = opening;
                     return;
                 }
+                Some(flow) if flow.stage == Stage::Silent => self.remove(token),
                 // The far side has the port until it knows of the end.
                 Some(flow) if flow.is_ended() && !flow.forgotten => {
                     flow.again = Some(opening);

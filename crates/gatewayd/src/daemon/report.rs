@@ -16,6 +16,7 @@ impl Daemon {
             name: self.config.name.clone(),
             uptime: self.seconds_since(self.start.0),
             peers,
+            silent: u64::from(self.tally.silent),
             connections: if connections { lines().collect() } else { Vec::new() },
             counters: self.tally.counters(),
         }

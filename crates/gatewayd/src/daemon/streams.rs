@@ -1,4 +1,4 @@
-//! The sockets of hosts: connecting, what they tell, what is written to them, how they end.
+//! The sockets of hosts: connecting, what they tell, what is written to them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,17 +8,21 @@ use cellway_sys::{Interest, Ready};
 
 use super::flow::{Ending, Origin, Stage};
 use super::machine::Later;
-use super::timers::Due;
 use super::{Daemon, Flow, route};
 use crate::config::Source;
 use crate::intercept;
 
 /// Most names that are looked up at once, each on a thread.
 const LOOKUPS: u32 = 64;
-/// First wait for a host to acknowledge the last bytes before its connection is reset (ns); doubled each time.
-const DRAIN_FIRST: u64 = 1_000_000;
-/// Looks until it is reset all the same: 16 s.
-const DRAIN_LOOKS: u32 = 14;
+
+/// Why a connection that stood is gone. A host that is silent for too long is reported as such, or as what was last heard
+/// of the way to it.
+fn loss(error: &std::io::Error) -> Reason {
+    match intercept::reason(error) {
+        Reason::TimedOut | Reason::HostUnreachable | Reason::NetUnreachable | Reason::Prohibited => Reason::Vanished,
+        _ => Reason::Reset,
+    }
+}
 
 impl Daemon {
     /// The peer wants a server connected to.
@@ -101,7 +105,7 @@ impl Daemon {
             self.later.push_back(Later::Gone(token, Reason::Busy));
             return;
         }
-        if flow.ending == Some(Ending::Reset) {
+        if flow.ending.is_some() {
             self.list(token);
             return;
         }
@@ -144,13 +148,11 @@ impl Daemon {
                 if ready.failed {
                     let flow = self.table.get(token).and_then(|flow| flow.socket.as_ref());
                     let error = flow.and_then(|socket| socket.take_error().ok().flatten());
-                    let reason = error.map_or(Reason::Reset, |e| match intercept::reason(&e) {
-                        Reason::TimedOut => Reason::TimedOut,
-                        _ => Reason::Reset,
-                    });
-                    self.later.push_back(Later::Gone(token, reason));
+                    self.later.push_back(Later::Gone(token, error.as_ref().map_or(Reason::Reset, loss)));
                 }
             }
+            // The host has given up as well.
+            Stage::Silent if ready.failed => self.remove(token),
             _ => {}
         }
     }
@@ -161,6 +163,9 @@ impl Daemon {
             return;
         }
         let (news, peer, id) = (flow.news(ended), flow.peer, flow.id);
+        if let Some(at) = news.urgent {
+            self.links[peer].machine.urgent(id, at);
+        }
         if news.fresh > 0 {
             self.machine(peer, |machine, now, out| machine.received(now, id, news.fresh, out));
             if self.table.get(token).is_some_and(Flow::waits) {
@@ -182,9 +187,9 @@ impl Daemon {
                 match flow.flush() {
                     Ok(0) => {}
                     Ok(_) => self.later.push_back(Later::Room(token)),
-                    Err(_) => {
+                    Err(error) => {
                         flow.ending = flow.ending.or(Some(Ending::Reset));
-                        self.later.push_back(Later::Gone(token, Reason::Reset));
+                        self.later.push_back(Later::Gone(token, loss(&error)));
                         if flow.forgotten {
                             self.remove(token);
                         }
@@ -195,66 +200,5 @@ impl Daemon {
             self.end_if_due(token);
         }
         self.writers.append(&mut writers);
-    }
-    /// Ends a connection that shall end if its host has what it was to get.
-    fn end_if_due(&mut self, token: u64) {
-        let Some(flow) = self.table.get(token) else { return };
-        let Some(ending) = flow.ending else { return };
-        let done = match (flow.stage, ending) {
-            // Nobody has accepted it: that which will be accepted is reset at once.
-            (Stage::Accepting, _) => return,
-            (Stage::Open, Ending::Clean) => flow.is_flushed(),
-            (Stage::Open, Ending::Reset) => flow.is_flushed() && flow.is_delivered(),
-            _ => true,
-        };
-        if !done {
-            // A host that takes its time has it; only what is to be reset does not wait for ever.
-            if ending == Ending::Reset
-                && let Some(flow) = self.table.get_mut(token)
-                && !flow.draining
-            {
-                flow.draining = true;
-                self.timers.add(self.now + DRAIN_FIRST, Due::Drain(token, 1));
-            }
-        } else if flow.forgotten {
-            self.remove(token);
-        } else if ending == Ending::Reset
-            && let Some(flow) = self.table.get_mut(token)
-        {
-            flow.close(Ending::Reset);
-        }
-    }
-    /// A connection that ends is looked at again.
-    pub(crate) fn drain(&mut self, token: u64, looks: u32) {
-        let Some(flow) = self.table.get(token) else { return };
-        let done = flow.is_flushed() && flow.is_delivered();
-        if !done && looks < DRAIN_LOOKS {
-            let wait = DRAIN_FIRST << looks;
-            self.timers.add(self.now + wait, Due::Drain(token, looks + 1));
-        } else if flow.forgotten {
-            self.remove(token);
-        } else if let Some(flow) = self.table.get_mut(token) {
-            flow.close(Ending::Reset);
-        }
-    }
-    /// A connection is over.
-    pub(crate) fn remove(&mut self, token: u64) {
-        let Some(mut flow) = self.table.remove(token) else { return };
-        if let Origin::Held(opening) = &flow.origin {
-            let key = (opening.client, opening.server);
-            if self.held.get(&key) == Some(&token) {
-                self.held.remove(&key);
-            }
-        }
-        if flow.counted {
-            if !flow.answered {
-                self.tally.unanswered();
-            }
-        }
-        self.tally.leaves(flow.source);
-        if let Some(again) = flow.again.take() {
-            self.open_held(again);
-        }
-        flow.close(flow.ending.unwrap_or(Ending::Reset));
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Tally {
     pub(crate) held_back: u64,
     /// Openings that wait for their answer now.
     pub(crate) opening: u32,
+    /// Connections whose host is left without an answer.
+    pub(crate) silent: u32,
     sources: HashMap<IpAddr, u32>,
 }
 

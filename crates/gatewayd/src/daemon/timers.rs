@@ -8,8 +8,10 @@ use std::collections::BinaryHeap;
 pub(crate) enum Due {
     /// A connection that was let go to the listener must have come by now.
     Accept(u64),
-    /// A connection that ends: has its host all of it? The number of looks before.
-    Drain(u64, u32),
+    /// A connection that ends: does its host take what is left?
+    Look(u64),
+    /// A host that was left without an answer has given up by now.
+    Silence(u64),
     /// The listeners and doors are looked at again.
     Listen,
     /// A SOCKS client must have said where to by now.

@@ -75,7 +75,7 @@ fn begin(socket: Socket, server: SocketAddr) -> io::Result<Socket> {
 
 /// Options of every connection to a host. It is reset when the process dies (SO_LINGER with 0), never ended
 /// cleanly; a host that has been silent for `keepalive` is asked whether it is there, and given up after twice
-/// that; urgent data stays in its place; small segments are not delayed.
+/// that; urgent bytes stay in their place, with their mark; small segments are not delayed.
 pub(crate) fn prepare(socket: &Socket, keepalive: Span) -> io::Result<()> {
     // The kernel counts in seconds, up to 32767.
     let silent =

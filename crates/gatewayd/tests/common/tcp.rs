@@ -143,6 +143,24 @@ pub(crate) fn sent(socket: &Socket, seed: u64, count: u64) -> String {
     }
 }
 
+/// Sends octets of the stream `seed` until there has been no room for them for a second; says what stopped it.
+pub(crate) fn filled(mut socket: &Socket, seed: u64) -> String {
+    socket.set_nonblocking(true).unwrap();
+    let mut sent = 0;
+    loop {
+        let piece: Vec<u8> = (sent..sent + 65_536).map(|index| octet(seed, index)).collect();
+        match socket.write(&piece) {
+            Ok(taken) => sent += taken as u64,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                if !ready(socket, PollFlags::OUT, Duration::from_secs(1)) {
+                    return "until there is no room".into();
+                }
+            }
+            Err(error) => return errno(&error),
+        }
+    }
+}
+
 /// Reads until the end, an error or `most` octets, all of which must be of the stream `seed`.
 pub(crate) fn received(mut socket: &Socket, seed: u64, most: u64) -> String {
     let (mut got, mut buffer) = (0, vec![0; 65536]);

@@ -9,7 +9,7 @@ use socket2::{Socket, TcpKeepalive};
 
 use super::Event;
 use super::scene::{Scene, Seen, both};
-use crate::common::tcp::{ALL, accept, errno, failure, outcome, received, reset, send, sent, waiting};
+use crate::common::tcp::{ALL, accept, errno, failure, filled, outcome, received, reset, send, sent, waiting};
 use crate::common::world::{Filter, start};
 
 pub(crate) const EVENTS: &[Event] = &[
@@ -20,12 +20,14 @@ pub(crate) const EVENTS: &[Event] = &[
     Event { name: "server resets after 1000 B", watch: server_resets },
     Event { name: "client resets after 1000 B", watch: client_resets },
     Event { name: "server resets, client is sending", watch: resets_a_sender },
+    Event { name: "server sends more than fits and resets, client only sends", watch: resets_unread },
     Event { name: "server closes with 1000 B unread", watch: server_unread },
     Event { name: "client closes with 1000 B unread", watch: client_unread },
     Event { name: "client's program is killed", watch: |scene| killed(scene, false) },
     Event { name: "client's program is killed with 1000 B unread", watch: |scene| killed(scene, true) },
     Event { name: "idle with keep-alive", watch: idle },
-    Event { name: "server's host vanishes, client keeps alive", watch: vanishes },
+    Event { name: "server's host vanishes, client keeps alive", watch: |scene| vanishes(scene, true) },
+    Event { name: "client's host vanishes, server keeps alive", watch: |scene| vanishes(scene, false) },
 ];
 
 fn half_close_of_client(scene: &Scene<'_>) -> Seen {
@@ -114,6 +116,21 @@ fn resets_a_sender(scene: &Scene<'_>) -> Seen {
     )
 }
 
+/// The client never reads, so that the server's octets fill all buffers on the way, and those behind wait.
+fn resets_unread(scene: &Scene<'_>) -> Seen {
+    scene.meet(
+        |socket| match send(&socket, 1, 1 << 32) {
+            (_, Ok(())) => vec!["send: 4 GiB".into()],
+            (_, Err(error)) => vec![format!("send: {}", errno(&error))],
+        },
+        |socket| {
+            let filled = filled(&socket, 2);
+            reset(socket);
+            vec![format!("send: {filled}"), "reset".into()]
+        },
+    )
+}
+
 fn server_unread(scene: &Scene<'_>) -> Seen {
     scene.meet(
         |socket| vec![sent(&socket, 1, 1_000), received(&socket, 2, ALL)],
@@ -176,16 +193,27 @@ fn idle(scene: &Scene<'_>) -> Seen {
     scene.meet_with(keep_alive, exchange(1, 2), exchange(2, 1))
 }
 
-fn vanishes(scene: &Scene<'_>) -> Seen {
+/// From some instant on, one of the hosts neither gets nor sends anything. Some octets came before that.
+fn vanishes(scene: &Scene<'_>, server: bool) -> Seen {
     let (listener, at) = scene.listen(0, 16);
     let socket = scene.socket();
-    keep_alive(&socket);
-    let mut seen = vec![format!("client: connect: {}", outcome(&socket.connect(&at.into())))];
-    let taken = accept(&listener);
-    seen.push(format!("server: accept: {}", outcome(&taken)));
+    let connected = socket.connect(&at.into());
+    let taken = match accept(&listener) {
+        Ok(taken) if connected.is_ok() => taken,
+        taken => return vec![format!("connect: {}, accept: {}", outcome(&connected), outcome(&taken))],
+    };
+    let world = scene.world;
+    let (goes, stays, names, from, [comes_to, leaves_by]) = if server {
+        (&taken, &socket, ["server", "client"], &world.server, ["dport", "sport"])
+    } else {
+        (&socket, &taken, ["client", "server"], &world.client, ["sport", "dport"])
+    };
+    keep_alive(stays);
+    let mut seen = vec![format!("{}: {}", names[0], sent(goes, 2, 1_000))];
+    seen.push(format!("{}: {}", names[1], received(stays, 2, 1_000)));
     let port = at.port();
-    let _filters = [("input", "dport"), ("output", "sport")]
-        .map(|(hook, which)| Filter::new(&scene.world.server, hook, &format!("tcp {which} {port} drop")));
-    seen.push(format!("client: {}", received(&socket, 2, ALL)));
+    let _filters = [("input", comes_to), ("output", leaves_by)]
+        .map(|(hook, which)| Filter::new(from, hook, &format!("tcp {which} {port} drop")));
+    seen.push(format!("{}: {}", names[1], received(stays, 2, ALL)));
     seen
 }

@@ -1,0 +1,64 @@
+//! Which flows are let in, and how much memory each gets.
+
+use super::Relay;
+use crate::flow::{Flow, Origin};
+use crate::output::Action;
+use crate::packet::{FlowId, NUMBER_OCTETS};
+use crate::request::Request;
+
+/// Most runs of names that have ended, of even and of odd ones. Names given out in sequence make one run more
+/// than there are flows; for others, what is between the lowest counts as ended, too.
+const ENDED: usize = 1 << 16;
+
+impl Relay {
+    /// What a direction of a flow may hold now (bytes): the window, but no more than a quarter of the
+    /// memory that nothing is promised of, so that some is always left for the others. This is
+    /// the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6 (2), 1998, section III.
+    /// An eighth of the memory is left out of it: promises stay when shares shrink, and those that come need
+    /// what is certain at once.
+    pub(super) fn share(&self) -> u64 {
+        let kept = self.config.total_buffer.0 / 8;
+        (self.free().saturating_sub(kept) / 4).max(self.config.least()).min(self.window)
+    }
+    /// Memory that is neither held nor promised (bytes).
+    fn free(&self) -> u64 {
+        self.config.total_buffer.0.saturating_sub(self.committed)
+    }
+    /// Whether the opening with `request` fits into a packet.
+    pub(super) fn has_room_for(&self, request: &Request) -> bool {
+        const NUMBERS: u32 = NUMBER_OCTETS + 1 + 8 + 8;
+        request.is_valid() && NUMBERS + request.octets() <= self.config.capacity()
+    }
+    pub(super) fn has_ended(&self, flow: FlowId) -> bool {
+        self.ended[(flow.0 & 1) as usize].contains(flow.0 >> 1)
+    }
+    pub(super) fn has_now_ended(&mut self, flow: FlowId) {
+        let ended = &mut self.ended[(flow.0 & 1) as usize];
+        ended.insert(flow.0 >> 1, (flow.0 >> 1) + 1);
+        ended.join_lowest(ENDED);
+    }
+    pub(super) fn is_full(&self, origin: Origin) -> bool {
+        self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < 2 * self.config.least()
+    }
+    pub(super) fn may_wait(&self, origin: Origin) -> bool {
+        !self.is_full(origin) || self.waiting[origin as usize].len() < self.config.waiting as usize
+    }
+    /// A new flow gets its memory, or waits for it.
+    pub(super) fn enter(&mut self, flow: FlowId, origin: Origin, actions: &mut Vec<Action>) {
+        self.waiting[origin as usize].push_back(flow);
+        self.admit(origin, actions);
+    }
+    pub(super) fn admit_all(&mut self, actions: &mut Vec<Action>) {
+        [Origin::Local, Origin::Peer].into_iter().for_each(|origin| self.admit(origin, actions));
+    }
+    fn admit(&mut self, origin: Origin, actions: &mut Vec<Action>) {
+        while !self.is_full(origin) {
+            let Some(flow) = self.waiting[origin as usize].pop_front() else { return };
+            self.admitted[origin as usize] += 1;
+            self.stats.flows_opened += 1;
+            let early = self.flows.get(&flow).is_some_and(|state| state.request.early);
+            self.stats.flows_early += u64::from(early);
+            self.change(flow, actions, Flow::admit);
+        }
+    }
+}

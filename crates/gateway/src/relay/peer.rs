@@ -1,0 +1,112 @@
+//! What the peer says about flows.
+
+use std::sync::Arc;
+
+use super::Relay;
+use crate::flow::{Flow, Origin, Stage};
+use crate::inbound::{Inbound, Violation};
+use crate::output::Action;
+use crate::packet::{FlowId, Frame};
+use crate::reason::Reason;
+use crate::request::Request;
+
+/// Most answers about flows that are not here that the peer may leave unacknowledged: it gets no more.
+const ANSWERS: usize = 1 << 16;
+
+impl Relay {
+    /// The peer sent `frame`, which is no acknowledgement.
+    pub(crate) fn arrived(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
+        if matches!(frame, Frame::Recall) {
+            self.recalled();
+        }
+        let Some(flow) = frame.flow() else { return };
+        match (self.flows.contains_key(&flow), frame) {
+            (true, Frame::Data { offset, len, fin, urgent, .. }) => self.arrive(flow, actions, |inn| {
+                inn.arrive(*offset, *len, *fin)?;
+                if *urgent { inn.mark(*offset, *len) } else { Ok(()) }
+            }),
+            (true, Frame::Return { total, at, .. }) => self.arrive(flow, actions, |inn| inn.take_back(*total, *at)),
+            (true, Frame::Refused { reason, .. }) => self.refused_by_peer(flow, *reason, actions),
+            (true, _) => self.change(flow, actions, |flow, context| flow.control(frame, context)),
+            (false, _) if self.has_ended(flow) => {}
+            (false, Frame::Open { limit, request, .. }) => self.opened(flow, *limit, request, actions),
+            (false, Frame::Reset { .. }) => {}
+            (false, _) => {
+                self.stats.unknown_flows += 1;
+                self.answer(Frame::Reset { flow, at: 0, reason: Reason::Violation });
+            }
+        }
+    }
+    fn refused_by_peer(&mut self, flow: FlowId, reason: Reason, actions: &mut Vec<Action>) {
+        let Some(state) = self.flows.get_mut(&flow).filter(|state| state.origin == Origin::Local) else { return };
+        match state.stage {
+            Stage::Opening => actions.push(Action::Refuse { flow, reason }),
+            // It was accepted early.
+            Stage::Relaying => actions.push(Action::Reset { flow, reason }),
+            Stage::Resetting => return self.end(flow, actions),
+            Stage::Waiting | Stage::Connecting | Stage::Refusing => return,
+        }
+        state.cause.get_or_insert(reason);
+        self.stats.count_refusal(reason);
+        self.end(flow, actions);
+    }
+    fn opened(&mut self, flow: FlowId, limit: u64, request: &Arc<Request>, actions: &mut Vec<Action>) {
+        // What is sent early needs its memory at once.
+        let may_enter = if request.early { !self.is_full(Origin::Peer) } else { self.may_wait(Origin::Peer) };
+        if may_enter {
+            let mut state = Flow::new(flow, Origin::Peer, request.clone(), self.now);
+            state.out.limit = limit;
+            self.flows.insert(flow, state);
+            self.enter(flow, Origin::Peer, actions);
+        } else {
+            // It takes no memory here, however many the peer opens.
+            self.stats.count_refusal(Reason::Busy);
+            self.has_now_ended(flow);
+            self.answer(Frame::Refused { flow, reason: Reason::Busy });
+        }
+    }
+    /// Tells the peer what becomes of a flow that is not here: a reset, or a refusal.
+    fn answer(&mut self, frame: Frame) {
+        let Some(flow) = frame.flow().filter(|_| self.answers.len() < ANSWERS) else { return };
+        if self.answers.insert(flow) {
+            self.queue.push(frame);
+        }
+    }
+    /// Whether bytes of a flow have come before its opening.
+    pub(crate) fn is_ahead(&self, frames: &[Frame]) -> bool {
+        let Some(&Frame::Data { flow, early: true, .. }) = frames.last() else { return false };
+        let opens = |frame: &Frame| matches!(frame, Frame::Open { flow: other, .. } if *other == flow);
+        !self.flows.contains_key(&flow) && !self.has_ended(flow) && !frames.iter().any(opens)
+    }
+    /// Something of the other end of a flow has come, which ends it if the peer must not send that.
+    fn arrive(
+        &mut self,
+        flow: FlowId,
+        actions: &mut Vec<Action>,
+        take: impl FnOnce(&mut Inbound) -> Result<(), Violation>,
+    ) {
+        let (mut violation, mut fresh) = (None, 0);
+        self.change(flow, actions, |flow, _| {
+            if matches!(flow.stage, Stage::Refusing | Stage::Resetting) {
+                return;
+            }
+            let before = flow.inn.arrived();
+            if take(&mut flow.inn).is_err() {
+                flow.cause = Some(Reason::Violation);
+                violation = Some((flow.stage, flow.told));
+            }
+            fresh = flow.inn.arrived() - before;
+        });
+        self.stats.received_bytes += fresh;
+        let Some((stage, told)) = violation else { return };
+        self.stats.violations += 1;
+        // It may have ended with that.
+        if told && self.flows.contains_key(&flow) {
+            let reason = Reason::Violation;
+            let refuse = matches!(stage, Stage::Waiting | Stage::Opening);
+            actions.push(if refuse { Action::Refuse { flow, reason } } else { Action::Reset { flow, reason } });
+        }
+        self.end(flow, actions);
+        self.answer(Frame::Reset { flow, at: 0, reason: Reason::Violation });
+    }
+}

@@ -1,0 +1,125 @@
+//! What leaves next, and what becomes of it.
+
+use super::Relay;
+use crate::flow::{Delivery, Origin};
+use crate::outbound::Piece;
+use crate::output::Action;
+use crate::packet::{FlowId, Frame, data_octets};
+
+impl Relay {
+    /// The peer has what `frame` carried.
+    pub(crate) fn acked(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
+        let Some(flow) = frame.flow() else { return };
+        if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) {
+            self.answers.remove(&flow);
+        }
+        self.change(flow, actions, |flow, context| flow.acked(frame, context));
+    }
+    /// The packet with `frame` was lost; whether that must be sent again.
+    pub(crate) fn lost(&mut self, frame: Frame, actions: &mut Vec<Action>) -> bool {
+        let Some(flow) = frame.flow() else { return matches!(frame, Frame::Recall) && self.recall_lost() };
+        let mut again = false;
+        match frame {
+            // The peer may still wait for it although the flow has ended here.
+            Frame::Reset { at, reason, .. } => {
+                again = true;
+                self.queue.push_reset(flow, at, reason);
+            }
+            Frame::Refused { .. } if self.answers.contains(&flow) => {
+                again = true;
+                self.queue.push(frame);
+            }
+            _ => self.change(flow, actions, |flow, context| again = flow.lost(frame, context)),
+        }
+        again
+    }
+    pub(crate) fn has_frames(&self) -> bool {
+        !self.queue.is_empty()
+    }
+    /// Whether a flow has bytes to send, or had.
+    pub(crate) fn has_data(&self) -> bool {
+        self.queue.front_token().is_some()
+    }
+    /// Octets of the control frame that waits longest.
+    pub(crate) fn next_control_octets(&self) -> u32 {
+        self.queue.front().map_or(0, Frame::octets)
+    }
+    /// The control frame to send next if it fits into `room` octets.
+    pub(crate) fn next_control(&mut self, room: u32) -> Option<Frame> {
+        while let Some(frame) = self.queue.front() {
+            if frame.octets() > room {
+                return None;
+            }
+            let mut frame = self.queue.pop()?;
+            if matches!(frame, Frame::Recall) {
+                self.recall_leaves();
+                return Some(frame);
+            }
+            let share = self.share();
+            if matches!(frame, Frame::Credit { .. }) && share < self.window {
+                self.want_memory();
+            }
+            let Some(state) = frame.flow().and_then(|flow| self.flows.get_mut(&flow)) else {
+                // The peer may wait for its end although the flow is not here any more, or never was.
+                if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) {
+                    return Some(frame);
+                }
+                continue;
+            };
+            let least = self.config.least();
+            let before = state.committed(least);
+            let wanted = state.leaves(&mut frame, share);
+            self.committed = self.committed - before + state.committed(least);
+            if state.wants_token(&self.config) {
+                state.token = true;
+                self.queue.push_token(state.id);
+            }
+            if wanted {
+                return Some(frame);
+            }
+        }
+        None
+    }
+    /// The data frame to send next, of at most `payload` bytes, if it fits into `room` octets.
+    pub(crate) fn next_data(&mut self, room: u32) -> Option<Frame> {
+        while let Some(flow) = self.queue.front_token() {
+            let state = self.flows.get_mut(&flow);
+            let Some((state, mut piece)) = state.and_then(|s| s.peek(&self.config).map(|piece| (s, piece))) else {
+                self.drop_token(flow);
+                continue;
+            };
+            let room = room.saturating_sub(data_octets(flow, piece.offset));
+            if piece.len > room {
+                // Half a packet beside other frames is better than one of its own for them.
+                if u64::from(room) < self.config.payload.0 / 2 {
+                    return None;
+                }
+                (piece.len, piece.fin, piece.urgent) = (room, false, false);
+            }
+            state.out.sent(piece);
+            state.active = self.now;
+            let more = state.peek(&self.config).is_some();
+            let early = state.origin == Origin::Local && state.handshake != Delivery::Acked;
+            self.stats.data_bytes += u64::from(piece.len);
+            if piece.again {
+                self.stats.resent_bytes += u64::from(piece.len);
+                self.stats.retransmissions += 1;
+            }
+            if more {
+                self.queue.pop_token();
+                self.queue.push_token(flow);
+            } else {
+                self.drop_token(flow);
+            }
+            let Piece { offset, len, fin, urgent, .. } = piece;
+            return Some(Frame::Data { flow, offset, len, fin, early, urgent });
+        }
+        None
+    }
+    fn drop_token(&mut self, flow: FlowId) {
+        self.queue.pop_token();
+        if let Some(state) = self.flows.get_mut(&flow) {
+            state.token = false;
+        }
+    }
+}
