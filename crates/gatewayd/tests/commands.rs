@@ -283,6 +283,10 @@ fn packaging_fits_the_program() {
     for asset in deb["assets"].as_array().unwrap() {
         let [source, target, mode] = [0, 1, 2].map(|place| asset[place].as_str().unwrap());
         installed.push(target);
+        if let Some(name) = target.strip_prefix("usr/lib/sysusers.d/") {
+            // cargo-deb makes its users by the name that the file has here.
+            assert!(source.ends_with(&format!("/{name}")), "{source}");
+        }
         let program = source.strip_prefix("target/release/");
         assert_eq!(mode, if program.is_some() { "755" } else { "644" }, "{source}");
         if let Some(program) = program {
@@ -306,7 +310,7 @@ fn packaging_fits_the_program() {
     let page = Path::new(of("Documentation=file:///"));
     assert!(installed.contains(&&*format!("{}/", page.parent().unwrap().display())), "{}", page.display());
     assert!(folder.join("../../docs/gateway").join(page.file_name().unwrap()).is_file(), "{}", page.display());
-    let users = std::fs::read_to_string(folder.join("packaging/sysusers.conf")).unwrap();
+    let users = std::fs::read_to_string(folder.join("packaging/sysusers.d/cellway-gateway.conf")).unwrap();
     assert!(users.lines().any(|line| line.starts_with(&format!("u {} ", of("User=")))), "{users}");
     let scripts = folder.join(deb["maintainer-scripts"].as_str().unwrap());
     let postinst = std::fs::read_to_string(scripts.join("postinst")).unwrap();
