@@ -4,12 +4,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway soak check fmt bench bench-gateway docs wheel clean
+.PHONY: help run test live live-gateway soak check fmt bench bench-gateway docs wheel deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 WHEELS := target/wheels
+CARGO_DEB := target/tools/bin/cargo-deb
 
 # The first of these that runs and is 3.11 or later; `make PYTHON=...` overrides.
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
@@ -64,8 +65,15 @@ docs: ## Build the reference of the Rust crates in target/doc
 wheel: $(INSTALLED) ## Build the Python wheel in target/wheels
 	@ls $(WHEELS)/*.whl
 
+deb: $(CARGO_DEB) ## Build the Debian package of the gateway in target/debian
+	@command -v dpkg-shlibdeps >/dev/null || { echo "make: dpkg-shlibdeps is missing: install dpkg-dev" >&2; exit 1; }
+	$(CARGO_DEB) --package cellway-gatewayd --locked
+
 clean: ## Remove what was built, and the results in out
 	rm -rf $(VENV) target out
+
+$(CARGO_DEB):
+	cargo install --locked --root target/tools cargo-deb --version '^3'
 
 $(VENV)/.tools:
 	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust from https://rustup.rs" >&2; exit 1; }

@@ -2,6 +2,7 @@
 //! the state machines between them.
 
 mod charge;
+mod doors;
 mod ending;
 mod flow;
 mod handle;
@@ -29,16 +30,16 @@ use cellway_units::Span;
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::intercept::{Hold, Listeners, Rules};
+use crate::intercept::{Follower, Hold, Listeners, Rules};
 use crate::peering::Peering;
 
 pub use handle::Handle;
 
+use doors::Doors;
 use flow::Flow;
 use handle::{Command, Orders};
 use link::Link;
 use machine::Later;
-use newcomers::Newcomers;
 use route::Routes;
 use table::{FLOW, Table};
 use tally::Tally;
@@ -73,10 +74,10 @@ pub struct Daemon {
     peering: Peering,
     links: Vec<Link>,
     routes: Routes,
-    rules: Option<Rules>,
+    rules: Option<Follower>,
     hold: Option<Hold>,
     listeners: Option<Listeners>,
-    newcomers: Newcomers,
+    doors: Doors,
     table: Table,
     /// Intercepted connections, by client and server.
     held: HashMap<(std::net::SocketAddr, std::net::SocketAddr), u64>,
@@ -119,9 +120,11 @@ impl Daemon {
             let taken = Rules::of(&config);
             // What an earlier daemon left taken would wait here for ever.
             taken.settle()?;
-            rules = Some(taken);
+            let handle = orders.handle().clone();
+            let answer = move |change, result| handle.tell(Command::Followed { change, result });
+            rules = Some(Follower::start(taken, answer)?);
         }
-        let newcomers = Newcomers::open(&config)?;
+        let doors = Doors::open(&config)?;
         readiness.add(&orders, ORDERS, Interest::Read).map_err(io("watch for orders"))?;
         readiness.add(&peering, PEERS, Interest::Read).map_err(io("watch the peers"))?;
         if let Some(hold) = &hold {
@@ -130,7 +133,7 @@ impl Daemon {
         for (fd, token) in listeners.iter().flat_map(Listeners::fds).zip(LISTENERS) {
             readiness.add(fd, token, Interest::Read).map_err(io("watch the listeners"))?;
         }
-        for (index, door) in newcomers.doors.iter().enumerate() {
+        for (index, door) in doors.all.iter().enumerate() {
             readiness.add(&door.socket, DOORS + index as u64, Interest::Read).map_err(io("watch a port"))?;
         }
         let links = config.peers.iter().map(|peer| Link::new(peer, &config)).collect::<Result<_, _>>()?;
@@ -145,7 +148,7 @@ impl Daemon {
             rules,
             hold,
             listeners,
-            newcomers,
+            doors,
             table: Table::default(),
             held: HashMap::new(),
             timers: Timers::default(),
@@ -223,7 +226,7 @@ impl Daemon {
             self.timers.add(self.now + PAUSE, Due::Listen);
         }
         let listeners = self.listeners.iter().flat_map(Listeners::fds).zip(LISTENERS);
-        let doors = self.newcomers.doors.iter().map(|door| door.socket.as_fd()).zip(DOORS..);
+        let doors = self.doors.all.iter().map(|door| door.socket.as_fd()).zip(DOORS..);
         for (fd, token) in listeners.chain(doors) {
             // What is watched already, or no longer, is as it should be.
             let _ = if watch { self.readiness.add(fd, token, Interest::Read) } else { self.readiness.remove(fd) };
@@ -273,6 +276,7 @@ impl Daemon {
                     let _ = to.send(self.snapshot(connections));
                 }
                 Command::Found { token, addresses } => self.found(token, &addresses),
+                Command::Followed { change, result } => self.followed(change, result),
             }
             self.settle();
         }
@@ -283,13 +287,16 @@ impl Daemon {
             Due::Look(token) => self.look(token),
             Due::Silence(token) => self.remove(token),
             Due::Listen => self.listen(true),
-            Due::Greeting(token) => self.newcomers.forget(token),
+            Due::Greeting(token) => self.doors.forget(token),
         }
     }
 
     fn stop(&mut self) {
         for peer in 0..self.links.len() {
             self.tell_rules(peer, false);
+        }
+        self.leave_rules();
+        for peer in 0..self.links.len() {
             self.lose(peer, cellway_gateway::Reason::Stopping);
         }
         self.write();

@@ -26,6 +26,7 @@ mod peers;
 mod quic;
 pub(crate) mod records;
 mod settings;
+mod sockets;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -40,16 +41,17 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cellway_sys::{Interest, Readiness};
 use noq_proto::ConnectionHandle;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 use tracing::{debug, warn};
 
-use crate::config::{Config, LineRate};
+use crate::config::Config;
 use crate::error::Error;
 pub(crate) use event::{PeerEvent, PeerTransport, Transport};
 use identity::Identity;
 use link::{Ending, Link, Stage, Wire};
 use lookup::Lookups;
 use peers::Peer;
+use sockets::listen;
 use udp::Udp;
 
 const LOOKUPS: u64 = 0;
@@ -162,36 +164,6 @@ impl Peering {
     fn longest_outage(&self) -> Duration {
         // QUIC takes the smaller of both sides' idle times: the dialler knows whom it dials.
         self.peers.iter().map(|peer| peer.outage).max().unwrap_or(Duration::from_secs(30))
-    }
-
-    fn add_socket(&mut self, udp: Udp) -> Result<usize, Error> {
-        let number = self.sockets.len();
-        let added = self.ready.add(&udp, SOCKETS + number as u64, Interest::Read);
-        added.map_err(|error| failed("watch a UDP socket".to_owned())(std::io::Error::other(error)))?;
-        let (receive, send) = udp.granted;
-        if (receive.min(send) as f64) < self.line {
-            warn!(
-                "the kernel granted {receive} octets for receiving and {send} for sending, and 20 ms of the line are \
-                 {:.0}: packets may be lost here; raise net.core.rmem_max and net.core.wmem_max, or run with \
-                 CAP_NET_ADMIN",
-                self.line
-            );
-        }
-        self.sockets.push(udp);
-        Ok(number)
-    }
-
-    /// The socket from which `remote` can be reached, and how it is called there.
-    fn socket_for(&mut self, remote: SocketAddr) -> Result<(usize, SocketAddr), Error> {
-        let reach = |(number, udp): (usize, &Udp)| Some((number, udp.calls(remote)?));
-        if let Some(found) = self.sockets.iter().enumerate().find_map(reach) {
-            return Ok(found);
-        }
-        let udp = Udp::anywhere(self.identity.secret()).map_err(failed("open a UDP socket".to_owned()))?;
-        let no_way = || std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
-        // Asked before it is kept: every attempt would leave a socket behind.
-        let called = udp.calls(remote).ok_or_else(no_way).map_err(failed(format!("reach {remote} over UDP")))?;
-        Ok((self.add_socket(udp)?, called))
     }
 
     /// Reads what is there and does what is due. What it leads to leaves with [`Peering::flush`].
@@ -354,27 +326,4 @@ fn deadline_of(link: &Link) -> Option<Instant> {
     let waits = matches!(link.stage, Stage::Handshake | Stage::Greeting);
     let give_up = waits.then(|| link.began + dial::ATTEMPT);
     link.deadline().into_iter().chain(give_up).min()
-}
-
-/// What a line carries in 20 ms (octets): a socket's buffers are to hold as much while this thread is
-/// busy elsewhere.
-fn in_20_ms(rate: LineRate) -> f64 {
-    let rate = match rate {
-        LineRate::Fixed { rate, .. } => Some(rate),
-        LineRate::Auto { most } => most,
-    };
-    rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0 * 0.02)
-}
-
-fn listen(address: SocketAddr) -> std::io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
-    tls::tune(&socket);
-    if address.is_ipv6() {
-        socket.set_only_v6(!address.ip().is_unspecified())?;
-    }
-    socket.set_reuse_address(true)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(64)?;
-    Ok(socket)
 }

@@ -84,11 +84,8 @@ fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
 }
 
 fn row(peer: &PeerStatus, earlier: Option<&PeerStatus>, seconds: f64) -> [String; 9] {
-    let state = match (peer.up, peer.why_down.is_empty()) {
-        (true, _) => peer.transport.clone(),
-        (false, true) => "down".to_owned(),
-        (false, false) => format!("down: {}", peer.why_down),
-    };
+    let (state, why) = if peer.up { (&*peer.transport, &peer.why_tls) } else { ("down", &peer.why_down) };
+    let state = if why.is_empty() { state.to_owned() } else { format!("{state}: {why}") };
     let octets = peer.line_octets.saturating_sub(earlier.map_or(peer.line_octets, |p| p.line_octets));
     let share = octets as f64 * 8.0 / seconds / peer.rate;
     let lost = peer.packets_lost as f64 / peer.packets_sent as f64;
@@ -153,6 +150,14 @@ mod tests {
             ..PeerStatus::default()
         };
         let down = PeerStatus { name: "lima".to_owned(), why_down: "expired".to_owned(), ..PeerStatus::default() };
+        let blocked = PeerStatus {
+            name: "oslo".to_owned(),
+            up: true,
+            transport: "tls".to_owned(),
+            why_down: "not reached yet".to_owned(),
+            why_tls: "QUIC: no answer".to_owned(),
+            ..PeerStatus::default()
+        };
         let before = Snapshot { uptime: 10.0, peers: vec![up.clone(), down.clone()], ..Snapshot::default() };
         let later = PeerStatus { line_octets: 1_000_000 + 937_500, ..up };
         let connection = ConnectionStatus {
@@ -169,7 +174,7 @@ mod tests {
         let now = Snapshot {
             name: "paris".to_owned(),
             uptime: 10.5,
-            peers: vec![later, down],
+            peers: vec![later, down, blocked],
             connections: vec![connection],
             ..Snapshot::default()
         };
@@ -177,9 +182,10 @@ mod tests {
         let expected = "\
 paris, up 10 s
 
-peer   state          address            rtt       rate   use    lost     held    connections
-tokyo  quic           192.0.2.1:4433  175.0 ms  30.0 Mbit/s  50 %  0.50 %  1.21 MB  3 + 2 opening
-lima   down: expired  -                      -            -     -       -      0 B              0
+peer   state                 address            rtt       rate   use    lost     held    connections
+tokyo  quic                  192.0.2.1:4433  175.0 ms  30.0 Mbit/s  50 %  0.50 %  1.21 MB  3 + 2 opening
+lima   down: expired         -                      -            -     -       -      0 B              0
+oslo   tls: QUIC: no answer  -                 0.0 ms            -     -       -      0 B              0
 
 0 opened, 0 refused, 0 ended, 0 errors
 

@@ -28,14 +28,16 @@ pub struct Snapshot {
 pub struct PeerStatus {
     /// Its name.
     pub name: String,
-    /// Whether packets can be sent to it.
+    /// Whether connections are carried to it: packets can be sent, and the kernel knows that its networks are taken.
     pub up: bool,
     /// `quic` or `tls`, empty while down.
     pub transport: String,
     /// Its address, while up.
     pub address: Option<SocketAddr>,
-    /// Why it is down, or was last; while `tls` is used, what came of trying `quic`.
+    /// Why it is down, or was last.
     pub why_down: String,
+    /// Where `quic` is wanted and `tls` is used: what came of trying `quic`. Only the one that dialled knows.
+    pub why_tls: String,
     /// How often it went down.
     pub downs: u64,
     /// Smoothed round-trip time (s).

@@ -26,6 +26,11 @@ pub(crate) enum Command {
         token: u64,
         addresses: Vec<std::net::SocketAddr>,
     },
+    /// The kernel has been told of this change of the rules.
+    Followed {
+        change: u64,
+        result: Result<(), Error>,
+    },
 }
 
 /// Tells a [`Daemon`](crate::Daemon) things from another thread.

@@ -50,6 +50,8 @@ pub(crate) struct Link {
     pub(crate) line_octets: u64,
     /// Where the machine's clock begins (ns): it cannot count for more than 213 days.
     pub(crate) base: u64,
+    /// The change of the rules that its coming or going was.
+    pub(crate) change: u64,
     pub(crate) downs: u64,
     pub(crate) why_down: String,
 }
@@ -74,6 +76,7 @@ impl Link {
             seen_octets: 0,
             line_octets: 0,
             base: now_ns(),
+            change: 0,
             downs: 0,
             why_down: "not reached yet".into(),
         })

@@ -4,8 +4,11 @@ use cellway_gateway::{Decoded, Frame, Reason, Transport};
 use cellway_units::Span;
 
 use super::Daemon;
+use super::handle::Command;
 use super::link::machine_config;
-use crate::config::Config;
+use crate::config::{Config, PeerDown};
+use crate::error::Error;
+use crate::intercept::Follower;
 use crate::peering::{self, PeerEvent};
 
 impl Daemon {
@@ -45,12 +48,39 @@ impl Daemon {
         self.links[peer].payload = payload;
         self.machine(peer, |machine, now, out| machine.set_payload(now, payload, out));
     }
+    /// Has a peer's networks taken, or left alone.
     pub(crate) fn tell_rules(&mut self, peer: usize, up: bool) {
-        if let Some(rules) = &mut self.rules
-            && let Err(e) = rules.peer(peer, up)
-        {
-            tracing::error!(peer = %self.links[peer].name, "the rules cannot follow: {e}");
+        if let Some(rules) = &mut self.rules {
+            self.links[peer].change = rules.peer(peer, up);
+        }
+    }
+    /// The kernel knows of a change of the rules, or has refused it.
+    pub(crate) fn followed(&mut self, change: u64, result: Result<(), Error>) {
+        if let Some(rules) = &mut self.rules {
+            rules.heard(change);
+        }
+        if let Err(e) = result {
+            tracing::error!("the rules cannot follow: {e}");
             self.tally.error("rules");
+        }
+    }
+    /// Whether the kernel takes the networks of a peer that is up.
+    pub(crate) fn is_taken(&self, peer: usize) -> bool {
+        self.rules.as_ref().is_none_or(|rules| rules.has_told(self.links[peer].change))
+    }
+    /// Whether connections to a peer that is down will pass untouched, and still come here.
+    pub(crate) fn will_pass(&self, peer: usize) -> bool {
+        self.config.peers[peer].down == PeerDown::Direct && self.rules.as_ref().is_some_and(Follower::is_behind)
+    }
+    /// Waits until the kernel knows of all changes of the rules.
+    pub(crate) fn leave_rules(&mut self) {
+        if let Some(rules) = self.rules.take() {
+            rules.end();
+        }
+        while let Some(command) = self.orders.next() {
+            if let Command::Followed { change, result } = command {
+                self.followed(change, result);
+            }
         }
     }
     /// Every connection over a peer is refused or reset.
@@ -121,11 +151,8 @@ impl Daemon {
         let Config { intercept, forwards, socks, control, listen, .. } = self.config.clone();
         self.config = Config { intercept, forwards, socks, control, listen, ..config };
         self.routes = super::route::Routes::of(&self.config);
-        if let Some(rules) = &mut self.rules
-            && let Err(e) = rules.reload(&self.config)
-        {
-            tracing::error!("reload: the rules cannot follow: {e}");
-            self.tally.error("rules");
+        if let Some(rules) = &mut self.rules {
+            rules.reload(&self.config);
         }
         tracing::info!("reloaded");
     }

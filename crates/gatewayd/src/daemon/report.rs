@@ -5,7 +5,6 @@ use cellway_gateway::Server;
 use super::Daemon;
 use super::flow::{Origin, Stage};
 use crate::control::{ConnectionStatus, PeerStatus, Snapshot};
-use crate::peering::PeerTransport;
 
 impl Daemon {
     /// How it stands, with a line for each connection if so wished.
@@ -30,12 +29,18 @@ impl Daemon {
         let stats = link.machine.stats();
         let flows = || link.flows.values().filter_map(|token| self.table.get(*token));
         let opening = flows().filter(|flow| flow.stage != Stage::Open).count() as u64;
+        let up = link.up && self.is_taken(peer);
         PeerStatus {
             name: link.name.clone(),
-            up: link.up,
-            transport: transport.transport.filter(|_| link.up).map_or_else(String::new, |t| t.name().to_owned()),
-            address: transport.address.filter(|_| link.up),
-            why_down: why_down(link.up, &link.why_down, &transport),
+            up,
+            transport: transport.transport.filter(|_| up).map_or_else(String::new, |t| t.name().to_owned()),
+            address: transport.address.filter(|_| up),
+            why_down: match link.up {
+                false => why_down(&link.why_down, &transport.tried),
+                true if up => link.why_down.clone(),
+                true => "the rules of the kernel have not followed yet".to_owned(),
+            },
+            why_tls: if up { transport.tried } else { String::new() },
             downs: link.downs,
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,
@@ -71,16 +76,9 @@ impl Daemon {
     }
 }
 
-/// Why a peer is or was down, and what was tried; while it is up over TLS, why not over QUIC.
-fn why_down(up: bool, why: &str, transport: &PeerTransport) -> String {
-    let tried = &transport.tried;
-    if tried.is_empty() || !up && why.contains(tried) {
-        why.to_owned()
-    } else if up {
-        tried.clone()
-    } else {
-        format!("{why}; {tried}")
-    }
+/// Why a peer is down, and what was tried last.
+fn why_down(why: &str, tried: &str) -> String {
+    if tried.is_empty() || why.contains(tried) { why.to_owned() } else { format!("{why}; {tried}") }
 }
 
 #[cfg(test)]
@@ -89,11 +87,8 @@ mod tests {
 
     #[test]
     fn what_was_tried_is_told() {
-        let tried = |tried: &str| PeerTransport { tried: tried.to_owned(), ..PeerTransport::default() };
-        assert_eq!(why_down(false, "silence", &tried("")), "silence");
-        assert_eq!(why_down(false, "silence", &tried("QUIC to far: no answer")), "silence; QUIC to far: no answer");
-        assert_eq!(why_down(false, "QUIC: none; TLS: none", &tried("TLS: none")), "QUIC: none; TLS: none");
-        assert_eq!(why_down(true, "silence", &tried("QUIC: none; TLS is used")), "QUIC: none; TLS is used");
-        assert_eq!(why_down(true, "silence", &tried("")), "silence");
+        assert_eq!(why_down("silence", ""), "silence");
+        assert_eq!(why_down("silence", "QUIC to far: no answer"), "silence; QUIC to far: no answer");
+        assert_eq!(why_down("QUIC: none; TLS: none", "TLS: none"), "QUIC: none; TLS: none");
     }
 }

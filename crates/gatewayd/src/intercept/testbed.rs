@@ -184,7 +184,7 @@ pub(super) fn config(prefixes: &[&str], down: PeerDown, interfaces: &[&str]) -> 
 
 /// A gateway that is both sides: what happens to openings is told by the test.
 pub(super) struct Relay {
-    pub(super) rules: Rules,
+    rules: Rules,
     intercept: Intercept,
     openings: Receiver<Opening>,
     orders: Option<Sender<Order>>,
@@ -211,7 +211,8 @@ impl Relay {
         let rules = three.gateway.run(move || {
             let mut rules = Rules::of(&config);
             rules.apply().unwrap();
-            rules.peer(0, true).unwrap();
+            rules.peer(0, true);
+            rules.settle().unwrap();
             rules
         });
         let (ready, begun) = channel();
@@ -247,14 +248,13 @@ impl Relay {
         self.orders = None;
         self.thread.take().unwrap().join().unwrap();
     }
-    /// Says of the rules what `work` returns.
-    pub(super) fn in_gateway<T: Send + 'static>(
-        &self,
-        three: &Three,
-        work: impl FnOnce(&mut Rules) -> T + Send + 'static,
-    ) -> T {
+    /// The peer can be reached, or no longer.
+    pub(super) fn settle(&self, three: &Three, up: bool) {
         let mut rules = self.rules.clone();
-        three.gateway.run(move || work(&mut rules))
+        three.gateway.run(move || {
+            rules.peer(0, up);
+            rules.settle().unwrap();
+        });
     }
     pub(super) fn intercept(&self) -> &Intercept {
         &self.intercept

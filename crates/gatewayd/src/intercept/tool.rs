@@ -1,6 +1,7 @@
 //! Running `ip` and `nft`, which know the kernel's interfaces better than anybody.
 
 use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -67,6 +68,8 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Error> {
         let mut child = Command::new(Path::new(&path))
             .args(arguments)
             .env("LC_ALL", "C")
+            // What is sent to all of ours, as by a terminal, is no reason for it to stop half-way.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())

@@ -29,11 +29,22 @@ impl Peering {
         } else if of.current.is_some() {
             self.wants_trial(of).then_some(of.dial.next)
         } else if let Some(round) = &of.dial.round {
-            // A round of which nothing is left has failed, and is to be ended.
-            round.tls_at.or_else(|| (!self.links.values().any(tries)).then_some(of.dial.next))
+            match round.tls_at {
+                // What does not leave this machine is not waited for.
+                Some(_) if self.unsent(peer).is_some() => Some(of.dial.next),
+                Some(at) => Some(at),
+                // A round of which nothing is left has failed, and is to be ended.
+                None => (!self.links.values().any(tries)).then_some(of.dial.next),
+            }
         } else {
             Some(of.dial.next)
         }
+    }
+
+    /// Why the kernel sends nothing of an attempt over QUIC, if it does not.
+    pub(super) fn unsent(&self, peer: usize) -> Option<&std::io::Error> {
+        let attempts = self.links.values().filter(|link| link.dialed == Some(peer) && link.stage == Stage::Handshake);
+        attempts.filter_map(Link::unsent).next()
     }
 
     /// Dials who is down.
@@ -136,11 +147,15 @@ impl Peering {
         }
     }
 
-    fn not_begun(&mut self, peer: usize, why: &str, now: Instant) {
+    pub(super) fn not_begun(&mut self, peer: usize, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
         why.clone_into(&mut of.tried);
         match &mut of.dial.round {
-            Some(round) => round.failures.push(why.to_owned()),
+            Some(round) => {
+                round.failures.push(why.to_owned());
+                // What has not begun over QUIC is not waited for either.
+                round.tls_at = round.tls_at.map(|at| at.min(now));
+            }
             None => of.dial.tried(now),
         }
     }

@@ -17,8 +17,9 @@ use rustls::{ClientConfig, DistinguishedName, RootCertStore, ServerConfig};
 
 use crate::config::Identity as Files;
 
-#[allow(unused_imports, reason = "for those who write keys")]
-pub(crate) use make::{Authority, Made, make_authority, make_between, make_certificate};
+#[cfg(test)]
+pub(crate) use make::make_between;
+pub(crate) use make::{Authority, Made, make_authority, make_certificate};
 pub(crate) use words::{alert_words, names_of, tls_words};
 
 /// The protocol of gateways in ALPN (RFC 7301): nobody else's TLS gets past the handshake.

@@ -10,7 +10,8 @@ use super::dial::{self, Dial};
 use super::hello::Hello;
 use super::identity::{is_of, names_of};
 use super::link::{Ending, Link, Loss, Occurrence, Stage, Wire};
-use super::{PeerEvent, Peering, Transport, in_20_ms, settings};
+use super::sockets::in_20_ms;
+use super::{PeerEvent, Peering, Transport, settings};
 use crate::config::{self, Config, TransportChoice};
 
 /// Another gateway.
@@ -199,6 +200,7 @@ impl Peering {
             self.say_hello(link, peer);
         }
         link.stage = Stage::Up;
+        let unsent = self.unsent(peer).map(ToString::to_string);
         for other in self.links.values_mut().filter(|other| other.peer == Some(peer)) {
             other.close(&mut self.sockets, now, Ending::Spare, "");
         }
@@ -212,7 +214,11 @@ impl Peering {
         of.tried.clear();
         if dialer && transport == Transport::Tls && of.transport == TransportChoice::Auto {
             let failures = of.dial.round.as_ref().map(|round| round.failures.join("; ")).unwrap_or_default();
-            let why = if failures.is_empty() { format!("QUIC to {address}: no answer") } else { failures };
+            let why = match unsent {
+                _ if !failures.is_empty() => failures,
+                Some(error) => format!("QUIC to {address}: sending failed: {error}"),
+                None => format!("QUIC to {address}: no answer"),
+            };
             of.tried = format!("{why}; TLS is used");
         }
         of.dial.reached(now);

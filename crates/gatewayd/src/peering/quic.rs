@@ -31,7 +31,7 @@ pub(super) struct QuicLink {
     octets: u64,
     /// Octets of packets that QUIC has not made into transmissions.
     queued: usize,
-    /// Why the kernel did not take something last.
+    /// Why the kernel did not take what was sent last, if it did not.
     pub(super) refused: Option<std::io::Error>,
 }
 
@@ -167,7 +167,10 @@ impl QuicLink {
                 let from = if self.connection.side() == Side::Client { None } else { transmit.src_ip };
                 match udp.send(transmit, &self.buffer, from) {
                     Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-                    Ok(()) => self.octets += on_the_line(transmit),
+                    Ok(()) => {
+                        self.octets += on_the_line(transmit);
+                        self.refused = None;
+                    }
                     // Probes of the path's MTU are meant to fail so.
                     Err(error) if noq_udp::is_msg_size_err(&error) => {}
                     // To QUIC it looks like loss.

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::identity::{Authority, Made, make_authority, make_certificate};
 use super::*;
-use crate::config::{self, Connect, Control, Identity as Files, Limits, Listen, PeerDown, TransportChoice};
+use crate::config::{self, Connect, Control, Identity as Files, Limits, LineRate, Listen, PeerDown, TransportChoice};
 
 /// A wait longer than this is a hang.
 const HANG: Duration = Duration::from_secs(60);

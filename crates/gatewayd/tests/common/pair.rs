@@ -1,7 +1,9 @@
 //! Two daemons in the gateways' namespaces, with configuration and keys in a folder of their own.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -31,11 +33,16 @@ pub(crate) struct Wish {
     pub(crate) peer: String,
     /// The networks to which the far gateway lets its peer connect; the near one takes connections to [`FAR`].
     pub(crate) allowed: Vec<u8>,
+    /// Words before the command of each daemon, as `env` and its arguments.
+    pub(crate) before: Vec<String>,
+    /// The user to whom keys and configuration belong; none: ourselves. He may run the program.
+    pub(crate) owner: Option<u32>,
 }
 
 impl Default for Wish {
     fn default() -> Wish {
-        Wish { rate: "1 Gbit/s", limits: String::new(), peer: String::new(), allowed: FAR.to_vec() }
+        let (limits, peer) = (String::new(), String::new());
+        Wish { rate: "1 Gbit/s", limits, peer, allowed: FAR.to_vec(), before: Vec::new(), owner: None }
     }
 }
 
@@ -97,6 +104,8 @@ impl Side {
 pub(crate) struct Pair<'a> {
     world: &'a World,
     folder: TempDir,
+    /// The command of each daemon, up to `run`.
+    command: Vec<OsString>,
     daemons: Vec<(Side, Child)>,
 }
 
@@ -107,10 +116,14 @@ impl<'a> Pair<'a> {
         let mut keygen = Command::new(PROGRAM);
         keygen.arg("keygen").arg("--out").arg(folder.path()).args(["near", "far"]);
         done(keygen);
-        let mut pair = Pair { world, folder, daemons: Vec::new() };
+        let command = wish.before.iter().map(OsString::from).chain([PROGRAM.into()]).collect();
+        let mut pair = Pair { world, folder, command, daemons: Vec::new() };
         for side in Side::BOTH {
             fs::write(pair.config(side), pair.text(side, wish)).unwrap();
             pair.rules(side, "apply");
+        }
+        if let Some(owner) = wish.owner {
+            pair.give(owner);
         }
         for side in Side::BOTH {
             pair.run(side);
@@ -119,11 +132,22 @@ impl<'a> Pair<'a> {
         pair
     }
 
+    /// Gives everything in the folder to another user, the program too: he may not look where that was built.
+    fn give(&mut self, owner: u32) {
+        let program = self.folder.path().join("cellway-gateway");
+        fs::copy(PROGRAM, &program).unwrap();
+        for entry in fs::read_dir(self.folder.path()).unwrap() {
+            chown(entry.unwrap().path(), Some(owner), Some(owner)).unwrap();
+        }
+        chown(self.folder.path(), Some(owner), Some(owner)).unwrap();
+        *self.command.last_mut().unwrap() = program.into();
+    }
+
     /// Starts one of them.
     pub(crate) fn run(&mut self, side: Side) {
         let log = File::options().create(true).append(true).open(self.log(side)).unwrap();
-        let mut command = Command::new(PROGRAM);
-        command.arg("run").arg("--config").arg(self.config(side)).args(["--log", "debug"]);
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).arg("run").arg("--config").arg(self.config(side)).args(["--log", "debug"]);
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         let child = side.namespace(self.world).spawn(command, Group::Own).unwrap();
         self.daemons.push((side, child));
@@ -171,6 +195,14 @@ impl<'a> Pair<'a> {
     /// The process of one daemon.
     pub(crate) fn daemon(&self, side: Side) -> &Child {
         &self.daemons.iter().find(|(which, _)| *which == side).unwrap().1
+    }
+
+    /// Ends one daemon in order.
+    pub(crate) fn end(&mut self, side: Side) {
+        let at = self.daemons.iter().position(|(which, _)| *which == side).unwrap();
+        let (_, mut daemon) = self.daemons.remove(at);
+        let status = daemon.end(PATIENCE).unwrap();
+        assert!(status.success(), "the {} gateway ended with {status}", side.name());
     }
 
     /// Takes one daemon away at once.

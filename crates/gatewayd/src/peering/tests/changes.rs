@@ -56,6 +56,26 @@ fn a_peer_that_stops_says_why() {
 }
 
 #[test]
+fn an_abandoned_connection_is_followed_by_another() {
+    for transport in [TransportChoice::Quic, TransportChoice::Tls] {
+        let keys = Keys::new();
+        let mut near = keys.gateway("near", "far");
+        near.peers[0].transport = transport;
+        let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+        // There is nothing to abandon yet.
+        near.abandon(0, Instant::now(), "too early");
+        bring_up(&mut near, &mut far);
+        let before = near.octets(0);
+        near.abandon(0, Instant::now(), "it makes no sense");
+        run_until([&mut near, &mut far], |[near, far]| {
+            let told = [whys(near), whys(far)] == [["it makes no sense"], ["it says: it makes no sense"]];
+            told && is_up(near) && is_up(far)
+        });
+        assert!(near.octets(0) > before, "octets of all connections count");
+    }
+}
+
+#[test]
 fn silence_ends_it_and_it_comes_back() {
     for transport in [TransportChoice::Quic, TransportChoice::Tls] {
         let keys = Keys::new();

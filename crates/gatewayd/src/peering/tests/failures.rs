@@ -1,5 +1,7 @@
 //! What fails and must not stop the rest, or keep it busy.
 
+use socket2::{Domain, Type};
+
 use super::*;
 
 #[test]
@@ -28,6 +30,41 @@ fn an_attempt_that_fails_at_once_is_repeated() {
         assert_eq!(whys(&told).len(), 1, "the same reason is told once: {told:?}");
         assert!(!near.status(0).tried.is_empty());
     }
+}
+
+#[test]
+fn tls_does_not_wait_for_what_is_not_sent_over_udp() {
+    let keys = Keys::new();
+    let mut near = keys.gateway("near", "far");
+    near.peers[0].transport = TransportChoice::Auto;
+    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    // A socket that was shut down sends nothing. The kernel says that it was not connected, and does it.
+    let _ = rustix::net::shutdown(&near.sockets[0], rustix::net::Shutdown::Write);
+    let begun = Instant::now();
+    near.turn(begun);
+    near.flush(begun);
+    let tls = |near: &Peering| near.links.values().any(|link| link.transport() == Transport::Tls);
+    assert!(near.deadline().is_some_and(|at| at <= begun) && !tls(&near), "it is not to be waited for");
+    near.turn(begun);
+    assert!(tls(&near));
+    bring_up(&mut near, &mut far);
+    let status = near.status(0);
+    assert_eq!(status.transport, Some(Transport::Tls));
+    let why = format!("QUIC to {}: sending failed: Broken pipe (os error 32); TLS is used", address(&far));
+    assert_eq!(status.tried, why);
+}
+
+#[test]
+fn tls_does_not_wait_for_what_has_not_begun_over_quic() {
+    let keys = Keys::new();
+    let mut near = keys.gateway("near", "far");
+    near.peers[0].transport = TransportChoice::Auto;
+    let (mut near, far) = dialing(&mut near, &keys.gateway("far", "near"));
+    let now = Instant::now();
+    near.peers[0].dial.begin(vec![address(&far)], true, true, now);
+    assert!(near.dial_deadline(0).is_some_and(|at| at > now));
+    near.not_begun(0, "QUIC to there: no socket", now);
+    assert_eq!(near.dial_deadline(0), Some(now));
 }
 
 #[test]

@@ -1,0 +1,164 @@
+//! The gateway's table of nftables, as scripts for `nft -f -`.
+
+use std::fmt::Write as _;
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+use crate::config::Intercept;
+
+/// The first segment of a connection, and no other.
+const OPENING: &str = "tcp flags & (fin | syn | rst | ack) == syn";
+
+/// The table of nftables, one for each device, as two gateways on one machine must have two.
+pub(super) fn name(intercept: &Intercept) -> String {
+    let mut name = String::from("inet cellway_gateway_");
+    for c in intercept.device.chars() {
+        if c.is_ascii_alphanumeric() || c == '_' || c == '-' {
+            name.push(c);
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(name, ".{:x}", u32::from(c));
+        }
+    }
+    name
+}
+
+/// For `nft -f -`: the table, whatever it was before, but for what is taken.
+pub(super) fn whole(intercept: &Intercept, guarded: impl Iterator<Item = IpNet>) -> String {
+    let Intercept { port, mark, device, .. } = intercept;
+    let (table, hold) = (name(intercept), mark.saturating_add(1));
+    let (sets, guarded) = (sets(), fill(&table, "guarded", guarded));
+    let (mut openings, mut passing) = (String::new(), String::new());
+    let any = [String::new()];
+    let named: Vec<String> = intercept.interfaces.iter().map(|name| format!("iifname \"{name}\" ")).collect();
+    for from in if named.is_empty() { &any[..] } else { &named } {
+        for (ip, set) in [("ip", '4'), ("ip6", '6')] {
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                openings,
+                "        {from}{ip} daddr @taken{set} fib daddr type != local meta mark set {hold:#x} accept"
+            );
+            let _ = writeln!(
+                passing,
+                "        {from}oifname != \"{device}\" {ip} daddr @guarded{set} {OPENING} reject with tcp reset"
+            );
+        }
+    }
+    format!(
+        "table {table} {{\n\
+         \x20   # taken: networks behind the peers that can be reached now (the daemon fills it).\n\
+         \x20   # guarded: networks whose connections are refused where they are not carried.\n\
+         {sets}\
+         \x20   chain arriving {{\n        type filter hook prerouting priority mangle; policy accept;\n    }}\n\
+         \x20   chain opening {{\n    }}\n\
+         \x20   chain passing {{\n        type filter hook forward priority filter; policy accept;\n    }}\n\
+         \x20   chain failing {{\n        type route hook output priority mangle; policy accept;\n    }}\n\
+         }}\n\
+         flush chain {table} arriving\n\
+         flush chain {table} opening\n\
+         flush chain {table} passing\n\
+         flush chain {table} failing\n\
+         {guarded}\
+         table {table} {{\n\
+         \x20   chain arriving {{\n\
+         \x20       {OPENING} goto opening\n\
+         \x20       # To the transparent sockets of this machine, also ICMP errors about them.\n\
+         \x20       meta l4proto {{ tcp, icmp, ipv6-icmp }} socket transparent 1 meta mark set {mark:#x} accept\n\
+         \x20   }}\n\
+         \x20   chain opening {{\n\
+         \x20       # Released: to the listeners.\n\
+         \x20       iifname \"{device}\" meta nfproto ipv4 meta l4proto tcp tproxy ip to 127.0.0.1:{port} meta mark set {mark:#x} accept\n\
+         \x20       iifname \"{device}\" meta nfproto ipv6 meta l4proto tcp tproxy ip6 to [::1]:{port} meta mark set {mark:#x} accept\n\
+         \x20       iifname \"{device}\" accept\n\
+         \x20       # New: to the device, where they wait. Never those to this machine itself.\n\
+         {openings}\
+         \x20   }}\n\
+         \x20   chain passing {{\n{passing}    }}\n\
+         \x20   chain failing {{\n\
+         \x20       # A neighbour that does not answer a connection from a client's address is reported to that\n\
+         \x20       # address: the device sends the report back in, to the socket it is about.\n\
+         \x20       icmp type destination-unreachable icmp code 1 ip daddr @taken4 meta mark set {hold:#x}\n\
+         \x20       icmpv6 type destination-unreachable icmpv6 code 3 ip6 daddr @taken6 meta mark set {hold:#x}\n\
+         \x20   }}\n\
+         }}\n"
+    )
+}
+
+/// Which networks are taken, and which are refused where they are not carried. It does not matter whether the table
+/// exists yet.
+pub(super) fn networks(
+    intercept: &Intercept,
+    taken: impl Iterator<Item = IpNet>,
+    guarded: impl Iterator<Item = IpNet>,
+) -> String {
+    let table = name(intercept);
+    let mut script = format!("table {table} {{\n{}}}\n", sets());
+    script += &fill(&table, "taken", taken);
+    script += &fill(&table, "guarded", guarded);
+    script
+}
+
+/// Deletes the table, also where there is none.
+pub(super) fn removal(intercept: &Intercept) -> String {
+    let table = name(intercept);
+    // One that is made first can be deleted in any case.
+    format!("table {table} {{\n}}\ndelete table {table}\n")
+}
+
+/// Declares the sets; those that exist stay as they are.
+fn sets() -> String {
+    let one = |name: &str, version: &str, family: &str| {
+        format!("    set {name}{version} {{\n        type {family}; flags interval;\n    }}\n")
+    };
+    let both = |name: &str| one(name, "4", "ipv4_addr") + &one(name, "6", "ipv6_addr");
+    both("taken") + &both("guarded")
+}
+
+/// Gives the sets `name`4 and `name`6 these networks and no others.
+fn fill(table: &str, name: &str, networks: impl Iterator<Item = IpNet>) -> String {
+    let (mut v4, mut v6) = (Vec::new(), Vec::new());
+    for network in networks {
+        match network {
+            IpNet::V4(network) => v4.push(network),
+            IpNet::V6(network) => v6.push(network),
+        }
+    }
+    // Without overlaps, which the sets refuse.
+    let v4: Vec<String> = Ipv4Net::aggregate(&v4).iter().map(ToString::to_string).collect();
+    let v6: Vec<String> = Ipv6Net::aggregate(&v6).iter().map(ToString::to_string).collect();
+    let mut script = String::new();
+    for (version, list) in [('4', v4), ('6', v6)] {
+        // Writing to a String cannot fail.
+        let _ = writeln!(script, "flush set {table} {name}{version}");
+        if !list.is_empty() {
+            let _ = writeln!(script, "add element {table} {name}{version} {{ {} }}", list.join(", "));
+        }
+    }
+    script
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::intercept;
+    use super::*;
+
+    #[test]
+    fn each_device_has_its_table() {
+        let named = |device: &str| name(&Intercept { device: device.into(), ..intercept() });
+        assert_eq!(named("hold0"), "inet cellway_gateway_hold0");
+        assert_eq!(named("a.b"), "inet cellway_gateway_a.2eb");
+        assert_ne!(named("a+"), named("a."));
+    }
+
+    #[test]
+    fn sets_get_networks_without_overlaps() {
+        let all = ["10.1.0.0/16", "10.1.2.0/24", "10.0.0.0/16", "fd00::/64", "fd00:0:0:1::/64"];
+        let all = all.iter().map(|network| network.parse().unwrap());
+        assert_eq!(
+            fill("t", "taken", all),
+            "flush set t taken4\nadd element t taken4 { 10.0.0.0/15 }\n\
+             flush set t taken6\nadd element t taken6 { fd00::/63 }\n"
+        );
+        assert_eq!(fill("t", "taken", [].into_iter()), "flush set t taken4\nflush set t taken6\n");
+    }
+}

@@ -1,0 +1,96 @@
+//! What is changed on the machine, and what is asked of it.
+
+use super::super::testbed::{Three, config, possible};
+use super::super::{Rules, obstacles};
+use super::SERVER;
+use crate::config::{Intercept, PeerDown};
+
+/// The peer can be reached.
+fn up(rules: &mut Rules) {
+    rules.peer(0, true);
+    rules.settle().unwrap();
+}
+
+/// All that can be seen of rules, routes and settings.
+fn everything(three: &Three) -> String {
+    Three::output(
+        &three.gateway,
+        "nft list ruleset; ip rule; ip -6 rule; ip route show table all; ip -6 route show table all; \
+         cat /proc/sys/net/ipv4/conf/*/rp_filter /proc/sys/net/ipv4/ip_forward",
+    )
+}
+
+#[test]
+fn rules_are_applied_twice_and_removed_without_a_trace() {
+    if !possible() {
+        return;
+    }
+    let three = Three::new();
+    // Things of others, one of them in the way.
+    Three::output(
+        &three.gateway,
+        "nft add table inet others; ip rule add pref 11603 fwmark 0x6a0 lookup 99; ip -6 rule add pref 500 lookup 98",
+    );
+    let before = everything(&three);
+    // The prefixes overlap, as the sets' may not.
+    let config = config(&["10.0.1.0/24", "10.0.1.0/25", "fd01::/64"], PeerDown::Refuse, &["lan0"]);
+    let [first, second, moved, again, removed] = {
+        let config = config.clone();
+        let (g, three) = (three.gateway.handle(), &three);
+        let step = |work: fn(&mut Rules)| {
+            let config = config.clone();
+            g.run(move || work(&mut Rules::of(&config)));
+            everything(three)
+        };
+        [
+            step(|rules| rules.apply().unwrap()),
+            step(|rules| rules.apply().unwrap()),
+            step(up),
+            step(|rules| rules.apply().unwrap()),
+            step(|rules| (rules.remove().unwrap(), rules.remove().unwrap()).0),
+        ]
+    };
+    assert_ne!(first, before);
+    assert_eq!(first, second);
+    assert_ne!(moved, second, "10.0.1.0/24 is taken");
+    assert_eq!(again, moved, "what is taken stays when the rules are applied again");
+    assert_eq!(removed, before);
+    // The script that is printed does the same.
+    let text = Rules::of(&config).text();
+    Three::output(&three.gateway, &text);
+    assert_eq!(everything(&three), first);
+    // A daemon that is there before the rules.
+    three.gateway.run(move || {
+        let mut rules = Rules::of(&config);
+        rules.remove().unwrap();
+        up(&mut rules);
+        rules.apply().unwrap();
+    });
+    assert_eq!(everything(&three), moved);
+}
+
+#[test]
+fn obstacles_are_named() {
+    if !possible() {
+        return;
+    }
+    let three = Three::new();
+    let intercept = config(&SERVER, PeerDown::Direct, &["lan0", "eth*"]).intercept.unwrap();
+    let ask = |intercept: &Intercept| {
+        let intercept = intercept.clone();
+        three.gateway.run(move || obstacles(&intercept))
+    };
+    let said = ask(&intercept);
+    assert!(said.len() == 1 && said[0].contains("net.ipv4.tcp_early_demux=0"), "{said:?}");
+    three.gateway.set("net/ipv4/tcp_early_demux", "0").unwrap();
+    assert_eq!(ask(&intercept), Vec::<String>::new());
+    assert!(!everything(&three).contains("cellway"), "asking changes nothing");
+    three.gateway.set("net/ipv4/ip_forward", "0").unwrap();
+    three.gateway.set("net/ipv6/conf/all/forwarding", "0").unwrap();
+    let mut wrong = intercept;
+    wrong.interfaces = vec!["lan7".into()];
+    let said = ask(&wrong);
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said[0].contains("net.ipv4.ip_forward=1") && said[1].contains("net.ipv6.conf.all.forwarding=1"));
+    assert!(said[2].contains("`lan7`"));
+}

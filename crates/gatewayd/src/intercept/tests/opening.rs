@@ -1,0 +1,143 @@
+//! Openings that are let go.
+
+use cellway_gateway::Reason;
+
+use super::super::testbed::{PATIENCE, Relay, Three, at, config, possible, until};
+use super::{SERVER, errno};
+use crate::config::PeerDown;
+
+#[test]
+fn what_is_released_connects_and_bytes_flow() {
+    if !possible() {
+        return;
+    }
+    let three = Three::new();
+    // Whether or not the devices of clients are named.
+    for interfaces in [&[][..], &["lan0"], &["la*"]] {
+        let mut relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, interfaces));
+        for version in 0..2 {
+            let server = at(version, 3, 80 + interfaces.len() as u16);
+            if interfaces != ["la*"] {
+                three.serve(server);
+            }
+            let client = three.ask(server, 0);
+            let opening = relay.opening();
+            assert_eq!((opening.client.ip(), opening.server), (at(version, 0, 0).ip(), server));
+            // Nobody has answered.
+            let states = Three::output(&three.client, "ss -Htn state syn-sent");
+            assert_eq!(states.lines().count(), 1, "{states}");
+            relay.carry(opening.clone());
+            let asked = client.join().unwrap().unwrap();
+            assert_eq!(asked.own, opening.client);
+            assert_eq!(asked.peer, server);
+            assert_eq!(asked.seen, opening.client, "the server sees the client's address and port");
+            assert_eq!(relay.accepted.recv_timeout(PATIENCE).unwrap(), (asked.own, server));
+        }
+        relay.die();
+    }
+}
+
+#[test]
+fn nothing_is_sent_for_a_time_out_and_the_client_goes_on() {
+    if !possible() {
+        return;
+    }
+    let three = Three::new();
+    let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
+    for version in 0..2 {
+        let client = three.ask(at(version, 3, 81), 0);
+        let first = relay.opening();
+        relay.refuse(first.clone(), Reason::TimedOut);
+        // The same segment comes again, and can be told by its addresses and number.
+        let again = relay.opening();
+        assert_eq!(
+            (again.client, again.server, again.acknowledgment),
+            (first.client, first.server, first.acknowledgment)
+        );
+        assert!(!client.is_finished());
+        relay.refuse(again, Reason::Refused);
+        assert_eq!(errno(client), Some(libc::ECONNREFUSED));
+    }
+}
+
+#[test]
+fn a_release_may_be_repeated() {
+    if !possible() {
+        return;
+    }
+    let three = Three::new();
+    let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
+    for version in 0..2 {
+        three.serve(at(version, 3, 80));
+        let client = three.ask(at(version, 3, 80), 0);
+        let (first, again) = (relay.opening(), relay.opening());
+        assert_eq!(first.acknowledgment, again.acknowledgment);
+        relay.carry(first);
+        relay.release(again);
+        client.join().unwrap().unwrap();
+        assert!(relay.accepted.recv_timeout(PATIENCE).is_ok());
+        assert!(relay.accepted.try_recv().is_err(), "one connection, not two");
+    }
+}
+
+#[test]
+fn a_client_may_use_its_port_again() {
+    if !possible() {
+        return;
+    }
+    let three = Three::new();
+    // With it the kernel drops an opening that finds a socket, rather than forward it to the device.
+    three.gateway.set("net/ipv4/tcp_early_demux", "0").unwrap();
+    let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
+    for version in 0..2 {
+        let (own, server) = (at(version, 0, 4_000), at(version, 3, 80));
+        three.serve(server);
+        // The server ends each first: what the client reached, here, stays in TIME-WAIT, and takes no new opening.
+        for _ in 0..3 {
+            let client = three.ask(server, own.port());
+            let opening = relay.opening();
+            assert_eq!(opening.client, own);
+            relay.carry(opening);
+            let asked = client.join().unwrap().unwrap();
+            assert_eq!((asked.own, asked.seen), (own, own));
+            until(|| {
+                let all = Three::output(&three.gateway, "ss -Htan state all");
+                let one = |state: &str| all.lines().any(|line| line.starts_with(state) && line.contains(":4000"));
+                one("TIME-WAIT") && !one("LAST-ACK") && !one("ESTAB") && !one("FIN-WAIT")
+            });
+        }
+    }
+}
+
+#[test]
+fn checks_of_the_reverse_path_do_no_harm() {
+    if !possible() {
+        return;
+    }
+    let three = Three::new();
+    // What is accepted would send with the mark of the segment that it came with.
+    three.gateway.set("net/ipv4/tcp_fwmark_accept", "1").unwrap();
+    three.gateway.set("net/ipv4/conf/all/src_valid_mark", "1").unwrap();
+    for version in 0..2 {
+        three.serve(at(version, 3, 80));
+    }
+    for check in ["1", "2", "0"] {
+        for device in ["all", "default", "lan0", "wan0"] {
+            three.gateway.set(&format!("net/ipv4/conf/{device}/rp_filter"), check).unwrap();
+        }
+        let both = ["10.0.0.0/8", "fd00::/8"];
+        let mut relay = Relay::start(&three, &config(&both, PeerDown::Direct, &["lan0"]));
+        for version in 0..2 {
+            let client = three.ask(at(version, 3, 80), 0);
+            relay.carry(relay.opening());
+            let asked = client.join().unwrap().unwrap();
+            assert_eq!(asked.seen, asked.own);
+        }
+        // And a neighbour that does not answer.
+        let client = three.ask("10.0.1.77:80".parse().unwrap(), 0);
+        relay.carry(relay.opening());
+        assert_eq!(errno(client), Some(libc::EHOSTUNREACH), "rp_filter={check}");
+        while !relay.no_opening() {}
+        relay.die();
+    }
+}

@@ -1,0 +1,68 @@
+//! The sockets that peers are reached by and reach us at.
+
+use std::net::SocketAddr;
+
+use cellway_sys::Interest;
+use socket2::{Domain, Protocol, Socket, Type};
+use tracing::warn;
+
+use super::udp::Udp;
+use super::{Peering, SOCKETS, failed};
+use crate::config::LineRate;
+use crate::error::Error;
+
+impl Peering {
+    pub(super) fn add_socket(&mut self, udp: Udp) -> Result<usize, Error> {
+        let number = self.sockets.len();
+        let added = self.ready.add(&udp, SOCKETS + number as u64, Interest::Read);
+        added.map_err(|error| failed("watch a UDP socket".to_owned())(std::io::Error::other(error)))?;
+        let (receive, send) = udp.granted;
+        if (receive.min(send) as f64) < self.line {
+            warn!(
+                "the kernel granted {receive} octets for receiving and {send} for sending, and 20 ms of the line are \
+                 {:.0}: packets may be lost here; raise net.core.rmem_max and net.core.wmem_max, or run with \
+                 CAP_NET_ADMIN",
+                self.line
+            );
+        }
+        self.sockets.push(udp);
+        Ok(number)
+    }
+
+    /// The socket from which `remote` can be reached, and how it is called there.
+    pub(super) fn socket_for(&mut self, remote: SocketAddr) -> Result<(usize, SocketAddr), Error> {
+        let reach = |(number, udp): (usize, &Udp)| Some((number, udp.calls(remote)?));
+        if let Some(found) = self.sockets.iter().enumerate().find_map(reach) {
+            return Ok(found);
+        }
+        let udp = Udp::anywhere(self.identity.secret()).map_err(failed("open a UDP socket".to_owned()))?;
+        let no_way = || std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+        // Asked before it is kept: every attempt would leave a socket behind.
+        let called = udp.calls(remote).ok_or_else(no_way).map_err(failed(format!("reach {remote} over UDP")))?;
+        Ok((self.add_socket(udp)?, called))
+    }
+}
+
+/// What a line carries in 20 ms (octets): a socket's buffers are to hold as much while this thread is
+/// busy elsewhere.
+pub(super) fn in_20_ms(rate: LineRate) -> f64 {
+    let rate = match rate {
+        LineRate::Fixed { rate, .. } => Some(rate),
+        LineRate::Auto { most } => most,
+    };
+    rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0 * 0.02)
+}
+
+/// A TCP socket for peers that dial; of both versions of IP at the unspecified address of IPv6.
+pub(super) fn listen(address: SocketAddr) -> std::io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
+    super::tls::tune(&socket);
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(64)?;
+    Ok(socket)
+}
