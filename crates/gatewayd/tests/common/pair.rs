@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -31,16 +32,30 @@ pub(crate) struct Wish {
     pub(crate) peer: String,
     /// The networks to which the far gateway lets its peer connect; the near one takes connections to [`FAR`].
     pub(crate) allowed: Vec<u8>,
+    /// What is between the gateways.
+    pub(crate) line: Version,
+    /// Only the near one dials, this address, and it listens nowhere. Else both listen and dial.
+    pub(crate) through: Option<SocketAddr>,
+    /// Variables of both processes.
+    pub(crate) environment: Vec<(String, String)>,
 }
 
 impl Default for Wish {
     fn default() -> Wish {
-        Wish { rate: "1 Gbit/s", limits: String::new(), peer: String::new(), allowed: FAR.to_vec() }
+        Wish {
+            rate: "1 Gbit/s",
+            limits: String::new(),
+            peer: String::new(),
+            allowed: FAR.to_vec(),
+            line: Version::V4,
+            through: None,
+            environment: Vec::new(),
+        }
     }
 }
 
 /// Which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     Near,
     Far,
@@ -70,8 +85,9 @@ impl Side {
         }
     }
 
-    fn address(self) -> String {
-        format!("{}:4433", address(Version::V4, LINE, if self == Side::Near { 1 } else { 2 }))
+    /// Where it listens.
+    pub(crate) fn address(self, line: Version) -> SocketAddr {
+        (address(line, LINE, if self == Side::Near { 1 } else { 2 }), 4433).into()
     }
 
     /// The networks behind it, for its peer.
@@ -97,6 +113,7 @@ impl Side {
 pub(crate) struct Pair<'a> {
     world: &'a World,
     folder: TempDir,
+    environment: Vec<(String, String)>,
     daemons: Vec<(Side, Child)>,
 }
 
@@ -107,7 +124,7 @@ impl<'a> Pair<'a> {
         let mut keygen = Command::new(PROGRAM);
         keygen.arg("keygen").arg("--out").arg(folder.path()).args(["near", "far"]);
         done(keygen);
-        let mut pair = Pair { world, folder, daemons: Vec::new() };
+        let mut pair = Pair { world, folder, environment: wish.environment.clone(), daemons: Vec::new() };
         for side in Side::BOTH {
             fs::write(pair.config(side), pair.text(side, wish)).unwrap();
             pair.rules(side, "apply");
@@ -124,7 +141,7 @@ impl<'a> Pair<'a> {
         let log = File::options().create(true).append(true).open(self.log(side)).unwrap();
         let mut command = Command::new(PROGRAM);
         command.arg("run").arg("--config").arg(self.config(side)).args(["--log", "debug"]);
-        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        command.envs(self.environment.clone()).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         let child = side.namespace(self.world).spawn(command, Group::Own).unwrap();
         self.daemons.push((side, child));
     }
@@ -222,8 +239,14 @@ impl<'a> Pair<'a> {
         let other = side.other();
         let mut text = String::new();
         writeln!(text, "name = \"{}\"\nlocal = {}\n", side.name(), side.local(wish)).unwrap();
-        writeln!(text, "[listen]\naddress = \"{}\"\n", side.address()).unwrap();
-        writeln!(text, "[[peer]]\nname = \"{}\"\naddress = \"{}\"", other.name(), other.address()).unwrap();
+        if wish.through.is_none() || side == Side::Far {
+            writeln!(text, "[listen]\naddress = \"{}\"\n", side.address(wish.line)).unwrap();
+        }
+        writeln!(text, "[[peer]]\nname = \"{}\"", other.name()).unwrap();
+        if wish.through.is_none() || side == Side::Near {
+            let at = wish.through.unwrap_or(other.address(wish.line));
+            writeln!(text, "address = \"{at}\"").unwrap();
+        }
         writeln!(text, "prefixes = {}\nrate = \"{}\"\ndown = \"direct\"", other.prefixes(), wish.rate).unwrap();
         writeln!(text, "{}\n\n[intercept]\n\n[limits]\n{}\n", wish.peer, wish.limits).unwrap();
         writeln!(text, "[control]\nsocket = {:?}", self.socket(side)).unwrap();
