@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::pair::{Pair, Side, Wish};
 use crate::common::relay::{Ills, Relay};
 use crate::common::tcp::{ALL, failure, outcome, received, send};
-use crate::common::world::{Version, World};
+use crate::common::world::{Filter, Version, World};
 use crate::common::{self, until};
 use crate::load::{Load, MEGA, crossed, meet, never_down, talk, until_crossed};
 
@@ -46,6 +46,37 @@ fn thirty_seconds_of_silence_lose_no_connection() {
     assert_eq!(send(&half[1], 2, 5_000).0, 5_000);
     half[1].shutdown(Shutdown::Write).unwrap();
     assert_eq!(received(&half[0], 2, ALL), "recv: 5000 B, then end");
+    never_down(&pair);
+    pair.stop();
+}
+
+/// Whether TCP can be told how long it may wait before it tries again (Linux 6.15): else it waits for up to as long as the
+/// line was silent.
+fn waits_are_bounded() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers = release.split('.').map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(6), Some(15))
+}
+
+#[test]
+fn a_silence_shorter_than_outage_loses_no_connection_over_tls() {
+    if !common::possible("outage::a_silence_shorter_than_outage_loses_no_connection_over_tls") {
+        return;
+    }
+    let world = World::routed(1_500);
+    let peer = "transport = \"tls\"\noutage = \"12 s\"".into();
+    let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", peer, ..Wish::default() });
+    let idle = meet(&world, Version::V4);
+    let load = Load::start(&world, 6, 2 * MEGA);
+    until_crossed(&pair, 4 * MEGA);
+    let silent = Filter::new(world.middle.as_ref().unwrap(), "forward", "drop");
+    sleep(Duration::from_secs(1));
+    let before = crossed(&pair);
+    sleep(Duration::from_secs(if waits_are_bounded() { 7 } else { 3 }));
+    assert_eq!(crossed(&pair), before, "the line was not silent");
+    drop(silent);
+    load.whole();
+    talk(&idle);
     never_down(&pair);
     pair.stop();
 }
