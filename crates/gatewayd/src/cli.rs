@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod credentials;
 pub(crate) mod keygen;
+mod memory;
 mod output;
 mod rules;
 mod run;

@@ -7,11 +7,12 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
 use super::args::Run;
-use super::{Failure, read};
+use super::{Failure, memory, read};
 use crate::control::Control;
 use crate::daemon::Daemon;
 
 pub(super) fn run(options: &Run) -> Result<(), Failure> {
+    memory::give_back();
     // Read again at SIGHUP, wherever the process is then: paths in it must come out the same.
     let file = std::path::absolute(&options.config)
         .map_err(|error| Failure::failed(format!("{}: {error}", options.config.display())))?;

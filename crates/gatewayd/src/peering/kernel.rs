@@ -1,4 +1,4 @@
-//! What the kernel tells of a TCP connection.
+//! What the kernel tells of a TCP connection, and is told.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -40,6 +40,27 @@ pub(super) fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
     })
 }
 
+/// The longest wait before TCP sends again what was not acknowledged (`TCP_RTO_MAX_MS`, Linux 6.15; from 1 to 120 s).
+const TCP_RTO_MAX_MS: libc::c_int = 44;
+
+/// Lets TCP wait for at most `longest` before it sends again. Else each wait is twice the one before, so that a line
+/// that comes back is found after up to as long as it was away (RFC 6298, section 5.5).
+pub(super) fn set_longest_timeout(socket: impl AsFd, longest: Duration) -> io::Result<()> {
+    let ms = libc::c_int::try_from(longest.as_millis()).unwrap_or(libc::c_int::MAX).clamp(1_000, 120_000);
+    let fd = socket.as_fd();
+    // SAFETY: the kernel reads one int from the address of `ms`, and the descriptor is open.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            TCP_RTO_MAX_MS,
+            (&raw const ms).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
@@ -59,5 +80,16 @@ mod tests {
         // SYN, the acknowledgement of SYN-ACK, and data.
         assert!(info.segments >= 2, "{info:?}");
         assert_eq!(tcp_info(&server).unwrap().octets, 0);
+    }
+    #[test]
+    fn the_longest_timeout_is_taken_where_the_kernel_has_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        for wanted in [Duration::ZERO, Duration::from_secs(5), Duration::from_secs(1 << 40)] {
+            match set_longest_timeout(&listener, wanted) {
+                // Linux before 6.15.
+                Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => println!("skipped: {error}"),
+                result => result.unwrap(),
+            }
+        }
     }
 }

@@ -15,9 +15,10 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
+use tracing::debug;
 
 use super::identity::{Identity, tls_words};
-use super::kernel::{TcpInfo, tcp_info};
+use super::kernel::{TcpInfo, set_longest_timeout, tcp_info};
 use super::link::{Ending, Loss, Occurrence, Watch, cut};
 use super::records::{PAYLOAD, Record, Records};
 use super::settings::keep_alive;
@@ -140,6 +141,10 @@ impl TlsLink {
     /// The peer's `outage` is known when its name is.
     pub(super) fn set_outage(&mut self, outage: Duration) {
         self.outage = outage;
+        // Older kernels have no such option: there an outage of more than half of `outage` may be too long.
+        if let Err(error) = set_longest_timeout(&self.socket, keep_alive(outage)) {
+            debug!("TCP may be slow to find that a line is back: {error}");
+        }
     }
 
     /// Whether it waits for room in the kernel.

@@ -2,14 +2,18 @@
 //! the pair of daemons, programs in it.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod numbers;
 pub(crate) mod pair;
 pub(crate) mod programs;
+pub(crate) mod relay;
 pub(crate) mod tcp;
 pub(crate) mod world;
 
 use std::io::Write;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use cellway_sys::{Reentry, Support, SysError, reenter, support};
 
@@ -21,6 +25,15 @@ static ONE: Mutex<()> = Mutex::new(());
 /// Waits for the other tests of this program: they all want both processors.
 pub(crate) fn one_at_a_time() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until something is so. What it waits for only turns a hang into a failure.
+pub(crate) fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is() {
+        assert!(begin.elapsed() < Duration::from_secs(40), "not so after 40 s: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// Says on the terminal what was not tested. Not through the print macros, whose text the test harness

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs::{self, File};
+use std::net::SocketAddr;
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -37,17 +38,29 @@ pub(crate) struct Wish {
     pub(crate) before: Vec<String>,
     /// The user to whom keys and configuration belong; none: ourselves. He may run the program.
     pub(crate) owner: Option<u32>,
+    /// What is between the gateways.
+    pub(crate) line: Version,
+    /// Only the near one dials, this address, and it listens nowhere. Else both listen and dial.
+    pub(crate) through: Option<SocketAddr>,
 }
 
 impl Default for Wish {
     fn default() -> Wish {
-        let (limits, peer) = (String::new(), String::new());
-        Wish { rate: "1 Gbit/s", limits, peer, allowed: FAR.to_vec(), before: Vec::new(), owner: None }
+        Wish {
+            rate: "1 Gbit/s",
+            limits: String::new(),
+            peer: String::new(),
+            allowed: FAR.to_vec(),
+            before: Vec::new(),
+            owner: None,
+            line: Version::V4,
+            through: None,
+        }
     }
 }
 
 /// Which of the two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     Near,
     Far,
@@ -77,8 +90,9 @@ impl Side {
         }
     }
 
-    fn address(self) -> String {
-        format!("{}:4433", address(Version::V4, LINE, if self == Side::Near { 1 } else { 2 }))
+    /// Where it listens.
+    pub(crate) fn address(self, line: Version) -> SocketAddr {
+        (address(line, LINE, if self == Side::Near { 1 } else { 2 }), 4433).into()
     }
 
     /// The networks behind it, for its peer.
@@ -254,8 +268,14 @@ impl<'a> Pair<'a> {
         let other = side.other();
         let mut text = String::new();
         writeln!(text, "name = \"{}\"\nlocal = {}\n", side.name(), side.local(wish)).unwrap();
-        writeln!(text, "[listen]\naddress = \"{}\"\n", side.address()).unwrap();
-        writeln!(text, "[[peer]]\nname = \"{}\"\naddress = \"{}\"", other.name(), other.address()).unwrap();
+        if wish.through.is_none() || side == Side::Far {
+            writeln!(text, "[listen]\naddress = \"{}\"\n", side.address(wish.line)).unwrap();
+        }
+        writeln!(text, "[[peer]]\nname = \"{}\"", other.name()).unwrap();
+        if wish.through.is_none() || side == Side::Near {
+            let at = wish.through.unwrap_or(other.address(wish.line));
+            writeln!(text, "address = \"{at}\"").unwrap();
+        }
         writeln!(text, "prefixes = {}\nrate = \"{}\"\ndown = \"direct\"", other.prefixes(), wish.rate).unwrap();
         writeln!(text, "{}\n\n[intercept]\n\n[limits]\n{}\n", wish.peer, wish.limits).unwrap();
         writeln!(text, "[control]\nsocket = {:?}", self.socket(side)).unwrap();

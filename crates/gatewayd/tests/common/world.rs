@@ -6,6 +6,12 @@
 //! IPv6 alike with `fd00:9:N::/64`. The gateways are plain routers until daemons run in them. Behind the
 //! far one are networks that cannot be reached, each for another reason, and behind the server, which
 //! routes as well, two more: there the complaint comes from a router that is no gateway.
+//!
+//! The line can have a router in the middle ([`World::routed`]). The far gateway keeps its address.
+//!
+//! ```text
+//! near .1 --- 10.9.0.0/24 --- .3 middle .3 --- 10.9.8.0/24 --- .2 (and 10.9.0.2) far
+//! ```
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -36,6 +42,8 @@ pub(crate) const PROHIBITED: u8 = 5;
 pub(crate) const NO_ROUTE_BEYOND: u8 = 6;
 /// The router behind the far gateway has a route of the type `prohibit` to it.
 pub(crate) const PROHIBITED_BEYOND: u8 = 7;
+/// The line from its middle on, if it has one.
+pub(crate) const LINE_BEYOND: u8 = 8;
 /// All that are behind the far gateway.
 pub(crate) const FAR: [u8; 6] = [SERVERS, NO_ROUTE, UNREACHABLE, PROHIBITED, NO_ROUTE_BEYOND, PROHIBITED_BEYOND];
 
@@ -56,11 +64,13 @@ pub(crate) fn prefix(version: Version, network: u8) -> String {
     format!("{}/{length}", address(version, network, 0))
 }
 
-/// The four namespaces.
+/// The namespaces.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) client: Namespace,
     pub(crate) near: Namespace,
+    /// The router in the middle of the line, if there is one.
+    pub(crate) middle: Option<Namespace>,
     pub(crate) far: Namespace,
     pub(crate) server: Namespace,
 }
@@ -68,7 +78,16 @@ pub(crate) struct World {
 impl World {
     /// The network, gateways being plain routers.
     pub(crate) fn new() -> World {
-        let [client, near, far, server] = ["client", "near", "far", "server"].map(|name| {
+        World::build(None)
+    }
+
+    /// The same with a router in the middle of the line. What is behind that carries packets of at most `mtu` octets.
+    pub(crate) fn routed(mtu: u32) -> World {
+        World::build(Some(mtu))
+    }
+
+    fn build(routed: Option<u32>) -> World {
+        let new = |name: &str| {
             let namespace = Namespace::new(name).unwrap();
             for (key, value) in [
                 // Every complaint is sent, none is saved up.
@@ -82,17 +101,30 @@ impl World {
                 namespace.set(key, value).unwrap();
             }
             namespace
-        });
-        let world = World { client, near, far, server };
+        };
+        let [client, near, far, server] = ["client", "near", "far", "server"].map(new);
+        let world = World { client, near, middle: routed.map(|_| new("middle")), far, server };
         world.join(&world.near, "clients", 1, &world.client, "eth0", 2, CLIENTS);
-        world.join(&world.near, "line", 1, &world.far, "line", 2, LINE);
+        // What leads to the clients, seen from the far gateway, and away from them, seen from the near one.
+        let (back, onward) = match (&world.middle, routed) {
+            (Some(middle), Some(mtu)) => {
+                world.join(&world.near, "line", 1, middle, "near", 3, LINE);
+                world.join(middle, "far", 3, &world.far, "line", 2, LINE_BEYOND);
+                world.lengthen(middle, mtu);
+                ((LINE_BEYOND, 3), (LINE, 3))
+            }
+            _ => {
+                world.join(&world.near, "line", 1, &world.far, "line", 2, LINE);
+                ((LINE, 1), (LINE, 2))
+            }
+        };
         world.join(&world.far, "servers", 1, &world.server, "eth0", 2, SERVERS);
         for version in [Version::V4, Version::V6] {
             let at = |network, host| address(version, network, host);
             let net = |network| prefix(version, network);
             world.client.configure(&format!("route add default via {}", at(CLIENTS, 1))).unwrap();
-            world.near.configure(&format!("route add default via {}", at(LINE, 2))).unwrap();
-            let mut far = format!("route add {} via {}\n", net(CLIENTS), at(LINE, 1));
+            world.near.configure(&format!("route add default via {}", at(onward.0, onward.1))).unwrap();
+            let mut far = format!("route add {} via {}\n", net(CLIENTS), at(back.0, back.1));
             far += &format!("route add unreachable {}\nroute add prohibit {}\n", net(UNREACHABLE), net(PROHIBITED));
             for network in [NO_ROUTE_BEYOND, PROHIBITED_BEYOND] {
                 far += &format!("route add {} via {}\n", net(network), at(SERVERS, 2));
@@ -106,6 +138,24 @@ impl World {
             world.server.configure(&server).unwrap();
         }
         world
+    }
+
+    /// The ways through the middle, and the far gateway's address on the near side of it.
+    fn lengthen(&self, middle: &Namespace, mtu: u32) {
+        middle.configure(&format!("link set dev far mtu {mtu}")).unwrap();
+        self.far.configure(&format!("link set dev line mtu {mtu}")).unwrap();
+        for version in [Version::V4, Version::V6] {
+            let at = |network, host| address(version, network, host);
+            let far = format!("{}/{}", at(LINE, 2), if version == Version::V4 { 32 } else { 128 });
+            let nodad = if version == Version::V4 { "" } else { " nodad" };
+            let back = format!("route add {} via {}\n", prefix(version, LINE), at(LINE_BEYOND, 3));
+            self.far.configure(&format!("address add {far} dev line{nodad}\n{back}")).unwrap();
+            self.near.configure(&format!("route add {far} via {}", at(LINE, 3))).unwrap();
+            let mut lines = format!("route add {far} via {}\n", at(LINE_BEYOND, 2));
+            lines += &format!("route add {} via {}\n", prefix(version, CLIENTS), at(LINE, 1));
+            lines += &format!("route add default via {}\n", at(LINE_BEYOND, 2));
+            middle.configure(&lines).unwrap();
+        }
     }
 
     /// A cable between two namespaces, with addresses in `network`.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use socket2::Socket;
 
+use crate::common::numbers::Numbers;
 use crate::common::tcp::{ALL, errno, listen, received, reset, send, socket};
 use crate::common::world::{SERVERS, Version, World, address, start};
 
@@ -61,20 +62,6 @@ impl Kind {
             87..97 => Kind::Refused,
             _ => Kind::Idle,
         }
-    }
-}
-
-/// Pseudo-random numbers (splitmix64): the same connections in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (mixed ^ (mixed >> 27)) >> 8
-    }
-    fn below(&mut self, most: u64) -> u64 {
-        self.next() % most
     }
 }
 

@@ -1,0 +1,272 @@
+//! A bad line: a relay for UDP datagrams in the middle of the line, as a NAT stands there.
+//!
+//! The near gateway dials the relay, which sends on to the far one from a socket of its own. What becomes of a
+//! datagram is drawn from a seed; only when it comes depends on the run.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::set_socket_recv_buffer_size_force;
+
+use super::numbers::Numbers;
+use super::pair::Side;
+use super::world::{LINE, LINE_BEYOND, Version, World, address, start};
+
+/// Octets that may wait in each socket: a bad line loses by lot, not because this thread is late.
+const BUFFER: usize = 8 << 20;
+/// How often it looks for what it was told.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long a datagram that is overtaken is late: this and up to twice as much.
+const LATE: Duration = Duration::from_millis(2);
+
+/// The addresses from which the far gateway sees the near one, at first the first.
+pub(crate) const HOSTS: [u8; 2] = [3, 4];
+
+/// What befalls the datagrams towards one gateway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ills {
+    /// Of a thousand, so many are lost.
+    pub(crate) lost: u64,
+    /// Of a thousand, so many are overtaken by those that come after.
+    pub(crate) late: u64,
+    /// Of a thousand, so many arrive twice.
+    pub(crate) twice: u64,
+    /// Each takes so long.
+    pub(crate) delay: Duration,
+    /// IP packets of more octets vanish.
+    pub(crate) most: usize,
+    /// All vanish.
+    pub(crate) silent: bool,
+}
+
+impl Ills {
+    pub(crate) const NONE: Ills =
+        Ills { lost: 0, late: 0, twice: 0, delay: Duration::ZERO, most: usize::MAX, silent: false };
+}
+
+/// What has become of datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) carried: u64,
+    pub(crate) lost: u64,
+    pub(crate) late: u64,
+    pub(crate) twice: u64,
+    pub(crate) too_large: u64,
+    pub(crate) silenced: u64,
+    /// The largest IP packet that was carried (octets).
+    pub(crate) largest: usize,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Towards the near gateway, towards the far one.
+    ills: [Ills; 2],
+    counts: [Counts; 2],
+    /// What is sent to the far one from now on comes from a new port of this address.
+    rebind: Option<IpAddr>,
+    /// Where datagrams to the far gateway come from.
+    from: SocketAddr,
+    stop: bool,
+}
+
+/// The relay. It ends when dropped.
+#[derive(Debug)]
+pub(crate) struct Relay {
+    version: Version,
+    state: Arc<Mutex<State>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Relay {
+    /// Between the gateways of a network that has a middle, over the version of IP, without ills.
+    pub(crate) fn start(world: &World, version: Version, seed: u64) -> Relay {
+        let middle = world.middle.as_ref().unwrap();
+        let end = if version == Version::V4 { "/24 dev far" } else { "/64 dev far nodad" };
+        middle.configure(&format!("address add {}{end}", address(version, LINE_BEYOND, HOSTS[1]))).unwrap();
+        let [door, beyond] = [Relay::door_of(version), (address(version, LINE_BEYOND, HOSTS[0]), 0).into()];
+        let (door, onward) = middle.run(move || (socket(door), socket(beyond)));
+        let from = onward.local_addr().unwrap();
+        let state = State { ills: [Ills::NONE; 2], counts: [Counts::default(); 2], rebind: None, from, stop: false };
+        let state = Arc::new(Mutex::new(state));
+        let line = Line {
+            headers: if version == Version::V4 { 28 } else { 48 },
+            door,
+            onward,
+            forgotten: Vec::new(),
+            near: None,
+            far: Side::Far.address(version),
+            waiting: BinaryHeap::new(),
+            count: 0,
+            numbers: Numbers(seed),
+        };
+        let shared = Arc::clone(&state);
+        let thread = Some(start(middle, move || line.run(&shared)));
+        Relay { version, state, thread }
+    }
+
+    fn door_of(version: Version) -> SocketAddr {
+        (address(version, LINE, 3), 4433).into()
+    }
+
+    /// Where the near gateway dials.
+    pub(crate) fn door(&self) -> SocketAddr {
+        Relay::door_of(self.version)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    /// From now on, for datagrams towards a gateway.
+    pub(crate) fn set(&self, toward: Side, ills: Ills) {
+        self.state().ills[toward as usize] = ills;
+    }
+
+    /// From now on, both ways.
+    pub(crate) fn set_both(&self, ills: Ills) {
+        self.state().ills = [ills; 2];
+    }
+
+    /// What has become of datagrams towards a gateway.
+    pub(crate) fn counts(&self, toward: Side) -> Counts {
+        self.state().counts[toward as usize]
+    }
+
+    /// Forgets where the near gateway's datagrams came from: the far one sees them from another port, of host `host`
+    /// (of [`HOSTS`]), and what it sends to the old one vanishes. Returns where they come from now.
+    pub(crate) fn rebind(&self, host: u8) -> SocketAddr {
+        let ip = address(self.version, LINE_BEYOND, host);
+        let before = self.state().from;
+        self.state().rebind = Some(ip);
+        while self.state().rebind.is_some() {
+            std::thread::sleep(LOOK);
+        }
+        let now = self.state().from;
+        assert_ne!(now, before);
+        now
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        if let Ok(mut state) = self.state.lock() {
+            state.stop = true;
+        }
+        if let Some(thread) = self.thread.take() {
+            // What went wrong there has failed the test already: nothing came through.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn socket(at: SocketAddr) -> UdpSocket {
+    let socket = UdpSocket::bind(at).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let _ = set_socket_recv_buffer_size_force(&socket, BUFFER);
+    socket
+}
+
+/// A datagram that waits: when it goes on, its turn among those of one instant, towards whom, its octets.
+type Waiting = Reverse<(Instant, u64, Side, Vec<u8>)>;
+
+/// What the thread has.
+struct Line {
+    /// Octets of IP and UDP.
+    headers: usize,
+    /// The near gateway's end, and the far one's.
+    door: UdpSocket,
+    onward: UdpSocket,
+    /// Open, so that nobody is told that they are in use no more, and never read.
+    forgotten: Vec<UdpSocket>,
+    near: Option<SocketAddr>,
+    far: SocketAddr,
+    waiting: BinaryHeap<Waiting>,
+    count: u64,
+    numbers: Numbers,
+}
+
+impl Line {
+    fn run(mut self, shared: &Mutex<State>) {
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            {
+                let mut state = shared.lock().unwrap();
+                if state.stop {
+                    return;
+                }
+                if let Some(ip) = state.rebind.take() {
+                    let old = std::mem::replace(&mut self.onward, socket((ip, 0).into()));
+                    self.forgotten.push(old);
+                    state.from = self.onward.local_addr().unwrap();
+                }
+                self.take(Side::Far, &mut state, &mut buffer);
+                self.take(Side::Near, &mut state, &mut buffer);
+            }
+            self.give();
+            self.wait();
+        }
+    }
+
+    /// Reads what is there towards `toward`, and decides what becomes of it.
+    fn take(&mut self, toward: Side, state: &mut State, buffer: &mut [u8]) {
+        let ills = state.ills[toward as usize];
+        let counts = &mut state.counts[toward as usize];
+        let now = Instant::now();
+        // No more at once than leaves the other direction its time.
+        for _ in 0..64 {
+            let socket = if toward == Side::Far { &self.door } else { &self.onward };
+            let Ok((octets, from)) = socket.recv_from(buffer) else { return };
+            if toward == Side::Far {
+                self.near = Some(from);
+            }
+            let length = octets + self.headers;
+            // Drawn for each, so that what befalls one does not hang on what befell others.
+            let [lost, late, twice] = [ills.lost, ills.late, ills.twice].map(|of| self.numbers.below(1_000) < of);
+            let more = LATE + LATE.mul_f64(self.numbers.below(1_000) as f64 / 1_000.0);
+            if ills.silent {
+                counts.silenced += 1;
+            } else if length > ills.most {
+                counts.too_large += 1;
+            } else if lost {
+                counts.lost += 1;
+            } else {
+                counts.carried += 1;
+                counts.late += u64::from(late);
+                counts.twice += u64::from(twice);
+                counts.largest = counts.largest.max(length);
+                let due = now + ills.delay + if late { more } else { Duration::ZERO };
+                for _ in 0..=u32::from(twice) {
+                    self.count += 1;
+                    self.waiting.push(Reverse((due, self.count, toward, buffer[..octets].to_vec())));
+                }
+            }
+        }
+    }
+
+    /// Sends what is due.
+    fn give(&mut self) {
+        let now = Instant::now();
+        while self.waiting.peek().is_some_and(|Reverse(first)| first.0 <= now) {
+            let Some(Reverse((_, _, toward, octets))) = self.waiting.pop() else { return };
+            // What a kernel does not take is lost, as on any line.
+            let _ = match (toward, self.near) {
+                (Side::Far, _) => self.onward.send_to(&octets, self.far),
+                (Side::Near, Some(near)) => self.door.send_to(&octets, near),
+                (Side::Near, None) => Ok(0),
+            };
+        }
+    }
+
+    fn wait(&self) {
+        let due = self.waiting.peek().map(|Reverse(first)| first.0.saturating_duration_since(Instant::now()));
+        let time = Timespec::try_from(due.unwrap_or(LOOK).min(LOOK)).unwrap();
+        let mut fds = [&self.door, &self.onward].map(|socket| PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN));
+        let _ = poll(&mut fds, Some(&time));
+    }
+}

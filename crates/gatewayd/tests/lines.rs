@@ -1,0 +1,22 @@
+//! A pair of gateways over bad lines, and with hosts and clocks that misbehave: nothing of a connection is lost, and
+//! what cannot go on is reset at both ends.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![cfg(target_os = "linux")]
+
+#[path = "lines/address.rs"]
+mod address;
+#[path = "lines/chance.rs"]
+mod chance;
+#[path = "soak/churn.rs"]
+mod churn;
+#[path = "lines/clock.rs"]
+mod clock;
+mod common;
+#[path = "lines/hosts.rs"]
+mod hosts;
+#[path = "lines/load.rs"]
+mod load;
+#[path = "lines/mtu.rs"]
+mod mtu;
+#[path = "lines/outage.rs"]
+mod outage;

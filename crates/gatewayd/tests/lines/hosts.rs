@@ -1,0 +1,203 @@
+//! Hosts that read slowly, and hosts that go away with bytes pending.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+use socket2::Socket;
+
+use crate::common::pair::{Pair, Side, Wish};
+use crate::common::programs::serve_files;
+use crate::common::tcp::{ALL, accept, listen, octet, received, reset, sent, socket};
+use crate::common::world::{SERVERS, Version, World, address};
+use crate::common::{self, until};
+use crate::load::{MEGA, meet, never_down, patient, talk};
+
+/// Reads a little every now and then, so that `size` octets take `time`; how that ended.
+fn slowly(mut socket: &Socket, seed: u64, size: u64, time: Duration) -> String {
+    let (mut piece, mut at) = (vec![0; 32 << 10], 0);
+    loop {
+        match socket.read(&mut piece) {
+            Ok(0) => return format!("{at} B, then end"),
+            Ok(count) => {
+                if (at..).zip(&piece[..count]).any(|(index, &value)| octet(seed, index) != value) {
+                    return format!("a wrong octet behind {at}");
+                }
+                at += count as u64;
+                sleep(time.mul_f64(count as f64 / size as f64));
+            }
+            Err(error) => return format!("{at} B, then {error}"),
+        }
+    }
+}
+
+#[test]
+fn who_ends_its_half_and_reads_slowly_gets_all() {
+    if !common::possible("hosts::who_ends_its_half_and_reads_slowly_gets_all") {
+        return;
+    }
+    let world = World::new();
+    let pair = Pair::start(&world, &Wish::default());
+    // Longer than whatever a gateway lets somebody take to read what came before a reset.
+    let (size, time) = (2 * MEGA, Duration::from_secs(20));
+    let (mut readers, mut writers) = (Vec::new(), Vec::new());
+    for version in [Version::V4, Version::V6] {
+        for slow in [0, 1] {
+            let ends = meet(&world, version);
+            ends[slow].set_recv_buffer_size(16 << 10).unwrap();
+            ends[slow].shutdown(Shutdown::Write).unwrap();
+            let [client, server] = ends;
+            let (reader, writer) = if slow == 0 { (client, server) } else { (server, client) };
+            readers.push(thread::spawn(move || slowly(&reader, 1, size, time)));
+            // It sends all, and goes away at once.
+            writers.push(thread::spawn(move || (received(&writer, 1, ALL), sent(&writer, 1, size))));
+        }
+    }
+    for writer in writers {
+        assert_eq!(writer.join().unwrap(), ("recv: end".into(), format!("send: {size} B")));
+    }
+    for reader in readers {
+        assert_eq!(reader.join().unwrap(), format!("{size} B, then end"));
+    }
+    never_down(&pair);
+    pair.stop();
+}
+
+/// So many clients at once, and as many are allowed.
+const CLIENTS: u64 = 200;
+
+/// Small buffers fill soon.
+fn crowd() -> (World, Wish) {
+    let world = World::new();
+    for namespace in [&world.client, &world.near, &world.far, &world.server] {
+        namespace.set("net/ipv4/tcp_wmem", "4096 65536 131072").unwrap();
+        namespace.set("net/ipv4/tcp_rmem", "4096 65536 131072").unwrap();
+    }
+    let limits = format!("connections = {CLIENTS}\nper-source = {CLIENTS}\nwindow = \"256 KiB\"");
+    (world, Wish { limits, ..Wish::default() })
+}
+
+fn connect(world: &World, to: SocketAddr) -> std::io::Result<Socket> {
+    world.client.run(move || {
+        let socket = socket(to.ip());
+        socket.connect(&to.into()).map(|()| socket)
+    })
+}
+
+/// Waits until no byte moves any more, and some are held.
+fn until_full(pair: &Pair<'_>) {
+    let numbers = |pair: &Pair<'_>| {
+        Side::BOTH.map(|side| {
+            let number = |name: &str| pair.number(side, &format!("/peers/0/{name}"));
+            (number("received_bytes"), number("buffered_bytes"))
+        })
+    };
+    let mut before = numbers(pair);
+    until("nothing moves", || {
+        sleep(Duration::from_millis(500));
+        let now = numbers(pair);
+        let full = now == before && now.iter().any(|&(_, held)| held > MEGA);
+        before = now;
+        full
+    });
+}
+
+fn memory(pair: &Pair<'_>) -> [u64; 2] {
+    Side::BOTH.map(|side| pair.memory(side))
+}
+
+/// Waits until neither gateway has a connection or a byte of one. Of the memory that each process took for them, from
+/// `idle` to `full`, a third may stay.
+fn until_free(pair: &Pair<'_>, idle: [u64; 2], full: [u64; 2]) {
+    for ((side, idle), full) in Side::BOTH.into_iter().zip(idle).zip(full) {
+        until(&format!("{side:?} has nothing left"), || {
+            let status = pair.status(side).unwrap();
+            let peer = &status["peers"][0];
+            status["connections"].as_array().unwrap().is_empty()
+                && peer["connections"] == 0
+                && peer["buffered_bytes"] == 0
+        });
+        until(&format!("{side:?} gives {full} B back, {idle} B at first"), || {
+            pair.memory(side) <= idle + full.saturating_sub(idle) / 3
+        });
+    }
+}
+
+#[test]
+fn clients_that_reset_with_answers_pending_leave_nothing() {
+    if !common::possible("hosts::clients_that_reset_with_answers_pending_leave_nothing") {
+        return;
+    }
+    let (world, wish) = crowd();
+    let pair = Pair::start(&world, &wish);
+    let idle = memory(&pair);
+    let at = [Version::V4, Version::V6].map(|version| serve_files(&world.server, address(version, SERVERS, 2)));
+    // Thrice: those before must have left their places.
+    for _ in 0..3 {
+        let clients: Vec<Socket> = (0..CLIENTS)
+            .map(|number| {
+                let to = at[(number % 2) as usize];
+                connect(&world, to).unwrap_or_else(|error| panic!("client {number}: {error}"))
+            })
+            .collect();
+        for mut client in &clients {
+            client.write_all(format!("GET /1/{}/open HTTP/1.0\r\n\r\n", 50 * MEGA).as_bytes()).unwrap();
+        }
+        until_full(&pair);
+        let full = memory(&pair);
+        assert_eq!(pair.number(Side::Far, "/peers/0/connections"), CLIENTS);
+        clients.into_iter().for_each(reset);
+        until_free(&pair, idle, full);
+    }
+    talk(&meet(&world, Version::V4));
+    pair.stop();
+}
+
+#[test]
+fn clients_that_reset_with_requests_pending_leave_nothing() {
+    if !common::possible("hosts::clients_that_reset_with_requests_pending_leave_nothing") {
+        return;
+    }
+    let (world, wish) = crowd();
+    let pair = Pair::start(&world, &wish);
+    let idle = memory(&pair);
+    for version in [Version::V4, Version::V6] {
+        let (listener, at) = world.server.run(move || listen((address(version, SERVERS, 2), 0).into(), 1_024));
+        let ends: Vec<[Socket; 2]> = (0..CLIENTS)
+            .map(|number| {
+                let client = connect(&world, at).unwrap_or_else(|error| panic!("client {number}: {error}"));
+                let server = accept(&listener).unwrap();
+                patient(&server);
+                // As much as goes in without anybody reading, or a megabyte.
+                client.set_nonblocking(true).unwrap();
+                [client, server]
+            })
+            .collect();
+        let mut places = vec![0_u64; ends.len()];
+        for _ in 0..64 {
+            for ([client, _], place) in ends.iter().zip(&mut places) {
+                let piece: Vec<u8> = (*place..*place + (16 << 10)).map(|index| octet(1, index)).collect();
+                let mut client = client;
+                match client.write(&piece) {
+                    Ok(taken) => *place += taken as u64,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+        until_full(&pair);
+        let full = memory(&pair);
+        let ends = ends.into_iter().map(|[client, server]| (client, server));
+        let (clients, servers): (Vec<Socket>, Vec<Socket>) = ends.unzip();
+        clients.into_iter().for_each(reset);
+        // The servers have read nothing, and do not.
+        until_free(&pair, idle, full);
+        for server in servers {
+            let seen = received(&server, 1, ALL);
+            assert!(seen.ends_with("ECONNRESET"), "{seen}");
+        }
+    }
+    talk(&meet(&world, Version::V4));
+    pair.stop();
+}
