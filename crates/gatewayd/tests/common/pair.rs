@@ -31,11 +31,13 @@ pub(crate) struct Wish {
     pub(crate) peer: String,
     /// The networks to which the far gateway lets its peer connect; the near one takes connections to [`FAR`].
     pub(crate) allowed: Vec<u8>,
+    /// Whether the daemons have those privileges only that the unit of the package gives them.
+    pub(crate) least: bool,
 }
 
 impl Default for Wish {
     fn default() -> Wish {
-        Wish { rate: "1 Gbit/s", limits: String::new(), peer: String::new(), allowed: FAR.to_vec() }
+        Wish { rate: "1 Gbit/s", limits: String::new(), peer: String::new(), allowed: FAR.to_vec(), least: false }
     }
 }
 
@@ -97,6 +99,7 @@ impl Side {
 pub(crate) struct Pair<'a> {
     world: &'a World,
     folder: TempDir,
+    least: bool,
     daemons: Vec<(Side, Child)>,
 }
 
@@ -107,7 +110,7 @@ impl<'a> Pair<'a> {
         let mut keygen = Command::new(PROGRAM);
         keygen.arg("keygen").arg("--out").arg(folder.path()).args(["near", "far"]);
         done(keygen);
-        let mut pair = Pair { world, folder, daemons: Vec::new() };
+        let mut pair = Pair { world, folder, least: wish.least, daemons: Vec::new() };
         for side in Side::BOTH {
             fs::write(pair.config(side), pair.text(side, wish)).unwrap();
             pair.rules(side, "apply");
@@ -122,7 +125,10 @@ impl<'a> Pair<'a> {
     /// Starts one of them.
     pub(crate) fn run(&mut self, side: Side) {
         let log = File::options().create(true).append(true).open(self.log(side)).unwrap();
-        let mut command = Command::new(PROGRAM);
+        let mut command = Command::new(if self.least { "setpriv" } else { PROGRAM });
+        if self.least {
+            command.args(["--inh-caps=-all", "--bounding-set=-all,+net_admin,+net_raw", "--no-new-privs", PROGRAM]);
+        }
         command.arg("run").arg("--config").arg(self.config(side)).args(["--log", "debug"]);
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         let child = side.namespace(self.world).spawn(command, Group::Own).unwrap();
