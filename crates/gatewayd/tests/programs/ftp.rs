@@ -135,9 +135,11 @@ fn both_modes_are_as_without_gateways() {
 fn vsftpd(world: &World, files: &Files, folder: &Path) -> Child {
     let empty = folder.join("empty");
     fs::create_dir(&empty).unwrap();
-    let mut config = "listen_ipv6=YES\nbackground=NO\nanonymous_enable=YES\nno_anon_password=YES\n".to_owned();
+    let mut config =
+        "listen=NO\nlisten_ipv6=YES\nbackground=NO\nanonymous_enable=YES\nno_anon_password=YES\n".to_owned();
     config += "local_enable=NO\nwrite_enable=YES\nanon_upload_enable=YES\nconnect_from_port_20=YES\n";
-    config += "xferlog_enable=NO\nreverse_lookup_enable=NO\nftp_username=nobody\nnopriv_user=nobody\n";
+    // Any user will do that is no person's and has a home.
+    config += "xferlog_enable=NO\nftp_username=daemon\nnopriv_user=nobody\n";
     config += &format!("anon_root={}\nsecure_chroot_dir={}\n", files.served.path().display(), empty.display());
     let path = folder.join("config");
     fs::write(&path, config).unwrap();
