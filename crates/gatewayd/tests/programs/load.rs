@@ -36,7 +36,7 @@ fn documents() -> Arc<Documents> {
 fn get(connection: &mut BufReader<Socket>, path: &str, kept: bool) -> io::Result<Vec<u8>> {
     let wish = if kept { "keep-alive" } else { "close" };
     let request = format!("GET {path} HTTP/1.1\r\nHost: server\r\nConnection: {wish}\r\n\r\n");
-    (&*connection.get_ref()).write_all(request.as_bytes())?;
+    connection.get_mut().write_all(request.as_bytes())?;
     let mut content = Vec::new();
     loop {
         let mut line = String::new();
