@@ -22,7 +22,7 @@ use std::thread;
 
 use common::pair::{Pair, Side, Wish};
 use common::tcp::{sent, socket, waiting};
-use common::world::{Filter, Version, World};
+use common::world::{Version, World};
 use scene::{DIES, Scene, Seen};
 use table::{Row, table};
 
@@ -147,8 +147,7 @@ fn hosts_see_the_same_through_the_pair() {
     let pair =
         Pair::start(&worlds[1], &Wish { limits: "keepalive = \"1 s\"\nwindow = \"1 MiB\"".into(), ..Wish::default() });
     // It would also be equal if the pair let everything pass: nothing does.
-    let passes = "meta l4proto tcp iifname { clients, line } oifname { clients, line } drop";
-    let _filter = Filter::new(&worlds[1].near, "forward", passes);
+    let _filter = worlds[1].carried_only();
     let [direct, through] =
         thread::scope(|scope| worlds.each_ref().map(|world| scope.spawn(|| observe(world))).map(|o| o.join().unwrap()));
     let intercepted = pair.number(Side::Near, "/counters/opened/intercepted");

@@ -42,14 +42,32 @@ pub(crate) fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }
 
+/// Where `program` is, also if it is one for administrators.
+pub(crate) fn find(program: &str) -> Option<String> {
+    let script = format!("PATH=\"$PATH:/usr/sbin:/sbin\" command -v {program}");
+    let output = Command::new("sh").args(["-c", &script]).output().ok()?;
+    let path = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !path.is_empty()).then_some(path)
+}
+
 /// Whether `program` is installed; says that it is not.
 pub(crate) fn installed(program: &str) -> bool {
-    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
-    let found = found.is_ok_and(|output| output.status.success());
+    let found = find(program).is_some();
     if !found {
         skip(&format!("the program `{program}` is missing"));
     }
     found
+}
+
+/// Whether a program can become another user here, as servers do for those who log in; says that none can.
+pub(crate) fn can_change_user() -> bool {
+    // A user namespace made without privileges has one user (user_namespaces(7)).
+    let groups = std::fs::read_to_string("/proc/self/setgroups").unwrap_or_default();
+    let can = rustix::process::geteuid().is_root() && groups.trim() != "deny";
+    if !can {
+        skip("a server that changes its user needs root itself, not a user namespace");
+    }
+    can
 }
 
 /// Whether the test `name` can go on in this process. Where only a user namespace allows it, runs it

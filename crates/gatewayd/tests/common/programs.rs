@@ -1,7 +1,7 @@
 //! Programs that people use, where they are installed, and a file server whose every octet is known.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,6 +16,8 @@ use super::world::start;
 
 /// How long a program has until it serves; only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long one may run that ends by itself; the same.
+const END: Duration = Duration::from_secs(120);
 
 /// A file server (HTTP/1.0, RFC 1945) at `at` that ends with its namespace. `/SEED/SIZE` is the stream SEED of SIZE
 /// octets; `/SEED/SIZE/open` the same without a length, whose end is told by the end of the connection alone.
@@ -77,6 +79,40 @@ pub(crate) fn ended(mut child: Child) -> (Option<i32>, String) {
     (child.wait().unwrap().code(), complaint)
 }
 
+/// What a program left that ended by itself.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// None if a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) said: String,
+    pub(crate) complained: String,
+}
+
+/// Runs a program in `namespace` until it has ended, which it must.
+pub(crate) fn finish(namespace: &Namespace, mut command: Command) -> Finished {
+    let name = command.get_program().to_string_lossy().into_owned();
+    // Files, not pipes: what a program has started may outlive it and hold a pipe open.
+    let mut files = [(); 2].map(|()| tempfile::tempfile().unwrap());
+    command.stdin(Stdio::null()).stdout(files[0].try_clone().unwrap()).stderr(files[1].try_clone().unwrap());
+    let mut child = namespace.spawn(command, Group::Own).unwrap();
+    let begin = Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break Some(status),
+            None if begin.elapsed() > END => break None,
+            None => thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let [said, complained] = files.each_mut().map(|file| {
+        let mut content = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut content).unwrap();
+        String::from_utf8_lossy(&content).into_owned()
+    });
+    let Some(status) = status else { panic!("{name} does not end: {said}{complained}") };
+    Finished { code: status.code(), said, complained }
+}
+
 /// `python3 -m http.server` for the files of `folder`.
 pub(crate) fn python_server(namespace: &Namespace, at: SocketAddr, folder: &Path) -> Child {
     let mut command = Command::new("python3");
@@ -104,7 +140,7 @@ pub(crate) fn iperf3(namespace: &Namespace, to: SocketAddr, arguments: &[&str]) 
 }
 
 /// Starts a server program and waits until it answers at `at`.
-fn serving(namespace: &Namespace, command: Command, at: SocketAddr) -> Child {
+pub(crate) fn serving(namespace: &Namespace, command: Command, at: SocketAddr) -> Child {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = namespace.spawn(command, Group::Own).unwrap();
     let begin = Instant::now();

@@ -54,7 +54,7 @@ pub(crate) fn peer(socket: &Socket) -> io::Result<SocketAddr> {
 }
 
 /// Whether one of `wanted` (or an error or an end) comes within `time`.
-pub(crate) fn ready(socket: &Socket, wanted: PollFlags, time: Duration) -> bool {
+pub(crate) fn ready(socket: &impl AsFd, wanted: PollFlags, time: Duration) -> bool {
     let time = Timespec::try_from(time).unwrap();
     poll(&mut [PollFd::from_borrowed_fd(socket.as_fd(), wanted)], Some(&time)).unwrap() > 0
 }

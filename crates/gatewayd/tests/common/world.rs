@@ -179,6 +179,12 @@ impl World {
         }
     }
 
+    /// From now on no TCP passes the near gateway but what it carries. Held by what is returned.
+    pub(crate) fn carried_only(&self) -> Filter<'_> {
+        let passes = "meta l4proto tcp iifname { clients, line } oifname { clients, line } drop";
+        Filter::new(&self.near, "forward", passes)
+    }
+
     /// The network's word for an address: who has it.
     pub(crate) fn who(address: IpAddr) -> String {
         for version in [Version::V4, Version::V6] {

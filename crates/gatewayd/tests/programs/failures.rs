@@ -1,0 +1,129 @@
+//! A gateway that is killed cuts transfers and is noticed; one that is reloaded drops nothing.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::common::pair::{Pair, Side, Wish};
+use crate::common::programs::{curl, ended, file, serve_files};
+use crate::common::tcp::{ALL, accept, errno, listen, outcome, peer, received, send, sent};
+use crate::common::world::{CLIENTS, Version, World, address, start};
+use crate::downloads::download;
+use crate::{MEGA, common, connect, server};
+
+/// A gateway is killed while a file is on its way whose end only the end of the connection tells.
+fn killed_in_the_middle(victim: Side) {
+    let world = World::new();
+    let mut pair = Pair::start(&world, &Wish { rate: "50 Mbit/s", peer: "outage = \"2 s\"".into(), ..Wish::default() });
+    let at = serve_files(&world.server, server(Version::V4));
+    let folder = tempfile::tempdir().unwrap();
+    let got = folder.path().join("got");
+    let url = format!("{}/open", file(at, 1, 200 * MEGA));
+    let down = curl(&world.client, ["--output", got.to_str().unwrap(), &url]);
+
+    // The other way: what a server is sent must not look whole, either.
+    let (listener, to) = world.server.run(|| listen((server(Version::V4), 0).into(), 1));
+    let up = connect(&world, to).unwrap();
+    let stored = start(&world.server, move || received(&accept(&listener).unwrap(), 2, ALL));
+    let upload = thread::spawn(move || {
+        let (count, result) = send(&up, 2, 200 * MEGA);
+        (count, outcome(&result))
+    });
+
+    let begin = Instant::now();
+    while fs::metadata(&got).map_or(0, |file| file.len()) < MEGA {
+        assert!(begin.elapsed() < Duration::from_secs(20), "nothing comes");
+        thread::sleep(Duration::from_millis(20));
+    }
+    pair.kill(victim);
+    let (code, complaint) = ended(down);
+    assert_eq!(code, Some(56), "curl must say that receiving failed: {complaint}");
+    assert!(fs::metadata(&got).unwrap().len() < 200 * MEGA);
+    let stored = stored.join().unwrap();
+    assert!(stored.ends_with(" B, then ECONNRESET"), "the server took for an end: {stored}");
+    let (_, error) = upload.join().unwrap();
+    assert_eq!(error, "ECONNRESET");
+
+    // What is asked for now goes direct: at once if the near one is dead, else when it knows.
+    let begin = Instant::now();
+    let (listener, to) = world.server.run(|| listen((server(Version::V4), 0).into(), 1));
+    let direct = loop {
+        match connect(&world, to) {
+            Ok(socket) => break socket,
+            Err(error) => assert!(begin.elapsed() < Duration::from_secs(20), "not direct: {}", errno(&error)),
+        }
+    };
+    let taken = accept(&listener).unwrap();
+    assert_eq!(peer(&taken).unwrap().ip(), address(Version::V4, CLIENTS, 2));
+    assert_eq!(sent(&direct, 3, 1_000), "send: 1000 B");
+    assert_eq!(received(&taken, 3, 1_000), "recv: 1000 B");
+
+    // And through the pair again when the other is back.
+    pair.run(victim);
+    pair.wait_until_up();
+    let before = pair.number(Side::Near, "/counters/opened/intercepted");
+    let _again = connect(&world, to).unwrap();
+    assert!(pair.number(Side::Near, "/counters/opened/intercepted") > before);
+    pair.stop();
+}
+
+#[test]
+fn the_near_gateway_killed_cuts_transfers_and_lets_new_ones_pass() {
+    let possible = common::possible("failures::the_near_gateway_killed_cuts_transfers_and_lets_new_ones_pass");
+    if possible && common::installed("curl") {
+        let _one = common::one_at_a_time();
+        killed_in_the_middle(Side::Near);
+    }
+}
+
+#[test]
+fn the_far_gateway_killed_cuts_transfers_and_lets_new_ones_pass() {
+    let possible = common::possible("failures::the_far_gateway_killed_cuts_transfers_and_lets_new_ones_pass");
+    if possible && common::installed("curl") {
+        let _one = common::one_at_a_time();
+        killed_in_the_middle(Side::Far);
+    }
+}
+
+#[test]
+fn a_reload_under_load_drops_nothing() {
+    if !common::possible("failures::a_reload_under_load_drops_nothing") || !common::installed("curl") {
+        return;
+    }
+    let _one = common::one_at_a_time();
+    let world = World::new();
+    let pair = Pair::start(&world, &Wish { rate: "200 Mbit/s", ..Wish::default() });
+    let at = serve_files(&world.server, server(Version::V4));
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            download(&world, at, 20, 5 * MEGA);
+            done.store(true, Ordering::Release);
+        });
+        let rates = ["200 Mbit/s", "100 Mbit/s"];
+        for turn in (0..).take_while(|_| !done.load(Ordering::Acquire)).take(400) {
+            for side in Side::BOTH {
+                pair.edit(side, rates[turn % 2], rates[(turn + 1) % 2]);
+                pair.signal(side, Signal::HUP);
+            }
+            thread::sleep(Duration::from_millis(250));
+        }
+    });
+    // A file with a mistake changes nothing but is told of.
+    pair.edit(Side::Near, "rate = ", "rait = ");
+    pair.signal(Side::Near, Signal::HUP);
+    let begin = Instant::now();
+    while !pair.written(Side::Near).contains("rait") {
+        assert!(begin.elapsed() < Duration::from_secs(20), "the mistake is not told of");
+        thread::sleep(Duration::from_millis(50));
+    }
+    pair.edit(Side::Near, "rait = ", "rate = ");
+    download(&world, at, 2, MEGA);
+    for side in Side::BOTH {
+        assert_eq!(pair.number(side, "/peers/0/downs"), 0, "{side:?}");
+    }
+    pair.stop();
+}
