@@ -246,10 +246,8 @@ impl Daemon {
                 self.held.remove(&key);
             }
         }
-        if flow.counted {
-            if !flow.answered {
-                self.tally.unanswered();
-            }
+        if flow.counted && !flow.answered {
+            self.tally.unanswered();
         }
         self.tally.leaves(flow.source);
         if let Some(again) = flow.again.take() {
