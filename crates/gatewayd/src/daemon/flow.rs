@@ -175,9 +175,10 @@ impl Flow {
         self.inn = Ring::default();
         (self.allowed, self.shut) = (0, false);
     }
-    /// Whether both hosts have ended it, and only that is still to be told.
+    /// Whether the host has nothing more to do with it, and only that is still to be told: both have ended it, or its
+    /// connection is gone.
     pub(crate) fn is_ended(&self) -> bool {
-        self.heard_end && self.shut_done
+        self.heard_end && self.shut_done || self.stage == Stage::Open && self.socket.is_none()
     }
     /// Whether the host has bytes that the machine does not take yet.
     pub(crate) fn waits(&self) -> bool {
