@@ -82,21 +82,35 @@ fn the_rate_is_found_and_no_queue_stays() {
     }
 }
 
+/// When which direction starts up and probes is chance: some starts show what is usual.
 #[test]
 fn both_directions_at_once() {
+    const STARTS: u64 = 8;
     let both = Plan::sender(1 << 40);
-    let mut pair = pair(line(30, 100, 0), &[[both, both]]);
-    pair.run(at(5_000));
-    let before = pair.carried[1];
-    let there = carried(&mut pair, 0, 5, 25);
-    let back = (pair.carried[1] - before) as f64 * 1e-6 / 20.0;
-    println!("{there:.2} and {back:.2} Mbit/s");
-    // 0.957 and 0.993 were seen.
-    assert!(there >= 0.95 * 30.0 && back >= 0.95 * 30.0, "{there} {back}");
-    let waits = [0, 1].map(|side| wait(&pair, side, 5));
-    println!("p99 {waits:?} ms");
-    // An eighth of a round trip by the probes of either direction.
-    assert!(waits[0].max(waits[1]) <= 25.0, "{waits:?}");
+    let (mut shares, mut waits) = ([Vec::new(), Vec::new()], Vec::new());
+    for n in 0..STARTS {
+        let start = Time::ZERO + Span::from_us(1_370 * n);
+        let plan = FlowPlan { opener: 0, start, refuse: false, early: false, hosts: [both, both] };
+        let mut pair = Pair::new([config(); 2], line(30, 100, 0), &[plan], 1);
+        pair.late = Span::from_us(500);
+        pair.run(at(5_000));
+        let before = pair.carried;
+        pair.run(at(25_000));
+        for side in [0, 1] {
+            shares[side].push((pair.carried[side] - before[side]) as f64 * 1e-6 / 20.0 / 30.0);
+            waits.push(wait(&pair, side, 5));
+        }
+    }
+    waits.sort_by(f64::total_cmp);
+    println!("{shares:.3?}, p99 {waits:.1?} ms");
+    for shares in shares {
+        // Both in Startup delay each other's answers. Before probes followed at once upon a Startup that ended by a
+        // queue, the opener's direction had 0.963 in the mean of 64 starts, and 0.907 in the worst; now both have 0.990,
+        // and 0.960 in the worst: where both probe at once, each takes the other's queue for its own.
+        assert!(shares.iter().sum::<f64>() / STARTS as f64 >= 0.98 && shares.iter().all(|&share| share >= 0.95));
+    }
+    // An eighth of a round trip by the probes of either direction; where they coincide up to twice that.
+    assert!(waits[waits.len() / 2] <= 25.0 && waits[waits.len() - 1] <= 50.0);
 }
 
 #[test]

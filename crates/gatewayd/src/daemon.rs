@@ -200,6 +200,10 @@ impl Daemon {
         self.start.1 + Duration::from_nanos(self.now - self.start.0)
     }
     fn deadline(&self) -> Option<u64> {
+        if !self.writers.is_empty() {
+            // A socket has taken all that it might, and now may have more: it tells nothing before it is full.
+            return Some(self.now);
+        }
         let machines = self.links.iter().filter_map(Link::deadline);
         let peering = self
             .peering

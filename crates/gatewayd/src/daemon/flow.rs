@@ -212,9 +212,11 @@ impl Flow {
         self.out = Ring::default();
         Ok(())
     }
-    /// Whether both hosts have ended it, and only that is still to be told.
+    /// Whether the host has nothing more to do with it, and only that is still to be told: both have ended it, or its
+    /// connection is gone.
     pub(crate) fn is_ended(&self) -> bool {
-        self.end_out == End::Told && self.end_inn == End::Told
+        let told = self.end_out == End::Told && self.end_inn == End::Told;
+        told || self.stage == Stage::Open && self.socket.is_none()
     }
     /// Whether the host has bytes that the machine does not take yet.
     pub(crate) fn waits(&self) -> bool {
