@@ -246,8 +246,10 @@ impl Daemon {
                 self.held.remove(&key);
             }
         }
-        if flow.counted && !flow.answered {
-            self.tally.unanswered();
+        if flow.counted {
+            if !flow.answered {
+                self.tally.unanswered();
+            }
         }
         self.tally.leaves(flow.source);
         if let Some(again) = flow.again.take() {

@@ -1,5 +1,6 @@
 //! Two daemons in the gateways' namespaces, with configuration and keys in a folder of their own.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -31,13 +32,14 @@ pub(crate) struct Wish {
     pub(crate) peer: String,
     /// The networks to which the far gateway lets its peer connect; the near one takes connections to [`FAR`].
     pub(crate) allowed: Vec<u8>,
-    /// Whether the daemons have those privileges only that the unit of the package gives them.
-    pub(crate) least: bool,
+    /// Words before the command of each daemon, as `env` and its arguments.
+    pub(crate) before: Vec<String>,
 }
 
 impl Default for Wish {
     fn default() -> Wish {
-        Wish { rate: "1 Gbit/s", limits: String::new(), peer: String::new(), allowed: FAR.to_vec(), least: false }
+        let (limits, peer) = (String::new(), String::new());
+        Wish { rate: "1 Gbit/s", limits, peer, allowed: FAR.to_vec(), before: Vec::new() }
     }
 }
 
@@ -99,7 +101,8 @@ impl Side {
 pub(crate) struct Pair<'a> {
     world: &'a World,
     folder: TempDir,
-    least: bool,
+    /// The command of each daemon, up to `run`.
+    command: Vec<OsString>,
     daemons: Vec<(Side, Child)>,
 }
 
@@ -110,7 +113,8 @@ impl<'a> Pair<'a> {
         let mut keygen = Command::new(PROGRAM);
         keygen.arg("keygen").arg("--out").arg(folder.path()).args(["near", "far"]);
         done(keygen);
-        let mut pair = Pair { world, folder, least: wish.least, daemons: Vec::new() };
+        let command = wish.before.iter().map(OsString::from).chain([PROGRAM.into()]).collect();
+        let mut pair = Pair { world, folder, command, daemons: Vec::new() };
         for side in Side::BOTH {
             fs::write(pair.config(side), pair.text(side, wish)).unwrap();
             pair.rules(side, "apply");
@@ -125,10 +129,8 @@ impl<'a> Pair<'a> {
     /// Starts one of them.
     pub(crate) fn run(&mut self, side: Side) {
         let log = File::options().create(true).append(true).open(self.log(side)).unwrap();
-        let mut command = Command::new(if self.least { "setpriv" } else { PROGRAM });
-        if self.least {
-            command.args(["--inh-caps=-all", "--bounding-set=-all,+net_admin,+net_raw", "--no-new-privs", PROGRAM]);
-        }
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]);
         command.arg("run").arg("--config").arg(self.config(side)).args(["--log", "debug"]);
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
         let child = side.namespace(self.world).spawn(command, Group::Own).unwrap();

@@ -171,7 +171,8 @@ fn with_least_privileges_active_data_comes_from_another_port() {
     for version in VERSIONS {
         serve(&world.server, server(version), files.served.path().into());
     }
-    let pair = Pair::start(&world, &Wish { least: true, ..Wish::default() });
+    let least = ["setpriv", "--inh-caps=-all", "--bounding-set=-all,+net_admin,+net_raw", "--no-new-privs"];
+    let pair = Pair::start(&world, &Wish { before: least.map(String::from).to_vec(), ..Wish::default() });
     let _filter = world.carried_only();
     let mut seen = files.sessions(&world, "least");
     for line in &mut seen {
