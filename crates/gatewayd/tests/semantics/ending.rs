@@ -1,5 +1,6 @@
 //! How connections end.
 
+use std::io::Write;
 use std::net::Shutdown;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -82,9 +83,16 @@ fn closes_unread(scene: &Scene<'_>) -> Seen {
 
 fn server_resets(scene: &Scene<'_>) -> Seen {
     scene.meet(
-        |socket| vec![received(&socket, 2, ALL)],
+        |socket| {
+            // Says that it has come so far: a reset that is faster than its program is another event.
+            if waiting(&socket, 1_000) {
+                (&socket).write_all(b"!").unwrap();
+            }
+            vec![received(&socket, 2, ALL)]
+        },
         |socket| {
             let first = sent(&socket, 2, 1_000);
+            waiting(&socket, 1);
             reset(socket);
             vec![first, "reset".into()]
         },
