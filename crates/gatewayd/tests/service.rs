@@ -10,16 +10,18 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cellway_sys::{Namespace, Support, support};
+use rustix::event::PollFlags;
 use rustix::process::Signal;
 use socket2::Socket;
+use tempfile::TempDir;
 
 use common::pair::{Pair, Side, Wish};
-use common::tcp::{PATIENCE, accept, listen, outcome, peer, received, sent, socket};
+use common::tcp::{PATIENCE, accept, listen, outcome, peer, ready, received, sent, socket};
 use common::world::{CLIENTS, PROHIBITED, SERVERS, UNREACHABLE, Version, World, address};
 use common::{installed, one_at_a_time, possible, skip};
 
@@ -167,6 +169,51 @@ fn the_privileges_of_the_unit_are_enough() {
     pair.stop();
 }
 
+/// An `nft` that waits as long as the test wishes.
+struct Slow {
+    folder: TempDir,
+    path: String,
+}
+
+impl Slow {
+    fn new() -> Slow {
+        let slow = Slow { folder: tempfile::tempdir().unwrap(), path: std::env::var("PATH").unwrap() };
+        let text = format!(
+            "#!/bin/sh\nPATH={path}:/usr/sbin:/sbin\nif [ -e {slow} ]; then touch {begun}; fi\n\
+             while [ -e {slow} ]; do sleep 0.02; done\nexec nft \"$@\"\n",
+            path = slow.path,
+            slow = slow.file("slow").display(),
+            begun = slow.file("begun").display(),
+        );
+        fs::write(slow.file("nft"), text).unwrap();
+        fs::set_permissions(slow.file("nft"), fs::Permissions::from_mode(0o755)).unwrap();
+        slow
+    }
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+    /// Words that run a daemon with it.
+    fn before(&self) -> Vec<String> {
+        vec!["env".into(), format!("PATH={}:{}", self.folder.path().display(), self.path)]
+    }
+    /// From now on it waits.
+    fn begin(&self) {
+        fs::write(self.file("slow"), "").unwrap();
+    }
+    /// Until it has been asked, and waits.
+    fn wait(&self) {
+        let start = Instant::now();
+        while !self.file("begun").exists() {
+            assert!(start.elapsed() < PATIENCE, "nft is not asked");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    /// It goes on.
+    fn end(&self) {
+        fs::remove_file(self.file("slow")).unwrap();
+    }
+}
+
 #[test]
 fn a_slow_nft_holds_nobody_up() {
     if !possible("a_slow_nft_holds_nobody_up") {
@@ -174,40 +221,53 @@ fn a_slow_nft_holds_nobody_up() {
     }
     let _one = one_at_a_time();
     let world = World::new();
-    let folder = tempfile::tempdir().unwrap();
-    let (slow, begun) = (folder.path().join("slow"), folder.path().join("begun"));
-    let (script, path) = (folder.path().join("nft"), std::env::var("PATH").unwrap());
-    // As long as the file is there.
-    let text = format!(
-        "#!/bin/sh\nPATH={path}:/usr/sbin:/sbin\nif [ -e {slow} ]; then touch {begun}; fi\n\
-         while [ -e {slow} ]; do sleep 0.02; done\nexec nft \"$@\"\n",
-        slow = slow.display(),
-        begun = begun.display(),
-    );
-    fs::write(&script, text).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let before = vec!["env".into(), format!("PATH={}:{path}", folder.path().display())];
-    let mut pair = Pair::start(&world, &Wish { before, ..Wish::default() });
+    let slow = Slow::new();
+    let mut pair = Pair::start(&world, &Wish { before: slow.before(), ..Wish::default() });
 
-    fs::write(&slow, "").unwrap();
+    slow.begin();
     // A reload tells the kernel again which networks are taken.
     pair.edit(Side::Near, "fd00:9:2::/64", "fd00:9:2::/65");
     pair.signal(Side::Near, Signal::HUP);
-    let start = Instant::now();
-    while !begun.exists() {
-        assert!(start.elapsed() < PATIENCE, "nft is not asked");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    slow.wait();
     for version in [Version::V4, Version::V6] {
         exchange(&world, version);
     }
     assert_eq!(pair.number(Side::Near, "/counters/opened/intercepted"), 2);
     assert_eq!(pair.status(Side::Near).unwrap()["peers"][0]["up"], true, "its networks are taken as before");
 
-    fs::remove_file(&slow).unwrap();
+    slow.end();
     // What was ordered before the end is done before it.
     pair.end(Side::Near);
     assert!(!taken(&world.near).contains("elements"), "{}", taken(&world.near));
     assert_eq!(pair.written(Side::Near).matches("the rules cannot follow").count(), 0);
+    pair.stop();
+}
+
+#[test]
+fn an_opening_that_comes_while_a_peer_goes_is_sent_again_and_passes() {
+    if !possible("an_opening_that_comes_while_a_peer_goes_is_sent_again_and_passes") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let world = World::new();
+    let slow = Slow::new();
+    let wish = Wish { before: slow.before(), peer: "outage = \"1 s\"".into(), ..Wish::default() };
+    let mut pair = Pair::start(&world, &wish);
+    let (listener, server) = world.server.run(|| listen(at(Version::V4, SERVERS, 0), 8));
+    slow.begin();
+    pair.kill(Side::Far);
+    // Nothing was heard of it for a second, and the kernel still takes its networks.
+    slow.wait();
+    let client = world.client.run(move || {
+        let socket = socket(server.ip());
+        socket.set_nonblocking(true).unwrap();
+        assert_eq!(outcome(&socket.connect(&server.into())), "EINPROGRESS");
+        socket
+    });
+    assert_eq!(pair.number(Side::Near, "/peers/0/downs"), 1);
+    slow.end();
+    assert!(accept(&listener).is_ok() && ready(&client, PollFlags::OUT, PATIENCE));
+    assert_eq!(client.take_error().unwrap().map(|error| error.to_string()), None);
+    assert_eq!(pair.number(Side::Near, "/counters/refused/peer-lost"), 0);
     pair.stop();
 }
