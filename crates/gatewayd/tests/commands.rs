@@ -263,67 +263,6 @@ fn the_first_try_of_the_help_is_right() {
     }
 }
 
-/// The unit and the package name only commands and files that there are.
-#[test]
-fn packaging_fits_the_program() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let unit = std::fs::read_to_string(folder.join("packaging/cellway-gateway.service")).unwrap();
-    let mut commands = 0;
-    for line in unit.lines().filter(|line| line.starts_with("Exec")) {
-        let Some((_, rest)) = line.split_once("/usr/bin/cellway-gateway ") else { continue };
-        let words: Vec<&str> = rest.split_whitespace().take_while(|word| !word.starts_with("--")).collect();
-        let (code, help, err) = told(folder, &[&words[..], &["--help"]].concat());
-        assert!(code == 0 && help.contains("--config <FILE>"), "{line}: {err}");
-        commands += 1;
-    }
-    assert_eq!(commands, 4, "check, apply, run, remove");
-    let manifest: toml::Table = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
-    let deb = &manifest["package"]["metadata"]["deb"];
-    let mut installed = Vec::new();
-    for asset in deb["assets"].as_array().unwrap() {
-        let [source, target, mode] = [0, 1, 2].map(|place| asset[place].as_str().unwrap());
-        installed.push(target);
-        if let Some(name) = target.strip_prefix("usr/lib/sysusers.d/") {
-            // cargo-deb makes its users by the name that the file has here.
-            assert!(source.ends_with(&format!("/{name}")), "{source}");
-        }
-        let program = source.strip_prefix("target/release/");
-        assert_eq!(mode, if program.is_some() { "755" } else { "644" }, "{source}");
-        if let Some(program) = program {
-            assert_eq!(manifest["bin"][0]["name"].as_str(), Some(program));
-        } else if let Some((whole, kind)) = source.split_once('*') {
-            // All of a kind in a folder.
-            assert!(
-                target.ends_with('/') && names_in(&folder.join(whole)).iter().any(|n| n.ends_with(kind)),
-                "{source}"
-            );
-        } else {
-            assert!(folder.join(source).is_file(), "{source}");
-        }
-    }
-    assert!(folder.join(deb["license-file"][0].as_str().unwrap()).is_file());
-    let units = &deb["systemd-units"];
-    let named = format!("{}/{}.service", units["unit-scripts"].as_str().unwrap(), units["unit-name"].as_str().unwrap());
-    assert!(folder.join(&named).is_file(), "{named}");
-    // What the unit names is where the package puts it, its user the one that is made, its folder too.
-    let of = |key: &str| unit.lines().find_map(|line| line.strip_prefix(key)).unwrap();
-    let page = Path::new(of("Documentation=file:///"));
-    assert!(installed.contains(&&*format!("{}/", page.parent().unwrap().display())), "{}", page.display());
-    assert!(folder.join("../../docs/gateway").join(page.file_name().unwrap()).is_file(), "{}", page.display());
-    let users = std::fs::read_to_string(folder.join("packaging/sysusers.d/cellway-gateway.conf")).unwrap();
-    assert!(users.lines().any(|line| line.starts_with(&format!("u {} ", of("User=")))), "{users}");
-    let scripts = folder.join(deb["maintainer-scripts"].as_str().unwrap());
-    let postinst = std::fs::read_to_string(scripts.join("postinst")).unwrap();
-    let configuration = Path::new(of("ConditionPathExists=")).parent().unwrap();
-    assert!(postinst.contains(&format!("-g {} -m 0750 {}\n", of("Group="), configuration.display())), "{postinst}");
-    for script in names_in(&scripts) {
-        let path = scripts.join(&script);
-        let shell = Command::new("sh").arg("-n").arg(&path).output().unwrap();
-        assert!(shell.status.success(), "{shell:?}");
-        assert!(std::fs::read_to_string(&path).unwrap().lines().any(|line| line == "#DEBHELPER#"), "{script}");
-    }
-}
-
 /// Waits for something to happen; a test that waits in vain fails.
 fn until(what: impl Fn() -> bool) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(30);
