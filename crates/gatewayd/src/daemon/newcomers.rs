@@ -132,7 +132,7 @@ impl Daemon {
                     return;
                 }
                 // The far side has the port until it knows of the end.
-                Some(flow) if flow.is_ended() && !flow.forgotten => {
+                Some(flow) if flow.is_over() && !flow.forgotten => {
                     flow.again = Some(opening);
                     return;
                 }
