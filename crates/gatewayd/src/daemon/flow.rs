@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use cellway_gateway::{FlowId, Reason, Request};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionread;
 use socket2::Socket;
 
@@ -217,6 +218,14 @@ impl Flow {
     pub(crate) fn is_ended(&self) -> bool {
         let told = self.end_out == End::Told && self.end_inn == End::Told;
         told || self.stage == Stage::Open && self.socket.is_none()
+    }
+    /// Whether the kernel has nothing more to do with the host's connection. It may know before the daemon has been
+    /// told: the host's next opening from the same port can be read first.
+    pub(crate) fn is_over(&self) -> bool {
+        let Some(socket) = &self.socket else { return self.stage == Stage::Open };
+        let mut look = [PollFd::new(socket, PollFlags::empty())];
+        let over = PollFlags::HUP | PollFlags::ERR;
+        self.is_ended() || (poll(&mut look, Some(&Timespec::default())).is_ok() && look[0].revents().intersects(over))
     }
     /// Whether the host has bytes that the machine does not take yet.
     pub(crate) fn waits(&self) -> bool {

@@ -47,7 +47,7 @@ impl Daemon {
                 }
                 Some(flow) if flow.stage == Stage::Silent => self.remove(token),
                 // The far side has the port until it knows of the end.
-                Some(flow) if flow.is_ended() && !flow.forgotten => {
+                Some(flow) if flow.is_over() && !flow.forgotten => {
                     flow.again = Some(opening);
                     return;
                 }

@@ -1,6 +1,7 @@
 //! A gateway that is killed cuts transfers and is noticed; one that is reloaded drops nothing.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,10 +10,10 @@ use rustix::process::Signal;
 
 use crate::common::pair::{Pair, Side, Wish};
 use crate::common::programs::{curl, ended, file, serve_files};
-use crate::common::tcp::{ALL, accept, errno, listen, outcome, peer, received, send, sent};
+use crate::common::tcp::{ALL, accept, errno, listen, outcome, peer, received, send, sent, socket};
 use crate::common::world::{CLIENTS, Version, World, address, start};
 use crate::downloads::download;
-use crate::{MEGA, common, connect, server};
+use crate::{MEGA, VERSIONS, common, connect, server};
 
 /// A gateway is killed while a file is on its way whose end only the end of the connection tells.
 fn killed_in_the_middle(victim: Side) {
@@ -86,6 +87,57 @@ fn the_far_gateway_killed_cuts_transfers_and_lets_new_ones_pass() {
         let _one = common::one_at_a_time();
         killed_in_the_middle(Side::Far);
     }
+}
+
+/// The end of one connection and the opening of the next reach a busy gateway together, the opening first.
+#[test]
+fn a_port_used_again_while_the_gateway_was_busy_is_a_new_connection() {
+    if !common::possible("failures::a_port_used_again_while_the_gateway_was_busy_is_a_new_connection") {
+        return;
+    }
+    let _one = common::one_at_a_time();
+    let world = World::new();
+    let pair = Pair::start(&world, &Wish::default());
+    for version in VERSIONS {
+        let (listener, to) = world.server.run(move || listen((server(version), 0).into(), 16));
+        let begun = |from: SocketAddr| {
+            world.client.run(move || {
+                let socket = socket(to.ip());
+                socket.set_reuse_address(true).unwrap();
+                socket.bind(&from.into()).unwrap();
+                socket.set_nonblocking(true).unwrap();
+                assert_eq!(outcome(&socket.connect(&to.into())), "EINPROGRESS");
+                socket.set_nonblocking(false).unwrap();
+                socket
+            })
+        };
+        let [from, other] = [6_667, 6_668].map(|port| SocketAddr::from((address(version, CLIENTS, 2), port)));
+        let first = begun(from);
+        drop(accept(&listener).unwrap());
+        assert_eq!(received(&first, 1, ALL), "recv: end");
+        // The gateway has nothing left to do with it.
+        thread::sleep(Duration::from_millis(50));
+        pair.signal(Side::Near, Signal::STOP);
+        let status = format!("/proc/{}/status", pair.daemon(Side::Near).id());
+        let begin = Instant::now();
+        while !fs::read_to_string(&status).unwrap().contains("State:\tT") {
+            assert!(begin.elapsed() < Duration::from_secs(20), "the daemon does not stop");
+        }
+        // The device has something to tell before the socket has.
+        let beside = begun(other);
+        drop(first);
+        let again = begun(from);
+        // All of it has arrived by then.
+        thread::sleep(Duration::from_millis(50));
+        pair.signal(Side::Near, Signal::CONT);
+        for _ in 0..2 {
+            let taken = accept(&listener).unwrap_or_else(|error| panic!("{version:?}: accept: {}", errno(&error)));
+            let client = if peer(&taken).unwrap() == from { &again } else { &beside };
+            assert_eq!(sent(&taken, 3, 1_000), "send: 1000 B");
+            assert_eq!(received(client, 3, 1_000), "recv: 1000 B", "{version:?}, {:?}", peer(&taken));
+        }
+    }
+    pair.stop();
 }
 
 #[test]
