@@ -2,7 +2,7 @@
 //! 5), and hosts that know of 1500.
 
 use crate::common::pair::{Pair, Side, Wish};
-use crate::common::relay::{Ills, Relay};
+use crate::common::relay::{HOSTS, Ills, Relay};
 use crate::common::world::{Version, World};
 use crate::common::{self, until};
 use crate::load::{Load, MEGA, never_down, until_crossed};
@@ -61,6 +61,58 @@ fn a_path_that_shrinks_in_the_middle_is_noticed() {
         load.whole();
         for side in Side::BOTH {
             assert!(relay.counts(side).too_large > 0, "nothing was too large toward {side:?}");
+            assert!(payload(&pair, side) < 1_280 - headers(line), "{side:?}");
+        }
+        never_down(&pair);
+        pair.stop();
+    }
+}
+
+#[test]
+fn an_interface_that_shrinks_in_the_middle_is_noticed() {
+    if !common::possible("mtu::an_interface_that_shrinks_in_the_middle_is_noticed") {
+        return;
+    }
+    for line in [Version::V4, Version::V6] {
+        let world = World::new();
+        let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", line, ..Wish::default() });
+        for side in Side::BOTH {
+            until("the whole size is found", || payload(&pair, side) > 1_400 - headers(line));
+        }
+        let load = Load::start(&world, 6, 2 * MEGA);
+        until_crossed(&pair, 3 * MEGA);
+        for namespace in [&world.near, &world.far] {
+            namespace.configure("link set dev line mtu 1280").unwrap();
+        }
+        load.whole();
+        for side in Side::BOTH {
+            assert!(payload(&pair, side) < 1_280 - headers(line), "{side:?}");
+        }
+        never_down(&pair);
+        pair.stop();
+    }
+}
+
+#[test]
+fn another_way_that_carries_less_is_noticed() {
+    if !common::possible("mtu::another_way_that_carries_less_is_noticed") {
+        return;
+    }
+    for line in [Version::V4, Version::V6] {
+        let world = World::routed(1_500);
+        let relay = Relay::start(&world, line, 7);
+        let wish = Wish { rate: "30 Mbit/s", through: Some(relay.door()), line, ..Wish::default() };
+        let pair = Pair::start(&world, &wish);
+        for side in Side::BOTH {
+            until("the whole size is found", || payload(&pair, side) > 1_400 - headers(line));
+        }
+        let load = Load::start(&world, 6, 2 * MEGA);
+        until_crossed(&pair, 3 * MEGA);
+        // What the far gateway has not sent yet is too large for where it is to go now.
+        relay.set_both(SMALL);
+        relay.rebind(HOSTS[1]);
+        load.whole();
+        for side in Side::BOTH {
             assert!(payload(&pair, side) < 1_280 - headers(line), "{side:?}");
         }
         never_down(&pair);
