@@ -5,6 +5,8 @@
 
 #[path = "lines/address.rs"]
 mod address;
+#[path = "lines/blackout.rs"]
+mod blackout;
 #[path = "lines/chance.rs"]
 mod chance;
 #[path = "soak/churn.rs"]
@@ -18,5 +20,3 @@ mod hosts;
 mod load;
 #[path = "lines/mtu.rs"]
 mod mtu;
-#[path = "lines/outage.rs"]
-mod outage;

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use rustix::net::sockopt;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
-use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 use tracing::debug;
 

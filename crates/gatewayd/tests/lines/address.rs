@@ -4,7 +4,7 @@ use crate::common::pair::{Pair, Side, Wish};
 use crate::common::relay::{HOSTS, Relay};
 use crate::common::world::{LINE, Version, World, address};
 use crate::common::{self, until};
-use crate::load::{Load, MEGA, meet, never_down, talk, until_crossed};
+use crate::load::{Load, MEGA, meet, never_down, over_both, talk, until_crossed};
 
 /// Where the far gateway sees the near one.
 fn seen(pair: &Pair<'_>) -> String {
@@ -16,7 +16,7 @@ fn a_nat_that_forgets_harms_nothing() {
     if !common::possible("address::a_nat_that_forgets_harms_nothing") {
         return;
     }
-    for line in [Version::V4, Version::V6] {
+    over_both(|line| {
         let world = World::routed(1_500);
         let relay = Relay::start(&world, line, 6);
         let wish = Wish { rate: "30 Mbit/s", through: Some(relay.door()), line, ..Wish::default() };
@@ -35,7 +35,7 @@ fn a_nat_that_forgets_harms_nothing() {
         talk(&[idle[1].try_clone().unwrap(), idle[0].try_clone().unwrap()]);
         never_down(&pair);
         pair.stop();
-    }
+    });
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn another_address_of_the_machine_harms_nothing() {
     if !common::possible("address::another_address_of_the_machine_harms_nothing") {
         return;
     }
-    for line in [Version::V4, Version::V6] {
+    over_both(|line| {
         let world = World::new();
         // What stays when the first address of a network goes.
         world.near.set("net/ipv4/conf/line/promote_secondaries", "1").unwrap();
@@ -63,5 +63,5 @@ fn another_address_of_the_machine_harms_nothing() {
         assert!(seen(&pair).contains(&new.to_string()), "{}", seen(&pair));
         never_down(&pair);
         pair.stop();
-    }
+    });
 }

@@ -17,6 +17,16 @@ pub(crate) const MEGA: u64 = 1_000_000;
 /// What a host waits for octets; only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(80);
 
+/// Runs a test over lines of both versions of IP, at once.
+pub(crate) fn over_both(test: impl Fn(Version) + Sync) {
+    thread::scope(|scope| {
+        for line in [Version::V4, Version::V6] {
+            let test = &test;
+            scope.spawn(move || test(line));
+        }
+    });
+}
+
 /// Connections under way: each side sends all it has, ends its half, and reads to the end.
 #[derive(Debug)]
 pub(crate) struct Load {

@@ -2,10 +2,10 @@
 //! 5), and hosts that know of 1500.
 
 use crate::common::pair::{Pair, Side, Wish};
-use crate::common::relay::{Ills, Relay};
+use crate::common::relay::{HOSTS, Ills, Relay};
 use crate::common::world::{Version, World};
 use crate::common::{self, until};
-use crate::load::{Load, MEGA, never_down, until_crossed};
+use crate::load::{Load, MEGA, never_down, over_both, until_crossed};
 
 const SMALL: Ills = Ills { most: 1_280, ..Ills::NONE };
 
@@ -23,7 +23,7 @@ fn packets_that_vanish_for_their_size_are_avoided() {
     if !common::possible("mtu::packets_that_vanish_for_their_size_are_avoided") {
         return;
     }
-    for line in [Version::V4, Version::V6] {
+    over_both(|line| {
         let world = World::routed(1_500);
         let relay = Relay::start(&world, line, 2);
         relay.set_both(SMALL);
@@ -39,7 +39,7 @@ fn packets_that_vanish_for_their_size_are_avoided() {
         }
         never_down(&pair);
         pair.stop();
-    }
+    });
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_path_that_shrinks_in_the_middle_is_noticed() {
     if !common::possible("mtu::a_path_that_shrinks_in_the_middle_is_noticed") {
         return;
     }
-    for line in [Version::V4, Version::V6] {
+    over_both(|line| {
         let world = World::routed(1_500);
         let relay = Relay::start(&world, line, 3);
         let wish = Wish { rate: "30 Mbit/s", through: Some(relay.door()), line, ..Wish::default() };
@@ -65,7 +65,59 @@ fn a_path_that_shrinks_in_the_middle_is_noticed() {
         }
         never_down(&pair);
         pair.stop();
+    });
+}
+
+#[test]
+fn an_interface_that_shrinks_in_the_middle_is_noticed() {
+    if !common::possible("mtu::an_interface_that_shrinks_in_the_middle_is_noticed") {
+        return;
     }
+    over_both(|line| {
+        let world = World::new();
+        let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", line, ..Wish::default() });
+        for side in Side::BOTH {
+            until("the whole size is found", || payload(&pair, side) > 1_400 - headers(line));
+        }
+        let load = Load::start(&world, 6, 2 * MEGA);
+        until_crossed(&pair, 3 * MEGA);
+        for namespace in [&world.near, &world.far] {
+            namespace.configure("link set dev line mtu 1280").unwrap();
+        }
+        load.whole();
+        for side in Side::BOTH {
+            assert!(payload(&pair, side) < 1_280 - headers(line), "{side:?}");
+        }
+        never_down(&pair);
+        pair.stop();
+    });
+}
+
+#[test]
+fn another_way_that_carries_less_is_noticed() {
+    if !common::possible("mtu::another_way_that_carries_less_is_noticed") {
+        return;
+    }
+    over_both(|line| {
+        let world = World::routed(1_500);
+        let relay = Relay::start(&world, line, 7);
+        let wish = Wish { rate: "30 Mbit/s", through: Some(relay.door()), line, ..Wish::default() };
+        let pair = Pair::start(&world, &wish);
+        for side in Side::BOTH {
+            until("the whole size is found", || payload(&pair, side) > 1_400 - headers(line));
+        }
+        let load = Load::start(&world, 6, 2 * MEGA);
+        until_crossed(&pair, 3 * MEGA);
+        // What the far gateway has not sent yet is too large for where it is to go now.
+        relay.set_both(SMALL);
+        relay.rebind(HOSTS[1]);
+        load.whole();
+        for side in Side::BOTH {
+            assert!(payload(&pair, side) < 1_280 - headers(line), "{side:?}");
+        }
+        never_down(&pair);
+        pair.stop();
+    });
 }
 
 #[test]
@@ -73,8 +125,7 @@ fn a_router_before_a_smaller_network_is_passed() {
     if !common::possible("mtu::a_router_before_a_smaller_network_is_passed") {
         return;
     }
-    for (line, transport) in [(Version::V4, "quic"), (Version::V6, "quic"), (Version::V4, "tls"), (Version::V6, "tls")]
-    {
+    let over = |line, transport| {
         let world = World::routed(1_280);
         let peer = format!("transport = \"{transport}\"");
         let pair = Pair::start(&world, &Wish { rate: "100 Mbit/s", peer, line, ..Wish::default() });
@@ -86,5 +137,6 @@ fn a_router_before_a_smaller_network_is_passed() {
         }
         never_down(&pair);
         pair.stop();
-    }
+    };
+    over_both(|line| ["quic", "tls"].into_iter().for_each(|transport| over(line, transport)));
 }

@@ -15,7 +15,7 @@ const SILENT: Ills = Ills { silent: true, ..Ills::NONE };
 
 #[test]
 fn thirty_seconds_of_silence_lose_no_connection() {
-    if !common::possible("outage::thirty_seconds_of_silence_lose_no_connection") {
+    if !common::possible("blackout::thirty_seconds_of_silence_lose_no_connection") {
         return;
     }
     let world = World::routed(1_500);
@@ -60,7 +60,7 @@ fn waits_are_bounded() -> bool {
 
 #[test]
 fn a_silence_shorter_than_outage_loses_no_connection_over_tls() {
-    if !common::possible("outage::a_silence_shorter_than_outage_loses_no_connection_over_tls") {
+    if !common::possible("blackout::a_silence_shorter_than_outage_loses_no_connection_over_tls") {
         return;
     }
     let world = World::routed(1_500);
@@ -83,7 +83,7 @@ fn a_silence_shorter_than_outage_loses_no_connection_over_tls() {
 
 #[test]
 fn a_silence_that_is_too_long_resets_both_hosts_and_is_told() {
-    if !common::possible("outage::a_silence_that_is_too_long_resets_both_hosts_and_is_told") {
+    if !common::possible("blackout::a_silence_that_is_too_long_resets_both_hosts_and_is_told") {
         return;
     }
     let world = World::routed(1_500);
