@@ -5,12 +5,13 @@ use std::net::Shutdown;
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
+use cellway_sys::Namespace;
 use rustix::process::Signal;
 use socket2::{Socket, TcpKeepalive};
 
 use super::Event;
 use super::scene::{Scene, Seen, both};
-use crate::common::tcp::{ALL, accept, errno, failure, filled, outcome, received, reset, send, sent, waiting};
+use crate::common::tcp::{ALL, accept, errno, failure, filled, outcome, peer, received, reset, send, sent, waiting};
 use crate::common::world::{Filter, start};
 
 pub(crate) const EVENTS: &[Event] = &[
@@ -29,6 +30,10 @@ pub(crate) const EVENTS: &[Event] = &[
     Event { name: "idle with keep-alive", watch: idle },
     Event { name: "server's host vanishes, client keeps alive", watch: |scene| vanishes(scene, true) },
     Event { name: "client's host vanishes, server keeps alive", watch: |scene| vanishes(scene, false) },
+    Event {
+        name: "server's host vanishes and comes back, client connects again from the same port",
+        watch: comes_back,
+    },
 ];
 
 fn half_close_of_client(scene: &Scene<'_>) -> Seen {
@@ -219,9 +224,43 @@ fn vanishes(scene: &Scene<'_>, server: bool) -> Seen {
     keep_alive(stays);
     let mut seen = vec![format!("{}: {}", names[0], sent(goes, 2, 1_000))];
     seen.push(format!("{}: {}", names[1], received(stays, 2, 1_000)));
-    let port = at.port();
-    let _filters = [("input", comes_to), ("output", leaves_by)]
-        .map(|(hook, which)| Filter::new(from, hook, &format!("tcp {which} {port} drop")));
+    let _filters = cut_off(from, at.port(), [comes_to, leaves_by]);
     seen.push(format!("{}: {}", names[1], received(stays, 2, ALL)));
+    seen
+}
+
+/// Nothing of the server's `port` comes into a host or leaves it; where the port stands in what does is told.
+fn cut_off<'a>(host: &'a Namespace, port: u16, [comes_to, leaves_by]: [&str; 2]) -> [Filter<'a>; 2] {
+    [("input", comes_to), ("output", leaves_by)]
+        .map(|(hook, which)| Filter::new(host, hook, &format!("tcp {which} {port} drop")))
+}
+
+/// The server's end of the first connection outlasts its absence.
+fn comes_back(scene: &Scene<'_>) -> Seen {
+    let (listener, at) = scene.listen(0, 16);
+    let connect = || {
+        let socket = scene.socket();
+        socket.set_reuse_address(true).unwrap();
+        socket.bind(&scene.client(6_669).into()).unwrap();
+        keep_alive(&socket);
+        let connected = socket.connect(&at.into());
+        (socket, outcome(&connected))
+    };
+    let (first, connected) = connect();
+    let mut seen = vec![format!("client: first connect: {connected}")];
+    let old = accept(&listener);
+    let filters = cut_off(&scene.world.server, at.port(), ["dport", "sport"]);
+    seen.push(format!("client: {}", received(&first, 2, ALL)));
+    drop((first, filters));
+    let (second, connected) = connect();
+    seen.push(format!("client: second connect: {connected}"));
+    seen.push(match (old, accept(&listener)) {
+        (Ok(old), Ok(new)) => {
+            let same = if peer(&new).is_ok_and(|peer| peer == scene.client(6_669)) { "the same" } else { "different" };
+            let exchange = [sent(&second, 1, 1_000), received(&new, 1, 1_000)].join(", ");
+            format!("server: first: {}; second: client's port: {same}; {exchange}", received(&old, 1, ALL))
+        }
+        (old, new) => format!("server: accept: {}, {}", outcome(&old), outcome(&new)),
+    });
     seen
 }
