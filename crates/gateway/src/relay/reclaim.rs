@@ -32,10 +32,11 @@ impl Relay {
     }
     /// Whether memory is short because of promises: somebody goes short of it, and more than half is not free.
     fn is_short(&self) -> bool {
+        // Asked for every packet: what is seldom so comes first.
         let may_enter = |origin: Origin| self.admitted[origin as usize] < self.config.flows_per_origin();
-        let waits = |origin: Origin| may_enter(origin) && !self.waiting[origin as usize].is_empty();
-        let wanted = self.reclaim.wanted || waits(Origin::Local) || waits(Origin::Peer);
-        wanted && self.committed > self.config.total_buffer.0 / 2
+        let waits = |origin: Origin| !self.waiting[origin as usize].is_empty() && may_enter(origin);
+        self.committed > self.config.total_buffer.0 / 2
+            && (self.reclaim.wanted || waits(Origin::Local) || waits(Origin::Peer))
     }
     /// The peer is short of memory.
     pub(super) fn recalled(&mut self) {
