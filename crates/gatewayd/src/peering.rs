@@ -142,11 +142,12 @@ impl Peering {
         peering.adopt(config, now);
         if let Some(address) = peering.listen {
             let server = settings::server(&peering.identity, peering.longest_outage(), None);
+            // The kernel chooses the port if it is 0, here for TCP, whose connections take ports too: the same one for UDP.
+            let listener = listen(address).map_err(failed(format!("listen for peers on TCP {address}")))?;
+            let bound = listener.local_addr().map(|bound| bound.as_socket()).map_err(own_set())?;
+            let address = SocketAddr::new(address.ip(), bound.map_or(address.port(), |bound| bound.port()));
             let udp = Udp::bind(address, server, peering.identity.secret());
             peering.add_socket(udp.map_err(failed(format!("listen for peers on UDP {address}")))?)?;
-            // The kernel chooses the port if it is 0: the same one for TCP.
-            let address = peering.sockets[0].local();
-            let listener = listen(address).map_err(failed(format!("listen for peers on TCP {address}")))?;
             let added = peering.ready.add(&listener, LISTENER, Interest::Read);
             added.map_err(|error| own_set()(std::io::Error::other(error)))?;
             peering.listener = Some(listener);

@@ -3,9 +3,6 @@
 //! `make soak` runs it, for 30 minutes or `SECONDS`. Each 10 s both daemons are measured; the level of a third of the
 //! run is the least of its measurements, as what the connections of an instant hold varies by tens of megabytes. The first
 //! third is for filling what is filled once. The last may be above the second by [`MEMORY`] and [`DESCRIPTORS`] at most.
-//!
-//! The C library keeps what it once had, and so hides growth in what chance makes the most: `make soak` has it give back
-//! at once what is free (`MALLOC_TRIM_THRESHOLD_`, `MALLOC_MMAP_THRESHOLD_`, mallopt(3)).
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 

@@ -101,6 +101,7 @@ impl Udp {
     }
 
     /// Where it is bound.
+    #[cfg(test)]
     pub(super) fn local(&self) -> SocketAddr {
         self.local
     }
