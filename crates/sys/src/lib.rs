@@ -16,7 +16,7 @@
 //! let child = client.spawn(ping, Group::Own)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 #![cfg(target_os = "linux")]
 
 mod child;
