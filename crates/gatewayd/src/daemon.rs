@@ -299,13 +299,14 @@ impl Daemon {
         for peer in 0..self.links.len() {
             self.tell_rules(peer, false);
         }
-        self.leave_rules();
         for peer in 0..self.links.len() {
             self.lose(peer, cellway_gateway::Reason::Stopping);
         }
         self.write();
         self.peering.close(self.instant(), "the gateway stops");
         self.peering.flush(self.instant());
+        // A slow `nft` holds nobody up: hosts and peers have been told.
+        self.leave_rules();
         tracing::info!("stopped");
     }
 }

@@ -37,6 +37,7 @@ pub struct PeerStatus {
     /// Why it is down, or was last.
     pub why_down: String,
     /// Where `quic` is wanted and `tls` is used: what came of trying `quic`. Only the one that dialled knows.
+    #[serde(default)]
     pub why_tls: String,
     /// How often it went down.
     pub downs: u64,

@@ -55,8 +55,8 @@ impl Daemon {
     /// A connection that ends, or is to, is looked at.
     pub(crate) fn look(&mut self, token: u64) {
         let Some(flow) = self.table.get_mut(token) else { return };
-        // Another look may have been set since.
-        let Some(mut watch) = flow.watch.filter(|watch| watch.due <= self.now) else { return };
+        // Another look may have been set since, and this one is the last unless it sets one.
+        let Some(mut watch) = flow.watch.take_if(|watch| watch.due <= self.now) else { return };
         let (taken, delivered) = (flow.taken(), flow.is_delivered());
         // A host that has all that has come until now is not slow: the line is.
         if taken > watch.taken || delivered {
@@ -77,7 +77,13 @@ impl Daemon {
     fn finish(&mut self, token: u64) {
         let Some(flow) = self.table.get_mut(token) else { return };
         match flow.ending {
-            Some(Ending::Silence) if flow.forgotten && flow.is_delivered() => self.fall_silent(token),
+            // A host that opens again from the same port has given up, and waits.
+            Some(Ending::Silence)
+                if flow.stage == Stage::Open && flow.again.is_none() && flow.forgotten && flow.is_delivered() =>
+            {
+                self.fall_silent(token);
+            }
+            _ if flow.stage == Stage::Silent => {}
             _ if flow.forgotten => self.remove(token),
             Some(Ending::Reset) => flow.close(Ending::Reset),
             _ => {}

@@ -31,7 +31,7 @@ pub(crate) fn urgent(socket: &Socket, there: u64) -> Option<u64> {
     let fd: RawFd = socket.as_raw_fd();
     let flags = libc::MSG_PEEK | libc::MSG_TRUNC | libc::MSG_DONTWAIT;
     // SAFETY: with MSG_TRUNC the kernel counts the bytes of a TCP socket and puts none into the buffer (tcp(7)), which may
-    // so be none.
+    // therefore be null.
     let before = unsafe { libc::recv(fd, ptr::null_mut(), i32::MAX as usize, flags) };
     // It stops before the mark. If it counts all that was there, an earlier byte is missing, or more has come meanwhile.
     u64::try_from(before).ok().filter(|&before| before < there)

@@ -195,10 +195,14 @@ impl<'a> Pair<'a> {
         Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("status says {text:?}: {error}")))
     }
 
-    /// A number of `status`, by its path, as `/counters/opened/intercepted`; 0 if it is not there.
+    /// A number of `status`, by its path, as `/counters/opened/intercepted`. What was never counted is not there.
     pub(crate) fn number(&self, side: Side, path: &str) -> u64 {
         let status = self.status(side).unwrap();
-        status.pointer(path).and_then(Value::as_u64).unwrap_or_default()
+        match status.pointer(path).and_then(Value::as_u64) {
+            Some(number) => number,
+            None if path.starts_with("/counters/") => 0,
+            None => panic!("status has no number at {path}: {status}"),
+        }
     }
 
     /// Sends a signal to one daemon.

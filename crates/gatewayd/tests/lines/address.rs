@@ -22,7 +22,7 @@ fn a_nat_that_forgets_harms_nothing() {
         let wish = Wish { rate: "30 Mbit/s", through: Some(relay.door()), line, ..Wish::default() };
         let pair = Pair::start(&world, &wish);
         let idle = meet(&world, Version::V4);
-        let load = Load::start(&world, 6, 2 * MEGA);
+        let load = Load::start(&world, 6, 6 * MEGA);
         // Another port, another address, and back to the first.
         for host in [HOSTS[0], HOSTS[1], HOSTS[0]] {
             until_crossed(&pair, 2 * MEGA);
@@ -50,7 +50,7 @@ fn another_address_of_the_machine_harms_nothing() {
         let through = Some(Side::Far.address(line));
         let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", through, line, ..Wish::default() });
         let idle = meet(&world, Version::V4);
-        let load = Load::start(&world, 6, 2 * MEGA);
+        let load = Load::start(&world, 6, 6 * MEGA);
         until_crossed(&pair, 3 * MEGA);
         let (old, new) = (address(line, LINE, 1), address(line, LINE, 9));
         assert!(seen(&pair).contains(&old.to_string()), "{}", seen(&pair));

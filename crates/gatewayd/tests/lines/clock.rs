@@ -79,7 +79,7 @@ fn a_clock_that_jumps_harms_nothing_but_certificates() {
     let world = World::new();
     let mut pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", before, ..Wish::default() });
     let idle = meet(&world, Version::V4);
-    let load = Load::start(&world, 6, 2 * MEGA);
+    let load = Load::start(&world, 6, 6 * MEGA);
     for by in ["+1h", "-1h", "+30d", "-9000d", &format!("+{AHEAD}d")] {
         until_crossed(&pair, MEGA);
         jump(&clock, by);

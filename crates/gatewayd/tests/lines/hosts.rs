@@ -14,9 +14,10 @@ use crate::common::world::{SERVERS, Version, World, address};
 use crate::common::{self, until};
 use crate::load::{MEGA, meet, never_down, patient, talk};
 
-/// Reads a little every now and then, so that `size` octets take `time`; how that ended.
-fn slowly(mut socket: &Socket, seed: u64, size: u64, time: Duration) -> String {
+/// Reads a little every now and then, so that `size` octets take `time`, after a rest; how that ended.
+fn slowly(mut socket: &Socket, seed: u64, size: u64, rest: Duration, time: Duration) -> String {
     let (mut piece, mut at) = (vec![0; 32 << 10], 0);
+    sleep(rest);
     loop {
         match socket.read(&mut piece) {
             Ok(0) => return format!("{at} B, then end"),
@@ -39,8 +40,8 @@ fn who_ends_its_half_and_reads_slowly_gets_all() {
     }
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
-    // Longer than whatever a gateway lets somebody take to read what came before a reset.
-    let (size, time) = (2 * MEGA, Duration::from_secs(10));
+    // Rests longer than a gateway lets somebody take nothing who is to be reset, and more than buffers hold.
+    let (size, rest, time) = (12 * MEGA, Duration::from_secs(7), Duration::from_secs(5));
     let (mut readers, mut writers) = (Vec::new(), Vec::new());
     for version in [Version::V4, Version::V6] {
         for slow in [0, 1] {
@@ -49,7 +50,7 @@ fn who_ends_its_half_and_reads_slowly_gets_all() {
             ends[slow].shutdown(Shutdown::Write).unwrap();
             let [client, server] = ends;
             let (reader, writer) = if slow == 0 { (client, server) } else { (server, client) };
-            readers.push(thread::spawn(move || slowly(&reader, 1, size, time)));
+            readers.push(thread::spawn(move || slowly(&reader, 1, size, rest, time)));
             // It sends all, and goes away at once.
             writers.push(thread::spawn(move || (received(&writer, 1, ALL), sent(&writer, 1, size))));
         }

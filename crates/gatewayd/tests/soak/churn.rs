@@ -150,6 +150,12 @@ fn connection(kind: Kind, to: SocketAddr, numbers: &mut Numbers) -> Result<(), S
         };
     }
     client.connect(&to.into()).map_err(|error| format!("connect: {error}"))?;
+    let from = client.local_addr().unwrap().as_socket().unwrap().port();
+    talk(kind, client, numbers).map_err(|why| format!("from port {from}: {why}"))
+}
+
+/// What is said on it.
+fn talk(kind: Kind, client: Socket, numbers: &mut Numbers) -> Result<(), String> {
     let seed = numbers.next();
     let (up, down) = match kind {
         Kind::Long => (0, 1_000_000 + numbers.below(8_000_000)),
@@ -160,7 +166,7 @@ fn connection(kind: Kind, to: SocketAddr, numbers: &mut Numbers) -> Result<(), S
     let expect = |end: &str| if down == 0 { format!("recv: {end}") } else { format!("recv: {down} B, then {end}") };
     let is = |got: String, wanted: String| if got == wanted { Ok(()) } else { Err(format!("{got}, not {wanted}")) };
     let ask = Ask { resets: kind == Kind::ServerResets, seed, up, down };
-    (&client).write_all(&ask.encode()).map_err(|error| format!("send: {error}"))?;
+    (&client).write_all(&ask.encode()).map_err(|error| format!("ask: {error}"))?;
     match kind {
         Kind::Short | Kind::Long => is(received(&client, seed, ALL), expect("end")),
         Kind::HalfClosed => {
