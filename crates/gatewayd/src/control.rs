@@ -27,6 +27,8 @@ pub(crate) trait Watched: Clone + Send + Sync + 'static {
     fn snapshot(&self, connections: bool) -> Option<Snapshot>;
     /// Gives it another configuration.
     fn reload(&self, config: Config);
+    /// It was to get one, whose file cannot be used.
+    fn not_reloaded(&self);
     /// Ends it.
     fn stop(&self);
 }
@@ -37,6 +39,9 @@ impl Watched for Handle {
     }
     fn reload(&self, config: Config) {
         Handle::reload(self, config);
+    }
+    fn not_reloaded(&self) {
+        Handle::not_reloaded(self);
     }
     fn stop(&self) {
         Handle::stop(self);

@@ -275,6 +275,7 @@ impl Daemon {
             match command {
                 Command::Stop => self.running = false,
                 Command::Reload(config) => self.reload(*config),
+                Command::NotReloaded => self.tally.error("reload"),
                 Command::Snapshot { connections, to } => {
                     // Whoever asked may have gone.
                     let _ = to.send(self.snapshot(connections));

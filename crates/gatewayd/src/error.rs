@@ -27,6 +27,9 @@ pub enum Error {
         /// Why not.
         source: std::io::Error,
     },
+    /// Nothing is intercepted.
+    #[error("the kernel has no rules, so it takes no connection; set them with `cellway-gateway rules apply`")]
+    NoRules,
     /// The gateway's keys or certificates cannot be used.
     #[error(transparent)]
     Identity(#[from] crate::peering::identity::IdentityError),

@@ -13,8 +13,13 @@ pub(super) fn line(text: &str) {
 
 /// Prints a result that ends with its own line break.
 pub(super) fn text(text: &str) {
+    let _ = picture(text);
+}
+
+/// Prints one of several results; an error if nobody reads any more.
+pub(super) fn picture(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
 /// Prints the result as JSON.

@@ -30,14 +30,15 @@ pub(super) fn run(options: &Status) -> Result<(), Failure> {
     loop {
         std::thread::sleep(if options.watch { WATCH } else { GLANCE });
         let now = look(&socket, options)?;
-        if options.json {
-            output::line(&serde_json::to_string(&now).map_err(|error| Failure::failed(error.to_string()))?);
+        let picture = if options.json {
+            serde_json::to_string(&now).map_err(|error| Failure::failed(error.to_string()))? + "\n"
         } else {
             // Clears the terminal and begins at its top (ECMA-48: ED, CUP).
             let clear = if options.watch { "\x1b[2J\x1b[H" } else { "" };
-            output::text(&format!("{clear}{}", text(&before, &now, options.connections)));
-        }
-        if !options.watch {
+            format!("{clear}{}", text(&before, &now, options.connections))
+        };
+        // Who has seen enough of it, as `head`, has gone.
+        if output::picture(&picture).is_err() || !options.watch {
             return Ok(());
         }
         before = now;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use cellway_gateway::Reason;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
 use prometheus_client::metrics::MetricType;
@@ -16,6 +17,11 @@ use super::{PeerStatus, Snapshot};
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// What all names begin with.
 const PREFIX: &str = "cellway_gateway";
+
+/// How connections come.
+const CLASSES: [&str; 4] = ["forward", "intercepted", "peer", "socks"];
+/// Kinds of errors.
+const ERRORS: [&str; 7] = ["accept", "device", "lost-bytes", "malformed", "reload", "rules", "socket"];
 
 /// The text. Names of counters end in `_total`, as the format demands.
 pub(super) fn text(snapshot: Snapshot) -> String {
@@ -93,18 +99,23 @@ impl Collector for Picture {
         for peer in snapshot.peers.iter().filter(|peer| peer.up) {
             family.encode_info(&[("peer", peer.name.as_str()), ("transport", peer.transport.as_str())])?;
         }
-        let mut by = |name, help, label, counts: &BTreeMap<String, u64>| {
+        // What has not happened yet is 0, so that the first time is seen as an increase.
+        let mut by = |name, help, label, never: &[&str], counts: &BTreeMap<String, u64>| {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            let never = never.iter().map(|&value| (value, 0));
+            let counts: BTreeMap<&str, u64> =
+                never.chain(counts.iter().map(|(v, &count)| (v.as_str(), count))).collect();
             for (value, count) in counts {
-                let labels = [(label, value.as_str())];
-                ConstCounter::new(*count).encode(family.encode_family(&labels)?)?;
+                ConstCounter::new(count).encode(family.encode_family(&[(label, value)])?)?;
             }
             fmt::Result::Ok(())
         };
-        by("opened", "Connections by how they came", "class", &counters.opened)?;
-        by("refused", "Refused openings by reason", "reason", &counters.refused)?;
-        by("ended", "Ended connections by how", "how", &counters.ended)?;
-        by("errors", "Errors by kind", "kind", &counters.errors)?;
+        let reasons = Reason::ALL.map(Reason::name);
+        let ways: Vec<&str> = std::iter::once("clean").chain(reasons).collect();
+        by("opened", "Connections by how they came", "class", &CLASSES, &counters.opened)?;
+        by("refused", "Refused openings by reason", "reason", &reasons, &counters.refused)?;
+        by("ended", "Ended connections by how", "how", &ways, &counters.ended)?;
+        by("errors", "Errors by kind", "kind", &ERRORS, &counters.errors)?;
         let held_back = ConstCounter::new(counters.held_back);
         let help = "How often a host was not read because the line was behind";
         held_back.encode(encoder.encode_descriptor("held_back", help, None, MetricType::Counter)?)?;

@@ -84,6 +84,7 @@ impl<W: Watched> Service<W> {
                     tracing::error!("{}", headline(problem));
                 }
                 tracing::error!("{} is not taken over: the configuration stays as it was", self.file.display());
+                self.watched.not_reloaded();
             }
         }
         notify(&[NotifyState::Ready]);

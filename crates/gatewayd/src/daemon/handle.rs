@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) enum Command {
     Stop,
     Reload(Box<Config>),
+    /// The file of a reload cannot be used.
+    NotReloaded,
     Snapshot {
         connections: bool,
         to: Sender<Snapshot>,
@@ -48,6 +50,10 @@ impl Handle {
     /// Gives it another configuration; connections stay.
     pub fn reload(&self, config: Config) {
         self.tell(Command::Reload(Box::new(config)));
+    }
+    /// Counts a reload whose file cannot be used.
+    pub(crate) fn not_reloaded(&self) {
+        self.tell(Command::NotReloaded);
     }
     /// What it tells of itself, with a line for each connection if so wished; none if it does not
     /// answer within 2 s.

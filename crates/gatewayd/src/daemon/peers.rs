@@ -6,7 +6,7 @@ use cellway_units::Span;
 use super::Daemon;
 use super::handle::Command;
 use super::link::machine_config;
-use crate::config::{Config, PeerDown};
+use crate::config::{Config, LineRate, PeerDown};
 use crate::error::Error;
 use crate::intercept::Follower;
 use crate::peering::{self, PeerEvent};
@@ -160,7 +160,14 @@ impl Daemon {
 
 /// What a reload cannot change and was changed.
 fn unchanged(old: &Config, new: &Config) -> Vec<&'static str> {
+    let kinds = |config: &Config| -> Vec<(bool, bool)> {
+        let of = |rate: &LineRate| {
+            (matches!(rate, LineRate::Auto { .. }), matches!(rate, LineRate::Fixed { atm: true, .. }))
+        };
+        config.peers.iter().map(|peer| of(&peer.rate)).collect()
+    };
     let same = [
+        ("rate from or to \"auto\", and framing", kinds(old) == kinds(new)),
         ("intercept", old.intercept == new.intercept),
         ("forward", old.forwards == new.forwards),
         ("socks", old.socks == new.socks),

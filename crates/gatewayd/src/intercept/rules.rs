@@ -109,11 +109,17 @@ impl Rules {
     }
 
     /// Tells the kernel which networks are taken now. A daemon does so when it starts and when it ends: what one
-    /// before it left there is not to stay. It does not matter whether the rules exist yet.
+    /// before it left there is not to stay. It does not matter whether the rules exist yet, but an error if networks
+    /// are to be taken and there are none.
     pub(crate) fn settle(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         let taken = self.networks.iter().filter(|networks| networks.up).flat_map(|networks| &networks.prefixes);
-        tool::nft(&table::networks(intercept, taken.copied(), self.guarded()))
+        tool::nft(&table::networks(intercept, taken.copied(), self.guarded()))?;
+        let takes = self.networks.iter().any(|networks| networks.up && !networks.prefixes.is_empty());
+        if takes && !tool::nft_has_chain(&table::name(intercept), table::ARRIVING) {
+            return Err(Error::NoRules);
+        }
+        Ok(())
     }
 
     /// The networks whose connections are refused where they are not carried.

@@ -60,6 +60,11 @@ pub(super) fn nft_would(script: &str) -> Result<(), Error> {
     run("nft", &["-c", "-f", "-"], script)
 }
 
+/// Whether a table, named with its family, has this chain.
+pub(super) fn nft_has_chain(table: &str, chain: &str) -> bool {
+    nft(&format!("list chain {table} {chain}\n")).is_ok()
+}
+
 /// Runs a program in the network namespace of the present thread.
 fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Error> {
     let what = || format!("`{program} {}`", arguments.join(" "));

@@ -10,6 +10,9 @@ use crate::config::Intercept;
 const OPENING: &str = "tcp flags & (fin | syn | rst | ack) == syn";
 
 /// The table of nftables, one for each device, as two gateways on one machine must have two.
+/// The chain that takes openings.
+pub(super) const ARRIVING: &str = "arriving";
+
 pub(super) fn name(intercept: &Intercept) -> String {
     let mut name = String::from("inet cellway_gateway_");
     for c in intercept.device.chars() {

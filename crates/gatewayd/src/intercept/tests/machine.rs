@@ -59,13 +59,18 @@ fn rules_are_applied_twice_and_removed_without_a_trace() {
     let text = Rules::of(&config).text();
     Three::output(&three.gateway, &text);
     assert_eq!(everything(&three), first);
-    // A daemon that is there before the rules.
-    three.gateway.run(move || {
+    // A daemon that is there before the rules, and still there after them.
+    let said = three.gateway.run(move || {
         let mut rules = Rules::of(&config);
         rules.remove().unwrap();
-        up(&mut rules);
+        rules.settle().unwrap();
+        rules.peer(0, true);
+        let before = rules.settle().unwrap_err().to_string();
         rules.apply().unwrap();
+        rules.settle().unwrap();
+        before
     });
+    assert!(said.contains("rules apply"), "{said}");
     assert_eq!(everything(&three), moved);
 }
 
