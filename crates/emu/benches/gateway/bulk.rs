@@ -185,7 +185,6 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
     let jain = (streams > 1).then(|| jain(&each)).flatten();
     let dropped = both(["g1>g2", "g2>g1"], "dropped_frames");
     let queued = seen.waiting(0.99).map(|packets| packets * path.packet() * 1e3);
-    let beside = seen.waiting_beside(0.99).map(|waiting| waiting.map(|packets| packets * Path::access_packet() * 1e3));
     let added = Some((seen.get("probe", "p99")? - seen.get("probe", "least")?) * 1e3);
     let per_gb = cpu.filter(|_| bytes > 0.0).map(|cpu| cpu / (bytes / 1e9));
     let here = by.is_here();
@@ -205,8 +204,6 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
             ("dropped", Value::judged(dropped, 0, judged.then_some(0.0), |dropped, most| dropped <= most)),
             ("queue_p99_ms", Value::judged(queued, 2, judged.then_some(10.0), |ms, most| ms < most)),
             ("echo_p99_ms", Value::judged(added, 2, judged.then_some(10.0), |ms, most| ms < most)),
-            ("before_p99_ms", Value::maybe(beside[0], 2)),
-            ("after_p99_ms", Value::maybe(beside[1], 2)),
             (
                 "cpu_s_per_gb",
                 Value::judged(per_gb, 2, (judged && path.name == "C").then_some(10.0), |cpu, most| cpu <= most),

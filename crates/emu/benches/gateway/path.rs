@@ -25,9 +25,6 @@ pub(crate) struct Path {
     pub(crate) download: Option<[f64; 2]>,
 }
 
-/// The lines of the hosts (Mbit/s).
-const ACCESS: u64 = 1000;
-
 /// The largest page of the paper `kdd`, section 4.3.1 (bytes).
 pub(crate) const DOWNLOAD: u64 = 572_101;
 
@@ -50,10 +47,6 @@ impl Path {
     /// How long a full packet is on the line (s).
     pub(crate) fn packet(&self) -> f64 {
         1500.0 * 8.0 / (self.mbps as f64 * 1e6)
-    }
-    /// The same for the lines of the hosts.
-    pub(crate) fn access_packet() -> f64 {
-        1500.0 * 8.0 / (ACCESS as f64 * 1e6)
     }
 }
 
@@ -113,8 +106,8 @@ pub(crate) struct Trial<'a> {
 /// What came of it.
 pub(crate) struct Seen {
     figures: BTreeMap<(String, String), f64>,
-    /// Packets that waited for each of [`LINES`] whenever they were looked at while the first was busy, in order.
-    waiting: [Vec<f64>; 3],
+    /// Packets that waited for the line towards the server whenever it was looked at under load, in order.
+    waiting: Vec<f64>,
     pub(crate) late: Span,
     pub(crate) valid: bool,
     pub(crate) notes: Vec<String>,
@@ -127,17 +120,11 @@ impl Seen {
     }
     /// The share `q` of the looks saw at most so many packets wait for the line.
     pub(crate) fn waiting(&self, q: f64) -> Option<f64> {
-        percentile(&self.waiting[0], q)
-    }
-    /// The same for the lines that join the hosts to the gateways, on the way to the server.
-    pub(crate) fn waiting_beside(&self, q: f64) -> [Option<f64>; 2] {
-        [percentile(&self.waiting[1], q), percentile(&self.waiting[2], q)]
+        percentile(&self.waiting, q)
     }
 }
 
-/// The line, and those before and after it on the way to the server.
-const LINES: [&str; 3] = ["g1>g2", "client>g1", "g2>server"];
-/// How often the lines are looked at.
+/// How often the line is looked at.
 const LOOK: Span = Span::from_ms(10);
 /// What is taken for load: so much of the time since the last look the line was sending.
 const BUSY: f64 = 0.5;
@@ -146,18 +133,14 @@ pub(crate) fn emulate(trial: Trial<'_>) -> Result<Seen, String> {
     let Trial { path, middle, window, seed, commands, until, most, beside } = trial;
     let text = scenario(&path, middle, window, &commands, most);
     let plan = Plan::parse_with(&text, "bench", &[], None).map_err(|e| e.to_string())?;
-    let mut waiting: [Vec<f64>; 3] = Default::default();
+    let mut waiting = Vec::new();
     let mut look = |snapshot: &cellway_emu::Snapshot| {
-        let line = |name| snapshot.ports.iter().find(|port| port.name == name);
-        if line(LINES[0]).is_some_and(|line| line.utilisation > BUSY) {
-            for (waiting, name) in waiting.iter_mut().zip(LINES) {
-                waiting.extend(line(name).map(|port| f64::from(port.queue)));
-            }
-        }
+        let line = snapshot.ports.iter().filter(|port| port.name == "g1>g2" && port.utilisation > BUSY);
+        waiting.extend(line.map(|port| f64::from(port.queue)));
     };
     let control = Control { view: Some((LOOK, &mut look)), beside, until, ..Control::default() };
     let emulated: Emulated = cellway_emu::emulate(plan.base(), &[], seed, control).map_err(|e| e.to_string())?;
-    waiting.iter_mut().for_each(|waiting| waiting.sort_by(f64::total_cmp));
+    waiting.sort_by(f64::total_cmp);
     let summary = &emulated.record.summary;
     let figures = summary.iter().map(|row| ((row.subject.to_string(), row.metric.to_string()), row.value)).collect();
     // The namespaces of the run go with its threads.
@@ -202,7 +185,7 @@ fn scenario(path: &Path, middle: Middle, window: f64, commands: &[Command], most
     for (a, b) in [("client", "g1"), ("g2", "server")] {
         let _ = writeln!(
             text,
-            "[[link]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"{ACCESS} Mbit/s\"\ndelay = \"0 s\"\nframing = \"packet\"\n\
+            "[[link]]\nbetween = [\"{a}\", \"{b}\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\nframing = \"packet\"\n\
              mtu = \"1500 B\""
         );
     }
