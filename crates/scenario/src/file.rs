@@ -96,14 +96,14 @@ pub(crate) struct RunFile {
     pub(crate) emulate: Option<EmulateFile>,
 }
 
-/// How conversations are mapped to channels, and packets to frames.
+/// How conversations are mapped to channels, and packets to cells.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct MultiplexingFile {
     /// Which conversations between the same two routers share a channel, and so a cell queue.
     #[schemars(extend("default" = "per-conversation"))]
     pub(crate) channel: Option<Channel>,
-    /// What stands before the packet in its AAL5 frame (RFC 2684).
+    /// What is added to a packet before it is cut into cells.
     #[schemars(extend("default" = "vc-mux"))]
     pub(crate) encapsulation: Option<Encapsulation>,
 }

@@ -30,6 +30,7 @@ const NONE: TcpKeys = TcpKeys {
     delayed_ack: None,
     nagle: None,
     duplicate_threshold: None,
+    fast_retransmit: None,
     timer_granularity: None,
     rto_initial: None,
     rto_min: None,

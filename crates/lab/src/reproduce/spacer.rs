@@ -55,6 +55,7 @@ pub(super) fn beside(scenario: &Scenario, record: &RunRecord) -> Result<Beside, 
     let framing = match scenario.multiplexing.encapsulation {
         Encapsulation::VcMux => Framing::Aal5VcMux,
         Encapsulation::LlcSnap => Framing::Aal5LlcSnap,
+        Encapsulation::None => Framing::BareCells,
     };
     let handshake = framing.cells(Bytes(HEADERS)).unwrap_or(0);
     if let Some(trace) = Trace::new(changes, &input, handshake) {

@@ -6,7 +6,7 @@ use cellway_units::{Bytes, Rate, Span};
 
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::TcpFile;
-use crate::model::{TcpKeys, TcpProfile, TcpSpec};
+use crate::model::{FastRetransmit, TcpKeys, TcpProfile, TcpSpec};
 use crate::profiles::{self, Profile};
 use crate::tree::{Step, at};
 
@@ -178,6 +178,7 @@ impl Check<'_> {
             delayed_ack: delayed_ack?,
             nagle: self.or(layers, "nagle", |t| t.nagle, false)?,
             duplicate_threshold: self.or(layers, "duplicate-threshold", |t| t.duplicate_threshold, 3)?,
+            fast_retransmit: self.or(layers, "fast-retransmit", |t| t.fast_retransmit, FastRetransmit::GoBackN)?,
             timer_granularity: granularity?,
             rto_initial: rto_initial?,
             rto_min: rto_min?,

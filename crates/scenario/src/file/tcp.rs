@@ -4,7 +4,7 @@ use cellway_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{TcpKeys, TcpProfile, TcpVariant};
+use crate::model::{FastRetransmit, TcpKeys, TcpProfile, TcpVariant};
 use crate::quantity::{AckDelay, Quantity};
 
 /// TCP.
@@ -47,6 +47,9 @@ pub(crate) struct TcpFile {
     /// Duplicate acknowledgements that stand for a loss.
     #[schemars(range(min = 1, max = 100), extend("default" = 3))]
     pub(crate) duplicate_threshold: Option<u32>,
+    /// What tahoe sends again after that many; the other variants always send one segment.
+    #[schemars(extend("default" = "go-back-n"))]
+    pub(crate) fast_retransmit: Option<FastRetransmit>,
     /// The tick of the clock that retransmission timers run on: 500 ms in BSD systems of 1993.
     #[schemars(extend("default" = "500 ms"))]
     pub(crate) timer_granularity: Option<Quantity<Span>>,
@@ -97,6 +100,7 @@ impl TcpFile {
             delayed_ack: plain(self.delayed_ack).map(|AckDelay(delay)| delay),
             nagle: self.nagle,
             duplicate_threshold: self.duplicate_threshold,
+            fast_retransmit: self.fast_retransmit,
             timer_granularity: plain(self.timer_granularity),
             rto_initial: plain(self.rto_initial),
             rto_min: plain(self.rto_min),
