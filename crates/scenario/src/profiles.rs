@@ -6,7 +6,7 @@
 
 use cellway_units::{Bytes, Span};
 
-use crate::model::{TcpKeys, TcpProfile, TcpVariant};
+use crate::model::{FastRetransmit, TcpKeys, TcpProfile, TcpVariant};
 
 /// What a profile fills in.
 pub(crate) struct Profile {
@@ -106,10 +106,11 @@ pub(crate) const fn profile(of: TcpProfile) -> Profile {
                 TcpKeys { mss: Some(Bytes(512)), window: Some(Bytes(8 << 10)), window_scaling: Some(true), ..BSD };
             (keys, false)
         }
-        // The network code of 4.3BSD-Tahoe; tcp_sendspace and tcp_recvspace of 4 KiB.
+        // The network code of 4.3BSD-Tahoe, whose tcp_input sends one segment again; tcp_sendspace and tcp_recvspace of 4 KiB.
         TcpProfile::SunOs413 => {
             let keys = TcpKeys {
                 variant: Some(TcpVariant::Tahoe),
+                fast_retransmit: Some(FastRetransmit::OneSegment),
                 mss: Some(Bytes(512)),
                 window: Some(Bytes(4 << 10)),
                 ..BSD
