@@ -23,7 +23,10 @@ fn chain(switches: usize) -> String {
     let links: String = names
         .windows(2)
         .map(|pair| {
-            format!("[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\n\n", pair[0], pair[1])
+            format!(
+                "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\nframing = \"atm\"\n\n",
+                pair[0], pair[1]
+            )
         })
         .collect();
     format!("version = 1\nname = \"chain\"\nnode = [{}]\n\n[run]{before_links}{links}{traffic}", nodes.join(", "))
