@@ -69,7 +69,7 @@ fn network(case: u64) -> String {
         let delay = pick(&mut s, &["0 s", "1 ms", "13 ms", "22.5 ms"]);
         let _ = write!(
             text,
-            "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"{rate}\"\ndelay = \"{delay}\"\n",
+            "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"{rate}\"\ndelay = \"{delay}\"\nframing = \"atm\"\n",
             pair[0], pair[1]
         );
     }

@@ -61,15 +61,17 @@ fn between_hosts() -> String {
 between = ["client", "r1"]
 rate = "1.5 Mbit/s"
 delay = "0 s"
+mtu = "9180 B"
 
 [[link]]
 between = ["r2", "server"]
 rate = "1.5 Mbit/s"
 delay = "0 s"
+mtu = "9180 B"
 
 [[traffic]]"#;
     BULK.replace(r#"{ name = "r2", kind = "router" }]"#, hosts).replace("[[traffic]]", links).replace(
-        "from = \"r1\"\nto = \"r2\"\naccess = { rate = \"1.5 Mbit/s\", delay = \"0 s\" }",
+        "from = \"r1\"\nto = \"r2\"\naccess = { rate = \"1.5 Mbit/s\", delay = \"0 s\", mtu = \"9180 B\" }",
         "from = \"client\"\nto = \"server\"",
     )
 }
