@@ -23,6 +23,7 @@ pub(super) fn emulated(
     limit: Span,
 ) -> Emulated {
     let Pump { engine, lateness, untaken, passes, cpu, not_real_time, .. } = pump;
+    debug_assert!(lateness.earliness().is_zero(), "a packet was {} early", lateness.earliness());
     let delays = engine.delays.clone();
     let refusals: Vec<_> = engine.refusals().iter().collect();
     let failures: Vec<(String, u64)> = engine.failures().map(|(reason, count)| (reason.to_owned(), count)).collect();
