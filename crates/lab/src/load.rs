@@ -21,6 +21,7 @@ pub fn plan_from_text(text: &str, name: &str, overrides: &[Override]) -> Result<
 }
 
 /// A scenario that can be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
     /// The points of its sweep; 1 without one.
     pub points: usize,
