@@ -170,6 +170,7 @@ impl Stopwatch {
             threads: threads.unwrap_or_else(all) as u32,
             rtt_seconds: run.map_or(0.0, |run| run.rtt.as_secs_f64()),
             warmup_seconds: run.map_or(0.0, |run| run.warmup.as_secs_f64()),
+            scheduling: Vec::new(),
         }
     }
 }
