@@ -84,7 +84,7 @@ def _kernel(emulated: Sequence[Emulated] | str) -> str:
         return f"Skipped: {emulated}"
     lines = [
         '`profile = "linux-6"` in the simulator, and the TCP of the kernel over the same line in real time, one run of '
-        "30 s each. A run whose lateness is above its limit is not judged. What Linux does beside the profile is in "
+        "20 s each. A run whose lateness is above a tenth of the round trip is not judged. What Linux does beside the profile is in "
         "[TCP](../models/tcp.md#profiles).",
         "",
         "| setting | simulated (Mbit/s) | kernel (Mbit/s) | deviation | lateness, p99 | |",

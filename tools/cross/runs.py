@@ -71,7 +71,8 @@ access = {{ rate = "1 Gbit/s", delay = "0 s", framing = "packet" }}
 
 
 def _tcp(point: Point) -> str:
-    return f"""variant = "{point.variant}"
+    return f"""profile = "classic"
+variant = "{point.variant}"
 mss = "{point.mss} B"
 window = "{WINDOW} B"
 send-buffer = "{WINDOW} B"
