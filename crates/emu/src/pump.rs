@@ -23,6 +23,7 @@ use crate::lateness::Lateness;
 use crate::player::Observation;
 use crate::snapshot::Snapshot;
 use crate::sys::{DriverThread, Interest, Readiness, Scheduling, SysError, Tun};
+use crate::treatment::{Observed, Treatment};
 
 pub(crate) use exchange::Device;
 
@@ -65,8 +66,8 @@ pub(crate) struct Pump<D = Tun, C = Clock> {
     pub(crate) passes: u64,
     /// What the loop took of a processor.
     pub(crate) cpu: Span,
-    /// Why its thread did not go before all ordinary ones, if it did not.
-    pub(crate) not_real_time: Option<String>,
+    /// How the kernel treated its thread.
+    pub(crate) treatment: Treatment,
     /// Hosts that are not read from until their lines have room again, and whether they are still watched.
     paused: Vec<(HostIndex, bool)>,
     buffer: Vec<u8>,
@@ -86,7 +87,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
             untaken: 0,
             passes: 0,
             cpu: Span::ZERO,
-            not_real_time: None,
+            treatment: Treatment::default(),
             paused: Vec::new(),
             buffer: vec![0; Tun::LARGEST],
             observed: Vec::new(),
@@ -98,7 +99,7 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
     /// Runs until the end, or until it is told to stop. Returns when that was.
     pub(crate) fn run(&mut self, mut watch: Watch<'_>) -> Result<Time, Error> {
         let thread = DriverThread::prepare(Scheduling { real_time: true, cpu: None });
-        self.not_real_time = thread.real_time().err().map(str::to_owned);
+        let treatment = Observed::begin(&thread);
         let mut readiness = Readiness::new()?;
         for (token, device) in self.devices.iter().enumerate() {
             readiness.add(device, token as u64, Interest::Read)?;
@@ -125,6 +126,7 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
                     capture.finish()?;
                 }
                 self.cpu = thread_time();
+                self.treatment = treatment.end();
                 return Ok(now);
             }
             let more = self.take_in(watch.end, &ready)?;

@@ -186,10 +186,7 @@ impl Player {
                 if now >= self.end {
                     break;
                 }
-                while let Some((at, due)) = self.timers.pop_due(now) {
-                    self.played.latest = self.played.latest.max(now.since(at));
-                    self.fire(&clock, at, due)?;
-                }
+                self.fire_due(&clock)?;
                 self.reporter.flush(now);
                 next = self.timers.next().unwrap_or(self.end).min(self.end);
             }
@@ -226,6 +223,17 @@ impl Player {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
             done => done.map_err(PlayerError::system("wait for sockets")),
         }
+    }
+
+    /// Does all that is due by now, in the order of time.
+    pub(super) fn fire_due(&mut self, clock: &Clock) -> Result<(), PlayerError> {
+        while self.now < self.end
+            && let Some((at, due)) = self.timers.pop_due(self.now)
+        {
+            self.played.latest = self.played.latest.max(self.now.since(at));
+            self.fire(clock, at, due)?;
+        }
+        Ok(())
     }
 
     /// Does what was due at `at`. For an application it is then that time, whatever it is by now.
