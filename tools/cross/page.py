@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, stdev
 
-from cross.judge import CAUSES, FILLED, MOST_TIMEOUTS, SPREAD, TOLERANCE, UNEXPLAINED, Compared, alone, deviation
+from cross.judge import CAUSES, FILLED, MOST_TIMEOUTS, SPREAD, T_95, TOLERANCE, UNEXPLAINED, Compared, alone, deviation
 from cross.kernel import Emulated
 from cross.runs import RUNS, Figures
 
@@ -38,6 +38,7 @@ def page(compared: Sequence[Compared], emulated: Sequence[Emulated] | str, wrong
         f"**{agreeing} of {len(compared)} agree within {TOLERANCE:.0%}.** The others by cause; a cause counts where "
         "its removal, in runs of their own, leaves at most 5 %.",
         _causes(deviating),
+        _together(compared),
         f"The deviations lie between {least.deviation:+.1%} ({least.point.name}) and {largest.deviation:+.1%} "
         f"({largest.point.name}).",
         "## Without a peer",
@@ -59,6 +60,26 @@ def _causes(deviating: Sequence[Compared]) -> str:
     rows += [row(name, cause.title, cause.text) for name, cause in CAUSES.items()]
     rows.append(row(UNEXPLAINED, "**Unexplained**", UNEXPLAINED_TEXT))
     return "\n".join(["| cause | settings | |", "|---|---|---|", *filter(None, rows)])
+
+
+def _together(compared: Sequence[Compared]) -> str:
+    """The mean deviation of each variant, with the spread over its families, which share all but the buffer."""
+    words = []
+    for variant in ("tahoe", "reno", "newreno", "sack"):
+        families: dict[int, list[float]] = {}
+        for one in compared:
+            if one.point.variant == variant:
+                families.setdefault(one.point.family, []).append(one.deviation)
+        means = [fmean(values) for values in families.values()]
+        if len(means) > 1:
+            half = T_95[min(max(len(means) - 1, 2), 8)] * stdev(means) / len(means) ** 0.5
+            words.append(f"{variant} {fmean(means):+.1%} ± {half:.1%}")
+    return (
+        "Mean deviation over all settings of a variant, with the 95 % confidence interval over its families: "
+        + ", ".join(words)
+        + ". A mean whose interval leaves out 0 is a difference that no single setting shows beyond chance; it is "
+        "unexplained, too."
+    )
 
 
 def _bounds(compared: Sequence[Compared], wrong: Sequence[str]) -> str:
@@ -84,8 +105,8 @@ def _kernel(emulated: Sequence[Emulated] | str) -> str:
         return f"Skipped: {emulated}"
     lines = [
         '`profile = "linux-6"` in the simulator, and the TCP of the kernel over the same line in real time, one run of '
-        "20 s each. A run whose lateness is above a tenth of the round trip is not judged. What Linux does beside the profile is in "
-        "[TCP](../models/tcp.md#profiles).",
+        "20 s each. A run whose lateness is above a tenth of the round trip is not judged. What Linux does beside the "
+        "profile is in [TCP](../models/tcp.md#profiles).",
         "",
         "| setting | simulated (Mbit/s) | kernel (Mbit/s) | deviation | lateness, p99 | |",
         "|---|---|---|---|---|---|",
