@@ -28,6 +28,7 @@ link = [{{ between = ["r1", "r2"], rate = "155 Mbit/s", delay = "10 ms", framing
 observe = {{ interval = "{seconds} s" }}
 
 [tcp]
+profile = "classic"
 variant = "newreno"
 mss = "1460 B"
 window = "1 MiB"

@@ -55,7 +55,7 @@ name = "many"
 node = [{{ name = "r1", kind = "router" }}, {{ name = "r2", kind = "router" }}]
 run = {{ duration = "300 ms", warmup = "100 ms" }}
 buffer = {buffer}
-tcp = {{ variant = "newreno", mss = "536 B", window = "4 KiB", initial-window = 1 }}
+tcp = {{ profile = "classic", variant = "newreno", mss = "536 B", window = "4 KiB", initial-window = 1 }}
 link = [{{ between = ["r1", "r2"], rate = "600 Mbit/s", delay = "20 ms", framing = "{line}" }}]
 observe = {{ interval = "300 ms", fairness-window = "200 ms" }}
 
