@@ -34,14 +34,9 @@ enum Element {
     AbrErica,
 }
 
-/// The delays of the links between the routers, with switches between: `cellsim`, one of whose links has none, and as
-/// long a way over three links.
-const CELLSIM: &[Span] = &[Span::from_us(22_500), Span::ZERO];
-const THREE_DELAYED: &[Span] = &[Span::from_us(7_500); 3];
-
-fn network(conversations: u32, multiplexing: Multiplexing, element: Element, delays: &[Span]) -> Fabric<()> {
+fn network(conversations: u32, multiplexing: Multiplexing, element: Element) -> Fabric<()> {
     let mut net = Fabric::new(multiplexing, Encapsulation::VcMultiplexed);
-    let [r1, r2] = [(); 2].map(|()| net.add_node(NodeKind::Router));
+    let [r1, s1, r2] = [NodeKind::Router, NodeKind::Switch, NodeKind::Router].map(|kind| net.add_node(kind));
     let buffer = Some(BufferSpec {
         size: Bits(100 * 424 * 12),
         whole_port: false,
@@ -52,24 +47,17 @@ fn network(conversations: u32, multiplexing: Multiplexing, element: Element, del
         clp_threshold: None,
     });
     let (core, edge) = (LINE, Rate::from_bps(10_000_000_000));
-    let (mut there, mut back, mut at) = (Vec::new(), Vec::new(), r1);
-    for (place, &delay) in delays.iter().enumerate() {
-        let next = if place + 1 == delays.len() { r2 } else { net.add_node(NodeKind::Switch) };
-        let [ahead, behind] = net.add_link([at, next], core, delay, Framing::Atm, [buffer; 2]);
-        there.push(ahead);
-        back.insert(0, behind);
-        at = next;
-    }
+    let [a, back_b] = net.add_link([r1, s1], core, Span::from_us(22_500), Framing::Atm, [buffer; 2]);
+    let [b, back_a] = net.add_link([s1, r2], core, Span::ZERO, Framing::Atm, [buffer; 2]);
     for conversation in 0..conversations {
         let hosts = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
         let [up, down] = net.add_link([hosts[0], r1], edge, Span::ZERO, Framing::Packet, [None; 2]);
         let [far_up, far_down] = net.add_link([hosts[1], r2], edge, Span::ZERO, Framing::Packet, [None; 2]);
-        let ways = [[&[up], &there[..], &[far_down]].concat(), [&[far_up], &back[..], &[down]].concat()];
-        let paths = [&ways[0][..], &ways[1][..]];
+        let paths: [&[_]; 2] = [&[up, a, b, far_down], &[far_up, back_a, back_b, down]];
         let classes = [Class::Cbr, Class::Vbr, Class::Abr, Class::Ubr];
         let class = if element == Element::Priorities { classes[conversation as usize % 4] } else { Class::Ubr };
         net.open(ConversationSpec { conversation, kind: 0, hosts, paths, share: None, class }).unwrap();
-        add(&mut net, conversation, &there, element, Rate::from_bps(LINE.as_bps() / u64::from(conversations)));
+        add(&mut net, conversation, [a, b], element, Rate::from_bps(LINE.as_bps() / u64::from(conversations)));
         for _ in 0..(8000 / conversations / 12).max(2) {
             net.send(Time::ZERO, Packet { conversation, from: hosts[0], to: hosts[1], octets: 552, body: () });
         }
@@ -79,10 +67,10 @@ fn network(conversations: u32, multiplexing: Multiplexing, element: Element, del
 }
 
 /// Puts the element at the ports of a conversation's channel, whose share of the line is `rate`.
-fn add(net: &mut Fabric<()>, conversation: u32, ports: &[PortId], element: Element, rate: Rate) {
+fn add(net: &mut Fabric<()>, conversation: u32, ports: [PortId; 2], element: Element, rate: Rate) {
     let channel = net.channels(conversation, 0)[0].0;
     let third = Rate::from_bps(LINE.as_bps() / 3);
-    for &port in ports {
+    for port in ports {
         match element {
             Element::Plain | Element::Epd | Element::Priorities | Element::AbrEfci | Element::AbrErica => {}
             Element::Spacer => net.shape(port, channel, ShaperSpec { peak: rate, sustained: None }),
@@ -104,7 +92,7 @@ fn add(net: &mut Fabric<()>, conversation: u32, ports: &[PortId], element: Eleme
     net.set_abr_switch(marking);
     let reverse = net.channels(conversation, 1)[0].0;
     let parameters = AbrParameters { icr: rate, ..AbrParameters::new(LINE) };
-    net.abr(ports[0], channel, reverse, ports[ports.len() - 1], parameters).unwrap();
+    net.abr(ports[0], channel, reverse, ports[1], parameters).unwrap();
 }
 
 /// Runs until `hops` more cells have left a line.
@@ -127,19 +115,18 @@ fn host_before(responder: cellway_net::NodeId) -> cellway_net::NodeId {
     cellway_net::NodeId(responder.0 - 1)
 }
 
-const CASES: [(&str, u32, Multiplexing, &[Span]); 4] = [
-    ("per-conversation", 6, Multiplexing::PerConversation, CELLSIM),
-    ("per-conversation", 100, Multiplexing::PerConversation, CELLSIM),
-    ("per-destination", 6, Multiplexing::PerDestination, CELLSIM),
-    ("three delayed links", 6, Multiplexing::PerConversation, THREE_DELAYED),
+const CASES: [(&str, u32, Multiplexing); 3] = [
+    ("per-conversation", 6, Multiplexing::PerConversation),
+    ("per-conversation", 100, Multiplexing::PerConversation),
+    ("per-destination", 6, Multiplexing::PerDestination),
 ];
 
 fn cell_hops(c: &mut Criterion) {
     let mut group = c.benchmark_group("cell_hops");
     group.throughput(Throughput::Elements(HOPS));
     group.sample_size(20);
-    for (name, conversations, multiplexing, delays) in CASES {
-        let mut net = network(conversations, multiplexing, Element::Plain, delays);
+    for (name, conversations, multiplexing) in CASES {
+        let mut net = network(conversations, multiplexing, Element::Plain);
         run(&mut net, HOPS); // fill the pipe
         group.bench_function(BenchmarkId::new(name, conversations), |b| b.iter(|| run(&mut net, HOPS)));
     }
@@ -173,8 +160,8 @@ fn summary() {
         "\n{:<22}{:>14}  million cell-hops per second per core (min to max)   heap operations each",
         "policy", "conversations"
     );
-    for (name, conversations, multiplexing, delays) in CASES {
-        let mut net = network(conversations, multiplexing, Element::Plain, delays);
+    for (name, conversations, multiplexing) in CASES {
+        let mut net = network(conversations, multiplexing, Element::Plain);
         run(&mut net, HOPS);
         let mut pairs: Vec<(f64, f64)> = (0..9)
             .map(|_| {
@@ -212,10 +199,10 @@ fn elements() {
         start.elapsed().as_secs_f64()
     };
     for conversations in [6, 100] {
-        let mut plain = network(conversations, Multiplexing::PerConversation, Element::Plain, CELLSIM);
+        let mut plain = network(conversations, Multiplexing::PerConversation, Element::Plain);
         run(&mut plain, HOPS);
         for (name, element) in ELEMENTS {
-            let mut net = network(conversations, Multiplexing::PerConversation, element, CELLSIM);
+            let mut net = network(conversations, Multiplexing::PerConversation, element);
             run(&mut net, HOPS);
             let mut ratios: Vec<f64> = (0..41).map(|_| time(&mut net) / time(&mut plain)).collect();
             ratios.sort_by(f64::total_cmp);
