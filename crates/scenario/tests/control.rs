@@ -91,6 +91,9 @@ fn changes_are_of_shapers_links_and_groups() {
     };
     assert_eq!(change("link = \"wan\"\nrate = \"e3\""), (ChangeOf::Link(WAN), Rate::from_bps(33_920_000)));
     assert_eq!(change("traffic = \"cells\"\npcr = \"3 Mbit/s\""), (ChangeOf::Pcr(1), mbit(3)));
+    // As slow as the gateway that sends on it, and slower than the peak rate of an ABR group, which the network sets.
+    assert_eq!(change("link = \"g1-s1\"\nrate = \"30 Mbit/s\""), (ChangeOf::Link(LinkIndex(1)), mbit(30)));
+    assert_eq!(change("link = \"atm-s1\"\nrate = \"2 Mbit/s\""), (ChangeOf::Link(LinkIndex(4)), mbit(2)));
 }
 
 #[test]
