@@ -106,6 +106,7 @@ fn tell(report: &ShellReport) {
         let [p50, p99, max] = [run.lateness.quantile(0.5), run.lateness.p99(), run.lateness.max()].map(micros);
         output::say(&format!("lateness: p50 {p50:.0} us, p99 {p99:.0} us, largest {max:.0} us"));
     }
+    output::say(&format!("driven under {}", run.treatment));
     report.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
 }
 

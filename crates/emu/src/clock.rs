@@ -14,6 +14,25 @@ pub(crate) fn thread_time() -> Span {
     Span::from_secs(used.tv_sec.unsigned_abs()) + Span::from_ns(used.tv_nsec.unsigned_abs())
 }
 
+/// Where the loop of an emulation gets the time from.
+pub(crate) trait TimeSource {
+    /// The time now; `None` before time zero.
+    fn now(&self) -> Option<Time>;
+
+    /// `at` in nanoseconds of `CLOCK_MONOTONIC`, rounded up: what is waited for has come when the wait is over.
+    fn deadline_ns(&self, at: Time) -> u64;
+}
+
+impl TimeSource for Clock {
+    fn now(&self) -> Option<Time> {
+        self.now()
+    }
+
+    fn deadline_ns(&self, at: Time) -> u64 {
+        self.epoch.saturating_add(at.as_ps().div_ceil(PS_PER_NS))
+    }
+}
+
 /// The clock of one run. Copies agree: whoever drives the network and whoever plays the applications
 /// hold the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +62,7 @@ impl Clock {
         now_ns().checked_sub(self.epoch).map(|ns| Time::from_ps(ns.saturating_mul(PS_PER_NS)))
     }
 
-    /// `at` in nanoseconds of `CLOCK_MONOTONIC`, rounded up: what is waited for has come when the wait is over.
-    pub(crate) fn deadline_ns(&self, at: Time) -> u64 {
-        self.epoch.saturating_add(at.as_ps().div_ceil(PS_PER_NS))
-    }
-
-    /// The same in seconds and nanoseconds.
+    /// `at` in seconds and nanoseconds of `CLOCK_MONOTONIC`, rounded up.
     pub(crate) fn deadline(&self, at: Time) -> Timespec {
         let ns = self.deadline_ns(at);
         Timespec { tv_sec: (ns / NS_PER_SEC) as i64, tv_nsec: (ns % NS_PER_SEC) as _ }

@@ -11,7 +11,7 @@ mod journeys;
 mod observe;
 mod refusals;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod view;
 
 use std::collections::BTreeMap;
@@ -145,6 +145,11 @@ impl Engine {
         self.failures.iter().map(|(reason, &count)| (reason.as_str(), count))
     }
 
+    /// The instant up to which everything has happened; what is received enters at it.
+    pub(crate) fn now(&self) -> Time {
+        self.now
+    }
+
     /// When something happens next.
     pub(crate) fn deadline(&self) -> Option<Time> {
         let own = [Some(self.testbed.meter.next()), self.changes.last().map(|&(at, _)| at), Some(self.next_sweep)];
@@ -153,6 +158,7 @@ impl Engine {
 
     /// Lets everything happen that is due by `now`, each thing at its own instant.
     pub(crate) fn advance(&mut self, now: Time) -> Result<(), Error> {
+        debug_assert!(now >= self.now, "the clock went back from {:?} to {now:?}", self.now);
         loop {
             let network = self.testbed.fabric.deadline().unwrap_or(Time::MAX);
             let change = self.changes.last().map_or(Time::MAX, |&(at, _)| at);
@@ -172,7 +178,7 @@ impl Engine {
                 let (_, index) = self.changes.pop().expect("a change is due");
                 self.testbed.change(next, index);
             }
-            self.serve(next);
+            self.serve_at(next);
         }
         self.now = now;
         if now >= self.next_sweep {
@@ -182,10 +188,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Lets free lines take what has been received at `now`.
-    pub(crate) fn serve(&mut self, now: Time) {
+    /// Lets free lines take what has been received.
+    pub(crate) fn serve(&mut self) {
+        self.serve_at(self.now);
+    }
+
+    fn serve_at(&mut self, at: Time) {
         let Testbed { meter, fabric, .. } = &mut self.testbed;
-        fabric.serve(now);
+        fabric.serve(at);
         meter.queues(fabric);
     }
 
@@ -208,8 +218,8 @@ impl Engine {
         u64::from(self.testbed.fabric.waiting(host.line)) * host.unit_octets < CARD
     }
 
-    /// What was read from the device of a host: a virtio-net header and a packet, which may have to be cut.
-    pub(crate) fn receive(&mut self, now: Time, from: HostIndex, read: &[u8]) -> Result<(), Error> {
+    /// Receives what was read from the device of a host: a virtio-net header and a packet, which may have to be cut.
+    pub(crate) fn receive(&mut self, from: HostIndex, read: &[u8]) -> Result<(), Error> {
         let parsed = VirtioNetHeader::parse(read);
         let cut = |(offload, packet): (VirtioNetHeader, _)| {
             Ok((ip::cut(&offload, packet)?, offload.needs_checksum || offload.gso != Gso::None))
@@ -217,7 +227,7 @@ impl Engine {
         match parsed.and_then(cut) {
             Ok((pieces, sound)) => {
                 for piece in pieces {
-                    self.packet(now, from, piece, sound)?;
+                    self.packet(from, piece, sound)?;
                 }
             }
             Err(malformed) => self.refusals.count(malformed.name()),
@@ -226,7 +236,7 @@ impl Engine {
     }
 
     /// A host has sent a packet.
-    fn packet(&mut self, now: Time, from: HostIndex, mut octets: Vec<u8>, sound: bool) -> Result<(), Error> {
+    fn packet(&mut self, from: HostIndex, mut octets: Vec<u8>, sound: bool) -> Result<(), Error> {
         let recognised = match ip::recognise(&octets) {
             Ok(recognised) => recognised,
             Err(malformed) => {
@@ -241,7 +251,7 @@ impl Engine {
         }
         let Some(destination) = self.hosts.at(from, packet.destination()) else {
             self.refusals.count("no-route");
-            self.answer(now, from, Trouble::NetUnreachable, &packet);
+            self.answer(from, Trouble::NetUnreachable, &packet);
             return Ok(());
         };
         // A gateway forwards packets of hosts, and speaks for the hosts whose connections it has taken.
@@ -251,7 +261,7 @@ impl Engine {
         let Engine { journeys, testbed, hosts, .. } = self;
         let Some((step, way)) = journeys.step(testbed, hosts, (origin, from, destination), kind) else {
             self.refusals.count("no-route");
-            self.answer(now, from, Trouble::HostUnreachable, &packet);
+            self.answer(from, Trouble::HostUnreachable, &packet);
             return Ok(());
         };
         let mtu = way.mtu.0 as usize;
@@ -262,12 +272,12 @@ impl Engine {
         // The time to live comes first: RFC 1812, section 5.2.1.2. Each fragment then has that of the whole.
         let hop = if is_router { ip::hop(&mut octets) } else { Ok(Hop::Onward) };
         match hop {
-            Ok(Hop::Onward) if length <= mtu => self.enter(now, step, octets, sound),
-            Ok(Hop::Onward) => self.too_large(now, step, &octets, mtu),
+            Ok(Hop::Onward) if length <= mtu => self.enter(step, octets, sound),
+            Ok(Hop::Onward) => self.too_large(step, &octets, mtu),
             Ok(Hop::Expired) => {
                 self.refusals.count("time-exceeded");
                 if let Ok(expired) = Packet::parse(&octets) {
-                    self.answer(now, from, Trouble::TimeExceeded, &expired);
+                    self.answer(from, Trouble::TimeExceeded, &expired);
                 }
                 Ok(())
             }
@@ -279,23 +289,24 @@ impl Engine {
     }
 
     /// A packet is larger than the path takes: it goes on in fragments, or its sender is told.
-    fn too_large(&mut self, now: Time, step: Step, octets: &[u8], mtu: usize) -> Result<(), Error> {
+    fn too_large(&mut self, step: Step, octets: &[u8], mtu: usize) -> Result<(), Error> {
         let Ok(packet) = Packet::parse(octets) else { return Ok(()) };
         match ip::fit(&packet, mtu) {
-            Fit::Whole => self.enter(now, step, octets.to_vec(), false),
-            Fit::Fragments(mut fragments) => fragments.try_for_each(|piece| self.enter(now, step, piece, false)),
+            Fit::Whole => self.enter(step, octets.to_vec(), false),
+            Fit::Fragments(mut fragments) => fragments.try_for_each(|piece| self.enter(step, piece, false)),
             Fit::TooBig => {
                 self.refusals.count("too-big");
-                self.answer(now, step.from, Trouble::TooBig { mtu: mtu as u32 }, &packet);
+                self.answer(step.from, Trouble::TooBig { mtu: mtu as u32 }, &packet);
                 Ok(())
             }
         }
     }
 
     /// A packet goes into the network, on the channel of its conversation on this stretch.
-    fn enter(&mut self, now: Time, step: Step, octets: Vec<u8>, sound: bool) -> Result<(), Error> {
+    fn enter(&mut self, step: Step, octets: Vec<u8>, sound: bool) -> Result<(), Error> {
         let Ok(recognised) = ip::recognise(&octets) else { return Ok(()) };
         let Step { from, to, .. } = step;
+        let now = self.now;
         let sighting = {
             let Engine { table, open, testbed, .. } = self;
             table.see(now, (from.0 as u16, to.0 as u16), &recognised, |id| {
@@ -329,10 +340,10 @@ impl Engine {
     }
 
     /// The network, as the first router of a host, sends it an ICMP error.
-    fn answer(&mut self, now: Time, host: HostIndex, trouble: Trouble, about: &Packet<'_>) {
+    fn answer(&mut self, host: HostIndex, trouble: Trouble, about: &Packet<'_>) {
         let router = self.hosts.router(about.is_v4());
         if let Some(octets) = ip::icmp_error(trouble, router, about) {
-            self.due.push(Due { host, at: now, octets, sound: false });
+            self.due.push(Due { host, at: self.now, octets, sound: false });
         }
     }
 

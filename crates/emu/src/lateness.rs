@@ -21,15 +21,22 @@ const STEPS: [(u64, &str); 6] = [
 
 /// The lateness of everything that real hosts were given: the instant at which a packet was written to its host,
 /// less the instant at which its last bit arrived there in the network. In nanoseconds, to 0.1 %.
+///
+/// Its counterpart is earliness: the time by which a packet entered the network before it was read from its host, or
+/// was written to its host before its last bit arrived. It is measured for each packet, and must be zero: hosts that
+/// estimate a minimum round trip keep exactly the packet that was early.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     histogram: Histogram<u64>,
+    /// The largest of all.
+    earliness: Span,
 }
 
 impl Default for Lateness {
     fn default() -> Lateness {
         // Auto-resizing: an outage of minutes is recorded, too.
-        Lateness { histogram: Histogram::new(3).expect("three digits are within what the histogram takes") }
+        let histogram = Histogram::new(3).expect("three digits are within what the histogram takes");
+        Lateness { histogram, earliness: Span::ZERO }
     }
 }
 
@@ -38,6 +45,16 @@ impl Lateness {
     pub fn record(&mut self, late: Span) {
         // It grows as needed: only memory could refuse.
         let _ = self.histogram.record(late.as_ps() / 1000);
+    }
+
+    /// Records that a packet entered or left the network `early`.
+    pub fn record_early(&mut self, early: Span) {
+        self.earliness = self.earliness.max(early);
+    }
+
+    /// The most that a packet was early.
+    pub fn earliness(&self) -> Span {
+        self.earliness
     }
 
     /// How many things were done.
@@ -63,6 +80,7 @@ impl Lateness {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.histogram.clear();
+        self.earliness = Span::ZERO;
     }
 
     /// Percentiles, the histogram as shares, and whether the run is `valid`: its 99th percentile within `limit`.
@@ -80,15 +98,16 @@ impl Lateness {
             rows.push(row(metric, "s", self.quantile(quantile).as_secs_f64()));
         }
         rows.push(row("lateness_max", "s", self.max().as_secs_f64()));
+        rows.push(row("earliness_max", "s", self.earliness.as_secs_f64()));
         for (bound, metric) in STEPS {
             rows.push(row(metric, "1", self.histogram.percentile_below(bound) / 100.0));
         }
         rows
     }
 
-    /// Whether 99 % of all was done within `limit`.
+    /// Whether 99 % of all was done within `limit`, and nothing early.
     pub fn is_valid(&self, limit: Span) -> bool {
-        self.p99() <= limit
+        self.p99() <= limit && self.earliness.is_zero()
     }
 }
 

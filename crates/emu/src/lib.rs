@@ -19,6 +19,7 @@ mod programs;
 mod pump;
 mod session;
 mod snapshot;
+mod treatment;
 pub use cellway_sys as sys;
 
 pub use addresses::{Block, free_part};
@@ -30,3 +31,4 @@ pub use lateness::Lateness;
 pub use programs::ProgramEnd;
 pub use session::{Beside, Control, Emulated, Foreground, Hosts, View, check_gateways, emulate};
 pub use snapshot::{ConversationView, PortView, Snapshot};
+pub use treatment::Treatment;

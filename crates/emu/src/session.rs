@@ -108,6 +108,8 @@ pub struct Emulated {
     pub lateness: Lateness,
     /// See [`Lateness::is_valid`].
     pub limit: Span,
+    /// How the thread that drove the network was scheduled, and what it did not get.
+    pub treatment: crate::treatment::Treatment,
     /// How long packets were inside the network.
     pub delays: crate::delays::Delays,
     /// What a reader must know: what failed, what was refused.
@@ -120,6 +122,19 @@ impl Emulated {
     /// Whether the emulation kept its time.
     pub fn is_valid(&self) -> bool {
         self.lateness.is_valid(self.limit)
+    }
+
+    /// Why it did not, in words; none if it did.
+    pub fn invalid(&self) -> Option<String> {
+        if self.is_valid() {
+            return None;
+        }
+        let (p99, early) = (self.lateness.p99(), self.lateness.earliness());
+        let what = match early {
+            Span::ZERO => format!("the 99th percentile of lateness is {p99}, above the limit of {}", self.limit),
+            _ => format!("a packet was {early} early, which is a defect of the emulator"),
+        };
+        Some(format!("{what} (driven under {})", self.treatment))
     }
 }
 

@@ -5,7 +5,7 @@ mod shell;
 use std::path::Path;
 
 use cellway_emu::{Control, Emulated, Snapshot};
-use cellway_record::ResultsBuilder;
+use cellway_record::{Provenance, ResultsBuilder};
 use cellway_scenario::Plan;
 
 use cellway_emu::sys::Reentry;
@@ -102,7 +102,7 @@ pub fn emulate(
     let prepared = Prepared::to_emulate(plan, folder, seeds)?;
     let mut builder = ResultsBuilder::new("emulate");
     let clock = Stopwatch::start();
-    let mut warnings = Vec::new();
+    let (mut warnings, mut scheduling) = (Vec::new(), Vec::new());
     let (mut valid, mut failed, mut captured) = (true, false, None);
     let label = plan.base().name.clone();
     for index in 0..prepared.runs() {
@@ -115,12 +115,15 @@ pub fn emulate(
         failed |= emulated.programs.iter().any(|program| program.failed);
         let at = if prepared.runs() > 1 { format!("run {}: ", key.run) } else { String::new() };
         warnings.extend(warnings_of(&emulated).into_iter().map(|warning| format!("{at}{warning}")));
+        scheduling.push(emulated.treatment.to_string());
         builder.push(key, &emulated.record)?;
     }
     (settings.progress)(Progress { label: &label, done: prepared.runs(), total: prepared.runs() });
     let results = builder.finish()?;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, Some(1));
+    warnings.extend(prepared.warnings);
+    let about = Provenance { scheduling, ..about };
     Ok(EmulatedStudy { results: Simulated { results, about, warnings }, valid, failed, captured })
 }
 
@@ -168,15 +171,9 @@ pub(crate) fn run(
 /// What a reader must know of a run.
 pub(crate) fn warnings_of(emulated: &Emulated) -> Vec<String> {
     let mut warnings = emulated.notes.clone();
-    if !emulated.is_valid() {
-        let (p99, limit) = (emulated.lateness.p99(), emulated.limit);
-        warnings.insert(
-            0,
-            format!(
-                "INVALID: the 99th percentile of lateness is {p99}, above the limit of {limit}: this machine was too \
-                 busy or too slow, and the numbers are not those of the network"
-            ),
-        );
+    if let Some(why) = emulated.invalid() {
+        let text = "this machine was too busy or too slow, and the numbers are not those of the network";
+        warnings.insert(0, format!("INVALID: {why}: {text}"));
     }
     warnings
 }

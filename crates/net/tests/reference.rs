@@ -122,7 +122,7 @@ impl Port {
         if self.discard == Discard::Cell {
             return fits;
         }
-        // "The switch continues dropping cells from the same VC" up to the end of the packet, whose mark is kept.
+        // The switch goes on dropping cells of this channel up to the end of the packet, whose mark is kept.
         let admitted = fits && (cell.last || !vc.dropping);
         vc.dropping = !cell.last && (vc.dropping || !admitted);
         admitted

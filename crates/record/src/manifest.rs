@@ -36,6 +36,9 @@ pub struct Provenance {
     pub rtt_seconds: f64,
     /// The part of each run that is not counted, in seconds, likewise.
     pub warmup_seconds: f64,
+    /// Of runs on the wall clock: how the threads that drove them were scheduled, and what they did not get of their
+    /// processors, a line for each run.
+    pub scheduling: Vec<String>,
 }
 
 /// A file of the result.
@@ -80,6 +83,9 @@ pub struct Manifest {
     pub rtt_seconds: f64,
     /// The part of each run that is not counted, in seconds.
     pub warmup_seconds: f64,
+    /// Of runs on the wall clock: how the threads that drove them were scheduled, a line for each run.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub scheduling: Vec<String>,
     /// Simulated time of all runs together, in seconds.
     pub simulated_seconds: f64,
     /// Events handled.
@@ -114,6 +120,7 @@ impl Manifest {
             threads: about.threads,
             rtt_seconds: about.rtt_seconds,
             warmup_seconds: about.warmup_seconds,
+            scheduling: about.scheduling.clone(),
             simulated_seconds: counts.simulated.as_secs_f64(),
             events: counts.events,
             cell_hops: counts.cell_hops,

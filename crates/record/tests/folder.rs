@@ -33,6 +33,7 @@ fn about() -> Provenance {
         threads: 2,
         rtt_seconds: 0.045,
         warmup_seconds: 45.0,
+        scheduling: Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![cfg(target_os = "linux")]
 
+mod accounting;
 mod child;
 mod clock;
 mod error;
@@ -36,6 +37,7 @@ mod sysctl;
 mod terminal;
 mod tun;
 
+pub use accounting::{RunDelay, Stolen};
 pub use child::{Child, Group};
 pub use clock::now_ns;
 pub use error::SysError;
@@ -44,7 +46,7 @@ pub use leftovers::{Leftover, Owner, clear_leftovers};
 pub use namespace::{Namespace, NamespaceHandle};
 pub use readiness::{Interest, Readiness, Ready};
 pub use reenter::{Reentry, reenter};
-pub use scheduling::{DriverThread, Scheduling};
+pub use scheduling::{DriverThread, Policy, Scheduling};
 pub use signals::{Stop, StopSignals};
 pub use support::{Obstacle, Support, support};
 pub use tun::{Prefix, Tun, TunConfig};

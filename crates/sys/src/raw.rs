@@ -244,10 +244,29 @@ pub(super) fn real_time(priority: libc::c_int) -> io::Result<Policy> {
     Ok(before)
 }
 
-/// Whether the present thread is a real-time one.
+/// Gives the present thread `runtime` of each `period`, in nanoseconds, before all others that have no nearer deadline,
+/// and returns what it was. Its children are ordinary.
+pub(super) fn deadline(runtime: u64, period: u64) -> io::Result<Policy> {
+    let before = policy()?;
+    let attributes = libc::sched_attr {
+        size: mem::size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_DEADLINE as u32,
+        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: runtime,
+        sched_deadline: period,
+        sched_period: period,
+    };
+    // SAFETY: thread 0 is the caller; the kernel reads as many octets as `size` says. There is no wrapper in libc.
+    let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(before) }
+}
+
+/// The policy of the present thread, as `sched(7)` numbers it.
 #[cfg(test)]
-pub(super) fn is_real_time() -> bool {
-    policy().is_ok_and(|now| now.policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_FIFO)
+pub(super) fn policy_number() -> libc::c_int {
+    policy().map_or(-1, |now| now.policy & !libc::SCHED_RESET_ON_FORK)
 }
 
 /// Runs `work` while `signal` is held back from the present thread.

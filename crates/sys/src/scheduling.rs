@@ -7,23 +7,55 @@ use rustix::thread::{CpuSet, current_timer_slack, sched_getaffinity, sched_setaf
 
 use super::raw;
 
-/// What the driver would like; all of it helps punctuality and none of it is needed.
+/// The share of a processor that `SCHED_DEADLINE` reserves: 0.9 ms of each millisecond. The rest, and the time that
+/// the thread sleeps, is left to others. The kernel admits 95 % of all processors.
+const RUNTIME_NS: u64 = 900_000;
+const PERIOD_NS: u64 = 1_000_000;
+
+/// Settings that make a thread punctual; all help and none is needed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scheduling {
-    /// Go before all ordinary threads (`SCHED_FIFO`, lowest priority).
+    /// Go before all ordinary threads: with `SCHED_DEADLINE`, else with `SCHED_FIFO` of the lowest priority.
     pub real_time: bool,
-    /// Stay on this CPU.
+    /// Stay on this CPU. `SCHED_DEADLINE` is not asked for then: the kernel gives it to threads that may use every CPU.
     pub cpu: Option<usize>,
+}
+
+/// How the kernel schedules a thread (`sched(7)`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// `SCHED_DEADLINE`: a reserved share of each millisecond.
+    Deadline,
+    /// `SCHED_FIFO`: before ordinary threads, but for the 50 ms of a second that kernels since 6.12 may take from it for
+    /// those (the fair server), or 50 ms in which it is stopped on earlier ones (`sched_rt_runtime_us`).
+    Fifo,
+    /// As any other thread.
+    #[default]
+    Ordinary,
+}
+
+impl std::fmt::Display for Policy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Deadline => "SCHED_DEADLINE",
+            Self::Fifo => "SCHED_FIFO",
+            Self::Ordinary => "SCHED_OTHER",
+        })
+    }
 }
 
 /// The present thread as driver, until dropped: then it is an ordinary one again. Timer slack is 1 ns
 /// meanwhile (50 µs is the default), so a wait ends when it should.
+///
+/// A thread under `SCHED_DEADLINE` must not call `sched_yield`: that gives away the rest of its millisecond.
 #[derive(Debug)]
 pub struct DriverThread {
-    real_time: Result<(), String>,
+    policy: Policy,
+    /// Why it has no better one: policies and errors, in the order of trial.
+    refused: Vec<String>,
     pinned: Result<(), String>,
     slack: Option<u64>,
-    policy: Option<raw::Policy>,
+    before: Option<raw::Policy>,
     cpus: Option<CpuSet>,
     /// The settings are those of a thread, so the guard must not travel.
     _here: std::marker::PhantomData<*const ()>,
@@ -37,26 +69,48 @@ impl DriverThread {
         // Refused by no kernel since 2.6.28; a wait then ends up to 50 µs late, which the run measures.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         let mut this = Self {
-            real_time: Err("not asked for".into()),
+            policy: Policy::Ordinary,
+            refused: Vec::new(),
             pinned: Err("not asked for".into()),
             slack,
-            policy: None,
+            before: None,
             cpus: None,
             _here: std::marker::PhantomData,
         };
-        if wanted.real_time {
-            this.real_time = match raw::real_time(1) {
-                Ok(before) => {
-                    this.policy = Some(before);
-                    Ok(())
-                }
-                Err(e) => Err(refused_real_time(&e)),
-            };
-        }
         if let Some(cpu) = wanted.cpu {
             this.pinned = this.pin(cpu);
         }
+        if wanted.real_time {
+            if this.cpus.is_none() {
+                this.take(Policy::Deadline, || raw::deadline(RUNTIME_NS, PERIOD_NS));
+            }
+            if this.before.is_none() {
+                this.take(Policy::Fifo, || raw::real_time(1));
+            }
+        }
         this
+    }
+
+    fn take(&mut self, policy: Policy, set: impl FnOnce() -> io::Result<raw::Policy>) {
+        match set() {
+            Ok(before) => {
+                self.policy = policy;
+                self.before = Some(before);
+            }
+            Err(e) => self.refused.push(format!("{policy}: {}", reason(policy, &e))),
+        }
+    }
+
+    /// The policy that it has.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// Why it has no better policy, in words: one line for each that was refused.
+    #[must_use]
+    pub fn refused(&self) -> &[String] {
+        &self.refused
     }
 
     fn pin(&mut self, cpu: usize) -> Result<(), String> {
@@ -73,14 +127,6 @@ impl DriverThread {
         Ok(())
     }
 
-    /// Whether it has real-time scheduling, or why not.
-    ///
-    /// # Errors
-    /// In words, for a report.
-    pub fn real_time(&self) -> Result<(), &str> {
-        self.real_time.as_ref().copied().map_err(String::as_str)
-    }
-
     /// Whether it stays on its CPU, or why not.
     ///
     /// # Errors
@@ -93,8 +139,8 @@ impl DriverThread {
 impl Drop for DriverThread {
     fn drop(&mut self) {
         // Each gives back what the thread had, which the kernel allows to anyone.
-        if let Some(policy) = self.policy.take() {
-            let _ = raw::set_policy(&policy);
+        if let Some(before) = self.before.take() {
+            let _ = raw::set_policy(&before);
         }
         if let Some(cpus) = self.cpus.take() {
             let _ = sched_setaffinity(None, &cpus);
@@ -105,11 +151,19 @@ impl Drop for DriverThread {
     }
 }
 
-fn refused_real_time(e: &io::Error) -> String {
-    if e.kind() == io::ErrorKind::PermissionDenied {
-        "not permitted: needs CAP_SYS_NICE or a limit `rtprio` of 1 or more (ulimit -r)".into()
-    } else {
-        e.to_string()
+fn reason(policy: Policy, e: &io::Error) -> String {
+    match (policy, e.raw_os_error()) {
+        (Policy::Deadline, Some(libc::EBUSY)) => {
+            "the kernel has promised too much of the processors to others already".into()
+        }
+        (Policy::Deadline, Some(libc::EPERM)) => {
+            "not permitted: needs CAP_SYS_NICE, which a user namespace does not give, and the use of every CPU".into()
+        }
+        (Policy::Deadline, Some(libc::EINVAL | libc::ENOSYS)) => "this kernel does not have it".into(),
+        (_, Some(libc::EPERM)) => {
+            "not permitted: needs CAP_SYS_NICE or a limit `rtprio` of 1 or more (ulimit -r)".into()
+        }
+        _ => e.to_string(),
     }
 }
 
@@ -127,17 +181,62 @@ mod tests {
         assert!(current_timer_slack().unwrap() <= 1);
         assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
         assert_eq!(driver.pinned(), Ok(()));
-        assert_eq!(raw::is_real_time(), driver.real_time().is_ok());
+        assert_eq!(raw::policy_number() == libc::SCHED_FIFO, driver.policy() == Policy::Fifo);
+        assert_ne!(driver.policy(), Policy::Deadline, "it is not given to a thread that is tied to a CPU");
         drop(driver);
         assert_eq!(current_timer_slack().unwrap(), slack);
         assert_eq!(sched_getaffinity(None).unwrap(), cpus);
-        assert!(!raw::is_real_time());
+        assert_eq!(raw::policy_number(), libc::SCHED_OTHER);
     }
 
     #[test]
     fn a_cpu_that_is_not_there_is_refused_in_words() {
         let driver = DriverThread::prepare(Scheduling { real_time: false, cpu: Some(1023) });
         assert!(driver.pinned().unwrap_err().contains("1023"));
-        assert_eq!(driver.real_time(), Err("not asked for"));
+        assert_eq!((driver.policy(), driver.refused()), (Policy::Ordinary, &[][..]));
+    }
+
+    #[test]
+    fn a_deadline_is_taken_where_it_is_given_and_what_is_refused_is_told() {
+        let driver = DriverThread::prepare(Scheduling { real_time: true, cpu: None });
+        let (number, refused) = match driver.policy() {
+            Policy::Deadline => (libc::SCHED_DEADLINE, 0),
+            Policy::Fifo => (libc::SCHED_FIFO, 1),
+            Policy::Ordinary => (libc::SCHED_OTHER, 2),
+        };
+        assert_eq!((raw::policy_number(), driver.refused().len()), (number, refused), "{:?}", driver.refused());
+        assert!(driver.refused().iter().all(|why| why.starts_with("SCHED_") && why.contains(": ")));
+        // Threads and programs that it starts are ordinary ones.
+        assert_eq!(std::thread::spawn(raw::policy_number).join().unwrap(), libc::SCHED_OTHER);
+        assert!(std::process::Command::new("true").status().unwrap().success());
+        drop(driver);
+        assert_eq!(raw::policy_number(), libc::SCHED_OTHER);
+    }
+
+    /// A thread that would take a processor whole, as a loop does that is never done: others still get theirs.
+    #[test]
+    fn what_spins_leaves_a_tenth_to_others() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        let (stop, started) = (AtomicBool::new(false), AtomicBool::new(false));
+        let cpus = std::thread::available_parallelism().unwrap().get();
+        std::thread::scope(|scope| {
+            for _ in 0..cpus {
+                scope.spawn(|| {
+                    let _driver = DriverThread::prepare(Scheduling { real_time: true, cpu: None });
+                    started.store(true, Ordering::Relaxed);
+                    while !stop.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
+            while !started.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            // Ends, or the test does not.
+            let mut sum = 0_u64;
+            (0..10_000_000_u64).for_each(|n| sum = std::hint::black_box(sum.wrapping_mul(31) + n));
+            stop.store(true, Ordering::Relaxed);
+        });
     }
 }

@@ -114,9 +114,53 @@ fn reno_leaves_recovery_at_a_partial_acknowledgment() {
          200 > 1..1001
          300 < 1 ack 3001
          300 ? cwnd 4000 recovery false flight 5000
-         # the second hole waits for the timer
+         # the second hole waits for the timer; of the flight at most the window of 4000 is in the network
          1000 > 3001..4001
-         1000 ? cwnd 1000 ssthresh 2500 timeouts 1",
+         1000 ? cwnd 1000 ssthresh 2000 timeouts 1",
+    );
+}
+
+/// The duplicates have let three segments go beyond the first eight, and all but the first have left the network:
+/// half of the flight of 11000 is more than the loss has left of ssthresh.
+#[test]
+fn a_timeout_in_recovery_does_not_raise_ssthresh() {
+    for variant in [Variant::Reno, Variant::NewReno] {
+        eight_out(
+            config(variant),
+            "200  < 1 ack 1 x3
+             200  > 1..1001
+             200  < 1 ack 1 x4
+             200  > 8001..9001
+             200  > 9001..10001
+             200  > 10001..11001
+             200  ? cwnd 11000 ssthresh 4000 flight 11000 recovery true
+             1000 > 1..1001
+             1000 ? cwnd 1000 ssthresh 4000 timeouts 1 recovery false",
+        );
+    }
+}
+
+/// RFC 5681 3.1, equation 4 still bounds it: of the flight at the loss little is outstanding, and no more is to be sent.
+#[test]
+fn a_timeout_in_recovery_halves_what_is_outstanding_if_that_is_less() {
+    connected(
+        config(Variant::NewReno),
+        "100  do write 8000
+         100  > 1..1001
+         100  > 1001..2001
+         100  > 2001..3001
+         100  > 3001..4001
+         100  > 4001..5001
+         100  > 5001..6001
+         100  > 6001..7001
+         100  > 7001..8001
+         200  < 1 ack 1 x3
+         200  > 1..1001
+         300  < 1 ack 5001
+         300  > 5001..6001
+         300  ? ssthresh 4000 flight 3000 recovery true
+         1000 > 5001..6001
+         1000 ? cwnd 1000 ssthresh 2000 timeouts 1",
     );
 }
 

@@ -159,6 +159,52 @@ fn a_timeout_forgets_the_blocks_and_later_blocks_are_passed_over() {
     );
 }
 
+/// Nine of ten segments have left the network, then what the recovery sent: half of the flight is more than the loss has
+/// left of ssthresh when the timer fires.
+#[test]
+fn a_timeout_in_recovery_does_not_raise_ssthresh() {
+    for (variant, kept) in [(Variant::Sack, 5), (Variant::Cubic, 7)] {
+        // One segment of the pipe is what was resent.
+        let new = kept - 1;
+        let sent = |at: u64, first: u64| -> String {
+            let line = |i: u64| format!("{at} > {}..{}\n", (first + i) * 1000 + 1, (first + i + 1) * 1000 + 1);
+            (0..new).map(line).collect()
+        };
+        let (one, two) = (sent(200, 10), sent(300, 10 + new));
+        ten_out(
+            Config { variant, limited_transmit: false, ..config() },
+            &format!(
+                "200  < 1 ack 1 sack 1001..10001
+                 200  > 1..1001
+                 {one}200  ? cwnd {kept}000 ssthresh {kept}000 recovery true
+                 300  < 1 ack 1 sack 1001..{}
+                 {two}300  ? flight {}
+                 1000 > 1..1001
+                 1000 ? cwnd 1000 ssthresh {kept}000 timeouts 1 recovery false",
+                (10 + new) * 1000 + 1,
+                (10 + 2 * new) * 1000,
+            ),
+        );
+    }
+}
+
+/// What the peer SACKed after a timeout, and is passed over, is not in the network when the next timer fires: the
+/// flight is ten segments, the window lets two go.
+#[test]
+fn a_second_timeout_halves_what_the_window_lets_go() {
+    ten_out(
+        config(),
+        "1000 > 1..1001
+         1000 ? cwnd 1000 ssthresh 5000
+         1100 < 1 ack 1001 sack 2001..10001
+         1100 > 1001..2001
+         1100 > 10001..11001
+         1100 ? cwnd 2000 flight 10000
+         3000 > 1001..2001
+         3000 ? cwnd 1000 ssthresh 2000 timeouts 2",
+    );
+}
+
 #[test]
 fn a_hole_is_filled_no_further_than_the_next_block() {
     ten_out(

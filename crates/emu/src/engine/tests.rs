@@ -20,7 +20,7 @@ name = "net"
 run = { duration = "1000 s" }
 buffer = { size = "2000 cell", per = "port" }
 multiplexing = { encapsulation = "vc-mux", channel = "per-conversation" }
-tcp = { variant = "sack", mss = "1000 B", window = "8 KiB" }
+tcp = { profile = "classic", variant = "sack", mss = "1000 B", window = "8 KiB" }
 node = [
   { name = "near", kind = "router" },
   { name = "far", kind = "router" },
@@ -42,9 +42,9 @@ from = "client"
 to = "server"
 "#;
 
-const CLIENT: HostIndex = HostIndex(0);
-const SERVER: HostIndex = HostIndex(1);
-const THIRD: HostIndex = HostIndex(2);
+pub(crate) const CLIENT: HostIndex = HostIndex(0);
+pub(crate) const SERVER: HostIndex = HostIndex(1);
+pub(crate) const THIRD: HostIndex = HostIndex(2);
 
 fn v4(host: HostIndex) -> Ipv4Addr {
     Block::default().host(host.0).unwrap()
@@ -66,16 +66,16 @@ fn engine_of(text: &str, set: &[(&str, &str)], limits: Limits) -> Engine {
     Engine::new(testbed, hosts, limits)
 }
 
-fn plain() -> Engine {
+pub(crate) fn plain() -> Engine {
     engine(&[], Limits::default())
 }
 
-fn us(us: u64) -> Time {
+pub(crate) fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
 /// A UDP datagram whose IP packet has `octets` octets, DF clear.
-fn udp(from: HostIndex, to: HostIndex, ports: (u16, u16), octets: usize) -> Vec<u8> {
+pub(crate) fn udp(from: HostIndex, to: HostIndex, ports: (u16, u16), octets: usize) -> Vec<u8> {
     let mut packet = Vec::new();
     let builder = PacketBuilder::ipv4(v4(from).octets(), v4(to).octets(), 64).udp(ports.0, ports.1);
     let payload: Vec<u8> = (0..octets - 28).map(|i| (i * 7 + i / 251) as u8).collect();
@@ -106,8 +106,8 @@ impl Engine {
     fn send(&mut self, now: Time, from: HostIndex, packet: &[u8]) {
         self.advance(now).unwrap();
         let header = VirtioNetHeader::default().octets();
-        self.receive(now, from, &[&header, packet].concat()).unwrap();
-        self.serve(now);
+        self.receive(from, &[&header, packet].concat()).unwrap();
+        self.serve();
     }
 
     /// What has come for the hosts by `until`.
@@ -127,7 +127,7 @@ impl Engine {
 }
 
 /// Two lines of 80 ns for an octet, and the cells of AAL5 (a trailer of 8 octets) of 10 us each; 5 ms of propagation.
-fn nominal(octets: usize) -> Span {
+pub(crate) fn nominal(octets: usize) -> Span {
     let cells = (octets + 8).div_ceil(48) as u64;
     Span::from_ns(2 * 80 * octets as u64) + Span::from_us(10 * cells) + Span::from_ms(5)
 }
@@ -175,8 +175,8 @@ fn a_coalesced_segment_enters_as_packets_of_the_path() {
     // struct virtio_net_hdr: needs a checksum, GSO TCPv4, headers of 40 octets, segments of 1000, sum from 20 at 16.
     let offload = [1, 1, 40, 0, 0xe8, 3, 20, 0, 16, 0];
     engine.advance(us(1)).unwrap();
-    engine.receive(us(1), CLIENT, &[&offload[..], &packet].concat()).unwrap();
-    engine.serve(us(1));
+    engine.receive(CLIENT, &[&offload[..], &packet].concat()).unwrap();
+    engine.serve();
     let due = engine.out(us(20_000));
     assert_eq!(due.iter().map(|due| due.octets.len()).collect::<Vec<_>>(), [1040, 1040, 540]);
     let sequence = |due: &Due| recognise(&due.octets).unwrap().segment.unwrap().seq;
@@ -301,8 +301,8 @@ fn what_is_no_packet_is_counted_by_reason() {
         assert!(engine.refused().contains(&(reason, before + 1)), "{reason}: {:?}", engine.refused());
     }
     // An offload that is none, and a read shorter than its header.
-    engine.receive(us(1), CLIENT, &[&[0, 99, 0, 0, 0, 0, 0, 0, 0, 0], &good[..]].concat()).unwrap();
-    engine.receive(us(1), CLIENT, &[0; 4]).unwrap();
+    engine.receive(CLIENT, &[&[0, 99, 0, 0, 0, 0, 0, 0, 0, 0], &good[..]].concat()).unwrap();
+    engine.receive(CLIENT, &[0; 4]).unwrap();
     let gso = engine.refused().iter().any(|&(reason, count)| reason == "gso-type" && count == 1);
     assert!(gso && engine.refused().iter().map(|(_, count)| count).sum::<u64>() == 10, "{:?}", engine.refused());
     assert_eq!((engine.channels(), engine.out(us(1_000_000)).len()), (0, 0));
@@ -325,7 +325,7 @@ fn conversations_open_close_and_use_their_places_again() {
     assert_eq!(engine.out(us(5_000_000)).len(), 52);
     engine.send(us(5_000_000), CLIENT, &udp(CLIENT, SERVER, (1000, 2), 100));
     engine.advance(us(10_600_000)).unwrap();
-    let view = engine.snapshot(us(10_600_000));
+    let view = engine.snapshot();
     assert_eq!((engine.channels(), view.conversations.len()), (1, 1));
     assert_eq!((&view.conversations[0].from[..], &view.conversations[0].to[..]), ("client:1000", "server:2"));
     assert!((view.conversations[0].idle - 5.6).abs() < 1e-9);
@@ -363,7 +363,7 @@ fn a_flood_is_dropped_and_counted_and_the_line_goes_on() {
         }
     }
     let due = engine.out(us(10_000_000)).len() as u64;
-    let dropped: u64 = engine.snapshot(us(10_000_000)).ports.iter().map(|port| port.dropped).sum();
+    let dropped: u64 = engine.snapshot().ports.iter().map(|port| port.dropped).sum();
     assert_eq!(due + dropped, 10_000);
     // What was sent in the second, and what 2000 cells of buffer held at its end.
     let most = 1_000_000 / 210 + 2000 / 21 + 1;
@@ -419,7 +419,7 @@ const GATEWAYS: &str = r#"version = 1
 name = "net"
 run = { duration = "1000 s" }
 buffer = { size = "2000 cell", per = "port" }
-tcp = { variant = "sack", mss = "1000 B", window = "8 KiB" }
+tcp = { profile = "classic", variant = "sack", mss = "1000 B", window = "8 KiB" }
 node = [
   { name = "client", kind = "host" },
   { name = "lan", kind = "router" },

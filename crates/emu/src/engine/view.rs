@@ -9,7 +9,8 @@ use crate::snapshot::{ConversationView, PortView, Snapshot};
 
 impl Engine {
     /// The network since the last call.
-    pub(crate) fn snapshot(&mut self, now: Time) -> Snapshot {
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
+        let now = self.now;
         let interval = now.since(self.shown).as_secs_f64();
         self.shown = now;
         let ports = self.ports(now, interval);

@@ -186,20 +186,16 @@ impl Player {
                 if now >= self.end {
                     break;
                 }
-                while let Some((at, due)) = self.timers.pop_due(now) {
-                    self.played.latest = self.played.latest.max(now.since(at));
-                    self.fire(at, due)?;
-                }
+                self.fire_due(&clock)?;
                 self.reporter.flush(now);
                 next = self.timers.next().unwrap_or(self.end).min(self.end);
             }
             self.wait(&clock, next, &mut events)?;
             for event in &events {
-                self.now = clock.now().unwrap_or(Time::ZERO);
                 match event.token() {
                     STOP | TIMER => {}
-                    Token(number) if number & LISTENER != 0 => self.accept(number & !LISTENER)?,
-                    Token(number) => self.service(number, event.is_read_closed())?,
+                    Token(number) if number & LISTENER != 0 => self.accept(&clock, number & !LISTENER)?,
+                    Token(number) => self.service(&clock, number, event.is_read_closed())?,
                 }
             }
         }
@@ -229,8 +225,19 @@ impl Player {
         }
     }
 
+    /// Does all that is due by now, in the order of time.
+    pub(super) fn fire_due(&mut self, clock: &Clock) -> Result<(), PlayerError> {
+        while self.now < self.end
+            && let Some((at, due)) = self.timers.pop_due(self.now)
+        {
+            self.played.latest = self.played.latest.max(self.now.since(at));
+            self.fire(clock, at, due)?;
+        }
+        Ok(())
+    }
+
     /// Does what was due at `at`. For an application it is then that time, whatever it is by now.
-    fn fire(&mut self, at: Time, due: Due) -> Result<(), PlayerError> {
+    fn fire(&mut self, clock: &Clock, at: Time, due: Due) -> Result<(), PlayerError> {
         match due {
             Due::Begin { slot } => {
                 self.begin(at, slot);
@@ -246,7 +253,7 @@ impl Player {
                         end.watched = false;
                         end.poll_acks(out);
                     });
-                    self.settle(self.now)?;
+                    self.settle_now(clock)?;
                 }
                 Ok(())
             }

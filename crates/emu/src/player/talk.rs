@@ -18,6 +18,7 @@ use super::options::{SIDES, Settings, at};
 use super::run::{Player, SERIALS, Todo, from_token, token};
 use super::sockets::{connect, internet};
 use super::timers::Due;
+use crate::clock::Clock;
 
 /// Whether the application wants to know what of `side`'s bytes is acknowledged.
 fn asks_acks(workload: &Workload, side: Side) -> bool {
@@ -37,19 +38,19 @@ fn asks_acks(workload: &Workload, side: Side) -> bool {
 
 impl Player {
     /// Something happened at the socket of a token; `ended`: its peer has closed.
-    pub(super) fn service(&mut self, number: usize, ended: bool) -> Result<(), PlayerError> {
+    pub(super) fn service(&mut self, clock: &Clock, number: usize, ended: bool) -> Result<(), PlayerError> {
         let (slot, last_bits, side) = from_token(number);
         let found = self.slots[slot].connections.iter().find(|c| c.serial & SERIALS == last_bits);
         // None: an event from before the connection was dropped.
         if let Some(serial) = found.map(|c| c.serial) {
             self.end(slot, serial, side, |end, payload, out| end.service(ended, payload, out));
-            self.settle(self.now)?;
+            self.settle_now(clock)?;
         }
         Ok(())
     }
 
     /// Connections wait at a listener.
-    pub(super) fn accept(&mut self, index: usize) -> Result<(), PlayerError> {
+    pub(super) fn accept(&mut self, clock: &Clock, index: usize) -> Result<(), PlayerError> {
         while let Some(listener) = self.listeners.get(index) {
             let (socket, from) = match listener.socket.accept() {
                 Ok(accepted) => accepted,
@@ -68,7 +69,7 @@ impl Player {
             socket.set_nonblocking(true).map_err(PlayerError::system("make a socket nonblocking"))?;
             self.register(&socket, slot, serial, side)?;
             self.end(slot, serial, side, |end, _, out| end.stand(socket, out));
-            self.settle(self.now)?;
+            self.settle_now(clock)?;
         }
         Ok(())
     }
@@ -78,6 +79,17 @@ impl Player {
         let registered =
             self.poll.registry().register(&mut SourceFd(&socket.as_raw_fd()), token(slot, serial, side), interest);
         registered.map_err(PlayerError::system("wait for a socket"))
+    }
+
+    /// Passes on what a socket has done, at an instant read from the clock after the socket was read: what has arrived
+    /// is never dated before it arrived, however long this thread was stopped in between. Timers that were due by then
+    /// come first: an application is told of everything in the order of time.
+    pub(super) fn settle_now(&mut self, clock: &Clock) -> Result<(), PlayerError> {
+        let arrived = std::mem::take(&mut self.todo);
+        self.now = clock.now().unwrap_or(Time::ZERO);
+        self.fire_due(clock)?;
+        self.todo = arrived;
+        self.settle(self.now)
     }
 
     /// Passes on all that sockets and applications have to tell each other; for the applications it is `time`.

@@ -115,7 +115,7 @@ impl Network {
             stop.store(true, Ordering::Relaxed);
             Ok::<_, Error>((worked, driver.join().unwrap_or(Err(Error::Driver))))
         })?;
-        self.tuns = pump.tuns;
+        self.tuns = pump.devices;
         ended?;
         worked
     }

@@ -22,7 +22,8 @@ pub(super) fn emulated(
     mut notes: Vec<String>,
     limit: Span,
 ) -> Emulated {
-    let Pump { engine, lateness, untaken, passes, cpu, not_real_time, .. } = pump;
+    let Pump { engine, lateness, untaken, passes, cpu, treatment, .. } = pump;
+    debug_assert!(lateness.earliness().is_zero(), "a packet was {} early", lateness.earliness());
     let delays = engine.delays.clone();
     let refusals: Vec<_> = engine.refusals().iter().collect();
     let failures: Vec<(String, u64)> = engine.failures().map(|(reason, count)| (reason.to_owned(), count)).collect();
@@ -43,10 +44,7 @@ pub(super) fn emulated(
             summary.push(row(metric, "s", delays.quantile(quantile).as_secs_f64()));
         }
     }
-    summary.push(row("real_time", "1", f64::from(u8::from(not_real_time.is_none()))));
-    if let Some(why) = not_real_time.filter(|_| !lateness.is_valid(limit)) {
-        notes.push(format!("the emulation had no real-time scheduling, which makes it punctual: {why}"));
-    }
+    summary.extend(treatment.rows());
     summary.push(row("cpu", "s", cpu.as_secs_f64()));
     summary.push(row("packets", "packet", delays.count() as f64));
     summary.push(row("refused", "packet", refusals.iter().map(|(_, count)| count).sum::<u64>() as f64));
@@ -75,5 +73,6 @@ pub(super) fn emulated(
         }
     }
     let record = RunRecord { summary, series, counts };
-    Emulated { record, programs, status: None, lateness, limit, delays, notes, duration: ended - Time::ZERO }
+    let duration = ended - Time::ZERO;
+    Emulated { record, programs, status: None, lateness, limit, treatment, delays, notes, duration }
 }

@@ -103,15 +103,10 @@ pub(super) mod runs {
                 let warnings = warnings_of(&emulated);
                 return Ok(Outcome::Done(Box::new(emulated.record), warnings));
             }
-            late.push((emulated.lateness.p99().to_string(), emulated.limit));
+            late.extend(emulated.invalid());
         }
-        let limit = late.first().map(|(_, limit)| limit.to_string()).unwrap_or_default();
-        let told: Vec<String> = late.into_iter().map(|(p99, _)| p99).collect();
-        Ok(Outcome::Failed(format!(
-            "this machine was too busy or too slow: the 99th percentile of lateness was {} in {} attempts, above the \
-             limit of {limit}",
-            told.join(", "),
-            told.len()
-        )))
+        let attempts = late.iter().enumerate().map(|(n, why)| format!("attempt {}: {why}", n + 1));
+        let attempts: Vec<String> = attempts.collect();
+        Ok(Outcome::Failed(format!("this machine was too busy or too slow: {}", attempts.join(". "))))
     }
 }

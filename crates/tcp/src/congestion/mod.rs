@@ -10,7 +10,7 @@ mod window;
 pub(crate) use newreno::NewReno;
 pub(crate) use reno::Reno;
 pub(crate) use tahoe::Tahoe;
-pub(crate) use window::{DuplicateAcks, Window};
+pub(crate) use window::{DuplicateAcks, Timeout, Window};
 
 use cellway_units::{Span, Time};
 

@@ -1,6 +1,6 @@
 //! NewReno: Reno that answers partial acknowledgments. RFC 6582.
 
-use super::{Acked, DuplicateAcks, Flight, Reaction, Window, reno};
+use super::{Acked, DuplicateAcks, Flight, Reaction, Timeout, Window, reno};
 use crate::Position;
 
 /// Stays in fast recovery until all that was outstanding at its start is acknowledged.
@@ -63,10 +63,11 @@ impl NewReno {
     }
     pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight, again: bool) {
         self.duplicates.reset();
+        let timeout = Timeout::new(again, self.recovering);
         // RFC 6582 §3.2 (4): after a timeout, note the highest position sent and leave recovery.
         self.recover = flight.max;
         self.recovering = false;
-        window.collapse(flight, again);
+        window.collapse(flight, timeout);
     }
     pub(crate) fn in_recovery(&self) -> bool {
         self.recovering

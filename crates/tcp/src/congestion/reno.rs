@@ -1,6 +1,6 @@
 //! Reno: fast retransmit and fast recovery. RFC 5681 §3.2.
 
-use super::{Acked, DuplicateAcks, Flight, Reaction, Window};
+use super::{Acked, DuplicateAcks, Flight, Reaction, Timeout, Window};
 
 /// Halves the window at a loss and lets duplicate acknowledgments clock out new segments.
 #[derive(Clone, Debug)]
@@ -42,8 +42,9 @@ impl Reno {
     }
     pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight, again: bool) {
         self.duplicates.reset();
+        let timeout = Timeout::new(again, self.recovering);
         self.recovering = false;
-        window.collapse(flight, again);
+        window.collapse(flight, timeout);
     }
     pub(crate) fn in_recovery(&self) -> bool {
         self.recovering

@@ -1,8 +1,31 @@
 //! The congestion window, its ways to grow, and the count of duplicate acknowledgments.
 
-use super::cubic::Cubic;
+use super::cubic::{self, Cubic};
 use super::{Acked, Flight};
 use crate::{Config, MAX_WINDOW, Variant};
+
+/// What a timeout is for ssthresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timeout {
+    /// A loss outside fast recovery.
+    Loss,
+    /// A timeout in fast recovery. The loss that began it has lowered ssthresh: as in Linux it is not lowered again for
+    /// the same loss event, and never raised.
+    InRecovery,
+    /// The timer resent this segment before. RFC 5681 §3.1: ssthresh is held constant.
+    Again,
+}
+
+impl Timeout {
+    /// A timeout; `again`: the timer resent the segment before.
+    pub(crate) fn new(again: bool, in_recovery: bool) -> Timeout {
+        match (again, in_recovery) {
+            (true, _) => Timeout::Again,
+            (false, true) => Timeout::InRecovery,
+            (false, false) => Timeout::Loss,
+        }
+    }
+}
 
 /// The congestion window and the slow-start threshold.
 #[derive(Clone, Debug)]
@@ -46,20 +69,29 @@ impl Window {
             (self.mss * self.mss / self.cwnd).max(1)
         }
     }
-    /// A loss with `flight` bytes outstanding sets ssthresh, to at least two segments: half of them
-    /// by RFC 5681 §3.1, equation 4; 0.7 of them by RFC 9438 §4.6.
+    /// A loss outside recovery, with a FlightSize of `flight` bytes, sets ssthresh.
+    ///
+    /// RFC 5681 §3.1 wants half of what is outstanding in the network. FlightSize counts what has left it, too: what
+    /// duplicates or SACK blocks report, until the cumulative acknowledgment passes it. The window does not.
     pub(crate) fn reduce(&mut self, flight: u64) {
-        let kept = match &mut self.cubic {
-            None => flight / 2,
-            Some(cubic) => cubic.reduce(self.cwnd, flight),
-        };
-        self.ssthresh = kept.max(2 * self.mss);
+        let outstanding = flight.min(self.cwnd);
+        self.ssthresh = self.kept(outstanding);
+        if let Some(cubic) = &mut self.cubic {
+            cubic.reduce(self.cwnd);
+        }
     }
-    /// RFC 5681 §3.1: after a timeout the window is one segment. Once the segment was resent by
-    /// the timer, further timeouts for it leave ssthresh alone.
-    pub(crate) fn collapse(&mut self, flight: Flight, again: bool) {
-        if !again {
-            self.reduce(flight.size());
+    /// The ssthresh for `outstanding` bytes in the network (bytes): half of them by RFC 5681 §3.1, equation 4, or 0.7
+    /// by RFC 9438 §4.6, and at least two segments.
+    fn kept(&self, outstanding: u64) -> u64 {
+        let (num, den) = if self.cubic.is_some() { cubic::BETA } else { (1, 2) };
+        (outstanding * num / den).max(2 * self.mss)
+    }
+    /// RFC 5681 §3.1: after a timeout the window is one segment.
+    pub(crate) fn collapse(&mut self, flight: Flight, timeout: Timeout) {
+        match timeout {
+            Timeout::Loss => self.reduce(flight.size()),
+            Timeout::InRecovery => self.ssthresh = self.ssthresh.min(self.kept(flight.size())),
+            Timeout::Again => {}
         }
         self.cwnd = self.mss;
         if let Some(cubic) = &mut self.cubic {

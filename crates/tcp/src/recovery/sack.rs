@@ -2,7 +2,7 @@
 
 use super::scoreboard::Scoreboard;
 use crate::Position;
-use crate::congestion::{Acked, DuplicateAcks, Flight, Reaction, Window};
+use crate::congestion::{Acked, DuplicateAcks, Flight, Reaction, Timeout, Window};
 use crate::ranges::Ranges;
 
 /// What NextSeg() says to send.
@@ -84,9 +84,10 @@ impl SackRecovery {
         // RFC 2018 §5: a timeout may mean that the peer discarded what it SACKed, so forget that.
         self.scoreboard.forget();
         // RFC 6675 §5.1: recovery ends, and its point is where sending had come to.
+        let timeout = Timeout::new(again, self.recovery.is_some());
         self.recovery = None;
         self.recovery_point = flight.max;
-        window.collapse(flight, again);
+        window.collapse(flight, timeout);
     }
     pub(crate) fn in_recovery(&self) -> bool {
         self.recovery.is_some()

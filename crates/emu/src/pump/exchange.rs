@@ -1,0 +1,126 @@
+//! Packets between the network and the devices of its hosts, and the instants that they get.
+//!
+//! A packet enters the network at an instant read from the clock after the packet was read from its device, and
+//! leaves it before the instant at which it is written: whatever stops this thread in between, a host never gets a
+//! packet earlier than the path allows.
+
+use std::io::{self, IoSlice};
+
+use cellway_units::Time;
+use cellway_wire::ip::VirtioNetHeader;
+
+use super::Pump;
+use crate::batch::batches;
+use crate::clock::TimeSource;
+use crate::engine::HostIndex;
+use crate::error::Error;
+use crate::sys::Tun;
+
+/// The most packets that are read from one host in a pass; the others of that host wait for the next.
+const READS: u32 = 64;
+
+/// The network device of a host, which packets pass behind a virtio-net header.
+pub(crate) trait Device {
+    /// Reads one packet into `buffer`; none if there is none now.
+    fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
+
+    /// Writes one packet in parts; none if the device takes none now.
+    fn write_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>>;
+}
+
+impl Device for Tun {
+    fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        self.read(buffer)
+    }
+
+    fn write_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
+        self.write_vectored(parts)
+    }
+}
+
+impl<D: Device, C: TimeSource> Pump<D, C> {
+    /// Lets everything happen that is due by now, or by `end`, and hands it out. Returns that instant.
+    pub(super) fn catch_up(&mut self, end: Time) -> Result<Time, Error> {
+        let now = self.clock.now().unwrap_or(Time::ZERO).min(end);
+        self.engine.advance(now)?;
+        self.hand_out();
+        Ok(now)
+    }
+
+    /// Reads what the hosts of `ready` have sent before `end`; whether there may be more.
+    pub(super) fn take_in(&mut self, end: Time, ready: &[u64]) -> Result<bool, Error> {
+        let mut more = false;
+        for &token in ready {
+            let host = HostIndex(token as usize);
+            let mut reads = 0;
+            while self.engine.has_room(host) {
+                if reads == READS {
+                    more = true;
+                    break;
+                }
+                reads += 1;
+                let octets = match self.devices[host.0].read(&mut self.buffer) {
+                    Ok(Some(octets)) => octets,
+                    Ok(None) => break,
+                    Err(source) => return Err(Error::Device { host: self.engine.name(host).to_owned(), source }),
+                };
+                // After the read: the packet was sent before this instant, wherever this thread was stopped.
+                let read = self.clock.now().unwrap_or(Time::ZERO);
+                if read > end {
+                    return Ok(false);
+                }
+                self.engine.advance(read)?;
+                self.engine.receive(host, &self.buffer[..octets])?;
+                self.lateness.record_early(read.since(self.engine.now()));
+                self.engine.serve();
+            }
+            if !self.engine.has_room(host) && !self.paused.iter().any(|&(paused, _)| paused == host) {
+                self.paused.push((host, true));
+            }
+            self.hand_out();
+        }
+        Ok(more)
+    }
+
+    /// Gives the hosts what has come for them.
+    fn hand_out(&mut self) {
+        if self.engine.due().is_empty() {
+            return;
+        }
+        let due = std::mem::take(self.engine.due());
+        for mut batch in batches(&due) {
+            let device = &self.devices[batch.host.0];
+            // Before the write: it is not earlier than this. After it the host may have the packet at any time.
+            let before = self.clock.now().unwrap_or(Time::ZERO);
+            let taken = match batch.joined.as_mut().filter(|joined| joined.count() > 1) {
+                Some(joined) => {
+                    let header = joined.header_len();
+                    let (offload, headers) = joined.finish();
+                    let offload = offload.octets();
+                    let mut parts = vec![IoSlice::new(&offload), IoSlice::new(headers)];
+                    parts.extend(batch.members.iter().map(|&place| IoSlice::new(&due[place].octets[header..])));
+                    device.write_vectored(&parts)
+                }
+                None => {
+                    // Nothing is left to the host: checksums are complete.
+                    let offload = VirtioNetHeader::default().octets();
+                    device.write_vectored(&[IoSlice::new(&offload), IoSlice::new(&due[batch.members[0]].octets)])
+                }
+            };
+            if !matches!(taken, Ok(Some(_))) {
+                self.untaken += batch.members.len() as u64;
+            }
+            let now = self.clock.now().unwrap_or(Time::ZERO);
+            for &place in &batch.members {
+                let late = now.since(due[place].at);
+                self.lateness.record(late);
+                self.lateness.record_early(due[place].at.since(before));
+                self.recent.record(late);
+            }
+        }
+        // The list itself is used again.
+        let list = self.engine.due();
+        *list = due;
+        list.clear();
+    }
+}

@@ -1,0 +1,183 @@
+//! The exchange of packets with devices, on a clock that stands still unless the test or a device moves it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::rc::Rc;
+
+use cellway_units::{Span, Time};
+use cellway_wire::ip::VirtioNetHeader;
+use proptest::prelude::*;
+
+use super::{Device, Pump};
+use crate::clock::TimeSource;
+use crate::engine::HostIndex;
+use crate::engine::tests::{CLIENT, SERVER, THIRD, nominal, plain, udp, us};
+
+const END: Time = Time::MAX;
+const ALL: [u64; 3] = [0, 1, 2];
+
+#[derive(Clone, Debug, Default)]
+struct FakeClock(Rc<Cell<Time>>);
+
+impl FakeClock {
+    fn pass(&self, span: Span) {
+        self.0.set(self.0.get() + span);
+    }
+
+    fn pass_until(&self, at: Time) {
+        self.0.set(self.0.get().max(at));
+    }
+}
+
+impl TimeSource for FakeClock {
+    fn now(&self) -> Option<Time> {
+        Some(self.0.get())
+    }
+
+    fn deadline_ns(&self, at: Time) -> u64 {
+        at.as_ps() / 1000
+    }
+}
+
+/// A device whose host sends at given instants. Each call takes as long as the list of stalls says.
+#[derive(Debug)]
+struct FakeDevice {
+    clock: FakeClock,
+    /// Instants and packets, in order.
+    sent: RefCell<VecDeque<(Time, Vec<u8>)>>,
+    stalls: Rc<RefCell<VecDeque<Span>>>,
+    /// What the host got, and when.
+    got: RefCell<Vec<(Time, Vec<u8>)>>,
+}
+
+impl FakeDevice {
+    fn stall(&self) {
+        let stall = self.stalls.borrow_mut().pop_front();
+        self.clock.pass(stall.unwrap_or_default());
+    }
+}
+
+impl Device for FakeDevice {
+    fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        self.stall();
+        let mut sent = self.sent.borrow_mut();
+        if sent.front().is_none_or(|&(at, _)| at > self.clock.0.get()) {
+            return Ok(None);
+        }
+        let Some((_, packet)) = sent.pop_front() else { return Ok(None) };
+        let read = [&VirtioNetHeader::default().octets()[..], &packet].concat();
+        buffer[..read.len()].copy_from_slice(&read);
+        Ok(Some(read.len()))
+    }
+
+    fn write_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
+        self.stall();
+        let packet: Vec<u8> = parts[1..].iter().flat_map(|part| part.iter().copied()).collect();
+        let octets = packet.len();
+        self.got.borrow_mut().push((self.clock.0.get(), packet));
+        Ok(Some(octets))
+    }
+}
+
+/// A pump whose hosts send the given packets, at a clock that each call moves by the next of `stalls`.
+fn pump(stalls: &[Span], sent: [Vec<(Time, Vec<u8>)>; 3]) -> Pump<FakeDevice, FakeClock> {
+    let (clock, stalls) = (FakeClock::default(), Rc::new(RefCell::new(stalls.iter().copied().collect())));
+    let device = |sent: Vec<_>| FakeDevice {
+        clock: clock.clone(),
+        sent: RefCell::new(sent.into()),
+        stalls: Rc::clone(&stalls),
+        got: RefCell::default(),
+    };
+    Pump::new(plain(), sent.map(device).into(), clock.clone(), Span::from_ms(1))
+}
+
+#[test]
+fn a_stall_between_clock_and_read_makes_no_packet_early() {
+    let sent = us(10_900);
+    let packet = udp(CLIENT, SERVER, (1, 2), 1000);
+    // The thread stands still for 10 ms from the beginning of its first read.
+    let mut pump = pump(&[Span::from_ms(10)], [vec![(sent, packet)], vec![], vec![]]);
+    pump.clock.pass_until(us(1_000));
+    pump.catch_up(END).unwrap();
+    pump.take_in(END, &ALL).unwrap();
+    let due = sent + nominal(1000);
+    pump.clock.pass_until(due + Span::from_us(99));
+    pump.catch_up(END).unwrap();
+    assert!(pump.devices[1].got.borrow().is_empty(), "it was read 100 us after it was sent: it comes that much later");
+    pump.clock.pass_until(due + Span::from_us(100));
+    pump.catch_up(END).unwrap();
+    assert_eq!(pump.devices[1].got.borrow().len(), 1);
+    assert_eq!((pump.lateness.earliness(), pump.lateness.max()), (Span::ZERO, Span::ZERO));
+}
+
+#[test]
+fn an_answer_is_as_old_as_the_packet_that_it_is_about() {
+    // To nobody: the router next to the host answers at once.
+    let mut packet = udp(CLIENT, SERVER, (1, 2), 100);
+    packet[16..20].copy_from_slice(&[10, 1, 2, 3]);
+    packet[10..12].copy_from_slice(&[0, 0]);
+    let sum = cellway_wire::ip::checksum::checksum(&packet[..20]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    let mut pump = pump(&[Span::from_ms(10)], [vec![(us(10_900), packet)], vec![], vec![]]);
+    pump.clock.pass_until(us(1_000));
+    pump.catch_up(END).unwrap();
+    pump.take_in(END, &ALL).unwrap();
+    assert_eq!(pump.devices[0].got.borrow().len(), 1);
+    // 10 ms late, had it been dated by the clock before the stall.
+    assert_eq!((pump.lateness.count(), pump.lateness.max()), (1, Span::ZERO));
+}
+
+#[test]
+fn what_is_read_after_the_end_does_not_enter() {
+    let packet = udp(CLIENT, SERVER, (1, 2), 100);
+    let mut pump = pump(&[Span::from_ms(10)], [vec![(us(5_000), packet)], vec![], vec![]]);
+    pump.clock.pass_until(us(1_000));
+    let end = us(8_000);
+    pump.catch_up(end).unwrap();
+    pump.take_in(end, &ALL).unwrap();
+    assert_eq!(pump.engine.testbed.fabric.events(), 0);
+}
+
+proptest! {
+    /// Whatever stops the thread, and wherever: no packet takes less time than an idle path needs for it.
+    #[test]
+    fn no_packet_is_faster_than_the_path(
+        stalls in prop::collection::vec(0u64..3_000, 0..60),
+        sends in prop::collection::vec((0u64..20_000, 0usize..6, 28usize..1400), 1..40),
+    ) {
+        const PAIRS: [(HostIndex, HostIndex); 6] =
+            [(CLIENT, SERVER), (SERVER, CLIENT), (CLIENT, THIRD), (THIRD, CLIENT), (SERVER, THIRD), (THIRD, SERVER)];
+        let mut sent: [Vec<(Time, Vec<u8>)>; 3] = Default::default();
+        for (number, &(at, pair, octets)) in sends.iter().enumerate() {
+            let (from, to) = PAIRS[pair];
+            sent[from.0].push((us(at), udp(from, to, (1000 + number as u16, 9), octets)));
+        }
+        sent.iter_mut().for_each(|packets| packets.sort());
+        let stalls: Vec<Span> = stalls.into_iter().map(Span::from_us).collect();
+        let mut pump = pump(&stalls, sent);
+        for _ in 0..2_000 {
+            pump.catch_up(END).unwrap();
+            pump.take_in(END, &ALL).unwrap();
+            pump.clock.pass(Span::from_us(50));
+        }
+        let mut arrived = 0;
+        for device in &pump.devices {
+            for (at, packet) in device.got.borrow().iter() {
+                let number = usize::from(u16::from_be_bytes([packet[20], packet[21]])) - 1000;
+                let (sent, pair, octets) = sends[number];
+                let line = |bits: usize, ns: u64| Span::from_ns(bits as u64 * ns);
+                let least = match pair {
+                    0 | 1 => nominal(octets),
+                    // Two lines of packets, and a millisecond of propagation.
+                    2 | 3 => line(2 * octets, 80) + Span::from_ms(1),
+                    _ => nominal(octets) + Span::from_ms(1),
+                };
+                prop_assert!(*at >= us(sent) + least, "{number}: {octets} octets sent at {sent} us came at {at:?}");
+                arrived += 1;
+            }
+        }
+        prop_assert_eq!(arrived, sends.len());
+        prop_assert_eq!(pump.lateness.earliness(), Span::ZERO);
+    }
+}
