@@ -178,6 +178,13 @@ pub(crate) fn multiplexing(scenario: &Scenario) -> net::Multiplexing {
     }
 }
 
+pub(crate) fn discipline(scenario: &Scenario) -> net::Discipline {
+    match scenario.multiplexing.server {
+        file::Server::RoundRobin => net::Discipline::RoundRobin,
+        file::Server::Fifo => net::Discipline::Fifo,
+    }
+}
+
 /// How the packets of a scenario are put into cells.
 pub fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
     match scenario.multiplexing.encapsulation {
