@@ -13,6 +13,7 @@ pub use cellway_emu::{ConversationView, Delays, Lateness, PortView, ProgramEnd, 
 pub use shell::{Far, ShellPath, ShellReport, shell};
 
 use crate::error::Error;
+use crate::left_out::LeftOut;
 use crate::simulate::{Simulated, Stopwatch, asked_for};
 use crate::study::{Prepared, Progress, Settings};
 
@@ -102,6 +103,7 @@ pub fn emulate(
     let prepared = Prepared::to_emulate(plan, folder, seeds)?;
     let mut builder = ResultsBuilder::new("emulate");
     let clock = Stopwatch::start();
+    let mut left_out = LeftOut::default();
     let (mut warnings, mut scheduling) = (Vec::new(), Vec::new());
     let (mut valid, mut failed, mut captured) = (true, false, None);
     let label = plan.base().name.clone();
@@ -115,9 +117,11 @@ pub fn emulate(
         failed |= emulated.programs.iter().any(|program| program.failed);
         let at = if prepared.runs() > 1 { format!("run {}: ", key.run) } else { String::new() };
         warnings.extend(warnings_of(&emulated).into_iter().map(|warning| format!("{at}{warning}")));
+        left_out.add(&emulated.record);
         scheduling.push(emulated.treatment.to_string());
         builder.push(key, &emulated.record)?;
     }
+    warnings.extend(left_out.warning());
     (settings.progress)(Progress { label: &label, done: prepared.runs(), total: prepared.runs() });
     let results = builder.finish()?;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());

@@ -150,6 +150,7 @@ impl Run<'_> {
         let counts = Counts {
             events: self.bed.fabric.events() + self.timers_fired,
             cell_hops: self.bed.fabric.cell_hops(),
+            packet_hops: self.bed.fabric.packet_hops(),
             packets: self.packets,
             simulated: end - Time::ZERO,
         };
@@ -168,7 +169,8 @@ impl Run<'_> {
                 let index = slot as usize;
                 let place = self.slots[index].place_at(packet.to, far);
                 if place == Place::Responder {
-                    self.bed.meter.cells(index, cells_for(packet.octets + self.encapsulation.octets()));
+                    let cells = cells_for(packet.octets + self.encapsulation.octets());
+                    self.bed.meter.arrived(index, packet.octets, cells);
                 }
                 match place.side() {
                     // A segment for a connection that both ends have forgotten has no one to go to.
