@@ -61,15 +61,14 @@ impl FrameDiscard {
 mod tests {
     use super::*;
     use crate::cell::Flags;
-    use crate::channel::ChannelId;
     use crate::packet::{Packet, Packets};
 
     #[test]
     fn a_frame_passes_is_refused_or_keeps_its_end() {
         let mut packets = Packets::new();
         let node = crate::fabric::NodeId(0);
-        let frame = packets.insert(Packet { conversation: 0, from: node, to: node, octets: 100, body: () });
-        let cell = |index| Cell { channel: ChannelId(0), frame, index, count: 4, flags: Flags::PLAIN };
+        let frame = packets.insert(Packet { conversation: 0, from: node, to: node, octets: 100, body: () }, 0);
+        let cell = |index| Cell { slot: 0, frame, index, count: 4, flags: Flags::PLAIN };
         let mut state = FrameDiscard::default();
         let drop = |new_frame| Fate::Drop { new_frame };
         // The threshold counts at the first cell only.

@@ -59,19 +59,22 @@ enum Step {
 }
 
 /// The forwarding table of a conversation, and the channels it uses.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Conversation {
-    /// The next step at each node that handles whole packets, by the host they are for. A few entries,
-    /// searched one by one.
-    steps: Vec<(NodeId, NodeId, Step)>,
+    hosts: [NodeId; 2],
+    /// There and back: the step at each node that handles whole packets, in the order of the path.
+    steps: [Vec<Step>; 2],
     /// Its ATM stretches in order, there and back, each with its ports.
     channels: [Vec<(ChannelId, Vec<PortId>)>; 2],
 }
 
 impl Conversation {
-    fn step(&self, at: NodeId, to: NodeId) -> Step {
-        let known = self.steps.iter().find(|(node, host, _)| *node == at && *host == to);
-        known.expect("packets stay on the paths that were opened for them").2
+    /// The path of packets between two of its hosts: 0 there, 1 back.
+    fn way(&self, from: NodeId, to: NodeId) -> u8 {
+        let way = u8::from(from != self.hosts[0]);
+        let ends = if way == 0 { self.hosts } else { [self.hosts[1], self.hosts[0]] };
+        assert!(ends == [from, to], "packets stay on the paths that were opened for them");
+        way
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Port {
     began: Time,
     level: Level,
     counters: PortCounters,
-    /// Channel table of the far end: where each channel's cells go on arrival.
+    /// Channel table of the far end: where the cells of each queue go on arrival.
     pub(crate) channels: Vec<NextHop>,
     /// Whether the port stands in the list of ports to serve in this instant.
     pub(crate) called: bool,
@@ -123,8 +123,13 @@ impl Port {
         self.line.rate()
     }
 
-    /// Adds a queue for `channel`; returns its slot.
-    pub(crate) fn add_channel(&mut self, channel: ChannelId, class: Class) -> u32 {
+    /// Adds a queue for `channel`, whose cells go to `next` behind the link; returns its slot.
+    pub(crate) fn add_channel(&mut self, channel: ChannelId, class: Class, next: NextHop) -> u32 {
+        if self.channels.is_empty() {
+            // The line of a host has one channel: room for one, not for the four that a first push makes.
+            self.channels.reserve_exact(1);
+        }
+        self.channels.push(next);
         if self.buffer.discards_frames() {
             self.frames.push(FrameDiscard::default());
         }
@@ -140,9 +145,9 @@ impl Port {
         self.policers[slot] = Some(policer);
     }
 
-    /// Forgets all that was set and learnt for `channel`, whose queue `slot` is drained; the queue stays for the
+    /// Forgets all that was set and learnt for the channel of queue `slot`, which is drained; the queue stays for the
     /// next channel over these ports.
-    pub(crate) fn forget_channel(&mut self, slot: u32, channel: ChannelId) {
+    pub(crate) fn forget_channel(&mut self, slot: u32) {
         if let Some(server) = self.server_mut() {
             server.forget(slot);
         }
@@ -155,7 +160,7 @@ impl Port {
             self.policers.truncate(used);
         }
         if let Some(abr) = &mut self.abr {
-            abr.forget(slot, channel);
+            abr.forget(slot);
         }
     }
 
@@ -232,6 +237,12 @@ impl Port {
         self.sending = Some(unit);
         self.began = now;
         Some(leaves)
+    }
+
+    /// The instant at which an idle line is to be called because a cell that is held back may leave.
+    #[inline]
+    pub(crate) fn ask(&mut self) -> Option<Time> {
+        self.server_mut()?.held().ask()
     }
 
     /// The cell queues, if this is a cell line.

@@ -116,6 +116,9 @@ impl RoundRobin {
     /// Adds an empty queue for `channel`; returns its slot.
     pub(crate) fn add(&mut self, channel: ChannelId, class: Class) -> u32 {
         let (queue, priority) = (CellQueue::default(), class.priority());
+        if self.slots.is_empty() {
+            self.slots.reserve_exact(1);
+        }
         self.slots.push(Slot { channel, queue, priority, token: false, gated: false, controlled: false });
         self.slots.len() as u32 - 1
     }
@@ -201,7 +204,7 @@ impl RoundRobin {
                 }
             }
             let next = &mut self.slots[slot as usize];
-            let cell = next.queue.pop(next.channel).expect("a token names a queue that is not empty");
+            let cell = next.queue.pop(slot).expect("a token names a queue that is not empty");
             self.waiting -= 1;
             self.in_service = Some(slot);
             return Some(Served { slot, cell, queued: true });
@@ -223,7 +226,7 @@ impl RoundRobin {
                 Passage::Open
             }
             Next::Rm(rm, connection) => {
-                let cell = rms.insert(channel, rm, connection.unwrap_or(channel));
+                let cell = rms.insert(slot, rm, connection.unwrap_or(channel));
                 self.in_service = Some(slot);
                 Passage::Made(Served { slot, cell, queued: false })
             }
