@@ -32,6 +32,7 @@ channel = "per-conversation"
 [buffer]
 size = "1 bdp"
 [tcp]
+profile = "classic"
 variant = "tahoe"
 mss = "512 B"
 window = "8 KiB"

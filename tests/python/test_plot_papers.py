@@ -121,7 +121,9 @@ def test_changes_are_steps_from_the_first_rate() -> None:
 def test_the_payload_of_the_slowest_atm_line() -> None:
     assert payload_rate(SCENARIOS["NASA"]) == pytest.approx(36.864e6)
     only_packets = {"node": [{"name": "a"}, {"name": "b"}], "link": [{"between": ["a", "b"], "rate": "10 Mbit/s"}]}
-    assert payload_rate({**only_packets, "node": [{"name": "a", "kind": "host"}, {"name": "b"}]}) is None
+    assert payload_rate(only_packets) is None
+    at_switch = {**only_packets, "node": [{"name": "a", "kind": "switch"}, {"name": "b"}]}
+    assert payload_rate(at_switch) == pytest.approx(10e6 * 48 / 53)
 
 
 def test_a_network_goes_from_senders_to_receivers() -> None:

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cellway_lab::{Error, Plan};
+use cellway_lab::{Checked, Error, Plan};
 use serde_json::{Value, json};
 
 use crate::args::{self, Check};
@@ -20,10 +20,10 @@ pub(crate) fn plan(scenario: &args::Scenario) -> Result<Plan, Error> {
 pub(crate) fn run(options: &Check) -> Result<(), Failure> {
     let scenario = &options.scenario;
     let checked = plan(scenario).and_then(|plan| {
-        let points = cellway_lab::check(&plan, folder_of(&scenario.file))?;
-        Ok((plan, points))
+        let checked = cellway_lab::check(&plan, folder_of(&scenario.file))?;
+        Ok((plan, checked))
     });
-    let (plan, points) = match checked {
+    let (plan, checked) = match checked {
         Ok(checked) => checked,
         Err(error) => {
             if scenario.json {
@@ -37,15 +37,16 @@ pub(crate) fn run(options: &Check) -> Result<(), Failure> {
         }
     };
     if scenario.json {
-        output::json(&as_json(&plan, points));
+        output::json(&as_json(&plan, &checked));
     } else {
-        show(&scenario.file, &plan, points);
+        show(&scenario.file, &plan, &checked);
     }
     Ok(())
 }
 
 /// What a scenario that was found right would run.
-pub fn as_json(plan: &Plan, points: usize) -> Value {
+pub fn as_json(plan: &Plan, checked: &Checked) -> Value {
+    let points = checked.points;
     let (base, run) = (plan.base(), &plan.base().run);
     let axes: Vec<Value> = plan
         .axes()
@@ -55,11 +56,11 @@ pub fn as_json(plan: &Plan, points: usize) -> Value {
     json!({
         "valid": true, "name": base.name, "points": points, "seeds": run.seeds, "runs": run.seeds * points as u64,
         "duration_s": run.duration.as_secs_f64(), "warmup_s": run.warmup.as_secs_f64(),
-        "rtt_s": run.rtt.as_secs_f64(), "axes": axes,
+        "rtt_s": run.rtt.as_secs_f64(), "axes": axes, "warnings": checked.warnings,
     })
 }
 
-fn show(file: &Path, plan: &Plan, points: usize) {
+fn show(file: &Path, plan: &Plan, checked: &Checked) {
     let (base, run) = (plan.base(), &plan.base().run);
     let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let (nodes, links) = (count(base.nodes.len() as u64, "node"), count(base.links.len() as u64, "link"));
@@ -72,6 +73,7 @@ fn show(file: &Path, plan: &Plan, points: usize) {
         let values: Vec<String> = values.iter().map(ToString::to_string).collect();
         output::line(&format!("  {name}: {}", values.join(", ")));
     }
-    let (points, runs) = (points as u64, run.seeds * points as u64);
+    let (points, runs) = (checked.points as u64, run.seeds * checked.points as u64);
     output::line(&format!("  {} x {} = {}", count(points, "point"), count(run.seeds, "seed"), count(runs, "run")));
+    checked.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
 }

@@ -203,7 +203,7 @@ const WINDOWS: &str = r#"version = 1
 name = "windows"
 run = { duration = "10 s", warmup = "5 s", emulate = { lateness-limit = "10 s" } }
 buffer = { size = "8000 cell", per = "port" }
-tcp = { variant = "sack", mss = "1000 B", window = "40 KiB", send-buffer = "1 MiB", window-scaling = true }
+tcp = { profile = "classic", variant = "sack", mss = "1000 B", window = "40 KiB", send-buffer = "1 MiB", window-scaling = true }
 node = [
   { name = "client", kind = "host" },
   { name = "near", kind = "router" },

@@ -17,7 +17,7 @@ const NET: &str = r#"version = 1
 name = "net"
 buffer = { size = "400 cell", per = "port" }
 multiplexing = { channel = "per-conversation" }
-tcp = { variant = "newreno", mss = "1000 B", window = "8 KiB", send-buffer = "64 KiB" }
+tcp = { profile = "classic", variant = "newreno", mss = "1000 B", window = "8 KiB", send-buffer = "64 KiB" }
 node = [
   { name = "client", kind = "host" },
   { name = "near", kind = "router" },
@@ -26,7 +26,7 @@ node = [
 ]
 link = [
   { between = ["client", "near"], rate = "fast-ethernet", delay = "0 s" },
-  { name = "line", between = ["near", "far"], rate = "10 Mbit/s", delay = "20 ms" },
+  { name = "line", between = ["near", "far"], rate = "10 Mbit/s", delay = "20 ms", framing = "atm" },
   { between = ["far", "server"], rate = "fast-ethernet", delay = "0 s" },
 ]
 

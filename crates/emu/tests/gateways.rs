@@ -19,7 +19,7 @@ use noq_udp::{Transmit, UdpSocketState};
 const NET: &str = r#"version = 1
 name = "net"
 buffer = { size = "1000 cell", per = "port" }
-tcp = { variant = "sack", mss = "1000 B", window = "32 KiB" }
+tcp = { profile = "classic", variant = "sack", mss = "1000 B", window = "32 KiB" }
 node = [
   { name = "client", kind = "host" },
   { name = "g1", kind = "gateway", peer = "g2", gateway = { rate = "8 Mbit/s", packet = "1000 B" } },
@@ -29,7 +29,7 @@ node = [
 ]
 link = [
   { between = ["client", "g1"], rate = "fast-ethernet", delay = "0 s" },
-  { name = "line", between = ["g1", "g2"], rate = "8 Mbit/s", delay = "20 ms", mtu = "1500 B" },
+  { name = "line", between = ["g1", "g2"], rate = "8 Mbit/s", delay = "20 ms", framing = "atm", mtu = "1500 B" },
   { between = ["g2", "lan"], rate = "fast-ethernet", delay = "1 ms" },
   { between = ["lan", "server"], rate = "fast-ethernet", delay = "0 s" },
 ]

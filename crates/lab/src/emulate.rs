@@ -122,6 +122,7 @@ pub fn emulate(
     let results = builder.finish()?;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, Some(1));
+    warnings.extend(prepared.warnings);
     let about = Provenance { scheduling, ..about };
     Ok(EmulatedStudy { results: Simulated { results, about, warnings }, valid, failed, captured })
 }

@@ -26,7 +26,7 @@ pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Prob
 pub use cellway_units::Span;
 pub use error::Error;
 pub use fit::{FitReport, fit_file};
-pub use load::{check, plan_from_file, plan_from_text};
+pub use load::{Checked, check, plan_from_file, plan_from_text};
 pub use overview::{Cell, Overview, PointFigures};
 pub use simulate::{Simulated, capture, check_capture, check_free, move_into, simulate};
 pub use study::{Progress, Settings, VERSION};

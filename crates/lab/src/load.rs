@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellway_apps::{Tables, Variable, Workload};
-use cellway_scenario::{App, Override, Plan, Scenario};
+use cellway_scenario::{App, Override, Plan, Problem, Scenario};
 
 use crate::error::Error;
 
@@ -20,15 +20,24 @@ pub fn plan_from_text(text: &str, name: &str, overrides: &[Override]) -> Result<
     Ok(Plan::parse_with(text, name, overrides, None)?)
 }
 
+/// A scenario that can be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// The points of its sweep; 1 without one.
+    pub points: usize,
+    /// Keys and axes without effect, with their places.
+    pub warnings: Vec<Problem>,
+}
+
 /// Checks all that a run would need: each point of the sweep, the tables it names, the options of
 /// TCP. `folder` is where relative table folders start.
-pub fn check(plan: &Plan, folder: &Path) -> Result<usize, Error> {
+pub fn check(plan: &Plan, folder: &Path) -> Result<Checked, Error> {
     let points = plan.points()?;
     let mut tables = TableFolders::new(folder);
     for point in &points {
         tables.workloads(&point.scenario)?;
     }
-    Ok(points.len())
+    Ok(Checked { points: points.len(), warnings: plan.warnings(&points) })
 }
 
 /// Full tables, read once per folder.

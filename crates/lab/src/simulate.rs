@@ -43,7 +43,7 @@ pub fn simulate(
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
     let warnings = transient.warning(prepared.points(), prepared.seeds());
-    let warnings = warnings.into_iter().chain(commands_left_out(&prepared)).collect();
+    let warnings = warnings.into_iter().chain(commands_left_out(&prepared)).chain(prepared.warnings).collect();
     Ok(Simulated { results, about, warnings })
 }
 

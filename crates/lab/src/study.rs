@@ -47,6 +47,8 @@ pub(crate) struct Prepared {
     points: Vec<(Point, Vec<Workload>)>,
     seed: u64,
     seeds: u64,
+    /// Keys and axes of the plan without effect, each with its place.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Prepared {
@@ -62,7 +64,9 @@ impl Prepared {
     /// As [`Prepared::new`], for an emulation: programs do for traffic.
     pub(crate) fn to_emulate(plan: &Plan, folder: &Path, seeds: Option<u64>) -> Result<Prepared, Error> {
         let mut tables = TableFolders::new(folder);
-        let points = plan.points()?.into_iter().map(|point| {
+        let points = plan.points()?;
+        let warnings = plan.warnings(&points).iter().map(ToString::to_string).collect();
+        let points = points.into_iter().map(|point| {
             let workloads = tables.workloads(&point.scenario)?;
             Ok((point, workloads))
         });
@@ -77,7 +81,7 @@ impl Prepared {
                 u32::MAX
             )));
         }
-        Ok(Prepared { points, seed: run.seed, seeds })
+        Ok(Prepared { points, seed: run.seed, seeds, warnings })
     }
 
     /// The point of run `index`, and its workloads.

@@ -33,6 +33,7 @@ window = "16 KiB"
 [[link]]
 between = ["a", "b"]
 rate = "8 Mbit/s"
+framing = "atm"
 delay = "20 ms"
 
 [[traffic]]

@@ -12,7 +12,7 @@ const LINE: &str = r#"version = 1
 name = "lossy"
 run = { duration = "220 s", warmup = "20 s", seeds = 4 }
 buffer = { size = "1 MiB", per = "port", count = "packet" }
-tcp = { variant = "sack", mss = "1460 B", window = "1 MiB", window-scaling = true, timer-granularity = "10 ms", rto-min = "200 ms" }
+tcp = { profile = "classic", variant = "sack", mss = "1460 B", window = "1 MiB", window-scaling = true, timer-granularity = "10 ms", rto-min = "200 ms" }
 node = [{ name = "a", kind = "router" }, { name = "b", kind = "router" }]
 link = [{ between = ["a", "b"], rate = "100 Mbit/s", delay = "20 ms", framing = "packet", loss = "0.1%" }]
 traffic = [{ name = "bulk", app = "bulk", from = "a", to = "b", access = { rate = "1 Gbit/s", delay = "0 s" } }]

@@ -206,7 +206,7 @@ fn full_tables_come_from_the_folder_that_the_scenario_names() {
     let Some(folder) = shared("data/tcplib") else { return };
     let tables = ("traffic.*.workload.tables", "\"tcplib\"");
     let with = plan(single(), &[tables]);
-    assert_eq!(cellway_lab::check(&with, folder.parent().unwrap()).unwrap(), 1);
+    assert_eq!(cellway_lab::check(&with, folder.parent().unwrap()).unwrap().points, 1);
     let full = simulate_in(&with, folder.parent().unwrap(), 2).unwrap();
     let shipped = simulate(&plan(single(), &[]), 2).unwrap();
     // The models are near their tables, not the same: other sizes, about the same load.

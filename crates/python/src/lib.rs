@@ -210,8 +210,8 @@ fn compare(
 #[pyfunction]
 fn check(source: &str, is_text: bool, set: Changes) -> PyResult<String> {
     let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
-    let points = cellway_lab::check(&plan, &folder).map_err(raise)?;
-    Ok(cellway_cli::checked_json(&plan, points).to_string())
+    let checked = cellway_lab::check(&plan, &folder).map_err(raise)?;
+    Ok(cellway_cli::checked_json(&plan, &checked).to_string())
 }
 
 /// What theory says of the traffic groups of a scenario, as JSON.

@@ -45,8 +45,8 @@ pub(crate) struct File {
     pub(crate) multiplexing: Option<MultiplexingFile>,
     #[schemars(required)]
     pub(crate) buffer: Option<BufferFile>,
-    /// TCP of all traffic; a group may override single keys. `variant`, `mss` and `window` have no
-    /// default: give them here or in every group.
+    /// TCP of all traffic; a group may override single keys. Keys that are left out have the values of `profile`, which is
+    /// "linux-6" unless the file names another.
     pub(crate) tcp: Option<TcpFile>,
     /// The nodes of the network. Hosts that belong to one conversation need not be written: see
     /// `traffic.from`.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::check;
+use crate::effect;
 use crate::found::{self, Found, Source, Sources};
 use crate::model::Scenario;
 use crate::path;
@@ -229,6 +230,15 @@ impl Plan {
         }
         problems.sort_by_key(|(found, _)| found.at);
         Err(Error { problems: problems.into_iter().map(|(_, problem)| problem).collect() })
+    }
+
+    /// What is right and yet changes nothing: keys and axes without effect at any of `points`, which are those of this plan.
+    /// Each has its place in the file, without an excerpt.
+    pub fn warnings(&self, points: &[Point]) -> Vec<Problem> {
+        let mut found = effect::warnings(&self.tree, &self.axes, points);
+        found.sort_by_key(|found| found.at);
+        let told = |found: &Found| Problem { excerpt: None, ..self.sources.tell(found, None) };
+        found.iter().map(told).collect()
     }
 
     /// Which choice of each axis makes point `index`.

@@ -1,4 +1,4 @@
-//! TCP habits of systems, most of the 1990s: keys that stand in for those a file leaves out.
+//! TCP profiles: values for the keys that a file leaves out. `linux-6` fills in for a file that names none.
 //!
 //! None of the systems of the 1990s is at hand. Values marked "kdd" are stated by that paper; the rest are recalled from
 //! W. R. Stevens, TCP/IP Illustrated, volumes 1 and 2, and from the systems' own documentation, and not checked against
@@ -8,7 +8,10 @@ use cellway_units::{Bytes, Span};
 
 use crate::model::{TcpKeys, TcpProfile, TcpVariant};
 
-/// What a profile fills in.
+/// The profile of a file that names none.
+pub(crate) const DEFAULT: TcpProfile = TcpProfile::Linux6;
+
+/// The values of a profile.
 pub(crate) struct Profile {
     pub(crate) keys: TcpKeys,
     /// Segments are as large as the path takes, as after path MTU discovery (RFC 1191); else `keys` or the file say.
@@ -42,7 +45,35 @@ const NONE: TcpKeys = TcpKeys {
     profile: None,
 };
 
-/// What those of the 1990s share: one segment at first, Nagle's rule, three duplicates, a restart after idle time, and none of
+/// No system, but TCP as the RFCs of the 1990s require it, without options: a segment of 536 B where nothing else is
+/// negotiated (RFC 1122 section 4.2.2.6), windows without the scale option (RFC 793), one segment at first (RFC 2001),
+/// timeouts of 3 s at first and at least 1 s (RFC 2988 section 2) up to the 64 s and on the 500 ms clock of 4.3BSD, given up
+/// after 12. Each segment is acknowledged and sent at once, which RFC 1122 allows; limited transmit (RFC 3042) is on.
+/// It also fills in what the profiles of systems leave out.
+pub(crate) const CLASSIC: TcpKeys = TcpKeys {
+    variant: Some(TcpVariant::Reno),
+    mss: Some(Bytes(536)),
+    window: Some(Bytes(65_535)),
+    window_scaling: Some(false),
+    timestamps: Some(false),
+    hystart: Some(true),
+    pacing: Some(false),
+    initial_window: Some(1),
+    delayed_ack: Some(None),
+    nagle: Some(false),
+    duplicate_threshold: Some(3),
+    timer_granularity: Some(Span::from_ms(500)),
+    rto_initial: Some(Span::from_secs(3)),
+    rto_min: Some(Span::from_secs(1)),
+    rto_max: Some(Span::from_secs(64)),
+    max_retransmissions: Some(12),
+    time_wait: Some(Span::from_secs(60)),
+    limited_transmit: Some(true),
+    idle_restart: Some(true),
+    ..NONE
+};
+
+/// What the systems of the 1990s share: one segment at first, Nagle's rule, three duplicates, a restart after idle time, and none of
 /// RFC 3042, which is of 2001.
 const COMMON: TcpKeys = TcpKeys {
     variant: Some(TcpVariant::Reno),
@@ -99,6 +130,7 @@ const LINUX: TcpKeys = TcpKeys {
 
 pub(crate) const fn profile(of: TcpProfile) -> Profile {
     let (keys, mss_of_path) = match of {
+        TcpProfile::Classic => (CLASSIC, false),
         // 512 B to hosts that are not on a local network; 8 KiB for sockets; RFC 1323 on.
         TcpProfile::Bsd44 => {
             let keys =

@@ -14,6 +14,8 @@ const VARIANT: &str = "variant";
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(crate) name: String,
+    /// The place of its key, or of the first variant.
+    pub(crate) at: At,
     pub(crate) choices: Vec<Choice>,
 }
 
@@ -150,7 +152,7 @@ fn axes(tree: &Node, written: Written, whole: At, fixed: &[Vec<Step>], found: &m
             choices.push(Choice { value: label, settings });
         }
         taken.extend(targets.into_iter().map(|target| (format!("the axis {path}"), target)));
-        axes.push(Axis { name: path, choices });
+        axes.push(Axis { name: path, at, choices });
     }
     axes.extend(variants(tree, written.variants, &taken, found));
     let points = axes.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.choices.len()));
@@ -168,6 +170,7 @@ fn variants(
     taken: &[(String, Vec<Step>)],
     found: &mut Vec<Found>,
 ) -> Option<Axis> {
+    let first = written.first().map(|(_, at, _)| *at)?;
     let mut choices: Vec<Choice> = Vec::new();
     for (name, at, written) in written {
         let value = AxisValue::Text(name.clone());
@@ -183,7 +186,7 @@ fn variants(
         }
         choices.push(Choice { value, settings });
     }
-    (!choices.is_empty()).then(|| Axis { name: VARIANT.to_owned(), choices })
+    Some(Axis { name: VARIANT.to_owned(), at: first, choices })
 }
 
 /// The places that `path` means, unless it means none or one that is set already.

@@ -126,6 +126,7 @@ fn without_traffic_the_paths_between_hosts_count() {
     // With traffic only its paths do.
     let more = "
 [tcp]
+profile = 'classic'
 variant = 'sack'
 mss = '1000 B'
 window = '16 KiB'

@@ -89,12 +89,9 @@ fn a_gateway_may_be_of_another_system_than_the_hosts() {
         "tcp = { profile = \"solaris-2.5\", window = \"64 kB\" }",
     )]));
     let [near, far] = s.traffic[0].gateway_tcp;
-    assert_eq!(
-        (near.window, near.rto_min, near.profile),
-        (Bytes(64_000), Span::from_ms(200), Some(TcpProfile::Solaris25))
-    );
+    assert_eq!((near.window, near.rto_min, near.profile), (Bytes(64_000), Span::from_ms(200), TcpProfile::Solaris25));
     assert_eq!(near.mss, Bytes(1460), "as large as the Ethernet before it takes");
-    assert_eq!((far.rto_min, far.profile), (Span::from_secs(1), None));
+    assert_eq!((far.rto_min, far.profile), (Span::from_secs(1), TcpProfile::Classic));
     assert_eq!(scenario(&s.to_toml()), s);
 }
 

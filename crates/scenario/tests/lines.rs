@@ -18,8 +18,9 @@ fn a_line_by_name_brings_its_rate_its_framing_and_its_largest_packet() {
     assert_eq!(link("\"fddi\""), (100_000_000, Framing::Fddi, 4352));
     assert_eq!(link("\"ds3\""), (96_000 * 424, Framing::Atm, 9180));
     assert_eq!(link("\"taxi\""), (98_148_148, Framing::Atm, 9180));
-    // A host's link is for packets if nothing says otherwise.
-    assert_eq!(link("\"155.52 Mbit/s\""), (155_520_000, Framing::Packet, 65_535));
+    // A rate in figures is a link for packets if nothing says otherwise; one in cells is not.
+    assert_eq!(link("\"155.52 Mbit/s\""), (155_520_000, Framing::Packet, 1500));
+    assert_eq!(link("\"36000 cell/s\""), (15_264_000, Framing::Atm, 9180));
     assert_eq!(link("\"oc12c\"\nframing = \"packet\"\nmtu = \"4 KiB\""), (599_040_000, Framing::Packet, 4096));
     assert_eq!(link("\"36000 cell/s\"\nframing = \"atm\""), (15_264_000, Framing::Atm, 9180));
 }
@@ -31,7 +32,7 @@ fn access_links_go_by_the_same_names() {
         let access = s.traffic[0].access.unwrap();
         (access.rate.as_bps(), access.framing, access.mtu.0)
     };
-    assert_eq!(access("rate = \"10 Mbit/s\""), (10_000_000, Framing::Packet, 65_535));
+    assert_eq!(access("rate = \"10 Mbit/s\""), (10_000_000, Framing::Packet, 1500));
     assert_eq!(access("rate = \"fddi\""), (100_000_000, Framing::Fddi, 4352));
     assert_eq!(access("rate = \"10 Mbit/s\", framing = \"ethernet\""), (10_000_000, Framing::Ethernet, 1500));
     assert_eq!(access("rate = \"oc3c\", mtu = \"1500 B\""), (149_760_000, Framing::Atm, 1500));
@@ -74,14 +75,15 @@ fn slow_start_has_a_threshold_where_the_file_gives_one() {
 #[test]
 fn profiles_say_what_the_file_leaves_out() {
     let tcp = |text: &str| {
-        let own = "variant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"";
-        scenario(&edited(&[(own, text), ("1 bdp", "2 bdp")])).traffic[0].tcp
+        let own = "profile = \"classic\"\nvariant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"";
+        let access = ("delay = \"0 s\" }", "delay = \"0 s\", mtu = \"9180 B\" }");
+        scenario(&edited(&[(own, text), ("1 bdp", "2 bdp"), access])).traffic[0].tcp
     };
     let bsd = tcp("profile = \"bsd-4.4\"");
     assert_eq!((bsd.variant, bsd.mss, bsd.window), (TcpVariant::Reno, Bytes(512), Bytes(8192)));
     assert_eq!((bsd.delayed_ack, bsd.timer_granularity), (Some(Span::from_ms(200)), Span::from_ms(500)));
     assert_eq!((bsd.limited_transmit, bsd.idle_restart, bsd.nagle), (false, true, true));
-    assert_eq!(bsd.profile, Some(TcpProfile::Bsd44));
+    assert_eq!(bsd.profile, TcpProfile::Bsd44);
     assert_eq!(tcp("profile = \"sunos-4.1.3\"").variant, TcpVariant::Tahoe);
     // As large as the path takes: 9180 B on ATM less 40 B, but no larger than the file says.
     let solaris = tcp("profile = \"solaris-2.5\"\nwindow = \"36592 B\"");
@@ -103,7 +105,7 @@ fn profiles_say_what_the_file_leaves_out() {
     assert_eq!((given.variant, given.timestamps, given.hystart, given.pacing), (TcpVariant::Cubic, true, false, true));
     assert_eq!((given.pacing_rate, given.rto_margin), (Some(Rate::from_bps(2_000_000)), Some(Span::from_ms(5))));
     // Every profile is whole and without contradictions.
-    for name in ["bsd-4.4", "sunos-4.1.3", "solaris-2.5", "irix-6.3", "osf1", "windows-95", "linux-6"] {
+    for name in ["bsd-4.4", "sunos-4.1.3", "solaris-2.5", "irix-6.3", "osf1", "windows-95", "linux-6", "classic"] {
         tcp(&format!("profile = \"{name}\"\nmss = \"1460 B\""));
     }
 }

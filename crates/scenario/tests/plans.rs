@@ -220,7 +220,7 @@ fn an_override_of_a_swept_key_is_refused() {
     let error = Plan::parse_with(&with(SWEEP), "t.toml", &overrides, None).expect_err("refused");
     assert_eq!(error.problems.len(), 1);
     assert_eq!(error.problems[0].message, "traffic.ftp.count is set by an override already");
-    assert_eq!(error.problems[0].line, Some(47));
+    assert_eq!(error.problems[0].line, Some(48));
 }
 
 #[test]

@@ -10,6 +10,9 @@ mod emulate;
 
 use common::{edited, refusal, with};
 
+/// The TCP of the small file.
+const OWN_TCP: &str = "profile = \"classic\"\nvariant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"";
+
 fn cases() -> Vec<(&'static str, String)> {
     let link = "between = [\"r1\", \"s1\"]\nrate = \"1.5 Mbit/s\"\ndelay = \"22.5 ms\"";
     let sweep = |axes: &str| with(&format!("\n[sweep]\naxes = {axes}\n"));
@@ -28,10 +31,13 @@ fn cases() -> Vec<(&'static str, String)> {
             "missing sections",
             edited(&[("[buffer]\nsize = \"1 bdp\"\n", ""), ("[run]\nduration = \"60 s\"\nwarmup = \"10 s\"\n", "")]),
         ),
+        ("the window of a profile without scaling", edited(&[(OWN_TCP, "window-scaling = false")])),
         (
-            "mss, window and variant nowhere",
-            edited(&[("[tcp]\nvariant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"\n", "")]),
+            "the timers of a profile against a tick",
+            edited(&[(OWN_TCP, "variant = \"reno\"\ntimer-granularity = \"500 ms\"")]),
         ),
+        ("the largest timeout of a file below that of a profile", edited(&[(OWN_TCP, "rto-max = \"150 ms\"")])),
+        ("a segment above the window of a file", edited(&[(OWN_TCP, "window = \"1 KiB\"")])),
         ("unknown word", edited(&[("\"reno\"", "\"new-reno\"")])),
         ("a word of another kind", edited(&[("\"switch\"", "4")])),
         ("number without unit", edited(&[("\"512 B\"", "512")])),
@@ -129,7 +135,7 @@ fn cases() -> Vec<(&'static str, String)> {
         ("no route", edited(&[("between = [\"s1\", \"r2\"]", "between = [\"s1\", \"r1\"]\nname = \"second\"")])),
         ("traffic to nowhere", edited(&[("to = \"r2\"", "to = \"r22\"")])),
         ("traffic to itself", edited(&[("to = \"r2\"", "to = \"r1\"")])),
-        ("traffic to a switch", edited(&[("to = \"r2\"", "to = \"s1\"")])),
+        ("traffic to a switch", edited(&[("to = \"r2\"", "to = \"s1\""), ("\"10 Mbit/s\"", "\"ethernet\"")])),
         ("no access", edited(&[("access = { rate = \"10 Mbit/s\", delay = \"0 s\" }\n", "")])),
         ("half an access", edited(&[(", delay = \"0 s\" }", " }")])),
         ("a host without link", edited(&[("[[link]]", &format!("{}\n[[link]]", host.trim_start()))])),
@@ -138,7 +144,7 @@ fn cases() -> Vec<(&'static str, String)> {
             edited(&[(
                 "[[link]]",
                 &format!(
-                    "{}\n[[link]]\nbetween = [\"h\", \"s1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]",
+                    "{}\n[[link]]\nbetween = [\"h\", \"s1\"]\nrate = \"fast-ethernet\"\ndelay = \"0 s\"\n\n[[link]]",
                     host.trim_start()
                 ),
             )]),

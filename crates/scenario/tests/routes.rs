@@ -9,7 +9,7 @@ use common::scenario;
 /// Routers by letter and links as (name, ends, delay in ms); traffic from a to z.
 fn network(nodes: &str, links: &[(&str, &str, u32)]) -> Scenario {
     let mut text = String::from("version = 1\nname = \"n\"\n[run]\nduration = \"1 h\"\nrtt = \"1 ms\"\n");
-    text.push_str("[buffer]\nsize = \"100 cell\"\n[tcp]\nvariant = \"sack\"\nmss = \"512 B\"\nwindow = \"8 KiB\"\n");
+    text.push_str("[buffer]\nsize = \"100 cell\"\n[tcp]\nprofile = \"classic\"\nvariant = \"sack\"\nmss = \"512 B\"\nwindow = \"8 KiB\"\n");
     for node in nodes.chars() {
         text.push_str(&format!("[[node]]\nname = \"{node}\"\nkind = \"router\"\n"));
     }

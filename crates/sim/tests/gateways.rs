@@ -10,7 +10,7 @@ const SPLIT: &str = r#"version = 1
 name = "split"
 run = { duration = "30 s", warmup = "10 s" }
 buffer = { size = "4000 cell", per = "port" }
-tcp = { variant = "reno", mss = "8192 B", window = "36592 B", delayed-ack = "50 ms", nagle = true }
+tcp = { profile = "classic", variant = "reno", mss = "8192 B", window = "36592 B", delayed-ack = "50 ms", nagle = true }
 
 [[node]]
 name = "a"

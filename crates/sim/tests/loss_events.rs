@@ -21,6 +21,7 @@ per = "port"
 count = "packet"
 
 [tcp]
+profile = "classic"
 variant = "newreno"
 mss = "1460 B"
 window = "4 MiB"

@@ -26,6 +26,7 @@ size = "4000 cell"
 per = "port"
 
 [tcp]
+profile = "classic"
 variant = "tahoe"
 mss = "512 B"
 window = "512 B"

@@ -50,7 +50,7 @@ fn network(case: u64) -> String {
     }
     let _ = write!(
         text,
-        "[tcp]\nvariant = \"{}\"\nmss = \"{}\"\nwindow = \"{}\"\ninitial-window = {}\ndelayed-ack = \"{}\"\nnagle = {}\n\
+        "[tcp]\nprofile = \"classic\"\nvariant = \"{}\"\nmss = \"{}\"\nwindow = \"{}\"\ninitial-window = {}\ndelayed-ack = \"{}\"\nnagle = {}\n\
          timer-granularity = \"{}\"\nrto-min = \"1 s\"\n",
         pick(&mut s, &["tahoe", "reno", "newreno", "sack"]),
         pick(&mut s, &["256 B", "512 B", "1000 B"]),
@@ -69,7 +69,7 @@ fn network(case: u64) -> String {
         let delay = pick(&mut s, &["0 s", "1 ms", "13 ms", "22.5 ms"]);
         let _ = write!(
             text,
-            "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"{rate}\"\ndelay = \"{delay}\"\n",
+            "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"{rate}\"\ndelay = \"{delay}\"\nframing = \"atm\"\n",
             pair[0], pair[1]
         );
     }

@@ -23,7 +23,10 @@ fn chain(switches: usize) -> String {
     let links: String = names
         .windows(2)
         .map(|pair| {
-            format!("[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\n\n", pair[0], pair[1])
+            format!(
+                "[[link]]\nbetween = [\"{}\", \"{}\"]\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\nframing = \"atm\"\n\n",
+                pair[0], pair[1]
+            )
         })
         .collect();
     format!("version = 1\nname = \"chain\"\nnode = [{}]\n\n[run]{before_links}{links}{traffic}", nodes.join(", "))
@@ -58,15 +61,17 @@ fn between_hosts() -> String {
 between = ["client", "r1"]
 rate = "1.5 Mbit/s"
 delay = "0 s"
+mtu = "9180 B"
 
 [[link]]
 between = ["r2", "server"]
 rate = "1.5 Mbit/s"
 delay = "0 s"
+mtu = "9180 B"
 
 [[traffic]]"#;
     BULK.replace(r#"{ name = "r2", kind = "router" }]"#, hosts).replace("[[traffic]]", links).replace(
-        "from = \"r1\"\nto = \"r2\"\naccess = { rate = \"1.5 Mbit/s\", delay = \"0 s\" }",
+        "from = \"r1\"\nto = \"r2\"\naccess = { rate = \"1.5 Mbit/s\", delay = \"0 s\", mtu = \"9180 B\" }",
         "from = \"client\"\nto = \"server\"",
     )
 }

@@ -10,7 +10,7 @@ const LINE: &str = r#"version = 1
 name = "line"
 run = { duration = "12 s", warmup = "4 s" }
 buffer = { size = "2000 cell", per = "port" }
-tcp = { variant = "sack", mss = "1460 B", window = "256 KiB", window-scaling = true }
+tcp = { profile = "classic", variant = "sack", mss = "1460 B", window = "256 KiB", window-scaling = true }
 node = [
   { name = "h", kind = "host" },
   { name = "s1", kind = "switch" },
@@ -134,7 +134,7 @@ const PARKING_LOT: &str = r#"version = 1
 name = "parking-lot"
 run = { duration = "6 s", warmup = "3 s" }
 buffer = { size = "3000 cell", per = "port" }
-tcp = { variant = "sack", mss = "9140 B", window = "512 KiB", window-scaling = true }
+tcp = { profile = "classic", variant = "sack", mss = "9140 B", window = "512 KiB", window-scaling = true }
 abr = { marking = "erica", target = 0.9, interval = "2 ms" }
 node = [{ name = "a", kind = "switch" }, { name = "b", kind = "switch" }, { name = "c", kind = "switch" }]
 link = [
@@ -330,7 +330,7 @@ fn the_queue_of_a_packet_line_counts_packets() {
 name = "lan"
 run = { duration = "3 s", warmup = "1 s" }
 buffer = { size = "2000 cell", per = "port" }
-tcp = { variant = "sack", mss = "1460 B", window = "64000 B" }
+tcp = { profile = "classic", variant = "sack", mss = "1460 B", window = "64000 B" }
 node = [
   { name = "h", kind = "host" },
   { name = "r1", kind = "router" },

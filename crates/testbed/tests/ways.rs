@@ -13,7 +13,7 @@ const NET: &str = r#"version = 1
 name = "net"
 run = { duration = "10 s", warmup = "1 s" }
 buffer = { size = "3000 cell", per = "port" }
-tcp = { variant = "sack", mss = "1000 B", window = "16 KiB" }
+tcp = { profile = "classic", variant = "sack", mss = "1000 B", window = "16 KiB" }
 
 node = [
   { name = "desk", kind = "host", host = { send = "0.1 ms" } },

@@ -45,7 +45,7 @@ delay = "0 s"
 #[test]
 fn the_round_trip_is_exact_over_packets_and_cells() {
     let groups = groups(&format!(
-        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '512 B'\nwindow = '4 KiB'\n{LINE}
+        "{HEAD}[tcp]\nprofile = 'classic'\nvariant = 'reno'\nmss = '512 B'\nwindow = '4 KiB'\n{LINE}
 [[traffic]]
 name = 'bulk'
 app = 'bulk'
@@ -72,7 +72,7 @@ access = {{ rate = '1.5 Mbit/s', delay = '1 ms' }}
 #[test]
 fn a_shaper_paces_and_needs_its_buffer() {
     let groups = groups(&format!(
-        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '512 B'\nwindow = '16 KiB'\nsend-buffer = '64 KiB'\n{LINE}
+        "{HEAD}[tcp]\nprofile = 'classic'\nvariant = 'reno'\nmss = '512 B'\nwindow = '16 KiB'\nsend-buffer = '64 KiB'\n{LINE}
 [[shaper]]
 name = 'spacer'
 at = 's1'
@@ -115,7 +115,7 @@ access = {{ rate = '10 Mbit/s', delay = '0 s' }}
 fn gateways_cut_the_loop_in_three() {
     let file = |gateway: bool, nagle: bool| {
         format!(
-            "{HEAD}[tcp]\nvariant = 'reno'\nmss = '8192 B'\nwindow = '36592 B'\nsend-buffer = '36592 B'\nnagle = {nagle}\n
+            "{HEAD}[tcp]\nprofile = 'classic'\nvariant = 'reno'\nmss = '8192 B'\nwindow = '36592 B'\nsend-buffer = '36592 B'\nnagle = {nagle}\n
 [[node]]
 name = 'a'
 kind = 'host'
@@ -186,7 +186,7 @@ gateway = {gateway}
 #[test]
 fn lines_of_their_own_bound_each_connection_and_not_all() {
     let text = format!(
-        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '1460 B'\nwindow = '64000 B'\n
+        "{HEAD}[tcp]\nprofile = 'classic'\nvariant = 'reno'\nmss = '1460 B'\nwindow = '64000 B'\n
 [[node]]
 name = 'a'
 kind = 'router'
@@ -216,7 +216,7 @@ access = {{ rate = 'ethernet', delay = '0 s' }}
 #[test]
 fn hosts_contracts_and_framings_bound_too() {
     let groups = groups(&format!(
-        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '1460 B'\nwindow = '64000 B'\n{LINE}
+        "{HEAD}[tcp]\nprofile = 'classic'\nvariant = 'reno'\nmss = '1460 B'\nwindow = '64000 B'\n{LINE}
 [[traffic]]
 name = 'paced'
 app = 'telnet'
@@ -243,7 +243,7 @@ host = {{ rate = '2 Mbit/s', send = '0.3 ms', receive = '0.2 ms' }}
 #[test]
 fn a_buffer_in_cells_holds_octets_before_a_line_of_packets() {
     let groups = groups(&format!(
-        "{HEAD}[tcp]\nvariant = 'reno'\nmss = '1460 B'\nwindow = '64000 B'\n
+        "{HEAD}[tcp]\nprofile = 'classic'\nvariant = 'reno'\nmss = '1460 B'\nwindow = '64000 B'\n
 [[node]]
 name = 'a'
 kind = 'host'
@@ -279,7 +279,7 @@ fn loss_on_links_counts_cells_on_atm_and_packets_elsewhere() {
     let line = LINE.replace("delay = \"22.5 ms\"", "delay = \"22.5 ms\"\nloss = \"0.01%\"");
     let line = line.replace("delay = \"0 s\"", "delay = \"0 s\"\nloss = \"0.02%\"");
     let text = format!(
-        "{HEAD}[tcp]\nvariant = 'sack'\nmss = '512 B'\nwindow = '32 KiB'\ndelayed-ack = '200 ms'\n{line}
+        "{HEAD}[tcp]\nprofile = 'classic'\nvariant = 'sack'\nmss = '512 B'\nwindow = '32 KiB'\ndelayed-ack = '200 ms'\n{line}
 [[traffic]]
 name = 'bulk'
 app = 'bulk'

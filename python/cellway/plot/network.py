@@ -101,11 +101,15 @@ def delay_text(delay: object) -> str:
 
 
 def _framing(link: Mapping[str, Any], ends: tuple[str, str], nodes: Mapping[str, str]) -> str:
-    """What the link says, else as scenario files have it: packets where a host is and the rate is no ATM word."""
+    """The framing of a link or an access link as scenario files have it: given, else by the name of the line; of a rate in
+    figures cells at a switch and for cell/s, else packets."""
     if "framing" in link:
         return str(link["framing"])
-    host = "host" in (nodes.get(ends[0]), nodes.get(ends[1]))
-    return "packet" if host and str(link.get("rate")) not in ATM_WORDS else "atm"
+    rate = str(link.get("rate"))
+    if rate in ("ethernet", "fast-ethernet", "fddi"):
+        return "fddi" if rate == "fddi" else "ethernet"
+    at_switch = "switch" in (nodes.get(ends[0]), nodes.get(ends[1]))
+    return "atm" if at_switch or rate in ATM_WORDS or rate.endswith("cell/s") else "packet"
 
 
 def _hosts(scenario: Mapping[str, Any], nodes: Mapping[str, str]) -> Iterator[tuple[str, str, str, Edge]]:
@@ -115,7 +119,8 @@ def _hosts(scenario: Mapping[str, Any], nodes: Mapping[str, str]) -> Iterator[tu
         access = group.get("access") or {}
         count = group.get("count", 1)
         label = str(group.get("name", group.get("app", "?"))) + (f" ×{count}" if count != 1 else "")
-        look = (rate_text(access.get("rate", "")), delay_text(access.get("delay")), access.get("framing", "packet"))
+        framing = _framing(access, (str(group.get("from", "")), str(group.get("to", ""))), nodes)
+        look = (rate_text(access.get("rate", "")), delay_text(access.get("delay")), framing)
         for side in ("from", "to"):
             node = str(group.get(side, ""))
             if nodes.get(node) in ("router", "switch", "gateway"):

@@ -20,7 +20,7 @@ name = "net"
 run = { duration = "1000 s" }
 buffer = { size = "2000 cell", per = "port" }
 multiplexing = { encapsulation = "vc-mux", channel = "per-conversation" }
-tcp = { variant = "sack", mss = "1000 B", window = "8 KiB" }
+tcp = { profile = "classic", variant = "sack", mss = "1000 B", window = "8 KiB" }
 node = [
   { name = "near", kind = "router" },
   { name = "far", kind = "router" },
@@ -419,7 +419,7 @@ const GATEWAYS: &str = r#"version = 1
 name = "net"
 run = { duration = "1000 s" }
 buffer = { size = "2000 cell", per = "port" }
-tcp = { variant = "sack", mss = "1000 B", window = "8 KiB" }
+tcp = { profile = "classic", variant = "sack", mss = "1000 B", window = "8 KiB" }
 node = [
   { name = "client", kind = "host" },
   { name = "lan", kind = "router" },

@@ -21,6 +21,7 @@ seeds = 2
 size = "60 cell"
 
 [tcp]
+profile = "classic"
 variant = "tahoe"
 mss = "512 B"
 window = "8 KiB"

@@ -21,7 +21,8 @@ const fn usual_mtu(framing: Framing) -> Bytes {
         Framing::Fddi => 4352,
         // RFC 1626 and RFC 2225.
         Framing::Atm => 9180,
-        Framing::Packet => MAX_PACKET,
+        // As on Ethernet, which most hosts and so most paths of today take.
+        Framing::Packet => 1500,
     })
 }
 
@@ -46,16 +47,13 @@ impl Check<'_> {
             );
             return None;
         }
-        let of_host = kinds.contains(&NodeKind::Host);
-        let framing = given.or(usual).unwrap_or(if of_host { Framing::Packet } else { Framing::Atm });
-        if framing != Framing::Atm && kinds.contains(&NodeKind::Switch) {
+        let of_switch = kinds.contains(&NodeKind::Switch);
+        let framing = given.or(usual).unwrap_or(if of_switch { Framing::Atm } else { Framing::Packet });
+        if framing != Framing::Atm && of_switch {
             let message = format!("is a link for packets ({}) at a switch, which forwards cells", word(framing));
-            let (path, accepted) = match (given, usual) {
-                (Some(_), _) => (path, "framing = \"atm\""),
-                (None, Some(_)) => (at!["link", i, "rate"], "a line for cells, or framing = \"atm\""),
-                (None, None) => {
-                    (at!["link", i, "between"], "a router or gateway in place of the switch, or framing = \"atm\"")
-                }
+            let (path, accepted) = match given {
+                Some(_) => (path, "framing = \"atm\""),
+                None => (at!["link", i, "rate"], "a line for cells, or framing = \"atm\""),
             };
             self.refuse(&path, message, accepted);
             return None;
@@ -74,8 +72,8 @@ impl Check<'_> {
         Some(mtu)
     }
 
-    /// `Some(None)` if there is none, `None` if it was refused.
-    pub(super) fn access(&mut self, i: usize, access: Option<&AccessFile>) -> Option<Option<Access>> {
+    /// `Some(None)` if there is none, `None` if it was refused. `at_switch`: an end of the group is a switch.
+    pub(super) fn access(&mut self, i: usize, access: Option<&AccessFile>, at_switch: bool) -> Option<Option<Access>> {
         let Some(access) = access else {
             return (!self.is_bad(&at!["traffic", i, "access"])).then_some(None);
         };
@@ -84,7 +82,7 @@ impl Check<'_> {
         if self.is_bad(&at!["traffic", i, "access", "framing"]) {
             return None;
         }
-        let framing = access.framing.or(line.framing).unwrap_or(Framing::Packet);
+        let framing = access.framing.or(line.framing).unwrap_or(if at_switch { Framing::Atm } else { Framing::Packet });
         let mtu = self.mtu(&at!["traffic", i, "access", "mtu"], access.mtu, framing)?;
         let loss = self.loss(&at!["traffic", i, "access", "loss"], access.loss)?;
         Some(Some(Access { rate, delay: access.delay?.0, framing, mtu, loss }))

@@ -4,6 +4,7 @@ use std::iter;
 
 use cellway_units::{Bytes, Rate, Span};
 
+use crate::check::framing::word;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::TcpFile;
 use crate::model::{TcpKeys, TcpProfile, TcpSpec};
@@ -24,15 +25,17 @@ const MAX_SCALED_WINDOW: u64 = 65_535 << 14;
 /// The longest that an acknowledgement may wait. RFC 1122 section 4.2.3.2.
 const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 
-/// Keys from one place: a table of the file, or a profile, which stands nowhere in it.
+/// Keys from one place: a table of the file, or a profile.
 struct Layer {
+    /// The table in the file; absent for a profile.
     path: Option<Vec<Step>>,
     keys: TcpKeys,
     /// Segments as large as the path takes.
     mss_of_path: bool,
 }
 
-/// What the TCP of one end is made from; a layer says what those before it leave out.
+/// The sources of the TCP keys of one end, the first that has a key decides: tables of the file, then the profile that they
+/// name (else [`profiles::DEFAULT`]), then [`profiles::CLASSIC`], which has every key that a specification must have.
 pub(super) struct Layers(Vec<Layer>);
 
 impl Layers {
@@ -45,11 +48,13 @@ impl Layers {
         Layer { path: None, keys, mss_of_path }
     }
 
-    /// The TCP of hosts of group `i`: its own keys, those of all traffic, then the profile.
+    /// The TCP of hosts of group `i`: its own keys, those of all traffic, then the profile; that of the group goes before
+    /// that of all traffic.
     pub(super) fn of_group(i: usize, group: Option<&TcpFile>, defaults: &TcpFile) -> Layers {
         let tables = [Layers::table(&at!["traffic", i, "tcp"], group), Layers::table(&at!["tcp"], Some(defaults))];
-        let profile = tables.iter().find_map(|layer| layer.keys.profile);
-        Layers(tables.into_iter().chain(profile.map(Layers::profile)).collect())
+        let profile = tables.iter().find_map(|layer| layer.keys.profile).unwrap_or(profiles::DEFAULT);
+        let rest = Layer { path: None, keys: profiles::CLASSIC, mss_of_path: false };
+        Layers(tables.into_iter().chain([Layers::profile(profile), rest]).collect())
     }
 
     /// The TCP of the gateway at node `n`: what the node says, its profile included, before what the group has, whose
@@ -71,16 +76,21 @@ impl Layers {
         self.0.iter().find_map(|layer| key(&layer.keys))
     }
 
-    /// The segment size that is given, or `Err` if it is to be that of the path.
-    fn mss(&self) -> Result<Option<Bytes>, ()> {
-        for layer in &self.0 {
-            match layer.keys.mss {
-                None if layer.mss_of_path => return Err(()),
-                None => {}
-                given => return Ok(given),
-            }
+    /// The segment size; `None` if it is that of the path.
+    fn mss(&self) -> Option<Bytes> {
+        let first = self.0.iter().find(|layer| layer.keys.mss.is_some() || layer.mss_of_path);
+        first.and_then(|layer| layer.keys.mss)
+    }
+
+    /// The send buffer: that of the file, or the larger of the profile's and the window, so that a larger window in the file
+    /// is not held back by a buffer that the file does not mention.
+    fn send_buffer(&self, window: Bytes) -> Bytes {
+        let first = self.0.iter().find_map(|layer| Some((layer, layer.keys.send_buffer?)));
+        match first {
+            Some((Layer { path: Some(_), .. }, given)) => given,
+            Some((_, of_profile)) => of_profile.max(window),
+            None => window,
         }
-        Ok(None)
     }
 }
 
@@ -95,6 +105,20 @@ impl Check<'_> {
         stands.or_else(|| paths().find(|path| self.is_bad(path))).unwrap_or_else(|| at!["tcp", key].to_vec())
     }
 
+    /// " (of profile linux-6)" after a value that the file does not give.
+    fn origin(&self, layers: &Layers, key: &str) -> String {
+        match layers.pick(|keys| keys.profile) {
+            Some(profile) if !self.stands(layers, key) => format!(" (of profile {})", word(profile).trim_matches('"')),
+            _ => String::new(),
+        }
+    }
+
+    /// The path of the first of `keys` that the file gives, else of the last.
+    fn blamed(&self, layers: &Layers, keys: &[&str]) -> Vec<Step> {
+        let key = keys.iter().find(|key| self.stands(layers, key)).or(keys.last());
+        self.tcp_path(layers, key.expect("at least one key"))
+    }
+
     /// What the TCP keys of gateway node `n` come to, its profile included.
     pub(super) fn gateway_keys(file: Option<&TcpFile>) -> TcpKeys {
         let keys = file.map(TcpFile::keys).unwrap_or_default();
@@ -104,16 +128,17 @@ impl Check<'_> {
     /// One end's TCP; `mtu` is the largest packet of its path, absent if that is not known.
     pub(super) fn tcp(&mut self, layers: &Layers, mtu: Option<Bytes>) -> Option<TcpSpec> {
         let before = self.found.len();
-        let variant = self.needed(layers, "variant", |t| t.variant);
         let mss = match layers.mss() {
-            Ok(_) => self.needed(layers, "mss", |t| t.mss),
-            Err(()) => mtu.map(|mtu| Bytes(mtu.0.saturating_sub(HEADERS))),
+            Some(mss) => self.given(layers, "mss", |_| Some(mss)),
+            None => mtu
+                .filter(|_| !self.is_bad(&self.tcp_path(layers, "mss")))
+                .map(|mtu| Bytes(mtu.0.saturating_sub(HEADERS))),
         };
-        let window = self.needed(layers, "window", |t| t.window);
-        let send_buffer = self.given(layers, "send-buffer", |t| t.send_buffer);
-        let send_buffer = send_buffer.and_then(|given| given.or(window));
-        let scaling = self.or(layers, "window-scaling", |t| t.window_scaling, false);
-        let timestamps = self.or(layers, "timestamps", |t| t.timestamps, false);
+        let window = self.given(layers, "window", |t| t.window);
+        let send_buffer =
+            window.and_then(|window| self.given(layers, "send-buffer", |_| Some(layers.send_buffer(window))));
+        let scaling = self.given(layers, "window-scaling", |t| t.window_scaling);
+        let timestamps = self.given(layers, "timestamps", |t| t.timestamps);
         if let Some(mss) = mss {
             self.mss(layers, mss, timestamps == Some(true));
             self.holds_segment(layers, "window", window, mss);
@@ -121,24 +146,24 @@ impl Check<'_> {
                 self.holds_segment(layers, "send-buffer", send_buffer, mss);
             }
         }
-        // Without the key it is as large as the window, which has its own limit.
-        if let Some(Some(given)) = self.given(layers, "send-buffer", |t| t.send_buffer) {
+        // Without the key it is bounded by the window, which has its own limit.
+        if let Some(given) = send_buffer.filter(|_| self.stands(layers, "send-buffer")) {
             self.size_limit(&self.tcp_path(layers, "send-buffer"), given, MAX_BUFFER);
         }
         if let (Some(window), Some(scaling)) = (window, scaling) {
             self.window_limit(layers, window, scaling);
         }
-        let granularity = self.timer(layers, "timer-granularity", |t| t.timer_granularity, Span::from_ms(500));
-        let rto_initial = self.timer(layers, "rto-initial", |t| t.rto_initial, Span::from_secs(3));
-        let rto_min = self.timer(layers, "rto-min", |t| t.rto_min, Span::from_secs(1));
-        let rto_max = self.timer(layers, "rto-max", |t| t.rto_max, Span::from_secs(64));
+        let granularity = self.timer(layers, "timer-granularity", |t| t.timer_granularity);
+        let rto_initial = self.timer(layers, "rto-initial", |t| t.rto_initial);
+        let rto_min = self.timer(layers, "rto-min", |t| t.rto_min);
+        let rto_max = self.timer(layers, "rto-max", |t| t.rto_max);
         if let (Some(initial), Some(min), Some(max)) = (rto_initial, rto_min, rto_max) {
             self.timeouts(layers, initial, min, max);
         }
         if let (Some(min), Some(tick)) = (rto_min, granularity) {
             self.two_ticks(layers, min, tick);
         }
-        let delayed_ack = self.or(layers, "delayed-ack", |t| t.delayed_ack, None);
+        let delayed_ack = self.given(layers, "delayed-ack", |t| t.delayed_ack);
         if let Some(Some(delay)) = delayed_ack {
             let path = self.tcp_path(layers, "delayed-ack");
             if delay.is_zero() {
@@ -148,45 +173,45 @@ impl Check<'_> {
                 self.refuse(&path, message, format!("at most {MAX_DELAYED_ACK}, or \"off\""));
             }
         }
-        let initial_ssthresh = self.given(layers, "initial-ssthresh", |t| t.initial_ssthresh);
+        let initial_ssthresh = self.optional(layers, "initial-ssthresh", |t| t.initial_ssthresh);
         if initial_ssthresh == Some(Some(Bytes(0))) {
             let path = self.tcp_path(layers, "initial-ssthresh");
             self.refuse_value(&path, "is zero", "more than 0, like \"64 KiB\"; without the key there is none");
         }
-        let rto_margin = self.given(layers, "rto-margin", |t| t.rto_margin);
+        let rto_margin = self.optional(layers, "rto-margin", |t| t.rto_margin);
         if rto_margin == Some(Some(Span::ZERO)) {
             let path = self.tcp_path(layers, "rto-margin");
             self.refuse_value(&path, "is zero", "more than 0, like \"200 ms\"; without the key it is one tick");
         }
-        let pacing_rate = self.given(layers, "pacing-rate", |t| t.pacing_rate);
+        let pacing_rate = self.optional(layers, "pacing-rate", |t| t.pacing_rate);
         if pacing_rate == Some(Some(Rate::from_bps(0))) {
             let path = self.tcp_path(layers, "pacing-rate");
             self.refuse_value(&path, "is zero", "more than 0, like \"20 Mbit/s\"; without the key there is no limit");
         }
         let spec = TcpSpec {
-            variant: variant?,
+            variant: self.given(layers, "variant", |t| t.variant)?,
             mss: mss?,
             window: window?,
             send_buffer: send_buffer?,
             window_scaling: scaling?,
             timestamps: timestamps?,
-            hystart: self.or(layers, "hystart", |t| t.hystart, true)?,
-            pacing: self.or(layers, "pacing", |t| t.pacing, false)?,
+            hystart: self.given(layers, "hystart", |t| t.hystart)?,
+            pacing: self.given(layers, "pacing", |t| t.pacing)?,
             pacing_rate: pacing_rate?,
-            initial_window: self.or(layers, "initial-window", |t| t.initial_window, 1)?,
+            initial_window: self.given(layers, "initial-window", |t| t.initial_window)?,
             initial_ssthresh: initial_ssthresh?,
             delayed_ack: delayed_ack?,
-            nagle: self.or(layers, "nagle", |t| t.nagle, false)?,
-            duplicate_threshold: self.or(layers, "duplicate-threshold", |t| t.duplicate_threshold, 3)?,
+            nagle: self.given(layers, "nagle", |t| t.nagle)?,
+            duplicate_threshold: self.given(layers, "duplicate-threshold", |t| t.duplicate_threshold)?,
             timer_granularity: granularity?,
             rto_initial: rto_initial?,
             rto_min: rto_min?,
             rto_max: rto_max?,
             rto_margin: rto_margin?,
-            max_retransmissions: self.or(layers, "max-retransmissions", |t| t.max_retransmissions, 12)?,
-            time_wait: self.or(layers, "time-wait", |t| t.time_wait, Span::from_secs(60))?,
-            limited_transmit: self.or(layers, "limited-transmit", |t| t.limited_transmit, true)?,
-            idle_restart: self.or(layers, "idle-restart", |t| t.idle_restart, true)?,
+            max_retransmissions: self.given(layers, "max-retransmissions", |t| t.max_retransmissions)?,
+            time_wait: self.given(layers, "time-wait", |t| t.time_wait)?,
+            limited_transmit: self.given(layers, "limited-transmit", |t| t.limited_transmit)?,
+            idle_restart: self.given(layers, "idle-restart", |t| t.idle_restart)?,
             profile: self.given(layers, "profile", |t| t.profile)?,
         };
         (self.found.len() == before).then_some(spec)
@@ -206,35 +231,20 @@ impl Check<'_> {
     }
 
     /// `Some(None)` if the key is absent, `None` if its value was refused.
-    fn given<T>(&self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>) -> Option<Option<T>> {
+    fn optional<T>(&self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>) -> Option<Option<T>> {
         (!self.is_bad(&self.tcp_path(layers, key))).then(|| layers.pick(get))
     }
 
-    fn or<T>(&self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>, default: T) -> Option<T> {
-        self.given(layers, key, get).map(|given| given.unwrap_or(default))
+    /// The value of a key that every profile has; `None` if it was refused.
+    fn given<T>(&self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>) -> Option<T> {
+        self.optional(layers, key, get).flatten()
     }
 
-    fn needed<T>(&mut self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>) -> Option<T> {
-        let given = self.given(layers, key, get)?;
-        if given.is_none() {
-            let accepted =
-                format!("{key} in [tcp], or in the tcp of every [[traffic]], or a profile: it has no default");
-            self.refuse(&at!["tcp", key], "is missing", accepted);
-        }
-        given
-    }
-
-    fn timer(
-        &mut self,
-        layers: &Layers,
-        key: &str,
-        get: impl Fn(&TcpKeys) -> Option<Span>,
-        default: Span,
-    ) -> Option<Span> {
-        let span = self.or(layers, key, get, default)?;
+    fn timer(&mut self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<Span>) -> Option<Span> {
+        let span = self.given(layers, key, get)?;
         if span.is_zero() {
             let path = self.tcp_path(layers, key);
-            self.refuse_value(&path, "is zero", format!("more than 0, like \"{default}\""));
+            self.refuse_value(&path, "is zero", "more than 0, like \"1 s\"");
             return None;
         }
         Some(span)
@@ -262,48 +272,54 @@ impl Check<'_> {
         if let Some(size) = size
             && size < mss
         {
-            let message = format!("{} B is smaller than one segment of {} B (mss)", size.0, mss.0);
-            self.refuse(&self.tcp_path(layers, key), message, format!("at least {} B", mss.0));
+            let [of_size, of_mss] = [key, "mss"].map(|key| self.origin(layers, key));
+            let what = if of_size.is_empty() { String::new() } else { format!("a {key} of ") };
+            let segment =
+                if of_mss.is_empty() { "(mss)".to_owned() } else { format!("(mss{})", of_mss.replace(['(', ')'], "")) };
+            let message = format!("{what}{} B{of_size} is smaller than one segment of {} B {segment}", size.0, mss.0);
+            let accepted = match (of_size.is_empty(), of_mss.is_empty()) {
+                (true, true) => format!("at least {} B", mss.0),
+                (true, false) => format!("at least {} B, or a smaller mss", mss.0),
+                (false, _) => format!("{key} at least {} B, or a smaller mss", mss.0),
+            };
+            self.refuse(&self.blamed(layers, &[key, "mss"]), message, accepted);
         }
     }
 
     fn window_limit(&mut self, layers: &Layers, window: Bytes, scaling: bool) {
-        let path = self.tcp_path(layers, "window");
+        let origin = self.origin(layers, "window");
         if window.0 > MAX_SCALED_WINDOW {
             let message = format!("{} B is more than TCP can announce", window.0);
-            self.refuse(&path, message, format!("at most {MAX_SCALED_WINDOW} B"));
+            self.refuse(&self.tcp_path(layers, "window"), message, format!("at most {MAX_SCALED_WINDOW} B"));
         } else if window.0 > MAX_PLAIN_WINDOW && !scaling {
-            let message = format!("{} B is more than TCP can announce without window scaling", window.0);
-            self.refuse(&path, message, format!("at most {MAX_PLAIN_WINDOW} B, or window-scaling = true"));
+            let what = if origin.is_empty() { String::new() } else { "a window of ".to_owned() };
+            let message = format!("{what}{} B{origin} is more than TCP can announce without window scaling", window.0);
+            let path = self.blamed(layers, &["window", "window-scaling"]);
+            self.refuse(&path, message, format!("window at most {MAX_PLAIN_WINDOW} B, or window-scaling = true"));
         }
     }
 
     fn timeouts(&mut self, layers: &Layers, initial: Span, min: Span, max: Span) {
+        let [of_initial, of_min, of_max] = ["rto-initial", "rto-min", "rto-max"].map(|key| self.origin(layers, key));
         if min > max {
-            let message = format!("{min} is more than rto-max, {max}");
-            self.refuse(&self.tcp_path(layers, "rto-min"), message, "at most rto-max");
+            let message = format!("rto-min, {min}{of_min}, is more than rto-max, {max}{of_max}");
+            self.refuse(&self.blamed(layers, &["rto-min", "rto-max"]), message, "rto-min at most rto-max");
         } else if initial > max {
-            let message = format!("{initial} is more than rto-max, {max}");
-            self.refuse(&self.tcp_path(layers, "rto-initial"), message, "at most rto-max");
+            let message = format!("rto-initial, {initial}{of_initial}, is more than rto-max, {max}{of_max}");
+            self.refuse(&self.blamed(layers, &["rto-initial", "rto-max"]), message, "rto-initial at most rto-max");
         } else if initial < min {
-            let path =
-                self.tcp_path(layers, if self.stands(layers, "rto-initial") { "rto-initial" } else { "rto-min" });
-            self.refuse(
-                &path,
-                format!("rto-initial, {initial}, is less than rto-min, {min}"),
-                "rto-min at most rto-initial",
-            );
+            let message = format!("rto-initial, {initial}{of_initial}, is less than rto-min, {min}{of_min}");
+            self.refuse(&self.blamed(layers, &["rto-initial", "rto-min"]), message, "rto-min at most rto-initial");
         }
     }
 
     /// The first tick can follow at once: a timer of less than two may fire before any answer.
     fn two_ticks(&mut self, layers: &Layers, min: Span, tick: Span) {
         if min < tick.saturating_mul(2) {
-            let path =
-                self.tcp_path(layers, if self.stands(layers, "rto-min") { "rto-min" } else { "timer-granularity" });
+            let [of_min, of_tick] = ["rto-min", "timer-granularity"].map(|key| self.origin(layers, key));
             self.refuse(
-                &path,
-                format!("rto-min, {min}, is less than two ticks of {tick}"),
+                &self.blamed(layers, &["rto-min", "timer-granularity"]),
+                format!("rto-min, {min}{of_min}, is less than two ticks of {tick}{of_tick}"),
                 "rto-min at least 2 x timer-granularity",
             );
         }

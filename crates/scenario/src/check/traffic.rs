@@ -43,7 +43,12 @@ impl Check<'_> {
             .enumerate()
             .map(|(i, group)| {
                 let app = self.app(i, group);
-                let access = self.access(i, group.access.as_ref());
+                let is_switch = |name: Option<&str>| {
+                    let mut named = nodes.iter().filter(|node| node.name.as_deref() == name);
+                    name.is_some() && named.any(|node| node.kind == Some(NodeKind::Switch))
+                };
+                let at_switch = is_switch(group.from.as_deref()) || is_switch(group.to.as_deref());
+                let access = self.access(i, group.access.as_ref(), at_switch);
                 let host = self.host(&at!["traffic", i, "host"], group.host.as_ref());
                 let path = network.and_then(|network| self.path(i, group, access.flatten(), network));
                 let layers = || Layers::of_group(i, group.tcp.as_ref(), defaults);

@@ -86,11 +86,10 @@ pub(crate) struct LinkFile {
     /// The propagation delay of each direction.
     #[schemars(required)]
     pub(crate) delay: Option<Quantity<Span>>,
-    /// What travels on it. Default: by the name of the line; for a rate in figures "packet" where an end is a host,
-    /// else "atm".
+    /// What travels on it. Default: by the name of the line, and "atm" at a switch or for a rate in cell/s; else "packet",
+    /// also between routers: for ATM cards there say "atm".
     pub(crate) framing: Option<Framing>,
-    /// The largest IP packet. Default: 1500 B on Ethernet, 4352 B on FDDI (RFC 1390), 9180 B on ATM (RFC 2225), else
-    /// 65535 B.
+    /// The largest IP packet. Default: 4352 B on FDDI (RFC 1390), 9180 B on ATM (RFC 2225), else 1500 B.
     pub(crate) mtu: Option<Quantity<Bytes>>,
     /// The chance that a cell (on an ATM link), or else a packet, is lost after it has left the line, in each direction.
     #[schemars(extend("default" = "0%"))]

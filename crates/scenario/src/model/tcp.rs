@@ -53,8 +53,8 @@ pub struct TcpSpec {
     pub limited_transmit: bool,
     /// Whether the window falls back to its initial size after a time without sending (RFC 5681 section 4.1).
     pub idle_restart: bool,
-    /// The system whose habits fill what the file leaves out; they are in the other fields already.
-    pub profile: Option<TcpProfile>,
+    /// The profile that filled in what the file leaves out; its values are in the other fields already.
+    pub profile: TcpProfile,
 }
 
 /// Keys of TCP of which any may be left out: what a profile or one table of the file says.
@@ -145,12 +145,12 @@ impl From<TcpSpec> for TcpKeys {
             time_wait: Some(spec.time_wait),
             limited_transmit: Some(spec.limited_transmit),
             idle_restart: Some(spec.idle_restart),
-            profile: spec.profile,
+            profile: Some(spec.profile),
         }
     }
 }
 
-/// A system whose TCP habits can stand in for keys that a file leaves out.
+/// A set of values for the keys of TCP that a file leaves out: most are those of a system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum TcpProfile {
     /// 4.4BSD.
@@ -171,9 +171,12 @@ pub enum TcpProfile {
     /// Windows 95.
     #[serde(rename = "windows-95")]
     Windows95,
-    /// Linux 6.
+    /// Linux 6; the profile of a file that names none.
     #[serde(rename = "linux-6")]
     Linux6,
+    /// No system: TCP as the RFCs of the 1990s require it, without options.
+    #[serde(rename = "classic")]
+    Classic,
 }
 
 /// How a TCP sender recovers from loss.

@@ -1,11 +1,11 @@
 //! Rates of lines and cells, numbers of cells, chances and fractions.
 
-use cellway_units::{CellRate, Cells, Line, Probability, Rate};
+use cellway_units::{CellRate, Cells, Line, Probability, Rate, split_quantity};
 
 use crate::model::{Fraction, Framing};
 use crate::quantity::{Problem, Text};
 
-/// A rate of a line: a number, or the name of a line, which says what travels on it too.
+/// A rate of a line: a number, or the name of a line. A name, and a number of cells, say what travels on it too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRate {
     pub(crate) rate: Rate,
@@ -24,7 +24,8 @@ impl Text for LineRate {
             return Ok(LineRate { rate: line.rate(), framing: Some(framing(line)) });
         }
         let CellRate(rate) = text.parse()?;
-        Ok(LineRate { rate, framing: None })
+        let in_cells = matches!(split_quantity(text), Some((_, "cell/s")));
+        Ok(LineRate { rate, framing: in_cells.then_some(Framing::Atm) })
     }
 }
 

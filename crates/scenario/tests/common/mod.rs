@@ -17,6 +17,7 @@ warmup = "10 s"
 size = "1 bdp"
 
 [tcp]
+profile = "classic"
 variant = "reno"
 mss = "512 B"
 window = "8 KiB"
@@ -65,6 +66,7 @@ size = "512 cell"
 per = "port"
 
 [tcp]
+profile = "classic"
 variant = "reno"
 mss = "1460 B"
 window = "32 KiB"

@@ -280,17 +280,20 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
                 "[[link]]\nname = \"second\"\nbetween = [\"s2\", \"s1\"]\nrate = \"ds1\"\ndelay = \"1 s\"\n\n[[traffic]]",
             )]),
         ),
-        ("an unknown profile", edited(&[("variant = \"reno\"", "profile = \"bsd-4.3\"")])),
+        ("an unknown profile", edited(&[("\"classic\"", "\"bsd-4.3\"")])),
         (
             "a profile whose window is below the segment",
             edited(&[(
-                "variant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"",
+                "profile = \"classic\"\nvariant = \"reno\"\nmss = \"512 B\"\nwindow = \"8 KiB\"",
                 "profile = \"sunos-4.1.3\"\nmss = \"4097 B\"",
             )]),
         ),
         (
             "a profile against a timer",
-            edited(&[("variant = \"reno\"", "profile = \"solaris-2.5\"\ntimer-granularity = \"500 ms\"")]),
+            edited(&[(
+                "profile = \"classic\"\nvariant = \"reno\"",
+                "profile = \"solaris-2.5\"\ntimer-granularity = \"500 ms\"",
+            )]),
         ),
         ("ftp-get without file", app("app = \"ftp-get\"")),
         ("www without files", app("app = \"www\"")),

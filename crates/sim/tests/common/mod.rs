@@ -25,6 +25,7 @@ size = "4000 cell"
 per = "port"
 
 [tcp]
+profile = "classic"
 variant = "tahoe"
 mss = "512 B"
 window = "8 KiB"
@@ -44,7 +45,7 @@ name = "bulk"
 app = "bulk"
 from = "r1"
 to = "r2"
-access = { rate = "1.5 Mbit/s", delay = "0 s" }
+access = { rate = "1.5 Mbit/s", delay = "0 s", mtu = "9180 B" }
 
 [observe]
 interval = "1 s"

@@ -9,7 +9,7 @@ const NET: &str = r#"version = 1
 name = "net"
 run = { duration = "10 s" }
 buffer = { size = "30 cell", per = "port" }
-tcp = { variant = "sack", mss = "1000 B", window = "16 KiB" }
+tcp = { profile = "classic", variant = "sack", mss = "1000 B", window = "16 KiB" }
 node = [{ name = "a", kind = "switch" }, { name = "b", kind = "switch" }]
 link = [{ between = ["a", "b"], rate = "40 Mbit/s", delay = "1 ms" }]
 

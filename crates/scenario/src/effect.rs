@@ -1,0 +1,125 @@
+//! Keys that are right and yet change nothing: what a reader of results must know.
+//!
+//! A key without effect is no mistake, as a sweep may need it at other points, so it is a warning. It has none if it has none
+//! at every point of the plan.
+
+use crate::found::Found;
+use crate::model::{Framing, NodeKind, Scenario, Service, TcpSpec, TcpVariant, Traffic};
+use crate::plan::Point;
+use crate::sweep::Axis;
+use crate::tree::{Node, Step, at};
+
+/// A key, or a table of keys, without effect in one scenario, and why.
+struct Inert {
+    path: Vec<Step>,
+    reason: &'static str,
+}
+
+const NO_CELLS: &str = "no link carries cells; framing = \"atm\" at the links that do";
+const NO_CELLS_HERE: &str = "the link carries packets, which are queued and dropped whole";
+
+/// Warnings about the keys of `tree` and the axes, of which `points` are all points.
+pub(crate) fn warnings(tree: &Node, axes: &[Axis], points: &[Point]) -> Vec<Found> {
+    let mut inert = shadowed(tree);
+    let mut of_points = points.iter().map(|point| inert_keys(&point.scenario));
+    if let Some(first) = of_points.next() {
+        let everywhere = of_points.fold(first, |mut inert, more| {
+            inert.retain(|one| more.iter().any(|other| other.path == one.path));
+            inert
+        });
+        inert.extend(everywhere);
+    }
+    let mut found = Vec::new();
+    for Inert { path, reason } in &inert {
+        let is_axis = axes.iter().any(|axis| targets(axis).any(|target| target.starts_with(path)));
+        if tree.find(path).is_some() && !is_axis {
+            found.push(Found::in_tree(tree, path, format!("has no effect: {reason}")));
+        }
+    }
+    for (place, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.choices.len() > 1) {
+        let reason = |target: &Vec<Step>| inert.iter().find(|one| target.starts_with(&one.path)).map(|one| one.reason);
+        let reasons: Option<Vec<&str>> = targets(axis).map(reason).collect();
+        let again = format!("has no effect: its {} values give the same runs", axis.choices.len());
+        let message = match reasons.as_deref() {
+            Some([reason, ..]) => format!("{again}; {reason}"),
+            _ if is_same(place, axes, points) => again,
+            _ => continue,
+        };
+        found.push(Found::new(axis.at, axis.name.as_str(), message));
+    }
+    found
+}
+
+fn targets(axis: &Axis) -> impl Iterator<Item = &Vec<Step>> {
+    axis.choices.iter().flat_map(|choice| &choice.settings).map(|(target, _)| target)
+}
+
+/// Whether all values of the axis at `place` give the same scenario, whatever the other axes are at.
+fn is_same(place: usize, axes: &[Axis], points: &[Point]) -> bool {
+    // The first axis varies slowest.
+    let stride: usize = axes[place + 1..].iter().map(|axis| axis.choices.len()).product();
+    let period = stride * axes[place].choices.len();
+    let first = |index: usize| index - index % period + index % stride;
+    points.iter().all(|point| points.get(first(point.index)).is_some_and(|other| other.scenario == point.scenario))
+}
+
+/// Keys of `[tcp]` that every group has itself.
+fn shadowed(tree: &Node) -> Vec<Inert> {
+    let groups = tree.find(&at!["traffic"]).and_then(Node::array).unwrap_or_default();
+    let keys = tree.find(&at!["tcp"]).and_then(Node::table).map(|table| table.entries.iter()).into_iter().flatten();
+    let has = |group: &Node, key: &str| group.find(&at!["tcp", key]).is_some();
+    keys.filter(|entry| !groups.is_empty() && groups.iter().all(|group| has(group, &entry.key)))
+        .map(|entry| Inert { path: at!["tcp", &*entry.key].to_vec(), reason: "every [[traffic]] has its own" })
+        .collect()
+}
+
+fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
+    let mut inert = Vec::new();
+    let mut add = |path: &[Step], reason| inert.push(Inert { path: path.to_vec(), reason });
+    let has_cells = scenario.links.iter().any(|link| link.framing == Framing::Atm)
+        || scenario.traffic.iter().any(|group| group.access.is_some_and(|access| access.framing == Framing::Atm));
+    if !has_cells {
+        for key in ["channel", "encapsulation"] {
+            add(&at!["multiplexing", key], NO_CELLS);
+        }
+        for key in ["discard", "threshold", "clp-threshold"] {
+            add(&at!["buffer", key], NO_CELLS);
+        }
+    }
+    for (i, _) in scenario.links.iter().enumerate().filter(|(_, link)| link.framing != Framing::Atm) {
+        for key in ["discard", "threshold", "clp-threshold"] {
+            add(&at!["link", i, "buffer", key], NO_CELLS_HERE);
+        }
+    }
+    if !scenario.traffic.iter().any(|group| matches!(group.service, Service::Abr(_))) {
+        add(&at!["abr"], "no [[traffic]] has the service class \"abr\"");
+    }
+    let has_gateways = scenario.nodes.iter().any(|node| node.kind == NodeKind::Gateway);
+    for (i, group) in scenario.traffic.iter().enumerate() {
+        if group.count <= 1 {
+            add(&at!["traffic", i, "stagger"], "the group has one conversation, which begins at start");
+        }
+        if !has_gateways {
+            add(&at!["traffic", i, "gateway"], "no node is a gateway");
+        }
+    }
+    type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
+    let rules: [Rule; 2] = [
+        (
+            "hystart",
+            |tcp| tcp.variant != TcpVariant::Cubic || !tcp.timestamps,
+            "it is for variant = \"cubic\" with timestamps",
+        ),
+        ("limited-transmit", |tcp| tcp.variant == TcpVariant::Tahoe, "variant = \"tahoe\" has none"),
+    ];
+    for (key, is_inert, reason) in rules {
+        let all_ends = |group: &Traffic| is_inert(&group.tcp) && group.gateway_tcp.iter().all(is_inert);
+        for (i, _) in scenario.traffic.iter().enumerate().filter(|(_, group)| all_ends(group)) {
+            add(&at!["traffic", i, "tcp", key], reason);
+        }
+        if !scenario.traffic.is_empty() && scenario.traffic.iter().all(all_ends) {
+            add(&at!["tcp", key], reason);
+        }
+    }
+    inert
+}
