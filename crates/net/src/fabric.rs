@@ -25,6 +25,7 @@ use crate::packet::{Packet, Packets};
 use crate::port::{Port, PortId};
 use crate::reassembly::Reassembly;
 use crate::rm_cells::RmCells;
+use crate::server::Discipline;
 use crate::tap::Tap;
 
 /// A node of the network.
@@ -86,6 +87,7 @@ impl Conversation {
 pub struct Fabric<B> {
     multiplexing: Multiplexing,
     encapsulation: Encapsulation,
+    discipline: Discipline,
     nodes: Vec<(NodeKind, LossCounters)>,
     ports: Vec<Port>,
     /// By number; `None` are those that have been closed.
@@ -117,6 +119,7 @@ impl<B: Clone> Fabric<B> {
         Fabric {
             multiplexing,
             encapsulation,
+            discipline: Discipline::default(),
             nodes: Vec::new(),
             ports: Vec::new(),
             conversations: Vec::new(),
@@ -139,6 +142,13 @@ impl<B: Clone> Fabric<B> {
 
     // ---- putting it together ----
 
+    /// Sets how the ports of links added from now on serve the channels of a cell line.
+    #[must_use]
+    pub fn with_discipline(mut self, discipline: Discipline) -> Fabric<B> {
+        self.discipline = discipline;
+        self
+    }
+
     /// Adds a node.
     pub fn add_node(&mut self, kind: NodeKind) -> NodeId {
         self.nodes.push((kind, LossCounters::default()));
@@ -156,8 +166,8 @@ impl<B: Clone> Fabric<B> {
         buffers: [Option<BufferSpec>; 2],
     ) -> [PortId; 2] {
         let first = self.ports.len() as u32;
-        self.ports.push(Port::new(a, b, rate, delay, framing, buffers[0]));
-        self.ports.push(Port::new(b, a, rate, delay, framing, buffers[1]));
+        self.ports.push(Port::new(a, b, rate, delay, framing, self.discipline, buffers[0]));
+        self.ports.push(Port::new(b, a, rate, delay, framing, self.discipline, buffers[1]));
         [PortId(first), PortId(first + 1)]
     }
 

@@ -19,7 +19,7 @@ use crate::loss::Loss;
 use crate::packet::Packets;
 use crate::policer::Policer;
 use crate::rm_cells::RmCells;
-use crate::round_robin::{RoundRobin, Served};
+use crate::server::{CellServer, Discipline, Served};
 
 /// An output port of a node: one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +27,7 @@ pub struct PortId(pub u32);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Queue {
-    Cells(RoundRobin),
+    Cells(CellServer),
     Packets(PacketFifo),
 }
 
@@ -67,6 +67,7 @@ impl Port {
         rate: Rate,
         delay: Span,
         framing: Framing,
+        discipline: Discipline,
         buffer: Option<BufferSpec>,
     ) -> Port {
         Port {
@@ -78,7 +79,7 @@ impl Port {
             loss: None,
             packet_cost: Span::ZERO,
             queue: match framing {
-                Framing::Atm => Queue::Cells(RoundRobin::default()),
+                Framing::Atm => Queue::Cells(CellServer::new(discipline)),
                 Framing::Packet | Framing::Ethernet | Framing::Fddi => Queue::Packets(PacketFifo::default()),
             },
             buffer: Buffer::new(buffer),
@@ -246,14 +247,14 @@ impl Port {
     }
 
     /// The cell queues, if this is a cell line.
-    pub(crate) fn server(&self) -> Option<&RoundRobin> {
+    pub(crate) fn server(&self) -> Option<&CellServer> {
         match &self.queue {
             Queue::Cells(server) => Some(server),
             Queue::Packets(_) => None,
         }
     }
 
-    pub(crate) fn server_mut(&mut self) -> Option<&mut RoundRobin> {
+    pub(crate) fn server_mut(&mut self) -> Option<&mut CellServer> {
         match &mut self.queue {
             Queue::Cells(server) => Some(server),
             Queue::Packets(_) => None,

@@ -47,7 +47,8 @@ impl<B: Clone> Testbed<B> {
         let mut builder = Builder {
             scenario,
             streams,
-            fabric: Fabric::new(convert::multiplexing(scenario), convert::encapsulation(scenario)),
+            fabric: Fabric::new(convert::multiplexing(scenario), convert::encapsulation(scenario))
+                .with_discipline(convert::discipline(scenario)),
             names: BTreeMap::new(),
             nodes: Vec::new(),
             reassembling: Vec::new(),
