@@ -123,7 +123,13 @@ fn tell(report: &ShellReport) {
             format!("{:.1} %", figure(report, port, "utilisation") * 100.0),
             format!("{:.1} {unit}", figure(report, port, "queue_mean")),
             format!("{:.0} {unit}", figure(report, port, "queue_max")),
-            format!("{:.0}", figure(report, port, "dropped_frames") + figure(report, port, "dropped_cells")),
+            format!(
+                "{:.0}",
+                ["dropped_packets", "dropped_frames", "dropped_cells"]
+                    .map(|metric| figure(report, port, metric))
+                    .iter()
+                    .sum::<f64>()
+            ),
             format!("{:.0}", lost.map_or(0.0, |(access, _)| figure(report, access, "lost"))),
         ]);
     }
@@ -134,6 +140,8 @@ fn tell(report: &ShellReport) {
         output::say(&format!("delay one way: p50 {p50:.2} ms, p95 {p95:.2} ms, p99 {p99:.2} ms"));
         let [p50, p99, max] = [run.lateness.quantile(0.5), run.lateness.p99(), run.lateness.max()].map(micros);
         output::say(&format!("lateness: p50 {p50:.0} us, p99 {p99:.0} us, largest {max:.0} us"));
+        let [p50, p99, max] = [run.ingress.quantile(0.5), run.ingress.p99(), run.ingress.max()].map(micros);
+        output::say(&format!("wait before reading, at most: p50 {p50:.0} us, p99 {p99:.0} us, largest {max:.0} us"));
     }
     output::say(&format!("driven under {}", run.treatment));
     report.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));

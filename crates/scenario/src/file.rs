@@ -131,4 +131,9 @@ pub(crate) struct ObserveFile {
     /// Whether binned series are recorded.
     #[schemars(extend("default" = true))]
     pub(crate) series: Option<bool>,
+    /// The most rows that one run writes for its bins, all subjects together, and for each quantity that is recorded at
+    /// its changes. Beyond it bins are longer, and of the changes the first, last, lowest and highest of equal intervals
+    /// are kept; a warning says so.
+    #[schemars(range(min = 100, max = 100_000_000), extend("default" = 100_000))]
+    pub(crate) max_rows: Option<u64>,
 }

@@ -162,6 +162,7 @@ impl Run<'_> {
         let counts = Counts {
             events: self.bed.fabric.events() + self.timers_fired,
             cell_hops: self.bed.fabric.cell_hops(),
+            packet_hops: self.bed.fabric.packet_hops(),
             packets: self.packets,
             simulated: end - Time::ZERO,
         };
@@ -180,7 +181,8 @@ impl Run<'_> {
                 let index = slot as usize;
                 let place = self.slots[index].place_at(packet.to, far);
                 if place == Place::Responder {
-                    self.bed.meter.cells(index, self.encapsulation.cells(packet.octets));
+                    let cells = self.encapsulation.cells(packet.octets);
+                    self.bed.meter.arrived(index, packet.octets, cells);
                 }
                 match place.side() {
                     // A segment for a connection that both ends have forgotten has no one to go to.

@@ -60,6 +60,7 @@ impl Check<'_> {
                 let gateway_tcp = self.split(&layers, tcp?, &path, nodes);
                 let [count, repeat] = [("count", group.count.is_none()), ("repeat", group.repeat.is_none())]
                     .map(|(key, absent)| !(absent && self.is_bad(&at!["traffic", i, key])));
+                let bottleneck = route::bottleneck(&network.links, &path.route, access?)?;
                 if !count || !repeat {
                     return None;
                 }
@@ -77,7 +78,8 @@ impl Check<'_> {
                     repeat: group.repeat.unwrap_or(true),
                     service: service?,
                     tcp: tcp?,
-                    bottleneck: route::bottleneck(&network.links, &path.route, access?)?,
+                    bottleneck: bottleneck.0,
+                    bottleneck_framing: bottleneck.1,
                     gateways: path.gateways(),
                     gateway_tcp: gateway_tcp?,
                     mtu: path.mtu(),
@@ -96,12 +98,9 @@ impl Check<'_> {
     fn slot_names(&mut self, names: &[Option<String>]) {
         for (i, name) in names.iter().enumerate() {
             let Some(name) = name else { continue };
-            if name == "network" {
-                self.refuse(
-                    &at!["traffic", i, "name"],
-                    "\"network\" means the whole network in results",
-                    "another name",
-                );
+            if let Some(meaning) = reserved(name) {
+                let message = format!("{name:?} means {meaning} in results");
+                self.refuse(&at!["traffic", i, "name"], message, "another name");
             }
             let Some((group, number)) = name.rsplit_once('-') else { continue };
             let is_slot = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
@@ -195,6 +194,15 @@ impl Check<'_> {
             let accepted = "fewer conversations, or another multiplexing.channel";
             self.refuse(&at!["traffic", largest, "count"], message, accepted);
         }
+    }
+}
+
+/// What a name means in results that no group and no command may therefore have.
+pub(super) fn reserved(name: &str) -> Option<&'static str> {
+    match name {
+        "network" => Some("the whole network"),
+        "emulation" => Some("the emulation itself"),
+        _ => None,
     }
 }
 
