@@ -1,5 +1,7 @@
 //! The problems found so far in one tree, and the texts they point into.
 
+use std::collections::BTreeMap;
+
 use crate::problem::{Error, Problem};
 use crate::tree::{At, Node, Step};
 
@@ -91,23 +93,27 @@ impl Found {
     }
 }
 
-/// Sorts into file order, drops repetitions and tells all.
-pub(crate) fn error(sources: &Sources, mut found: Vec<Found>) -> Error {
-    found.sort_by_key(|f| f.at);
-    let mut problems: Vec<Problem> = Vec::new();
-    for one in &found {
-        let problem = sources.tell(one, None);
-        if !problems.contains(&problem) {
-            problems.push(problem);
-        }
-    }
-    Error { problems }
+/// The most problems that are listed; the others are counted.
+pub(crate) const LISTED: usize = 100;
+/// The most words that a message lists.
+const WORDS: usize = 30;
+
+/// The error of all that was found, in file order; each with the point of the sweep that shows it, if it is one.
+pub(crate) fn error(sources: &Sources, found: BTreeMap<Found, Option<String>>) -> Error {
+    let more = found.len().saturating_sub(LISTED);
+    let problems = found.into_iter().take(LISTED).map(|(one, setting)| sources.tell(&one, setting)).collect();
+    Error { problems, more }
 }
 
-/// "a, b or c", each quoted.
+/// "a, b or c", each quoted; of many the first, and how many more there are.
 pub(crate) fn one_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
-    let words: Vec<String> = words.into_iter().map(|w| format!("\"{}\"", w.as_ref())).collect();
-    match words.as_slice() {
+    let mut words = words.into_iter().map(|w| format!("\"{}\"", w.as_ref()));
+    let mut shown: Vec<String> = words.by_ref().take(WORDS).collect();
+    let more = words.count();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    match shown.as_slice() {
         [] => "none exists".to_owned(),
         [only] => only.clone(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),

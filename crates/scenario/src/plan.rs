@@ -1,5 +1,6 @@
 //! A plan: a scenario file with overrides applied, and the points of its sweep.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,7 +12,7 @@ use crate::path;
 use crate::problem::{Error, Problem};
 use crate::shape;
 use crate::sweep::{self, Axis};
-use crate::tree::{Node, Step};
+use crate::tree::{Node, Step, at};
 
 /// A key and the value to set it to, as `--set key=value` writes it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,10 +135,7 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let file = Source { setting: None, text: text.to_owned() };
         let mut sources = Sources { file: file_name.to_owned(), all: vec![file] };
-        let mut tree = Node::parse(text, 0).map_err(|(message, at)| {
-            let message = format!("this is not TOML: {message}");
-            found::error(&sources, vec![Found::new(at, "", message)])
-        })?;
+        let mut tree = Node::parse(text, 0).map_err(|found| found::error(&sources, BTreeMap::from([(found, None)])))?;
         let mut found = Vec::new();
         let fixed = apply(&mut tree, overrides, &mut sources, &mut found);
         // The shape of the sweep itself; that of the rest is looked at again with the rest.
@@ -152,10 +150,9 @@ impl Plan {
             Ok(base) if found.is_empty() => {
                 Ok(Plan { sources, tree, axes, swept, base, overrides: overrides.to_vec() })
             }
-            Ok(_) => Err(found::error(&sources, found)),
-            Err(more) => {
-                found.extend(more);
-                Err(found::error(&sources, found))
+            refused => {
+                found.extend(refused.err().unwrap_or_default());
+                Err(found::error(&sources, found.into_iter().map(|one| (one, None)).collect()))
             }
         }
     }
@@ -198,15 +195,10 @@ impl Plan {
     /// shows it.
     pub fn points(&self) -> Result<Vec<Point>, Error> {
         let mut points = Vec::new();
-        let mut problems: Vec<(Found, Problem)> = Vec::new();
+        let mut problems: BTreeMap<Found, Option<String>> = BTreeMap::new();
         for index in 0..self.point_count() {
             let choices = self.choices(index);
-            let mut tree = self.tree.clone();
-            for (axis, choice) in self.axes.iter().zip(&choices) {
-                for (target, value) in &axis.choices[*choice].settings {
-                    path::set(&mut tree, target, value.clone());
-                }
-            }
+            let tree = self.tree_at(&choices);
             let axes: Vec<(String, AxisValue)> = self
                 .axes
                 .iter()
@@ -216,20 +208,15 @@ impl Plan {
             match check::check(tree, &self.swept) {
                 Ok(scenario) => points.push(Point { index, axes, scenario }),
                 Err(found) => {
+                    let setting = self.told(&choices);
+                    // The first point that shows a problem is named.
                     for one in found {
-                        if !problems.iter().any(|(known, _)| *known == one) {
-                            let problem = self.sources.tell(&one, self.told(&choices));
-                            problems.push((one, problem));
-                        }
+                        problems.entry(one).or_insert_with(|| setting.clone());
                     }
                 }
             }
         }
-        if problems.is_empty() {
-            return Ok(points);
-        }
-        problems.sort_by_key(|(found, _)| found.at);
-        Err(Error { problems: problems.into_iter().map(|(_, problem)| problem).collect() })
+        if problems.is_empty() { Ok(points) } else { Err(found::error(&self.sources, problems)) }
     }
 
     /// What is right and yet changes nothing: keys and axes without effect at any of `points`, which are those of this plan.
@@ -239,6 +226,26 @@ impl Plan {
         found.sort_by_key(|found| found.at);
         let told = |found: &Found| Problem { excerpt: None, ..self.sources.tell(found, None) };
         found.iter().map(told).collect()
+    }
+
+    /// The tree with these choices of the axes.
+    fn tree_at(&self, choices: &[usize]) -> Node {
+        let mut tree = self.tree.clone();
+        for (axis, choice) in self.axes.iter().zip(choices) {
+            for (target, value) in &axis.choices[*choice].settings {
+                path::set(&mut tree, target, value.clone());
+            }
+        }
+        tree
+    }
+
+    /// That option `key` of the workload of traffic group `group` cannot be used at point `index`, for a reason that only
+    /// who reads other files can see; with its place in this file.
+    pub fn refuse_workload(&self, index: usize, group: usize, key: &str, message: &str, accepted: &str) -> Error {
+        let choices = self.choices(index);
+        let path = at!["traffic", group, "workload", key];
+        let found = Found::in_tree(&self.tree_at(&choices), &path, message).accepted(accepted);
+        found::error(&self.sources, BTreeMap::from([(found, self.told(&choices))]))
     }
 
     /// Which choice of each axis makes point `index`.

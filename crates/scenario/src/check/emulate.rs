@@ -244,6 +244,10 @@ impl Check<'_> {
                 self.refuse(&at("metric"), message, "a metric of its own");
                 continue;
             }
+            if file.unit.as_deref().is_some_and(|unit| unit.contains(char::is_control)) {
+                self.refuse_value(&at("unit"), "has control characters in it", "a unit, like \"bit/s\"");
+                continue;
+            }
             let source = self.source(&at, file);
             let times = file.times.unwrap_or(1.0);
             if times == 0.0 {
