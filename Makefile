@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway soak check fmt bench bench-gateway docs wheel deb clean
+.PHONY: help run test live live-gateway cross soak check fmt bench bench-gateway docs wheel deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -35,6 +35,9 @@ live: $(VENV)/.tools ## Run the tests of emulation and of the gateway alone (roo
 live-gateway: $(INSTALLED) ## Test the gateway with real hosts, then repeat the experiment of kdd with it
 	$(BIN)/python tools/test.py --live-gateway
 	$(BIN)/cellway reproduce kdd --only gw-,linux-gw- $(ARGS)
+
+cross: $(INSTALLED) ## Compare TCP with ns-2 (Debian: ns2) and the kernel over 200 settings, into docs/validation/cross.md
+	PYTHONPATH=tools $(BIN)/python -m cross --page docs/validation/cross.md $(ARGS)
 
 soak: SECONDS ?= 1800
 soak: ## Two gateway daemons under churn for SECONDS (1800): neither may grow in memory or descriptors

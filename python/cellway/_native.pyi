@@ -48,6 +48,7 @@ def emulate(
     seeds: int | None,
     out: str | None,
     force: bool,
+    log: str | None,
     progress: Callable[[int, int], None] | None,
 ) -> Results: ...
 def compare(

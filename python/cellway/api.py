@@ -60,12 +60,14 @@ def emulate(
     set: Mapping[str, object] | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
+    log: str | os.PathLike[str] | None = None,
     progress: bool = True,
 ) -> Results:
     """Emulate every point of a scenario with every seed: in real time, with real hosts.
 
     Arguments are those of `simulate`. The results are valid only if their `valid` says so: a machine that is too busy
-    gives numbers that are not those of the network.
+    gives numbers that are not those of the network. `log` names a file for what the programs of the scenario print,
+    each line after the name of its program.
 
     Raises `EmulationError` where it cannot be done, and names what is missing: it takes Linux, and root or unprivileged
     user namespaces. With the latter it is done by a process of its own.
@@ -81,9 +83,11 @@ def emulate(
         from cellway import inside
 
         options = [] if seeds is None else ["--seeds", str(seeds)]
+        options += [] if log is None else ["--log", os.fspath(log)]
         return inside.run("emulate", text, is_text, changes, options, out, Results.from_folder, force=force)
     with reporter("emulate", enabled=progress) as tick:
-        native = _native.emulate(text, is_text, changes, seeds, None if out is None else os.fspath(out), force, tick)
+        folder, file = (None if path is None else os.fspath(path) for path in (out, log))
+        native = _native.emulate(text, is_text, changes, seeds, folder, force, file, tick)
     return Results.from_native(native)
 
 

@@ -47,14 +47,19 @@ The same file and seeds give the same tables, on any machine and any number of t
 Examples:
   cellway shell --rate 30Mbit/s --rtt 175ms                            a shell behind the path
   cellway shell --rate 30Mbit/s --rtt 175ms -- sh -c 'ping -c 3 $CELLWAY_SERVER'
-  cellway shell --rate 30Mbit/s --rtt 175ms --serve 'iperf3 -s' -- \\
-      sh -c 'sleep 1; iperf3 -c $CELLWAY_SERVER -R'
+  cellway shell --rtt 175ms                                             delay alone, at any rate
+  cellway shell --rate 30Mbit/s --rtt 175ms --serve 'iperf3 -s' --ready 5201 -- \\
+      sh -c 'iperf3 -c $CELLWAY_SERVER -R'
   cellway shell --rate 8Mbit/s --rtt 40ms --queue '256 cell' --loss 0.1%   also loses packets
   cellway shell --rate 8Mbit/s --rtt 40ms -- cellway shell --rate 2Mbit/s --rtt 10ms    one behind another
 
 The program runs in a network namespace of its own. It reaches the far end at $CELLWAY_SERVER, and
 nothing else: what it is to find there is started with --serve, or with --here is this machine.
-At the end stands what the path did. The exit status is that of the program.
+At the end stands what the path did.
+
+Exit status: that of the program; 2 if the options are wrong; 125 if there was no run that counts
+(no namespaces, a server failed, or --strict and INVALID); 126 if the program cannot be executed,
+127 if it is not found.
 Needs Linux, and root or unprivileged user namespaces.")]
     Shell(Shell),
     /// Run a scenario file in real time, with real hosts: its applications over the kernel's TCP, and its programs.
@@ -422,21 +427,22 @@ pub(crate) struct Fit {
 
 /// A path in a few numbers, and a program behind it.
 #[derive(Debug, Group)]
+#[command(group = ArgGroup::new("path").args(["rate", "rtt", "loss"]).required(true).multiple(true))]
 pub(crate) struct Shell {
     /// The rate of the line for cells or packets (30Mbit/s), or its name (e1, ds1, e3, ds3, oc3c, oc12c, taxi,
-    /// ethernet, fast-ethernet, fddi).
+    /// ethernet, fast-ethernet, fddi) [default: unlimited, which is 100 Gbit/s].
     #[arg(long)]
-    pub(crate) rate: String,
-    /// The round trip, without the time to send anything.
+    pub(crate) rate: Option<String>,
+    /// The round trip, without the time to send anything [default: 0].
     #[arg(long, value_name = "TIME")]
-    pub(crate) rtt: String,
-    /// Buffer before the line, each way: "256 cell" or "64 KiB" [default: one bandwidth-delay product, at least
-    /// 64 KiB].
+    pub(crate) rtt: Option<String>,
+    /// Buffer before the line, each way: "256 cell" or "64 KiB", at least one packet of the MTU [default: one
+    /// bandwidth-delay product, at least 64 KiB].
     #[arg(long, value_name = "SIZE")]
     pub(crate) queue: Option<String>,
-    /// What travels on the line.
-    #[arg(long, value_name = "NAME", default_value = "atm", value_parser = ["atm", "packet", "ethernet", "fddi"])]
-    pub(crate) framing: String,
+    /// What travels on the line [default: atm; packet without --rate].
+    #[arg(long, value_name = "NAME", value_parser = ["atm", "packet", "ethernet", "fddi"])]
+    pub(crate) framing: Option<String>,
     /// The largest IP packet [default: 9180B on ATM, 4352B on FDDI, 1500B else].
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<String>,
@@ -447,15 +453,25 @@ pub(crate) struct Shell {
     #[arg(long, value_name = "NAME", default_value = "per-conversation",
           value_parser = ["per-conversation", "per-type", "per-destination"])]
     pub(crate) multiplexing: String,
-    /// Start this at the far end: a command for sh, as often as needed.
+    /// Start this at the far end: a command for sh, as often as needed. Its output goes to standard error.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) serve: Vec<String>,
+    /// Start the program only when the server is ready: something listens on this PORT of the far end, or a line that the
+    /// server prints matches this regular expression. The first --ready is for the first --serve, and so on.
+    #[arg(long, value_name = "PORT|PATTERN", requires = "serve")]
+    pub(crate) ready: Vec<String>,
+    /// Write what servers print to FILE, not to standard error.
+    #[arg(long, value_name = "FILE", requires = "serve")]
+    pub(crate) log: Option<PathBuf>,
     /// Let the far end be this machine as it is, not a namespace with nothing in it (needs root).
     #[arg(long)]
     pub(crate) here: bool,
     /// The largest 99th percentile of lateness of a valid run [default: 1 ms].
     #[arg(long, value_name = "TIME")]
     pub(crate) lateness_limit: Option<String>,
+    /// End with status 125 if the run is INVALID, even if the program ended well.
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Capture what passes this node (client, near, far, server) to FILE.
     #[arg(long, value_name = "NODE=FILE")]
     pub(crate) pcap: Option<String>,
@@ -492,4 +508,7 @@ pub(crate) struct Emulate {
     /// Show conversations, queues and drops each second; lines of JSON where standard output is no terminal.
     #[arg(long)]
     pub(crate) top: bool,
+    /// Write each line that the programs of the scenario print to FILE, after the name of the program.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
 }

@@ -36,6 +36,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         let code = status;
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
     }
+    let log = options.log.as_deref().map(emulate::create_log).transpose()?;
     // Where a view is drawn there is no place for a bar.
     let bar = (!options.top).then(Bar::new);
     let mut show_progress = |progress: cellway_lab::Progress<'_>| bar.iter().for_each(|bar| bar.show(progress));
@@ -48,6 +49,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         view,
         capture: capture.as_ref().map(|(node, path)| (*node, path.as_path())),
         force: options.force || options.out.is_some(),
+        lines: log.map(emulate::lines_to),
     };
     let emulated = emulate::emulate(&plan, folder_of(file), asked, &mut settings)?;
     drop(bar);

@@ -2,15 +2,23 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use cellway_lab::emulate::{self, EmulationView, Far, ShellPath, ShellReport};
+use cellway_lab::Error;
+use cellway_lab::emulate::{self, EmulationView, Far, ShellOptions, ShellPath, ShellReport};
 use serde_json::{Value, json};
 
 use crate::args::Shell;
 use crate::top::EVERY;
-use crate::{DONE, Failure, WRONG_INPUT, output};
+use crate::{DONE, FAILED, Failure, WRONG_INPUT, output};
+
+/// Exit status of a run that says nothing about the program, as those of env(1), timeout(1) and `docker run`.
+const UNCOUNTED: u8 = 125;
+/// Exit status if the program is there but cannot be executed.
+const NOT_EXECUTABLE: u8 = 126;
+/// Exit status if there is no such program.
+const NOT_FOUND: u8 = 127;
 
 pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     let wrong = |message: String| Failure { message, code: WRONG_INPUT };
@@ -22,7 +30,8 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
         mtu: options.mtu.clone(),
         loss: options.loss.clone(),
         multiplexing: options.multiplexing.clone(),
-        serve: options.serve.iter().map(|text| ["sh", "-c", text].map(str::to_owned).to_vec()).collect(),
+        serve: options.serve.clone(),
+        ready: options.ready.clone(),
         far: if options.here { Far::Here } else { Far::New },
         lateness_limit: options.lateness_limit.clone(),
     };
@@ -32,7 +41,7 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
         None => None,
     };
     // What is wrong with the input is told before a namespace is entered.
-    path.scenario(&["sh".to_owned()])?;
+    path.plan(&["sh".to_owned()])?;
     if options.here && emulate::is_apart() {
         return Err(wrong(
             "--here: the far end cannot be this machine, as an ordinary user reaches its network from no namespace; run \
@@ -40,17 +49,17 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
                 .to_owned(),
         ));
     }
-    if let Some(status) = emulate::enter()? {
+    if let Some(status) = emulate::enter().map_err(failure)? {
         return ended(status);
     }
     let shell = || std::env::var_os("SHELL").unwrap_or_else(|| OsString::from("/bin/sh"));
     let command = if options.command.is_empty() { vec![shell()] } else { options.command.clone() };
-    let mut lines = match &options.top {
+    let mut views = match &options.top {
         Some(file) => Some(File::create(file).map_err(|e| wrong(format!("--top {}: {e}", file.display())))?),
         None => None,
     };
     let mut show = |view: &EmulationView| {
-        if let (Some(file), Ok(text)) = (&mut lines, serde_json::to_string(view)) {
+        if let (Some(file), Ok(text)) = (&mut views, serde_json::to_string(view)) {
             // A reader that has gone away is no reason to stop.
             output::keep(writeln!(file, "{text}"));
         }
@@ -59,13 +68,33 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
         Some(_) => Some((EVERY, &mut show)),
         None => None,
     };
-    let report = emulate::shell(&path, &command, capture, view)?;
+    let lines = match &options.log {
+        Some(file) => emulate::lines_to(emulate::create_log(file)?),
+        None => emulate::lines_to(std::io::stderr()),
+    };
+    let asked = ShellOptions { capture, view, lines: Some(lines) };
+    let report = emulate::shell(&path, &command, asked).map_err(failure)?;
     if options.json {
         output::say(&format!("{:#}", as_json(&report)));
     } else {
         tell(&report);
     }
+    if options.strict && report.status == DONE && !report.emulated.is_valid() {
+        let message = "--strict: the run is INVALID, so the status of the program does not count".to_owned();
+        return Err(Failure { message, code: UNCOUNTED });
+    }
     ended(report.status)
+}
+
+/// The exit status of an error is one that tells it from the program's own.
+fn failure(error: Error) -> Failure {
+    let code = match error.not_executed() {
+        Some(ErrorKind::NotFound) => NOT_FOUND,
+        Some(_) => NOT_EXECUTABLE,
+        None => UNCOUNTED,
+    };
+    let failure = Failure::from(error);
+    if failure.code == FAILED { Failure { code, ..failure } } else { failure }
 }
 
 fn ended(status: u8) -> Result<(), Failure> {

@@ -23,6 +23,7 @@ fn simulate_prints_a_table_and_writes_a_result() {
         "{table}"
     );
     assert!(ran.err().contains("2 runs") && ran.err().contains("tables in out/study"), "{}", ran.err());
+    assert!(ran.err().starts_with("done: small, 2 runs ("), "standard error is no terminal: {}", ran.err());
     assert_eq!(names(&place.path().join("out")), ["study"]);
     let folder = place.path().join("out/study");
     assert_eq!(names(&folder), ["manifest.json", "runs.parquet", "series.parquet", "summary.parquet"]);

@@ -19,6 +19,7 @@ fn compare_prints_sources_side_by_side_and_writes_them() {
     assert!(lines[1].starts_with("ftp ") && lines[1].contains("<= ") && lines[1].contains('±'), "{out}");
     // Numbers end where their heading ends.
     assert_eq!(lines[0].trim_end().chars().count(), lines[1].chars().count(), "{out}");
+    assert!(ran.err().starts_with("done: small (simulation), 2 runs ("), "{}", ran.err());
     assert!(ran.err().contains("an upper bound") && ran.err().contains("tables in out"), "{}", ran.err());
     let files = ["compare.json", "manifest.json", "runs.parquet", "series.parquet", "summary.parquet"];
     assert_eq!(names(&place.path().join("out")), files);

@@ -28,6 +28,11 @@ fn a_table_with_published_and_predicted_values_that_fits() {
 fn the_widest_rows_are_cut_to_fit() {
     let place = Place::new(SMALL);
     let ran = place.run(&["reproduce", "--quick", "--only", "control-*,kdd/eq1,spacing/eq24"]).done();
+    // Standard error is no terminal: a line for each study as it ends. The others are closed forms.
+    let told = ran.err();
+    let ended: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("done: ")).collect();
+    assert_eq!(ended.len(), 1, "{told}");
+    assert!(ended[0].starts_with("cellsim: A control") && ended[0].contains(", 6 runs ("), "{told}");
     let table = ran.out();
     let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
     assert!((80..=120).contains(&widest), "{widest} columns:\n{table}");

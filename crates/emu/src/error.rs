@@ -65,6 +65,16 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// A program on which others rely has failed.
+    #[error("program {name:?} {why}: {said}")]
+    ProgramFailed {
+        /// Its name in the scenario.
+        name: String,
+        /// What it did.
+        why: String,
+        /// The last line that it printed.
+        said: String,
+    },
     /// The keys of gateways cannot be made.
     #[error("cannot make keys and certificates for the gateways: {0}")]
     Identity(#[source] io::Error),

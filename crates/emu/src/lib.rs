@@ -28,7 +28,7 @@ pub use clock::Clock;
 pub use delays::Delays;
 pub use error::Error;
 pub use lateness::Lateness;
-pub use programs::ProgramEnd;
+pub use programs::{Lines, ProgramEnd};
 pub use session::{Beside, Control, Emulated, Foreground, Hosts, View, check_gateways, emulate};
 pub use snapshot::{ConversationView, PortView, Snapshot};
 pub use treatment::Treatment;

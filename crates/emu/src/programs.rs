@@ -1,14 +1,14 @@
 //! Programs that a run starts in its hosts: when, how they ended, and which figures they printed.
 
+mod output;
+mod ready;
+
 use std::ffi::OsString;
-use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use cellway_scenario::{Figure, FigureSource, Scenario};
+use cellway_scenario::{Figure, FigureSource, Ready, Scenario};
 use cellway_units::Time;
 use regex::Regex;
 
@@ -16,8 +16,10 @@ use crate::error::Error;
 use crate::session::{Foreground, Names};
 use crate::sys::{Child, Group, Namespace, SysError};
 
-/// What is kept of what a program prints, in octets; the rest is read and forgotten.
-const KEPT: usize = 16 << 20;
+pub use output::Lines;
+use output::{Output, Use};
+pub(crate) use ready::make_ready;
+
 /// How long a program has to end once it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -32,8 +34,10 @@ pub(crate) struct Program {
     start: Time,
     stop: Option<Time>,
     expect: i32,
+    ready: Option<Ready>,
     figures: Vec<Figure>,
     foreground: bool,
+    lines: Option<Lines>,
     state: State,
 }
 
@@ -42,13 +46,6 @@ enum State {
     Waiting,
     Running { child: Child, output: Option<Output> },
     Ended { status: ExitStatus, by_us: bool, output: Option<Output> },
-}
-
-/// What a program prints, as it is read.
-#[derive(Debug)]
-struct Output {
-    texts: [Arc<Mutex<Vec<u8>>>; 2],
-    readers: Vec<JoinHandle<()>>,
 }
 
 /// How a program ended.
@@ -66,7 +63,7 @@ pub struct ProgramEnd {
 
 impl Program {
     /// Those of a scenario.
-    pub(crate) fn all(scenario: &Scenario, names: &Names) -> Vec<Program> {
+    pub(crate) fn all(scenario: &Scenario, names: &Names, lines: Option<&Lines>) -> Vec<Program> {
         let program = |command: &cellway_scenario::Command| {
             let host = scenario.command_host(command.host);
             Program {
@@ -77,8 +74,10 @@ impl Program {
                 start: Time::ZERO + command.start,
                 stop: command.stop.map(|stop| Time::ZERO + stop),
                 expect: i32::from(command.expect),
+                ready: command.ready.clone(),
                 figures: command.figures.clone(),
                 foreground: false,
+                lines: lines.cloned(),
                 state: State::Waiting,
             }
         };
@@ -96,14 +95,21 @@ impl Program {
             start: Time::ZERO,
             stop: None,
             expect: 0,
+            ready: None,
             figures: Vec::new(),
             foreground: true,
+            lines: None,
             state: State::Waiting,
         })
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The place of its host.
+    pub(crate) fn host(&self) -> usize {
+        self.host
     }
 
     pub(crate) fn is_foreground(&self) -> bool {
@@ -150,12 +156,17 @@ impl Program {
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = namespace.spawn(command, Group::Own).map_err(|e| not_started(&self.name, e))?;
-        let mut output = Output { texts: Default::default(), readers: Vec::new() };
+        let pattern = match &self.ready {
+            Some(Ready::Pattern(pattern)) => regex::bytes::Regex::new(pattern).ok(),
+            _ => None,
+        };
+        let to = Use { name: self.name.clone(), lines: self.lines.clone(), pattern };
+        let mut output = Output::default();
         if let Some(out) = child.take_stdout() {
-            output.read(0, out)?;
+            output.read(0, out, &to)?;
         }
         if let Some(err) = child.take_stderr() {
-            output.read(1, err)?;
+            output.read(1, err, &to)?;
         }
         self.state = State::Running { child, output: Some(output) };
         Ok(())
@@ -190,7 +201,7 @@ impl Program {
             notes.push(format!("{name}: the run ended before it was started"));
             return ProgramEnd { name, status: None, failed: true, figures: Vec::new() };
         };
-        let [out, err] = output.map(Output::finish).unwrap_or_default();
+        let [out, err] = output.map(|mut output| output.finish()).unwrap_or_default();
         let failed = !by_us && code(status) != expect;
         // What a program in the foreground says goes to the user, and so does its status.
         if failed && !foreground {
@@ -205,39 +216,6 @@ impl Program {
             }
         }
         ProgramEnd { name, status: (!by_us).then(|| code(status)), failed, figures }
-    }
-}
-
-impl Output {
-    fn read(&mut self, which: usize, mut from: impl Read + Send + 'static) -> Result<(), Error> {
-        let text = self.texts[which].clone();
-        let reader = std::thread::Builder::new().name("output".to_owned()).spawn(move || {
-            let mut chunk = [0; 8192];
-            while let Ok(octets @ 1..) = from.read(&mut chunk) {
-                let mut text = text.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = KEPT.saturating_sub(text.len());
-                text.extend_from_slice(&chunk[..octets.min(room)]);
-            }
-        });
-        self.readers.push(reader.map_err(Error::Thread)?);
-        Ok(())
-    }
-
-    /// Standard output and standard error. A program that it has left behind may still hold the pipes: what it
-    /// prints from now on is not waited for.
-    fn finish(self) -> [String; 2] {
-        for reader in self.readers {
-            for _ in 0..50 {
-                if reader.is_finished() {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(10));
-            }
-        }
-        self.texts.map(|text| {
-            let text = text.lock().unwrap_or_else(PoisonError::into_inner);
-            String::from_utf8_lossy(&text).into_owned()
-        })
     }
 }
 

@@ -4,6 +4,7 @@ mod applications;
 mod gateways;
 mod network;
 mod report;
+mod resolver;
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +22,7 @@ use crate::addresses::Block;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::lateness::Lateness;
-use crate::programs::{Program, ProgramEnd};
+use crate::programs::{Lines, Program, ProgramEnd, make_ready};
 use crate::pump::{Pump, Watch};
 use crate::snapshot::Snapshot;
 use crate::sys::{Leftover, Namespace, NamespaceHandle, StopSignals, clear_leftovers};
@@ -50,8 +51,10 @@ pub struct Control<'a> {
     pub capture: Option<Capture<'a>>,
     /// Done on a thread of its own while the network runs.
     pub beside: Option<Beside<'a>>,
-    /// A program in the foreground, instead of those of the scenario: the run ends when it ends.
+    /// A program in the foreground: the run ends when it ends, or when another program of the scenario fails.
     pub foreground: Option<Foreground>,
+    /// Receives what the programs of the scenario print.
+    pub lines: Option<Lines>,
     /// The run ends with this program of the scenario, if that is before its duration.
     pub until: Option<&'a str>,
 }
@@ -158,7 +161,6 @@ pub fn emulate(
     if !gateways.is_empty() {
         network.open_while(scenario, seed, || gateways.wait(scenario.run.rtt))?;
     }
-    let clock = Clock::starting_in(LEAD);
     let ended = |left: &Leftover| {
         format!("ended {:?} (process {}), left behind by an emulation that was killed", left.command, left.pid)
     };
@@ -173,13 +175,19 @@ pub fn emulate(
     let stopper = player.as_ref().map(crate::player::Player::stopper);
     let mut programs = match &control.foreground {
         Some(wanted) => {
-            let mut beside = Program::all(scenario, &network.names);
+            let mut beside = Program::all(scenario, &network.names, control.lines.as_ref());
             beside.retain(|program| program.name() != wanted.name);
             beside.push(Program::foreground(wanted, &network.names)?);
             beside
         }
-        None => Program::all(scenario, &network.names),
+        None => Program::all(scenario, &network.names, control.lines.as_ref()),
     };
+    network.name_hosts(programs.iter().map(Program::host), control.foreground.as_ref());
+    notes.append(&mut network.notes);
+    make_ready(&mut programs, &network.namespaces, &network.names, &mut || {
+        signals.take().is_some() || control.stop.as_mut().is_some_and(|stop| stop())
+    })?;
+    let clock = Clock::starting_in(LEAD);
     let end = match control.foreground {
         Some(_) => Time::MAX,
         None => Time::ZERO + scenario.run.duration,
@@ -244,6 +252,9 @@ pub fn emulate(
             }
             let is_last = |program: &Program| program.is_foreground() || control.until == Some(program.name());
             let over = programs.iter().any(|program| is_last(program) && program.has_ended());
+            if control.foreground.is_some() && !over && failure.is_none() {
+                failure = programs.iter_mut().find_map(Program::failed);
+            }
             let asked = match signals.take() {
                 // The program in the foreground got it, too, and knows what to do.
                 Some(stop) if stop.from_terminal && control.foreground.is_some() => false,

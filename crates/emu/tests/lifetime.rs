@@ -185,7 +185,7 @@ fn went_inside(told: &mut Told) -> bool {
 fn an_ordinary_user_gets_a_network_inside_a_user_namespace() {
     if part().is_some() {
         go_inside();
-        assert!(geteuid().is_root(), "root of the user namespace");
+        assert!(!geteuid().is_root(), "the user keeps the own number");
         assert_eq!(reenter().unwrap(), Reentry::Here, "once is enough");
         talk();
         tell("talked");

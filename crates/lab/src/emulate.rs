@@ -2,15 +2,20 @@
 
 mod shell;
 
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use cellway_emu::{Control, Emulated, Snapshot};
 use cellway_record::{Provenance, ResultsBuilder};
 use cellway_scenario::Plan;
 
 use cellway_emu::sys::Reentry;
-pub use cellway_emu::{ConversationView, Delays, Lateness, PortView, ProgramEnd, Snapshot as EmulationView, View};
-pub use shell::{Far, ShellPath, ShellReport, shell};
+pub use cellway_emu::{
+    ConversationView, Delays, Lateness, Lines, PortView, ProgramEnd, Snapshot as EmulationView, View,
+};
+pub use shell::{Far, ShellOptions, ShellPath, ShellReport, shell};
 
 use crate::error::Error;
 use crate::simulate::{Simulated, Stopwatch, asked_for};
@@ -65,6 +70,22 @@ pub(crate) fn missing_here() -> Option<String> {
     }
 }
 
+/// Writes each line that programs print to `out`, after the name of its program. A reader that has gone away is no
+/// reason to stop.
+pub fn lines_to(out: impl Write + Send + 'static) -> Lines {
+    let out = Mutex::new(out);
+    Lines::new(move |name, text| {
+        // One write for a line, so that those of two programs do not mix.
+        let line = [name.as_bytes(), b": ", text, b"\n"].concat();
+        let _ = out.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line);
+    })
+}
+
+/// Creates the file of the option `--log`, for [`lines_to`].
+pub fn create_log(path: &Path) -> Result<File, Error> {
+    File::create(path).map_err(|e| Error::Option(format!("--log {}: cannot create it: {e}", path.display())))
+}
+
 /// What a caller may want besides the tables.
 #[derive(Default)]
 pub struct EmulateOptions<'a> {
@@ -76,6 +97,8 @@ pub struct EmulateOptions<'a> {
     pub capture: Option<(&'a str, &'a Path)>,
     /// Whether the file may be replaced.
     pub force: bool,
+    /// Receives each line that the programs of the scenario print.
+    pub lines: Option<Lines>,
 }
 
 /// What an emulation has brought.
@@ -98,7 +121,7 @@ pub fn emulate(
     options: EmulateOptions<'_>,
     settings: &mut Settings<'_>,
 ) -> Result<EmulatedStudy, Error> {
-    let EmulateOptions { seeds, mut view, capture, force } = options;
+    let EmulateOptions { seeds, mut view, capture, force, lines } = options;
     let prepared = Prepared::to_emulate(plan, folder, seeds)?;
     let mut builder = ResultsBuilder::new("emulate");
     let clock = Stopwatch::start();
@@ -106,10 +129,11 @@ pub fn emulate(
     let (mut valid, mut failed, mut captured) = (true, false, None);
     let label = plan.base().name.clone();
     for index in 0..prepared.runs() {
-        (settings.progress)(Progress { label: &label, done: index, total: prepared.runs() });
+        let total = prepared.runs();
+        (settings.progress)(Progress { label: &label, done: index, total, study: [index, total] });
         let key = prepared.key(index);
         let capture = capture.filter(|_| index == 0);
-        let (emulated, records) = run(&prepared, index, &mut view, capture, force, settings)?;
+        let (emulated, records) = run(&prepared, index, &mut view, capture, force, lines.as_ref(), settings)?;
         captured = captured.or(records);
         valid &= emulated.is_valid();
         failed |= emulated.programs.iter().any(|program| program.failed);
@@ -118,7 +142,8 @@ pub fn emulate(
         scheduling.push(emulated.treatment.to_string());
         builder.push(key, &emulated.record)?;
     }
-    (settings.progress)(Progress { label: &label, done: prepared.runs(), total: prepared.runs() });
+    let total = prepared.runs();
+    (settings.progress)(Progress { label: &label, done: total, total, study: [total; 2] });
     let results = builder.finish()?;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, Some(1));
@@ -134,6 +159,7 @@ pub(crate) fn run(
     view: &mut View<'_>,
     capture: Option<(&str, &Path)>,
     force: bool,
+    lines: Option<&Lines>,
     settings: &mut Settings<'_>,
 ) -> Result<(Emulated, Option<u64>), Error> {
     let (point, workloads) = prepared.of_run(index);
@@ -150,7 +176,7 @@ pub(crate) fn run(
             show(snapshot);
         }
     };
-    let mut control = Control { stop: Some(&mut stop), ..Control::default() };
+    let mut control = Control { stop: Some(&mut stop), lines: lines.cloned(), ..Control::default() };
     if let Some(every) = every {
         control.view = Some((every, &mut show));
     }

@@ -57,6 +57,16 @@ pub enum Error {
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Emulation(cellway_emu::Error),
+    /// A program at the far end of a path has failed.
+    #[error("--serve {command:?} {why}: {said}")]
+    Serve {
+        /// The command.
+        command: String,
+        /// What it did.
+        why: String,
+        /// The last line that it printed.
+        said: String,
+    },
     /// Nothing could be measured.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
@@ -106,6 +116,17 @@ impl Error {
         false
     }
 
+    /// Whether a program could not be executed: `NotFound` if there is none of its name.
+    pub fn not_executed(&self) -> Option<std::io::ErrorKind> {
+        #[cfg(target_os = "linux")]
+        if let Error::Emulation(cellway_emu::Error::NotStarted { source, .. }) = self
+            && let cellway_emu::sys::SysError::Program { source, .. } = source
+        {
+            return Some(source.kind());
+        }
+        None
+    }
+
     /// Whether the input is at fault (exit code 2) rather than the run (exit code 1).
     pub fn is_input(&self) -> bool {
         use cellway_record::Error as R;
@@ -129,7 +150,7 @@ impl Error {
                 use cellway_emu::Error as E;
                 matches!(e, E::Build(_) | E::TooManyHosts { .. } | E::NoBlock { .. } | E::NoSuchHost { .. })
             }
-            Error::Fit { .. } | Error::Stopped => false,
+            Error::Fit { .. } | Error::Serve { .. } | Error::Stopped => false,
         }
     }
 }

@@ -26,14 +26,14 @@ pub fn measure(
     let mut done = 0;
     for (point, (axes, test)) in (0..).zip(&tests) {
         for seed in 0..u64::from(repeat) {
-            (settings.progress)(Progress { done, total, label: host });
+            (settings.progress)(Progress { done, total, label: host, study: [done, total] });
             let outcome = run(host, port, test, &mut *settings.stop)?;
             let run = u32::try_from(done).map_err(|_| Error::Option("more runs than a table can number".to_owned()))?;
             builder.push(RunKey { run, point, seed, axes: axes.clone() }, &outcome.record())?;
             done += 1;
         }
     }
-    (settings.progress)(Progress { done, total, label: host });
+    (settings.progress)(Progress { done, total, label: host, study: [total; 2] });
     let results = builder.finish()?;
     let about = clock.provenance(asked, None, repeat.into(), tests.len(), Some(1));
     Ok(Simulated { results, about, warnings: Vec::new() })

@@ -30,6 +30,15 @@ pub struct Progress<'a> {
     pub done: u64,
     /// Runs in all.
     pub total: u64,
+    /// Runs of `label` finished, and all of them: it has ended when they are equal. That is reported once.
+    pub study: [u64; 2],
+}
+
+impl Progress<'_> {
+    /// Whether all runs of `label` are finished.
+    pub fn has_ended(&self) -> bool {
+        self.study[0] == self.study[1]
+    }
 }
 
 /// How to run, which never changes what comes out.
@@ -201,23 +210,34 @@ impl<'a> Batch<'a> {
         // Runs that finished before an earlier one.
         let mut early = BTreeMap::new();
         let (mut next, mut done) = (0, 0);
-        let tell = |settings: &mut Settings<'_>, done, next: u64| {
-            if let Some(last) = total.checked_sub(1) {
-                let label = self.studies[self.find(next.min(last)).0].0;
-                (settings.progress)(Progress { label, done, total });
-            }
-        };
-        tell(settings, done, next);
+        if total > 0 {
+            let (label, first) = self.studies[self.find(0).0];
+            (settings.progress)(Progress { label, done, total, study: [0, first.runs()] });
+        }
         while next < total {
             match finished.recv_timeout(PATIENCE) {
                 Ok((index, record)) => {
                     early.insert(index, record?);
                     done += 1;
-                    tell(settings, done, next);
+                    let mut reported = false;
                     while let Some(record) = early.remove(&next) {
                         let (study, index) = self.find(next);
-                        take(study, self.studies[study].1.key(index), record)?;
+                        let (label, prepared) = self.studies[study];
+                        take(study, prepared.key(index), record)?;
                         next += 1;
+                        if index + 1 == prepared.runs() {
+                            let study = [prepared.runs(); 2];
+                            (settings.progress)(Progress { label, done, total, study });
+                            reported = true;
+                        }
+                    }
+                    if !reported {
+                        let (study, index) = self.find(next);
+                        let (label, prepared) = self.studies[study];
+                        // Those that finished out of order count.
+                        let ahead = (early.len() as u64).min(prepared.runs() - index - 1);
+                        let study = [index + ahead, prepared.runs()];
+                        (settings.progress)(Progress { label, done, total, study });
                     }
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
@@ -240,4 +260,43 @@ pub(crate) fn run_all(
     mut take: impl FnMut(RunKey, RunRecord) -> Result<(), Error>,
 ) -> Result<(), Error> {
     Batch::new([(label, prepared)]).run_all(settings, |_, key, record| take(key, record))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+
+    const SMALL: &str = r#"
+version = 1
+name = "small"
+run = { duration = "200 ms" }
+buffer = { size = "64 KiB", per = "port", count = "packet" }
+tcp = { profile = "linux-6", mss = "1460 B" }
+node = [{ name = "a", kind = "host" }, { name = "b", kind = "router" }]
+link = [{ between = ["a", "b"], rate = "1 Mbit/s", delay = "5 ms", framing = "packet" }]
+traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "1 Gbit/s", delay = "0 s" } }]
+"#;
+
+    /// Each study is reported once as ended, in order, whichever thread is first; and never more than its runs.
+    #[test]
+    fn each_study_ends_once() {
+        let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();
+        let prepared = |seeds| Prepared::new(&plan, Path::new("."), Some(seeds)).unwrap();
+        let (one, three, two) = (prepared(1), prepared(3), prepared(2));
+        for threads in [1, 4] {
+            let mut ended = Vec::new();
+            let mut progress = |p: Progress<'_>| {
+                assert!(p.study[0] <= p.study[1] && p.done <= p.total && p.total == 6, "{p:?}");
+                if p.has_ended() {
+                    ended.push((p.label.to_owned(), p.study[1]));
+                }
+            };
+            let mut settings = Settings { threads: Some(threads), progress: &mut progress, stop: &mut || false };
+            let batch = Batch::new([("one", &one), ("three", &three), ("two", &two)]);
+            batch.run_all(&mut settings, |_, _, _| Ok(())).unwrap();
+            assert_eq!(ended, [("one".to_owned(), 1), ("three".to_owned(), 3), ("two".to_owned(), 2)]);
+        }
+    }
 }

@@ -136,7 +136,7 @@ fn not_linux() -> PyErr {
 
 /// Emulates every point of a scenario with every seed, one after the other.
 #[pyfunction]
-#[pyo3(signature = (source, is_text, set, seeds, out, force, progress))]
+#[pyo3(signature = (source, is_text, set, seeds, out, force, log, progress))]
 #[allow(clippy::too_many_arguments, reason = "the Python side calls it by one wrapper only")]
 fn emulate(
     py: Python<'_>,
@@ -146,6 +146,7 @@ fn emulate(
     seeds: Option<u64>,
     out: Option<PathBuf>,
     force: bool,
+    log: Option<PathBuf>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Results> {
     let (plan, folder) = plan(source, is_text, set).map_err(raise)?;
@@ -154,8 +155,9 @@ fn emulate(
     }
     #[cfg(target_os = "linux")]
     return run(py, Some(1), progress, |settings| {
-        use cellway_lab::emulate::{EmulateOptions, emulate};
-        let options = EmulateOptions { seeds, ..EmulateOptions::default() };
+        use cellway_lab::emulate::{EmulateOptions, create_log, emulate, lines_to};
+        let lines = log.as_deref().map(create_log).transpose()?.map(lines_to);
+        let options = EmulateOptions { seeds, lines, ..EmulateOptions::default() };
         let emulated = emulate(&plan, &folder, options, settings)?.results;
         let manifest = match &out {
             Some(out) => emulated.write(out, force)?,
@@ -165,7 +167,7 @@ fn emulate(
     });
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (py, plan, folder, seeds, progress);
+        let _ = (py, plan, folder, seeds, log, progress);
         Err(not_linux())
     }
 }

@@ -122,6 +122,9 @@ impl Check<'_> {
         let policers = self.policers(file.policer.as_deref().unwrap_or_default(), &network, &traffic);
         let run = run?;
         let commands = self.commands(file.run.as_ref(), &network, &traffic, &run);
+        if let (Some(links), Some(commands), Some(emulate)) = (&links, &commands, &emulate) {
+            self.holds_commands(&network, links, commands, emulate, multiplexing);
+        }
         let changes = self.changes(&file, &network, &traffic, shapers.as_deref()?, &run);
         Some(Scenario {
             name: name?,

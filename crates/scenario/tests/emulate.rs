@@ -19,6 +19,7 @@ emulate = { lateness-limit = "2 ms", conversations = 16, idle = "5 s", play = fa
 name = "server"
 host = "b"
 run = ["iperf3", "-s", "-1"]
+ready = "5201"
 
 [[run.command]]
 host = "a"
@@ -57,12 +58,14 @@ kind = "host"
 between = ["a", "r"]
 rate = "10 Mbit/s"
 delay = "5 ms"
+mtu = "1500 B"
 loss = "0.25%"
 
 [[link]]
 between = ["r", "b"]
 rate = "8 Mbit/s"
 delay = "15 ms"
+mtu = "1500 B"
 "#;
 
 fn chance(text: &str) -> Probability {
@@ -87,6 +90,9 @@ fn commands_come_with_their_hosts_times_and_figures() {
     let [server, client] = &s.commands[..] else { panic!("{:?}", s.commands) };
     assert_eq!((&server.name[..], server.host, server.expect), ("server", CommandHost::Node(NodeIndex(2)), 0));
     assert_eq!((server.start, server.stop, &server.figures[..]), (Span::ZERO, None, &[][..]));
+    assert_eq!((&server.ready, &client.ready), (&Some(Ready::Port(5201)), &None));
+    let said = scenario(&COMMANDS.replace("\"5201\"", "'listening on \\d+'"));
+    assert_eq!(said.commands[0].ready, Some(Ready::Pattern(r"listening on \d+".to_owned())));
     // The number counts from the first command of the file, and a word may be empty.
     assert_eq!((&client.name[..], s.command_host(client.host)), ("a-command-2", "a".to_owned()));
     assert_eq!(client.run, ["iperf3", "-c", "$CELLWAY_HOST_b", "--json", ""]);

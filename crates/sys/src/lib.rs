@@ -20,12 +20,15 @@
 #![cfg(target_os = "linux")]
 
 mod accounting;
+mod capabilities;
 mod child;
 mod clock;
 mod error;
 mod ip;
 mod leftovers;
+mod listening;
 mod namespace;
+mod overlay;
 mod proc;
 mod raw;
 mod readiness;

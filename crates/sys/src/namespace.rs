@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,7 +13,7 @@ use std::{fs, io, thread};
 use super::child::{Child, Group};
 use super::leftovers::{NAMESPACE, OWNER, hunt};
 use super::reenter::INSIDE;
-use super::{Leftover, Owner, SysError, ip, raw, sysctl};
+use super::{Leftover, Owner, SysError, ip, listening, overlay, raw, sysctl};
 
 /// How long programs have to end when a namespace is dropped.
 const GRACE: Duration = Duration::from_millis(500);
@@ -170,6 +171,27 @@ impl Namespace {
         })
     }
 
+    /// Lets programs that are started here from now on read `content` in place of each file: path, content. They get a
+    /// mount namespace of their own for it; what they mount is not seen outside. Returns the files that could not be
+    /// replaced, and why.
+    ///
+    /// # Errors
+    /// A mount namespace is refused.
+    pub fn replace_files(
+        &self,
+        files: Vec<(&'static str, String)>,
+    ) -> Result<Vec<(&'static str, io::Error)>, SysError> {
+        let replaced = self.run(move || {
+            raw::unshare_mounts()?;
+            let failures = files.into_iter().filter_map(|(path, content)| {
+                overlay::replace(Path::new(path), content.as_bytes()).err().map(|e| (path, e))
+            });
+            Ok(failures.collect())
+        });
+        let step = "make a mount namespace";
+        replaced.map_err(|source| SysError::Namespace { name: self.name.clone(), step, source })
+    }
+
     /// Sets the kernel setting `key`, as `net/ipv4/tcp_sack`, in the namespace.
     ///
     /// # Errors
@@ -191,6 +213,12 @@ impl Namespace {
     pub fn get(&self, key: &str) -> io::Result<String> {
         let path = format!("/proc/sys/{key}");
         self.run(move || fs::read_to_string(path)).map(|text| text.trim_end().to_owned())
+    }
+
+    /// Whether a TCP socket in the namespace listens on `port`, or a UDP socket is bound to it.
+    #[must_use]
+    pub fn is_listening(&self, port: u16) -> bool {
+        self.run(move || listening::is_listening(port))
     }
 
     /// Ends all programs that were started here, and those they started: SIGTERM, and SIGKILL after

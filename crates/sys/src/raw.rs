@@ -15,6 +15,8 @@ use rustix::mount::{MountFlags, MountPropagationFlags};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
+use super::capabilities;
+
 /// Moves the present thread into a new network namespace.
 pub(super) fn unshare_network() -> io::Result<()> {
     // SAFETY: the danger of unshare is a thread that loses sight of descriptors (CLONE_FILES); only
@@ -22,9 +24,21 @@ pub(super) fn unshare_network() -> io::Result<()> {
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
 }
 
-/// Lets the program die with the thread that starts it. `parent` is the process of that thread.
+/// Moves the present thread into a new mount namespace: what is mounted there is not seen outside, what is mounted
+/// outside is seen there.
+pub(super) fn unshare_mounts() -> io::Result<()> {
+    // SAFETY: the danger of unshare is a thread that loses sight of descriptors (CLONE_FILES), which stay shared. This
+    // thread gets a working directory of its own.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
+    let down = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    Ok(rustix::mount::mount_change(c"/", down)?)
+}
+
+/// Lets the program die with the thread that starts it, with the capabilities that programs keep. `parent` is the
+/// process of that thread.
 pub(super) fn tie_to_parent(command: &mut Command, parent: Option<Pid>) {
     let tie = move || {
+        capabilities::pass_on_to_program()?;
         set_parent_process_death_signal(Some(Signal::KILL))?;
         // The parent may have died before the line above.
         if getppid() == parent { Ok(()) } else { Err(io::Error::from(Errno::SRCH)) }
@@ -41,6 +55,7 @@ pub(super) enum Step {
     SetGroups,
     UidMap,
     GidMap,
+    Capabilities,
     NetworkNamespace,
     OpenTun,
     MakeTun,
@@ -50,11 +65,12 @@ pub(super) enum Step {
 }
 
 impl Step {
-    const EVERY: [Self; 9] = [
+    const EVERY: [Self; 10] = [
         Self::UserNamespace,
         Self::SetGroups,
         Self::UidMap,
         Self::GidMap,
+        Self::Capabilities,
         Self::NetworkNamespace,
         Self::OpenTun,
         Self::MakeTun,
@@ -74,6 +90,7 @@ impl Step {
             Self::SetGroups => "write /proc/self/setgroups",
             Self::UidMap => "write /proc/self/uid_map",
             Self::GidMap => "write /proc/self/gid_map",
+            Self::Capabilities => "keep the capabilities of a user namespace",
             Self::NetworkNamespace => "make a network and a mount namespace inside",
             Self::OpenTun => "open /dev/net/tun",
             Self::MakeTun => "make a TUN device inside",
@@ -90,9 +107,9 @@ impl Step {
     }
 }
 
-/// The lines that map the present user to root in a user namespace (`user_namespaces(7)`).
+/// The lines that map the present user and group to themselves in a user namespace (`user_namespaces(7)`).
 fn maps() -> (CString, CString) {
-    let line = |id: u32| CString::new(format!("0 {id} 1\n")).unwrap_or_default();
+    let line = |id: u32| CString::new(format!("{id} {id} 1\n")).unwrap_or_default();
     (line(rustix::process::geteuid().as_raw()), line(rustix::process::getegid().as_raw()))
 }
 
@@ -101,7 +118,7 @@ fn write_file(path: &std::ffi::CStr, text: &[u8]) -> Result<(), Errno> {
     rustix::io::write(file, text).map(drop)
 }
 
-/// Enters a user namespace as its root. The process must have one thread only.
+/// Enters a user namespace with all capabilities there, as the same user. The process must have one thread only.
 fn enter_user(uids: &CString, gids: &CString) -> io::Result<()> {
     // SAFETY: no descriptors are unshared.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }.map_err(|e| Step::UserNamespace.failed(e))?;
@@ -111,7 +128,8 @@ fn enter_user(uids: &CString, gids: &CString) -> io::Result<()> {
         Err(e) => return Err(Step::SetGroups.failed(e)),
     }
     write_file(c"/proc/self/uid_map", uids.to_bytes()).map_err(|e| Step::UidMap.failed(e))?;
-    write_file(c"/proc/self/gid_map", gids.to_bytes()).map_err(|e| Step::GidMap.failed(e))
+    write_file(c"/proc/self/gid_map", gids.to_bytes()).map_err(|e| Step::GidMap.failed(e))?;
+    capabilities::pass_on_all().map_err(|e| Step::Capabilities.failed(e))
 }
 
 fn enter_network() -> io::Result<()> {
@@ -148,7 +166,7 @@ pub(super) fn try_to_enter(user: bool) -> (Step, io::Error) {
     }
 }
 
-/// Lets `command` begin inside a new user, network and mount namespace, as root there, and die with
+/// Lets `command` begin inside a new user, network and mount namespace, with all capabilities there, and die with
 /// the thread that starts it.
 pub(super) fn enter_and_exec(command: &mut Command, parent: Option<Pid>) {
     let (uids, gids) = maps();

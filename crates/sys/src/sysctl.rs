@@ -56,7 +56,8 @@ pub(super) fn prepare(namespace: &Namespace) -> Result<Vec<String>, SysError> {
     }
     // Any group may use ping's sockets; in a user namespace only those that are mapped can be named.
     if namespace.set("net/ipv4/ping_group_range", "0 2147483647").is_err() {
-        wish("net/ipv4/ping_group_range", "0 0");
+        let own = rustix::process::getegid().as_raw();
+        wish("net/ipv4/ping_group_range", &format!("{own} {own}"));
     }
     for key in ["net/ipv4/tcp_rmem", "net/ipv4/tcp_wmem"] {
         // Least and first size stay: they are the kernel's own.

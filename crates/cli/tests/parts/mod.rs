@@ -33,6 +33,7 @@ pub(crate) fn played() -> bool {
         "count" => count(target(words[1]), number(words[2])),
         "flood" => flood(target(words[1]), Duration::from_millis(number(words[2])), Duration::ZERO),
         "hop" => hop(target(words[1])),
+        "connect" => tell(f64::from(u8::from(TcpStream::connect(at(target(words[1]), SINK)).is_ok()))),
         other => panic!("no part {other}"),
     }
     true

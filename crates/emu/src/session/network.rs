@@ -52,6 +52,11 @@ impl Names {
         self.hosts[place].1
     }
 
+    /// All names with their addresses.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, Ipv4Addr)> {
+        self.hosts.iter().map(|(name, address)| (name.as_str(), *address))
+    }
+
     /// The environment of programs: where each host is.
     pub(crate) fn environment(&self) -> impl Iterator<Item = (String, String)> + '_ {
         self.hosts.iter().map(|(name, address)| (cellway_scenario::host_variable(name), address.to_string()))

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
 
-use cellway_emu::{Block, Control, Foreground, Snapshot, View};
+use cellway_emu::{Block, Control, Foreground, Lines, Snapshot, View};
 use cellway_scenario::Plan;
 use cellway_units::{Bytes, CELL_OCTETS, Line, Rate, Span};
 
@@ -16,8 +16,12 @@ const HOSTS: [&str; 2] = ["client", "server"];
 const NODES: [&str; 4] = ["client", "near", "far", "server"];
 /// The name of the program in the foreground.
 const COMMAND: &str = "shell";
+/// The start of the names of programs at the far end.
+const SERVE: &str = "serve-";
 /// What joins hosts to their routers: so fast that all waiting is before the line.
 const ACCESS: &str = "100 Gbit/s";
+/// The buffer before a line without a rate, which is as fast as what feeds it.
+const UNLIMITED_QUEUE: Bytes = Bytes(16 << 20);
 /// The least buffer before the line, if none is asked for: some packets of the largest size.
 const LEAST_QUEUE: Bytes = Bytes(64 * 1024);
 /// The address of the far end; also tells a shell inside a shell that there is a path already.
@@ -38,22 +42,25 @@ pub enum Far {
 /// A path in a few texts, as on a command line.
 #[derive(Clone, Debug, Default)]
 pub struct ShellPath {
-    /// The rate of the line, or its name.
-    pub rate: String,
-    /// The round trip without the time to send anything.
-    pub rtt: String,
+    /// The rate of the line, or its name; more than any host sends if absent.
+    pub rate: Option<String>,
+    /// The round trip without the time to send anything; zero if absent.
+    pub rtt: Option<String>,
     /// The buffer before the line, in cells or bytes; one bandwidth-delay product if absent.
     pub queue: Option<String>,
-    /// "atm", "packet", "ethernet" or "fddi".
-    pub framing: String,
+    /// "atm", "packet", "ethernet" or "fddi"; if absent "atm", and "packet" without a rate.
+    pub framing: Option<String>,
     /// The largest IP packet; that of the framing if absent.
     pub mtu: Option<String>,
     /// Packets that are lost at random, each way.
     pub loss: Option<String>,
     /// "per-conversation", "per-type" or "per-destination".
     pub multiplexing: String,
-    /// Programs to start at the far end.
-    pub serve: Vec<Vec<String>>,
+    /// Commands for `sh` to start at the far end.
+    pub serve: Vec<String>,
+    /// When each of those is ready, in their order: a port or a pattern, as in `run.command.ready`. The program starts
+    /// when all are.
+    pub ready: Vec<String>,
     /// Where that is.
     pub far: Far,
     /// The largest 99th percentile of lateness of a valid run; 1 ms if absent.
@@ -72,23 +79,98 @@ pub struct ShellReport {
 }
 
 impl ShellPath {
-    /// The path as a scenario file, with `command` as a program of its client.
-    pub fn scenario(&self, command: &[String]) -> Result<String, Error> {
-        let rate = match self.rate.trim().parse::<Line>() {
-            Ok(line) => line.rate(),
-            Err(_) => read::<Rate>("rate", &self.rate, "a rate like \"30 Mbit/s\", or a line like ds3")?,
+    /// The path as a scenario, with `command` as a program of its client.
+    ///
+    /// # Errors
+    /// What is wrong, in terms of the options of the command line.
+    pub fn plan(&self, command: &[String]) -> Result<Plan, Error> {
+        if self.ready.len() > self.serve.len() {
+            let (ready, serve) = (self.ready.len(), self.serve.len());
+            let message = format!(
+                "--ready: {ready} of them for {serve} --serve; accepted: at most one for each, as in --serve 'iperf3 -s' \
+                 --ready 5201"
+            );
+            return Err(Error::Option(message));
+        }
+        Plan::parse_with(&self.scenario(command)?, "", &[], None).map_err(|error| self.in_options(&error))
+    }
+
+    /// The problems of the scenario, each with the option that it comes from; each once.
+    fn in_options(&self, error: &cellway_scenario::Error) -> Error {
+        let mut lines: Vec<String> = Vec::new();
+        for problem in &error.problems {
+            let option = self.option(&problem.key);
+            let mut line = format!("{option}: {}", problem.message);
+            if let Some(suggestion) = &problem.suggestion {
+                line += &format!("; did you mean {suggestion}?");
+            }
+            if let Some(accepted) = &problem.accepted {
+                line += &format!("; accepted: {accepted}");
+            }
+            // The MTU is that of three links.
+            if !lines.iter().any(|known| known.split(": ").next() == line.split(": ").next()) {
+                lines.push(line);
+            }
+        }
+        Error::Option(lines.join("\n"))
+    }
+
+    /// The option that sets `key` of the scenario.
+    fn option(&self, key: &str) -> String {
+        if let Some((number, of)) =
+            key.strip_prefix(&format!("run.command.{SERVE}")).and_then(|rest| rest.split_once('.'))
+        {
+            let command = number.parse().ok().and_then(|n: usize| self.serve.get(n.checked_sub(1)?));
+            return match of {
+                "ready" => "--ready".to_owned(),
+                _ => format!("--serve {}", command.map_or("", |command| command)),
+            };
+        }
+        let last = key.rsplit('.').next().unwrap_or_default();
+        match (key, last) {
+            ("run.rtt", _) | (_, "delay") => "--rtt",
+            ("run.emulate.lateness-limit", _) => "--lateness-limit",
+            ("multiplexing.channel", _) => "--multiplexing",
+            (_, "size") => "--queue",
+            (_, "rate") => "--rate",
+            (_, "loss") => "--loss",
+            (_, "mtu") => "--mtu",
+            (_, "framing") => "--framing",
+            _ if key.starts_with("run.command") => "the program",
+            _ => "the path",
+        }
+        .to_owned()
+    }
+
+    /// What travels on the line.
+    fn framing(&self) -> &str {
+        let usual = if self.rate.is_some() { "atm" } else { "packet" };
+        self.framing.as_deref().unwrap_or(usual)
+    }
+
+    /// The path as a scenario file.
+    fn scenario(&self, command: &[String]) -> Result<String, Error> {
+        let rate = match &self.rate {
+            None => None,
+            Some(text) => Some(match text.trim().parse::<Line>() {
+                Ok(line) => line.rate(),
+                Err(_) => read::<Rate>("rate", text, "a rate like \"30 Mbit/s\", or a line like ds3")?,
+            }),
         };
-        let rtt = read::<Span>("rtt", &self.rtt, "a time like \"175 ms\"")?;
-        let cells = self.framing == "atm";
-        let bdp = (u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 8_000_000_000_000) as u64;
-        let enough = bdp.max(LEAST_QUEUE.0);
+        let rtt = match &self.rtt {
+            None => Span::ZERO,
+            Some(text) => read::<Span>("rtt", text, "a time like \"175 ms\"")?,
+        };
+        let (framing, cells) = (self.framing(), self.framing() == "atm");
+        let bdp = |rate: Rate| (u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 8_000_000_000_000) as u64;
+        let enough = rate.map_or(UNLIMITED_QUEUE.0, |rate| bdp(rate).max(LEAST_QUEUE.0));
         let queue = match &self.queue {
             Some(queue) => queue.clone(),
             None if cells => format!("{} cell", enough.div_ceil(CELL_OCTETS)),
             None => format!("{enough} B"),
         };
         let count = if queue.contains("cell") { "cell" } else { "packet" };
-        let mtu = match (&self.mtu, self.framing.as_str()) {
+        let mtu = match (&self.mtu, framing) {
             (Some(mtu), _) => mtu.as_str(),
             (None, "atm") => "9180 B",
             (None, "fddi") => "4352 B",
@@ -104,7 +186,8 @@ impl ShellPath {
              [buffer]\nsize = {queue}\nper = \"port\"\nsharing = \"pool\"\ncount = \"{count}\"\ndiscard = \"frame\"\n\
              [observe]\nseries = false\ninterval = \"24 h\"\nfairness-window = \"24 h\"\n",
             limit = key("lateness-limit", &self.lateness_limit),
-            rtt = quoted(&self.rtt),
+            // Nothing is counted in round trips; but there must be one.
+            rtt = quoted(&if rtt.is_zero() { Span::from_ms(1) } else { rtt }.to_string()),
             multiplexing = quoted(&self.multiplexing),
             queue = quoted(&queue),
         );
@@ -124,14 +207,15 @@ impl ShellPath {
         }
         text += &format!(
             "[[link]]\nbetween = [\"near\", \"far\"]\nrate = {}\ndelay = \"{} ps\"\nframing = {}\nmtu = {}\n",
-            quoted(&self.rate),
+            quoted(self.rate.as_deref().unwrap_or(ACCESS)),
             rtt.as_ps() / 2,
-            quoted(&self.framing),
+            quoted(framing),
             quoted(mtu),
         );
-        text += &program(COMMAND, HOSTS[0], command);
-        for (number, words) in self.serve.iter().enumerate() {
-            text += &program(&format!("serve-{}", number + 1), HOSTS[1], words);
+        text += &program(COMMAND, HOSTS[0], command, None);
+        for (number, line) in self.serve.iter().enumerate() {
+            let words = ["sh", "-c", line].map(str::to_owned);
+            text += &program(&format!("{SERVE}{}", number + 1), HOSTS[1], &words, self.ready.get(number));
         }
         Ok(text)
     }
@@ -141,24 +225,35 @@ fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-fn program(name: &str, host: &str, words: &[String]) -> String {
+fn program(name: &str, host: &str, words: &[String], ready: Option<&String>) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    format!("[[run.command]]\nname = \"{name}\"\nhost = \"{host}\"\nrun = [{}]\n", words.join(", "))
+    let ready = ready.map_or(String::new(), |ready| format!("ready = {}\n", quoted(ready)));
+    format!("[[run.command]]\nname = \"{name}\"\nhost = \"{host}\"\nrun = [{}]\n{ready}", words.join(", "))
 }
 
 fn read<T: FromStr<Err: std::fmt::Display>>(name: &str, text: &str, accepted: &str) -> Result<T, Error> {
     text.trim().parse().map_err(|e| Error::Option(format!("--{name}: {e}; accepted: {accepted}")))
 }
 
-/// Runs `command` behind a path; the first word is the program. `view` sees the running network.
-pub fn shell(
-    path: &ShellPath,
-    command: &[OsString],
-    capture: Option<(&str, &Path)>,
-    view: View<'_>,
-) -> Result<ShellReport, Error> {
+/// What a caller may want of a path besides its report.
+#[derive(Default)]
+pub struct ShellOptions<'a> {
+    /// A node, and the file to capture in.
+    pub capture: Option<(&'a str, &'a Path)>,
+    /// How often to look at the running network, and who is shown it.
+    pub view: View<'a>,
+    /// Receives each line that the programs at the far end print.
+    pub lines: Option<Lines>,
+}
+
+/// Runs `command` behind a path; the first word is the program.
+///
+/// # Errors
+/// As [`ShellPath::plan`]; no right to make namespaces; and [`Error::Serve`] as soon as a program at the far end fails.
+pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) -> Result<ShellReport, Error> {
+    let ShellOptions { capture, view, lines } = options;
     let shown: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let plan = Plan::parse_with(&path.scenario(&shown)?, "the path", &[], None)?;
+    let plan = path.plan(&shown)?;
     let scenario = &plan.base();
     let outer = std::env::var(BLOCK).ok();
     let block = match &outer {
@@ -198,14 +293,21 @@ pub fn shell(
         Some((_, path)) => Some(std::io::BufWriter::new(crate::simulate::create(path, true)?)),
         None => None,
     };
-    let mut control = Control { foreground: Some(foreground), ..Control::default() };
+    let mut control = Control { foreground: Some(foreground), lines, ..Control::default() };
     if let Some(every) = every {
         control.view = Some((every, &mut show));
     }
     if let (Some((node, _)), Some(file)) = (capture, &mut file) {
         control.capture = Some(cellway_emu::Capture::new(node, file, &mut records));
     }
-    let emulated = cellway_emu::emulate(scenario, &[], 1, control)?;
+    let emulated = cellway_emu::emulate(scenario, &[], 1, control).map_err(|error| match error {
+        cellway_emu::Error::ProgramFailed { name, why, said } => {
+            let number = name.strip_prefix(SERVE).and_then(|number| number.parse::<usize>().ok());
+            let command = number.and_then(|n| path.serve.get(n.checked_sub(1)?)).cloned().unwrap_or(name);
+            Error::Serve { command, why, said }
+        }
+        error => error.into(),
+    })?;
     let warnings = super::warnings_of(&emulated);
     Ok(ShellReport { status: emulated.status.unwrap_or(1), warnings, emulated })
 }

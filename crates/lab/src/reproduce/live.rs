@@ -94,7 +94,7 @@ pub(super) mod runs {
     ) -> Result<Outcome, Error> {
         let mut late = Vec::new();
         for _ in 0..=REPEATS {
-            let emulated = match run(prepared, index, &mut None, None, false, settings) {
+            let emulated = match run(prepared, index, &mut None, None, false, None, settings) {
                 Ok((emulated, _)) => emulated,
                 Err(Error::Stopped) => return Err(Error::Stopped),
                 Err(error) => return Ok(Outcome::Failed(error.to_string())),

@@ -195,11 +195,13 @@ fn emulate_all(
         let work = &mut works[job.paper];
         let mut running = Open::new(job, work);
         for index in 0..job.ready.runs() {
-            (settings.progress)(Progress { label: &job.label, done: before + index, total });
+            let study = [index, job.ready.runs()];
+            (settings.progress)(Progress { label: &job.label, done: before + index, total, study });
             emulate_one(job, index, work, &mut running, settings)?;
         }
         before += job.ready.runs();
-        (settings.progress)(Progress { label: &job.label, done: before, total });
+        let study = [job.ready.runs(); 2];
+        (settings.progress)(Progress { label: &job.label, done: before, total, study });
         match running.runs {
             0 => drop(work.values.insert(job.study.id.clone(), running.values)),
             _ => work.add(job, running, Some(1))?,

@@ -7,7 +7,8 @@ use crate::check::tcp::HEADERS;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, File};
 use crate::model::{
-    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Framing, Link, Multiplexing, NodeIndex, Traffic,
+    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Command, Discard, Emulate, Framing, Link, Multiplexing,
+    NodeIndex, NodeKind, Traffic,
 };
 use crate::quantity::{Quantity, Size};
 use crate::route;
@@ -112,6 +113,35 @@ impl Check<'_> {
             Framing::Atm => Some(()),
             _ => self.holds_all_of(&path, buffer, (packet, &what), "at a port for packets"),
         }
+    }
+
+    /// Refuses a buffer that never holds a full packet of the programs that an emulation starts: `traffic` says nothing
+    /// of how large theirs are, but the MTU of their hosts does.
+    pub(super) fn holds_commands(
+        &mut self,
+        network: &Network,
+        links: &[Link],
+        commands: &[Command],
+        emulate: &Emulate,
+        multiplexing: Multiplexing,
+    ) -> Option<()> {
+        if commands.is_empty() {
+            return Some(());
+        }
+        let is_host = |node: &NodeIndex| network.nodes[node.0].kind == NodeKind::Host;
+        let own = links.iter().filter(|link| [link.a, link.b].iter().any(is_host)).map(|link| link.mtu.0);
+        // Hosts that belong to one conversation have the largest packets of its group.
+        let Some(sent) = own.max() else { return Some(()) };
+        for (i, link) in links.iter().enumerate() {
+            let packet = sent.min(link.mtu.0);
+            let what = format!("packet of the MTU ({packet} B)");
+            let path = self.buffer_path(Some(i), "size");
+            self.holds(&path, &link.buffer, multiplexing, emulate.conversations.into(), (packet, &what))?;
+            if link.framing != Framing::Atm {
+                self.holds_all_of(&path, &link.buffer, (packet, &what), "at a port for packets")?;
+            }
+        }
+        Some(())
     }
 
     /// Where `key` of a buffer stands: at link `own` if that gives it, else in [buffer].

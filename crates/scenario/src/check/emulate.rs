@@ -9,11 +9,11 @@ use crate::check::network::Network;
 use crate::file::{CommandFile, EmulateFile, FigureFile, RunFile};
 use crate::found::Found;
 use crate::model::{
-    Attachment, Command, CommandHost, Emulate, Figure, FigureSource, Node, NodeIndex, NodeKind, Run, Slot, Traffic,
-    host_variable,
+    Attachment, Command, CommandHost, Emulate, Figure, FigureSource, Node, NodeIndex, NodeKind, Ready, Run, Slot,
+    Traffic, host_variable,
 };
 use crate::problem::nearest;
-use crate::quantity::Quantity;
+use crate::quantity::{Quantity, RttSpan};
 use crate::tree::{Step, at};
 
 /// Where `key` of command `i` stands.
@@ -72,20 +72,21 @@ impl Check<'_> {
             let host = file.host.as_deref().and_then(|host| self.command_host(i, host, network, traffic));
             let words = file.run.as_deref().and_then(|words| self.words(i, words));
             let times = self.times(i, file, run);
+            let ready = self.ready(i, file);
             let figures = self.figures(i, file.figure.as_deref().unwrap_or_default());
-            let bad = ["name", "host", "run", "start", "stop", "expect", "figure"].iter();
+            let bad = ["name", "host", "run", "start", "stop", "expect", "ready", "figure"].iter();
             if bad.into_iter().any(|key| self.is_bad(&path(i, key))) {
                 return None;
             }
-            let (Some(name), Some(host), Some(run), Some((start, stop)), Some(figures)) =
-                (names[i].clone(), host, words, times, figures)
+            let (Some(name), Some(host), Some(run), Some((start, stop)), Some(ready), Some(figures)) =
+                (names[i].clone(), host, words, times, ready, figures)
             else {
                 continue;
             };
             // A slot that the count of another point has: there is nothing to run here.
             let Some(host) = host else { continue };
             let expect = u8::try_from(file.expect.unwrap_or(0)).ok()?;
-            commands.push(Command { name, host, run, start, stop, expect, figures });
+            commands.push(Command { name, host, run, start, stop, expect, ready, figures });
         }
         (self.found.len() == before).then_some(commands)
     }
@@ -234,6 +235,32 @@ impl Check<'_> {
         Some((start, Some(stop)))
     }
 
+    /// `Some(None)` if the run does not wait for the command.
+    fn ready(&mut self, i: usize, file: &CommandFile) -> Option<Option<Ready>> {
+        let at = path(i, "ready");
+        let Some(text) = &file.ready else { return Some(None) };
+        if file.start.is_some_and(|start| start.0 != RttSpan::Span(Span::ZERO)) {
+            let message = "contradicts start: the run begins when the command is ready";
+            self.refuse(&at, message, "ready without start, or start without ready");
+            return None;
+        }
+        let accepted = "a port from 1 to 65535, like \"5201\", or a regular expression, like \"listening on\"";
+        if text.bytes().all(|b| b.is_ascii_digit()) {
+            let port = text.parse().ok().filter(|&port| port != 0);
+            if port.is_none() {
+                self.refuse_value(&at, "is no port", accepted);
+            }
+            return port.map(|port| Some(Ready::Port(port)));
+        }
+        match regex::Regex::new(text) {
+            Ok(_) => Some(Some(Ready::Pattern(text.clone()))),
+            Err(error) => {
+                self.refuse(&at, not_regular(text, &error), accepted);
+                None
+            }
+        }
+    }
+
     fn figures(&mut self, i: usize, files: &[FigureFile]) -> Option<Vec<Figure>> {
         let mut figures: Vec<Figure> = Vec::new();
         for (k, file) in files.iter().enumerate() {
@@ -292,10 +319,7 @@ impl Check<'_> {
         let regex = match regex::Regex::new(pattern) {
             Ok(regex) => regex,
             Err(error) => {
-                // The last line says what is wrong, those before it show where.
-                let reason = error.to_string();
-                let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-                self.refuse(at, format!("{pattern:?} is no regular expression: {reason}"), accepted);
+                self.refuse(at, not_regular(pattern, &error), accepted);
                 return None;
             }
         };
@@ -308,6 +332,14 @@ impl Check<'_> {
         }
         Some(FigureSource::Pattern(pattern.to_owned()))
     }
+}
+
+/// The message about a regular expression that does not parse.
+fn not_regular(pattern: &str, error: &regex::Error) -> String {
+    // The last line says what is wrong, those before it show where.
+    let reason = error.to_string();
+    let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+    format!("{pattern:?} is no regular expression: {reason}")
 }
 
 /// The slot that `name` would be: "bulk-3", whatever the count.

@@ -62,6 +62,10 @@ pub(crate) struct CommandFile {
     /// The exit status that is no failure. To be ended by the emulator is none.
     #[schemars(range(max = 255), extend("default" = 0))]
     pub(crate) expect: Option<u32>,
+    /// When the program is ready, for one that starts with the run: the run begins once it is. A port ("5201") on which
+    /// something listens in its host (TCP) or is bound (UDP), or a regular expression that matches a line of its output.
+    #[schemars(length(min = 1))]
+    pub(crate) ready: Option<String>,
     /// What to record of what it prints on standard output.
     #[schemars(length(min = 1))]
     pub(crate) figure: Option<Vec<FigureFile>>,

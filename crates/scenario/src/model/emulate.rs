@@ -65,8 +65,19 @@ pub struct Command {
     pub stop: Option<Span>,
     /// The exit status that is no failure.
     pub expect: u8,
+    /// When it is ready, if the run waits for that; only with a `start` of 0.
+    pub ready: Option<Ready>,
     /// What is recorded of what it prints.
     pub figures: Vec<Figure>,
+}
+
+/// How a command shows that it is ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// A socket in its host listens on this TCP port or is bound to this UDP port. Never 0.
+    Port(u16),
+    /// A line of its output matches this regular expression (syntax of the crate `regex`).
+    Pattern(String),
 }
 
 /// A host that commands run in.

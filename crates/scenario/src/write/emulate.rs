@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::model::{FigureSource, GatewayConnect, GatewayTransport, Scenario};
+use crate::model::{FigureSource, GatewayConnect, GatewayTransport, Ready, Scenario};
 use crate::tree::quoted;
 use crate::write::list;
 
@@ -30,6 +30,11 @@ impl Scenario {
                 writeln!(out, "stop = \"{stop}\"")?;
             }
             writeln!(out, "expect = {}", command.expect)?;
+            match &command.ready {
+                None => {}
+                Some(Ready::Port(port)) => writeln!(out, "ready = \"{port}\"")?,
+                Some(Ready::Pattern(pattern)) => writeln!(out, "ready = {}", quoted(pattern))?,
+            }
             for figure in &command.figures {
                 writeln!(out, "[[run.command.figure]]\nmetric = {}", quoted(&figure.metric))?;
                 writeln!(out, "unit = {}\ntimes = {:?}", quoted(&figure.unit), figure.times)?;

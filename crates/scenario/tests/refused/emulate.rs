@@ -65,6 +65,17 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
         ("a command that starts past the end", command("start = \"60 s\"")),
         ("a command that stops past the end", command("stop = \"60.1 s\"")),
         ("a command that stops before it starts", command("start = \"100 rtt\"\nstop = \"4.5 s\"")),
+        ("a command that is ready later than the run", command("start = \"1 s\"\nready = \"80\"")),
+        ("a command that is ready at port 0", command("ready = \"0\"")),
+        ("a command that is ready past all ports", command("ready = \"65536\"")),
+        ("a command that is ready without end", command("ready = \"listening on [0-9\"")),
+        ("a command that is ready at nothing", command("ready = \"\"")),
+        (
+            "a buffer below the packets of a command",
+            BARE.replace("\"10 s\" }", "\"10 s\", rtt = \"2 ms\", command = [{ host = \"a\", run = [\"true\"] }] }")
+                .replace("\"1 ms\" }", "\"1 ms\", framing = \"packet\", mtu = \"1500 B\" }")
+                .replace("\"100 cell\"", "\"1499 B\", per = \"port\", count = \"packet\""),
+        ),
         ("an exit status past 255", command("expect = 256")),
         ("a key of no command", command("shell = true")),
         ("a command that is no name", command("name = \"a b\"")),

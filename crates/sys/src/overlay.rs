@@ -1,0 +1,36 @@
+//! Files that the programs of a namespace read in place of those of the machine, as `ip netns exec` does it
+//! (`ip-netns(8)`): in a mount namespace of their own.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::mount::mount_bind;
+
+/// Mounts `content` over the file `path`, in the mount namespace of this thread. No file of it stays.
+pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let (name, mut file) = temporary()?;
+    // Readable for all users, whatever the umask.
+    let mounted = file
+        .write_all(content)
+        .and_then(|()| file.set_permissions(Permissions::from_mode(0o644)))
+        .and_then(|()| mount_bind(&name, path).map_err(io::Error::from));
+    // The mount keeps the file.
+    let removed = fs::remove_file(&name);
+    mounted.and(removed)
+}
+
+/// A new file with a name that nobody has.
+fn temporary() -> io::Result<(PathBuf, File)> {
+    static NUMBERS: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let name = std::env::temp_dir().join(format!(".cellway-{}-{number}", std::process::id()));
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&name) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|file| (name, file)),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+"""Runs the grid, judges it and writes the page: `make cross`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+
+from cross import grid, kernel
+from cross.judge import SPREAD, UNEXPLAINED, Compared, bounds, explain
+from cross.page import kernel_verdict, page
+from cross.runs import Figures, in_cellway, in_ns2
+
+KNOWN = Path(__file__).with_name("unexplained.txt")
+"""The settings whose deviation is unexplained, each with it in %: a further one, or a larger one, fails."""
+SLACK = 0.1
+"""By so much a known deviation may grow: goodputs move with any change of either end."""
+NO_NS2 = "ns is not installed (Debian: ns2): no comparison, only the bounds that need no peer"
+
+
+def known() -> dict[str, float]:
+    """Deviations that are unexplained, by setting."""
+    lines = KNOWN.read_text(encoding="utf-8").splitlines() if KNOWN.is_file() else []
+    return {name: float(deviation) / 100 for deviation, name in (line.split("\t") for line in lines)}
+
+
+def check_alone(command: str, points: Sequence[grid.Point], threads: int) -> tuple[list[Sequence[Figures]], list[str]]:
+    """The runs of all points in Cellway, and what violates the bounds that need no peer."""
+    with ThreadPoolExecutor(threads) as pool:
+        ours: list[Sequence[Figures]] = list(pool.map(lambda point: in_cellway(command, point), points))
+    families = groupby(zip(points, ours, strict=True), key=lambda pair: pair[0].family)
+    return ours, [text for _, family in families for text in bounds(list(family))]
+
+
+def compare(
+    command: str, points: Sequence[grid.Point], ours: Sequence[Sequence[Figures]], threads: int
+) -> list[Compared]:
+    """All points against ns-2, each deviation with its cause."""
+
+    def one(pair: tuple[grid.Point, Sequence[Figures]]) -> Compared:
+        found = Compared(*pair, in_ns2("ns", pair[0]))
+        explain(found, command, "ns")
+        return found
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(one, zip(points, ours, strict=True)))
+
+
+def news(compared: Sequence[Compared]) -> list[str]:
+    """Unexplained deviations that are not known, or have grown."""
+    listed = known()
+    return [
+        f"{one.point.name}: {one.deviation:+.1%} against ns-2, unexplained"
+        for one in compared
+        if one.cause == UNEXPLAINED
+        and (one.point.name not in listed or abs(one.deviation) > abs(listed[one.point.name]) + SLACK)
+    ]
+
+
+def counts(compared: Sequence[Compared]) -> str:
+    """How many agree, and of which cause the others are."""
+    causes = Counter(one.cause for one in compared)
+    words = [f"{causes.pop('', 0)} of {len(compared)} settings agree with ns-2 within 5 %"]
+    titles = {SPREAD: "within the spread of their runs"}
+    return "; ".join(words + [f"{count} {titles.get(cause, cause)}" for cause, count in sorted(causes.items())])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 if all bounds hold and nothing unexplained is new."""
+    beside = Path(sys.executable).with_name("cellway")
+    parser = argparse.ArgumentParser(prog="cross", description="Cross-checks TCP against ns-2 and the kernel.")
+    parser.add_argument("--sixth", action="store_true", help="every sixth family of settings, no emulation, no page")
+    parser.add_argument("--no-kernel", action="store_true", help="leaves out the emulations, which take real time")
+    parser.add_argument("--page", type=Path, help="where to write the page")
+    parser.add_argument("--accept", action="store_true", help="lists the unexplained deviations found as known")
+    parser.add_argument("--threads", type=int, default=2, help="runs at once (default: 2)")
+    parser.add_argument("--cellway", default=str(beside) if beside.is_file() else "cellway", help="the program")
+    options = parser.parse_args(arguments)
+
+    points = grid.sixth() if options.sixth else grid.points()
+    ours, wrong = check_alone(options.cellway, points, options.threads)
+    print(f"{len(points)} settings in Cellway; bounds violated: {len(wrong)}", flush=True)
+    if shutil.which("ns") is None:
+        print(f"skipped: {NO_NS2}")
+        compared = []
+    else:
+        compared = compare(options.cellway, points, ours, options.threads)
+        print(counts(compared), flush=True)
+        if options.accept:
+            lines = [f"{100 * one.deviation:.1f}\t{one.point.name}\n" for one in compared if one.cause == UNEXPLAINED]
+            KNOWN.write_text("".join(lines), encoding="utf-8")
+        wrong += news(compared)
+    left_out = options.sixth or options.no_kernel
+    emulated = "left out" if left_out else kernel.run(options.cellway)
+    if isinstance(emulated, str):
+        print(f"skipped: CUBIC against the kernel: {emulated}")
+    else:
+        verdicts = Counter(kernel_verdict(one) for one in emulated)
+        print("CUBIC against the kernel: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(verdicts.items())))
+    for text in wrong:
+        print(f"wrong: {text}")
+    if options.page and compared:
+        options.page.write_text(page(compared, emulated, wrong), encoding="utf-8")
+        print(f"written: {options.page}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
