@@ -1,6 +1,7 @@
-"""Draw the figures of docs/models/abr.md and docs/models/gcra.md into docs/images, and print the numbers of the pages.
+"""Draw the figures of docs/models/abr.md, docs/models/gcra.md and docs/validation/romanow-floyd.md into docs/images.
 
-Each figure runs a file of `scenarios` and compares it with a calculation made here, apart from the simulator.
+Each figure runs a scenario file; the numbers of the pages are printed. Those of ABR and GCRA are compared with a
+calculation made here, apart from the simulator.
 """
 
 from __future__ import annotations
@@ -42,6 +43,13 @@ CDVT = "policer.upc.cdvt"
 PORT = "s1>s2"
 SHOWN = 90.0
 """The tolerance of the burst that is drawn."""
+
+# `docs/validation/romanow-floyd.toml`
+LINE = 149.76e6
+"""The cell rate of OC-3c in bit/s."""
+DISCARDS = {"epd": "early packet discard", "ppd": "partial packet discard", "plain": "plain"}
+"""Labels, by the first word of a variant."""
+STUDY = "romanow-floyd"
 
 Bursts = dict[tuple[str, float], list[float]]
 """By variant and tolerance in microseconds."""
@@ -195,6 +203,58 @@ def _burst(axes: Axes, passed: Bursts) -> None:
     axes.legend(loc="lower right")
 
 
+def effective(results: Results) -> pl.DataFrame:
+    """The part of the congested line that carries packets of use: by discard, buffer (cells) and packet (octets).
+
+    Goodput counts each octet once, when TCP has received it in order. A packet of n octets with LLC/SNAP takes
+    ceil((n + 16) / 48) cells of 424 bits.
+    """
+    rows = results.summary.filter((pl.col("subject") == "tcp") & (pl.col("metric") == "goodput_total"))
+    mss = pl.col("tcp.mss").cast(pl.String).str.strip_suffix(" B").cast(pl.Int64)
+    words = pl.col("variant").cast(pl.String).str.split(", ")
+    return (
+        rows.with_columns(
+            discard=words.list.get(0),
+            buffer=words.list.get(1).str.strip_suffix(" cells").cast(pl.Int64),
+            packet=mss + 40,
+        )
+        .with_columns(value=pl.col("value") / (LINE * mss * 8 / (((mss + 40 + 16) / 48).ceil() * 424)))
+        .group_by("discard", "buffer", "packet")
+        .agg(
+            mean=pl.col("value").mean(),
+            low=pl.col("value").min(),
+            high=pl.col("value").max(),
+        )
+        .sort("discard", "buffer", "packet")
+    )
+
+
+def discards(results: Results) -> Figure:
+    """Effective throughput against the buffer for each size of packet, by discard."""
+    points = effective(results)
+    packets = points["packet"].unique().sort().to_list()
+    with pl.Config(tbl_rows=-1):
+        print(points.pivot("packet", index=["discard", "buffer"], values="mean"))
+    with style.styled():
+        figure, grid = style.panels(4.4, 2, 2, width=WIDTH, sharex=True, sharey=True)
+        for axes, packet in zip(grid, packets, strict=True):
+            for order, (discard, label) in enumerate(DISCARDS.items()):
+                rows = points.filter((pl.col("discard") == discard) & (pl.col("packet") == packet))
+                mark = style.numbered(order)
+                axes.plot(rows["buffer"], rows["mean"], color=mark.color, linestyle=mark.dashes, marker=mark.marker,
+                          label=label)  # fmt: skip
+                axes.fill_between(rows["buffer"], rows["low"], rows["high"], color=mark.color, alpha=0.2, linewidth=0)
+            axes.set_title(f"packets of {packet} B")
+            axes.set_ylim(0, 1)
+            axes.set_xlim(0, 2100)
+        for axes in grid[2:]:
+            axes.set_xlabel("Buffer of the switch (cells)")
+        for axes in grid[::2]:
+            axes.set_ylabel("Effective throughput")
+        style.legend(figure, grid[0], columns=3)
+        return figure
+
+
 def microseconds(text: str) -> float:
     """A time of the scenario file as a number."""
     value, unit = text.split()
@@ -204,9 +264,14 @@ def microseconds(text: str) -> float:
 
 
 def main() -> int:
-    """Draw both; `docs/images/NAME.svg` are written anew."""
-    for name, scenario, draw in [("abr", "abr-parking-lot", parking_lot), ("gcra", "policed", policed)]:
-        results = cellway.simulate(ROOT / "scenarios" / f"{scenario}.toml")
+    """Draw all; `docs/images/NAME.svg` are written anew."""
+    drawn = [
+        ("abr", "scenarios/abr-parking-lot.toml", parking_lot),
+        ("gcra", "scenarios/policed.toml", policed),
+        (STUDY, f"docs/validation/{STUDY}.toml", discards),
+    ]
+    for name, scenario, draw in drawn:
+        results = cellway.simulate(ROOT / scenario)
         path = ROOT / "docs" / "images" / f"{name}.svg"
         path.write_text(style.svg(draw(results)), encoding="utf-8")
         print(path.relative_to(ROOT))

@@ -4,7 +4,6 @@ use cellway_units::{Cells, Rate, Span, Time};
 
 use crate::abr::{EfciMarker, Erica, EricaSpec, Fraction, RmCell, RmDirection};
 use crate::cell::Cell;
-use crate::channel::ChannelId;
 use crate::port::PortId;
 use crate::rm_cells::RmCells;
 
@@ -73,7 +72,7 @@ pub(crate) struct AbrPort {
     marking: Marking,
     /// By slot, up to the last that has a loop.
     loops: Vec<Loop>,
-    /// By channel.
+    /// By slot, up to the last that has one.
     ends: Vec<Ends>,
 }
 
@@ -103,11 +102,11 @@ impl AbrPort {
     }
 
     /// A channel is no longer in use: its queue is in no loop, and none ends on it.
-    pub(crate) fn forget(&mut self, slot: u32, channel: ChannelId) {
+    pub(crate) fn forget(&mut self, slot: u32) {
         if let Some(what) = self.loops.get_mut(slot as usize) {
             *what = Loop::None;
         }
-        if let Some(ends) = self.ends.get_mut(channel.0 as usize) {
+        if let Some(ends) = self.ends.get_mut(slot as usize) {
             *ends = Ends::default();
         }
         if let Marking::Erica(erica) = &mut self.marking {
@@ -115,18 +114,18 @@ impl AbrPort {
         }
     }
 
-    /// The ends behind the link of what comes on `channel`.
+    /// The ends behind the link of what comes from queue `slot`.
     #[inline]
-    pub(crate) fn ends(&self, channel: ChannelId) -> Ends {
-        self.ends.get(channel.0 as usize).copied().unwrap_or_default()
+    pub(crate) fn ends(&self, slot: u32) -> Ends {
+        self.ends.get(slot as usize).copied().unwrap_or_default()
     }
 
-    pub(crate) fn ends_mut(&mut self, channel: ChannelId) -> &mut Ends {
-        let channel = channel.0 as usize;
-        if channel >= self.ends.len() {
-            self.ends.resize(channel + 1, Ends::default());
+    pub(crate) fn ends_mut(&mut self, slot: u32) -> &mut Ends {
+        let slot = slot as usize;
+        if slot >= self.ends.len() {
+            self.ends.resize(slot + 1, Ends::default());
         }
-        &mut self.ends[channel]
+        &mut self.ends[slot]
     }
 
     #[inline]

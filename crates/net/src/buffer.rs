@@ -66,6 +66,8 @@ struct Group {
     threshold: u64,
     clp_threshold: u64,
     conversations: u64,
+    /// The conversations of the whole line for which the limits above were worked out.
+    divided_by: u64,
 }
 
 /// The state of a line's memory; without a spec it is unlimited.
@@ -73,8 +75,9 @@ struct Group {
 pub(crate) struct Buffer {
     spec: Option<BufferSpec>,
     groups: Vec<Group>,
-    /// Conversation to group; only for [`Sharing::Conversation`].
-    of_conversation: Vec<u32>,
+    /// The conversations that use the line, in the order of their numbers, each with its group; only for
+    /// [`Sharing::Conversation`].
+    of_conversation: Vec<(u32, u32)>,
     /// Groups of conversations that are gone; only for [`Sharing::Conversation`].
     free: Vec<u32>,
     conversations: u64,
@@ -117,15 +120,12 @@ impl Buffer {
             self.groups.resize(group + 1, Group::default());
         }
         if spec.sharing == Sharing::Conversation {
-            let index = conversation as usize;
-            if index >= self.of_conversation.len() {
-                self.of_conversation.resize(index + 1, u32::MAX);
-            }
-            self.of_conversation[index] = group as u32;
+            let place = self.of_conversation.partition_point(|&(other, _)| other < conversation);
+            self.of_conversation.insert(place, (conversation, group as u32));
         }
         self.conversations += 1;
         self.groups[group].conversations += 1;
-        self.divide(spec);
+        self.divide(spec, group);
     }
 
     /// Takes back the memory of a conversation of which no cell is here.
@@ -133,31 +133,51 @@ impl Buffer {
         let Some(spec) = self.spec else { return };
         let group = match spec.sharing {
             Sharing::Pool => 0,
-            Sharing::Channel => slot,
+            Sharing::Channel => slot as usize,
             Sharing::Conversation => {
-                let group = std::mem::replace(&mut self.of_conversation[conversation as usize], u32::MAX);
+                let place = self.place_of(conversation);
+                let (_, group) = self.of_conversation.remove(place);
                 self.free.push(group);
-                group
+                group as usize
             }
         };
         self.conversations -= 1;
-        self.groups[group as usize].conversations -= 1;
-        self.divide(spec);
+        self.groups[group].conversations -= 1;
+        self.divide(spec, group);
     }
 
-    /// Gives each group what its conversations have a right to.
-    fn divide(&mut self, spec: BufferSpec) {
-        for group in &mut self.groups {
-            // In 128 bits, so that a share of a huge line is exact; past 64 bits there is no limit.
-            let share = |size: Bits| {
-                let share = u128::from(size.0) * u128::from(group.conversations);
-                let share = if spec.whole_port { share / u128::from(self.conversations.max(1)) } else { share };
-                u64::try_from(share).unwrap_or(u64::MAX)
-            };
-            let [limit, threshold, clp_threshold] =
-                [Some(spec.size), spec.threshold, spec.clp_threshold].map(|size| size.map_or(u64::MAX, share));
-            *group = Group { limit, threshold, clp_threshold, ..*group };
+    /// The place of a conversation among those of the line. On most lines their numbers follow each other.
+    #[inline(always)]
+    fn place_of(&self, conversation: u32) -> usize {
+        let first = self.of_conversation[0].0;
+        let guess = conversation.wrapping_sub(first) as usize;
+        match self.of_conversation.get(guess) {
+            Some(&(found, _)) if found == conversation => guess,
+            _ => self.search(conversation),
         }
+    }
+
+    #[cold]
+    fn search(&self, conversation: u32) -> usize {
+        let found = self.of_conversation.binary_search_by_key(&conversation, |&(other, _)| other);
+        found.expect("a conversation has memory at each line that it uses")
+    }
+
+    /// Gives a group what its conversations have a right to. Where that depends on all conversations of the line, the
+    /// other groups get theirs when they are next used.
+    #[inline(never)]
+    fn divide(&mut self, spec: BufferSpec, group: usize) {
+        let conversations = self.conversations;
+        let group = &mut self.groups[group];
+        // In 128 bits, so that a share of a huge line is exact; past 64 bits there is no limit.
+        let share = |size: Bits| {
+            let share = u128::from(size.0) * u128::from(group.conversations);
+            let share = if spec.whole_port { share / u128::from(conversations.max(1)) } else { share };
+            u64::try_from(share).unwrap_or(u64::MAX)
+        };
+        let [limit, threshold, clp_threshold] =
+            [Some(spec.size), spec.threshold, spec.clp_threshold].map(|size| size.map_or(u64::MAX, share));
+        *group = Group { limit, threshold, clp_threshold, divided_by: conversations, ..*group };
     }
 
     /// Whether frames can be refused or cut off by [`FrameDiscard`](crate::discard::FrameDiscard).
@@ -254,8 +274,11 @@ impl Buffer {
         let index = match spec.sharing {
             Sharing::Pool => 0,
             Sharing::Channel => owner.slot as usize,
-            Sharing::Conversation => self.of_conversation[owner.conversation as usize] as usize,
+            Sharing::Conversation => self.of_conversation[self.place_of(owner.conversation)].1 as usize,
         };
+        if spec.whole_port && self.groups[index].divided_by != self.conversations {
+            self.divide(spec, index);
+        }
         &mut self.groups[index]
     }
 

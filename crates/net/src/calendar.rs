@@ -51,6 +51,23 @@ impl Calendar {
         self.heap.push(Reverse(Key::new(at, event)));
     }
 
+    /// The first event, if it is the only one of its instant.
+    #[inline]
+    pub(crate) fn alone(&self) -> Option<Event> {
+        // A heap: all but the first are no earlier than one of the first's two children.
+        let all = self.heap.as_slice();
+        let Reverse(first) = all.first()?;
+        if all.iter().take(3).skip(1).any(|Reverse(other)| other.at == first.at) {
+            return None;
+        }
+        let port = first.place as u32;
+        Some(match first.place & !u64::from(u32::MAX) {
+            DEPARTURE => Event::Departure(port),
+            ARRIVAL => Event::Arrival(port),
+            _ => Event::Release(port),
+        })
+    }
+
     /// Replaces the first event by a later one.
     #[inline]
     pub(crate) fn replace_first(&mut self, at: Time, event: Event) {

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use cellway_units::{Bytes, aal5_cells};
 
-use crate::channel::ChannelId;
 use crate::packet::PacketRef;
 
 /// The cells of an AAL5 frame that carries `octets` of payload (encapsulation included): payload
@@ -68,7 +67,9 @@ impl Flags {
 /// One ATM cell on its way: a few words, no bytes. The octets live once, in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    pub(crate) channel: ChannelId,
+    /// Its queue at the port whose queue, line or link it is in: the number of its channel on that link, as a
+    /// VCI is. Each node writes the next one.
+    pub(crate) slot: u32,
     pub(crate) frame: PacketRef,
     /// Position in the frame, from 0.
     pub(crate) index: u16,
@@ -79,8 +80,8 @@ pub struct Cell {
 
 impl Cell {
     /// An RM cell.
-    pub(crate) fn rm(channel: ChannelId, place: PacketRef) -> Cell {
-        Cell { channel, frame: place, index: 0, count: 1, flags: Flags::Rm }
+    pub(crate) fn rm(slot: u32, place: PacketRef) -> Cell {
+        Cell { slot, frame: place, index: 0, count: 1, flags: Flags::Rm }
     }
     /// Whether this is the last cell of its frame (the AAL5 end-of-frame mark in the header).
     pub fn is_last(self) -> bool {
@@ -97,10 +98,6 @@ impl Cell {
     /// Whether its cell loss priority is 1: a policer has tagged it.
     pub fn is_tagged(self) -> bool {
         self.flags.is_tagged()
-    }
-    /// The channel that the cell travels on.
-    pub fn channel(self) -> ChannelId {
-        self.channel
     }
 }
 
@@ -158,9 +155,9 @@ impl CellQueue {
     }
 
     #[inline]
-    pub(crate) fn pop(&mut self, channel: ChannelId) -> Option<Cell> {
+    pub(crate) fn pop(&mut self, slot: u32) -> Option<Cell> {
         let run = self.runs.front_mut()?;
-        let cell = Cell { channel, frame: run.frame, index: run.next, count: run.count, flags: run.flags };
+        let cell = Cell { slot, frame: run.frame, index: run.next, count: run.count, flags: run.flags };
         run.next += 1;
         if run.next == run.end {
             self.runs.pop_front();

@@ -4,7 +4,8 @@ use cellway_units::LLC_SNAP_OCTETS;
 
 use crate::port::PortId;
 
-/// A channel (virtual circuit) in one direction. Carried by every cell.
+/// A channel (virtual circuit) in one direction, by its number in the network. On each link it has another number, its
+/// queue at the port before the link, which is what cells carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelId(pub u32);
 
@@ -73,13 +74,12 @@ impl Encapsulation {
     }
 }
 
-/// Where a cell goes that came in over a given link: an entry of that link's channel table.
+/// Where a cell goes that came in over a given link: an entry of that link's channel table, by the channel's queue at
+/// the port before the link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NextHop {
     /// Into queue `slot` of an output port.
     Forward { port: PortId, slot: u32 },
-    /// The channel ends here: into reassembly.
-    Reassemble,
-    /// The channel does not use this link.
-    Unknown,
+    /// The channel ends here: into its reassembly.
+    Reassemble(ChannelId),
 }

@@ -2,6 +2,12 @@
 //!
 //! Source: A. Romanow and S. Floyd, *Dynamics of TCP Traffic over ATM Networks*, IEEE JSAC 13(4), 1995,
 //! sections 4 and 5. The switch knows of frames only by the end-of-frame mark of their last cells.
+//!
+//! After a lost cell the rest of the frame is dropped but its last cell, which is offered to the buffer as any other: it
+//! ends the frame in reassembly, where the next would be lost too without it. A last cell ends the frame here whether
+//! the buffer took it or not. Two other rules go by the same name and are not this one: dropping the last cell too (US
+//! patent 5,764,641 keeps it for the boundary of packets), and dropping the frame that follows a lost last cell (US patent
+//! 6,151,299, "enhanced" partial packet discard).
 
 use crate::cell::Cell;
 
@@ -61,15 +67,14 @@ impl FrameDiscard {
 mod tests {
     use super::*;
     use crate::cell::Flags;
-    use crate::channel::ChannelId;
     use crate::packet::{Packet, Packets};
 
     #[test]
     fn a_frame_passes_is_refused_or_keeps_its_end() {
         let mut packets = Packets::new();
         let node = crate::fabric::NodeId(0);
-        let frame = packets.insert(Packet { conversation: 0, from: node, to: node, octets: 100, body: () });
-        let cell = |index| Cell { channel: ChannelId(0), frame, index, count: 4, flags: Flags::PLAIN };
+        let frame = packets.insert(Packet { conversation: 0, from: node, to: node, octets: 100, body: () }, 0);
+        let cell = |index| Cell { slot: 0, frame, index, count: 4, flags: Flags::PLAIN };
         let mut state = FrameDiscard::default();
         let drop = |new_frame| Fate::Drop { new_frame };
         // The threshold counts at the first cell only.

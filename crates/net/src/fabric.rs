@@ -25,6 +25,7 @@ use crate::packet::{Packet, Packets};
 use crate::port::{Port, PortId};
 use crate::reassembly::Reassembly;
 use crate::rm_cells::RmCells;
+use crate::server::Discipline;
 use crate::tap::Tap;
 
 /// A node of the network.
@@ -59,19 +60,22 @@ enum Step {
 }
 
 /// The forwarding table of a conversation, and the channels it uses.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Conversation {
-    /// The next step at each node that handles whole packets, by the host they are for. A few entries,
-    /// searched one by one.
-    steps: Vec<(NodeId, NodeId, Step)>,
+    hosts: [NodeId; 2],
+    /// There and back: the step at each node that handles whole packets, in the order of the path.
+    steps: [Vec<Step>; 2],
     /// Its ATM stretches in order, there and back, each with its ports.
     channels: [Vec<(ChannelId, Vec<PortId>)>; 2],
 }
 
 impl Conversation {
-    fn step(&self, at: NodeId, to: NodeId) -> Step {
-        let known = self.steps.iter().find(|(node, host, _)| *node == at && *host == to);
-        known.expect("packets stay on the paths that were opened for them").2
+    /// The path of packets between two of its hosts: 0 there, 1 back.
+    fn way(&self, from: NodeId, to: NodeId) -> u8 {
+        let way = u8::from(from != self.hosts[0]);
+        let ends = if way == 0 { self.hosts } else { [self.hosts[1], self.hosts[0]] };
+        assert!(ends == [from, to], "packets stay on the paths that were opened for them");
+        way
     }
 }
 
@@ -83,6 +87,7 @@ impl Conversation {
 pub struct Fabric<B> {
     multiplexing: Multiplexing,
     encapsulation: Encapsulation,
+    discipline: Discipline,
     nodes: Vec<(NodeKind, LossCounters)>,
     ports: Vec<Port>,
     /// By number; `None` are those that have been closed.
@@ -114,6 +119,7 @@ impl<B: Clone> Fabric<B> {
         Fabric {
             multiplexing,
             encapsulation,
+            discipline: Discipline::default(),
             nodes: Vec::new(),
             ports: Vec::new(),
             conversations: Vec::new(),
@@ -136,6 +142,13 @@ impl<B: Clone> Fabric<B> {
 
     // ---- putting it together ----
 
+    /// Sets how the ports of links added from now on serve the channels of a cell line.
+    #[must_use]
+    pub fn with_discipline(mut self, discipline: Discipline) -> Fabric<B> {
+        self.discipline = discipline;
+        self
+    }
+
     /// Adds a node.
     pub fn add_node(&mut self, kind: NodeKind) -> NodeId {
         self.nodes.push((kind, LossCounters::default()));
@@ -153,8 +166,8 @@ impl<B: Clone> Fabric<B> {
         buffers: [Option<BufferSpec>; 2],
     ) -> [PortId; 2] {
         let first = self.ports.len() as u32;
-        self.ports.push(Port::new(a, b, rate, delay, framing, buffers[0]));
-        self.ports.push(Port::new(b, a, rate, delay, framing, buffers[1]));
+        self.ports.push(Port::new(a, b, rate, delay, framing, self.discipline, buffers[0]));
+        self.ports.push(Port::new(b, a, rate, delay, framing, self.discipline, buffers[1]));
         [PortId(first), PortId(first + 1)]
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Fabric`] holds hosts, routers and switches joined by links. Packets enter at hosts; a
 //! router cuts them into AAL5 cells on the channel of their conversation; output lines serve
-//! their channels cell by cell in round robin; the far router puts the packets together again and
+//! their channels cell by cell, in round robin or first in first out; the far router puts the packets together again and
 //! hands them to the host. Time is an argument, never fetched, so that the same fabric runs on a
 //! simulated clock and on the wall clock.
 //!
@@ -16,7 +16,8 @@
 //! 3. **releases**: cells that a shaper or an ABR source held back may leave;
 //! 4. **service**: each line that is free takes its next unit.
 //!
-//! Service comes last, so a server always chooses among everything that has arrived by then.
+//! Service comes last, so a server always chooses among everything that has arrived by then. In a round robin the token
+//! of the queue whose cell has departed goes back with the service, behind all arrivals of the instant.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod abr;
@@ -41,9 +42,10 @@ mod policer;
 mod port;
 mod reassembly;
 mod rm_cells;
-mod round_robin;
+mod server;
 mod shaper;
 mod tap;
+mod tokens;
 
 pub use abr::{
     AbrDestination, AbrError, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, Fraction, InRateCell, RmCell,
@@ -62,5 +64,6 @@ pub use loss::RandomBits;
 pub use packet::Packet;
 pub use policer::{PolicerAction, PolicerSpec};
 pub use port::PortId;
+pub use server::Discipline;
 pub use shaper::ShaperSpec;
 pub use tap::{Direction, TapRecord, TapUnit};

@@ -39,6 +39,12 @@ impl Link {
         (self.under_way.len() == 1).then_some(arrives)
     }
 
+    /// When the unit behind the first arrives.
+    #[inline]
+    pub(crate) fn second(&self) -> Option<Time> {
+        self.under_way.get(1).map(|&(at, _)| at)
+    }
+
     /// The unit that arrives now, and the next arrival to wait for.
     #[inline]
     pub(crate) fn pop(&mut self) -> (Unit, Option<Time>) {

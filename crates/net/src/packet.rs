@@ -28,6 +28,9 @@ struct Entry<B> {
     packet: Option<Packet<B>>,
     /// Cells that left the network, by loss or in a damaged frame.
     gone: u16,
+    /// Which of the two paths of its conversation it takes, and how many steps of it are behind it.
+    way: u8,
+    steps: u16,
 }
 
 /// All packets inside the network: a slab whose places are used again.
@@ -44,10 +47,10 @@ impl<B> Packets<B> {
         Packets { entries: Vec::new(), free: Vec::new(), counters: Vec::new() }
     }
 
-    /// Takes a packet into the network.
-    pub(crate) fn insert(&mut self, packet: Packet<B>) -> PacketRef {
+    /// Takes a packet into the network, on path `way` of its conversation.
+    pub(crate) fn insert(&mut self, packet: Packet<B>, way: u8) -> PacketRef {
         self.counters_mut(packet.conversation).sent += 1;
-        let entry = Entry { packet: Some(packet), gone: 0 };
+        let entry = Entry { packet: Some(packet), gone: 0, way, steps: 0 };
         match self.free.pop() {
             Some(place) => {
                 self.entries[place as usize] = entry;
@@ -63,6 +66,16 @@ impl<B> Packets<B> {
     #[inline]
     pub(crate) fn get(&self, at: PacketRef) -> &Packet<B> {
         self.entries[at.0 as usize].packet.as_ref().expect("a cell names a packet that is still held")
+    }
+
+    /// A packet is about to take its next step: the packet, its path and the steps behind it.
+    #[inline]
+    pub(crate) fn step(&mut self, at: PacketRef) -> (&Packet<B>, usize, usize) {
+        let entry = &mut self.entries[at.0 as usize];
+        let behind = entry.steps;
+        entry.steps += 1;
+        let packet = entry.packet.as_ref().expect("a cell names a packet that is still held");
+        (packet, usize::from(entry.way), usize::from(behind))
     }
 
     fn remove(&mut self, at: PacketRef) -> Packet<B> {

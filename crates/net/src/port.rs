@@ -19,7 +19,7 @@ use crate::loss::Loss;
 use crate::packet::Packets;
 use crate::policer::Policer;
 use crate::rm_cells::RmCells;
-use crate::round_robin::{RoundRobin, Served};
+use crate::server::{CellServer, Discipline, Served};
 
 /// An output port of a node: one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +27,7 @@ pub struct PortId(pub u32);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Queue {
-    Cells(RoundRobin),
+    Cells(CellServer),
     Packets(PacketFifo),
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Port {
     began: Time,
     level: Level,
     counters: PortCounters,
-    /// Channel table of the far end: where each channel's cells go on arrival.
+    /// Channel table of the far end: where the cells of each queue go on arrival.
     pub(crate) channels: Vec<NextHop>,
     /// Whether the port stands in the list of ports to serve in this instant.
     pub(crate) called: bool,
@@ -67,6 +67,7 @@ impl Port {
         rate: Rate,
         delay: Span,
         framing: Framing,
+        discipline: Discipline,
         buffer: Option<BufferSpec>,
     ) -> Port {
         Port {
@@ -78,7 +79,7 @@ impl Port {
             loss: None,
             packet_cost: Span::ZERO,
             queue: match framing {
-                Framing::Atm => Queue::Cells(RoundRobin::default()),
+                Framing::Atm => Queue::Cells(CellServer::new(discipline)),
                 Framing::Packet | Framing::Ethernet | Framing::Fddi => Queue::Packets(PacketFifo::default()),
             },
             buffer: Buffer::new(buffer),
@@ -123,8 +124,13 @@ impl Port {
         self.line.rate()
     }
 
-    /// Adds a queue for `channel`; returns its slot.
-    pub(crate) fn add_channel(&mut self, channel: ChannelId, class: Class) -> u32 {
+    /// Adds a queue for `channel`, whose cells go to `next` behind the link; returns its slot.
+    pub(crate) fn add_channel(&mut self, channel: ChannelId, class: Class, next: NextHop) -> u32 {
+        if self.channels.is_empty() {
+            // The line of a host has one channel: room for one, not for the four that a first push makes.
+            self.channels.reserve_exact(1);
+        }
+        self.channels.push(next);
         if self.buffer.discards_frames() {
             self.frames.push(FrameDiscard::default());
         }
@@ -140,9 +146,9 @@ impl Port {
         self.policers[slot] = Some(policer);
     }
 
-    /// Forgets all that was set and learnt for `channel`, whose queue `slot` is drained; the queue stays for the
+    /// Forgets all that was set and learnt for the channel of queue `slot`, which is drained; the queue stays for the
     /// next channel over these ports.
-    pub(crate) fn forget_channel(&mut self, slot: u32, channel: ChannelId) {
+    pub(crate) fn forget_channel(&mut self, slot: u32) {
         if let Some(server) = self.server_mut() {
             server.forget(slot);
         }
@@ -155,7 +161,7 @@ impl Port {
             self.policers.truncate(used);
         }
         if let Some(abr) = &mut self.abr {
-            abr.forget(slot, channel);
+            abr.forget(slot);
         }
     }
 
@@ -234,15 +240,21 @@ impl Port {
         Some(leaves)
     }
 
+    /// The instant at which an idle line is to be called because a cell that is held back may leave.
+    #[inline]
+    pub(crate) fn ask(&mut self) -> Option<Time> {
+        self.server_mut()?.held().ask()
+    }
+
     /// The cell queues, if this is a cell line.
-    pub(crate) fn server(&self) -> Option<&RoundRobin> {
+    pub(crate) fn server(&self) -> Option<&CellServer> {
         match &self.queue {
             Queue::Cells(server) => Some(server),
             Queue::Packets(_) => None,
         }
     }
 
-    pub(crate) fn server_mut(&mut self) -> Option<&mut RoundRobin> {
+    pub(crate) fn server_mut(&mut self) -> Option<&mut CellServer> {
         match &mut self.queue {
             Queue::Cells(server) => Some(server),
             Queue::Packets(_) => None,

@@ -103,7 +103,6 @@ impl Reassembly {
 mod tests {
     use super::*;
     use crate::cell::Flags;
-    use crate::channel::ChannelId;
     use crate::fabric::NodeId;
     use crate::packet::Packet;
 
@@ -121,11 +120,11 @@ mod tests {
         fn send(&mut self, packets: &mut Packets<()>, range: std::ops::Range<u16>) -> bool {
             let octets = u32::from(CELLS) * 48 - 8;
             let packet = Packet { conversation: 0, from: NodeId(0), to: NodeId(1), octets, body: () };
-            let frame = packets.insert(packet);
+            let frame = packets.insert(packet, 0);
             packets.lose(frame, CELLS - range.len() as u16, CELLS);
             let mut arrived = false;
             for index in range {
-                let cell = Cell { channel: ChannelId(0), frame, index, count: CELLS, flags: Flags::PLAIN };
+                let cell = Cell { slot: 0, frame, index, count: CELLS, flags: Flags::PLAIN };
                 let whole = self.reassembly.accept(cell, packets, &mut self.losses);
                 arrived |= whole.is_some();
                 whole.map(|frame| packets.deliver(frame));

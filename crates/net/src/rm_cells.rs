@@ -15,8 +15,8 @@ pub(crate) struct RmCells {
 }
 
 impl RmCells {
-    /// A cell on `channel` that carries `rm`, about the rate of `connection`.
-    pub(crate) fn insert(&mut self, channel: ChannelId, rm: RmCell, connection: ChannelId) -> Cell {
+    /// A cell of queue `slot` that carries `rm`, about the rate of `connection`.
+    pub(crate) fn insert(&mut self, slot: u32, rm: RmCell, connection: ChannelId) -> Cell {
         let index = connection.0 as usize;
         if index >= self.about.len() {
             self.about.resize(index + 1, 0);
@@ -32,7 +32,7 @@ impl RmCells {
                 self.cells.len() as u32 - 1
             }
         };
-        Cell::rm(channel, PacketRef(place))
+        Cell::rm(slot, PacketRef(place))
     }
 
     pub(crate) fn get(&self, cell: Cell) -> (RmCell, ChannelId) {

@@ -3,6 +3,7 @@
 use cellway_units::Time;
 
 use crate::cell::Cell;
+use crate::channel::ChannelId;
 use crate::fabric::NodeId;
 use crate::packet::Packet;
 use crate::port::PortId;
@@ -34,6 +35,8 @@ pub struct TapRecord<B> {
     pub port: PortId,
     /// Which way.
     pub direction: Direction,
+    /// The channel of a cell; of a whole packet none.
+    pub channel: Option<ChannelId>,
     /// What.
     pub unit: TapUnit<B>,
 }

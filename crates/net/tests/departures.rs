@@ -4,7 +4,7 @@
 
 mod rig;
 
-use cellway_net::{Multiplexing, NodeId, TapUnit};
+use cellway_net::{Discipline, Multiplexing, NodeId, TapUnit};
 use cellway_units::{Rate, Span, Time};
 use rig::{Rig, Shape};
 
@@ -12,6 +12,7 @@ const fn shape(conversations: u32, multiplexing: Multiplexing) -> Shape {
     Shape {
         conversations,
         multiplexing,
+        discipline: Discipline::RoundRobin,
         // One cell of 424 bit takes 1 ms; an octet on an access line 8/424 ms.
         core: Rate::from_bps(424_000),
         access: Rate::from_bps(424_000_000),
@@ -113,4 +114,24 @@ fn a_saturated_line_carries_exactly_the_aal5_share() {
         // 424 kbit/s: each cell keeps the line busy for exactly 1 ms.
         assert_eq!(counters.busy, Span::from_ms(u64::from(packets) * cells));
     }
+}
+
+/// The example of the order within an instant in `docs/models/network.md`: the token of the queue in service goes to
+/// the back after the arrivals of the instant at which its cell has left.
+#[test]
+fn a_cell_that_arrives_as_another_leaves_is_served_before_the_next_of_that_queue() {
+    // When the packet of one cell or two must be sent for its cells to be queued at `at`.
+    let send_for = |at: Span, octets: u64| Time::ZERO + (at - access(octets));
+    let ms = Span::from_ms;
+    // At 1 ms two cells of A are queued and the first starts to leave; at 2 ms it has left, and a cell of B arrives.
+    let sends = [(send_for(ms(1), 88), 0, 88), (send_for(ms(2), 40), 1, 40)];
+    let rig = Rig::new(&shape(2, Multiplexing::PerConversation));
+    assert_eq!(cells_at_far_router(rig, &sends), [(0, 0), (1, 1), (2, 0)], "B leaves from 2 ms, A from 3 ms");
+    // The same if A's second cell arrives only at 2 ms, just before B's: A still has the token of its first cell.
+    let sends = [(send_for(ms(1), 40), 0, 40), (send_for(ms(2), 40), 0, 40), (send_for(ms(2), 40), 1, 40)];
+    let rig = Rig::new(&shape(2, Multiplexing::PerConversation));
+    assert_eq!(cells_at_far_router(rig, &sends), [(0, 0), (1, 1), (2, 0)]);
+    // In a FIFO, in the order of arrival.
+    let rig = Rig::new(&Shape { discipline: Discipline::Fifo, ..shape(2, Multiplexing::PerConversation) });
+    assert_eq!(cells_at_far_router(rig, &sends), [(0, 0), (1, 0), (2, 1)]);
 }

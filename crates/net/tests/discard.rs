@@ -4,8 +4,8 @@
 mod rig;
 
 use cellway_net::{
-    BufferSpec, Charge, Discard, LossCounters, Multiplexing, PolicerAction, PolicerSpec, PortCounters, ShaperSpec,
-    Sharing,
+    BufferSpec, Charge, Discard, Discipline, LossCounters, Multiplexing, PolicerAction, PolicerSpec, PortCounters,
+    ShaperSpec, Sharing,
 };
 use cellway_units::{Bits, Rate, Span, Time};
 use rig::{Rig, Shape};
@@ -32,6 +32,7 @@ fn rig_with(conversations: u32, buffer: BufferSpec) -> Rig {
     let mut rig = Rig::new(&Shape {
         conversations,
         multiplexing: Multiplexing::PerConversation,
+        discipline: Discipline::RoundRobin,
         core: Rate::from_bps(424_000),
         access: Rate::from_bps(1_000_000_000_000),
         delay: Span::ZERO,
@@ -112,6 +113,7 @@ fn a_router_refuses_new_frames_at_the_threshold() {
     let mut rig = Rig::new(&Shape {
         conversations: 1,
         multiplexing: Multiplexing::PerConversation,
+        discipline: Discipline::RoundRobin,
         core: Rate::from_bps(424_000),
         access: Rate::from_bps(1_000_000_000_000),
         delay: Span::ZERO,
@@ -182,6 +184,7 @@ fn a_shaped_stream_conforms_to_its_own_contract() {
     let mut rig = Rig::new(&Shape {
         conversations: 2,
         multiplexing: Multiplexing::PerConversation,
+        discipline: Discipline::RoundRobin,
         core: Rate::from_bps(1_234_567),
         access: Rate::from_bps(1_000_000_000),
         delay: Span::from_us(3),

@@ -4,8 +4,8 @@
 mod rig;
 
 use cellway_net::{
-    AbrParameters, AbrSwitchSpec, BufferSpec, Charge, Class, Direction, Discard, Fraction, Multiplexing, PolicerAction,
-    PolicerSpec, PortCounters, ShaperSpec, Sharing, TapUnit, cells_for,
+    AbrParameters, AbrSwitchSpec, BufferSpec, Charge, Class, Direction, Discard, Discipline, Fraction, Multiplexing,
+    PolicerAction, PolicerSpec, PortCounters, ShaperSpec, Sharing, TapUnit, cells_for,
 };
 use cellway_units::{Bits, CELL_BITS, Cells, Rate, Span, Time};
 use proptest::prelude::*;
@@ -51,6 +51,7 @@ fn buffer() -> impl Strategy<Value = Option<BufferSpec>> {
 /// A network with something everywhere.
 #[derive(Clone, Debug)]
 struct Plan {
+    discipline: Discipline,
     classes: Vec<Class>,
     buffers: [Option<BufferSpec>; 2],
     /// By conversation, at each of the two ports.
@@ -71,7 +72,9 @@ fn plan() -> impl Strategy<Value = Plan> {
     let each = CONVERSATIONS as usize;
     let pair = || [prop::option::of(shaper()), prop::option::of(shaper())];
     let policers = || [prop::option::of(policer()), prop::option::of(policer())];
+    let discipline = prop::sample::select(vec![Discipline::RoundRobin, Discipline::Fifo]);
     let elements = (
+        discipline,
         prop::collection::vec(class(), each),
         [buffer(), buffer()],
         prop::collection::vec(pair(), each),
@@ -83,8 +86,8 @@ fn plan() -> impl Strategy<Value = Plan> {
     (elements, any::<bool>(), [rate(), rate()], 1u32..1500, sends).prop_map(
         |(elements, erica, rates, octets, mut sends)| {
             sends.sort();
-            let (classes, buffers, shapers, policers, loops, begin) = elements;
-            Plan { classes, buffers, shapers, policers, loops, begin, erica, rates, octets, sends }
+            let (discipline, classes, buffers, shapers, policers, loops, begin) = elements;
+            Plan { discipline, classes, buffers, shapers, policers, loops, begin, erica, rates, octets, sends }
         },
     )
 }
@@ -94,6 +97,7 @@ impl Plan {
         let shape = Shape {
             conversations: CONVERSATIONS,
             multiplexing: Multiplexing::PerConversation,
+            discipline: self.discipline,
             core: Rate::from_bps(500_000),
             access: Rate::from_bps(10_000_000),
             delay: Span::from_us(777),

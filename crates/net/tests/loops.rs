@@ -4,7 +4,8 @@
 mod rig;
 
 use cellway_net::{
-    AbrParameters, AbrSwitchSpec, BufferSpec, Charge, Class, Discard, Fraction, Multiplexing, ShaperSpec, Sharing,
+    AbrParameters, AbrSwitchSpec, BufferSpec, Charge, Class, Discard, Discipline, Fraction, Multiplexing, ShaperSpec,
+    Sharing,
 };
 use cellway_units::{Bits, Cells, Rate, Span, Time};
 use rig::{Rig, Shape};
@@ -15,6 +16,7 @@ fn shape(conversations: u32, delay: Span) -> Shape {
     Shape {
         conversations,
         multiplexing: Multiplexing::PerConversation,
+        discipline: Discipline::RoundRobin,
         core: Rate::from_bps(424_000),
         access: Rate::from_bps(1_000_000_000_000),
         delay,

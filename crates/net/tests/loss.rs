@@ -3,7 +3,7 @@
 
 mod rig;
 
-use cellway_net::{Direction, LossCounters, Multiplexing, PortId, RandomBits, TapUnit};
+use cellway_net::{Direction, Discipline, LossCounters, Multiplexing, PortId, RandomBits, TapUnit};
 use cellway_units::{Probability, Rate, Span, Time};
 use rig::{Rig, Shape};
 
@@ -11,6 +11,7 @@ fn rig() -> Rig {
     Rig::new(&Shape {
         conversations: 1,
         multiplexing: Multiplexing::PerConversation,
+        discipline: Discipline::RoundRobin,
         core: Rate::from_bps(424_000),
         access: Rate::from_bps(10_000_000),
         delay: Span::from_ms(5),

@@ -5,13 +5,17 @@ mod rig;
 
 use std::collections::BTreeMap;
 
-use cellway_net::{BufferSpec, Charge, Discard, Multiplexing, PortId, Sharing, TapUnit};
+use cellway_net::{BufferSpec, Charge, Discard, Discipline, Multiplexing, PortId, Sharing, TapUnit};
 use cellway_units::{Bits, Probability, Rate, Span, Time, aal5_cells};
 use proptest::prelude::*;
 use rig::{Rig, Shape};
 
-fn multiplexing() -> impl Strategy<Value = Multiplexing> {
-    prop_oneof![Just(Multiplexing::PerConversation), Just(Multiplexing::PerType), Just(Multiplexing::PerDestination)]
+/// Who shares a channel, and how channels are served.
+type Policy = (Multiplexing, Discipline);
+
+fn policy() -> impl Strategy<Value = Policy> {
+    let multiplexing = vec![Multiplexing::PerConversation, Multiplexing::PerType, Multiplexing::PerDestination];
+    (prop::sample::select(multiplexing), prop::sample::select(vec![Discipline::RoundRobin, Discipline::Fifo]))
 }
 
 fn buffer() -> impl Strategy<Value = Option<BufferSpec>> {
@@ -48,11 +52,12 @@ fn sends(conversations: u32) -> impl Strategy<Value = Sends> {
     })
 }
 
-fn rig(multiplexing: Multiplexing, buffers: [Option<BufferSpec>; 2], core: u64) -> Rig {
+fn rig((multiplexing, discipline): Policy, buffers: [Option<BufferSpec>; 2], core: u64) -> Rig {
     let access = Rate::from_bps(10_000_000);
     Rig::new(&Shape {
         conversations: 4,
         multiplexing,
+        discipline,
         core: Rate::from_bps(core),
         access,
         delay: Span::from_us(777),
@@ -65,12 +70,12 @@ proptest! {
     /// and packets of one conversation keep their order.
     #[test]
     fn nothing_is_lost_uncounted(
-        multiplexing in multiplexing(),
+        policy in policy(),
         buffers in [buffer(), buffer()],
         core in 100_000u64..3_000_000,
         sends in sends(4),
     ) {
-        let mut rig = rig(multiplexing, buffers, core);
+        let mut rig = rig(policy, buffers, core);
         let end = Time::ZERO + Span::from_secs(3600);
         rig.run(&sends, end);
         let mut last: BTreeMap<u32, u32> = BTreeMap::new();
@@ -99,12 +104,12 @@ proptest! {
     /// refused while packets are under way and gives everything back once they are not.
     #[test]
     fn conversations_come_and_go_without_a_trace(
-        multiplexing in multiplexing(),
+        policy in policy(),
         buffers in [buffer(), buffer()],
         core in 100_000u64..3_000_000,
         steps in prop::collection::vec((0u64..60, 0u32..4, 0u8..4, 1u32..1500), 1..120),
     ) {
-        let mut rig = rig(multiplexing, buffers, core);
+        let mut rig = rig(policy, buffers, core);
         let mut open = [true; 4];
         let (mut now, mut packets, mut closed) = (Time::ZERO, 0u32, [0u64; 4]);
         for (wait, c, what, octets) in steps {
@@ -164,13 +169,13 @@ proptest! {
     /// what the line before it sent without that, and all of it is sent on, refused or put together.
     #[test]
     fn what_links_lose_is_counted_there(
-        multiplexing in multiplexing(),
+        policy in policy(),
         buffers in [buffer(), buffer()],
         chances in [0u32..60, 0u32..60, 0u32..60],
         seed in any::<u64>(),
         sends in sends(4),
     ) {
-        let mut rig = rig(multiplexing, buffers, 500_000);
+        let mut rig = rig(policy, buffers, 500_000);
         // The access line of the first conversation, and both ATM links.
         let ports = [PortId(4), rig.there[0], rig.there[1]];
         for (k, (port, chance)) in ports.into_iter().zip(chances).enumerate() {
@@ -205,8 +210,8 @@ proptest! {
 
     /// Without limits on buffers nothing is lost, whatever the policy.
     #[test]
-    fn unlimited_buffers_lose_nothing(multiplexing in multiplexing(), sends in sends(4)) {
-        let mut rig = rig(multiplexing, [None; 2], 500_000);
+    fn unlimited_buffers_lose_nothing(policy in policy(), sends in sends(4)) {
+        let mut rig = rig(policy, [None; 2], 500_000);
         rig.run(&sends, Time::ZERO + Span::from_secs(3600));
         prop_assert_eq!(rig.delivered.len(), sends.len());
         prop_assert_eq!(rig.net.packets_held(), 0);
@@ -215,8 +220,8 @@ proptest! {
     /// A line is never idle while a cell waits, and never carries two at once: cells leave exactly
     /// one cell time apart within a busy period.
     #[test]
-    fn the_server_conserves_work(multiplexing in multiplexing(), sends in sends(4)) {
-        let mut rig = rig(multiplexing, [None; 2], 424_000);
+    fn the_server_conserves_work(policy in policy(), sends in sends(4)) {
+        let mut rig = rig(policy, [None; 2], 424_000);
         rig.net.tap(rig.far);
         let end = Time::ZERO + Span::from_secs(3600);
         rig.run(&sends, end);
@@ -236,7 +241,7 @@ proptest! {
         octets in prop::collection::vec(1500u32..9000, 4),
         at in prop::collection::vec(0u64..30, 4),
     ) {
-        let mut rig = rig(Multiplexing::PerConversation, [None; 2], 424_000);
+        let mut rig = rig((Multiplexing::PerConversation, Discipline::RoundRobin), [None; 2], 424_000);
         rig.net.tap(rig.far);
         let mut sends: Sends = (0..4).map(|c| (Time::ZERO + Span::from_ms(at[c]), c as u32, octets[c])).collect();
         sends.sort();

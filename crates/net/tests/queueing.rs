@@ -15,6 +15,7 @@ fn rig(conversations: u32) -> Rig {
     Rig::new(&Shape {
         conversations,
         multiplexing: Multiplexing::PerConversation,
+        discipline: Discipline::RoundRobin,
         core: Rate::from_bps(424_000),
         // A packet of one cell enters in 32 ns, 1/31 000 of its service.
         access: Rate::from_bps(10_000_000_000),

@@ -3,7 +3,7 @@
 
 mod rig;
 
-use cellway_net::{Class, Multiplexing, ShaperSpec};
+use cellway_net::{Class, Discipline, Multiplexing, ShaperSpec};
 use cellway_units::{Cells, Rate, Span, Time};
 use rig::{Rig, Shape};
 
@@ -15,6 +15,7 @@ fn shape(conversations: u32) -> Shape {
     Shape {
         conversations,
         multiplexing: Multiplexing::PerConversation,
+        discipline: Discipline::RoundRobin,
         core: Rate::from_bps(424_000),
         access: Rate::from_bps(1_000_000_000_000),
         delay: Span::ZERO,
@@ -178,4 +179,34 @@ fn classes_are_served_in_order_and_abr_and_ubr_in_turn() {
     let left = departures(&mut rig, &[(0, 0, 3), (0, 1, 3), (1, 2, 3), (2, 3, 1)]);
     let order = [(0, 0), (1, 2), (2, 3), (3, 2), (4, 2), (5, 1), (6, 0), (7, 1), (8, 0), (9, 1)];
     assert_eq!(left, order.map(|(ms, conversation)| (f64::from(ms), conversation)));
+}
+
+fn fifo(conversations: u32) -> Rig {
+    Rig::new(&Shape { discipline: Discipline::Fifo, ..shape(conversations) })
+}
+
+#[test]
+fn shaped_cells_enter_a_fifo_one_by_one() {
+    let mut rig = fifo(2);
+    rig.net.shape(rig.there[0], rig.channel(0), spacer(4));
+    let left = departures(&mut rig, &[(0, 0, 3), (0, 1, 6)]);
+    // The second cell of the shaped channel is released at 4 ms, behind the 3 of the other that wait then, and so
+    // leaves 3 ms late; the third is spaced from there.
+    let order = [0, 1, 1, 1, 1, 1, 1, 0];
+    let expected = order.iter().enumerate().map(|(ms, c)| (ms as f64, *c)).chain([(11.0, 0)]);
+    assert_eq!(left, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_shaper_may_be_put_before_cells_that_wait_in_a_fifo() {
+    let mut rig = fifo(2);
+    rig.net.tap(rig.near);
+    rig.run(&[(at(0), 0, octets(5)), (at(0), 1, octets(5))], at(0) + Span::from_us(1));
+    rig.net.shape(rig.there[0], rig.channel(0), spacer(4));
+    rig.run(&[], END);
+    // The cell that is first in the queue leaves as it would have; the others are spaced from it.
+    let order = [0, 0, 1, 1, 1, 1, 1, 0];
+    let expected = order.iter().enumerate().map(|(ms, c)| (ms as f64, *c)).chain([(11.0, 0), (15.0, 0)]);
+    assert_eq!(starts(&mut rig), expected.collect::<Vec<_>>());
+    assert_eq!(rig.net.waiting(rig.there[0]), 0);
 }

@@ -23,7 +23,7 @@ use crate::check::run::slowest;
 use crate::check::traffic::Group;
 use crate::file::{File, NodeFile, TcpFile};
 use crate::found::Found;
-use crate::model::{Channel, Encapsulation, Multiplexing, Scenario};
+use crate::model::{Channel, Encapsulation, Multiplexing, Scenario, Server};
 use crate::quantity::{Quantity, RttSpan};
 use crate::shape;
 use crate::tree::{Node, Step, at};
@@ -104,6 +104,7 @@ impl Check<'_> {
         let multiplexing = file.multiplexing.as_ref();
         let multiplexing = Multiplexing {
             channel: multiplexing.and_then(|m| m.channel).unwrap_or(Channel::PerConversation),
+            server: multiplexing.and_then(|m| m.server).unwrap_or(Server::RoundRobin),
             encapsulation: multiplexing.and_then(|m| m.encapsulation).unwrap_or(Encapsulation::VcMux),
         };
         self.channels(multiplexing.channel, traffic.as_deref());

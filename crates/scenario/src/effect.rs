@@ -79,7 +79,7 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     let has_cells = scenario.links.iter().any(|link| link.framing == Framing::Atm)
         || scenario.traffic.iter().any(|group| group.access.is_some_and(|access| access.framing == Framing::Atm));
     if !has_cells {
-        for key in ["channel", "encapsulation"] {
+        for key in ["channel", "server", "encapsulation"] {
             add(&at!["multiplexing", key], NO_CELLS);
         }
         for key in ["discard", "threshold", "clp-threshold"] {

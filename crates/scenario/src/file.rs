@@ -22,7 +22,7 @@ use cellway_units::Span;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{Channel, Encapsulation};
+use crate::model::{Channel, Encapsulation, Server};
 use crate::quantity::{Quantity, RttSpan};
 
 /// A network, the traffic on it, and what to observe. Quantities are strings with units;
@@ -103,6 +103,9 @@ pub(crate) struct MultiplexingFile {
     /// Which conversations between the same two routers share a channel, and so a cell queue.
     #[schemars(extend("default" = "per-conversation"))]
     pub(crate) channel: Option<Channel>,
+    /// The order in which the channels of an ATM line are served.
+    #[schemars(extend("default" = "round-robin"))]
+    pub(crate) server: Option<Server>,
     /// What stands before the packet in its AAL5 frame (RFC 2684).
     #[schemars(extend("default" = "vc-mux"))]
     pub(crate) encapsulation: Option<Encapsulation>,

@@ -175,19 +175,40 @@ pub(crate) fn between_gateways(links: &[Link], traffic: &Traffic) -> Range<usize
 /// What the first cells of a group's data are sent on, and its rate: where responders send most, seen from their end.
 /// Links between gateways do not count: what they carry has no service of the group's.
 pub(crate) fn source_line(links: &[Link], traffic: &Traffic) -> Option<(String, Rate)> {
+    match source(links, traffic)? {
+        Source::Access(access) => Some(("the access link".to_owned(), access.rate)),
+        Source::Link(link) => Some((format!("link {:?}", links[link.0].name), links[link.0].rate)),
+    }
+}
+
+/// The link of the network that the first cells of a group's data are sent on; none if that is an access link.
+pub(crate) fn source_link(links: &[Link], traffic: &Traffic) -> Option<LinkIndex> {
+    match source(links, traffic)? {
+        Source::Access(_) => None,
+        Source::Link(link) => Some(link),
+    }
+}
+
+/// Where the first cells of a group's data are sent.
+enum Source {
+    Access(Access),
+    Link(LinkIndex),
+}
+
+fn source(links: &[Link], traffic: &Traffic) -> Option<Source> {
     let between = between_gateways(links, traffic);
-    let own = |end: Attachment| {
-        let access = traffic.access.filter(|_| matches!(end, Attachment::Router(_)));
-        access.map(|access| ("the access link".to_owned(), access.rate, access.framing))
-    };
-    let named = |link: &Link| (format!("link {:?}", link.name), link.rate, link.framing);
+    let own = |end: Attachment| traffic.access.filter(|_| matches!(end, Attachment::Router(_))).map(Source::Access);
     let route = traffic.route.iter().enumerate().filter(|(place, _)| !between.contains(place));
-    let route = route.map(|(_, link)| named(&links[link.0]));
-    let mut lines: Vec<_> = own(traffic.from).into_iter().chain(route).chain(own(traffic.to)).collect();
+    let route = route.map(|(_, link)| Source::Link(*link));
+    let mut lines: Vec<Source> = own(traffic.from).into_iter().chain(route).chain(own(traffic.to)).collect();
     if matches!(traffic.app, App::FtpGet { .. } | App::Www { .. }) {
         lines.reverse();
     }
-    lines.into_iter().find(|(.., framing)| *framing == Framing::Atm).map(|(name, rate, _)| (name, rate))
+    let framing = |line: &Source| match line {
+        Source::Access(access) => access.framing,
+        Source::Link(link) => links[link.0].framing,
+    };
+    lines.into_iter().find(|line| framing(line) == Framing::Atm)
 }
 
 /// The nodes that consecutive links visit.

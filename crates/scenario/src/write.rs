@@ -28,6 +28,7 @@ impl Scenario {
         self.write_emulate(out)?;
         let multiplexing = &self.multiplexing;
         writeln!(out, "\n[multiplexing]\nchannel = {}", word(multiplexing.channel))?;
+        writeln!(out, "server = {}", word(multiplexing.server))?;
         writeln!(out, "encapsulation = {}", word(multiplexing.encapsulation))?;
         self.write_network(out)?;
         for traffic in &self.traffic {

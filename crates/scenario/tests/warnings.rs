@@ -32,10 +32,10 @@ fn right_files_have_none() {
 
 #[test]
 fn multiplexing_is_nothing_to_packets() {
-    let more = "\n[multiplexing]\nchannel = \"per-type\"\nencapsulation = \"llc-snap\"\n";
+    let more = "\n[multiplexing]\nchannel = \"per-type\"\nserver = \"fifo\"\nencapsulation = \"llc-snap\"\n";
     let told = warnings(&packets(more));
     let keys: Vec<&str> = told.iter().map(|(_, key, _)| key.as_str()).collect();
-    assert_eq!(keys, ["multiplexing.channel", "multiplexing.encapsulation"]);
+    assert_eq!(keys, ["multiplexing.channel", "multiplexing.server", "multiplexing.encapsulation"]);
     assert!(told[0].2.starts_with("has no effect: no link carries cells"), "{told:?}");
     let line = packets(more).lines().position(|line| line.starts_with("channel")).unwrap() + 1;
     assert_eq!(told[0].0, line);

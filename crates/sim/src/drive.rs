@@ -10,7 +10,7 @@ use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet, cells_for};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::Scenario;
-use cellway_tcp::{Endpoint, Event, Output};
+use cellway_tcp::{Endpoint, Event, Output, State};
 use cellway_testbed::{Capture, Leg, Testbed, encapsulation};
 use cellway_units::Time;
 
@@ -108,7 +108,7 @@ pub(crate) struct Run<'a> {
     pub(crate) gateway_output: gateway::Output,
     actions: Vec<Action>,
     pub(crate) todo: VecDeque<Todo>,
-    /// Slots whose connections may be over.
+    /// Slots with a connection that may be over.
     touched: Vec<usize>,
 }
 
@@ -116,16 +116,28 @@ impl Run<'_> {
     fn into_record(mut self, end: Time, mut control: Control<'_>) -> Outcome {
         let mut delivered: Vec<Delivery<Body>> = Vec::new();
         let mut instants = 0u64;
+        // Without these two, an instant in which no packet reaches a host is the network's alone.
+        let watches_each_instant = self.bed.meter.watches_queues() || control.capture.is_some();
         loop {
-            let next = self.bed.fabric.deadline().unwrap_or(end).min(self.timers.next().unwrap_or(end));
-            while self.bed.meter.next() <= next.min(end) {
-                self.bed.meter.tick(self.bed.meter.next(), &mut self.bed.fabric);
+            let timer = self.timers.next().unwrap_or(end).min(end);
+            let mut reached = None;
+            if !watches_each_instant {
+                reached = self.bed.fabric.run(timer.min(self.bed.meter.next()), &mut delivered);
             }
-            if next >= end {
-                break;
-            }
-            let now = next;
-            self.bed.fabric.advance(now, &mut delivered);
+            let now = match reached {
+                Some(now) => now,
+                None => {
+                    let next = self.bed.fabric.deadline().unwrap_or(end).min(timer);
+                    while self.bed.meter.next() <= next {
+                        self.bed.meter.tick(self.bed.meter.next(), &mut self.bed.fabric);
+                    }
+                    if next >= end {
+                        break;
+                    }
+                    self.bed.fabric.advance(next, &mut delivered);
+                    next
+                }
+            };
             for Delivery { packet } in delivered.drain(..) {
                 self.deliver(now, packet);
             }
@@ -140,7 +152,7 @@ impl Run<'_> {
                 capture.write(&mut self.bed, |packet| octets(packet, slots, legs))?;
             }
             instants += 1;
-            if instants.is_multiple_of(1 << 16) && (control.stop)() {
+            if instants.is_multiple_of(1 << 14) && (control.stop)() {
                 return Err(Error::Stopped { at: now });
             }
         }
@@ -236,7 +248,7 @@ impl Run<'_> {
     ) {
         let slot = &mut self.slots[index];
         let (conversation, from, to) = slot.way_from(place);
-        let config = slot.plan.tcp;
+        let receive_window = slot.plan.tcp.receive_window;
         let newest = slot.opened - 1 == serial;
         let Some(connection) = slot.connection(serial) else { return };
         let conn = connection.conn.0;
@@ -249,7 +261,9 @@ impl Run<'_> {
             self.bed.fabric.send(now, Packet { conversation, from, to, octets, body });
             self.packets += 1;
         }
-        self.todo.extend(self.output.events.drain(..).map(|event| Todo::Tcp { slot: index, serial, place, event }));
+        for event in self.output.events.drain(..) {
+            self.todo.push_back(Todo::Tcp { slot: index, serial, place, event });
+        }
         if let Some(side) = place.side()
             && end.take_written()
         {
@@ -259,7 +273,7 @@ impl Run<'_> {
         self.bed.meter.tcp(index, news);
         if newest && place == Place::Originator {
             let window = end.tcp.send_window();
-            let full = end.tcp.congestion_window() >= config.receive_window;
+            let full = end.tcp.congestion_window() >= receive_window;
             self.bed.meter.window(now, index, window, full);
         }
         if let Some((at, _)) = end.tcp.deadline()
@@ -268,7 +282,8 @@ impl Run<'_> {
             end.armed = Some(at);
             self.timers.add(at, TimerKey { slot: index as u32, what: What::Tcp { serial, place } });
         }
-        if self.touched.last() != Some(&index) {
+        // Only the end of an end can be that of its connection.
+        if end.tcp.state() == State::Closed {
             self.touched.push(index);
         }
     }

@@ -22,29 +22,41 @@ impl TimerKind {
         [TimerKind::Retransmit, TimerKind::Persist, TimerKind::DelayedAck, TimerKind::TimeWait, TimerKind::Pace];
 }
 
-/// When each timer fires, if it is set.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Timers([Option<Time>; 5]);
+/// When each timer fires, by its kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Timers([Time; 5]);
+
+/// The instant of a timer that is not set.
+const NEVER: Time = Time::from_ps(u64::MAX);
+
+impl Default for Timers {
+    fn default() -> Timers {
+        Timers([NEVER; 5])
+    }
+}
 
 impl Timers {
     pub(crate) fn set(&mut self, kind: TimerKind, at: Time) {
-        self.0[kind as usize] = Some(at);
+        self.0[kind as usize] = at;
     }
     pub(crate) fn cancel(&mut self, kind: TimerKind) {
-        self.0[kind as usize] = None;
+        self.0[kind as usize] = NEVER;
     }
     pub(crate) fn cancel_all(&mut self) {
-        self.0 = [None; 5];
+        self.0 = [NEVER; 5];
     }
     pub(crate) fn is_set(&self, kind: TimerKind) -> bool {
-        self.0[kind as usize].is_some()
+        self.0[kind as usize] != NEVER
     }
     /// The earliest deadline; at the same instant, the first in the order of [`TimerKind`].
     pub(crate) fn earliest(&self) -> Option<(Time, TimerKind)> {
-        TimerKind::ALL
-            .into_iter()
-            .filter_map(|kind| self.0[kind as usize].map(|at| (at, kind)))
-            .min_by_key(|&(at, kind)| (at, kind as usize))
+        let mut first = 0;
+        for (kind, at) in self.0.iter().enumerate() {
+            if *at < self.0[first] {
+                first = kind;
+            }
+        }
+        (self.0[first] != NEVER).then(|| (self.0[first], TimerKind::ALL[first]))
     }
     /// Takes the earliest timer that is due at `now`.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<TimerKind> {

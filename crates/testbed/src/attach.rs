@@ -168,7 +168,7 @@ impl<B: Clone> Builder<'_, B> {
             let end = End { host, path, from, groups: [Vec::new(), Vec::new()] };
             match node.kind {
                 file::NodeKind::Gateway => self.gateways.push(end),
-                _ => self.ends.push(end),
+                _ => self.add_end(end),
             }
         }
     }
@@ -184,13 +184,21 @@ impl<B: Clone> Builder<'_, B> {
             let attached = scenario.nodes[from.0].name.clone();
             let line = path.out[0];
             let host = Host { name: name.to_owned(), node: path.host, mtu: access.mtu, attached, line };
-            self.ends.push(End { host, path: path.clone(), from, groups: [Vec::new(), Vec::new()] });
+            self.add_end(End { host, path: path.clone(), from, groups: [Vec::new(), Vec::new()] });
         }
-        let known = self.ends.iter_mut().rfind(|known| known.path.host == path.host);
-        if let Some(known) = known.filter(|known| !known.groups[side].contains(&group)) {
-            known.groups[side].push(group);
+        if let Some(&place) = self.end_of.get(&path.host) {
+            // Groups are planned one after the other.
+            let groups = &mut self.ends[place].groups[side];
+            if groups.last() != Some(&group) {
+                groups.push(group);
+            }
         }
         path
+    }
+
+    fn add_end(&mut self, end: End) {
+        self.end_of.insert(end.path.host, self.ends.len());
+        self.ends.push(end);
     }
 
     fn made_end(&mut self, end: Attachment, name: &str, traffic: &Traffic) -> PathEnd {

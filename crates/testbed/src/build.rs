@@ -30,6 +30,8 @@ pub(crate) struct Builder<'a, B> {
     pub(crate) port_meters: Vec<PortMeter>,
     /// All hosts, as ends of paths.
     pub(crate) ends: Vec<End>,
+    /// Their places in `ends`, by the node where their packets start and end.
+    pub(crate) end_of: BTreeMap<NodeId, usize>,
     /// The inner sides of gateways, as ends of paths.
     pub(crate) gateways: Vec<End>,
     pub(crate) slots: Vec<SlotPlan>,
@@ -45,13 +47,15 @@ impl<B: Clone> Testbed<B> {
         let mut builder = Builder {
             scenario,
             streams,
-            fabric: Fabric::new(convert::multiplexing(scenario), convert::encapsulation(scenario)),
+            fabric: Fabric::new(convert::multiplexing(scenario), convert::encapsulation(scenario))
+                .with_discipline(convert::discipline(scenario)),
             names: BTreeMap::new(),
             nodes: Vec::new(),
             reassembling: Vec::new(),
             ports: Vec::new(),
             port_meters: Vec::new(),
             ends: Vec::new(),
+            end_of: BTreeMap::new(),
             gateways: Vec::new(),
             slots: Vec::new(),
             slot_meters: Vec::new(),

@@ -73,7 +73,7 @@ impl<'a> Capture<'a> {
         octets: impl Fn(&Packet<B>) -> Vec<u8>,
     ) -> Result<(), Error> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
-        for TapRecord { at, port, direction, unit } in bed.fabric.tapped() {
+        for TapRecord { at, port, direction, channel, unit } in bed.fabric.tapped() {
             let way = match direction {
                 Direction::In => pcap::Direction::Received,
                 Direction::Out => pcap::Direction::Sent,
@@ -81,7 +81,8 @@ impl<'a> Capture<'a> {
             match unit {
                 TapUnit::Packet(packet) => writer.packet(at, way, &octets(&packet)).map_err(written)?,
                 TapUnit::Cell(cell, packet) => {
-                    let key = (port, direction == Direction::In, cell.channel());
+                    let channel = channel.expect("cells travel on channels");
+                    let key = (port, direction == Direction::In, channel);
                     let assembly = self.frames.entry(key).or_default();
                     if assembly.frame.as_ref().is_none_or(|(known, _)| !known.is_of_frame_of(cell)) {
                         let sdu = self.encapsulation.wrap(&octets(&packet));
@@ -92,7 +93,7 @@ impl<'a> Capture<'a> {
                     let from = usize::from(cell.index()) * CELL_PAYLOAD_OCTETS as usize;
                     assembly.octets.extend_from_slice(&pdu[from..from + CELL_PAYLOAD_OCTETS as usize]);
                     if cell.is_last() {
-                        let number = cell.channel().0;
+                        let number = channel.0;
                         let channel = Channel::user((number >> 15) as u8, number & 0x7fff)
                             .expect("fifteen bits are within the channels of a path");
                         let frame = AtmFrame { time: at, direction: way, channel, pdu: &assembly.octets };

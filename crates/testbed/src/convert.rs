@@ -174,6 +174,13 @@ pub(crate) fn multiplexing(scenario: &Scenario) -> net::Multiplexing {
     }
 }
 
+pub(crate) fn discipline(scenario: &Scenario) -> net::Discipline {
+    match scenario.multiplexing.server {
+        file::Server::RoundRobin => net::Discipline::RoundRobin,
+        file::Server::Fifo => net::Discipline::Fifo,
+    }
+}
+
 /// How packets stand in the AAL5 frames of a scenario.
 pub fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
     match scenario.multiplexing.encapsulation {

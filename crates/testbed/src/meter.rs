@@ -322,6 +322,11 @@ impl Meter {
         }
     }
 
+    /// Whether [`Meter::queues`] has anything to record: queues that are recorded at each change.
+    pub fn watches_queues(&self) -> bool {
+        !self.queue_watches.is_empty()
+    }
+
     /// Records what the watched queues have held since the last call, up to [`QUEUE_ROWS`].
     pub fn queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
         if self.queue_watches.is_empty() {

@@ -18,7 +18,9 @@ const LONGEST_LINE: usize = 8192;
 
 /// Receives the name of a program and each line that it prints, without the newline; on threads of their own.
 #[derive(Clone)]
-pub struct Lines(Arc<dyn Fn(&str, &[u8]) + Send + Sync>);
+pub struct Lines(Arc<Receive>);
+
+type Receive = dyn Fn(&str, &[u8]) + Send + Sync;
 
 impl Lines {
     /// Passes lines to `receive`.

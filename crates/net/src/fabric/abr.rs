@@ -43,8 +43,9 @@ impl<B: Clone> Fabric<B> {
             let slot = self.queue_of(port, channel).1;
             self.abr_port(port).control(slot, if port == first { Loop::Begins } else { Loop::Passes });
         }
-        self.abr_port(last).ends_mut(channel).destination = Some((turn, at_destination));
-        self.abr_port(home).ends_mut(reverse).source = Some((first, at_source));
+        let [at_last, at_home] = [(last, channel), (home, reverse)].map(|(port, c)| self.queue_of(port, c).1);
+        self.abr_port(last).ends_mut(at_last).destination = Some((turn, at_destination));
+        self.abr_port(home).ends_mut(at_home).source = Some((first, at_source));
         self.circuits[channel.0 as usize].joined.push(reverse);
         self.circuits[reverse.0 as usize].joined.push(channel);
         Ok(())
@@ -83,24 +84,17 @@ impl<B: Clone> Fabric<B> {
 
     /// The ports of `channel` from `first` to `last`.
     fn loop_ports(&self, first: PortId, channel: ChannelId, last: PortId) -> Option<Vec<PortId>> {
-        self.port(first).server()?.slot(channel)?;
-        let mut ports = vec![first];
-        while *ports.last()? != last {
-            let table = &self.port(*ports.last()?).channels;
-            match table.get(channel.0 as usize)? {
-                NextHop::Forward { port, .. } => ports.push(*port),
-                NextHop::Reassemble | NextHop::Unknown => return None,
-            }
-        }
-        Some(ports)
+        let all = &self.circuits.get(channel.0 as usize)?.key.0;
+        let begin = all.iter().position(|&port| port == first)?;
+        let end = begin + all[begin..].iter().position(|&port| port == last)?;
+        Some(all[begin..=end].to_vec())
     }
 
     /// The port of `channel` between such nodes.
     fn leaving(&self, channel: ChannelId, between: impl Fn(super::NodeId, super::NodeId) -> bool) -> Option<PortId> {
-        let found = self.ports.iter().position(|port| {
-            between(port.node, port.to) && port.server().is_some_and(|server| server.slot(channel).is_some())
-        });
-        found.map(|port| PortId(port as u32))
+        let all = &self.circuits.get(channel.0 as usize)?.key.0;
+        let passes = |port: &PortId| between(self.port(*port).node, self.port(*port).to);
+        all.iter().copied().filter(passes).min()
     }
 
     fn abr_port(&mut self, port: PortId) -> &mut AbrPort {
@@ -109,12 +103,12 @@ impl<B: Clone> Fabric<B> {
         port.abr.get_or_insert_with(|| Box::new(AbrPort::new(spec, line)))
     }
 
-    /// A data cell has come over port `index` to the node where a loop of its channel may end. Returns its flags
-    /// from there on.
+    /// A data cell of queue `slot` has come over port `index` to the node where a loop of its channel may end. Returns
+    /// its flags from there on.
     #[inline(never)]
-    pub(super) fn at_destination(&mut self, index: u32, channel: ChannelId, mut flags: Flags) -> Flags {
+    pub(super) fn at_destination(&mut self, index: u32, slot: u32, mut flags: Flags) -> Flags {
         let Some(abr) = &mut self.ports[index as usize].abr else { return flags };
-        if let Some((port, slot)) = abr.ends_mut(channel).tells(flags.is_marked()) {
+        if let Some((port, slot)) = abr.ends_mut(slot).tells(flags.is_marked()) {
             let gate = self.port_mut(port).server_mut().expect("channels run over cell lines").gate_mut(slot);
             if let Some(destination) = gate.destination() {
                 destination.data(flags.is_marked());
@@ -131,7 +125,7 @@ impl<B: Clone> Fabric<B> {
         if rm.direction == RmDirection::Backward {
             self.mark(now, index ^ 1, cell, connection);
         }
-        let ends = self.ports[index as usize].abr.as_ref().map(|abr| abr.ends(cell.channel)).unwrap_or_default();
+        let ends = self.ports[index as usize].abr.as_ref().map(|abr| abr.ends(cell.slot)).unwrap_or_default();
         let rm = self.rms.get(cell).0;
         match (rm.direction, ends.destination, ends.source) {
             (RmDirection::Forward, Some((port, slot)), _) => {
@@ -161,8 +155,7 @@ impl<B: Clone> Fabric<B> {
     }
 
     fn pass_on(&mut self, now: Time, index: u32, cell: Cell) {
-        let next = self.ports[index as usize].channels[cell.channel.0 as usize];
-        let NextHop::Forward { port, slot } = next else {
+        let NextHop::Forward { port, slot } = self.ports[index as usize].channels[cell.slot as usize] else {
             unreachable!("the loop of an RM cell ends before its channel does")
         };
         let next = &mut self.ports[port.0 as usize];

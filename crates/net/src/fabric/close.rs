@@ -89,8 +89,8 @@ impl<B: Clone> Fabric<B> {
 
     /// Gives back the shares of a conversation in the buffers on its way.
     fn give_back(&mut self, conversation: u32, known: &Conversation) {
-        for &(_, _, step) in &known.steps {
-            if let Step::Packet(port) = step {
+        for step in known.steps.iter().flatten() {
+            if let &Step::Packet(port) = step {
                 self.port_mut(port).remove_conversation(conversation, 0);
             }
         }
@@ -109,7 +109,7 @@ impl<B: Clone> Fabric<B> {
         circuit.joined.clear();
         let (ports, class, _) = &circuit.key;
         for (&port, &slot) in ports.iter().zip(&circuit.slots) {
-            self.ports[port.0 as usize].forget_channel(slot, channel);
+            self.ports[port.0 as usize].forget_channel(slot);
         }
         self.reassembly[channel.0 as usize] = Default::default();
         self.channels.remove(&circuit.key);

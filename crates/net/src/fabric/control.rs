@@ -7,7 +7,7 @@ use crate::channel::ChannelId;
 use crate::loss::{Loss, RandomBits};
 use crate::policer::{Policer, PolicerSpec};
 use crate::port::PortId;
-use crate::round_robin::RoundRobin;
+use crate::server::CellServer;
 use crate::shaper::ShaperSpec;
 
 impl<B: Clone> Fabric<B> {
@@ -69,7 +69,7 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// The queues of a port, and the place of `channel` in them.
-    pub(super) fn queue_of(&mut self, port: PortId, channel: ChannelId) -> (&mut RoundRobin, u32) {
+    pub(super) fn queue_of(&mut self, port: PortId, channel: ChannelId) -> (&mut CellServer, u32) {
         let server = self.ports[port.0 as usize].server_mut().expect("channels have queues at cell lines only");
         let slot = server.slot(channel).expect("the channel's path crosses the port");
         (server, slot)

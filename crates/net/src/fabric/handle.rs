@@ -18,9 +18,89 @@ impl<B: Clone> Fabric<B> {
     /// # Panics
     /// If its conversation is not open, or not one between such hosts.
     pub fn send(&mut self, now: Time, packet: Packet<B>) {
-        let from = packet.from;
-        let packet = self.packets.insert(packet);
-        self.forward(now, from, packet);
+        let conversation = self.conversations[packet.conversation as usize].as_ref();
+        let conversation = conversation.expect("packets belong to conversations that are open");
+        let way = conversation.way(packet.from, packet.to);
+        let packet = self.packets.insert(packet, way);
+        self.forward(now, packet);
+    }
+
+    /// Lets all happen that happens before `limit`, up to the first instant in which packets reach their hosts. They
+    /// are appended to `delivered`, and the instant is returned: the caller lets the hosts react, and then calls
+    /// [`Fabric::serve`]. Returns `None` if no packet reaches a host before `limit`.
+    pub fn run(&mut self, limit: Time, delivered: &mut Vec<Delivery<B>>) -> Option<Time> {
+        loop {
+            let now = self.calendar.next().filter(|&at| at < limit)?;
+            if self.happens_alone(now, delivered) {
+                if !delivered.is_empty() {
+                    return Some(now);
+                }
+                self.serve_called(now);
+                continue;
+            }
+            self.advance(now, delivered);
+            if !delivered.is_empty() {
+                return Some(now);
+            }
+            self.serve(now);
+        }
+    }
+
+    /// The short way through an instant with a single event, as most are: a departure with the service behind it, or
+    /// an arrival. Returns false, and does nothing, where [`Fabric::advance`] is needed.
+    #[inline]
+    fn happens_alone(&mut self, now: Time, delivered: &mut Vec<Delivery<B>>) -> bool {
+        if self.tap.is_some() || !self.to_serve.is_empty() {
+            return false;
+        }
+        match self.calendar.alone() {
+            Some(Event::Departure(index)) => {
+                let port = &mut self.ports[index as usize];
+                if port.link.is_instant() {
+                    return false;
+                }
+                self.events += 1;
+                self.cell_hops += u64::from(port.depart(now));
+                let unit = port.departed();
+                let arrives = if port.loses() {
+                    lose(unit, &mut self.packets, &mut self.rms);
+                    None
+                } else {
+                    port.link.push(now, unit)
+                };
+                // What follows takes the place of the departure in the calendar.
+                let leaves = port.serve(now, &self.packets, &mut self.rms);
+                match (arrives, leaves) {
+                    (Some(arrives), _) => self.calendar.replace_first(arrives, Event::Arrival(index)),
+                    (None, Some(leaves)) => self.calendar.replace_first(leaves, Event::Departure(index)),
+                    (None, None) => self.calendar.pop(),
+                }
+                match leaves {
+                    Some(leaves) if arrives.is_some() => self.calendar.add(leaves, Event::Departure(index)),
+                    Some(_) => {}
+                    None => {
+                        if let Some(at) = port.ask() {
+                            self.calendar.add(at, Event::Release(index));
+                        }
+                    }
+                }
+                true
+            }
+            Some(Event::Arrival(index)) => {
+                let link = &mut self.ports[index as usize].link;
+                if link.second() == Some(now) {
+                    return false;
+                }
+                let (unit, next) = link.pop();
+                match next {
+                    Some(at) => self.calendar.replace_first(at, Event::Arrival(index)),
+                    None => self.calendar.pop(),
+                }
+                self.arrive(now, index, unit, delivered);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Lets all that happens at `now` happen, but for the lines taking their next unit. Packets
@@ -60,12 +140,18 @@ impl<B: Clone> Fabric<B> {
         if self.calendar.next() == Some(now) {
             self.release(now);
         }
+        self.serve_called(now);
+    }
+
+    /// Each port on the list takes its next unit.
+    #[inline]
+    fn serve_called(&mut self, now: Time) {
         while let Some(index) = self.to_serve.pop() {
             let port = &mut self.ports[index as usize];
             port.called = false;
             if let Some(leaves) = port.serve(now, &self.packets, &mut self.rms) {
                 self.calendar.add(leaves, Event::Departure(index));
-            } else if let Some(at) = port.server_mut().and_then(|server| server.held().ask()) {
+            } else if let Some(at) = port.ask() {
                 self.calendar.add(at, Event::Release(index));
             }
         }
@@ -123,10 +209,10 @@ impl<B: Clone> Fabric<B> {
     fn cell_arrives(&mut self, now: Time, index: u32, mut cell: Cell, delivered: &mut Vec<Delivery<B>>) {
         // The cell itself is never lent: it would be copied to memory first, a tenth of the time of a hop.
         if self.ports[index as usize].abr.is_some() {
-            cell.flags = self.at_destination(index, cell.channel, cell.flags);
+            cell.flags = self.at_destination(index, cell.slot, cell.flags);
         }
         let from = &self.ports[index as usize];
-        match from.channels[cell.channel.0 as usize] {
+        match from.channels[cell.slot as usize] {
             NextHop::Forward { port, slot } => {
                 let next = &mut self.ports[port.0 as usize];
                 if next.push_cell(now, slot, cell, &self.packets) {
@@ -135,15 +221,14 @@ impl<B: Clone> Fabric<B> {
                     self.packets.lose(cell.frame, 1, cell.count);
                 }
             }
-            NextHop::Reassemble => {
+            NextHop::Reassemble(channel) => {
                 let node = from.to;
                 let losses = &mut self.nodes[node.0 as usize].1;
-                let channel = &mut self.reassembly[cell.channel.0 as usize];
+                let channel = &mut self.reassembly[channel.0 as usize];
                 if let Some(packet) = channel.accept(cell, &mut self.packets, losses) {
                     self.packet_arrives(now, node, packet, delivered);
                 }
             }
-            NextHop::Unknown => unreachable!("a cell came over a link that its channel does not use"),
         }
     }
 
@@ -153,16 +238,16 @@ impl<B: Clone> Fabric<B> {
             let packet = self.packets.deliver(frame);
             delivered.push(Delivery { packet });
         } else {
-            self.forward(now, node, frame);
+            self.forward(now, frame);
         }
     }
 
-    /// Sends a packet on from `node`, whole or as cells.
-    fn forward(&mut self, now: Time, node: NodeId, frame: PacketRef) {
-        let packet = self.packets.get(frame);
+    /// Sends a packet on from the node where it is, whole or as cells.
+    fn forward(&mut self, now: Time, frame: PacketRef) {
+        let (packet, way, behind) = self.packets.step(frame);
         let conversation = self.conversations[packet.conversation as usize].as_ref();
         let conversation = conversation.expect("packets belong to conversations that are open");
-        let (port, slot) = match conversation.step(node, packet.to) {
+        let (port, slot) = match conversation.steps[way][behind] {
             Step::Packet(port) => return self.queue_packet(now, port, frame),
             Step::Cells { port, slot } => (port, slot),
         };
@@ -204,12 +289,15 @@ impl<B: Clone> Fabric<B> {
             Direction::Out => port.node,
         };
         let Some(tap) = self.tap.as_mut().filter(|tap| tap.node == node) else { return };
-        let unit = match unit {
+        let (unit, channel) = match unit {
             Unit::Cell(cell) if cell.flags.is_rm() => return,
-            Unit::Cell(cell) => TapUnit::Cell(cell, self.packets.get(cell.frame).clone()),
-            Unit::Packet(packet) => TapUnit::Packet(self.packets.get(packet).clone()),
+            Unit::Cell(cell) => {
+                let channel = port.server().map(|server| server.channel(cell.slot));
+                (TapUnit::Cell(cell, self.packets.get(cell.frame).clone()), channel)
+            }
+            Unit::Packet(packet) => (TapUnit::Packet(self.packets.get(packet).clone()), None),
         };
-        tap.records.push(TapRecord { at, port: PortId(index), direction, unit });
+        tap.records.push(TapRecord { at, port: PortId(index), direction, channel, unit });
     }
 }
 

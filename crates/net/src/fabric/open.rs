@@ -96,15 +96,16 @@ impl<B: Clone> Fabric<B> {
         let [a, b] = spec.hosts;
         self.check_path(spec.conversation, spec.paths[0], a, b)?;
         self.check_path(spec.conversation, spec.paths[1], b, a)?;
-        let mut conversation = Conversation::default();
-        for (direction, to) in [(0, b), (1, a)] {
+        let mut conversation =
+            Conversation { hosts: spec.hosts, steps: Default::default(), channels: Default::default() };
+        for direction in [0, 1] {
             let stretches: Vec<&[PortId]> =
                 spec.paths[direction].chunk_by(|&a, &b| self.is_atm(a) == self.is_atm(b)).collect();
             for stretch in stretches {
                 if !self.is_atm(stretch[0]) {
                     for &port in stretch {
                         self.port_mut(port).add_conversation(spec.conversation, 0);
-                        conversation.steps.push((self.port(port).node, to, Step::Packet(port)));
+                        conversation.steps[direction].push(Step::Packet(port));
                     }
                     continue;
                 }
@@ -113,7 +114,7 @@ impl<B: Clone> Fabric<B> {
                     self.port_mut(port).add_conversation(spec.conversation, slot);
                 }
                 let step = Step::Cells { port: stretch[0], slot: slots[0] };
-                conversation.steps.push((self.port(stretch[0]).node, to, step));
+                conversation.steps[direction].push(step);
                 conversation.channels[direction].push((channel, stretch.to_vec()));
             }
         }
@@ -175,16 +176,15 @@ impl<B: Clone> Fabric<B> {
         }
         let channel = ChannelId(self.circuits.len() as u32);
         self.reassembly.push(Reassembly::default());
-        let slots: Vec<u32> = path.iter().map(|&port| self.port_mut(port).add_channel(channel, spec.class)).collect();
-        for (i, &port) in path.iter().enumerate() {
-            let next = match path.get(i + 1) {
-                Some(&port) => NextHop::Forward { port, slot: slots[i + 1] },
-                None => NextHop::Reassemble,
-            };
-            let table = &mut self.port_mut(port).channels;
-            table.resize(channel.0 as usize, NextHop::Unknown);
-            table.push(next);
+        // From the last port on, as each port's table names the queue at the next.
+        let mut slots = Vec::with_capacity(path.len());
+        let mut next = NextHop::Reassemble(channel);
+        for &port in path.iter().rev() {
+            let slot = self.port_mut(port).add_channel(channel, spec.class, next);
+            next = NextHop::Forward { port, slot };
+            slots.push(slot);
         }
+        slots.reverse();
         self.channels.insert(key.clone(), channel);
         self.circuits.push(Circuit { key, slots: slots.clone(), users: 1, joined: Vec::new() });
         (channel, slots)

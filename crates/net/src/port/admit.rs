@@ -56,9 +56,8 @@ impl Port {
             self.counters.dropped_frames += 1;
             return count;
         }
-        let channel = self.server_mut().expect("a cell line").channel(owner.slot);
         let lost = (0..count).filter(|&index| {
-            let cell = Cell { channel, frame, index, count, flags: Flags::PLAIN };
+            let cell = Cell { slot: owner.slot, frame, index, count, flags: Flags::PLAIN };
             !self.push_cell(now, owner.slot, cell, packets)
         });
         lost.count() as u16

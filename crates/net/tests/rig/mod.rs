@@ -2,8 +2,8 @@
 #![allow(dead_code, unreachable_pub)]
 
 use cellway_net::{
-    BufferSpec, ChannelId, Class, ConversationSpec, Delivery, Direction, Encapsulation, Fabric, Framing, Multiplexing,
-    NodeId, NodeKind, Packet, PortId, TapUnit,
+    BufferSpec, ChannelId, Class, ConversationSpec, Delivery, Direction, Discipline, Encapsulation, Fabric, Framing,
+    Multiplexing, NodeId, NodeKind, Packet, PortId, TapUnit,
 };
 use cellway_units::{Rate, Span, Time};
 
@@ -27,6 +27,7 @@ pub struct Rig {
 pub struct Shape {
     pub conversations: u32,
     pub multiplexing: Multiplexing,
+    pub discipline: Discipline,
     pub core: Rate,
     pub access: Rate,
     pub delay: Span,
@@ -40,7 +41,7 @@ impl Rig {
 
     /// With a class for each conversation; UBR where none is given.
     pub fn of_classes(shape: &Shape, classes: &[Class]) -> Rig {
-        let mut net = Fabric::new(shape.multiplexing, Encapsulation::VcMultiplexed);
+        let mut net = Fabric::new(shape.multiplexing, Encapsulation::VcMultiplexed).with_discipline(shape.discipline);
         let [r1, s1, r2] = [NodeKind::Router, NodeKind::Switch, NodeKind::Router].map(|kind| net.add_node(kind));
         let [a, back_b] = net.add_link([r1, s1], shape.core, shape.delay, Framing::Atm, [shape.buffers[0], None]);
         let [b, back_a] = net.add_link([s1, r2], shape.core, Span::ZERO, Framing::Atm, [shape.buffers[1], None]);

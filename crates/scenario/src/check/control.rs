@@ -223,7 +223,7 @@ impl Check<'_> {
             .collect();
         let all = changes.len() == files.len();
         if all {
-            self.shapers_stay_within(&changes, network, shapers);
+            self.rates_stay_within(&changes, network, traffic, shapers);
         }
         all.then_some(changes)
     }

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Multiplexing {
     /// Which conversations share a channel.
     pub channel: Channel,
+    /// The order in which the channels of an ATM line are served.
+    pub server: Server,
     /// What stands before the packet in the frame.
     pub encapsulation: Encapsulation,
 }
@@ -23,6 +25,16 @@ pub enum Channel {
     PerType,
     /// All conversations share one.
     PerDestination,
+}
+
+/// The order in which an ATM line serves the cells of its channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Server {
+    /// Each channel has a queue; those that hold a cell are served in turn, cell by cell.
+    RoundRobin,
+    /// All channels are one queue, first in first out.
+    Fifo,
 }
 
 /// How an IP packet is placed in an AAL5 frame. RFC 2684.

@@ -157,6 +157,15 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
                 "shaper = \"spacer\"\nrate = \"2 Mbit/s\"\n\n[[change]]\nat = \"20 s\"\nlink = \"wan\"\nrate = \"3 Mbit/s\"\n\n[[change]]\nat = \"30 s\"\nshaper = \"spacer\"\nrate = \"4 Mbit/s\"",
             ),
         ),
+        ("a change of a line below its gateway", change("link = \"g1-s1\"\nrate = \"29 Mbit/s\"")),
+        ("a change of a line between gateways", change("link = \"wan\"\nrate = \"19 Mbit/s\"")),
+        (
+            "a change of a line below the peak rate of a group",
+            edited(&[
+                ("rate = \"1.5 Mbit/s\"", "rate = \"oc3c\""),
+                ("access = {", "service = { class = \"cbr\", pcr = \"2 Mbit/s\" }\naccess = {"),
+            ]) + "\n[[change]]\nat = \"20 s\"\nlink = \"r1-s1\"\nrate = \"1 Mbit/s\"\n",
+        ),
         ("a gateway's rate past its line", enriched(&[("rate = \"20 Mbit/s\"", "rate = \"149.761 Mbit/s\"")])),
         (
             "a gateway's packet below a frame",

@@ -1,24 +1,21 @@
-//! Cell-by-cell round robin by a queue of tokens.
+//! The cell queues of one output line and the order in which they are served.
 //!
-//! Source: `cellsim`, section 8. Tokens name the cell queues that are not empty; the server takes
-//! the token at the front, never scanning the queues. The rule in full:
+//! Each channel has a cell queue. Tokens name the queues that have a cell to send; the server takes the token at the
+//! front and sends the first cell of its queue, never scanning the queues. A [`Discipline`] says when tokens are given:
 //!
-//! - a queue has at most one token, counting the one in service;
-//! - a cell that finds its queue without a token adds one at the back;
-//! - the token of the queue in service goes to the back at the end of that cell's transmission,
-//!   if the queue then holds a cell, and is discarded otherwise;
-//! - arrivals of the same instant come first.
+//! - [`Discipline::RoundRobin`] (`cellsim`, section 8), one for each queue: a cell that finds its queue without a token
+//!   adds one at the back. The token of the queue in service goes to the back at the end of that cell's transmission,
+//!   after the arrivals of the same instant, if the queue then holds a cell, and is discarded otherwise. Two queues
+//!   that stay backlogged are served alternately: over any interval their counts of cells served differ by at most one.
+//! - [`Discipline::Fifo`], one for each cell, added at the back when the cell arrives. As each queue is itself first in
+//!   first out, all channels together are one FIFO.
 //!
 //! There are three token queues, by service class ([`Class`]): the server takes the front of the first
 //! that is not empty, and the rule holds within each.
 //!
-//! So two queues of one class that stay backlogged are served alternately: over any interval their counts of
-//! cells served differ by at most one.
-//!
-//! A gate holds the token of its queue back until the next cell may leave; then the token goes to the back
-//! of its token queue.
-
-use std::collections::VecDeque;
+//! A gate (shaper, ABR source) holds the token of its queue back until the next cell may leave; then the token goes to
+//! the back of its token queue. A queue with a gate has one token under either discipline: its cells enter a FIFO one
+//! by one, as they may leave.
 
 use cellway_units::{Span, Time};
 
@@ -29,9 +26,17 @@ use crate::gate::{Gate, Next};
 use crate::held::Held;
 use crate::packet::PacketRef;
 use crate::rm_cells::RmCells;
+use crate::tokens::Tokens;
 
-/// The last priority, that of most queues.
-const LAST: u8 = Class::Ubr.priority();
+/// The order in which the cells of a line's queues are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Discipline {
+    /// Channels in turn, cell by cell.
+    #[default]
+    RoundRobin,
+    /// All channels in one queue, first in first out.
+    Fifo,
+}
 
 #[derive(Clone, Debug)]
 struct Slot {
@@ -39,7 +44,8 @@ struct Slot {
     queue: CellQueue,
     /// The token queue it uses.
     priority: u8,
-    /// Whether a token names this queue: in the token queue, in service or held back.
+    /// Whether this queue has its one token: in the token queue, in service or held back. Always false for a queue
+    /// without a gate under [`Discipline::Fifo`].
     token: bool,
     /// Whether a gate stands before it.
     gated: bool,
@@ -56,37 +62,6 @@ pub(crate) struct Served {
     pub(crate) queued: bool,
 }
 
-/// The token queues, one for each priority.
-#[derive(Clone, Debug, Default)]
-struct Tokens {
-    urgent: [VecDeque<u32>; LAST as usize],
-    /// Tokens in those: mostly none, and then nobody looks.
-    urgent_count: u32,
-    last: VecDeque<u32>,
-}
-
-impl Tokens {
-    #[inline]
-    fn push(&mut self, priority: u8, slot: u32) {
-        if priority == LAST {
-            self.last.push_back(slot);
-        } else {
-            self.urgent_count += 1;
-            self.urgent[usize::from(priority)].push_back(slot);
-        }
-    }
-
-    /// The front of the first queue that is not empty.
-    #[inline]
-    fn pop(&mut self) -> Option<u32> {
-        if self.urgent_count == 0 {
-            return self.last.pop_front();
-        }
-        self.urgent_count -= 1;
-        self.urgent.iter_mut().find_map(VecDeque::pop_front)
-    }
-}
-
 /// What becomes of a queue's turn at its gate.
 enum Passage {
     /// The token is held again.
@@ -99,23 +74,31 @@ enum Passage {
 
 /// The cell queues of one output line and their server.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RoundRobin {
+pub(crate) struct CellServer {
+    discipline: Discipline,
     slots: Vec<Slot>,
     /// By slot, up to the last that has one.
     gates: Vec<Gate>,
     tokens: Tokens,
     held: Held,
-    /// The queue whose cell is on the line, or has just left it and not been settled.
+    /// The queue whose token is with its cell on the line, or is to be returned or discarded now.
     in_service: Option<u32>,
     waiting: u32,
     /// Of those waiting: in queues that an ABR source controls.
     waiting_at_sources: u32,
 }
 
-impl RoundRobin {
+impl CellServer {
+    pub(crate) fn new(discipline: Discipline) -> CellServer {
+        CellServer { discipline, ..CellServer::default() }
+    }
+
     /// Adds an empty queue for `channel`; returns its slot.
     pub(crate) fn add(&mut self, channel: ChannelId, class: Class) -> u32 {
         let (queue, priority) = (CellQueue::default(), class.priority());
+        if self.slots.is_empty() {
+            self.slots.reserve_exact(1);
+        }
         self.slots.push(Slot { channel, queue, priority, token: false, gated: false, controlled: false });
         self.slots.len() as u32 - 1
     }
@@ -135,12 +118,16 @@ impl RoundRobin {
         self.slots[slot as usize].queue.is_empty() && self.gate(slot).is_none_or(|gate| !gate.is_waiting())
     }
 
-    /// Takes the gate away from a queue that is drained. Its token may still stand for the cell on the line: it is
-    /// settled as ever.
+    /// Takes the gate away from a queue that is drained. Its token may still be with the cell on the line: a round
+    /// robin returns or discards it as ever; a FIFO, which gives each new cell a token, discards it here.
     pub(crate) fn forget(&mut self, slot: u32) {
         debug_assert!(self.is_drained(slot), "cells wait behind the gate");
         let queue = &mut self.slots[slot as usize];
         (queue.gated, queue.controlled) = (false, false);
+        if self.discipline == Discipline::Fifo && self.in_service == Some(slot) {
+            self.in_service = None;
+            queue.token = false;
+        }
         if let Some(gate) = self.gates.get_mut(slot as usize) {
             *gate = Gate::default();
         }
@@ -168,7 +155,11 @@ impl RoundRobin {
         if queue.controlled {
             self.waiting_at_sources += u32::from(fitting);
         }
-        self.name(now, slot);
+        match self.discipline {
+            Discipline::RoundRobin => self.name(now, slot),
+            // A queue with a gate takes one token of these.
+            Discipline::Fifo => (0..fitting).for_each(|_| self.name(now, slot)),
+        }
     }
 
     #[inline(always)]
@@ -201,9 +192,9 @@ impl RoundRobin {
                 }
             }
             let next = &mut self.slots[slot as usize];
-            let cell = next.queue.pop(next.channel).expect("a token names a queue that is not empty");
+            let cell = next.queue.pop(slot).expect("a token names a queue that is not empty");
             self.waiting -= 1;
-            self.in_service = Some(slot);
+            self.in_service = next.token.then_some(slot);
             return Some(Served { slot, cell, queued: true });
         }
     }
@@ -223,14 +214,15 @@ impl RoundRobin {
                 Passage::Open
             }
             Next::Rm(rm, connection) => {
-                let cell = rms.insert(channel, rm, connection.unwrap_or(channel));
+                let cell = rms.insert(slot, rm, connection.unwrap_or(channel));
                 self.in_service = Some(slot);
                 Passage::Made(Served { slot, cell, queued: false })
             }
         }
     }
 
-    /// Gives a queue that has something to send and no token one, or its gate to hold.
+    /// Gives a queue that has something to send and no token one, or its gate to hold. Under [`Discipline::Fifo`] it is
+    /// called once for each cell that arrives.
     #[inline]
     fn name(&mut self, now: Time, slot: u32) {
         let queue = &mut self.slots[slot as usize];
@@ -241,7 +233,7 @@ impl RoundRobin {
             return self.name_gated(now, slot);
         }
         if !queue.queue.is_empty() {
-            queue.token = true;
+            queue.token = self.discipline == Discipline::RoundRobin;
             let priority = queue.priority;
             self.release(now);
             self.tokens.push(priority, slot);
@@ -299,7 +291,13 @@ impl RoundRobin {
     pub(crate) fn gate_mut(&mut self, slot: u32) -> &mut Gate {
         let slot = slot as usize;
         if !self.slots[slot].gated {
-            self.slots[slot].gated = true;
+            let queue = &mut self.slots[slot];
+            queue.gated = true;
+            if !queue.token && !queue.queue.is_empty() {
+                // Cells that wait in a FIFO: the first keeps its token, which is the queue's from now on.
+                queue.token = true;
+                self.tokens.keep_first(queue.priority, slot as u32);
+            }
             self.gates.resize(self.gates.len().max(slot + 1), Gate::default());
         }
         &mut self.gates[slot]
@@ -331,8 +329,9 @@ impl RoundRobin {
 }
 
 #[cfg(test)]
-impl RoundRobin {
+impl CellServer {
     pub(crate) fn lengths(&self) -> Vec<usize> {
-        vec![self.slots.len(), self.gates.len(), self.tokens.last.len(), self.tokens.urgent_count as usize]
+        let [last, urgent] = self.tokens.lengths();
+        vec![self.slots.len(), self.gates.len(), last, urgent]
     }
 }

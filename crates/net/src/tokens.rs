@@ -1,0 +1,60 @@
+//! Tokens that name the queues to serve, in the order of service.
+
+use std::collections::VecDeque;
+
+use crate::channel::Class;
+
+/// The last priority, that of most queues.
+const LAST: u8 = Class::Ubr.priority();
+
+/// The token queues, one for each priority.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tokens {
+    urgent: [VecDeque<u32>; LAST as usize],
+    /// Number of tokens in `urgent`; usually 0, so `pop` skips the scan.
+    urgent_count: u32,
+    last: VecDeque<u32>,
+}
+
+impl Tokens {
+    #[inline]
+    pub(crate) fn push(&mut self, priority: u8, slot: u32) {
+        if priority == LAST {
+            self.last.push_back(slot);
+        } else {
+            self.urgent_count += 1;
+            self.urgent[usize::from(priority)].push_back(slot);
+        }
+    }
+
+    /// The front of the first queue that is not empty.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<u32> {
+        if self.urgent_count == 0 {
+            return self.last.pop_front();
+        }
+        self.urgent_count -= 1;
+        self.urgent.iter_mut().find_map(VecDeque::pop_front)
+    }
+
+    /// Takes away all tokens of queue `slot` but the first.
+    pub(crate) fn keep_first(&mut self, priority: u8, slot: u32) {
+        let mut seen = false;
+        let mut keep = |&other: &u32| other != slot || !std::mem::replace(&mut seen, true);
+        if priority == LAST {
+            self.last.retain(&mut keep);
+        } else {
+            let queue = &mut self.urgent[usize::from(priority)];
+            let before = queue.len();
+            queue.retain(&mut keep);
+            self.urgent_count -= (before - queue.len()) as u32;
+        }
+    }
+}
+
+#[cfg(test)]
+impl Tokens {
+    pub(crate) fn lengths(&self) -> [usize; 2] {
+        [self.last.len(), self.urgent_count as usize]
+    }
+}
