@@ -134,6 +134,8 @@ fn tell(report: &ShellReport) {
         output::say(&format!("delay one way: p50 {p50:.2} ms, p95 {p95:.2} ms, p99 {p99:.2} ms"));
         let [p50, p99, max] = [run.lateness.quantile(0.5), run.lateness.p99(), run.lateness.max()].map(micros);
         output::say(&format!("lateness: p50 {p50:.0} us, p99 {p99:.0} us, largest {max:.0} us"));
+        let [p50, p99, max] = [run.ingress.quantile(0.5), run.ingress.p99(), run.ingress.max()].map(micros);
+        output::say(&format!("wait before reading, at most: p50 {p50:.0} us, p99 {p99:.0} us, largest {max:.0} us"));
     }
     output::say(&format!("driven under {}", run.treatment));
     report.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));

@@ -1,7 +1,5 @@
 //! How late an emulation was: what was due, against when it was done.
 
-use std::sync::Arc;
-
 use cellway_record::Row;
 use cellway_units::Span;
 use hdrhistogram::Histogram;
@@ -72,6 +70,11 @@ impl Lateness {
         self.quantile(0.99)
     }
 
+    /// The least of all.
+    pub fn min(&self) -> Span {
+        Span::from_ns(self.histogram.min())
+    }
+
     /// The largest of all.
     pub fn max(&self) -> Span {
         Span::from_ns(self.histogram.max())
@@ -83,12 +86,10 @@ impl Lateness {
         self.earliness = Span::ZERO;
     }
 
-    /// Percentiles, the histogram as shares, and whether the run is `valid`: its 99th percentile within `limit`.
-    pub fn rows(&self, limit: Span) -> Vec<Row> {
-        let subject: Arc<str> = SUBJECT.into();
-        let row = |metric, unit, value| Row { subject: subject.clone(), metric, unit, t: None, value };
-        let mut rows = vec![row("valid", "1", f64::from(u8::from(self.is_valid(limit))))];
-        rows.push(row("lateness_count", "packet", self.count() as f64));
+    /// Count, percentiles, the histogram as shares, and earliness.
+    pub fn rows(&self) -> Vec<Row> {
+        let row = |metric, unit, value| Row { subject: SUBJECT.into(), metric, unit, t: None, value };
+        let mut rows = vec![row("lateness_count", "packet", self.count() as f64)];
         if self.count() == 0 {
             return rows;
         }
@@ -97,6 +98,7 @@ impl Lateness {
         {
             rows.push(row(metric, "s", self.quantile(quantile).as_secs_f64()));
         }
+        rows.push(row("lateness_min", "s", self.min().as_secs_f64()));
         rows.push(row("lateness_max", "s", self.max().as_secs_f64()));
         rows.push(row("earliness_max", "s", self.earliness.as_secs_f64()));
         for (bound, metric) in STEPS {
@@ -119,16 +121,16 @@ mod tests {
     fn percentiles_shares_and_the_verdict() {
         let mut lateness = Lateness::default();
         assert!(lateness.is_valid(Span::ZERO), "nothing was late");
-        assert_eq!(lateness.rows(Span::ZERO).len(), 2);
+        assert_eq!(lateness.rows().len(), 1);
         (0..98).for_each(|_| lateness.record(Span::from_us(5)));
         (0..2).for_each(|_| lateness.record(Span::from_ms(3)));
         assert_eq!(lateness.count(), 100);
         assert!(lateness.quantile(0.5).abs_diff(Span::from_us(5)) < Span::from_ns(10));
         assert!(lateness.p99().abs_diff(Span::from_ms(3)) < Span::from_us(3));
         assert!(!lateness.is_valid(Span::from_ms(1)) && lateness.is_valid(Span::from_ms(4)));
-        let rows = lateness.rows(Span::from_ms(1));
+        let rows = lateness.rows();
         let value = |metric| rows.iter().find(|row| row.metric == metric).unwrap().value;
-        assert_eq!(value("valid"), 0.0);
+        assert!((value("lateness_min") - 5e-6).abs() < 1e-8);
         assert!((value("lateness_within_1ms") - 0.98).abs() < 1e-9);
         assert_eq!(value("lateness_within_10ms"), 1.0);
         // An outage is not cut to the end of a scale.

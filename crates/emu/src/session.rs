@@ -107,9 +107,11 @@ pub struct Emulated {
     pub programs: Vec<ProgramEnd>,
     /// The exit status of the program in the foreground.
     pub status: Option<u8>,
-    /// The 99th percentile of lateness, and the limit that it was judged by.
+    /// How late packets were handed to hosts.
     pub lateness: Lateness,
-    /// See [`Lateness::is_valid`].
+    /// How long packets waited, at most, before they were read from their hosts, though their lines had room.
+    pub ingress: Lateness,
+    /// What the 99th percentiles of both may be.
     pub limit: Span,
     /// How the thread that drove the network was scheduled, and what it did not get.
     pub treatment: crate::treatment::Treatment,
@@ -124,7 +126,7 @@ pub struct Emulated {
 impl Emulated {
     /// Whether the emulation kept its time.
     pub fn is_valid(&self) -> bool {
-        self.lateness.is_valid(self.limit)
+        self.lateness.is_valid(self.limit) && self.ingress.is_valid(self.limit)
     }
 
     /// Why it did not, in words; none if it did.
@@ -132,10 +134,14 @@ impl Emulated {
         if self.is_valid() {
             return None;
         }
-        let (p99, early) = (self.lateness.p99(), self.lateness.earliness());
-        let what = match early {
-            Span::ZERO => format!("the 99th percentile of lateness is {p99}, above the limit of {}", self.limit),
-            _ => format!("a packet was {early} early, which is a defect of the emulator"),
+        let (late, waited, early) = (self.lateness.p99(), self.ingress.p99(), self.lateness.earliness());
+        let limit = self.limit;
+        let what = if !early.is_zero() {
+            format!("a packet was {early} early, which is a defect of the emulator")
+        } else if late > limit {
+            format!("the 99th percentile of lateness is {late}, above the limit of {limit}")
+        } else {
+            format!("the 99th percentile of the wait before packets are read is {waited}, above the limit of {limit}")
         };
         Some(format!("{what} (driven under {})", self.treatment))
     }

@@ -42,7 +42,7 @@ mod tun;
 
 pub use accounting::{RunDelay, Stolen};
 pub use child::{Child, Group};
-pub use clock::now_ns;
+pub use clock::{now_ns, sleep_until};
 pub use error::SysError;
 pub use ip::find_program;
 pub use leftovers::{Leftover, Owner, clear_leftovers};

@@ -231,6 +231,34 @@ pub(super) fn tun_offload(tun: BorrowedFd<'_>, flags: libc::c_uint) -> io::Resul
     check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(flags)) })
 }
 
+/// `epoll_pwait2(2)`, which is since Linux 5.11: fills the spare room of `events`.
+pub(super) fn epoll_wait(
+    epoll: BorrowedFd<'_>,
+    events: &mut Vec<rustix::event::epoll::Event>,
+    timeout: Option<&libc::timespec>,
+) -> io::Result<()> {
+    let room = events.spare_capacity_mut();
+    let timeout = timeout.map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: the kernel writes at most as many events as there is room for, each laid out as `struct epoll_event`,
+    // which is what the type is made for, and reads one timespec or none; no signal mask is given.
+    unsafe {
+        let found = libc::syscall(
+            libc::SYS_epoll_pwait2,
+            epoll.as_raw_fd(),
+            room.as_mut_ptr(),
+            room.len() as libc::c_int,
+            timeout,
+            std::ptr::null::<libc::sigset_t>(),
+            mem::size_of::<u64>(),
+        );
+        if found < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        events.set_len(events.len() + found as usize);
+    }
+    Ok(())
+}
+
 /// A scheduling policy of a thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Policy {

@@ -8,12 +8,16 @@ use rustix::io::Errno;
 
 use super::SysError;
 use super::clock::now_ns;
+use super::raw;
 
 /// What to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
     /// Something can be read, or the other end is gone.
     Read,
+    /// Something new has come to be read, told once when it comes (edge-triggered): who reads until nothing is left
+    /// misses nothing, and what is left unread ends no wait.
+    Arrival,
     /// Something can be written.
     Write,
     /// Either.
@@ -41,6 +45,7 @@ impl Interest {
     fn flags(self) -> epoll::EventFlags {
         match self {
             Self::Read => epoll::EventFlags::IN,
+            Self::Arrival => epoll::EventFlags::IN | epoll::EventFlags::ET,
             Self::Write => epoll::EventFlags::OUT,
             Self::Both => epoll::EventFlags::IN | epoll::EventFlags::OUT,
             Self::Stream => {
@@ -54,6 +59,8 @@ impl Interest {
 pub struct Readiness {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
+    /// The kernel has `epoll_pwait2`.
+    one_call: bool,
 }
 
 impl fmt::Debug for Readiness {
@@ -76,7 +83,7 @@ impl Readiness {
     /// The process has no descriptor left.
     pub fn new() -> Result<Self, SysError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|e| watch("make an epoll set", e))?;
-        Ok(Self { epoll, events: Vec::with_capacity(64) })
+        Ok(Self { epoll, events: Vec::with_capacity(64), one_call: true })
     }
 
     /// Watches `fd`; [`Readiness::wait`] will call it `token`.
@@ -141,9 +148,22 @@ impl Readiness {
     fn collect(&mut self, deadline: Option<u64>) -> Result<(), SysError> {
         self.events.clear();
         let left = deadline.map(|deadline| deadline.saturating_sub(now_ns()));
+        if self.one_call {
+            let timeout = left.map(|ns| libc::timespec {
+                tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
+                tv_nsec: libc::c_long::try_from(ns % 1_000_000_000).unwrap_or(0),
+            });
+            match raw::epoll_wait(self.epoll.as_fd(), &mut self.events, timeout.as_ref()) {
+                // Older than Linux 5.11, or a filter that does not know the call.
+                Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => self.one_call = false,
+                Err(e) if e.kind() != io::ErrorKind::Interrupted => {
+                    return Err(SysError::Watch { what: "wait for descriptors", source: e });
+                }
+                _ => return Ok(()),
+            }
+        }
         if left != Some(0) {
-            // epoll_wait counts in milliseconds and epoll_pwait2 is not everywhere; ppoll counts in
-            // nanoseconds and can wait for an epoll set.
+            // epoll_wait counts in milliseconds; ppoll counts in nanoseconds and can wait for an epoll set.
             let timeout = left.map(|ns| Timespec {
                 tv_sec: i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX),
                 tv_nsec: i64::try_from(ns % 1_000_000_000).unwrap_or(0),
@@ -197,5 +217,34 @@ mod tests {
         set.remove(&b).unwrap();
         set.wait(Some(0), &mut ready).unwrap();
         assert!(ready.is_empty());
+    }
+
+    #[test]
+    fn kernels_without_the_one_call_wait_as_exactly() {
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let mut set = Readiness { one_call: false, ..Readiness::new().unwrap() };
+        let mut ready = Vec::new();
+        set.add(&b, 7, Interest::Read).unwrap();
+        let deadline = now_ns() + 300_000;
+        set.wait(Some(deadline), &mut ready).unwrap();
+        assert!(ready.is_empty() && now_ns() >= deadline);
+        a.write_all(b"x").unwrap();
+        set.wait(None, &mut ready).unwrap();
+        assert_eq!(ready, [7]);
+    }
+
+    #[test]
+    fn an_arrival_is_told_once() {
+        let (mut a, b) = UnixStream::pair().unwrap();
+        let mut set = Readiness::new().unwrap();
+        let mut ready = Vec::new();
+        set.add(&b, 7, Interest::Arrival).unwrap();
+        for _ in 0..2 {
+            a.write_all(b"x").unwrap();
+            set.wait(None, &mut ready).unwrap();
+            assert_eq!(ready, [7]);
+            set.wait(Some(now_ns() + 100_000), &mut ready).unwrap();
+            assert!(ready.is_empty(), "nothing was read, and nothing new came");
+        }
     }
 }

@@ -47,21 +47,27 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
         Ok(now)
     }
 
-    /// Reads what the hosts of `ready` have sent before `end`; whether there may be more.
-    pub(super) fn take_in(&mut self, end: Time, ready: &[u64]) -> Result<bool, Error> {
-        let mut more = false;
-        for &token in ready {
-            let host = HostIndex(token as usize);
+    /// Reads what the hosts have sent before `end`; whether there may be more that their lines have room for.
+    pub(super) fn take_in(&mut self, end: Time) -> Result<bool, Error> {
+        for host in (0..self.devices.len()).map(HostIndex) {
+            if !self.intake[host.0].readable {
+                continue;
+            }
             let mut reads = 0;
+            // The device is empty, or the host has to wait for its line.
+            let mut clear = true;
             while self.engine.has_room(host) {
                 if reads == READS {
-                    more = true;
+                    clear = false;
                     break;
                 }
                 reads += 1;
                 let octets = match self.devices[host.0].read(&mut self.buffer) {
                     Ok(Some(octets)) => octets,
-                    Ok(None) => break,
+                    Ok(None) => {
+                        self.intake[host.0].readable = false;
+                        break;
+                    }
                     Err(source) => return Err(Error::Device { host: self.engine.name(host).to_owned(), source }),
                 };
                 // After the read: the packet was sent before this instant, wherever this thread was stopped.
@@ -72,14 +78,18 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
                 self.engine.advance(read)?;
                 self.engine.receive(host, &self.buffer[..octets])?;
                 self.lateness.record_early(read.since(self.engine.now()));
+                self.ingress.record(self.intake[host.0].ingress.read(read));
                 self.engine.serve();
             }
-            if !self.engine.has_room(host) && !self.paused.iter().any(|&(paused, _)| paused == host) {
-                self.paused.push((host, true));
+            if clear {
+                // The engine's instant is not later than the last call of the device.
+                self.intake[host.0].ingress.clear(self.engine.now());
             }
             self.hand_out();
         }
-        Ok(more)
+        // A line may have got room while other hosts were read.
+        let may_have_more = |host: &usize| self.intake[*host].readable && self.engine.has_room(HostIndex(*host));
+        Ok((0..self.devices.len()).any(|host| may_have_more(&host)))
     }
 
     /// Gives the hosts what has come for them.

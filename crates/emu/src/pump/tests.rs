@@ -15,7 +15,6 @@ use crate::engine::HostIndex;
 use crate::engine::tests::{CLIENT, SERVER, THIRD, nominal, plain, udp, us};
 
 const END: Time = Time::MAX;
-const ALL: [u64; 3] = [0, 1, 2];
 
 #[derive(Clone, Debug, Default)]
 struct FakeClock(Rc<Cell<Time>>);
@@ -49,6 +48,8 @@ struct FakeDevice {
     stalls: Rc<RefCell<VecDeque<Span>>>,
     /// What the host got, and when.
     got: RefCell<Vec<(Time, Vec<u8>)>>,
+    /// How long packets waited that were read.
+    waited: RefCell<Vec<Span>>,
 }
 
 impl FakeDevice {
@@ -65,7 +66,8 @@ impl Device for FakeDevice {
         if sent.front().is_none_or(|&(at, _)| at > self.clock.0.get()) {
             return Ok(None);
         }
-        let Some((_, packet)) = sent.pop_front() else { return Ok(None) };
+        let Some((at, packet)) = sent.pop_front() else { return Ok(None) };
+        self.waited.borrow_mut().push(self.clock.0.get().since(at));
         let read = [&VirtioNetHeader::default().octets()[..], &packet].concat();
         buffer[..read.len()].copy_from_slice(&read);
         Ok(Some(read.len()))
@@ -88,6 +90,7 @@ fn pump(stalls: &[Span], sent: [Vec<(Time, Vec<u8>)>; 3]) -> Pump<FakeDevice, Fa
         sent: RefCell::new(sent.into()),
         stalls: Rc::clone(&stalls),
         got: RefCell::default(),
+        waited: RefCell::default(),
     };
     Pump::new(plain(), sent.map(device).into(), clock.clone(), Span::from_ms(1))
 }
@@ -100,7 +103,7 @@ fn a_stall_between_clock_and_read_makes_no_packet_early() {
     let mut pump = pump(&[Span::from_ms(10)], [vec![(sent, packet)], vec![], vec![]]);
     pump.clock.pass_until(us(1_000));
     pump.catch_up(END).unwrap();
-    pump.take_in(END, &ALL).unwrap();
+    pump.take_in(END).unwrap();
     let due = sent + nominal(1000);
     pump.clock.pass_until(due + Span::from_us(99));
     pump.catch_up(END).unwrap();
@@ -122,7 +125,7 @@ fn an_answer_is_as_old_as_the_packet_that_it_is_about() {
     let mut pump = pump(&[Span::from_ms(10)], [vec![(us(10_900), packet)], vec![], vec![]]);
     pump.clock.pass_until(us(1_000));
     pump.catch_up(END).unwrap();
-    pump.take_in(END, &ALL).unwrap();
+    pump.take_in(END).unwrap();
     assert_eq!(pump.devices[0].got.borrow().len(), 1);
     // 10 ms late, had it been dated by the clock before the stall.
     assert_eq!((pump.lateness.count(), pump.lateness.max()), (1, Span::ZERO));
@@ -135,8 +138,86 @@ fn what_is_read_after_the_end_does_not_enter() {
     pump.clock.pass_until(us(1_000));
     let end = us(8_000);
     pump.catch_up(end).unwrap();
-    pump.take_in(end, &ALL).unwrap();
+    pump.take_in(end).unwrap();
     assert_eq!(pump.engine.testbed.fabric.events(), 0);
+}
+
+#[test]
+fn a_host_that_sends_faster_than_it_is_read_makes_the_run_invalid() {
+    // A packet every 5 us, and 10 us for each read and each write: they wait ever longer. The line would take them.
+    let packet = udp(CLIENT, THIRD, (1, 2), 28);
+    let sent = (0..1000).map(|n| (us(1_000 + 5 * n), packet.clone())).collect();
+    let mut pump = pump(&[Span::from_us(10); 4_000], [sent, vec![], vec![]]);
+    pump.clock.pass_until(us(1_000));
+    while pump.devices[0].waited.borrow().len() < 1000 {
+        pump.catch_up(END).unwrap();
+        pump.take_in(END).unwrap();
+    }
+    let waited = pump.devices[0].waited.borrow();
+    let (worst, bound) = (*waited.iter().max().unwrap(), pump.ingress.max());
+    assert!(worst > Span::from_ms(9), "{worst:?}");
+    // To 0.1 %, and no more than the age of the backlog: the first packet came at 1 ms, the last 5 ms later.
+    assert!(bound >= worst && bound < worst + Span::from_us(6_100), "{bound:?} for {worst:?}");
+    assert!(pump.lateness.max() < Span::from_ms(2), "lateness sees nothing of it");
+    assert!(!pump.ingress.is_valid(Span::from_ms(1)));
+}
+
+#[test]
+fn a_host_that_waits_for_its_own_line_waits_as_on_any_network() {
+    // 100 Mbit/s: a packet of 1400 octets takes 112 us, and 200 of them came at once.
+    let sent = (0..200).map(|n| (us(1_000), udp(CLIENT, THIRD, (n, 2), 1400))).collect();
+    let mut pump = pump(&[], [sent, vec![], vec![]]);
+    pump.clock.pass_until(us(1_000));
+    while pump.devices[0].waited.borrow().len() < 200 {
+        pump.catch_up(END).unwrap();
+        pump.take_in(END).unwrap();
+        pump.clock.pass(Span::from_us(50));
+    }
+    assert!(*pump.devices[0].waited.borrow().iter().max().unwrap() > Span::from_ms(10));
+    // But for the time from the beginning of the run to the first read.
+    assert!(pump.ingress.quantile(0.5) <= Span::from_us(51), "{:?}", pump.ingress.quantile(0.5));
+}
+
+#[test]
+fn a_line_that_gets_room_while_others_are_read_ends_the_wait() {
+    // The first fills its line; reading the second takes longer than the line needs for all of it.
+    let first = (0..60).map(|n| (us(1_000), udp(CLIENT, THIRD, (n, 2), 1400))).collect();
+    let second = vec![(us(1_000), udp(SERVER, CLIENT, (1, 2), 100))];
+    let stalls: Vec<Span> = (0..60).map(|n| if n < 23 { Span::ZERO } else { Span::from_ms(1) }).collect();
+    let mut pump = pump(&stalls, [first, second, vec![]]);
+    pump.clock.pass_until(us(1_000));
+    pump.catch_up(END).unwrap();
+    let more = pump.take_in(END).unwrap();
+    assert!(pump.intake[0].readable && pump.engine.has_room(CLIENT));
+    assert!(more, "nothing else would wake the loop");
+}
+
+/// The bound of a packet that is read 20 us after a sleep of 300 ms, which a thread came back from in a given way.
+fn bound_after_sleep(delay: Option<Span>) -> Span {
+    let at = Time::ZERO + Span::from_ms(300);
+    let mut pump = pump(&[], [vec![(at, udp(CLIENT, SERVER, (1, 2), 100))], vec![], vec![]]);
+    pump.clock.pass_until(us(1_000));
+    pump.catch_up(END).unwrap();
+    pump.take_in(END).unwrap();
+    pump.found(us(1_000), us(1_000), None, None, &[]);
+    // The packet ends the sleep at 300 ms; whatever the delay, the thread goes on at 304 ms.
+    let after = at + Span::from_ms(4);
+    pump.found(us(1_010), after, None, delay, &[0]);
+    pump.clock.pass_until(after + Span::from_us(20));
+    pump.catch_up(END).unwrap();
+    pump.take_in(END).unwrap();
+    assert_eq!(pump.ingress.count(), 1);
+    pump.ingress.max()
+}
+
+#[test]
+fn what_ends_a_sleep_came_when_the_thread_was_ready_to_run() {
+    let near = |span: Span, us: u64| span.abs_diff(Span::from_us(us)) < Span::from_us(us / 100 + 1);
+    // Ready for 4 ms before it ran; 10 us before the sleep the device was empty.
+    let bound = bound_after_sleep(Some(Span::from_ms(4)));
+    assert!(near(bound, 4_030), "{bound:?}");
+    let bound = bound_after_sleep(Some(Span::from_us(7)));
+    assert!(near(bound, 37), "{bound:?}");
 }
 
 proptest! {
@@ -157,8 +238,9 @@ proptest! {
         let stalls: Vec<Span> = stalls.into_iter().map(Span::from_us).collect();
         let mut pump = pump(&stalls, sent);
         for _ in 0..2_000 {
+            pump.intake.iter_mut().for_each(|intake| intake.readable = true);
             pump.catch_up(END).unwrap();
-            pump.take_in(END, &ALL).unwrap();
+            pump.take_in(END).unwrap();
             pump.clock.pass(Span::from_us(50));
         }
         let mut arrived = 0;
@@ -178,6 +260,9 @@ proptest! {
             }
         }
         prop_assert_eq!(arrived, sends.len());
+        let waited = pump.devices.iter().flat_map(|device| device.waited.borrow().clone()).max().unwrap();
+        // To 0.1 %. No line is slower than its host here.
+        prop_assert!(pump.ingress.max() * 1001 >= waited * 1000, "{:?} for {waited:?}", pump.ingress.max());
         prop_assert_eq!(pump.lateness.earliness(), Span::ZERO);
     }
 }

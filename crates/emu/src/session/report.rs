@@ -22,7 +22,7 @@ pub(super) fn emulated(
     mut notes: Vec<String>,
     limit: Span,
 ) -> Emulated {
-    let Pump { engine, lateness, untaken, passes, cpu, treatment, .. } = pump;
+    let Pump { engine, lateness, ingress, untaken, passes, cpu, treatment, .. } = pump;
     debug_assert!(lateness.earliness().is_zero(), "a packet was {} early", lateness.earliness());
     let delays = engine.delays.clone();
     let refusals: Vec<_> = engine.refusals().iter().collect();
@@ -36,9 +36,18 @@ pub(super) fn emulated(
     };
     let (mut summary, series) = testbed.meter.finish(ended, &testbed.fabric);
     summary.retain(|row| !UNSEEN.contains(&row.metric));
-    summary.extend(lateness.rows(limit));
     let subject: Arc<str> = SUBJECT.into();
     let row = |metric, unit, value| Row { subject: subject.clone(), metric, unit, t: None, value };
+    let valid = lateness.is_valid(limit) && ingress.is_valid(limit);
+    summary.push(row("valid", "1", f64::from(u8::from(valid))));
+    summary.extend(lateness.rows());
+    if ingress.count() > 0 {
+        for (metric, quantile) in [("ingress_wait_p50", 0.5), ("ingress_wait_p99", 0.99), ("ingress_wait_p999", 0.999)]
+        {
+            summary.push(row(metric, "s", ingress.quantile(quantile).as_secs_f64()));
+        }
+        summary.push(row("ingress_wait_max", "s", ingress.max().as_secs_f64()));
+    }
     if delays.count() > 0 {
         for (metric, quantile) in [("delay_p50", 0.5), ("delay_p95", 0.95), ("delay_p99", 0.99)] {
             summary.push(row(metric, "s", delays.quantile(quantile).as_secs_f64()));
@@ -74,5 +83,5 @@ pub(super) fn emulated(
     }
     let record = RunRecord { summary, series, counts };
     let duration = ended - Time::ZERO;
-    Emulated { record, programs, status: None, lateness, limit, treatment, delays, notes, duration }
+    Emulated { record, programs, status: None, lateness, ingress, limit, treatment, delays, notes, duration }
 }
