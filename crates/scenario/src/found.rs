@@ -1,6 +1,6 @@
 //! The problems found so far in one tree, and the texts they point into.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::problem::{Error, Problem};
 use crate::tree::{At, Node, Step};
@@ -98,11 +98,40 @@ pub(crate) const LISTED: usize = 100;
 /// The most words that a message lists.
 const WORDS: usize = 30;
 
-/// The error of all that was found, in file order; each with the point of the sweep that shows it, if it is one.
-pub(crate) fn error(sources: &Sources, found: BTreeMap<Found, Option<String>>) -> Error {
-    let more = found.len().saturating_sub(LISTED);
-    let problems = found.into_iter().take(LISTED).map(|(one, setting)| sources.tell(&one, setting)).collect();
+/// Problems as they are found, each once, with the point of the sweep that shows it first, if it is one.
+#[derive(Default)]
+pub(crate) struct Problems {
+    known: BTreeSet<Found>,
+    all: Vec<(Found, Option<String>)>,
+}
+
+impl Problems {
+    pub(crate) fn add(&mut self, found: impl IntoIterator<Item = Found>, setting: Option<&str>) {
+        for one in found {
+            if self.known.insert(one.clone()) {
+                self.all.push((one, setting.map(str::to_owned)));
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+/// The error of all that was found, in file order.
+pub(crate) fn error(sources: &Sources, mut found: Problems) -> Error {
+    found.all.sort_by_key(|(one, _)| one.at);
+    let more = found.all.len().saturating_sub(LISTED);
+    let problems = found.all.into_iter().take(LISTED).map(|(one, setting)| sources.tell(&one, setting)).collect();
     Error { problems, more }
+}
+
+/// The error of what was found in the file itself.
+pub(crate) fn error_of(sources: &Sources, found: impl IntoIterator<Item = Found>) -> Error {
+    let mut problems = Problems::default();
+    problems.add(found, None);
+    error(sources, problems)
 }
 
 /// "a, b or c", each quoted; of many the first, and how many more there are.

@@ -1,12 +1,11 @@
 //! A plan: a scenario file with overrides applied, and the points of its sweep.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use crate::check;
 use crate::effect;
-use crate::found::{self, Found, Source, Sources};
+use crate::found::{self, Found, Problems, Source, Sources};
 use crate::model::Scenario;
 use crate::path;
 use crate::problem::{Error, Problem};
@@ -135,7 +134,7 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let file = Source { setting: None, text: text.to_owned() };
         let mut sources = Sources { file: file_name.to_owned(), all: vec![file] };
-        let mut tree = Node::parse(text, 0).map_err(|found| found::error(&sources, BTreeMap::from([(found, None)])))?;
+        let mut tree = Node::parse(text, 0).map_err(|found| found::error_of(&sources, [found]))?;
         let mut found = Vec::new();
         let fixed = apply(&mut tree, overrides, &mut sources, &mut found);
         // The shape of the sweep itself; that of the rest is looked at again with the rest.
@@ -152,7 +151,7 @@ impl Plan {
             }
             refused => {
                 found.extend(refused.err().unwrap_or_default());
-                Err(found::error(&sources, found.into_iter().map(|one| (one, None)).collect()))
+                Err(found::error_of(&sources, found))
             }
         }
     }
@@ -195,7 +194,7 @@ impl Plan {
     /// shows it.
     pub fn points(&self) -> Result<Vec<Point>, Error> {
         let mut points = Vec::new();
-        let mut problems: BTreeMap<Found, Option<String>> = BTreeMap::new();
+        let mut problems = Problems::default();
         for index in 0..self.point_count() {
             let choices = self.choices(index);
             let tree = self.tree_at(&choices);
@@ -207,13 +206,7 @@ impl Plan {
                 .collect();
             match check::check(tree, &self.swept) {
                 Ok(scenario) => points.push(Point { index, axes, scenario }),
-                Err(found) => {
-                    let setting = self.told(&choices);
-                    // The first point that shows a problem is named.
-                    for one in found {
-                        problems.entry(one).or_insert_with(|| setting.clone());
-                    }
-                }
+                Err(found) => problems.add(found, self.told(&choices).as_deref()),
             }
         }
         if problems.is_empty() { Ok(points) } else { Err(found::error(&self.sources, problems)) }
@@ -245,7 +238,9 @@ impl Plan {
         let choices = self.choices(index);
         let path = at!["traffic", group, "workload", key];
         let found = Found::in_tree(&self.tree_at(&choices), &path, message).accepted(accepted);
-        found::error(&self.sources, BTreeMap::from([(found, self.told(&choices))]))
+        let mut problems = Problems::default();
+        problems.add([found], self.told(&choices).as_deref());
+        found::error(&self.sources, problems)
     }
 
     /// Which choice of each axis makes point `index`.
