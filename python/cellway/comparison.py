@@ -25,9 +25,11 @@ SCHEMA: dict[str, Any] = {
     "predicted": pl.Float64,
     "bound": pl.Boolean,
     "simulated": pl.Float64,
-    "simulated_half": pl.Float64,
+    "simulated_low": pl.Float64,
+    "simulated_high": pl.Float64,
     "emulated": pl.Float64,
-    "emulated_half": pl.Float64,
+    "emulated_low": pl.Float64,
+    "emulated_high": pl.Float64,
     "published": pl.Float64,
     "difference": pl.Float64,
     "main": pl.Boolean,
@@ -60,9 +62,9 @@ class Comparison:
         """One row per point, subject and metric that at least two sources have.
 
         The columns of the axes, then `subject`, `metric`, `unit`; `predicted`, and whether it is an upper `bound`
-        only; `simulated` and `emulated`, means with half the width of their 95 % confidence intervals in
-        `simulated_half` and `emulated_half`; `published`; `difference` of the emulation from the simulation over the
-        seeds that both have, as a share of the latter; and `main`, whether it is among the telling ones.
+        only; `simulated` and `emulated`, means with the ends of their 95 % confidence intervals in `simulated_low`,
+        `simulated_high`, `emulated_low` and `emulated_high`; `published`; `difference` of the emulation from the
+        simulation over the seeds that both have, as a share of the latter; and `main`, whether it is among the telling ones.
         """
         points = self.about["points"]
         axes = list(dict.fromkeys(name for point in points for name in point["axes"]))
@@ -100,5 +102,6 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     flat |= {"predicted": predicted.get("value"), "bound": predicted.get("bound")}
     for source in ("simulated", "emulated"):
         measured = row[source] or {}
-        flat |= {source: measured.get("mean"), f"{source}_half": measured.get("half_width_95")}
+        low, high = measured.get("interval_95") or (None, None)
+        flat |= {source: measured.get("mean"), f"{source}_low": low, f"{source}_high": high}
     return flat

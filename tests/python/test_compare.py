@@ -46,8 +46,8 @@ axes = { "tcp.window" = ["16 KiB", "24 KiB"] }
 def record(subject: str, metric: str, unit: str, mean: float, **more: Any) -> dict[str, Any]:
     row = {
         "subject": subject, "metric": metric, "unit": unit, "predicted": None, "published": None, "difference": 0.1,
-        "main": True, "simulated": {"mean": mean, "half_width_95": mean / 20, "runs": 3},
-        "emulated": {"mean": 1.1 * mean, "half_width_95": None, "runs": 1},
+        "main": True, "simulated": {"mean": mean, "interval_95": [0.95 * mean, 1.05 * mean], "runs": 3},
+        "emulated": {"mean": 1.1 * mean, "interval_95": None, "runs": 1},
     }  # fmt: skip
     return row | more
 
@@ -79,7 +79,7 @@ def test_rows_are_flat_and_axes_have_one_type() -> None:
     assert rows.schema["n"] == pl.Float64
     assert rows["w"].to_list() == ["8 KiB"] * 3 + ["3"]
     first = rows.row(0, named=True)
-    assert (first["predicted"], first["bound"], first["simulated"], first["emulated_half"]) == (25e6, False, 23e6, None)
+    assert (first["predicted"], first["bound"], first["simulated"], first["emulated_low"]) == (25e6, False, 23e6, None)
     assert "made up, 2 points, 4 rows, emulation valid" in repr(made)
 
 

@@ -6,52 +6,6 @@ import polars as pl
 import pytest
 from cellway import stats
 
-# Two-sided 95 % and 99 % points as statistical tables print them.
-TABLE = [
-    (0.975, 1, 12.7062),
-    (0.975, 2, 4.3027),
-    (0.975, 4, 2.7764),
-    (0.975, 9, 2.2622),
-    (0.975, 19, 2.0930),
-    (0.975, 30, 2.0423),
-    (0.975, 120, 1.9799),
-    (0.995, 5, 4.0321),
-    (0.995, 19, 2.8609),
-    (0.95, 10, 1.8125),
-]
-
-
-@pytest.mark.parametrize(("p", "df", "expected"), TABLE)
-def test_quantiles_are_those_of_the_tables(p: float, df: int, expected: float) -> None:
-    assert stats.t_quantile(p, df) == pytest.approx(expected, abs=5e-5)
-
-
-@pytest.mark.parametrize("p", [0.51, 0.6, 0.9, 0.975, 0.9999])
-def test_one_degree_of_freedom_is_the_cauchy_distribution(p: float) -> None:
-    assert stats.t_quantile(p, 1) == pytest.approx(math.tan(math.pi * (p - 0.5)), rel=1e-10)
-
-
-@pytest.mark.parametrize("p", [0.55, 0.75, 0.99])
-def test_two_degrees_of_freedom_have_a_closed_form(p: float) -> None:
-    a = 2 * p - 1
-    assert stats.t_quantile(p, 2) == pytest.approx(a * math.sqrt(2 / (1 - a * a)), rel=1e-10)
-
-
-def test_many_degrees_of_freedom_are_the_normal_distribution() -> None:
-    assert stats.t_quantile(0.975, 1e7) == pytest.approx(1.959964, abs=1e-5)
-
-
-def test_the_distribution_is_symmetric() -> None:
-    assert stats.t_quantile(0.025, 7) == -stats.t_quantile(0.975, 7)
-    assert stats.t_cdf(-1.3, 7) == pytest.approx(1 - stats.t_cdf(1.3, 7), rel=1e-14)
-    assert stats.t_quantile(0.5, 7) == pytest.approx(0, abs=1e-9)
-
-
-@pytest.mark.parametrize(("p", "df"), [(0.0, 5), (1.0, 5), (0.9, 0), (0.9, -1), (math.nan, 5)])
-def test_what_has_no_quantile_is_refused(p: float, df: float) -> None:
-    with pytest.raises(ValueError, match=r"probability|degrees of freedom"):
-        stats.t_quantile(p, df)
-
 
 def test_an_interval_by_hand() -> None:
     # Mean 4, standard deviation 2; half width 4.3027 * 2 / sqrt(3).
@@ -60,6 +14,23 @@ def test_an_interval_by_hand() -> None:
     assert (row["mean"], row["sd"], row["n"]) == (4.0, 2.0, 3)
     assert row["high"] - row["mean"] == pytest.approx(4.968, abs=1e-3)
     assert row["mean"] - row["low"] == pytest.approx(4.968, abs=1e-3)
+
+
+def test_a_share_stays_between_zero_and_one() -> None:
+    # As worked out beside the rule: logit(0.76) = 1.152680, and 12.706205 * 0.06 / (0.76 * 0.24) = 4.179673.
+    frame = pl.DataFrame({"g": ["a", "a"], "metric": ["jain", "jain"], "value": [0.7, 0.82]})
+    row = stats.summarise(frame, ["g"]).row(0, named=True)
+    ends = [1 / (1 + math.exp(-(1.152680 + sign * 4.179673))) for sign in (-1, 1)]
+    assert (row["low"], row["high"]) == pytest.approx(ends, abs=1e-5)
+    count = stats.summarise(frame.with_columns(metric=pl.lit("timeouts"), value=pl.Series([0.0, 1.0])), ["g"])
+    assert count["low"].to_list() == [0.0]
+
+
+def test_a_run_is_no_two_replications() -> None:
+    frame = pl.DataFrame({"g": ["a", "a", "b"], "run": [0, 0, 0], "value": [1.0, 2.0, 3.0]})
+    with pytest.raises(ValueError, match="several rows in one group"):
+        stats.summarise(frame, ["g"])
+    assert stats.summarise(frame.with_columns(run=pl.Series([0, 1, 0])), ["g"])["n"].to_list() == [2, 1]
 
 
 def test_groups_keep_their_order_and_one_seed_has_no_interval() -> None:

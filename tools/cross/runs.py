@@ -117,7 +117,9 @@ def _figures(point: Point, figures: dict[tuple[str, str], float]) -> Figures:
         return sum(figures[flow, metric] for flow in flows)
 
     ports = ["left>right", "right>left"]
-    lost = sum(figures.get((port, metric), 0.0) for port in ports for metric in ("dropped_frames", "lost"))
+    # Packet lines and ATM lines.
+    gone = ("dropped_packets", "dropped_frames", "lost")
+    lost = sum(figures.get((port, metric), 0.0) for port in ports for metric in gone)
     return Figures(
         total("goodput"), total("timeouts"), total("retransmissions"), lost, figures["left>right", "utilisation"]
     )

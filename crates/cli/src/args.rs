@@ -248,7 +248,7 @@ pub(crate) struct PathFlags {
     /// TCP payload of a segment [default: 1460B].
     #[arg(long, value_name = "BYTES", requires = "rate")]
     pub(crate) mss: Option<String>,
-    /// packet, ethernet, fddi, aal5-vc-mux or aal5-llc-snap [default: that of the line's name, else
+    /// packet, ethernet, fddi, aal5-vc-mux, aal5-llc-snap or bare-cells [default: that of the line's name, else
     /// aal5-llc-snap].
     #[arg(long, value_name = "NAME", requires = "rate")]
     pub(crate) framing: Option<String>,

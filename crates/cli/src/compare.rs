@@ -120,7 +120,9 @@ fn rows(point: &ComparedPoint, wide: bool) -> Vec<Vec<String>> {
 fn cells(row: &ComparedRow) -> [String; 7] {
     let (scale, unit) = scaled(row);
     let measured = |value: Option<Measured>| {
-        value.map_or_else(String::new, |m| output::with_interval(m.mean / scale, m.half_width.map(|h| h / scale)))
+        value.map_or_else(String::new, |m| {
+            output::with_interval(m.mean / scale, m.interval.map(|ends| ends.map(|end| end / scale)))
+        })
     };
     let predicted = row
         .predicted

@@ -103,7 +103,7 @@ fn show_programs(plan: &Plan, overview: &Overview) {
     for (axes, cells) in &overview.points {
         let of = |(subject, metric): &(&str, &str)| cells.iter().find(|c| c.subject == *subject && c.metric == *metric);
         for cell in wanted.iter().filter_map(of) {
-            let value = output::with_interval(cell.mean, cell.half_width);
+            let value = output::with_interval(cell.mean, cell.interval);
             let point = axes.iter().map(|(_, value)| figures::axis_text(value));
             let rest = [&cell.subject, &cell.metric, &cell.unit].map(ToString::to_string);
             table.add_row(point.chain(rest).chain([value]).collect::<Vec<String>>());

@@ -1,13 +1,22 @@
 //! The tables that `cellway simulate` prints: lines, and what goes over them.
 
-use cellway_lab::{AxisValueRecord, Cell, Overview, PointFigures};
+use cellway_lab::{AxisValueRecord, Cell, Counts, Overview, PointFigures};
 
 use crate::output;
 
 /// The figures that people see, where a study has them, the most telling first; the rest is in the tables on
 /// disk. Those of lines and those of traffic have no subject in common, so each get a table.
 const SHOWN: [&[&str]; 2] = [
-    &["utilisation", "queue_mean", "dropped_frames", "lost_frames", "queue_max", "dropped_cells"],
+    &[
+        "utilisation",
+        "queue_mean",
+        "dropped_packets",
+        "loss_ratio",
+        "dropped_frames",
+        "lost_frames",
+        "queue_max",
+        "dropped_cells",
+    ],
     &[
         "goodput_total",
         "throughput_mean",
@@ -116,12 +125,24 @@ fn rows_of((axes, cells): &PointFigures, metrics: &[&str]) -> Vec<Vec<String>> {
     let row = |subject: &str| {
         let figure = |metric: &&str| {
             let cell: Option<&Cell> = cells.iter().find(|c| c.subject == subject && c.metric == **metric);
-            cell.map(|c| output::with_interval(c.mean, c.half_width)).unwrap_or_default()
+            cell.map(|c| output::with_interval(c.mean, c.interval)).unwrap_or_default()
         };
         let axes = axes.iter().map(|(_, value)| axis_text(value));
         axes.chain([subject.to_owned()]).chain(metrics.iter().map(figure)).collect()
     };
     subjects.into_iter().map(row).collect()
+}
+
+/// The hops of cells and of whole packets per second, each where there were any: "12.3 million cell-hops/s".
+pub(crate) fn speed(counts: Counts, seconds: f64) -> String {
+    let rate = |(hops, unit): (u64, &str)| {
+        let rate = hops as f64 / seconds.max(1e-9);
+        let number = if rate < 1e5 { format!("{rate:.0}") } else { format!("{:.1} million", rate / 1e6) };
+        format!("{number} {unit}-hops/s")
+    };
+    let known = [(counts.cell_hops, "cell"), (counts.packet_hops, "packet")];
+    let rates: Vec<String> = known.into_iter().filter(|&(hops, _)| hops > 0).map(rate).collect();
+    if rates.is_empty() { "nothing was sent".to_owned() } else { rates.join(", ") }
 }
 
 /// Axis names are paths; their last two parts tell them apart, each on a line of its own.

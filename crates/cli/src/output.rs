@@ -76,12 +76,33 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A number in as many digits as its interval bears: "0.912 ± 0.004".
-pub(crate) fn with_interval(mean: f64, half_width: Option<f64>) -> String {
-    let scale = half_width.filter(|&h| h > 0.0).unwrap_or(mean.abs() / 100.0);
+/// Formats a mean in as many digits as its interval bears: "0.912 ± 0.004", or "0.98 [0.91, 1.00]" where the interval is
+/// not symmetric.
+pub(crate) fn with_interval(mean: f64, interval: Option<[f64; 2]>) -> String {
+    let sides = interval.map(|[low, high]| [mean - low, high - mean]);
+    let half = sides.map(|[below, above]| below.max(above));
+    let scale = half.filter(|&h| h > 0.0).unwrap_or(mean.abs() / 100.0);
     let digits = if scale > 0.0 { (1.0 - scale.log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
-    match half_width {
-        Some(half) => format!("{mean:.digits$} ± {half:.digits$}"),
-        None => format!("{mean:.digits$}"),
+    let number = |value: f64| format!("{value:.digits$}");
+    match (interval, sides) {
+        (Some([low, high]), Some([below, above])) if number(below) != number(above) => {
+            format!("{} [{}, {}]", number(mean), number(low), number(high))
+        }
+        (_, Some([_, above])) => format!("{} ± {}", number(mean), number(above)),
+        _ => number(mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_printed_as_wide_as_it_is() {
+        assert_eq!(with_interval(0.912, Some([0.908, 0.916])), "0.9120 ± 0.0040");
+        assert_eq!(with_interval(0.76, Some([0.046, 0.995])), "0.76 [0.05, 0.99]");
+        assert_eq!(with_interval(0.5, Some([0.0, 6.9])), "0.5 [0.0, 6.9]");
+        assert_eq!(with_interval(3.0, Some([3.0, 3.0])), "3.000 ± 0.000");
+        assert_eq!(with_interval(3.0, None), "3.000");
     }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::Reproduce;
 use crate::progress::Bar;
-use crate::{DONE, FAILED, Face, Failure, WRONG_INPUT, output};
+use crate::{DONE, FAILED, Face, Failure, WRONG_INPUT, figures, output};
 
 /// What to do about a report outside the Python package.
 pub(crate) const NO_REPORT: &str = "reports are drawn by the Python package: pip install cellway (or `make run` in the source tree), then cellway report";
@@ -159,10 +159,10 @@ fn tell(done: &Reproduced, options: &Reproduce, report: Option<&Path>) {
         }
     }
     output::say(&format!(
-        "{} runs in {:.1} s, {:.1} million cell-hops/s{}",
+        "{} runs in {:.1} s, {}{}",
         done.runs,
         done.wall_seconds,
-        done.counts.cell_hops as f64 / done.wall_seconds.max(1e-9) / 1e6,
+        figures::speed(done.counts, done.wall_seconds),
         if options.quick { " (quick: few seeds, wide intervals)" } else { "" },
     ));
     if let Some(page) = &options.markdown {

@@ -123,7 +123,13 @@ fn tell(report: &ShellReport) {
             format!("{:.1} %", figure(report, port, "utilisation") * 100.0),
             format!("{:.1} {unit}", figure(report, port, "queue_mean")),
             format!("{:.0} {unit}", figure(report, port, "queue_max")),
-            format!("{:.0}", figure(report, port, "dropped_frames") + figure(report, port, "dropped_cells")),
+            format!(
+                "{:.0}",
+                ["dropped_packets", "dropped_frames", "dropped_cells"]
+                    .map(|metric| figure(report, port, metric))
+                    .iter()
+                    .sum::<f64>()
+            ),
             format!("{:.0}", lost.map_or(0.0, |(access, _)| figure(report, access, "lost"))),
         ]);
     }

@@ -53,19 +53,19 @@ pub(crate) fn run(options: &Simulate, face: &mut Face<'_>) -> Result<(), Failure
             "runs": simulated.results.runs.num_rows(),
             "wall_seconds": simulated.about.wall_seconds,
             "cell_hops": simulated.results.counts.cell_hops,
+            "packet_hops": simulated.results.counts.packet_hops,
             "folder": options.out,
             "capture": capture,
         }));
     } else {
         figures::show(&overview, options.wide);
         let counts = simulated.results.counts;
-        let speed = counts.cell_hops as f64 / simulated.about.wall_seconds.max(1e-9) / 1e6;
         output::say(&format!(
-            "{} runs, {:.0} s simulated in {:.1} s, {:.1} million cell-hops/s",
+            "{} runs, {:.0} s simulated in {:.1} s, {}",
             simulated.results.runs.num_rows(),
             counts.simulated.as_secs_f64(),
             simulated.about.wall_seconds,
-            speed,
+            figures::speed(counts, simulated.about.wall_seconds),
         ));
         if let Some(out) = &options.out {
             output::say(&format!("tables in {}", out.display()));
@@ -86,7 +86,7 @@ pub(crate) fn point_json((axes, cells): &PointFigures) -> Value {
         .iter()
         .map(|c| {
             json!({ "subject": c.subject, "metric": c.metric, "unit": c.unit, "mean": c.mean,
-                    "half_width_95": c.half_width, "runs": c.runs })
+                    "interval_95": c.interval, "runs": c.runs })
         })
         .collect();
     json!({ "axes": axes, "figures": figures })

@@ -79,7 +79,8 @@ fn the_result_of_simulate_as_json() {
     ];
     let ran = place.run(&args).done();
     let told = ran.json();
-    let expected = ["capture", "cell_hops", "folder", "name", "points", "runs", "wall_seconds", "warnings"];
+    let expected =
+        ["capture", "cell_hops", "folder", "name", "packet_hops", "points", "runs", "wall_seconds", "warnings"];
     let mut found = keys(&told);
     found.sort_unstable();
     assert_eq!(found, expected);
@@ -93,8 +94,9 @@ fn the_result_of_simulate_as_json() {
     let figures = points[0]["figures"].as_array().unwrap();
     let figure = figures.iter().find(|f| f["subject"] == "r1>s1" && f["metric"] == "utilisation").unwrap();
     assert_eq!((&figure["unit"], &figure["runs"]), (&"1".into(), &3.into()));
-    let [mean, half] = ["mean", "half_width_95"].map(|key| figure[key].as_f64().unwrap());
-    assert!(0.0 < mean && mean <= 1.0 && half > 0.0, "{figure}");
+    let mean = figure["mean"].as_f64().unwrap();
+    let [low, high] = [0, 1].map(|end| figure["interval_95"][end].as_f64().unwrap());
+    assert!(0.0 < low && low < mean && mean < high && high <= 1.0, "{figure}");
     assert!(figures.iter().all(|f| f["subject"] != "ftp-2"), "the key was set");
     let manifest = std::fs::read_to_string(place.path().join("out/manifest.json")).unwrap();
     let manifest: Value = serde_json::from_str(&manifest).unwrap();
@@ -119,7 +121,7 @@ fn the_axes_of_a_sweep_are_in_the_json() {
     assert_eq!(axes, [("per-type", 0.0), ("per-type", 1.0), ("per-destination", 0.0), ("per-destination", 1.0)]);
     assert!(told["folder"].is_null() && told["capture"].is_null());
     let figure = &told["points"][1]["figures"][0];
-    assert!(figure["half_width_95"].is_null(), "one seed has no interval: {figure}");
+    assert!(figure["interval_95"].is_null(), "one seed has no interval: {figure}");
 }
 
 #[test]

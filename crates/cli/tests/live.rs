@@ -351,7 +351,7 @@ fn a_flood_is_dropped_counted_and_takes_no_memory() {
     assert!(after < before + 8192, "from {before} KiB to {after} KiB");
     let sent = told(&ran)[0];
     let report = report(&ran);
-    let dropped = figure(&report, "near>far", "dropped_frames");
+    let dropped = figure(&report, "near>far", "dropped_packets");
     // In 6 s the line carries 1050 such packets.
     assert!(sent > 5000.0 && dropped > 3000.0 && dropped < sent, "{dropped} of {sent}");
     assert!(figure(&report, "near>far", "queue_max") <= 64.0 * 1024.0 / 1428.0 + 1.0);

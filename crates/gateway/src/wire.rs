@@ -1,6 +1,6 @@
 //! What carries the packets of gateways, and what they take on the line.
 
-use cellway_units::{Bits, Bytes, LLC_SNAP_OCTETS, aal5_cells};
+use cellway_units::{Bits, Bytes, LLC_SNAP_OCTETS, aal5_cells, bare_cells};
 
 /// How packets travel from one gateway to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub enum Wire {
         /// Whether eight octets of LLC/SNAP (RFC 2684) precede the packet.
         llc: bool,
     },
+    /// Whole cells of 53 octets that carry the packet without an adaptation layer.
+    BareCells,
 }
 
 impl Wire {
@@ -58,6 +60,7 @@ impl Wire {
                 let sdu = if llc { octets + LLC_SNAP_OCTETS } else { octets };
                 aal5_cells(Bytes(sdu)).bits()
             }
+            Wire::BareCells => bare_cells(Bytes(octets)).bits(),
         }
     }
 }
@@ -76,6 +79,8 @@ mod tests {
         assert_eq!(Wire::Atm { llc: false }.bits(40), Bits(424));
         assert_eq!(Wire::Atm { llc: false }.bits(41), Bits(848));
         assert_eq!(Wire::Atm { llc: true }.bits(40), Bits(848));
+        // Without a trailer 48 octets fill one.
+        assert_eq!([41, 48, 49].map(|octets| Wire::BareCells.bits(octets)), [Bits(424), Bits(424), Bits(848)]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub use cellway_emu::{
 pub use shell::{Far, ShellOptions, ShellPath, ShellReport, shell};
 
 use crate::error::Error;
+use crate::left_out::LeftOut;
 use crate::simulate::{Simulated, Stopwatch, asked_for};
 use crate::study::{Prepared, Progress, Settings};
 
@@ -125,6 +126,7 @@ pub fn emulate(
     let prepared = Prepared::to_emulate(plan, folder, seeds)?;
     let mut builder = ResultsBuilder::new("emulate");
     let clock = Stopwatch::start();
+    let mut left_out = LeftOut::default();
     let (mut warnings, mut scheduling) = (Vec::new(), Vec::new());
     let (mut valid, mut failed, mut captured) = (true, false, None);
     let label = plan.base().name.clone();
@@ -139,9 +141,11 @@ pub fn emulate(
         failed |= emulated.programs.iter().any(|program| program.failed);
         let at = if prepared.runs() > 1 { format!("run {}: ", key.run) } else { String::new() };
         warnings.extend(warnings_of(&emulated).into_iter().map(|warning| format!("{at}{warning}")));
+        left_out.add(&emulated.record);
         scheduling.push(emulated.treatment.to_string());
         builder.push(key, &emulated.record)?;
     }
+    warnings.extend(left_out.warning());
     let total = prepared.runs();
     (settings.progress)(Progress { label: &label, done: total, total, study: [total; 2] });
     let results = builder.finish()?;

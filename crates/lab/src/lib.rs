@@ -10,6 +10,7 @@ pub mod compare;
 pub mod emulate;
 mod error;
 mod fit;
+mod left_out;
 mod load;
 #[cfg(target_os = "linux")]
 pub mod measure;
@@ -21,12 +22,12 @@ mod study;
 mod transient;
 
 pub use cellway_record::AxisValue as AxisValueRecord;
-pub use cellway_record::{Manifest, Results, Table, check_target};
+pub use cellway_record::{Counts, Manifest, Results, Table, check_target};
 pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
 pub use cellway_units::{Span, printable, printable_json};
 pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{Checked, check, plan_from_file, plan_from_text};
-pub use overview::{Cell, Overview, PointFigures};
+pub use overview::{Cell, Overview, PointFigures, confidence_interval};
 pub use simulate::{Simulated, capture, check_capture, check_free, move_into, simulate};
 pub use study::{Progress, Settings, VERSION};

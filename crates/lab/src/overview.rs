@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cellway_record::stats::interval95;
+use cellway_record::stats::{Bounds, interval95};
 use cellway_record::{AxisValue, Results};
 
 use crate::error::Error;
@@ -18,8 +18,8 @@ pub struct Cell {
     pub unit: String,
     /// Mean over the replications.
     pub mean: f64,
-    /// Half the width of the 95 % confidence interval; absent for a single replication.
-    pub half_width: Option<f64>,
+    /// The ends of the 95 % confidence interval; absent for a single replication.
+    pub interval: Option<[f64; 2]>,
     /// Replications that had the figure.
     pub runs: usize,
 }
@@ -34,25 +34,38 @@ pub struct Overview {
     pub points: Vec<PointFigures>,
 }
 
-/// Place of a figure among those of its point, so that figures keep the order they were recorded in.
-type Key = (u32, usize);
+/// The ends of the confidence interval for the mean of a sample of `metric`, within the bounds that the metric has; `None`
+/// for fewer than two values.
+pub fn confidence_interval(sample: &[f64], level: f64, metric: Option<&str>) -> Option<(f64, f64)> {
+    let bounds = metric.map_or(Bounds::NONE, Bounds::of);
+    cellway_record::stats::confidence_interval(sample, level, bounds).map(|i| (i.low, i.high))
+}
+
+/// What is summed up over the runs of a point: source, subject, metric and unit.
+type Figure<'a> = [&'a str; 4];
 
 impl Overview {
     /// Sums up the tables of a study.
+    ///
+    /// # Errors
+    /// If a run has a figure twice: two things would be taken for replications of one.
     pub fn of(results: &Results) -> Result<Overview, Error> {
         let runs = results.run_keys()?;
         let point_of: BTreeMap<u32, u32> = runs.iter().map(|key| (key.run, key.point)).collect();
-        let mut places: BTreeMap<(String, String), usize> = BTreeMap::new();
-        let mut samples: BTreeMap<Key, (String, Vec<f64>)> = BTreeMap::new();
+        // Figures keep the order in which they were recorded.
+        let mut places: BTreeMap<Figure<'_>, usize> = BTreeMap::new();
+        let mut samples: BTreeMap<(u32, usize), BTreeMap<u32, f64>> = BTreeMap::new();
         for row in results.summary.observations()? {
             let fresh = places.len();
-            let place = *places.entry((row.subject.to_owned(), row.metric.to_owned())).or_insert(fresh);
-            let sample =
-                samples.entry((point_of[&row.run], place)).or_insert_with(|| (row.unit.to_owned(), Vec::new()));
-            sample.1.push(row.value);
+            let place = *places.entry([row.source, row.subject, row.metric, row.unit]).or_insert(fresh);
+            let sample = samples.entry((point_of[&row.run], place)).or_default();
+            if sample.insert(row.run, row.value).is_some() {
+                let [origin, subject, metric] = [row.source, row.subject, row.metric].map(str::to_owned);
+                return Err(cellway_record::Error::Twice { run: row.run, origin, subject, metric }.into());
+            }
         }
-        let mut names = vec![(String::new(), String::new()); places.len()];
-        places.into_iter().for_each(|(name, place)| names[place] = name);
+        let mut figures: Vec<Figure<'_>> = vec![[""; 4]; places.len()];
+        places.into_iter().for_each(|(figure, place)| figures[place] = figure);
         let mut overview = Overview::default();
         let mut points: Vec<u32> = Vec::new();
         for key in runs {
@@ -61,12 +74,13 @@ impl Overview {
                 overview.points.push((key.axes, Vec::new()));
             }
         }
-        for ((point, place), (unit, sample)) in samples {
-            let (subject, metric) = names[place].clone();
-            let mean = sample.iter().sum::<f64>() / sample.len() as f64;
-            let half_width = interval95(&sample).map(|i| (i.high() - i.low()) / 2.0);
+        for ((point, place), sample) in samples {
+            let [_, subject, metric, unit] = figures[place].map(str::to_owned);
+            let values: Vec<f64> = sample.into_values().collect();
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            let interval = interval95(&values, Bounds::of(&metric)).map(|i| [i.low, i.high]);
             let index = points.iter().position(|&p| p == point).expect("every run has a point");
-            overview.points[index].1.push(Cell { subject, metric, unit, mean, half_width, runs: sample.len() });
+            overview.points[index].1.push(Cell { subject, metric, unit, mean, interval, runs: values.len() });
         }
         Ok(overview)
     }

@@ -9,6 +9,7 @@ use cellway_scenario::{Plan, Run};
 use cellway_sim::{Capture, Control};
 
 use crate::error::Error;
+use crate::left_out::LeftOut;
 use crate::study::{Prepared, Settings, VERSION, run_all};
 use crate::transient::TransientCheck;
 
@@ -33,17 +34,20 @@ pub fn simulate(
     let prepared = Prepared::new(plan, folder, seeds)?;
     let mut builder = ResultsBuilder::new("simulate");
     let mut transient = TransientCheck::default();
+    let mut left_out = LeftOut::default();
     let clock = Stopwatch::start();
     let label = plan.base().name.clone();
     run_all(&prepared, &label, settings, |key, record| {
         transient.add(&key, &record);
+        left_out.add(&record);
         Ok(builder.push(key, &record)?)
     })?;
     let results = builder.finish()?;
     let (run, points) = (Some(&plan.base().run), prepared.points().len());
     let about = clock.provenance(&asked_for(plan), run, prepared.seeds(), points, settings.threads);
     let warnings = transient.warning(prepared.points(), prepared.seeds());
-    let warnings = warnings.into_iter().chain(commands_left_out(&prepared)).chain(prepared.warnings).collect();
+    let checked = warnings.into_iter().chain(left_out.warning()).chain(commands_left_out(&prepared));
+    let warnings = checked.chain(prepared.warnings).collect();
     Ok(Simulated { results, about, warnings })
 }
 
@@ -170,6 +174,7 @@ impl Stopwatch {
             threads: threads.unwrap_or_else(all) as u32,
             rtt_seconds: run.map_or(0.0, |run| run.rtt.as_secs_f64()),
             warmup_seconds: run.map_or(0.0, |run| run.warmup.as_secs_f64()),
+            warnings: Vec::new(),
             scheduling: Vec::new(),
         }
     }
@@ -178,7 +183,11 @@ impl Stopwatch {
 impl Simulated {
     /// The manifest of tables that stay in memory.
     pub fn manifest(&self) -> Manifest {
-        Manifest::new(&self.about, self.results.runs.num_rows() as u64, self.results.counts, Vec::new())
+        Manifest::new(&self.provenance(), self.results.runs.num_rows() as u64, self.results.counts, Vec::new())
+    }
+
+    fn provenance(&self) -> Provenance {
+        Provenance { warnings: self.warnings.clone(), ..self.about.clone() }
     }
 
     /// Writes the result folder.
@@ -199,6 +208,6 @@ impl Simulated {
         for name in beside(folder.path())? {
             folder.adopt(&name)?;
         }
-        Ok(folder.commit(&self.about, self.results.runs.num_rows() as u64, self.results.counts)?)
+        Ok(folder.commit(&self.provenance(), self.results.runs.num_rows() as u64, self.results.counts)?)
     }
 }

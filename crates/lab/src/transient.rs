@@ -81,7 +81,7 @@ impl TransientCheck {
 /// Whether the transient outlasts the warm-up: the MSER rule cuts after it, and what stands between the
 /// warm-up and the cut moves the mean by more than [`TOLERATED`] and is not noise.
 fn outlasts_warmup(point: &Point, bins: &[f64]) -> bool {
-    let warmup = point.scenario.run.warmup.as_ps() / point.scenario.observe.interval.as_ps();
+    let warmup = point.scenario.run.warmup.as_ps() / point.scenario.bin().as_ps();
     lasts_past(bins, (warmup as usize).min(bins.len()))
 }
 

@@ -67,6 +67,23 @@ fn every_frame_reassembles_with_a_good_crc_and_good_checksums() {
     }
 }
 
+/// Without an adaptation layer there are no AAL5 frames to write, but hosts send whole packets.
+#[test]
+fn cells_without_aal5_are_refused_and_hosts_captured() {
+    let bare = ("multiplexing.encapsulation", "\"none\"");
+    let set = [("run.duration", "\"6 s\""), ("run.warmup", "\"0 s\""), bare];
+    let folder = tempfile::tempdir().unwrap();
+    for node in ["r1", "s1"] {
+        let path = folder.path().join("capture.pcap");
+        let refused =
+            cellway_lab::capture(&plan(single(), &set), Path::new("."), node, &path, false, &mut || false).unwrap_err();
+        let text = refused.to_string();
+        assert!(text.contains("made of AAL5 frames") && text.contains("capture at a host"), "{node}: {text}");
+    }
+    let (_folder, _path, records) = captured("ftp-1", &[bare]);
+    assert!(records > 200);
+}
+
 #[test]
 fn a_host_is_captured_as_whole_connections() {
     let (_folder, path, records) = captured("ftp-1", &[]);

@@ -1,7 +1,8 @@
 //! Channels: fixed paths between two nodes that handle packets, each with its own cell queue at every line.
 
-use cellway_units::LLC_SNAP_OCTETS;
+use cellway_units::{Bytes, LLC_SNAP_OCTETS, bare_cells};
 
+use crate::cell::cells_for;
 use crate::port::PortId;
 
 /// A channel (virtual circuit) in one direction, by its number in the network. On each link it has another number, its
@@ -55,21 +56,26 @@ impl Multiplexing {
     }
 }
 
-/// How an IP datagram stands in an AAL5 frame. RFC 2684.
+/// How an IP datagram is put into cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encapsulation {
-    /// The channel carries IP and nothing else: no header. RFC 2684 section 6.1.
+    /// An AAL5 frame on a channel that carries IP and nothing else: no header. RFC 2684 section 6.1.
     VcMultiplexed,
-    /// An LLC/SNAP header of 8 octets names the protocol. RFC 2684 section 5.1.
+    /// An AAL5 frame in which an LLC/SNAP header of 8 octets names the protocol. RFC 2684 section 5.1.
     LlcSnap,
+    /// No adaptation layer: the datagram is cut into cells as it is. Which cell is a datagram's last, and whether all
+    /// of them came, is known as with AAL5, but takes no octets.
+    None,
 }
 
 impl Encapsulation {
-    /// Octets that it adds to each datagram.
-    pub const fn octets(self) -> u32 {
+    /// The cells of a datagram of `octets`.
+    #[inline]
+    pub const fn cells(self, octets: u32) -> u32 {
         match self {
-            Encapsulation::VcMultiplexed => 0,
-            Encapsulation::LlcSnap => LLC_SNAP_OCTETS as u32,
+            Encapsulation::VcMultiplexed => cells_for(octets),
+            Encapsulation::LlcSnap => cells_for(octets + LLC_SNAP_OCTETS as u32),
+            Encapsulation::None => bare_cells(Bytes(octets as u64)).0 as u32,
         }
     }
 }

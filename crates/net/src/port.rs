@@ -287,6 +287,10 @@ impl Port {
         }
     }
 
+    pub(crate) fn packets_sent(&self) -> u64 {
+        self.counters.packets
+    }
+
     pub(crate) fn dropped_frames(&self) -> u64 {
         self.counters.dropped_frames
     }

@@ -26,8 +26,8 @@ mod _native {
 
     #[pymodule_export]
     use super::{
-        EmulationError, Error, Results, check, cli_main, compare, emulate, emulates_here, equations, evaluate, predict,
-        predict_path, reproduce, schema, simulate,
+        EmulationError, Error, Results, check, cli_main, compare, confidence_interval, emulate, emulates_here,
+        equations, evaluate, predict, predict_path, reproduce, schema, simulate,
     };
 
     #[pymodule_init]
@@ -206,6 +206,13 @@ fn compare(
         let rows = compared.to_json().to_string();
         Ok((Results::new(compared.tables.results, manifest.to_json(), compared.tables.warnings), rows))
     })
+}
+
+/// The ends of the confidence interval for the mean of a sample of `metric`, within the bounds that the metric has;
+/// nothing for fewer than two values.
+#[pyfunction]
+fn confidence_interval(sample: Vec<f64>, level: f64, metric: Option<&str>) -> Option<(f64, f64)> {
+    cellway_lab::confidence_interval(&sample, level, metric)
 }
 
 /// Checks a scenario; returns what would be run, as JSON.

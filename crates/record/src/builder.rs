@@ -1,6 +1,6 @@
 //! The three tables of a study, built run by run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::types::{Float64Type, Int32Type, UInt32Type, UInt64Type};
@@ -87,6 +87,8 @@ pub struct ResultsBuilder {
     words: [Words; 4],
     summary: Rows,
     series: Rows,
+    /// Source, subject and metric of the figures of the last run, as keys of `words`.
+    figures: BTreeSet<[i32; 3]>,
     counts: Counts,
 }
 
@@ -99,15 +101,16 @@ impl ResultsBuilder {
             words: Default::default(),
             summary: Rows::default(),
             series: Rows::default(),
+            figures: BTreeSet::new(),
             counts: Counts::default(),
         }
     }
 
-    /// Adds a run; its number must be above that of the last one.
+    /// Adds a run; its number must be above that of the last one, and each figure must have one value.
     pub fn push(&mut self, key: RunKey, record: &RunRecord) -> Result<(), Error> {
         self.start(key)?;
         let source = self.source.clone();
-        self.rows(&source, record);
+        self.rows(&source, record)?;
         self.counts.add(record.counts);
         Ok(())
     }
@@ -116,19 +119,31 @@ impl ResultsBuilder {
     ///
     /// # Panics
     /// Without a run.
-    pub fn add(&mut self, source: &str, record: &RunRecord) {
+    pub fn add(&mut self, source: &str, record: &RunRecord) -> Result<(), Error> {
         assert!(!self.runs.is_empty(), "rows belong to a run");
-        self.rows(source, record);
+        self.rows(source, record)
     }
 
-    fn rows(&mut self, source: &str, record: &RunRecord) {
+    fn rows(&mut self, source: &str, record: &RunRecord) -> Result<(), Error> {
         let run = self.runs.last().map_or(0, |k| k.run);
-        for (from, to) in [(&record.summary, &mut self.summary), (&record.series, &mut self.series)] {
-            for row in from {
-                let &crate::Row { ref subject, metric, unit, t, value } = row;
-                to.push(&mut self.words, Observation { run, source, subject, metric, unit, t, value });
-            }
+        let observed = |row| {
+            let &crate::Row { ref subject, metric, unit, t, value } = row;
+            Observation { run, source, subject, metric, unit, t, value }
+        };
+        record.summary.iter().try_for_each(|row| self.figure(observed(row)))?;
+        record.series.iter().for_each(|row| self.series.push(&mut self.words, observed(row)));
+        Ok(())
+    }
+
+    /// Adds a row to the summary of the last run.
+    fn figure(&mut self, row: Observation<'_>) -> Result<(), Error> {
+        let [sources, subjects, metrics, _] = &mut self.words;
+        if !self.figures.insert([sources.key(row.source), subjects.key(row.subject), metrics.key(row.metric)]) {
+            let [origin, subject, metric] = [row.source, row.subject, row.metric].map(str::to_owned);
+            return Err(Error::Twice { run: row.run, origin, subject, metric });
         }
+        self.summary.push(&mut self.words, row);
+        Ok(())
     }
 
     /// Adds all runs of `other` after those here, `relabel` giving each its new key: the way to put several
@@ -141,11 +156,18 @@ impl ResultsBuilder {
             numbers.insert(old, key.run);
             self.start(key)?;
         }
-        for (from, to) in [(&other.summary, &mut self.summary), (&other.series, &mut self.series)] {
-            for row in from.observations()? {
-                let run = *numbers.get(&row.run).unwrap_or(&row.run);
-                to.push(&mut self.words, Observation { run, ..row });
+        let moved = |row: Observation<'_>| *numbers.get(&row.run).unwrap_or(&row.run);
+        let mut last = None;
+        for row in other.summary.observations()? {
+            let run = moved(row);
+            // The rows of a run follow each other.
+            if last.replace(run) != Some(run) {
+                self.figures.clear();
             }
+            self.figure(Observation { run, ..row })?;
+        }
+        for row in other.series.observations()? {
+            self.series.push(&mut self.words, Observation { run: moved(row), ..row });
         }
         self.counts.add(other.counts);
         Ok(())
@@ -159,6 +181,7 @@ impl ResultsBuilder {
             return Err(Error::AxisName { axis: axis.clone() });
         }
         self.runs.push(key);
+        self.figures.clear();
         Ok(())
     }
 

@@ -14,6 +14,20 @@ pub enum Error {
         /// The run before it.
         last: u32,
     },
+    /// A run has two values for one figure: two things share a subject. Their mean would mean nothing.
+    #[error(
+        "run {run} has two values of {metric} of {subject:?} from {origin}; each subject of a run must have a name of its own"
+    )]
+    Twice {
+        /// The run.
+        run: u32,
+        /// Who made the values.
+        origin: String,
+        /// The subject that two things share.
+        subject: String,
+        /// The figure.
+        metric: String,
+    },
     /// A sweep axis that would take the name of a column that every runs table has.
     #[error("the sweep axis {axis:?} has the name of a column of the runs table; rename it (not run, point, seed)")]
     AxisName {

@@ -188,6 +188,7 @@ impl Results {
         let counts = Counts {
             events: manifest.events,
             cell_hops: manifest.cell_hops,
+            packet_hops: manifest.packet_hops,
             packets: manifest.packets,
             simulated: cellway_units::Span::from_secs_f64(manifest.simulated_seconds),
         };

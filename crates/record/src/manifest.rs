@@ -36,6 +36,8 @@ pub struct Provenance {
     pub rtt_seconds: f64,
     /// The part of each run that is not counted, in seconds, likewise.
     pub warmup_seconds: f64,
+    /// What a reader should know before trusting the numbers.
+    pub warnings: Vec<String>,
     /// Of runs on the wall clock: how the threads that drove them were scheduled, and what they did not get of their
     /// processors, a line for each run.
     pub scheduling: Vec<String>,
@@ -92,11 +94,20 @@ pub struct Manifest {
     pub events: u64,
     /// Cells that left an output line, counted once per line.
     pub cell_hops: u64,
+    /// Packets that left an output line whole, counted once per line.
+    #[serde(default)]
+    pub packet_hops: u64,
     /// IP packets sent.
     pub packets: u64,
     /// Cell-hops per second of wall time, all threads together; absent if no time was measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cell_hops_per_second: Option<f64>,
+    /// Packet-hops per second, likewise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub packet_hops_per_second: Option<f64>,
+    /// What a reader should know before trusting the numbers, as it was printed.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// The other files of the folder.
     pub files: Vec<FileEntry>,
 }
@@ -104,7 +115,7 @@ pub struct Manifest {
 impl Manifest {
     /// The manifest of `runs` runs that did `counts` of work and left `files`.
     pub fn new(about: &Provenance, runs: u64, counts: Counts, files: Vec<FileEntry>) -> Manifest {
-        let rate = counts.cell_hops as f64 / about.wall_seconds;
+        let per_second = |count: u64| Some(count as f64 / about.wall_seconds).filter(|rate| rate.is_finite());
         Manifest {
             format: FORMAT,
             cellway: about.version.clone(),
@@ -124,8 +135,11 @@ impl Manifest {
             simulated_seconds: counts.simulated.as_secs_f64(),
             events: counts.events,
             cell_hops: counts.cell_hops,
+            packet_hops: counts.packet_hops,
             packets: counts.packets,
-            cell_hops_per_second: rate.is_finite().then_some(rate),
+            cell_hops_per_second: per_second(counts.cell_hops),
+            packet_hops_per_second: per_second(counts.packet_hops),
+            warnings: about.warnings.clone(),
             files,
         }
     }

@@ -26,6 +26,8 @@ pub struct Counts {
     pub events: u64,
     /// Cells that left an output line, counted once per line.
     pub cell_hops: u64,
+    /// Packets that left an output line whole, counted once per line.
+    pub packet_hops: u64,
     /// IP packets that a host sent.
     pub packets: u64,
     /// Simulated time.
@@ -37,6 +39,7 @@ impl Counts {
     pub fn add(&mut self, other: Counts) {
         self.events += other.events;
         self.cell_hops += other.cell_hops;
+        self.packet_hops += other.packet_hops;
         self.packets += other.packets;
         self.simulated += other.simulated;
     }

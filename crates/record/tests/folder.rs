@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 fn results(value: f64) -> Results {
     let row = |t| Row { subject: Arc::from("ftp-1"), metric: "goodput", unit: "bit/s", t, value };
-    let counts = Counts { events: 500, cell_hops: 300, packets: 20, simulated: Span::from_secs(180) };
+    let counts = Counts { events: 500, cell_hops: 300, packet_hops: 100, packets: 20, simulated: Span::from_secs(180) };
     let record = RunRecord { summary: vec![row(None)], series: vec![row(Some(1.0)), row(Some(2.0))], counts };
     let key = RunKey { run: 0, point: 0, seed: 1, axes: Vec::new() };
     Results::from_runs("simulate", [(key, record)]).unwrap()
@@ -33,6 +33,7 @@ fn about() -> Provenance {
         threads: 2,
         rtt_seconds: 0.045,
         warmup_seconds: 45.0,
+        warnings: vec!["mind the gap".to_owned()],
         scheduling: Vec::new(),
     }
 }
@@ -71,6 +72,8 @@ fn the_manifest_says_what_was_run() {
     // The SHA-256 of "abc", FIPS 180-2, B.1.
     assert_eq!(manifest.scenario_sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_eq!((manifest.runs, manifest.events, manifest.cell_hops, manifest.packets), (1, 500, 300, 20));
+    assert_eq!((manifest.packet_hops, manifest.packet_hops_per_second), (100, Some(100.0 / 1.5)));
+    assert_eq!(manifest.warnings, ["mind the gap"]);
     assert_eq!((manifest.cell_hops_per_second, manifest.simulated_seconds), (Some(200.0), 180.0));
     let sizes: Vec<_> = manifest.files.iter().map(|f| (f.name.as_str(), f.bytes)).collect();
     let on_disk = |name: &str| fs::metadata(target.join(name)).unwrap().len();

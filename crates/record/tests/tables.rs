@@ -30,7 +30,7 @@ fn row(subject: &str, which: usize, t: Option<f64>, value: f64) -> Row {
 }
 
 fn record(summary: Vec<Row>, series: Vec<Row>) -> RunRecord {
-    let counts = Counts { events: 10, cell_hops: 7, packets: 3, simulated: Span::from_secs(2) };
+    let counts = Counts { events: 10, cell_hops: 7, packet_hops: 5, packets: 3, simulated: Span::from_secs(2) };
     RunRecord { summary, series, counts }
 }
 
@@ -49,7 +49,37 @@ fn agree(found: &Observation<'_>, run: u32, row: &Row) -> bool {
 fn rows(t: bool) -> impl Strategy<Value = Vec<Row>> {
     let time = if t { (0.0..1e6).prop_map(Some).boxed() } else { Just(None).boxed() };
     let one = ("[a-z]{1,3}(-[0-9])?(>[a-z]{2})?", 0..METRICS.len(), time, any::<f64>());
-    prop::collection::vec(one.prop_map(|(subject, which, t, value)| row(&subject, which, t, value)), 0..40)
+    let rows = prop::collection::vec(one.prop_map(|(subject, which, t, value)| row(&subject, which, t, value)), 0..40);
+    rows.prop_map(move |mut rows| {
+        // A figure of a summary has one value.
+        let mut known = std::collections::BTreeSet::new();
+        rows.retain(|row| t || known.insert((row.subject.clone(), row.metric)));
+        rows
+    })
+}
+
+/// Two things with one subject would be averaged as if they were two runs of one.
+#[test]
+fn a_run_has_one_value_of_a_figure() {
+    let twice = record(vec![row("a>b", 0, None, 0.5), row("a>b", 1, None, 1.0), row("a>b", 0, None, 0.7)], Vec::new());
+    let refused = Results::from_runs("simulate", [(key(0), twice.clone())]).unwrap_err();
+    let told =
+        "run 0 has two values of goodput of \"a>b\" from simulate; each subject of a run must have a name of its own";
+    assert_eq!(refused.to_string(), told);
+    // Other sources, runs and metrics are other figures; so is another instant of a series.
+    let once =
+        record(vec![row("a>b", 0, None, 0.5)], vec![row("a>b", 0, Some(1.0), 0.5), row("a>b", 0, Some(1.0), 0.6)]);
+    let mut builder = ResultsBuilder::new("simulate");
+    builder.push(key(0), &once).unwrap();
+    builder.add("theory", &once).unwrap();
+    assert!(matches!(builder.add("theory", &once), Err(Error::Twice { run: 0, .. })));
+    builder.push(key(1), &once).unwrap();
+    // Nor do two studies put together hide it.
+    let [first, second] = [0, 1].map(|run| Results::from_runs("simulate", [(key(run), once.clone())]).unwrap());
+    let mut joined = ResultsBuilder::new("simulate");
+    joined.append(&first, |key| key).unwrap();
+    joined.append(&second, |key| key).unwrap();
+    assert_eq!(joined.finish().unwrap().summary.num_rows(), 2);
 }
 
 fn runs() -> impl Strategy<Value = Vec<(RunKey, RunRecord)>> {

@@ -104,13 +104,14 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
     }
     type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
-    let rules: [Rule; 2] = [
+    let rules: [Rule; 3] = [
         (
             "hystart",
             |tcp| tcp.variant != TcpVariant::Cubic || !tcp.timestamps,
             "it is for variant = \"cubic\" with timestamps",
         ),
         ("limited-transmit", |tcp| tcp.variant == TcpVariant::Tahoe, "variant = \"tahoe\" has none"),
+        ("fast-retransmit", |tcp| tcp.variant != TcpVariant::Tahoe, "it is for variant = \"tahoe\""),
     ];
     for (key, is_inert, reason) in rules {
         let all_ends = |group: &Traffic| is_inert(&group.tcp) && group.gateway_tcp.iter().all(is_inert);

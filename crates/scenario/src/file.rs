@@ -96,7 +96,7 @@ pub(crate) struct RunFile {
     pub(crate) emulate: Option<EmulateFile>,
 }
 
-/// How conversations are mapped to channels, and packets to frames.
+/// How conversations are mapped to channels, and packets to cells.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct MultiplexingFile {
@@ -106,7 +106,7 @@ pub(crate) struct MultiplexingFile {
     /// The order in which the channels of an ATM line are served.
     #[schemars(extend("default" = "round-robin"))]
     pub(crate) server: Option<Server>,
-    /// What stands before the packet in its AAL5 frame (RFC 2684).
+    /// What is added to a packet before it is cut into cells.
     #[schemars(extend("default" = "vc-mux"))]
     pub(crate) encapsulation: Option<Encapsulation>,
 }
@@ -131,4 +131,9 @@ pub(crate) struct ObserveFile {
     /// Whether binned series are recorded.
     #[schemars(extend("default" = true))]
     pub(crate) series: Option<bool>,
+    /// The most rows that one run writes for its bins, all subjects together, and for each quantity that is recorded at
+    /// its changes. Beyond it bins are longer, and of the changes the first, last, lowest and highest of equal intervals
+    /// are kept; a warning says so.
+    #[schemars(range(min = 100, max = 100_000_000), extend("default" = 100_000))]
+    pub(crate) max_rows: Option<u64>,
 }

@@ -22,6 +22,7 @@ mod found;
 mod model;
 mod path;
 mod plan;
+mod ports;
 mod problem;
 mod profiles;
 mod quantity;
@@ -30,6 +31,7 @@ mod schema;
 mod shape;
 mod sweep;
 mod tree;
+mod unused;
 mod write;
 
 pub use model::*;

@@ -95,6 +95,8 @@ pub struct Observe {
     pub series: bool,
     /// Output ports whose queue is recorded at each change: the node and the link on which it sends.
     pub queue: Vec<(NodeIndex, LinkIndex)>,
+    /// The most rows of a run's bins, and of each quantity that is recorded at its changes.
+    pub max_rows: u64,
 }
 
 /// One conversation slot.

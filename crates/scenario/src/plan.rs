@@ -12,6 +12,7 @@ use crate::problem::{Error, Problem};
 use crate::shape;
 use crate::sweep::{self, Axis};
 use crate::tree::{Node, Step, at};
+use crate::unused;
 
 /// A key and the value to set it to, as `--set key=value` writes it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -216,6 +217,7 @@ impl Plan {
     /// Each has its place in the file, without an excerpt.
     pub fn warnings(&self, points: &[Point]) -> Vec<Problem> {
         let mut found = effect::warnings(&self.tree, &self.axes, points);
+        found.extend(unused::warnings(&self.tree, points));
         found.sort_by_key(|found| found.at);
         let told = |found: &Found| Problem { excerpt: None, ..self.sources.tell(found, None) };
         found.iter().map(told).collect()

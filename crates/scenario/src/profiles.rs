@@ -6,7 +6,7 @@
 
 use cellway_units::{Bytes, Span};
 
-use crate::model::{TcpKeys, TcpProfile, TcpVariant};
+use crate::model::{FastRetransmit, TcpKeys, TcpProfile, TcpVariant};
 
 /// The profile of a file that names none.
 pub(crate) const DEFAULT: TcpProfile = TcpProfile::Linux6;
@@ -33,6 +33,7 @@ const NONE: TcpKeys = TcpKeys {
     delayed_ack: None,
     nagle: None,
     duplicate_threshold: None,
+    fast_retransmit: None,
     timer_granularity: None,
     rto_initial: None,
     rto_min: None,
@@ -62,6 +63,7 @@ pub(crate) const CLASSIC: TcpKeys = TcpKeys {
     delayed_ack: Some(None),
     nagle: Some(false),
     duplicate_threshold: Some(3),
+    fast_retransmit: Some(FastRetransmit::GoBackN),
     timer_granularity: Some(Span::from_ms(500)),
     rto_initial: Some(Span::from_secs(3)),
     rto_min: Some(Span::from_secs(1)),
@@ -80,6 +82,7 @@ const COMMON: TcpKeys = TcpKeys {
     initial_window: Some(1),
     nagle: Some(true),
     duplicate_threshold: Some(3),
+    fast_retransmit: Some(FastRetransmit::GoBackN),
     limited_transmit: Some(false),
     idle_restart: Some(true),
     window_scaling: Some(false),
@@ -116,6 +119,7 @@ const LINUX: TcpKeys = TcpKeys {
     delayed_ack: Some(Some(Span::from_ms(40))),
     nagle: Some(true),
     duplicate_threshold: Some(3),
+    fast_retransmit: Some(FastRetransmit::GoBackN),
     timer_granularity: Some(Span::from_ms(1)),
     rto_initial: Some(Span::from_secs(1)),
     rto_min: Some(Span::from_ms(200)),
@@ -137,10 +141,11 @@ pub(crate) const fn profile(of: TcpProfile) -> Profile {
                 TcpKeys { mss: Some(Bytes(512)), window: Some(Bytes(8 << 10)), window_scaling: Some(true), ..BSD };
             (keys, false)
         }
-        // The network code of 4.3BSD-Tahoe; tcp_sendspace and tcp_recvspace of 4 KiB.
+        // The network code of 4.3BSD-Tahoe, whose tcp_input sends one segment again; tcp_sendspace and tcp_recvspace of 4 KiB.
         TcpProfile::SunOs413 => {
             let keys = TcpKeys {
                 variant: Some(TcpVariant::Tahoe),
+                fast_retransmit: Some(FastRetransmit::OneSegment),
                 mss: Some(Bytes(512)),
                 window: Some(Bytes(4 << 10)),
                 ..BSD

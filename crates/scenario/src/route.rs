@@ -33,6 +33,21 @@ impl Scenario {
         self.traffic.iter().map(|t| t.bottleneck).min()
     }
 
+    /// The bin of the series: [`Observe::interval`](crate::Observe::interval), doubled until the bins of a run have no
+    /// more than [`Observe::max_rows`](crate::Observe::max_rows) rows.
+    pub fn bin(&self) -> Span {
+        // At most two figures of each port and five of each conversation.
+        let lossy = |group: &&Traffic| group.access.is_some_and(|access| !access.loss.is_zero());
+        let access_ports: u64 = self.traffic.iter().filter(lossy).map(|group| 4 * u64::from(group.count)).sum();
+        let figures = 2 * (2 * self.links.len() as u64 + access_ports) + 5 * self.conversations();
+        let mut bin = self.observe.interval;
+        let rows = |bin: Span| figures.saturating_mul(self.run.duration.as_ps() / bin.as_ps());
+        while rows(bin) > self.observe.max_rows && bin < self.run.duration {
+            bin = bin.saturating_mul(2).min(self.run.duration);
+        }
+        bin
+    }
+
     /// The number of conversation slots of all groups.
     pub fn conversations(&self) -> u64 {
         self.traffic.iter().map(|t| u64::from(t.count)).sum()
@@ -155,11 +170,16 @@ impl Routes {
     }
 }
 
-/// The slowest link; those of hosts of their own count only where no link of the route carries cells.
-pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex], access: Option<Access>) -> Option<Rate> {
+/// The rate and the framing of the slowest link, of equally slow ones of one that carries cells; links of hosts of their
+/// own count only where no link of the route carries cells.
+pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex], access: Option<Access>) -> Option<(Rate, Framing)> {
     let route = || route.iter().map(|l| &links[l.0]);
     let access = access.filter(|_| route().all(|link| link.framing != Framing::Atm));
-    route().map(|link| link.rate).chain(access.map(|access| access.rate)).min()
+    let access = access.map(|access| (access.rate, access.framing));
+    route()
+        .map(|link| (link.rate, link.framing))
+        .chain(access)
+        .min_by_key(|&(rate, framing)| (rate, framing != Framing::Atm))
 }
 
 /// The places in the route of a group of the links between the gateways that split its connections; none without them.

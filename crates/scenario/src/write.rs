@@ -42,7 +42,8 @@ impl Scenario {
         // By link, which is one even where two join the same nodes.
         let ports =
             observe.queue.iter().map(|(at, link)| format!("{}>{}", self.nodes[at.0].name, self.links[link.0].name));
-        writeln!(out, "trace = {}\nqueue = {}\nseries = {}", list(slots), list(ports), observe.series)
+        writeln!(out, "trace = {}\nqueue = {}\nseries = {}", list(slots), list(ports), observe.series)?;
+        writeln!(out, "max-rows = {}", observe.max_rows)
     }
 
     fn write_control(&self, out: &mut String) -> std::fmt::Result {

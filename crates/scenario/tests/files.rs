@@ -17,12 +17,13 @@ fn the_network_of_the_paper_takes_under_fifty_lines() {
     let plan = shipped("papers/cellsim/cellsim.toml");
     assert!(plan.text().lines().count() < 50);
     let s = plan.base();
-    // Section 2.4: a 45 ms round trip, 4000 of them; one round-trip window of 8437.5 B is 159 whole cells.
+    // Section 2.4: a 45 ms round trip, 4000 of them; one round-trip window of 8437.5 B fills the 48 octets of data of
+    // 175 whole cells.
     assert_eq!(s.run.rtt, Span::from_ms(45));
     assert_eq!(s.run.duration, Span::from_secs(180));
     assert_eq!(s.run.warmup, Span::from_secs(45));
     assert_eq!(s.run.seeds, 20);
-    assert_eq!(s.buffer.size, BufferSize::Cells(Cells(159)));
+    assert_eq!(s.buffer.size, BufferSize::Cells(Cells(175)));
     assert_eq!(s.bottleneck(), Some(Rate::from_bps(1_500_000)));
     assert_eq!(s.conversations(), 6);
     let ftp = &s.traffic[1];

@@ -132,6 +132,7 @@ fn cases() -> Vec<(&'static str, String)> {
             ),
         ),
         ("a group named network", edited(&[("name = \"ftp\"", "name = \"network\"")])),
+        ("a group named emulation", edited(&[("name = \"ftp\"", "name = \"emulation\"")])),
         ("unknown node", edited(&[("between = [\"s1\", \"r2\"]", "between = [\"s1\", \"r3\"]")])),
         ("a link with one end", edited(&[("between = [\"s1\", \"r2\"]", "between = [\"s1\"]")])),
         ("a link to itself", edited(&[("between = [\"s1\", \"r2\"]", "between = [\"s1\", \"s1\"]")])),

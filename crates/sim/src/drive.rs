@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use cellway_apps::random::Streams;
 use cellway_apps::{Action, Side, Workload};
 use cellway_gateway as gateway;
-use cellway_net::{Delivery, Encapsulation, Packet, cells_for};
+use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output, State};
@@ -162,6 +162,7 @@ impl Run<'_> {
         let counts = Counts {
             events: self.bed.fabric.events() + self.timers_fired,
             cell_hops: self.bed.fabric.cell_hops(),
+            packet_hops: self.bed.fabric.packet_hops(),
             packets: self.packets,
             simulated: end - Time::ZERO,
         };
@@ -180,7 +181,8 @@ impl Run<'_> {
                 let index = slot as usize;
                 let place = self.slots[index].place_at(packet.to, far);
                 if place == Place::Responder {
-                    self.bed.meter.cells(index, cells_for(packet.octets + self.encapsulation.octets()));
+                    let cells = self.encapsulation.cells(packet.octets);
+                    self.bed.meter.arrived(index, packet.octets, cells);
                 }
                 match place.side() {
                     // A segment for a connection that both ends have forgotten has no one to go to.

@@ -50,6 +50,28 @@ fn a_large_window_saturates_the_line_at_the_efficiency_of_aal5() {
     }
 }
 
+/// A packet of 41 octets, a character on its way to a terminal, takes one cell where no AAL5 trailer is added, and two
+/// where one is.
+#[test]
+fn without_a_trailer_a_packet_of_48_octets_is_one_cell() {
+    for (encapsulation, mss, expected_cells) in
+        [("\"none\"", 1, 1), ("\"vc-mux\"", 1, 2), ("\"none\"", 8, 1), ("\"none\"", 9, 2), ("\"none\"", 512, 12)]
+    {
+        let mss_text = format!("\"{mss} B\"");
+        let set = [
+            ("tcp.mss", &mss_text[..]),
+            ("tcp.window", &mss_text),
+            ("multiplexing.encapsulation", encapsulation),
+            ("run.duration", "\"100 s\""),
+        ];
+        let record = run(&scenario(BULK, &set), 1);
+        let (share, goodput) = (figure(&record, "bulk-1", "line_share"), figure(&record, "bulk-1", "goodput"));
+        // Cells of each segment, from its share of the line and its payload.
+        let got = share * LINE as f64 / 424.0 / (goodput / (f64::from(mss) * 8.0));
+        assert!((got - f64::from(expected_cells)).abs() < 1e-6, "{encapsulation}, MSS {mss}: {got}");
+    }
+}
+
 /// A window that the path holds: each round trip, the time of one segment and its acknowledgement
 /// alone in the network, carries exactly one window.
 fn exactly_one_window_a_round_trip(way: &Way, set: &[(&str, &str)], mss: u32, window: u32) {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{figure, run, scenario};
+use common::{figure, run, scenario, series};
 
 /// One transfer from an ATM host through two switches.
 const LINE: &str = r#"version = 1
@@ -301,25 +301,36 @@ fn groups_of_one_channel_and_two_services_are_refused() {
     assert_eq!(refusal(&text("10 Mbit/s"), &policy("\"per-conversation\"")), None);
 }
 
-/// A busy queue has two changes a cell: what is too many for the record is said to be missing.
+/// A busy queue has two changes a cell: a record that would be too long keeps fewer of them, to the end of the run.
 #[test]
-fn the_record_of_a_queue_ends_at_a_million_changes() {
-    let recorded = |duration: &str| {
+fn the_record_of_a_queue_reaches_to_the_end() {
+    let recorded = |most: &str| {
         let set = [
             ("observe.queue", "[\"s1>s2\"]"),
+            ("observe.max-rows", most),
             ("link.s1-s2.rate", "\"39 Mbit/s\""),
-            ("run.duration", duration),
-            ("run.warmup", "\"1 s\""),
+            ("run.duration", "\"3 s\""),
+            ("run.warmup", "\"0 s\""),
         ];
         let record = run(&scenario(LINE, &set), 1);
-        let changes: Vec<_> = record.series.iter().filter(|row| row.metric == "queue").collect();
-        assert!(changes.iter().all(|row| &*row.subject == "s1>s2" && row.unit == "cell"));
-        let said = record.summary.iter().any(|row| row.metric == "queue_truncated" && row.value == 1.0);
-        (changes.len(), said)
+        assert!(record.series.iter().filter(|row| row.metric == "queue").all(|row| row.unit == "cell"));
+        let interval =
+            record.summary.iter().find(|row| row.metric == "queue_interval").map(|row| (row.unit, row.value));
+        (series(&record, "s1>s2", "queue"), interval, figure(&record, "s1>s2", "queue_max"))
     };
-    let (some, said) = recorded("\"3 s\"");
-    assert!((100_000..1_000_000).contains(&some) && !said, "{some} {said}");
-    assert_eq!(recorded("\"12 s\""), (1_000_000, true));
+    let (whole, none, max) = recorded("1000000");
+    assert!((100_000..1_000_000).contains(&whole.len()) && none.is_none(), "{}", whole.len());
+    let (some, interval, same) = recorded("1000");
+    let (unit, interval) = interval.unwrap();
+    assert!((250..=1000).contains(&some.len()) && unit == "s" && max == same, "{} {interval}", some.len());
+    assert_eq!((some.first(), some.last()), (whole.first(), whole.last()));
+    let highest = |of: &[(f64, f64)]| of.iter().map(|c| c.1).fold(0.0, f64::max);
+    assert_eq!((highest(&some), highest(&whole)), (max, max));
+    // Each row is a change that took place, and no interval that had any is without.
+    assert!(some.iter().all(|row| whole.contains(row)));
+    let intervals =
+        |of: &[(f64, f64)]| of.iter().map(|c| (c.0 / interval) as u64).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(intervals(&some), intervals(&whole));
 }
 
 /// A line that carries packets counts packets; one that has no rows of its own, since it leads to a host, can be

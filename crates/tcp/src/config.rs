@@ -40,6 +40,17 @@ impl Variant {
     }
 }
 
+/// What Tahoe sends again when duplicate acknowledgments mean a loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FastRetransmit {
+    /// Everything from the first unacknowledged byte on, as the window grows again: `ns-2`'s Tahoe.
+    #[default]
+    GoBackN,
+    /// The first unacknowledged segment; what follows is new data, once the window has grown past what is outstanding.
+    /// 4.3BSD-Tahoe (`tcp_input`) restores `snd_nxt` after that segment.
+    OneSegment,
+}
+
 /// The retransmission timer. RFC 6298.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
@@ -109,6 +120,8 @@ pub struct Config {
     pub initial_ssthresh: u64,
     /// How many duplicate acknowledgments mean a loss.
     pub duplicate_threshold: u32,
+    /// What Tahoe sends again then; other variants always send one segment.
+    pub fast_retransmit: FastRetransmit,
     /// Whether the first two duplicate acknowledgments each let one new segment go. RFC 3042. Not in Tahoe.
     pub limited_transmit: bool,
     /// Whether to begin again with the initial window after sending nothing for longer than the
@@ -143,6 +156,7 @@ impl Default for Config {
             initial_window: 1,
             initial_ssthresh: MAX_WINDOW,
             duplicate_threshold: 3,
+            fast_retransmit: FastRetransmit::default(),
             limited_transmit: true,
             idle_restart: true,
             immediate_read: true,

@@ -42,7 +42,7 @@ mod stats;
 mod timers;
 mod timestamps;
 
-pub use config::{Config, ConfigError, MAX_WINDOW, RtoConfig, Variant};
+pub use config::{Config, ConfigError, FastRetransmit, MAX_WINDOW, RtoConfig, Variant};
 pub use endpoint::Endpoint;
 pub use output::{Event, Output};
 pub use segment::{Flags, Options, SackBlock, SackBlocks, Segment, SeqNum, Timestamps};

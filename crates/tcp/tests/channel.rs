@@ -3,7 +3,7 @@
 
 mod common;
 
-use cellway_tcp::{Config, Endpoint, Event, Output, RtoConfig, Variant};
+use cellway_tcp::{Config, Endpoint, Event, FastRetransmit, Output, RtoConfig, Variant};
 use cellway_units::{Rate, Span, Time};
 use common::channel::{App, Channel, Pair};
 use proptest::prelude::*;
@@ -26,8 +26,10 @@ fn config() -> impl Strategy<Value = Config> {
     let later = (any::<bool>(), any::<bool>(), any::<bool>(), prop::option::of(64_000u64..10_000_000));
     let delayed = prop_oneof![Just(None), (1u64..=500).prop_map(|ms| Some(Span::from_ms(ms)))];
     let tick = prop_oneof![Just(0u64), Just(10), Just(500)];
-    (variant(), sizes, flags, later, delayed, tick, 1u32..12, 2u32..5).prop_map(
-        |(variant, (mss, window, buffer), flags, later, delayed_ack, tick, initial_window, duplicate_threshold)| {
+    let resend = prop_oneof![Just(FastRetransmit::GoBackN), Just(FastRetransmit::OneSegment)];
+    (variant(), sizes, flags, later, delayed, tick, 1u32..12, (2u32..5, resend)).prop_map(
+        |(variant, (mss, window, buffer), flags, later, delayed_ack, tick, initial_window, duplicates)| {
+            let (duplicate_threshold, fast_retransmit) = duplicates;
             let (window_scaling, nagle, limited_transmit, idle_restart, immediate_read) = flags;
             let (timestamps, hystart, pacing, pacing_rate) = later;
             // Room for the option and some payload.
@@ -47,6 +49,7 @@ fn config() -> impl Strategy<Value = Config> {
                 nagle,
                 initial_window,
                 duplicate_threshold,
+                fast_retransmit,
                 limited_transmit,
                 idle_restart,
                 initial_ssthresh: cellway_tcp::Config::default().initial_ssthresh,

@@ -3,7 +3,7 @@
 
 mod common;
 
-use cellway_tcp::{Config, Variant};
+use cellway_tcp::{Config, FastRetransmit, Variant};
 use common::ladder::{Ladder, connected};
 
 fn config(variant: Variant) -> Config {
@@ -69,6 +69,41 @@ fn tahoe_goes_back_n() {
          400 > 9001..10001
          400 > 10001..11001
          400 ? cwnd 3000 resent 3",
+    );
+}
+
+/// 4.3BSD-Tahoe, `tcp_input`: `snd_nxt` is taken back for one segment and restored after it, while the window is one
+/// segment.
+#[test]
+fn tahoe_as_in_bsd_resends_one_segment() {
+    let bsd = Config { fast_retransmit: FastRetransmit::OneSegment, ..config(Variant::Tahoe) };
+    // One segment is lost: its repair acknowledges all, and new data follows.
+    eight_out(
+        bsd,
+        "200 < 1 ack 1 x3
+         200 > 1..1001
+         200 ? cwnd 1000 ssthresh 4000 flight 8000 recovery false fast 1 timeouts 0
+         210 < 1 ack 1 x4
+         210 ? cwnd 1000
+         300 < 1 ack 8001
+         300 > 8001..9001
+         300 > 9001..10001
+         300 ? cwnd 2000 ssthresh 4000 resent 1",
+    );
+    // The first and third are lost: after the partial acknowledgment the window is below what is outstanding, so
+    // nothing is sent until the timer goes back.
+    eight_out(
+        bsd,
+        "200 < 1 ack 1 x6
+         200 > 1..1001
+         300 < 1 ack 2001
+         300 ? cwnd 2000 flight 6000 deadline 1000
+         1000 > 2001..3001
+         1000 ? cwnd 1000 ssthresh 2000 flight 1000 timeouts 1
+         1100 < 1 ack 8001
+         1100 > 8001..9001
+         1100 > 9001..10001
+         1100 ? resent 2",
     );
 }
 

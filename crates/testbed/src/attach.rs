@@ -136,7 +136,7 @@ impl<B: Clone> Builder<'_, B> {
 
     pub(crate) fn links(&mut self) {
         let scenario = self.scenario;
-        for link in &scenario.links {
+        for (link, names) in scenario.links.iter().zip(scenario.port_names()) {
             let ends = [link.a, link.b];
             let lines = ends.map(|node| self.nodes[node.0].line);
             let is_host = ends.map(|node| scenario.nodes[node.0].kind == file::NodeKind::Host);
@@ -147,8 +147,8 @@ impl<B: Clone> Builder<'_, B> {
             // Bare links of hosts carry nothing that the tables of conversations do not say, unless they lose it.
             if link.framing == file::Framing::Atm || is_host == [false; 2] || !link.loss.is_zero() {
                 let unit = queue_unit(link.framing);
-                self.port_meters.push(PortMeter::new(format!("{a}>{b}"), pair[0], unit));
-                self.port_meters.push(PortMeter::new(format!("{b}>{a}"), pair[1], unit));
+                self.port_meters
+                    .extend(names.into_iter().zip(pair).map(|(name, port)| PortMeter::new(name, port, unit)));
             }
             self.ports.push(pair);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cellway_apps::random::Streams;
 use cellway_net::{Fabric, NodeId, PortId};
-use cellway_scenario::{LinkIndex, NodeIndex, Scenario};
+use cellway_scenario::{Framing, LinkIndex, NodeIndex, Scenario, Traffic};
 
 use crate::attach::{Attached, End, queue_unit};
 use crate::bed::Testbed;
@@ -84,10 +84,8 @@ impl<B: Clone> Builder<'_, B> {
         let watch = |&(node, link): &(NodeIndex, LinkIndex)| {
             let port = self.port(node, link);
             self.fabric.watch(port);
-            let spec = &scenario.links[link.0];
-            let other = spec.other(node).expect("the port is one of the node's");
-            let subject = format!("{}>{}", scenario.nodes[node.0].name, scenario.nodes[other.0].name);
-            QueueWatch::new(subject, port, queue_unit(spec.framing))
+            let unit = queue_unit(scenario.links[link.0].framing);
+            QueueWatch::new(scenario.port_name(node, link), port, unit, scenario.observe.max_rows as usize)
         };
         scenario.observe.queue.iter().map(watch).collect()
     }
@@ -95,6 +93,9 @@ impl<B: Clone> Builder<'_, B> {
     fn built(mut self) -> Testbed<B> {
         let scenario = self.scenario;
         let queue_watches = self.watches();
+        let of_access = |traffic: &Traffic| traffic.access.is_some_and(|access| access.framing == Framing::Atm);
+        let has_cells =
+            scenario.links.iter().any(|link| link.framing == Framing::Atm) || scenario.traffic.iter().any(of_access);
         let meter = Meter::new(
             self.port_meters,
             self.slot_meters,
@@ -104,9 +105,10 @@ impl<B: Clone> Builder<'_, B> {
             Pace {
                 rtt: scenario.run.rtt,
                 warmup: scenario.run.warmup,
-                bin: scenario.observe.interval,
+                bin: scenario.bin(),
                 fairness: scenario.observe.fairness_window,
                 series: scenario.observe.series,
+                has_cells,
             },
         );
         Testbed {

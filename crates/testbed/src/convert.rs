@@ -5,7 +5,7 @@ use cellway_gateway::{DATA_OVERHEAD, GatewayConfig, Transport, Window, Wire};
 use cellway_net as net;
 use cellway_scenario as file;
 use cellway_scenario::{App, Scenario, Traffic};
-use cellway_tcp::{Config, MAX_WINDOW, RtoConfig, Variant};
+use cellway_tcp::{Config, FastRetransmit, MAX_WINDOW, RtoConfig, Variant};
 use cellway_units::{Bits, Bytes};
 
 use crate::error::Error;
@@ -118,6 +118,10 @@ pub(crate) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config,
         initial_window: t.initial_window,
         initial_ssthresh: t.initial_ssthresh.map_or(MAX_WINDOW, |threshold| threshold.0),
         duplicate_threshold: t.duplicate_threshold,
+        fast_retransmit: match t.fast_retransmit {
+            file::FastRetransmit::GoBackN => FastRetransmit::GoBackN,
+            file::FastRetransmit::OneSegment => FastRetransmit::OneSegment,
+        },
         rto: RtoConfig {
             initial: t.rto_initial,
             min: t.rto_min,
@@ -181,11 +185,12 @@ pub(crate) fn discipline(scenario: &Scenario) -> net::Discipline {
     }
 }
 
-/// How packets stand in the AAL5 frames of a scenario.
+/// How the packets of a scenario are put into cells.
 pub fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
     match scenario.multiplexing.encapsulation {
         file::Encapsulation::VcMux => net::Encapsulation::VcMultiplexed,
         file::Encapsulation::LlcSnap => net::Encapsulation::LlcSnap,
+        file::Encapsulation::None => net::Encapsulation::None,
     }
 }
 
@@ -232,7 +237,12 @@ const _: () = {
 };
 
 pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: bool, mtu: Bytes) -> GatewayConfig {
-    let llc = scenario.multiplexing.encapsulation == file::Encapsulation::LlcSnap;
+    let wire = match (on_atm, scenario.multiplexing.encapsulation) {
+        (false, _) => Wire::Packet,
+        (true, file::Encapsulation::VcMux) => Wire::Atm { llc: false },
+        (true, file::Encapsulation::LlcSnap) => Wire::Atm { llc: true },
+        (true, file::Encapsulation::None) => Wire::BareCells,
+    };
     GatewayConfig {
         window: Window::Fixed(spec.window),
         floor: spec.window,
@@ -243,7 +253,7 @@ pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: boo
             file::Transport::Quic => Transport::Quic { v6: false },
         },
         mtu,
-        wire: if on_atm { Wire::Atm { llc } } else { Wire::Packet },
+        wire,
         ..GatewayConfig::new(spec.rate)
     }
 }

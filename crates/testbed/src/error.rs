@@ -64,6 +64,15 @@ pub enum Error {
         /// The nodes there are.
         known: String,
     },
+    /// A capture of AAL5 frames where packets travel without them.
+    #[error(
+        "cannot capture at {name:?}: a capture there is made of AAL5 frames, and multiplexing.encapsulation = \"none\" \
+         has none; capture at a host, or set it to \"vc-mux\" or \"llc-snap\""
+    )]
+    NoFrames {
+        /// The node.
+        name: String,
+    },
     /// The capture could not be written.
     #[error("cannot write the capture: {0}")]
     Capture(#[from] std::io::Error),

@@ -1,14 +1,19 @@
 //! What a run records: totals after the warm-up, and means over bins of time.
 
+mod changes;
 mod summary;
 
 use std::sync::Arc;
 
 use cellway_apps::Side;
-use cellway_net::{ChannelId, Fabric, LossCounters, NodeId, PortCounters, PortId};
+use cellway_net::{ChannelId, Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
 use cellway_record::Row;
 use cellway_record::stats::{Moments, Sample, TimeWeighted, jain};
-use cellway_units::{Bytes, Rate, Span, Time};
+use cellway_scenario::{App, Traffic};
+use cellway_units::{Bytes, Cells, Rate, Span, Time};
+
+use crate::convert;
+pub(crate) use changes::Changes;
 
 /// An output port that is reported.
 #[derive(Debug)]
@@ -34,18 +39,14 @@ pub(crate) struct QueueWatch {
     subject: Arc<str>,
     port: PortId,
     unit: &'static str,
-    /// Whether changes are missing from the record.
-    truncated: bool,
+    changes: Changes,
 }
 
 impl QueueWatch {
-    pub(crate) fn new(subject: String, port: PortId, unit: &'static str) -> QueueWatch {
-        QueueWatch { subject: subject.into(), port, unit, truncated: false }
+    pub(crate) fn new(subject: String, port: PortId, unit: &'static str, most: usize) -> QueueWatch {
+        QueueWatch { subject: subject.into(), port, unit, changes: Changes::new(most) }
     }
 }
-
-/// The most changes of watched queues that a run records, of all ports together: some 50 MB.
-const QUEUE_ROWS: u32 = 1_000_000;
 
 /// What TCP did for a slot, over all its connections and both ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,8 +77,8 @@ pub struct MeteredPort {
 pub(crate) struct SlotTotals {
     /// In-order bytes handed to the responder and to the originator.
     pub(crate) delivered: [u64; 2],
-    /// Cells of the packets that came to the responder.
-    pub(crate) cells: u64,
+    /// Bits that the packets which came to the responder took of the bottleneck link.
+    pub(crate) line_bits: u64,
     pub(crate) conversations: u64,
     pub(crate) failures: u64,
     pub(crate) items: u64,
@@ -90,8 +91,11 @@ pub(crate) struct SlotMeter {
     subject: Arc<str>,
     group: usize,
     bottleneck: Rate,
+    /// What travels on the bottleneck link.
+    framing: Framing,
     interactive: bool,
-    traced: bool,
+    /// The send window at each change, if the scenario traces it.
+    trace: Option<Changes>,
     pub(crate) now: SlotTotals,
     at_warmup: SlotTotals,
     at_bin: SlotTotals,
@@ -103,6 +107,8 @@ pub(crate) struct SlotMeter {
     delays_in_bin: Moments,
     item_times: Sample,
     item_rates: Moments,
+    /// The time that each item took, by the instant of its arrival, if series are recorded.
+    items: Option<Changes>,
     /// The first output port of the slot's cells and their channel, where ABR or a shaper paces them.
     pub(crate) paced: Option<(PortId, ChannelId)>,
     acr: Moments,
@@ -154,10 +160,11 @@ pub struct Meter {
     bins: Ticker,
     fairness: Ticker,
     record_series: bool,
+    /// Whether any link carries cells.
+    has_cells: bool,
     queue_watches: Vec<QueueWatch>,
     /// The place of each port's watch, by the port's number.
     watch_of: Vec<Option<usize>>,
-    queue_rows: u32,
     series: Vec<Row>,
 }
 
@@ -168,17 +175,21 @@ pub(crate) struct Pace {
     pub(crate) bin: Span,
     pub(crate) fairness: Span,
     pub(crate) series: bool,
+    /// Whether any link carries cells.
+    pub(crate) has_cells: bool,
 }
 
 impl SlotMeter {
-    pub(crate) fn new(name: &str, group: usize, bottleneck: Rate, interactive: bool, traced: bool) -> SlotMeter {
+    pub(crate) fn new(name: &str, group: usize, traffic: &Traffic, records: [Option<Changes>; 2]) -> SlotMeter {
+        let [trace, items] = records;
         let nothing = TimeWeighted::new(Time::ZERO, 0);
         SlotMeter {
             subject: name.into(),
             group,
-            bottleneck,
-            interactive,
-            traced,
+            bottleneck: traffic.bottleneck,
+            framing: convert::framing(traffic.bottleneck_framing),
+            interactive: matches!(traffic.app, App::Telnet { .. }),
+            trace,
             now: SlotTotals::default(),
             at_warmup: SlotTotals::default(),
             at_bin: SlotTotals::default(),
@@ -190,6 +201,7 @@ impl SlotMeter {
             delays_in_bin: Moments::default(),
             item_times: Sample::new(),
             item_rates: Moments::default(),
+            items,
             paced: None,
             acr: Moments::default(),
             acr_min: f64::INFINITY,
@@ -234,9 +246,9 @@ impl Meter {
             bins: Ticker { every: pace.bin, next: Time::ZERO + pace.bin },
             fairness: Ticker { every: pace.fairness, next: warmup + pace.fairness },
             record_series: pace.series,
+            has_cells: pace.has_cells,
             queue_watches,
             watch_of,
-            queue_rows: 0,
             series: Vec::new(),
         }
     }
@@ -271,9 +283,8 @@ impl Meter {
         meter.window.set(now, window);
         meter.window_in_bin.set(now, window);
         meter.full.set(now, u64::from(full));
-        if meter.traced {
-            let (subject, t) = (meter.subject.clone(), Some(now.as_secs_f64()));
-            self.series.push(Row { subject, metric: "window", unit: "B", t, value: window as f64 });
+        if let Some(trace) = &mut meter.trace {
+            trace.push(now, window as f64);
         }
     }
 
@@ -286,9 +297,13 @@ impl Meter {
         self.slots[slot].now.delivered[direction] += bytes;
     }
 
-    /// A packet of so many cells has come to the responder of a slot.
-    pub fn cells(&mut self, slot: usize, cells: u32) {
-        self.slots[slot].now.cells += u64::from(cells);
+    /// Counts a packet of `octets` that came to the responder of a slot; over ATM it takes `cells`.
+    pub fn arrived(&mut self, slot: usize, octets: u32, cells: u32) {
+        let slot = &mut self.slots[slot];
+        slot.now.line_bits += match slot.framing {
+            Framing::Atm => Cells(u64::from(cells)).bits().0,
+            framing => framing.bits(octets).0,
+        };
     }
 
     /// What TCP did for a slot since it was told last.
@@ -327,21 +342,14 @@ impl Meter {
         !self.queue_watches.is_empty()
     }
 
-    /// Records what the watched queues have held since the last call, up to [`QUEUE_ROWS`].
+    /// Records what the watched queues have held since the last call.
     pub fn queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
         if self.queue_watches.is_empty() {
             return;
         }
         for (at, id, length) in fabric.watched() {
             let place = self.watch_of[id.0 as usize].expect("only such ports are watched");
-            let watch = &mut self.queue_watches[place];
-            if self.queue_rows == QUEUE_ROWS {
-                watch.truncated = true;
-                continue;
-            }
-            self.queue_rows += 1;
-            let (subject, t, value) = (watch.subject.clone(), Some(at.as_secs_f64()), f64::from(length));
-            self.series.push(Row { subject, metric: "queue", unit: watch.unit, t, value });
+            self.queue_watches[place].changes.push(at, f64::from(length));
         }
     }
 
@@ -354,9 +362,8 @@ impl Meter {
             meter.item_times.push(span.as_secs_f64());
             meter.item_rates.push(bytes.bits().0 as f64 / span.as_secs_f64());
         }
-        if self.record_series {
-            let (subject, t) = (meter.subject.clone(), Some(now.as_secs_f64()));
-            self.series.push(Row { subject, metric: "item_time", unit: "s", t, value: span.as_secs_f64() });
+        if let Some(items) = &mut meter.items {
+            items.push(now, span.as_secs_f64());
         }
     }
 

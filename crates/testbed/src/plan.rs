@@ -4,7 +4,7 @@ use cellway_apps::random::Streams;
 use cellway_gateway::GatewayConfig;
 use cellway_net::{Class, NodeId, PortId};
 use cellway_scenario as file;
-use cellway_scenario::{App, NodeIndex, Traffic};
+use cellway_scenario::{NodeIndex, Traffic};
 use cellway_tcp::Config;
 use cellway_units::{Span, Time};
 
@@ -12,7 +12,7 @@ use crate::attach::PathEnd;
 use crate::build::Builder;
 use crate::convert;
 use crate::error::Error;
-use crate::meter::SlotMeter;
+use crate::meter::{Changes, SlotMeter};
 
 /// Above every number that tells channels of conversations apart: the channel that all flows of a
 /// pair of gateways share.
@@ -183,8 +183,9 @@ impl<B: Clone> Builder<'_, B> {
             };
             let split = split.map(|((pair, near), tcp)| Split { pair, near, tcp });
             let traced = scenario.observe.trace.contains(&file::Slot { traffic: group, number });
-            let interactive = matches!(traffic.app, App::Telnet { .. });
-            self.slot_meters.push(SlotMeter::new(&name, group, traffic.bottleneck, interactive, traced));
+            let record = |wanted: bool| wanted.then(|| Changes::new(scenario.observe.max_rows as usize));
+            let records = [record(traced), record(scenario.observe.series)];
+            self.slot_meters.push(SlotMeter::new(&name, group, traffic, records));
             let start = Time::ZERO + traffic.slot_start(number) + jitter(traffic, &name, streams);
             let (well_known_ports, repeat) = (convert::well_known_ports(&traffic.app), traffic.repeat);
             self.slots.push(SlotPlan { name, group, hosts, peers, legs, split, well_known_ports, start, repeat, tcp });

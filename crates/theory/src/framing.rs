@@ -1,6 +1,6 @@
 //! Octets that an IP packet takes on a line, and what is left for TCP.
 
-use cellway_units::{Bytes, CELL_OCTETS, LLC_SNAP_OCTETS, Rate, aal5_cells, ethernet_octets, fddi_octets};
+use cellway_units::{Bytes, CELL_OCTETS, LLC_SNAP_OCTETS, Rate, aal5_cells, bare_cells, ethernet_octets, fddi_octets};
 
 use crate::arguments::{Argument, Arguments, Kind};
 use crate::error::{Error, undefined};
@@ -25,12 +25,20 @@ pub enum Framing {
     Aal5VcMux,
     /// AAL5 with LLC and SNAP, 8 more (RFC 2684 section 5.1).
     Aal5LlcSnap,
+    /// Whole cells without an adaptation layer: see [`bare_cells`].
+    BareCells,
 }
 
 impl Framing {
     /// All of them.
-    pub const ALL: [Framing; 5] =
-        [Framing::Packet, Framing::Ethernet, Framing::Fddi, Framing::Aal5VcMux, Framing::Aal5LlcSnap];
+    pub const ALL: [Framing; 6] = [
+        Framing::Packet,
+        Framing::Ethernet,
+        Framing::Fddi,
+        Framing::Aal5VcMux,
+        Framing::Aal5LlcSnap,
+        Framing::BareCells,
+    ];
 
     /// The name as text.
     pub const fn name(self) -> &'static str {
@@ -40,6 +48,7 @@ impl Framing {
             Framing::Fddi => "fddi",
             Framing::Aal5VcMux => "aal5-vc-mux",
             Framing::Aal5LlcSnap => "aal5-llc-snap",
+            Framing::BareCells => "bare-cells",
         }
     }
     pub(crate) fn named(name: &str) -> Framing {
@@ -47,12 +56,12 @@ impl Framing {
     }
     /// The cells of an IP packet; `None` where there are none.
     pub const fn cells(self, packet: Bytes) -> Option<u64> {
-        let encapsulation = match self {
-            Framing::Aal5VcMux => 0,
-            Framing::Aal5LlcSnap => LLC_SNAP_OCTETS,
-            _ => return None,
-        };
-        Some(aal5_cells(Bytes(packet.0.saturating_add(encapsulation))).0)
+        match self {
+            Framing::Aal5VcMux => Some(aal5_cells(packet).0),
+            Framing::Aal5LlcSnap => Some(aal5_cells(Bytes(packet.0.saturating_add(LLC_SNAP_OCTETS))).0),
+            Framing::BareCells => Some(bare_cells(packet).0),
+            Framing::Packet | Framing::Ethernet | Framing::Fddi => None,
+        }
     }
     /// The octets that an IP packet of `packet` takes of a line whose rate is what the physical
     /// layer leaves.
@@ -62,7 +71,7 @@ impl Framing {
             Framing::Packet => n,
             Framing::Ethernet => ethernet_octets(packet).0,
             Framing::Fddi => fddi_octets(packet).0,
-            Framing::Aal5VcMux | Framing::Aal5LlcSnap => match self.cells(packet) {
+            Framing::Aal5VcMux | Framing::Aal5LlcSnap | Framing::BareCells => match self.cells(packet) {
                 Some(cells) => cells.saturating_mul(CELL_OCTETS),
                 None => n,
             },
@@ -82,12 +91,12 @@ impl Framing {
             Framing::Packet => 65_535,
             Framing::Ethernet => 1500,
             Framing::Fddi => 4352,
-            Framing::Aal5VcMux | Framing::Aal5LlcSnap => 9180,
+            Framing::Aal5VcMux | Framing::Aal5LlcSnap | Framing::BareCells => 9180,
         }
     }
 }
 
-pub(crate) const NAMES: &[&str] = &["packet", "ethernet", "fddi", "aal5-vc-mux", "aal5-llc-snap"];
+pub(crate) const NAMES: &[&str] = &["packet", "ethernet", "fddi", "aal5-vc-mux", "aal5-llc-snap", "bare-cells"];
 
 /// TCP payload per second of full segments of `mss` that fill a line, in bit/s.
 ///
@@ -99,6 +108,7 @@ pub fn goodput(framing: Framing, mss: Bytes, rate: Rate) -> Result<Predicted, Er
         Framing::Ethernet => &EQUATIONS[1],
         Framing::Fddi => &EQUATIONS[2],
         Framing::Aal5VcMux | Framing::Aal5LlcSnap => &EQUATIONS[0],
+        Framing::BareCells => &EQUATIONS[7],
     };
     if mss.0 == 0 {
         return Err(undefined(equation.id, "segments carry nothing", "mss of at least 1 B"));
@@ -168,7 +178,7 @@ pub(crate) const EQUATIONS: &[Equation] = &[
         "line-octets",
         "octets that an IP packet takes on a line",
         "ITU-T I.363.5, RFC 2684; IEEE 802.3 clause 3; ANSI X3.139, RFC 1188",
-        "AAL5: 53 ⌈(packet + encapsulation + 8) / 48⌉; Ethernet: max(packet, 46) + 38; FDDI: packet + 36",
+        "AAL5: 53 ⌈(packet + encapsulation + 8) / 48⌉; bare cells: 53 ⌈packet / 48⌉; Ethernet: max(packet, 46) + 38; FDDI: packet + 36",
         &[
             Argument::required("packet", Kind::Bytes, "the IP packet"),
             Argument::required("framing", Kind::Word(NAMES), "what stands around it"),
@@ -203,5 +213,13 @@ pub(crate) const EQUATIONS: &[Equation] = &[
             let octets = framing.octets(a.bytes("packet")).0;
             Ok(Predicted::new((octets / CELL_OCTETS) as f64, "cell", &EQUATIONS[6]))
         },
+    ),
+    over(
+        "bare-cells-goodput",
+        "TCP payload over an ATM line without an adaptation layer",
+        "ITU-T I.361; no AAL5",
+        "rate × mss / (53 ⌈(mss + 40) / 48⌉)",
+        &[MSS, RATE],
+        |a| goodput(Framing::BareCells, a.bytes("mss"), a.rate("rate")),
     ),
 ];

@@ -94,6 +94,7 @@ pub fn predict_path(input: &PathInput) -> Result<Prediction, Error> {
         Framing::Ethernet => "ethernet-goodput",
         Framing::Fddi => "fddi-goodput",
         Framing::Aal5VcMux | Framing::Aal5LlcSnap => "aal5-goodput",
+        Framing::BareCells => "bare-cells-goodput",
     };
     let buffer = input.buffer.map(|b| match b {
         BufferSize::Cells(cells) => cells.0 as f64,

@@ -15,7 +15,7 @@ mod rate;
 mod size;
 mod time;
 
-pub use framing::{AAL5_TRAILER_OCTETS, LLC_SNAP_OCTETS, aal5_cells, ethernet_octets, fddi_octets};
+pub use framing::{AAL5_TRAILER_OCTETS, LLC_SNAP_OCTETS, aal5_cells, bare_cells, ethernet_octets, fddi_octets};
 pub use line::Line;
 pub use meant::meant;
 pub use parse::{ParseError, split_quantity};

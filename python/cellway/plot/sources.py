@@ -26,14 +26,16 @@ NAMES = {
     "utilisation": "Utilisation",
     "queue_mean": "Mean queue",
     "queue_max": "Longest queue",
+    "dropped_packets": "Dropped packets",
+    "loss_ratio": "Loss ratio",
     "dropped_frames": "Dropped frames",
     "dropped_cells": "Dropped cells",
     "lost_frames": "Lost frames",
 }
 """Metrics in words; others are called by their own name."""
 
-KEYS = ("subject", "metric", "unit", "predicted", "bound", "simulated", "simulated_half", "emulated", "emulated_half",
-        "published", "difference", "main")  # fmt: skip
+KEYS = ("subject", "metric", "unit", "predicted", "bound", "simulated", "simulated_low", "simulated_high", "emulated",
+        "emulated_low", "emulated_high", "published", "difference", "main")  # fmt: skip
 """Columns of a table of rows that are no axis."""
 
 PANELS = 12
@@ -85,7 +87,16 @@ def _unit(rows: pl.DataFrame, unit: str) -> tuple[float, str]:
 
 
 def _scaled(rows: pl.DataFrame, scale: float) -> pl.DataFrame:
-    values = ("predicted", "simulated", "simulated_half", "emulated", "emulated_half", "published")
+    values = (
+        "predicted",
+        "simulated",
+        "simulated_low",
+        "simulated_high",
+        "emulated",
+        "emulated_low",
+        "emulated_high",
+        "published",
+    )
     return rows.with_columns(pl.col(name).cast(pl.Float64) / scale for name in values)
 
 
@@ -94,9 +105,13 @@ def _label(metric: str, unit: str) -> str:
     return f"{name} ({unit})" if unit else name
 
 
-def _half(rows: pl.DataFrame, source: str) -> list[float]:
-    column = f"{source}_half"
-    return rows[column].fill_null(0.0).to_list() if column in rows.columns else [0.0] * rows.height
+def _errors(rows: pl.DataFrame, source: str) -> list[list[float]]:
+    """How far the interval of each row reaches below its mean, and above it."""
+    low, high = f"{source}_low", f"{source}_high"
+    if low not in rows.columns or high not in rows.columns:
+        return [[0.0] * rows.height] * 2
+    sides = rows.select((pl.col(source) - pl.col(low)).alias("below"), (pl.col(high) - pl.col(source)).alias("above"))
+    return [sides[side].fill_null(0.0).to_list() for side in ("below", "above")]
 
 
 def _dots(rows: pl.DataFrame, width: float) -> Figure:
@@ -120,7 +135,7 @@ def _dots(rows: pl.DataFrame, width: float) -> Figure:
                 if some.is_empty():
                     continue
                 places = [row + LANE * (order - 1) for row in some["row"]]
-                _marks(axes, some[source].to_list(), places, mark, xerr=_half(some, source))
+                _marks(axes, some[source].to_list(), places, mark, xerr=_errors(some, source))
             for row, value in enumerate(table["published"]):
                 if value is not None:
                     axes.plot([value, value], [row - 0.42, row + 0.42], color=style.INK, linewidth=1.3, zorder=2,
@@ -143,15 +158,15 @@ def _marks(
     y: Sequence[float],
     mark: style.Mark,
     *,
-    xerr: list[float] | None = None,
-    yerr: list[float] | None = None,
+    xerr: list[list[float]] | None = None,
+    yerr: list[list[float]] | None = None,
     transform: Transform | None = None,
 ) -> None:
     drawn = axes.errorbar(
         x,
         y,
-        xerr=xerr if xerr and any(xerr) else None,
-        yerr=yerr if yerr and any(yerr) else None,
+        xerr=xerr if xerr and any(map(any, xerr)) else None,
+        yerr=yerr if yerr and any(map(any, yerr)) else None,
         fmt=mark.marker,
         color=mark.color,
         markersize=4.0 if mark.marker != "x" else 4.8,
@@ -171,9 +186,9 @@ def _top(table: pl.DataFrame) -> float:
     """The largest value or end of an interval; an interval counts to three times its mean, else it hides all others."""
     ends = [0.0]
     for source, _ in SOURCES:
-        for value, half in zip(table[source], _half(table, source), strict=True):
+        for value, above in zip(table[source], _errors(table, source)[1], strict=True):
             if value is not None:
-                ends.append(value + min(half, 2.0 * abs(value)))
+                ends.append(value + min(above, 2.0 * abs(value)))
     ends += [value for value in table["published"] if value is not None]
     top = max(ends)
     return top if top > 0 and math.isfinite(top) else 1.0
@@ -263,7 +278,7 @@ def _lines(figure: Figure, axes: Axes, table: pl.DataFrame) -> None:
         # Side by side, so that equal values are all seen.
         aside = ScaledTranslation((order - 1) * ASIDE / 72, 0, figure.dpi_scale_trans)
         place = axes.transData + aside
-        _marks(axes, x, y, mark, yerr=_half(some, source), transform=place)
+        _marks(axes, x, y, mark, yerr=_errors(some, source), transform=place)
         dashes = (0, (1, 1.4)) if mark.dashes == "none" else mark.dashes
         axes.plot(x, y, color=mark.color, linestyle=dashes, linewidth=1.1, zorder=2, transform=place)
     some = table.filter(pl.col("published").is_not_null())

@@ -90,7 +90,9 @@ def _table(rows: pl.DataFrame) -> str:
     texts = rows.with_columns(
         predicted + pl.col("predicted").map_elements(number, return_dtype=pl.String),
         *(
-            pl.struct(source, f"{source}_half").map_elements(_interval, return_dtype=pl.String).alias(f"{source}_text")
+            pl.struct(source, f"{source}_low", f"{source}_high")
+            .map_elements(_interval, return_dtype=pl.String)
+            .alias(f"{source}_text")
             for source in ("simulated", "emulated")
         ),
         pl.col("difference") * 100,
@@ -102,10 +104,13 @@ def _table(rows: pl.DataFrame) -> str:
 
 
 def _interval(of: dict[str, float | None]) -> str | None:
-    mean, half = of.values()
+    mean, low, high = of.values()
     if mean is None:
         return None
-    return number(mean) if half is None else f"{number(mean)} ± {number(half, 2)}"
+    if low is None or high is None:
+        return number(mean)
+    below, above = number(mean - low, 2), number(high - mean, 2)
+    return f"{number(mean)} ± {above}" if below == above else f"{number(mean)} [{number(low)}, {number(high)}]"
 
 
 def write(folder: Path) -> Path:

@@ -223,7 +223,9 @@ def _methods(reproduction: Reproduction) -> str:
                 "simulated (s)": manifest.get("simulated_seconds"),
                 "events": manifest.get("events"),
                 "cell-hops": manifest.get("cell_hops"),
+                "packet-hops": manifest.get("packet_hops"),
                 "cell-hops per second": manifest.get("cell_hops_per_second"),
+                "packet-hops per second": manifest.get("packet_hops_per_second"),
                 "wall time (s)": manifest.get("wall_seconds"),
             }
         )

@@ -183,7 +183,7 @@ fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, 
         By::Small | By::Cubic | By::Bbr => None,
     };
     let jain = (streams > 1).then(|| jain(&each)).flatten();
-    let dropped = both(["g1>g2", "g2>g1"], "dropped_frames");
+    let dropped = both(["g1>g2", "g2>g1"], "dropped_packets");
     let queued = seen.waiting(0.99).map(|packets| packets * path.packet() * 1e3);
     let added = Some((seen.get("probe", "p99")? - seen.get("probe", "least")?) * 1e3);
     let per_gb = cpu.filter(|_| bytes > 0.0).map(|cpu| cpu / (bytes / 1e9));

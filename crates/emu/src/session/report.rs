@@ -31,6 +31,7 @@ pub(super) fn emulated(
     let counts = Counts {
         events: testbed.fabric.events() + passes,
         cell_hops: testbed.fabric.cell_hops(),
+        packet_hops: testbed.fabric.packet_hops(),
         packets: delays.count(),
         simulated: ended - Time::ZERO,
     };

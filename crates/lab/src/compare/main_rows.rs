@@ -7,7 +7,7 @@ use cellway_scenario::{App, Point, Traffic};
 use super::ComparedRow;
 
 /// The telling metrics, in the order in which they are shown.
-const MAIN: [&str; 15] = [
+const MAIN: [&str; 17] = [
     "goodput_total",
     "goodput",
     "jain",
@@ -19,6 +19,8 @@ const MAIN: [&str; 15] = [
     "utilisation",
     "queue_mean",
     "queue_max",
+    "dropped_packets",
+    "loss_ratio",
     "dropped_frames",
     "dropped_cells",
     "lost",

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cellway_record::Results;
-use cellway_record::stats::interval95;
+use cellway_record::stats::{Bounds, interval95};
 use cellway_scenario::{App, Point};
 use serde_json::{Value, json};
 
@@ -27,8 +27,8 @@ pub struct Estimate {
 pub struct Measured {
     /// In the unit of the row.
     pub mean: f64,
-    /// Half the width of the 95 % confidence interval; absent for a single replication.
-    pub half_width: Option<f64>,
+    /// The ends of the 95 % confidence interval; absent for a single replication.
+    pub interval: Option<[f64; 2]>,
     /// Replications that had the figure.
     pub runs: usize,
 }
@@ -72,7 +72,7 @@ impl ComparedRow {
 
     pub(super) fn to_json(&self) -> Value {
         let measured =
-            |m: Option<Measured>| m.map(|m| json!({ "mean": m.mean, "half_width_95": m.half_width, "runs": m.runs }));
+            |m: Option<Measured>| m.map(|m| json!({ "mean": m.mean, "interval_95": m.interval, "runs": m.runs }));
         json!({
             "subject": self.subject, "metric": self.metric, "unit": self.unit,
             "predicted": self.predicted.map(|p| json!({ "value": p.value, "bound": p.bound })),
@@ -95,17 +95,22 @@ pub(super) fn figures(results: &Results) -> Result<Vec<Vec<Figure>>, Error> {
     let runs: BTreeMap<u32, (usize, u64)> =
         results.run_keys()?.into_iter().map(|key| (key.run, (key.point as usize, key.seed))).collect();
     let mut points: Vec<Vec<Figure>> = Vec::new();
-    let mut places: BTreeMap<(usize, &str, &str), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(usize, &str, &str, &str), usize> = BTreeMap::new();
     for row in results.summary.observations()? {
         let (point, seed) = runs[&row.run];
         points.resize_with(points.len().max(point + 1), Vec::new);
         let figures = &mut points[point];
-        let place = *places.entry((point, row.subject, row.metric)).or_insert(figures.len());
+        let place = *places.entry((point, row.subject, row.metric, row.unit)).or_insert(figures.len());
         if place == figures.len() {
             let (subject, metric, unit) = (row.subject.to_owned(), row.metric.to_owned(), row.unit.to_owned());
             figures.push(Figure { subject, metric, unit, values: Vec::new() });
         }
-        figures[place].values.push((seed, row.value));
+        let values = &mut figures[place].values;
+        if values.iter().any(|(of, _)| *of == seed) {
+            let [origin, subject, metric] = [row.source, row.subject, row.metric].map(str::to_owned);
+            return Err(cellway_record::Error::Twice { run: row.run, origin, subject, metric }.into());
+        }
+        values.push((seed, row.value));
     }
     Ok(points)
 }
@@ -118,7 +123,8 @@ impl Figure {
     fn measured(&self) -> Measured {
         let values: Vec<f64> = self.values.iter().map(|(_, value)| *value).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        Measured { mean, half_width: interval95(&values).map(|i| i.half_width), runs: values.len() }
+        let interval = interval95(&values, Bounds::of(&self.metric)).map(|i| [i.low, i.high]);
+        Measured { mean, interval, runs: values.len() }
     }
 
     /// How far `other` is from this, over the seeds that both have: they play the same conversations.

@@ -18,7 +18,7 @@ pub(super) fn merge(
         let number = place as u32;
         let key = RunKey { run: number, point: number, seed: first_seed, axes: point.axes.clone() };
         builder.push(key, &record(point, |row| row.predicted.map(|p| p.value)))?;
-        builder.add("published", &record(point, |row| row.published));
+        builder.add("published", &record(point, |row| row.published))?;
     }
     let mut before = points.len() as u32;
     for study in [Some(simulated), emulated].into_iter().flatten() {

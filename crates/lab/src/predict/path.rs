@@ -18,7 +18,7 @@ pub const PATH: [(&str, &str); 11] = [
     ("rtt", "a time like \"60 ms\""),
     ("window", "an amount like \"64 KiB\""),
     ("mss", "an amount like \"1460 B\""),
-    ("framing", "packet, ethernet, fddi, aal5-vc-mux, aal5-llc-snap"),
+    ("framing", "packet, ethernet, fddi, aal5-vc-mux, aal5-llc-snap, bare-cells"),
     ("loss", "a number from 0 to 1 like \"1e-4\""),
     ("buffer", "cells like \"256 cell\", or an amount like \"64 KiB\""),
     ("delayed-ack", "on, off"),

@@ -1,6 +1,6 @@
 //! What a claim is measured by: one value for each seed, and the interval over the seeds.
 
-use cellway_record::stats::{Interval, interval95};
+use cellway_record::stats::{Bounds, Interval, interval95};
 
 use super::claim::{Claim, Measure};
 use super::row::short;
@@ -23,20 +23,19 @@ pub(super) struct Measured {
 type Sample = Vec<(u64, f64)>;
 
 /// Mean and 95 % interval of a sample. The one value of a deterministic study is known exactly.
-fn interval(sample: &[(u64, f64)], exact: bool) -> Option<Interval> {
+fn interval(sample: &[(u64, f64)], exact: bool, bounds: Bounds) -> Option<Interval> {
     let values: Vec<f64> = sample.iter().map(|&(_, value)| value).collect();
     let interval = match values[..] {
-        [value] if exact => Some(Interval { mean: value, half_width: 0.0, level: 0.95 }),
-        _ => interval95(&values),
+        [value] if exact => Some(Interval { mean: value, low: value, high: value, level: 0.95 }),
+        _ => interval95(&values, bounds),
     };
-    interval.filter(|i| i.mean.is_finite() && i.half_width.is_finite())
+    interval.filter(|i| i.mean.is_finite() && i.low.is_finite() && i.high.is_finite())
 }
 
 impl Measured {
-    fn of(sample: &[(u64, f64)], exact: bool) -> Option<Measured> {
-        let interval = interval(sample, exact)?;
-        let (low, high) = (interval.low(), interval.high());
-        Some(Measured { value: interval.mean, low, high, seeds: sample.len(), exact, text: None })
+    fn of(sample: &[(u64, f64)], exact: bool, bounds: Bounds) -> Option<Measured> {
+        let Interval { mean, low, high, .. } = interval(sample, exact, bounds)?;
+        Some(Measured { value: mean, low, high, seeds: sample.len(), exact, text: None })
     }
 }
 
@@ -63,19 +62,23 @@ impl Claim {
         match self.measure {
             Measure::Crossing => self.crossing(study, &figure),
             Measure::WorstDeviation => self.worst_deviation(study, &figure),
-            Measure::Level => Measured::of(&sample(study, &self.at, &figure)?, study.deterministic()),
+            Measure::Level => {
+                // A claim in percent, say, has its bounds in percent.
+                let bounds = if self.scale > 0.0 { Bounds::of(&self.metric).times(self.scale) } else { Bounds::NONE };
+                Measured::of(&sample(study, &self.at, &figure)?, study.deterministic(), bounds)
+            }
             Measure::Difference | Measure::Ratio => {
                 let one = sample(study, &self.at, &figure)?;
                 let other = sample(from_study, self.from.as_ref()?, &self.other_figure())?;
                 let ratio = self.measure == Measure::Ratio;
-                Measured::of(&paired(&one, &other, |a, b| if ratio { a / b } else { a - b }), exact)
+                Measured::of(&paired(&one, &other, |a, b| if ratio { a / b } else { a - b }), exact, Bounds::NONE)
             }
             Measure::Growth => {
                 let from = self.from.as_ref()?;
                 let gap = |values: &StudyValues| {
                     Some(paired(&sample(values, &self.at, &figure)?, &sample(values, from, &figure)?, less))
                 };
-                Measured::of(&paired(&gap(study)?, &gap(from_study)?, less), exact)
+                Measured::of(&paired(&gap(study)?, &gap(from_study)?, less), exact, Bounds::NONE)
             }
         }
     }
@@ -111,7 +114,7 @@ impl Claim {
             .into_iter()
             .filter_map(|point| {
                 let sample = study.sample(point, figure);
-                Some((study.number(point, axis)?, interval(sample, exact)?, sample.len()))
+                Some((study.number(point, axis)?, interval(sample, exact, Bounds::of(&self.metric))?, sample.len()))
             })
             .collect();
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -120,7 +123,7 @@ impl Claim {
         };
         let end = curve.last()?.0;
         let seeds = curve.iter().map(|&(.., n)| n).min()?;
-        let (value, low, high) = (first(&|i| i.mean), first(&|i| i.high()), first(&|i| i.low()));
+        let (value, low, high) = (first(&|i| i.mean), first(&|i| i.high), first(&|i| i.low));
         let show = |x: f64| if x.is_finite() { short(x) } else { format!("more than {}", short(end)) };
         let text = match exact {
             true => format!("{}{}", show(value), self.unit_text()),

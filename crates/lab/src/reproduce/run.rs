@@ -16,6 +16,7 @@ use super::theory::SOURCE;
 use super::values::{Figure, StudyValues};
 use super::write::{Entry, write_index, write_paper};
 use crate::error::Error;
+use crate::left_out::LeftOut;
 use crate::simulate::Stopwatch;
 use crate::study::{Batch, Prepared, Progress, Settings};
 use crate::transient::TransientCheck;
@@ -108,6 +109,7 @@ struct Open {
     /// Runs whose records it has.
     runs: u64,
     transient: TransientCheck,
+    left_out: LeftOut,
     values: StudyValues,
     clock: Stopwatch,
 }
@@ -284,6 +286,9 @@ impl Work {
         if let Some(warning) = done.transient.warning(ready.points(), ready.seeds()).filter(|_| told) {
             self.about.warnings.push(format!("{}: {warning}", study.id));
         }
+        if let Some(warning) = done.left_out.warning() {
+            self.about.warnings.push(format!("{}: {warning}", study.id));
+        }
         let results = done.builder.finish()?;
         if let Some(folder) = &self.folder {
             let text = plan.base().to_toml();
@@ -335,6 +340,7 @@ impl Work {
             let text = self.selected.paper.studies_text();
             let mut about: Provenance = clock.provenance(text, self.run.as_ref(), seeds, points, threads);
             about.wall_seconds = self.about.wall_seconds;
+            about.warnings.clone_from(&self.about.warnings);
             write_paper(folder, &self.about, self.studies, quick, &about)?;
         }
         Ok(self.about)
@@ -349,6 +355,7 @@ impl Open {
             builder: ResultsBuilder::new(job.study.driver.source().word()),
             runs: 0,
             transient: TransientCheck::default(),
+            left_out: LeftOut::default(),
             values: StudyValues::new(wanted, job.study.deterministic),
             clock: Stopwatch::start(),
         }
@@ -363,15 +370,17 @@ impl Open {
             theory = beside.theory;
         }
         self.transient.add(&key, &record);
-        if !job.study.series {
+        if job.study.series {
+            self.left_out.add(&record);
+        } else {
             record.series.clear();
             theory.series.clear();
         }
+        self.builder.push(key.clone(), &record)?;
+        self.builder.add(SOURCE, &theory)?;
         self.values.add(&key, &record);
         self.values.add_theory(&key, &theory);
-        self.builder.push(key, &record)?;
         self.runs += 1;
-        self.builder.add(SOURCE, &theory);
         Ok(())
     }
 }

@@ -76,7 +76,10 @@ impl StudyValues {
         for row in &record.summary {
             let figure = (row.subject.to_string(), row.metric.to_owned());
             if self.wanted.contains(&figure) {
-                self.values.entry((point, figure)).or_default().push((key.seed, row.value));
+                let sample = self.values.entry((point, figure)).or_default();
+                let is_new = sample.iter().all(|(seed, _)| *seed != key.seed);
+                assert!(is_new, "{} of {} twice in a run: two things share a subject", row.metric, row.subject);
+                sample.push((key.seed, row.value));
             }
         }
     }

@@ -92,6 +92,11 @@ impl<B: Clone> Fabric<B> {
         self.cell_hops
     }
 
+    /// Packets that have left an output line whole, all lines together.
+    pub fn packet_hops(&self) -> u64 {
+        self.ports.iter().map(Port::packets_sent).sum()
+    }
+
     /// Events handled: departures and arrivals.
     pub fn events(&self) -> u64 {
         self.events

@@ -4,7 +4,7 @@ use cellway_units::Time;
 
 use super::{Delivery, Fabric, NodeId, Step};
 use crate::calendar::Event;
-use crate::cell::{Cell, cells_for};
+use crate::cell::Cell;
 use crate::channel::NextHop;
 use crate::link::Unit;
 use crate::packet::{Packet, PacketRef, Packets};
@@ -251,7 +251,7 @@ impl<B: Clone> Fabric<B> {
             Step::Packet(port) => return self.queue_packet(now, port, frame),
             Step::Cells { port, slot } => (port, slot),
         };
-        let count = cells_for(packet.octets + self.encapsulation.octets()) as u16;
+        let count = self.encapsulation.cells(packet.octets) as u16;
         let out = &mut self.ports[port.0 as usize];
         let lost = out.push_frame(now, slot, frame, count, &self.packets);
         if lost == count {

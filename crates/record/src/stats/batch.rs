@@ -1,6 +1,6 @@
 //! Batch means: an interval from one long run.
 
-use super::{Interval, Moments, confidence_interval};
+use super::{Bounds, Interval, Moments, confidence_interval};
 
 /// What batches of a series say about its mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub fn batch_means(series: &[f64], batches: usize, level: f64) -> Option<BatchMe
     let size = series.len() / batches;
     let from = series.len() - size * batches;
     let means: Vec<f64> = series[from..].chunks_exact(size).map(|b| b.iter().sum::<f64>() / size as f64).collect();
-    let interval = confidence_interval(&means, level)?;
+    let interval = confidence_interval(&means, level, Bounds::NONE)?;
     let lag1 = lag1_autocorrelation(&means).unwrap_or(0.0);
     // Independent values have a lag-1 estimate of mean -1/n and variance near 1/n.
     let n = means.len() as f64;

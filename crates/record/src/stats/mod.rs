@@ -13,7 +13,7 @@ mod student;
 mod timeweighted;
 
 pub use batch::{BatchMeans, batch_means, lag1_autocorrelation};
-pub use confidence::{Interval, confidence_interval, interval95, paired_difference};
+pub use confidence::{Bounds, Interval, confidence_interval, interval95, paired_difference};
 pub use jain::jain;
 pub use moments::{Moments, mean, sd};
 pub use mser::{Truncation, mser, mser5};

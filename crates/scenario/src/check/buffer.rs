@@ -1,6 +1,6 @@
 //! Buffers: sizes resolved into what fills them.
 
-use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span, aal5_cells};
+use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span};
 
 use crate::check::network::Network;
 use crate::check::tcp::HEADERS;
@@ -274,7 +274,7 @@ impl Check<'_> {
         };
         let needed = match buffer.count {
             BufferCount::Packet => packet,
-            BufferCount::Cell => aal5_cells(Bytes(packet + multiplexing.encapsulation.header().0)).0,
+            BufferCount::Cell => multiplexing.encapsulation.cells(Bytes(packet)).0,
         };
         if buffer.discard != Discard::Cell && most < needed {
             let each = if most == size {

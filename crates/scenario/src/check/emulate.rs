@@ -6,6 +6,7 @@ use cellway_units::Span;
 
 use crate::check::Check;
 use crate::check::network::Network;
+use crate::check::traffic::reserved;
 use crate::file::{CommandFile, EmulateFile, FigureFile, RunFile};
 use crate::found::Found;
 use crate::model::{
@@ -15,6 +16,9 @@ use crate::model::{
 use crate::problem::nearest;
 use crate::quantity::{Quantity, RttSpan};
 use crate::tree::{Step, at};
+
+/// What results say of every program.
+const EVERY_PROGRAM: [&str; 2] = ["failed", "exit_status"];
 
 /// Where `key` of command `i` stands.
 fn path(i: usize, key: &str) -> Vec<Step> {
@@ -106,8 +110,8 @@ impl Check<'_> {
                 let advice = "another name: results go by it";
                 if names.iter().flatten().any(|earlier| earlier == name) {
                     self.refuse(&place, format!("{name:?} is the name of an earlier command"), advice);
-                } else if name == "network" {
-                    self.refuse(&place, "\"network\" means the whole network in results", advice);
+                } else if let Some(meaning) = reserved(name) {
+                    self.refuse(&place, format!("{name:?} means {meaning} in results"), advice);
                 } else if traffic.iter().any(|t| t.name == *name) || slot_named(name, traffic).is_some() {
                     self.refuse(&place, format!("{name:?} is a group of traffic or one of its slots"), advice);
                 }
@@ -273,6 +277,11 @@ impl Check<'_> {
             }
             if file.unit.as_deref().is_some_and(|unit| unit.contains(char::is_control)) {
                 self.refuse_value(&at("unit"), "has control characters in it", "a unit, like \"bit/s\"");
+                continue;
+            }
+            if metric.as_deref().is_some_and(|metric| EVERY_PROGRAM.contains(&metric)) {
+                let message = format!("{:?} is a figure that every program has", metric.unwrap_or_default());
+                self.refuse(&at("metric"), message, "another name, like \"throughput\"");
                 continue;
             }
             let source = self.source(&at, file);

@@ -16,6 +16,9 @@ use crate::tree::at;
 /// Bins that one run may record.
 const MAX_BINS: u64 = 1_000_000;
 
+/// Rows of a run's bins, and of each recorded quantity, unless the file says otherwise.
+const MAX_ROWS: u64 = 100_000;
+
 /// The end of the route between each pair of hosts of the file that has one.
 fn host_routes(network: &Network) -> impl Iterator<Item = Reached> {
     let nodes = &network.nodes;
@@ -107,7 +110,12 @@ impl Check<'_> {
         let interval = self.bin("interval", observe.interval, whole, rtt);
         let fairness_window = self.bin("fairness-window", observe.fairness_window, counted, rtt);
         let series = observe.series.unwrap_or(true);
-        Some(Observe { interval: interval?, fairness_window: fairness_window?, trace: trace?, series, queue: queue? })
+        let max_rows = match observe.max_rows {
+            None if self.is_bad(&at!["observe", "max-rows"]) => return None,
+            given => given.unwrap_or(MAX_ROWS),
+        };
+        let [interval, fairness_window] = [interval?, fairness_window?];
+        Some(Observe { interval, fairness_window, trace: trace?, series, queue: queue?, max_rows })
     }
 
     /// A bin of a part of the run, given as its length, its name and how it is computed.
@@ -152,10 +160,17 @@ impl Check<'_> {
             let Some(node) = self.node_named(&path, from, &network.node_names).map(NodeIndex) else { continue };
             let links = || network.links.iter().enumerate().filter(|(_, link)| link.other(node).is_some());
             let neighbour = |link: &Link| link.other(node).map(|other| network.nodes[other.0].name.as_str());
-            // A link by its name, or else the only one to a neighbour.
-            let by_name: Vec<usize> = links().filter(|(_, link)| link.name == to).map(|(k, _)| k).collect();
-            let by_node: Vec<usize> = links().filter(|(_, link)| neighbour(link) == Some(to)).map(|(k, _)| k).collect();
-            let meant = if by_name.is_empty() { by_node } else { by_name };
+            let fitting = |fits: &dyn Fn(&Link) -> bool| -> Vec<usize> {
+                links().filter(|(_, link)| fits(link)).map(|(k, _)| k).collect()
+            };
+            let meant = match to.split_once('/') {
+                // As results name one of several links to a neighbour.
+                Some((to, name)) => fitting(&|link| neighbour(link) == Some(to) && link.name == name),
+                None => {
+                    let by_name = fitting(&|link| link.name == to);
+                    if by_name.is_empty() { fitting(&|link| neighbour(link) == Some(to)) } else { by_name }
+                }
+            };
             let known: Vec<&str> = links().filter_map(|(_, link)| neighbour(link)).collect();
             match meant.as_slice() {
                 [link] => ports.push((node, LinkIndex(*link))),
@@ -166,7 +181,7 @@ impl Check<'_> {
                     self.push(found.suggest(suggestion).accepted(one_of(accepted)));
                 }
                 several => {
-                    let accepted = several.iter().map(|k| format!("{from}>{}", network.links[*k].name));
+                    let accepted = several.iter().map(|k| format!("{from}>{to}/{}", network.links[*k].name));
                     self.refuse(&path, format!("{from:?} has several links to {to:?}"), one_of(accepted));
                 }
             }

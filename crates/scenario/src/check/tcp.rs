@@ -203,6 +203,7 @@ impl Check<'_> {
             delayed_ack: delayed_ack?,
             nagle: self.given(layers, "nagle", |t| t.nagle)?,
             duplicate_threshold: self.given(layers, "duplicate-threshold", |t| t.duplicate_threshold)?,
+            fast_retransmit: self.given(layers, "fast-retransmit", |t| t.fast_retransmit)?,
             timer_granularity: granularity?,
             rto_initial: rto_initial?,
             rto_min: rto_min?,

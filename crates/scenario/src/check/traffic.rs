@@ -65,6 +65,7 @@ impl Check<'_> {
                 let gateway_tcp = self.split(&layers, tcp?, &path, nodes);
                 let [count, repeat] = [("count", group.count.is_none()), ("repeat", group.repeat.is_none())]
                     .map(|(key, absent)| !(absent && self.is_bad(&at!["traffic", i, key])));
+                let bottleneck = route::bottleneck(&network.links, &path.route, access?)?;
                 if !count || !repeat {
                     return None;
                 }
@@ -82,7 +83,8 @@ impl Check<'_> {
                     repeat: group.repeat.unwrap_or(true),
                     service: service?,
                     tcp: tcp?,
-                    bottleneck: route::bottleneck(&network.links, &path.route, access?)?,
+                    bottleneck: bottleneck.0,
+                    bottleneck_framing: bottleneck.1,
                     gateways: path.gateways(),
                     gateway_tcp: gateway_tcp?,
                     mtu: path.mtu(),
@@ -101,12 +103,9 @@ impl Check<'_> {
     fn slot_names(&mut self, names: &Names, groups: usize) {
         for i in 0..groups {
             let Some(name) = names.get(i) else { continue };
-            if name == "network" {
-                self.refuse(
-                    &at!["traffic", i, "name"],
-                    "\"network\" means the whole network in results",
-                    "another name",
-                );
+            if let Some(meaning) = reserved(name) {
+                let message = format!("{name:?} means {meaning} in results");
+                self.refuse(&at!["traffic", i, "name"], message, "another name");
             }
             let Some((group, number)) = name.rsplit_once('-') else { continue };
             let is_slot = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
@@ -200,6 +199,15 @@ impl Check<'_> {
             let accepted = "fewer conversations, or another multiplexing.channel";
             self.refuse(&at!["traffic", largest, "count"], message, accepted);
         }
+    }
+}
+
+/// What a name means in results that no group and no command may therefore have.
+pub(super) fn reserved(name: &str) -> Option<&'static str> {
+    match name {
+        "network" => Some("the whole network"),
+        "emulation" => Some("the emulation itself"),
+        _ => None,
     }
 }
 

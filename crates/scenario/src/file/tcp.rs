@@ -4,7 +4,7 @@ use cellway_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{TcpKeys, TcpProfile, TcpVariant};
+use crate::model::{FastRetransmit, TcpKeys, TcpProfile, TcpVariant};
 use crate::quantity::{AckDelay, Quantity};
 
 /// TCP. Keys that are left out have the values of `profile`.
@@ -42,6 +42,8 @@ pub(crate) struct TcpFile {
     /// Duplicate acknowledgements that stand for a loss.
     #[schemars(range(min = 1, max = 100))]
     pub(crate) duplicate_threshold: Option<u32>,
+    /// What tahoe sends again after that many; the other variants always send one segment.
+    pub(crate) fast_retransmit: Option<FastRetransmit>,
     /// The tick of the clock that retransmission timers run on: 500 ms in BSD systems of 1993.
     pub(crate) timer_granularity: Option<Quantity<Span>>,
     /// Retransmission timeout before the first round trip is measured.
@@ -86,6 +88,7 @@ impl TcpFile {
             delayed_ack: plain(self.delayed_ack).map(|AckDelay(delay)| delay),
             nagle: self.nagle,
             duplicate_threshold: self.duplicate_threshold,
+            fast_retransmit: self.fast_retransmit,
             timer_granularity: plain(self.timer_granularity),
             rto_initial: plain(self.rto_initial),
             rto_min: plain(self.rto_min),

@@ -1,17 +1,17 @@
 //! How conversations share lines and buffers.
 
-use cellway_units::{Bytes, Cells, LLC_SNAP_OCTETS};
+use cellway_units::{Bytes, Cells, LLC_SNAP_OCTETS, aal5_cells, bare_cells};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How conversations are mapped to channels, and packets to AAL5 frames.
+/// How conversations are mapped to channels, and packets to cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multiplexing {
     /// Which conversations share a channel.
     pub channel: Channel,
     /// The order in which the channels of an ATM line are served.
     pub server: Server,
-    /// What stands before the packet in the frame.
+    /// What is added to a packet before it is cut into cells.
     pub encapsulation: Encapsulation,
 }
 
@@ -37,22 +37,25 @@ pub enum Server {
     Fifo,
 }
 
-/// How an IP packet is placed in an AAL5 frame. RFC 2684.
+/// How an IP packet is put into cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encapsulation {
-    /// Nothing is added: the channel itself says that it carries IP.
+    /// An AAL5 frame; the channel itself says that it carries IP (RFC 2684).
     VcMux,
-    /// An LLC/SNAP header of 8 bytes.
+    /// An AAL5 frame with an LLC/SNAP header of 8 bytes (RFC 2684).
     LlcSnap,
+    /// No AAL5 and no other adaptation layer: the packet is cut into cells of 48 bytes as it is.
+    None,
 }
 
 impl Encapsulation {
-    /// What it adds to each packet, in bytes.
-    pub const fn header(self) -> Bytes {
+    /// The cells of a packet.
+    pub const fn cells(self, packet: Bytes) -> Cells {
         match self {
-            Encapsulation::VcMux => Bytes(0),
-            Encapsulation::LlcSnap => Bytes(LLC_SNAP_OCTETS),
+            Encapsulation::VcMux => aal5_cells(packet),
+            Encapsulation::LlcSnap => aal5_cells(Bytes(packet.0.saturating_add(LLC_SNAP_OCTETS))),
+            Encapsulation::None => bare_cells(packet),
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct TcpSpec {
     pub nagle: bool,
     /// Duplicate acknowledgements that stand for a loss.
     pub duplicate_threshold: u32,
+    /// What Tahoe sends again after that many.
+    pub fast_retransmit: FastRetransmit,
     /// The tick of the clock that retransmission timers run on.
     pub timer_granularity: Span,
     /// Retransmission timeout before the first round trip is measured.
@@ -75,6 +77,7 @@ pub struct TcpKeys {
     pub delayed_ack: Option<Option<Span>>,
     pub nagle: Option<bool>,
     pub duplicate_threshold: Option<u32>,
+    pub fast_retransmit: Option<FastRetransmit>,
     pub timer_granularity: Option<Span>,
     pub rto_initial: Option<Span>,
     pub rto_min: Option<Span>,
@@ -105,6 +108,7 @@ impl TcpKeys {
             delayed_ack: self.delayed_ack.or(other.delayed_ack),
             nagle: self.nagle.or(other.nagle),
             duplicate_threshold: self.duplicate_threshold.or(other.duplicate_threshold),
+            fast_retransmit: self.fast_retransmit.or(other.fast_retransmit),
             timer_granularity: self.timer_granularity.or(other.timer_granularity),
             rto_initial: self.rto_initial.or(other.rto_initial),
             rto_min: self.rto_min.or(other.rto_min),
@@ -136,6 +140,7 @@ impl From<TcpSpec> for TcpKeys {
             delayed_ack: Some(spec.delayed_ack),
             nagle: Some(spec.nagle),
             duplicate_threshold: Some(spec.duplicate_threshold),
+            fast_retransmit: Some(spec.fast_retransmit),
             timer_granularity: Some(spec.timer_granularity),
             rto_initial: Some(spec.rto_initial),
             rto_min: Some(spec.rto_min),
@@ -177,6 +182,16 @@ pub enum TcpProfile {
     /// No system: TCP as the RFCs of the 1990s require it, without options.
     #[serde(rename = "classic")]
     Classic,
+}
+
+/// What Tahoe sends again when duplicate acknowledgements mean a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FastRetransmit {
+    /// Everything from the first unacknowledged byte on, as the window grows again.
+    GoBackN,
+    /// The first unacknowledged segment, as 4.3BSD-Tahoe does.
+    OneSegment,
 }
 
 /// How a TCP sender recovers from loss.

@@ -2,7 +2,7 @@
 
 use cellway_units::{Bytes, Rate, Span};
 
-use crate::model::{Access, App, HostSpec, LinkIndex, NodeIndex, Service, TcpSpec};
+use crate::model::{Access, App, Framing, HostSpec, LinkIndex, NodeIndex, Service, TcpSpec};
 
 /// A group of like conversations. Slot `i` (from 1) is called "name-i"; see [`Traffic::slot`].
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,8 @@ pub struct Traffic {
     pub route: Vec<LinkIndex>,
     /// The rate of the slowest link on `route`, access links included where no link of it carries cells.
     pub bottleneck: Rate,
+    /// What travels on that link.
+    pub bottleneck_framing: Framing,
     /// The gateways that its connections are split at, in the direction from `from` to `to`.
     pub gateways: Option<[NodeIndex; 2]>,
     /// TCP of the gateway ends: near the originator, near the responder. As `tcp` where nothing differs.

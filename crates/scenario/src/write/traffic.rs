@@ -149,6 +149,7 @@ pub(super) fn tcp(keys: &TcpKeys) -> Vec<String> {
         quantity("delayed-ack", delayed_ack),
         plain("nagle", keys.nagle),
         plain("duplicate-threshold", keys.duplicate_threshold),
+        plain("fast-retransmit", keys.fast_retransmit.map(word)),
         quantity("timer-granularity", keys.timer_granularity),
         quantity("rto-initial", keys.rto_initial),
         quantity("rto-min", keys.rto_min),

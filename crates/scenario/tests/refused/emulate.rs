@@ -82,6 +82,8 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
         ("a command named as a slot", command("name = \"ftp-7\"")),
         ("a command named as a group", command("name = \"ftp\"")),
         ("a command named network", command("name = \"network\"")),
+        ("a command named emulation", command("name = \"emulation\"")),
+        ("a figure that every program has", figure("json = \"a\"").replace("metric = \"m\"", "metric = \"failed\"")),
         (
             "the same command twice",
             command("[[run.command]]\nname = \"ftp-1-command-1\"\nhost = \"ftp-2\"\nrun = [\"true\"]"),

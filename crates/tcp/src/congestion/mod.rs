@@ -83,7 +83,7 @@ impl Congestion {
     pub(crate) fn new(config: &Config, mss: u64, initial: u64, peer_permits_sack: bool) -> Congestion {
         let duplicates = DuplicateAcks::new(config.duplicate_threshold, config.limited_transmit);
         let algorithm = match config.variant {
-            Variant::Tahoe => Algorithm::Tahoe(Tahoe::new(duplicates)),
+            Variant::Tahoe => Algorithm::Tahoe(Tahoe::new(duplicates, config.fast_retransmit)),
             Variant::Reno => Algorithm::Reno(Reno::new(duplicates)),
             Variant::Sack | Variant::Cubic if peer_permits_sack => Algorithm::Sack(SackRecovery::new(duplicates, mss)),
             Variant::NewReno | Variant::Sack | Variant::Cubic => Algorithm::NewReno(NewReno::new(duplicates)),

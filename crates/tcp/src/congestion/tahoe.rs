@@ -1,16 +1,18 @@
-//! Tahoe: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988. Goes back N after a fast retransmit.
+//! Tahoe: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988.
 
 use super::{Acked, DuplicateAcks, Flight, Reaction, Window};
+use crate::FastRetransmit;
 
 /// Slow start, congestion avoidance and fast retransmit; no fast recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Tahoe {
     duplicates: DuplicateAcks,
+    fast_retransmit: FastRetransmit,
 }
 
 impl Tahoe {
-    pub(crate) fn new(duplicates: DuplicateAcks) -> Tahoe {
-        Tahoe { duplicates }
+    pub(crate) fn new(duplicates: DuplicateAcks, fast_retransmit: FastRetransmit) -> Tahoe {
+        Tahoe { duplicates, fast_retransmit }
     }
 
     pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
@@ -26,7 +28,10 @@ impl Tahoe {
             return Reaction::Continue;
         }
         shrink(window, flight);
-        Reaction::GoBackN
+        match self.fast_retransmit {
+            FastRetransmit::GoBackN => Reaction::GoBackN,
+            FastRetransmit::OneSegment => Reaction::Retransmit,
+        }
     }
     pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight) {
         self.duplicates.reset();

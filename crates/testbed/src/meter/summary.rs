@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use cellway_net::Fabric;
+use cellway_net::{Fabric, Framing};
 use cellway_record::Row;
 use cellway_record::stats::{Moments, Sample};
-use cellway_units::{Cells, Span, Time};
+use cellway_units::{Span, Time};
 
-use super::{GroupMeter, Meter, PortMeter, SlotMeter, SlotTotals, mean_queue, ratio};
+use super::{Changes, GroupMeter, Meter, PortMeter, SlotMeter, SlotTotals, mean_queue, ratio};
 
 /// The rows of a summary as they are made.
 struct Summary {
@@ -23,9 +23,6 @@ impl Meter {
     pub fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>) -> (Vec<Row>, Vec<Row>) {
         let mut summary = Summary { rows: Vec::new(), now, span: now.since(self.warmup), rtt: self.rtt };
         self.ports.iter().for_each(|port| summary.port(port, fabric));
-        for watch in self.queue_watches.iter().filter(|watch| watch.truncated) {
-            summary.put(&watch.subject, "queue_truncated", "1", 1.0);
-        }
         self.slots.iter().for_each(|slot| summary.slot(slot));
         for (index, group) in self.groups.iter().enumerate() {
             let members: Vec<&SlotMeter> = self.slots.iter().filter(|slot| slot.group == index).collect();
@@ -34,7 +31,21 @@ impl Meter {
             }
         }
         summary.network(&self, fabric);
-        (summary.rows, self.series)
+        let mut series = self.series;
+        for watch in &self.queue_watches {
+            summary.record(&mut series, &watch.subject, ["queue", "queue_interval"], watch.unit, &watch.changes);
+        }
+        for slot in &self.slots {
+            for (metrics, unit, changes) in [
+                (["window", "window_interval"], "B", &slot.trace),
+                (["item_time", "item_time_interval"], "s", &slot.items),
+            ] {
+                if let Some(changes) = changes {
+                    summary.record(&mut series, &slot.subject, metrics, unit, changes);
+                }
+            }
+        }
+        (summary.rows, series)
     }
 }
 
@@ -43,14 +54,46 @@ impl Summary {
         self.rows.push(Row { subject: subject.clone(), metric, unit, t: None, value });
     }
 
+    /// Adds what was recorded of a quantity at its changes to `series`, and the length of the intervals of which changes
+    /// were left out, if any were.
+    fn record(
+        &mut self,
+        series: &mut Vec<Row>,
+        subject: &Arc<str>,
+        [metric, interval]: [&'static str; 2],
+        unit: &'static str,
+        changes: &Changes,
+    ) {
+        let row = |&(at, value): &(Time, f64)| {
+            let (subject, t) = (subject.clone(), Some(at.as_secs_f64()));
+            Row { subject, metric, unit, t, value }
+        };
+        series.extend(changes.kept().iter().map(row));
+        if let Some(length) = changes.interval() {
+            self.put(subject, interval, "s", length.as_secs_f64());
+        }
+    }
+
     fn port<B: Clone>(&mut self, port: &PortMeter, fabric: &Fabric<B>) {
         let (counters, before, s) = (fabric.port_counters(port.id, self.now), &port.at_warmup, &port.subject);
         self.put(s, "utilisation", "1", ratio(counters.busy - before.busy, self.span));
         self.put(s, "queue_mean", port.unit, mean_queue(&counters, before, self.span));
         self.put(s, "queue_max", port.unit, f64::from(counters.queue_peak));
-        self.put(s, "cells", "cell", (counters.cells - before.cells) as f64);
-        self.put(s, "dropped_frames", "frame", (counters.dropped_frames - before.dropped_frames) as f64);
-        self.put(s, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
+        let dropped = counters.dropped_frames - before.dropped_frames;
+        if fabric.framing(port.id) == Framing::Atm {
+            self.put(s, "cells", "cell", (counters.cells - before.cells) as f64);
+            self.put(s, "dropped_frames", "frame", dropped as f64);
+            self.put(s, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
+        } else {
+            let sent = counters.packets - before.packets;
+            self.put(s, "packets", "packet", sent as f64);
+            self.put(s, "dropped_packets", "packet", dropped as f64);
+            // Of those whose fate is known: what still waits is neither sent nor dropped.
+            if sent + dropped > 0 {
+                let gone = dropped + counters.lost - before.lost;
+                self.put(s, "loss_ratio", "1", gone as f64 / (sent + dropped) as f64);
+            }
+        }
         self.put(s, "queue_min", port.unit, f64::from(counters.queue_min));
         // Only where something of the kind stands, so that plain networks keep short tables.
         let rare = [
@@ -150,10 +193,14 @@ impl Summary {
             |port: &PortMeter| fabric.port_counters(port.id, self.now).dropped_frames - port.at_warmup.dropped_frames;
         let at_access = refused - meter.ports.iter().map(on_atm).sum::<u64>();
         self.put(&s, "dropped_at_access", "packet", at_access as f64);
-        self.put(&s, "lost_frames_length", "frame", (lost.length - before.length) as f64);
-        self.put(&s, "lost_frames_crc", "frame", (lost.crc - before.crc) as f64);
-        self.put(&s, "lost_frames_too_long", "frame", (lost.too_long - before.too_long) as f64);
-        self.put(&s, "lost_frames", "frame", (lost.total() - before.total() + refused) as f64);
+        if meter.has_cells {
+            self.put(&s, "lost_frames_length", "frame", (lost.length - before.length) as f64);
+            self.put(&s, "lost_frames_crc", "frame", (lost.crc - before.crc) as f64);
+            self.put(&s, "lost_frames_too_long", "frame", (lost.too_long - before.too_long) as f64);
+            self.put(&s, "lost_frames", "frame", (lost.total() - before.total() + refused) as f64);
+        } else {
+            self.put(&s, "dropped_packets", "packet", refused as f64);
+        }
         // An emulation may have programs only, of whose goodput nothing is known here.
         if !meter.slots.is_empty() {
             self.put(&s, "goodput_total", "bit/s", meter.slots.iter().map(|slot| slot.goodput(self.span)).sum());
@@ -175,9 +222,9 @@ impl SlotMeter {
         self.throughput(self.now.delivered[0] - self.at_warmup.delivered[0], span)
     }
 
-    /// The share of the bottleneck's time that the cells of delivered packets took.
+    /// The share of the bottleneck's time that delivered packets took, framing included.
     fn line_share(&self, span: Span) -> f64 {
-        let bits = Cells(self.now.cells - self.at_warmup.cells).bits().0 as f64;
+        let bits = (self.now.line_bits - self.at_warmup.line_bits) as f64;
         bits / (self.bottleneck.as_bps() as f64 * span.as_secs_f64())
     }
 }

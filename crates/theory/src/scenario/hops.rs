@@ -36,6 +36,7 @@ pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
     let framing = |framing: model::Framing| match (framing, scenario.multiplexing.encapsulation) {
         (model::Framing::Atm, Encapsulation::VcMux) => Framing::Aal5VcMux,
         (model::Framing::Atm, Encapsulation::LlcSnap) => Framing::Aal5LlcSnap,
+        (model::Framing::Atm, Encapsulation::None) => Framing::BareCells,
         (model::Framing::Packet, _) => Framing::Packet,
         (model::Framing::Ethernet, _) => Framing::Ethernet,
         (model::Framing::Fddi, _) => Framing::Fddi,
@@ -170,6 +171,7 @@ impl Packet {
                 Framing::Ethernet => "ethernet-goodput",
                 Framing::Fddi => "fddi-goodput",
                 Framing::Aal5VcMux | Framing::Aal5LlcSnap => "aal5-goodput",
+                Framing::BareCells => "bare-cells-goodput",
             };
             let buffer = hop.buffer.map(|(size, count)| match (hop.framing.cells(self.octets), count) {
                 // Whole cells, with their headers and padding.

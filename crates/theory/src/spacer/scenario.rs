@@ -57,8 +57,9 @@ fn input(
     let framing = match scenario.multiplexing.encapsulation {
         Encapsulation::VcMux => Framing::Aal5VcMux,
         Encapsulation::LlcSnap => Framing::Aal5LlcSnap,
+        Encapsulation::None => Framing::BareCells,
     };
-    let cells = |packet: u64| framing.cells(Bytes(packet)).expect("AAL5 makes cells");
+    let cells = |packet: u64| framing.cells(Bytes(packet)).expect("each of these makes cells");
     let tcp = &traffic.tcp;
     let headers = HEADERS + if tcp.timestamps { TIMESTAMPS } else { 0 };
     let whole = (tcp.mss.0 + HEADERS).min(traffic.mtu.0);
