@@ -3,7 +3,7 @@
 
 mod rig;
 
-use cellway_net::Multiplexing;
+use cellway_net::{Discipline, Multiplexing};
 use cellway_units::{Rate, Span, Time};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
