@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from cellway import arguments
 from cellway.progress import reporter
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def simulate(
     from cellway import _native
     from cellway.results import Results
 
-    if seeds is not None and seeds < 1:
-        raise ValueError(f"seeds is {seeds}; it must be 1 or more")
+    arguments.count("seeds", seeds)
+    arguments.count("threads", threads)
     text, is_text = _source(source)
     with reporter("simulate", enabled=progress) as tick:
         native = _native.simulate(
@@ -74,8 +75,7 @@ def emulate(
     from cellway import _native
     from cellway.results import Results
 
-    if seeds is not None and seeds < 1:
-        raise ValueError(f"seeds is {seeds}; it must be 1 or more")
+    arguments.count("seeds", seeds)
     text, is_text = _source(source)
     changes = _overrides(set)
     _native.check(text, is_text, changes)
@@ -117,9 +117,8 @@ def compare(
     from cellway.comparison import Comparison
     from cellway.results import Results
 
-    for name, count in (("seeds", seeds), ("repeat", repeat)):
-        if count is not None and count < 1:
-            raise ValueError(f"{name} is {count}; it must be 1 or more")
+    for name, count in (("seeds", seeds), ("repeat", repeat), ("threads", threads)):
+        arguments.count(name, count)
     text, is_text = _source(source)
     changes = _overrides(set)
     _native.check(text, is_text, changes)
@@ -203,23 +202,30 @@ def predict(
     if delayed_ack not in (None, True, False):
         raise TypeError(f"delayed_ack is {delayed_ack!r}; accepted: True, False or None")
     given = {
-        "rate": rate,
-        "rtt": rtt,
-        "window": window,
-        "mss": mss,
-        "framing": framing,
-        "loss": None if loss is None else repr(float(loss)),
-        "buffer": buffer,
+        "rate": arguments.quantity("rate", rate, "40 Mbit/s"),
+        "rtt": arguments.quantity("rtt", rtt, "60 ms"),
+        "window": arguments.quantity("window", window, "64 KiB"),
+        "mss": arguments.quantity("mss", mss, "1460 B"),
+        "framing": arguments.text("framing", framing, 'the name of a framing, like "packet"'),
+        "loss": None if loss is None else repr(arguments.share("loss", loss)),
+        "buffer": arguments.quantity("buffer", buffer, "256 cell"),
         "delayed-ack": None if delayed_ack is None else ("on" if delayed_ack else "off"),
-        "source": source_rate,
-        "shaping": shaping,
-        "connections": None if connections is None else str(connections),
+        "source": arguments.quantity("source_rate", source_rate, "149.76 Mbit/s"),
+        "shaping": arguments.quantity("shaping", shaping, "20 Mbit/s"),
+        "connections": None if connections is None else str(arguments.count("connections", connections)),
     }
     path = {name: text for name, text in given.items() if text is not None}
     if source is None:
         if set is not None:
             raise ValueError("set changes keys of a scenario, and there is none")
-        text = _native.predict_path(path)
+        try:
+            text = _native.predict_path(path)
+        except _native.Error as error:
+            # The compiled part calls it as the command line does.
+            name, colon, rest = str(error).partition(":")
+            if name != "source":
+                raise
+            raise _native.Error(f"source_rate{colon}{rest}") from None
     else:
         if path:
             raise ValueError(f"a scenario has its own {', '.join(path)}; use set to change its keys")
@@ -229,7 +235,7 @@ def predict(
     return predicted
 
 
-def evaluate(equation: str, **arguments: str) -> dict[str, Any]:
+def evaluate(equation: str, **given: str) -> dict[str, Any]:
     """Evaluate one equation: `evaluate("window-over-rtt", window="128 KiB", rtt="8.8 ms")`.
 
     Arguments are texts with units; `_` in a name stands for `-`. Returns `value`, `unit`, `equation`, `source` and
@@ -237,7 +243,10 @@ def evaluate(equation: str, **arguments: str) -> dict[str, Any]:
     """
     from cellway import _native
 
-    texts = {name.replace("_", "-"): text for name, text in arguments.items()}
+    accepted = 'a text, with a unit if it is a quantity, like "64 KiB"'
+    for name, value in given.items():
+        arguments.text(name, value, accepted)
+    texts = {name.replace("_", "-"): value for name, value in given.items()}
     predicted: dict[str, Any] = json.loads(_native.evaluate(equation, texts))
     return predicted
 
@@ -363,7 +372,7 @@ def _names_a_file(text: str) -> bool:
 
 
 def _overrides(changes: Mapping[str, object] | None) -> list[tuple[str, str]]:
-    return [(path, toml_value(value, path)) for path, value in (changes or {}).items()]
+    return [(path, toml_value(value, path)) for path, value in arguments.changes("set", changes).items()]
 
 
 def toml_value(value: object, path: str = "value") -> str:

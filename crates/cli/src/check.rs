@@ -27,11 +27,11 @@ pub(crate) fn run(options: &Check) -> Result<(), Failure> {
         Ok(checked) => checked,
         Err(error) => {
             if scenario.json {
-                let problems = match &error {
-                    Error::Scenario(found) => json!(found.problems),
-                    other => json!([{ "message": other.to_string() }]),
+                let (problems, more) = match &error {
+                    Error::Scenario(found) => (json!(found.problems), found.more),
+                    other => (json!([{ "message": other.to_string() }]), 0),
                 };
-                output::json(&json!({ "valid": false, "problems": problems }));
+                output::json(&json!({ "valid": false, "problems": problems, "more": more }));
             }
             return Err(error.into());
         }

@@ -63,7 +63,8 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         Err(refused) => {
             // Help and version go to standard output and are no error.
             let code = if refused.use_stderr() { WRONG_INPUT } else { DONE };
-            return if refused.print().is_ok() { code } else { FAILED };
+            output::keep(refused.print());
+            return written(code);
         }
     };
     let done: Result<(), Failure> = match args.command {
@@ -90,7 +91,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
         }
         Command::Workload(WorkloadCommand::Fit(options)) => fit::run(&options),
     };
-    match done {
+    written(match done {
         Ok(()) => DONE,
         Err(failure) => {
             if !failure.message.is_empty() {
@@ -98,6 +99,17 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
             }
             failure.code
         }
+    })
+}
+
+/// The exit code `code`, or that of a failure if a result that was printed did not get out.
+fn written(code: u8) -> u8 {
+    match output::finish() {
+        Err(error) => {
+            output::complain(&format!("cannot write to standard output: {error}"));
+            if code == DONE { FAILED } else { code }
+        }
+        Ok(()) => code,
     }
 }
 

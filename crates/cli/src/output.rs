@@ -1,23 +1,44 @@
 //! What goes to the two output streams: results to the first, everything said about them to the second.
 
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
+use std::sync::{Mutex, PoisonError};
 
+use cellway_lab::{printable, printable_json};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
-/// Prints a line of the result. A reader that has gone away is no reason to complain.
+/// The first error of standard output since the last [`finish`]. Printing goes on after it, since a simulation that has been
+/// run still has tables to write.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Keeps an error of standard output for [`finish`]. A reader that has gone away, as `head` does, is none.
+pub(crate) fn keep(done: io::Result<()>) {
+    if let Err(error) = done
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        LOST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+}
+
+/// The end of the output: an error if a part of the result was not written.
+pub(crate) fn finish() -> io::Result<()> {
+    keep(io::stdout().flush());
+    LOST.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+}
+
+/// Prints a line of the result.
 pub(crate) fn line(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+    keep(writeln!(io::stdout(), "{}", printable(text)));
 }
 
 /// Prints the result as JSON.
 pub(crate) fn json(value: &Value) {
-    line(&format!("{value:#}"));
+    keep(writeln!(io::stdout(), "{}", printable_json(&format!("{value:#}"))));
 }
 
-/// Says something about the result.
+/// Says something about the result. There is nowhere to report that nobody can read it.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", printable(text));
 }
 
 /// Says what is wrong.

@@ -61,7 +61,7 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     let mut show = |view: &EmulationView| {
         if let (Some(file), Ok(text)) = (&mut views, serde_json::to_string(view)) {
             // A reader that has gone away is no reason to stop.
-            let _ = writeln!(file, "{text}");
+            output::keep(writeln!(file, "{text}"));
         }
     };
     let view: emulate::View<'_> = match options.top {

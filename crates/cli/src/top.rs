@@ -26,8 +26,8 @@ impl Top {
 
     pub(crate) fn show(&mut self, view: &EmulationView) {
         if !self.terminal {
-            if let Ok(text) = serde_json::to_string(view) {
-                output::line(&text);
+            if let Ok(value) = serde_json::to_string(view) {
+                output::line(&value);
             }
             return;
         }
@@ -37,8 +37,7 @@ impl Top {
         let mut out = std::io::stdout().lock();
         // Up over the last view, and clear what is below; works on whatever speaks ANSI.
         let up = if self.lines > 0 { format!("\r\x1b[{}A\x1b[J", self.lines) } else { String::new() };
-        let _ = write!(out, "{up}{text}");
-        let _ = out.flush();
+        output::keep(write!(out, "{up}{text}").and_then(|()| out.flush()));
         self.lines = text.lines().count();
     }
 }

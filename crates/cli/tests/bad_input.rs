@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::{Place, SMALL};
+use std::process::Stdio;
+
+use common::{Place, Ran, SMALL};
 
 /// [`SMALL`] with one text replaced by another; the line where it stood.
 fn edited(from: &str, to: &str) -> (String, usize) {
@@ -204,4 +206,60 @@ fn a_table_that_is_wrong_is_refused_before_anything_is_printed() {
         assert!(told.contains(words), "{told}");
     }
     assert!(place.run(&["workload", "fit", "none.csv"]).refused().contains("none.csv"));
+}
+
+/// A result that cannot be written is a failure, whatever command it is of; a reader that has gone away is none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_does_not_get_out_is_a_failure() {
+    let place = Place::new(SMALL);
+    for args in [
+        &["check", "study.toml"][..],
+        &["check", "study.toml", "--json"],
+        &["predict", "study.toml"],
+        &["predict", "--rate", "ds3", "--rtt", "60ms", "--window", "64KiB"],
+        &["predict", "--equations"],
+        &["simulate", "study.toml", "--seeds", "1"],
+        &["schema"],
+        &["--help"],
+        &["simulate", "--help"],
+        &["--version"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ran = Ran(place.command(args).stdout(full).output().unwrap());
+        assert_eq!(ran.code(), 1, "{args:?}: {}", ran.err());
+        assert!(
+            ran.err().contains("cannot write to standard output: No space left on device"),
+            "{args:?}: {}",
+            ran.err()
+        );
+        // The pipe is closed before the program writes.
+        let mut child = place.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let ran = Ran(child.wait_with_output().unwrap());
+        assert!(!ran.err().contains("cannot write"), "{args:?}: {}", ran.err());
+    }
+}
+
+/// Escape sequences in a file reach neither output stream.
+#[test]
+fn nothing_of_a_file_acts_on_the_terminal() {
+    let place = Place::new(&SMALL.replace("[run]", "[run]\n\"ke\\u001b[31my\" = 1"));
+    for args in [&["check", "study.toml"][..], &["check", "study.toml", "--json"]] {
+        let ran = place.run(args);
+        assert!(ran.err().contains(r"ke\u{1b}[31my"), "{}", ran.err());
+        assert!(![ran.out(), ran.err()].concat().contains('\u{1b}'), "{args:?}");
+    }
+}
+
+/// A file that another one names is told with the line that names it.
+#[test]
+fn tables_that_cannot_be_read_are_told_with_the_line_that_names_them() {
+    let (text, line) = edited("app = \"ftp\"", "app = \"ftp\"\nworkload = { tables = \"./tabs\" }");
+    let place = Place::new(&text);
+    for args in [&["check", "study.toml"][..], &["simulate", "study.toml"]] {
+        let told = place.run(args).refused();
+        let expected = format!("study.toml:{}:23: traffic.ftp.workload.tables: cannot read ", line + 1);
+        assert!(told.contains(&expected) && told.contains("tabs/ftp_nitems.csv"), "{told}");
+    }
 }

@@ -56,7 +56,8 @@ pub fn main() -> ExitCode {
         Err(refused) => {
             // Help and version go to standard output and are no error.
             let code = if refused.use_stderr() { WRONG_INPUT } else { DONE };
-            return ExitCode::from(if refused.print().is_ok() { code } else { FAILED });
+            output::printed(refused.print());
+            return written(code);
         }
     };
     let done = match args.command {
@@ -74,15 +75,26 @@ pub fn main() -> ExitCode {
             Ok(())
         }
     };
-    match done {
-        Ok(()) => ExitCode::from(DONE),
+    written(match done {
+        Ok(()) => DONE,
         Err(failure) => {
             if !failure.message.is_empty() {
                 output::complain(&failure.message);
             }
-            ExitCode::from(failure.code)
+            failure.code
         }
-    }
+    })
+}
+
+/// The exit code `code`, or that of a failure if a result that was printed did not get out.
+fn written(code: u8) -> ExitCode {
+    ExitCode::from(match output::finish() {
+        Err(error) => {
+            output::complain(&format!("cannot write to standard output: {error}"));
+            if code == DONE { FAILED } else { code }
+        }
+        Ok(()) => code,
+    })
 }
 
 /// The configuration in a file.

@@ -332,3 +332,20 @@ fn the_committed_schema_has_not_drifted() {
 fn the_committed_reference_has_not_drifted() {
     committed("reference", "docs/gateway/configuration.md", "UPDATE_GOLDEN");
 }
+
+/// A result that cannot be written is a failure; `head`, which has seen enough, makes none.
+#[test]
+fn a_result_that_does_not_get_out_is_a_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    for words in [&["schema"][..], &["reference"], &["--help"], &["keygen", "--out", "keys", "paris"]] {
+        let run = |out: std::process::Stdio| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_cellway-gateway"));
+            command.args(words).current_dir(folder.path()).stdout(out).output().unwrap()
+        };
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ran = run(full.into());
+        let said = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(1), "{words:?}: {said}");
+        assert!(said.contains("cannot write to standard output: No space left on device"), "{words:?}: {said}");
+    }
+}

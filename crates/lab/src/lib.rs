@@ -24,7 +24,7 @@ mod transient;
 pub use cellway_record::AxisValue as AxisValueRecord;
 pub use cellway_record::{Counts, Manifest, Results, Table, check_target};
 pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
-pub use cellway_units::Span;
+pub use cellway_units::{Span, printable, printable_json};
 pub use error::Error;
 pub use fit::{FitReport, fit_file};
 pub use load::{Checked, check, plan_from_file, plan_from_text};

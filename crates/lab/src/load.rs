@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellway_apps::{Tables, Variable, Workload};
-use cellway_scenario::{App, Override, Plan, Problem, Scenario};
+use cellway_scenario::{App, Override, Plan, Point, Problem};
 
 use crate::error::Error;
 
@@ -35,7 +35,7 @@ pub fn check(plan: &Plan, folder: &Path) -> Result<Checked, Error> {
     let points = plan.points()?;
     let mut tables = TableFolders::new(folder);
     for point in &points {
-        tables.workloads(&point.scenario)?;
+        tables.workloads(plan, point)?;
     }
     Ok(Checked { points: points.len(), warnings: plan.warnings(&points) })
 }
@@ -51,14 +51,24 @@ impl TableFolders {
         TableFolders { base: base.to_owned(), read: BTreeMap::new() }
     }
 
-    /// The workload of each traffic group of a scenario.
-    pub(crate) fn workloads(&mut self, scenario: &Scenario) -> Result<Vec<Workload>, Error> {
-        scenario
+    /// The workload of each traffic group at a point of `plan`.
+    pub(crate) fn workloads(&mut self, plan: &Plan, point: &Point) -> Result<Vec<Workload>, Error> {
+        point
+            .scenario
             .traffic
             .iter()
-            .map(|traffic| {
+            .enumerate()
+            .map(|(group, traffic)| {
                 let tables = match table_folder(&traffic.app) {
-                    Some(folder) => Some(self.folder(folder)?),
+                    Some(folder) => Some(self.folder(folder).map_err(|error| match error {
+                        // The file that cannot be read is named by one that the reader can mend.
+                        Error::Read { path, source } => {
+                            let message = format!("cannot read {}: {source}", path.display());
+                            let accepted = "a folder with a table NAME.csv of each quantity, relative to this file";
+                            plan.refuse_workload(point.index, group, "tables", &message, accepted).into()
+                        }
+                        other => other,
+                    })?),
                     None => None,
                 };
                 Ok(cellway_sim::workload(traffic, tables).map_err(cellway_sim::Error::from)?)

@@ -76,7 +76,7 @@ impl Prepared {
         let points = plan.points()?;
         let warnings = plan.warnings(&points).iter().map(ToString::to_string).collect();
         let points = points.into_iter().map(|point| {
-            let workloads = tables.workloads(&point.scenario)?;
+            let workloads = tables.workloads(plan, &point)?;
             Ok((point, workloads))
         });
         let points = points.collect::<Result<Vec<_>, Error>>()?;

@@ -238,6 +238,7 @@ fn a_folder_without_tables_or_with_a_wrong_one_is_refused() {
             error.to_string()
         }
     };
+    assert!(refuse().contains("traffic.ftp.workload.tables: cannot read "), "{}", refuse());
     assert!(refuse().contains("mine/ftp_nitems.csv"), "{}", refuse());
     let mine = folder.path().join("mine");
     std::fs::create_dir(&mine).unwrap();

@@ -7,6 +7,7 @@ mod crossing;
 mod emulate;
 mod framing;
 mod machine;
+mod names;
 mod network;
 mod run;
 mod service;
@@ -88,6 +89,7 @@ impl Check<'_> {
     }
 
     fn scenario(&mut self, file: File) -> Option<Scenario> {
+        let name = self.title(&at!["name"], file.name.as_deref()).map(str::to_owned);
         let network = match (&file.node, &file.link) {
             (Some(nodes), Some(links)) => self.network(nodes, links),
             _ => None,
@@ -126,7 +128,7 @@ impl Check<'_> {
         }
         let changes = self.changes(&file, &network, &traffic, shapers.as_deref()?, &run);
         Some(Scenario {
-            name: file.name?,
+            name: name?,
             description: file.description.unwrap_or_default(),
             run,
             multiplexing,
@@ -201,26 +203,5 @@ impl Check<'_> {
             return None;
         }
         Some(span)
-    }
-
-    /// A name that results and paths can use.
-    fn name<'n>(&mut self, path: &[Step], name: Option<&'n str>) -> Option<&'n str> {
-        let name = name?;
-        let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-        if name.is_empty() || !fits || name.len() > 64 {
-            self.refuse(path, format!("{name:?} is not a name"), "1 to 64 letters, digits, - and _, like \"r1\"");
-            return None;
-        }
-        Some(name)
-    }
-
-    /// Reports elements of `array` that have the name of an earlier one.
-    fn unique(&mut self, array: &str, names: &[Option<String>], advice: &str) {
-        for (i, name) in names.iter().enumerate() {
-            let Some(name) = name else { continue };
-            if names[..i].iter().flatten().any(|earlier| earlier == name) {
-                self.refuse(&at![array, i, "name"], format!("{name:?} is the name of an earlier {array}"), advice);
-            }
-        }
     }
 }

@@ -66,7 +66,7 @@ fn is_same(place: usize, axes: &[Axis], points: &[Point]) -> bool {
 /// Keys of `[tcp]` that every group has itself.
 fn shadowed(tree: &Node) -> Vec<Inert> {
     let groups = tree.find(&at!["traffic"]).and_then(Node::array).unwrap_or_default();
-    let keys = tree.find(&at!["tcp"]).and_then(Node::table).map(|table| table.entries.iter()).into_iter().flatten();
+    let keys = tree.find(&at!["tcp"]).and_then(Node::table).map(|table| table.entries().iter()).into_iter().flatten();
     let has = |group: &Node, key: &str| group.find(&at!["tcp", key]).is_some();
     keys.filter(|entry| !groups.is_empty() && groups.iter().all(|group| has(group, &entry.key)))
         .map(|entry| Inert { path: at!["tcp", &*entry.key].to_vec(), reason: "every [[traffic]] has its own" })

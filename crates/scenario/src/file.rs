@@ -35,7 +35,7 @@ pub(crate) struct File {
     #[schemars(required, range(min = 1, max = 1))]
     #[expect(dead_code, reason = "its only value is checked by the schema")]
     pub(crate) version: Option<u64>,
-    /// A short name, used for result folders and titles.
+    /// A short name, used for result folders and titles: any text without / and control characters.
     #[schemars(required, length(min = 1))]
     pub(crate) name: Option<String>,
     /// What the scenario is for.

@@ -1,5 +1,7 @@
 //! The problems found so far in one tree, and the texts they point into.
 
+use std::collections::BTreeSet;
+
 use crate::problem::{Error, Problem};
 use crate::tree::{At, Node, Step};
 
@@ -91,23 +93,56 @@ impl Found {
     }
 }
 
-/// Sorts into file order, drops repetitions and tells all.
-pub(crate) fn error(sources: &Sources, mut found: Vec<Found>) -> Error {
-    found.sort_by_key(|f| f.at);
-    let mut problems: Vec<Problem> = Vec::new();
-    for one in &found {
-        let problem = sources.tell(one, None);
-        if !problems.contains(&problem) {
-            problems.push(problem);
-        }
-    }
-    Error { problems }
+/// The most problems that are listed; the others are counted.
+pub(crate) const LISTED: usize = 100;
+/// The most words that a message lists.
+const WORDS: usize = 30;
+
+/// Problems as they are found, each once, with the point of the sweep that shows it first, if it is one.
+#[derive(Default)]
+pub(crate) struct Problems {
+    known: BTreeSet<Found>,
+    all: Vec<(Found, Option<String>)>,
 }
 
-/// "a, b or c", each quoted.
+impl Problems {
+    pub(crate) fn add(&mut self, found: impl IntoIterator<Item = Found>, setting: Option<&str>) {
+        for one in found {
+            if self.known.insert(one.clone()) {
+                self.all.push((one, setting.map(str::to_owned)));
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+/// The error of all that was found, in file order.
+pub(crate) fn error(sources: &Sources, mut found: Problems) -> Error {
+    found.all.sort_by_key(|(one, _)| one.at);
+    let more = found.all.len().saturating_sub(LISTED);
+    let problems = found.all.into_iter().take(LISTED).map(|(one, setting)| sources.tell(&one, setting)).collect();
+    Error { problems, more }
+}
+
+/// The error of what was found in the file itself.
+pub(crate) fn error_of(sources: &Sources, found: impl IntoIterator<Item = Found>) -> Error {
+    let mut problems = Problems::default();
+    problems.add(found, None);
+    error(sources, problems)
+}
+
+/// "a, b or c", each quoted; of many the first, and how many more there are.
 pub(crate) fn one_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
-    let words: Vec<String> = words.into_iter().map(|w| format!("\"{}\"", w.as_ref())).collect();
-    match words.as_slice() {
+    let mut words = words.into_iter().map(|w| format!("\"{}\"", w.as_ref()));
+    let mut shown: Vec<String> = words.by_ref().take(WORDS).collect();
+    let more = words.count();
+    if more > 0 {
+        shown.push(format!("{more} more"));
+    }
+    match shown.as_slice() {
         [] => "none exists".to_owned(),
         [only] => only.clone(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),

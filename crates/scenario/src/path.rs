@@ -173,7 +173,7 @@ pub(crate) fn set(tree: &mut Node, target: &[Step], value: Node) {
                     let mut node = Node { at: value.at, value: Value::Table(Table::default()) };
                     let key_at = value.at;
                     set(&mut node, rest, value);
-                    table.entries.push(Entry { key: key.clone(), key_at, node });
+                    table.push(Entry { key: key.clone(), key_at, node });
                 }
             }
         }

@@ -5,13 +5,13 @@ use std::str::FromStr;
 
 use crate::check;
 use crate::effect;
-use crate::found::{self, Found, Source, Sources};
+use crate::found::{self, Found, Problems, Source, Sources};
 use crate::model::Scenario;
 use crate::path;
 use crate::problem::{Error, Problem};
 use crate::shape;
 use crate::sweep::{self, Axis};
-use crate::tree::{Node, Step};
+use crate::tree::{Node, Step, at};
 use crate::unused;
 
 /// A key and the value to set it to, as `--set key=value` writes it.
@@ -135,10 +135,7 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let file = Source { setting: None, text: text.to_owned() };
         let mut sources = Sources { file: file_name.to_owned(), all: vec![file] };
-        let mut tree = Node::parse(text, 0).map_err(|(message, at)| {
-            let message = format!("this is not TOML: {message}");
-            found::error(&sources, vec![Found::new(at, "", message)])
-        })?;
+        let mut tree = Node::parse(text, 0).map_err(|found| found::error_of(&sources, [found]))?;
         let mut found = Vec::new();
         let fixed = apply(&mut tree, overrides, &mut sources, &mut found);
         // The shape of the sweep itself; that of the rest is looked at again with the rest.
@@ -153,10 +150,9 @@ impl Plan {
             Ok(base) if found.is_empty() => {
                 Ok(Plan { sources, tree, axes, swept, base, overrides: overrides.to_vec() })
             }
-            Ok(_) => Err(found::error(&sources, found)),
-            Err(more) => {
-                found.extend(more);
-                Err(found::error(&sources, found))
+            refused => {
+                found.extend(refused.err().unwrap_or_default());
+                Err(found::error_of(&sources, found))
             }
         }
     }
@@ -199,15 +195,10 @@ impl Plan {
     /// shows it.
     pub fn points(&self) -> Result<Vec<Point>, Error> {
         let mut points = Vec::new();
-        let mut problems: Vec<(Found, Problem)> = Vec::new();
+        let mut problems = Problems::default();
         for index in 0..self.point_count() {
             let choices = self.choices(index);
-            let mut tree = self.tree.clone();
-            for (axis, choice) in self.axes.iter().zip(&choices) {
-                for (target, value) in &axis.choices[*choice].settings {
-                    path::set(&mut tree, target, value.clone());
-                }
-            }
+            let tree = self.tree_at(&choices);
             let axes: Vec<(String, AxisValue)> = self
                 .axes
                 .iter()
@@ -216,21 +207,10 @@ impl Plan {
                 .collect();
             match check::check(tree, &self.swept) {
                 Ok(scenario) => points.push(Point { index, axes, scenario }),
-                Err(found) => {
-                    for one in found {
-                        if !problems.iter().any(|(known, _)| *known == one) {
-                            let problem = self.sources.tell(&one, self.told(&choices));
-                            problems.push((one, problem));
-                        }
-                    }
-                }
+                Err(found) => problems.add(found, self.told(&choices).as_deref()),
             }
         }
-        if problems.is_empty() {
-            return Ok(points);
-        }
-        problems.sort_by_key(|(found, _)| found.at);
-        Err(Error { problems: problems.into_iter().map(|(_, problem)| problem).collect() })
+        if problems.is_empty() { Ok(points) } else { Err(found::error(&self.sources, problems)) }
     }
 
     /// What is right and yet changes nothing: keys and axes without effect at any of `points`, which are those of this plan.
@@ -241,6 +221,28 @@ impl Plan {
         found.sort_by_key(|found| found.at);
         let told = |found: &Found| Problem { excerpt: None, ..self.sources.tell(found, None) };
         found.iter().map(told).collect()
+    }
+
+    /// The tree with these choices of the axes.
+    fn tree_at(&self, choices: &[usize]) -> Node {
+        let mut tree = self.tree.clone();
+        for (axis, choice) in self.axes.iter().zip(choices) {
+            for (target, value) in &axis.choices[*choice].settings {
+                path::set(&mut tree, target, value.clone());
+            }
+        }
+        tree
+    }
+
+    /// That option `key` of the workload of traffic group `group` cannot be used at point `index`, for a reason that only
+    /// who reads other files can see; with its place in this file.
+    pub fn refuse_workload(&self, index: usize, group: usize, key: &str, message: &str, accepted: &str) -> Error {
+        let choices = self.choices(index);
+        let path = at!["traffic", group, "workload", key];
+        let found = Found::in_tree(&self.tree_at(&choices), &path, message).accepted(accepted);
+        let mut problems = Problems::default();
+        problems.add([found], self.told(&choices).as_deref());
+        found::error(&self.sources, problems)
     }
 
     /// Which choice of each axis makes point `index`.

@@ -2,13 +2,16 @@
 
 use std::fmt;
 
+use cellway_units::printable;
 use serde::Serialize;
 
-/// A scenario that was refused: every problem found, in file order.
+/// A scenario that was refused: the problems found, in file order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Error {
-    /// At least one.
+    /// At least one, at most 100.
     pub problems: Vec<Problem>,
+    /// The number of problems that are not listed.
+    pub more: usize,
 }
 
 /// One thing that is wrong.
@@ -42,29 +45,33 @@ pub struct Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.line, self.column, &self.setting) {
-            (Some(line), Some(column), _) => write!(f, "{}:{line}:{column}: ", self.file)?,
-            (.., Some(setting)) => write!(f, "{}: {setting}: ", self.file)?,
-            _ => write!(f, "{}: ", self.file)?,
+            (Some(line), Some(column), _) => write!(f, "{}:{line}:{column}: ", printable(&self.file))?,
+            (.., Some(setting)) => write!(f, "{}: {}: ", printable(&self.file), printable(setting))?,
+            _ => write!(f, "{}: ", printable(&self.file))?,
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", printable(&self.key))?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&printable(&self.message))?;
         if let (Some(_), Some(setting)) = (self.line, &self.setting) {
-            write!(f, " ({setting})")?;
+            write!(f, " ({})", printable(setting))?;
         }
         if let Some(suggestion) = &self.suggestion {
-            write!(f, "; did you mean {suggestion}?")?;
+            write!(f, "; did you mean {}?", printable(suggestion))?;
         }
         if let Some(accepted) = &self.accepted {
-            write!(f, "; accepted: {accepted}")?;
+            write!(f, "; accepted: {}", printable(accepted))?;
         }
         if let (Some(line), Some(column), Some((text, width))) = (self.line, self.column, &self.excerpt) {
             let number = line.to_string();
             let margin = " ".repeat(number.len());
             // Tabs stay tabs, so that the caret lands under what it means.
-            let indent: String = text.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
-            write!(f, "\n{margin} |\n{number} | {text}\n{margin} | {indent}{}", "^".repeat((*width).max(1)))?;
+            // What is written as a number is wider.
+            let blank = |c: char| if c == '\t' { "\t".to_owned() } else { " ".repeat(shown(c)) };
+            let indent: String = text.chars().take(column - 1).map(blank).collect();
+            let marks: usize = text.chars().skip(column - 1).take(*width).map(shown).sum();
+            let text = printable(text);
+            write!(f, "\n{margin} |\n{number} | {text}\n{margin} | {indent}{}", "^".repeat(marks.max(1)))?;
         }
         Ok(())
     }
@@ -78,11 +85,19 @@ impl fmt::Display for Error {
             }
             write!(f, "{problem}")?;
         }
-        Ok(())
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, "\nand {more} more problems"),
+        }
     }
 }
 
 impl std::error::Error for Error {}
+
+/// How many characters stand for `c` in what is printed.
+fn shown(c: char) -> usize {
+    printable(c.encode_utf8(&mut [0; 4])).chars().count()
+}
 
 /// The word of `known` that is nearest to `word`, if it is near enough to have been meant.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

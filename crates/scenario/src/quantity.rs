@@ -4,7 +4,7 @@ mod rates;
 
 use std::borrow::Cow;
 
-use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, split_quantity};
+use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, meant, split_quantity};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
@@ -188,17 +188,23 @@ fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
     };
     let mut suggestion = None;
     let message = match error {
-        Problem::Parse(ParseError::NoNumber { .. }) => match nearest(text, T::WORDS.iter().copied()) {
-            Some(word) => {
-                suggestion = Some(format!("\"{word}\""));
-                format!("{text:?} is neither \"{word}\" nor a number with a unit")
+        Problem::Parse(ParseError::NoNumber { .. }) => {
+            match nearest(text, T::WORDS.iter().copied().filter(|word| is_near(text, word))) {
+                Some(word) => {
+                    suggestion = Some(format!("\"{word}\""));
+                    format!("{text:?} is neither \"{word}\" nor a number with a unit")
+                }
+                None => format!("{text:?} does not start with a number"),
             }
-            None => format!("{text:?} does not start with a number"),
-        },
+        }
         Problem::Parse(ParseError::NoUnit { .. }) => format!("{text:?} has no unit"),
         Problem::Parse(ParseError::WrongUnit { unit, .. }) => {
-            suggestion = meant::<T>(text, &unit);
+            suggestion = quoted_meant::<T>(text);
             format!("{unit:?} in {text:?} is not a unit that fits here")
+        }
+        Problem::Parse(ParseError::Exponent { .. }) => {
+            suggestion = quoted_meant::<T>(text);
+            format!("{text:?} has an exponent, which quantities do not have")
         }
         Problem::Parse(ParseError::Negative { .. }) => format!("{text:?} is negative"),
         Problem::Parse(ParseError::Certain { .. }) => format!("{text:?} is not below 100 %"),
@@ -209,12 +215,15 @@ fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
     Err(Refusal { message, suggestion, accepted: T::accepted() })
 }
 
-/// `text` with the unit that was probably meant.
-fn meant<T: Text>(text: &str, unit: &str) -> Option<String> {
-    let number = split_quantity(text)?.0;
-    let spelled = unit.replace("bps", "bit/s").replace("b/s", "bit/s");
-    let near = nearest(&spelled, T::UNITS.iter().copied())?;
-    Some(format!("\"{number} {near}\""))
+/// The same amount as `text` as it is accepted, if that is certain.
+fn quoted_meant<T: Text>(text: &str) -> Option<String> {
+    meant(text, T::UNITS).map(|meant| format!("\"{meant}\""))
+}
+
+/// Whether `word` can be meant by `text`: the digits in it are not a matter of spelling, ds1 and ds3 are different lines.
+fn is_near(text: &str, word: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    digits(text) == digits(word)
 }
 
 /// Why `text` is not of the kind that the schema calls `format`; `None` if it is, or if the

@@ -1,5 +1,8 @@
 //! Paths through the network.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use cellway_units::{Rate, Span};
 
 use crate::model::{Access, App, Attachment, Framing, Link, LinkIndex, Node, NodeIndex, NodeKind, Scenario, Traffic};
@@ -63,40 +66,108 @@ impl Link {
 }
 
 pub(crate) fn route(nodes: &[Node], links: &[Link], from: NodeIndex, to: NodeIndex) -> Option<Vec<LinkIndex>> {
-    // Breadth first, one hop at a time, keeping the best path to each node: a path of as many
-    // hops can only be better by its delay or its links, and both compare prefix by prefix.
-    let mut best: Vec<Option<(Span, Vec<LinkIndex>)>> = vec![None; nodes.len()];
-    *best.get_mut(from.0)? = Some((Span::ZERO, Vec::new()));
-    let mut frontier = vec![from];
-    while !frontier.is_empty() && best.get(to.0)?.is_none() {
-        let mut found: Vec<Option<(Span, Vec<LinkIndex>)>> = vec![None; nodes.len()];
-        for &here in &frontier {
-            if here != from && nodes[here.0].kind == NodeKind::Host {
-                continue;
-            }
-            let Some((delay, path)) = &best[here.0] else { continue };
-            for (i, link) in links.iter().enumerate() {
-                let Some(there) = link.other(here) else { continue };
-                if best[there.0].is_some() {
+    Graph::new(nodes, links).routes(from, Some(to)).to(to)
+}
+
+/// The links of each node.
+pub(crate) struct Graph<'n> {
+    nodes: &'n [Node],
+    links: &'n [Link],
+    /// For each node its links and what they lead to, in file order.
+    of_node: Vec<Vec<(LinkIndex, NodeIndex)>>,
+}
+
+/// The best routes from one node to others.
+pub(crate) struct Routes {
+    reached: Vec<Option<Reached>>,
+    /// How many ends of links were looked at.
+    #[cfg(test)]
+    looked_at: usize,
+}
+
+/// The end of a route.
+#[derive(Clone, Copy)]
+pub(crate) struct Reached {
+    /// The sum of the propagation delays.
+    pub(crate) delay: Span,
+    /// The rate of the slowest link; none at the start.
+    pub(crate) slowest: Option<Rate>,
+    /// The node before the last link, and that link; none at the start.
+    last: Option<(NodeIndex, LinkIndex)>,
+}
+
+impl<'n> Graph<'n> {
+    pub(crate) fn new(nodes: &'n [Node], links: &'n [Link]) -> Graph<'n> {
+        let mut of_node = vec![Vec::new(); nodes.len()];
+        for (i, link) in links.iter().enumerate() {
+            of_node[link.a.0].push((LinkIndex(i), link.b));
+            of_node[link.b.0].push((LinkIndex(i), link.a));
+        }
+        Graph { nodes, links, of_node }
+    }
+
+    /// The routes from `from` to all nodes, or to `to` and what is nearer. Takes a time in proportion to the nodes and links.
+    pub(crate) fn routes(&self, from: NodeIndex, to: Option<NodeIndex>) -> Routes {
+        let mut routes = Routes {
+            reached: vec![None; self.nodes.len()],
+            #[cfg(test)]
+            looked_at: 0,
+        };
+        let Some(start) = routes.reached.get_mut(from.0) else { return routes };
+        *start = Some(Reached { delay: Span::ZERO, slowest: None, last: None });
+        // Breadth first, one hop at a time, keeping the best path to each node: a path of as many hops can only be better by
+        // its delay or its links, and both compare prefix by prefix. The nodes of a hop stand in the order of their paths,
+        // compared link by link, so that a path compares as the place of the node before and the last link.
+        let mut frontier = vec![from];
+        while !frontier.is_empty() && to.is_none_or(|to| routes.at(to).is_none()) {
+            let mut found: BTreeMap<NodeIndex, (Span, usize, LinkIndex)> = BTreeMap::new();
+            for (place, &here) in frontier.iter().enumerate() {
+                if here != from && self.nodes[here.0].kind == NodeKind::Host {
                     continue;
                 }
-                let mut longer = path.clone();
-                longer.push(LinkIndex(i));
-                let candidate = (*delay + link.delay, longer);
-                if found[there.0].as_ref().is_none_or(|known| candidate < *known) {
-                    found[there.0] = Some(candidate);
+                let Some(Reached { delay, .. }) = routes.at(here) else { continue };
+                #[cfg(test)]
+                {
+                    routes.looked_at += self.of_node[here.0].len();
+                }
+                for &(link, there) in self.of_node[here.0].iter().filter(|(_, there)| routes.at(*there).is_none()) {
+                    let candidate = (delay + self.links[link.0].delay, place, link);
+                    let best = found.entry(there).or_insert(candidate);
+                    *best = candidate.min(*best);
                 }
             }
-        }
-        frontier.clear();
-        for (i, path) in found.into_iter().enumerate() {
-            if path.is_some() {
-                best[i] = path;
-                frontier.push(NodeIndex(i));
+            let mut next: Vec<(usize, LinkIndex, NodeIndex)> = Vec::with_capacity(found.len());
+            for (there, (delay, place, link)) in found {
+                let here = frontier[place];
+                let rate = self.links[link.0].rate;
+                let before = routes.at(here).and_then(|before| before.slowest);
+                let slowest = Some(before.map_or(rate, |before| before.min(rate)));
+                routes.reached[there.0] = Some(Reached { delay, slowest, last: Some((here, link)) });
+                next.push((place, link, there));
             }
+            next.sort_unstable();
+            frontier = next.into_iter().map(|(.., there)| there).collect();
         }
+        routes
     }
-    best[to.0].take().map(|(_, path)| path)
+}
+
+impl Routes {
+    /// The end of the route to `to`, if one leads there.
+    pub(crate) fn at(&self, to: NodeIndex) -> Option<Reached> {
+        *self.reached.get(to.0)?
+    }
+
+    /// The links of the route to `to`.
+    pub(crate) fn to(&self, to: NodeIndex) -> Option<Vec<LinkIndex>> {
+        let (mut route, mut here) = (Vec::new(), to);
+        while let Some((before, link)) = self.at(here)?.last {
+            route.push(link);
+            here = before;
+        }
+        route.reverse();
+        Some(route)
+    }
 }
 
 /// The rate and the framing of the slowest link, of equally slow ones of one that carries cells; links of hosts of their
@@ -111,13 +182,13 @@ pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex], access: Option<Acc
         .min_by_key(|&(rate, framing)| (rate, framing != Framing::Atm))
 }
 
-/// The links of a group between the gateways that split its connections; none without them.
-pub(crate) fn between_gateways<'t>(links: &[Link], traffic: &'t Traffic) -> &'t [LinkIndex] {
-    let Some(gateways) = traffic.gateways else { return &[] };
+/// The places in the route of a group of the links between the gateways that split its connections; none without them.
+pub(crate) fn between_gateways(links: &[Link], traffic: &Traffic) -> Range<usize> {
+    let Some(gateways) = traffic.gateways else { return 0..0 };
     let nodes = visited(links, traffic.from.node(), &traffic.route);
     match gateways.map(|gateway| nodes.iter().position(|node| *node == gateway)) {
-        [Some(first), Some(last)] => &traffic.route[first..last],
-        _ => &[],
+        [Some(first), Some(last)] => first..last,
+        _ => 0..0,
     }
 }
 
@@ -147,7 +218,8 @@ enum Source {
 fn source(links: &[Link], traffic: &Traffic) -> Option<Source> {
     let between = between_gateways(links, traffic);
     let own = |end: Attachment| traffic.access.filter(|_| matches!(end, Attachment::Router(_))).map(Source::Access);
-    let route = traffic.route.iter().filter(|link| !between.contains(link)).map(|link| Source::Link(*link));
+    let route = traffic.route.iter().enumerate().filter(|(place, _)| !between.contains(place));
+    let route = route.map(|(_, link)| Source::Link(*link));
     let mut lines: Vec<Source> = own(traffic.from).into_iter().chain(route).chain(own(traffic.to)).collect();
     if matches!(traffic.app, App::FtpGet { .. } | App::Www { .. }) {
         lines.reverse();
@@ -176,4 +248,118 @@ pub(crate) fn round_trip(links: &[Link], route: &[LinkIndex], ends: [Attachment;
         one_way += links[link.0].delay;
     }
     one_way.saturating_mul(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use cellway_units::{Bytes, Cells, Probability};
+
+    use super::*;
+    use crate::model::{Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, HostSpec};
+
+    fn nodes(kinds: impl IntoIterator<Item = NodeKind>) -> Vec<Node> {
+        let named = |(i, kind)| Node { name: format!("n{i}"), kind, host: HostSpec::default(), gateway: None };
+        kinds.into_iter().enumerate().map(named).collect()
+    }
+
+    fn link(a: usize, b: usize, delay: u64) -> Link {
+        let buffer = Buffer {
+            size: BufferSize::Cells(Cells(1)),
+            per: BufferPer::Port,
+            sharing: BufferSharing::Pool,
+            count: BufferCount::Cell,
+            discard: Discard::Frame,
+            threshold: None,
+            clp_threshold: None,
+        };
+        Link {
+            name: format!("{a}-{b}"),
+            a: NodeIndex(a),
+            b: NodeIndex(b),
+            rate: Rate::from_bps(1 + delay),
+            delay: Span::from_ms(delay),
+            framing: Framing::Packet,
+            mtu: Bytes(1500),
+            loss: Probability::ZERO,
+            buffer,
+        }
+    }
+
+    /// The same by its definition: of all paths without a node twice the least by length, delay and links.
+    fn by_definition(nodes: &[Node], links: &[Link], from: usize, to: usize) -> Option<Vec<LinkIndex>> {
+        fn walk(
+            nodes: &[Node],
+            links: &[Link],
+            path: &mut Vec<usize>,
+            seen: &mut Vec<usize>,
+            to: usize,
+            all: &mut Vec<(usize, Span, Vec<usize>)>,
+        ) {
+            let here = seen[seen.len() - 1];
+            if here == to {
+                let delay = path.iter().fold(Span::ZERO, |sum, &link| sum + links[link].delay);
+                all.push((path.len(), delay, path.clone()));
+                return;
+            }
+            if seen.len() > 1 && nodes[here].kind == NodeKind::Host {
+                return;
+            }
+            for (i, link) in links.iter().enumerate() {
+                let Some(NodeIndex(there)) = link.other(NodeIndex(here)).filter(|there| !seen.contains(&there.0))
+                else {
+                    continue;
+                };
+                path.push(i);
+                seen.push(there);
+                walk(nodes, links, path, seen, to, all);
+                seen.pop();
+                path.pop();
+            }
+        }
+        let mut all = Vec::new();
+        walk(nodes, links, &mut Vec::new(), &mut vec![from], to, &mut all);
+        all.into_iter().min().map(|(.., path)| path.into_iter().map(LinkIndex).collect())
+    }
+
+    /// Small networks of every kind, with links side by side and delays that tie.
+    #[test]
+    fn routes_are_the_least_by_length_delay_and_links() {
+        let mut random = 1u64;
+        let mut draw = |below: u64| {
+            // Numerical Recipes' generator: any would do.
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        for _ in 0..300 {
+            let n = 2 + draw(5) as usize;
+            let nodes = nodes((0..n).map(|_| if draw(4) == 0 { NodeKind::Host } else { NodeKind::Router }));
+            let links: Vec<Link> = (0..draw(10))
+                .filter_map(|_| {
+                    let (a, b) = (draw(n as u64) as usize, draw(n as u64) as usize);
+                    (a != b).then(|| link(a, b, draw(3)))
+                })
+                .collect();
+            let graph = Graph::new(&nodes, &links);
+            for from in 0..n {
+                let all = graph.routes(NodeIndex(from), None);
+                for to in 0..n {
+                    let expected = by_definition(&nodes, &links, from, to);
+                    assert_eq!(route(&nodes, &links, NodeIndex(from), NodeIndex(to)), expected);
+                    assert_eq!(all.to(NodeIndex(to)), expected, "{from} to {to} of {links:?}");
+                    let (Some(end), Some(path)) = (all.at(NodeIndex(to)), expected) else { continue };
+                    assert_eq!(end.delay, path.iter().fold(Span::ZERO, |sum, link| sum + links[link.0].delay));
+                    assert_eq!(end.slowest, path.iter().map(|link| links[link.0].rate).min());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_link_is_looked_at_once_from_each_end() {
+        let chain = nodes((0..2000).map(|_| NodeKind::Router));
+        let links: Vec<Link> = (0..1999).map(|i| link(i, i + 1, 1)).collect();
+        let routes = Graph::new(&chain, &links).routes(NodeIndex(0), None);
+        assert!(routes.looked_at <= 2 * links.len(), "{}", routes.looked_at);
+        assert_eq!(routes.to(NodeIndex(1999)).map(|route| route.len()), Some(1999));
+    }
 }

@@ -1,7 +1,7 @@
 //! Does a tree have the shape of the schema? Unknown and missing keys, types, words, units and
 //! simple limits; what does not fit is reported and marked, so that later checks pass over it.
 
-use crate::found::{Found, one_of};
+use crate::found::{Found, LISTED, one_of};
 use crate::problem::nearest;
 use crate::quantity;
 use crate::schema::Shape;
@@ -49,7 +49,7 @@ fn visit(
     match (&node.value, shape.kind()) {
         (Value::Table(table), Some("object")) => {
             let Some(keys) = shape.keys() else { return };
-            for entry in &table.entries {
+            for entry in table.entries() {
                 path.push(Step::Key(entry.key.clone()));
                 match shape.key(&entry.key) {
                     Some(inner) => visit(root, &entry.node, inner, path, found, refused),
@@ -62,11 +62,13 @@ fn visit(
                             }
                             false => "there is no such key",
                         };
-                        found.push(
-                            Found::new(entry.key_at, root.display(path), message)
-                                .suggest(nearest(&entry.key, keys.iter().copied()).map(str::to_owned))
-                                .accepted(keys.join(", ")),
-                        );
+                        let mut one = Found::new(entry.key_at, root.display(path), message);
+                        // Of problems that are not listed nobody reads what was meant.
+                        if found.len() < LISTED {
+                            let meant = nearest(&entry.key, keys.iter().copied()).map(str::to_owned);
+                            one = one.suggest(meant).accepted(keys.join(", "));
+                        }
+                        found.push(one);
                         refused.push(path.clone());
                     }
                 }

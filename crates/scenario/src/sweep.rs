@@ -107,14 +107,13 @@ pub(crate) fn from_spec(
 
 fn take(tree: &mut Node) -> Option<Node> {
     let Value::Table(table) = &mut tree.value else { return None };
-    let place = table.entries.iter().position(|e| e.key == "sweep")?;
-    Some(table.entries.remove(place).node)
+    table.remove("sweep")
 }
 
 /// Paths written as nested tables (`tcp.mss = ...`) become what `"tcp.mss" = ...` is.
 fn flatten(node: &Node, prefix: &str, into: &mut Vec<Setting>) {
     let Some(table) = node.table() else { return };
-    for entry in &table.entries {
+    for entry in table.entries() {
         let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
         match &entry.node.value {
             Value::Table(inner) if inner.dotted => flatten(&entry.node, &path, into),
@@ -174,6 +173,12 @@ fn variants(
     let mut choices: Vec<Choice> = Vec::new();
     for (name, at, written) in written {
         let value = AxisValue::Text(name.clone());
+        if name.trim().is_empty() || name.contains(char::is_control) {
+            let message = format!("{name:?} is not the name of a variant");
+            found.push(
+                Found::new(at, VARIANT, message).accepted("a text without control characters, like \"deep buffer\""),
+            );
+        }
         if choices.iter().any(|c| c.value == value) {
             found.push(Found::new(at, VARIANT, format!("{name:?} is the name of an earlier variant")));
         }

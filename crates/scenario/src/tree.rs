@@ -3,7 +3,11 @@
 //! Overrides and sweep values are written into this tree before it is checked, so that a problem
 //! points at the text that caused it, wherever that stands.
 
+use std::collections::BTreeMap;
+
 use toml_edit::{Document, Item, TableLike};
+
+use crate::found::Found;
 
 /// A stretch of a source text: source number and byte range. Source 0 is the scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +39,9 @@ pub(crate) enum Value {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Table {
-    pub(crate) entries: Vec<Entry>,
+    entries: Vec<Entry>,
+    /// The place of each key in `entries`.
+    places: BTreeMap<String, usize>,
     /// Written as `a.b = ...`, so that the table itself is not what is set.
     pub(crate) dotted: bool,
 }
@@ -73,19 +79,40 @@ pub(crate) use at;
 
 impl Table {
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
-        self.entries.iter().find(|e| e.key == key).map(|e| &e.node)
+        self.places.get(key).map(|&place| &self.entries[place].node)
     }
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
-        self.entries.iter_mut().find(|e| e.key == key).map(|e| &mut e.node)
+        self.places.get(key).map(|&place| &mut self.entries[place].node)
+    }
+    /// The entries in the order of the text.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+    /// Adds an entry whose key is not there yet.
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.places.insert(entry.key.clone(), self.entries.len());
+        self.entries.push(entry);
+    }
+    /// Takes an entry out.
+    pub(crate) fn remove(&mut self, key: &str) -> Option<Node> {
+        let place = self.places.remove(key)?;
+        self.places.values_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
+        Some(self.entries.remove(place).node)
     }
 }
 
 impl Node {
-    /// The tree of a TOML text, or why it is none and at which bytes.
-    pub(crate) fn parse(text: &str, source: usize) -> Result<Node, (String, At)> {
+    /// The tree of a TOML text, or what is wrong with that.
+    pub(crate) fn parse(text: &str, source: usize) -> Result<Node, Found> {
         let document = Document::parse(text).map_err(|e| {
             let span = e.span().unwrap_or(0..0);
-            (e.message().trim().replace('\n', ", "), At { source, start: span.start, end: span.end })
+            let at = At { source, start: span.start, end: span.end };
+            let message = e.message().trim().replace('\n', ", ");
+            let key = text.get(span).unwrap_or_default();
+            twice(text, key, at.start, &message).map_or_else(
+                || Found::new(at, "", format!("this is not TOML: {message}")),
+                |(message, accepted)| Found::new(at, key, message).accepted(accepted),
+            )
         })?;
         Ok(Node { at: At { source, start: 0, end: 0 }, value: table(document.as_table(), source, false) })
     }
@@ -256,6 +283,36 @@ impl Node {
     }
 }
 
+/// What to say of a `key` at `start` that TOML refuses since it has been given already, and what would be accepted.
+/// `message` is the parser's, which says neither.
+fn twice(text: &str, key: &str, start: usize, message: &str) -> Option<(String, String)> {
+    let closed = message.contains("inline table");
+    if key.is_empty() || !(closed || message.contains("duplicate key")) {
+        return None;
+    }
+    // The first line that gives the key: `key = ...`, or a header.
+    let gives = |line: &str| {
+        let rest = line.trim_start().trim_start_matches('[').trim_start().strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
+    };
+    let lines = text.get(..start)?.lines();
+    let (number, line) = lines.enumerate().find(|(_, line)| gives(line))?;
+    let number = number + 1;
+    let is_header = line.trim_start().starts_with('[');
+    let value = line.split_once('=').map(|(_, value)| value.trim_start());
+    match value.and_then(|value| value.chars().next()).filter(|_| !is_header) {
+        Some('{') => Some((
+            format!("{key} is complete in line {number}, where it is written as {key} = {{ ... }}"),
+            format!("more keys inside those braces, or [{key}] in place of {key} = {{ ... }}"),
+        )),
+        Some('[') if !closed => Some((
+            format!("{key} is complete in line {number}, where it is written as {key} = [ ... ]"),
+            format!("more elements inside those brackets, or [[{key}]] in place of {key} = [ ... ]"),
+        )),
+        _ => Some((format!("{key} is given already, in line {number}"), "each key and each [table] once".to_owned())),
+    }
+}
+
 /// `text` as a TOML string.
 pub(crate) fn quoted(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
@@ -267,16 +324,16 @@ fn span(range: Option<std::ops::Range<usize>>, source: usize) -> At {
 }
 
 fn table(from: &dyn TableLike, source: usize, dotted: bool) -> Value {
-    let mut entries = Vec::new();
+    let mut table = Table { dotted, ..Table::default() };
     for (name, item) in from.iter() {
         let key_at = span(from.key(name).and_then(|k| k.span()), source);
         let mut at = span(item.span(), source);
         if at.end == 0 {
             at = key_at;
         }
-        entries.push(Entry { key: name.to_owned(), key_at, node: Node { at, value: item_value(item, source) } });
+        table.push(Entry { key: name.to_owned(), key_at, node: Node { at, value: item_value(item, source) } });
     }
-    Value::Table(Table { entries, dotted })
+    Value::Table(table)
 }
 
 fn item_value(item: &Item, source: usize) -> Value {

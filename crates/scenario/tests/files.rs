@@ -221,7 +221,7 @@ fn what_is_written_reads_as_the_same_scenario() {
         }
     }
     let odd = edited(&[
-        ("name = \"small\"", "name = \"a \\\"b\\\" \\\\ c\\nd\"\ndescription = '''x'''"),
+        ("name = \"small\"", "name = \"a \\\"b\\\" \\\\ c d\"\ndescription = '''x'''"),
         ("count = 2", "count = 0\nworkload = { tables = \"C:\\\\tables\", draw = \"continuous\", handshake = 0 }"),
         ("\"22.5 ms\"", "\"1234567890123 ps\""),
         ("\"60 s\"", "\"1 h\""),

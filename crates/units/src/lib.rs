@@ -7,7 +7,9 @@
 
 mod framing;
 mod line;
+mod meant;
 mod parse;
+mod printable;
 mod probability;
 mod rate;
 mod size;
@@ -15,7 +17,9 @@ mod time;
 
 pub use framing::{AAL5_TRAILER_OCTETS, LLC_SNAP_OCTETS, aal5_cells, bare_cells, ethernet_octets, fddi_octets};
 pub use line::Line;
+pub use meant::meant;
 pub use parse::{ParseError, split_quantity};
+pub use printable::{printable, printable_json};
 pub use probability::Probability;
 pub use rate::{CellRate, Rate};
 pub use size::{Bits, Bytes, Cells};

@@ -36,6 +36,14 @@ pub enum ParseError {
         /// What would be accepted.
         example: &'static str,
     },
+    /// A number with an exponent.
+    #[error("{text:?} has an exponent; write the number out, like {example}")]
+    Exponent {
+        /// What was given.
+        text: String,
+        /// What would be accepted.
+        example: &'static str,
+    },
     /// A negative amount.
     #[error("{text:?} is negative; it must be 0 or more, like {example}")]
     Negative {
@@ -97,6 +105,14 @@ pub fn split_quantity(text: &str) -> Option<(&str, &str)> {
     number.contains(|c: char| c.is_ascii_digit()).then(|| (number, text[end..].trim()))
 }
 
+/// Splits `"e-3 s"`, what follows the number of `"1e-3 s"`, into the exponent and the unit.
+pub(crate) fn exponent(unit: &str) -> Option<(&str, &str)> {
+    let rest = unit.strip_prefix(['e', 'E'])?;
+    let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+    let end = rest.len() - digits.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    digits.starts_with(|c: char| c.is_ascii_digit()).then(|| (&rest[..end], rest[end..].trim()))
+}
+
 /// Parses `text` exactly: decimal digits are scaled as integers, never through floating point.
 pub(crate) fn quantity(text: &str, scales: &[Scale], example: &'static str) -> Result<u64, ParseError> {
     let own = || text.to_owned();
@@ -105,6 +121,9 @@ pub(crate) fn quantity(text: &str, scales: &[Scale], example: &'static str) -> R
     let (number, unit) = split_quantity(text).ok_or_else(no_number)?;
     if unit.is_empty() {
         return Err(ParseError::NoUnit { text: own(), units: units(), example });
+    }
+    if exponent(unit).is_some() {
+        return Err(ParseError::Exponent { text: own(), example });
     }
     let scale = scales.iter().find(|s| s.name == unit).ok_or_else(|| ParseError::WrongUnit {
         text: own(),

@@ -30,7 +30,7 @@ fn a_wrong_quantity_says_what_would_do() {
     assert!(matches!("1.2.3 s".parse::<Span>(), Err(ParseError::NoNumber { .. })));
     assert!(matches!(". s".parse::<Span>(), Err(ParseError::NoNumber { .. })));
     assert!(matches!("99999999999999999999999999999999999999999 s".parse::<Span>(), Err(ParseError::TooLarge { .. })));
-    assert!(matches!("1e3 s".parse::<Span>(), Err(ParseError::WrongUnit { .. })));
+    assert!(matches!("1e3 s".parse::<Span>(), Err(ParseError::Exponent { .. })));
 }
 
 proptest! {

@@ -1,35 +1,66 @@
 //! What goes to the two output streams: results to the first, everything said about them to the second.
 
-use std::io::Write;
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
+use cellway_units::{printable, printable_json};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
-/// Prints a line of the result. A reader that has gone away is no reason to complain.
+/// The first error of standard output. What is printed after it is lost as well.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Keeps an error of standard output for [`finish`]; `false` if there is one, that of a reader that has gone away included.
+fn keep(done: io::Result<()>) -> bool {
+    match done {
+        Ok(()) => return true,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        Err(error) => {
+            LOST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    }
+    false
+}
+
+/// The end of the output: an error if a part of the result was not written. A reader that has gone away, as `head` does, is
+/// none.
+pub(super) fn finish() -> io::Result<()> {
+    keep(io::stdout().flush());
+    LOST.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+}
+
+/// Keeps an error of help that was printed.
+pub(super) fn printed(done: io::Result<()>) {
+    keep(done);
+}
+
+/// Prints a line of the result.
 pub(super) fn line(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
+    keep(writeln!(io::stdout(), "{}", printable(text)));
 }
 
 /// Prints a result that ends with its own line break.
 pub(super) fn text(text: &str) {
-    let _ = picture(text);
+    picture("", text);
 }
 
-/// Prints one of several results; an error if nobody reads any more.
-pub(super) fn picture(text: &str) -> std::io::Result<()> {
-    let mut out = std::io::stdout();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+/// Prints one of several results, after the control sequence `clear`; `false` if no more need follow, since they are not
+/// written or nobody reads any more.
+pub(super) fn picture(clear: &str, text: &str) -> bool {
+    let mut out = io::stdout();
+    let text = printable(text);
+    keep(out.write_all(clear.as_bytes()).and_then(|()| out.write_all(text.as_bytes())).and_then(|()| out.flush()))
 }
 
 /// Prints the result as JSON.
 pub(super) fn json(value: &Value) {
-    line(&format!("{value:#}"));
+    keep(writeln!(io::stdout(), "{}", printable_json(&format!("{value:#}"))));
 }
 
 /// Says what is wrong.
 pub(super) fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr(), "cellway-gateway: {text}");
+    let _ = writeln!(io::stderr(), "cellway-gateway: {}", printable(text));
 }
 
 /// A path for messages.

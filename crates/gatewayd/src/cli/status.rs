@@ -33,12 +33,11 @@ pub(super) fn run(options: &Status) -> Result<(), Failure> {
         let picture = if options.json {
             serde_json::to_string(&now).map_err(|error| Failure::failed(error.to_string()))? + "\n"
         } else {
-            // Clears the terminal and begins at its top (ECMA-48: ED, CUP).
-            let clear = if options.watch { "\x1b[2J\x1b[H" } else { "" };
-            format!("{clear}{}", text(&before, &now, options.connections))
+            text(&before, &now, options.connections)
         };
-        // Who has seen enough of it, as `head`, has gone.
-        if output::picture(&picture).is_err() || !options.watch {
+        // Clears the terminal and begins at its top (ECMA-48: ED, CUP).
+        let clear = if options.watch && !options.json { "\x1b[2J\x1b[H" } else { "" };
+        if !output::picture(clear, &picture) || !options.watch {
             return Ok(());
         }
         before = now;

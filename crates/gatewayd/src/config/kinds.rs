@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use cellway_units::{Bytes, ParseError, Rate, Span, split_quantity};
+use cellway_units::{Bytes, ParseError, Rate, Span, meant};
 use ipnet::IpNet;
 use serde_json::{Value, json};
 
@@ -47,10 +47,12 @@ fn quantity<T: Quantity>(value: &Value) -> Result<T, Refusal> {
         ParseError::NoUnit { .. } => Refusal::new(format!("{text:?} has no unit")),
         ParseError::Negative { .. } => Refusal::new(format!("{text:?} is negative")),
         ParseError::WrongUnit { unit, .. } => {
-            let spelled = unit.replace("bps", "bit/s").replace("b/s", "bit/s");
-            let meant = nearest(&spelled, T::UNITS.iter().copied()).zip(split_quantity(text));
-            let suggestion = meant.map(|(unit, (number, _))| format!("\"{number} {unit}\""));
+            let suggestion = meant(text, T::UNITS).map(|meant| format!("\"{meant}\""));
             Refusal { suggestion, ..Refusal::new(format!("{unit:?} in {text:?} is not a unit that fits here")) }
+        }
+        ParseError::Exponent { .. } => {
+            let suggestion = meant(text, T::UNITS).map(|meant| format!("\"{meant}\""));
+            Refusal { suggestion, ..Refusal::new(format!("{text:?} has an exponent, which quantities do not have")) }
         }
         other => Refusal::new(other.to_string()),
     })

@@ -29,7 +29,7 @@ impl Check<'_> {
             .tree
             .find(&at!["traffic", i, "workload"])
             .and_then(|w| w.table())
-            .is_some_and(|workload| workload.entries.iter().any(|e| e.node.value == crate::tree::Value::Bad));
+            .is_some_and(|workload| workload.entries().iter().any(|e| e.node.value == crate::tree::Value::Bad));
         let tables = Tables { draw: options.draw.unwrap_or(Draw::Tcplib), folder: options.tables.clone() };
         let handshake = options.handshake.unwrap_or(1);
         let write_cost = options.write_cost.map_or(Span::ZERO, |q| q.0);

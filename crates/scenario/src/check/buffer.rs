@@ -7,8 +7,8 @@ use crate::check::tcp::HEADERS;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, File};
 use crate::model::{
-    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Command, Discard, Emulate, Framing, Link, LinkIndex,
-    Multiplexing, NodeIndex, NodeKind, Traffic,
+    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Command, Discard, Emulate, Framing, Link, Multiplexing,
+    NodeIndex, NodeKind, Traffic,
 };
 use crate::quantity::{Quantity, Size};
 use crate::route;
@@ -48,29 +48,35 @@ impl Check<'_> {
         scale: Scale,
     ) -> Option<Vec<Link>> {
         let files = file.link.as_deref()?;
+        let crossing = crossing(network, scale.traffic?);
         let checked: Vec<Option<Link>> = network
             .links
             .iter()
+            .zip(&crossing)
             .enumerate()
-            .map(|(i, link)| {
+            .map(|(i, (link, crossing))| {
                 let buffer = match &files[i].buffer {
                     None => shared,
-                    Some(own) => self.link_buffer(i, network, &own.over(file.buffer.as_ref()?), scale)?,
+                    Some(own) => self.link_buffer(i, link, &own.over(file.buffer.as_ref()?), scale, crossing)?,
                 };
-                self.holds_transport(i, network, &buffer, scale)?;
+                self.holds_transport(i, network, &buffer, scale, crossing)?;
                 Some(Link { buffer, ..link.clone() })
             })
             .collect();
         checked.into_iter().collect()
     }
 
-    fn link_buffer(&mut self, i: usize, network: &Network, merged: &BufferFile, scale: Scale) -> Option<Buffer> {
-        let link = &network.links[i];
+    fn link_buffer(
+        &mut self,
+        i: usize,
+        link: &Link,
+        merged: &BufferFile,
+        scale: Scale,
+        crossing: &[Crossing],
+    ) -> Option<Buffer> {
         let buffer = self.resolve(Some(i), merged, scale)?;
         // Segments of TCP do not cross the links between gateways.
-        let is_split = |t: &Traffic| route::between_gateways(&network.links, t).contains(&LinkIndex(i));
-        let crosses = |t: &&Traffic| t.route.contains(&LinkIndex(i)) && !is_split(t);
-        let crossing: Vec<&Traffic> = scale.traffic?.iter().filter(crosses).collect();
+        let crossing: Vec<&Traffic> = crossing.iter().filter(|c| c.gateways.is_none()).map(|c| c.traffic).collect();
         self.holds_packet(Some(i), &buffer, scale.multiplexing, &crossing)?;
         if link.framing != Framing::Atm {
             self.holds_whole(Some(i), &buffer, &crossing, "at a port for packets")?;
@@ -80,14 +86,20 @@ impl Check<'_> {
 
     /// The ports of a link between gateways must hold a packet of theirs. All connections of a pair are one
     /// conversation there.
-    fn holds_transport(&mut self, i: usize, network: &Network, buffer: &Buffer, scale: Scale) -> Option<()> {
+    fn holds_transport(
+        &mut self,
+        i: usize,
+        network: &Network,
+        buffer: &Buffer,
+        scale: Scale,
+        crossing: &[Crossing],
+    ) -> Option<()> {
         let mut pairs: Vec<[NodeIndex; 2]> = Vec::new();
         let mut conversations = 0;
-        for traffic in scale.traffic?.iter().filter(|t| t.route.contains(&LinkIndex(i))) {
-            match traffic.gateways.filter(|_| route::between_gateways(&network.links, traffic).contains(&LinkIndex(i)))
-            {
+        for one in crossing {
+            match one.gateways {
                 Some([a, b]) => pairs.push([a.min(b), a.max(b)]),
-                None => conversations += u64::from(traffic.count),
+                None => conversations += u64::from(one.traffic.count),
             }
         }
         pairs.sort_unstable();
@@ -297,6 +309,26 @@ impl Check<'_> {
         }
         Some(())
     }
+}
+
+/// A group of traffic on a link.
+struct Crossing<'t> {
+    traffic: &'t Traffic,
+    /// The gateways that it is between there: what crosses the link are packets of theirs.
+    gateways: Option<[NodeIndex; 2]>,
+}
+
+/// What crosses each link.
+fn crossing<'t>(network: &Network, traffic: &'t [Traffic]) -> Vec<Vec<Crossing<'t>>> {
+    let mut crossing: Vec<Vec<Crossing>> = network.links.iter().map(|_| Vec::new()).collect();
+    for traffic in traffic {
+        let between = route::between_gateways(&network.links, traffic);
+        for (place, link) in traffic.route.iter().enumerate() {
+            let gateways = traffic.gateways.filter(|_| between.contains(&place));
+            crossing[link.0].push(Crossing { traffic, gateways });
+        }
+    }
+    crossing
 }
 
 /// The most bytes of an IP packet of any of `groups`.

@@ -3,6 +3,7 @@
 use cellway_units::{CellRate, Rate, Span};
 
 use crate::check::Check;
+use crate::check::names::Names;
 use crate::check::network::Network;
 use crate::file::{ChangeFile, File, PolicerFile, ShaperFile};
 use crate::model::{
@@ -95,20 +96,17 @@ impl Check<'_> {
     }
 
     fn names<'f>(&mut self, array: &str, given: impl Iterator<Item = Option<&'f str>>) -> Vec<Option<String>> {
-        let names: Vec<Option<String>> =
-            given.enumerate().map(|(i, name)| self.name(&at![array, i, "name"], name).map(str::to_owned)).collect();
+        let names = given.enumerate().map(|(i, name)| self.name(&at![array, i, "name"], name).map(str::to_owned));
+        let names = Names::new(names.collect());
         self.unique(array, &names, "a name of its own");
-        names
+        names.into_all()
     }
 
     /// The port that a shaper or policer stands at, and the groups that pass it.
     fn port(&mut self, place: &Place, network: &Network, traffic: &[Traffic]) -> Option<Port> {
         let path = |key: &str| at![place.array, place.i, key];
-        let names = |all: Vec<&String>| -> Vec<Option<String>> { all.into_iter().map(|n| Some(n.clone())).collect() };
-        let node_names = names(network.nodes.iter().map(|n| &n.name).collect());
-        let link_names = names(network.links.iter().map(|l| &l.name).collect());
-        let node = place.at.and_then(|name| self.node_named(&path("at"), name, &node_names));
-        let link = place.link.and_then(|name| self.named(&path("link"), "link", name, &link_names));
+        let node = place.at.and_then(|name| self.node_named(&path("at"), name, &network.node_names));
+        let link = place.link.and_then(|name| self.named(&path("link"), "link", name, &network.link_names));
         let (node, index) = (node?, link?);
         let (name, link) = (&network.nodes[node].name, &network.links[index]);
         if network.nodes[node].kind == NodeKind::Host {
@@ -155,7 +153,7 @@ impl Check<'_> {
             }
             return Some(passing);
         };
-        let names: Vec<Option<String>> = traffic.iter().map(|t| Some(t.name.clone())).collect();
+        let names = Names::of(traffic.iter().map(|t| &t.name));
         let mut groups = Vec::new();
         for (k, name) in given.iter().enumerate() {
             let path = at![place.array, place.i, "traffic", k];
@@ -266,7 +264,7 @@ impl Check<'_> {
             self.refuse(&at!["change", i], message, "one of shaper, link, traffic");
             return None;
         };
-        let all: Vec<Option<String>> = all.iter().map(|name| Some((*name).clone())).collect();
+        let all = Names::of(all.iter().copied());
         let place = self.named(&path(key), key, name, &all)?;
         let (rate_key, given, other) = match *key {
             "traffic" => ("pcr", file.pcr.map(|Quantity(CellRate(pcr))| pcr), ("rate", file.rate.is_some())),

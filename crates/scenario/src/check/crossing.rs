@@ -94,8 +94,7 @@ impl Check<'_> {
 
     fn attachment(&mut self, i: usize, key: &str, name: Option<&str>, network: &Network) -> Option<Attachment> {
         let name = name?;
-        let names: Vec<Option<String>> = network.nodes.iter().map(|n| Some(n.name.clone())).collect();
-        let node = self.node_named(&at!["traffic", i, key], name, &names)?;
+        let node = self.node_named(&at!["traffic", i, key], name, &network.node_names)?;
         Some(match network.nodes[node].kind {
             NodeKind::Host => Attachment::Host(NodeIndex(node)),
             NodeKind::Router | NodeKind::Switch | NodeKind::Gateway => Attachment::Router(NodeIndex(node)),

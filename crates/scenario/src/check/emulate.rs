@@ -275,6 +275,10 @@ impl Check<'_> {
                 self.refuse(&at("metric"), message, "a metric of its own");
                 continue;
             }
+            if file.unit.as_deref().is_some_and(|unit| unit.contains(char::is_control)) {
+                self.refuse_value(&at("unit"), "has control characters in it", "a unit, like \"bit/s\"");
+                continue;
+            }
             if metric.as_deref().is_some_and(|metric| EVERY_PROGRAM.contains(&metric)) {
                 let message = format!("{:?} is a figure that every program has", metric.unwrap_or_default());
                 self.refuse(&at("metric"), message, "another name, like \"throughput\"");

@@ -2,6 +2,7 @@
 
 use cellway_units::{Bytes, CellRate, Rate, Span};
 
+use crate::check::names::Names;
 use crate::check::tcp::MAX_PACKET;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{GatewayFile, HostFile, NodeFile};
@@ -21,7 +22,7 @@ impl Check<'_> {
         &mut self,
         i: usize,
         node: &NodeFile,
-        names: &[Option<String>],
+        names: &Names,
         nodes: &[NodeFile],
     ) -> Option<(HostSpec, Option<GatewaySpec>)> {
         let kind = node.kind?;
@@ -57,10 +58,10 @@ impl Check<'_> {
     }
 
     /// The gateway that `name` means, whose peer must be node `i`.
-    fn peer(&mut self, i: usize, name: &str, names: &[Option<String>], nodes: &[NodeFile]) -> Option<NodeIndex> {
+    fn peer(&mut self, i: usize, name: &str, names: &Names, nodes: &[NodeFile]) -> Option<NodeIndex> {
         let path = at!["node", i, "peer"];
         let peer = self.node_named(&path, name, names)?;
-        let own = names[i].as_deref()?;
+        let own = names.get(i)?;
         if peer == i {
             self.refuse(&path, format!("{name:?} is this gateway itself"), "the gateway at the other side");
             return None;

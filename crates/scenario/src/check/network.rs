@@ -3,12 +3,11 @@
 use cellway_units::{Cells, Probability};
 
 use crate::check::Check;
+use crate::check::names::Names;
 use crate::file::{LinkFile, NodeFile};
-use crate::found::{Found, one_of};
 use crate::model::{
     Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Link, Node, NodeIndex, NodeKind,
 };
-use crate::problem::nearest;
 use crate::quantity::Quantity;
 use crate::tree::{Step, at};
 
@@ -27,21 +26,22 @@ const NO_BUFFER: Buffer = Buffer {
 pub(super) struct Network {
     pub(super) nodes: Vec<Node>,
     pub(super) links: Vec<Link>,
+    pub(super) node_names: Names,
+    pub(super) link_names: Names,
 }
 
 impl Check<'_> {
     pub(super) fn network(&mut self, nodes: &[NodeFile], links: &[LinkFile]) -> Option<Network> {
         let before = self.found.len();
-        let names: Vec<Option<String>> = nodes
+        let names = nodes
             .iter()
             .enumerate()
-            .map(|(i, node)| self.name(&at!["node", i, "name"], node.name.as_deref()).map(str::to_owned))
-            .collect();
+            .map(|(i, node)| self.name(&at!["node", i, "name"], node.name.as_deref()).map(str::to_owned));
+        let names = Names::new(names.collect());
         self.unique("node", &names, "a name of its own");
         let kinds: Vec<Option<NodeKind>> = nodes.iter().map(|node| node.kind).collect();
 
-        let link_names: Vec<Option<String>> =
-            links.iter().enumerate().map(|(i, link)| self.link_name(i, link)).collect();
+        let link_names = Names::new(links.iter().enumerate().map(|(i, link)| self.link_name(i, link)).collect());
         self.unique("link", &link_names, "a name of its own, also for a second link between the same nodes");
         let ends: Vec<Option<[usize; 2]>> =
             links.iter().enumerate().map(|(i, link)| self.ends(i, link, &names)).collect();
@@ -56,7 +56,7 @@ impl Check<'_> {
                     self.framing(i, link.framing, line.and_then(|line| line.framing), [kinds[a]?, kinds[b]?])?;
                 let mtu = self.mtu(&at!["link", i, "mtu"], link.mtu, framing);
                 let loss = self.loss(&at!["link", i, "loss"], link.loss);
-                let name = link_names[i].clone()?;
+                let name = link_names.get(i)?.to_owned();
                 Some(Link {
                     name,
                     a: NodeIndex(a),
@@ -73,17 +73,17 @@ impl Check<'_> {
         self.hosts(&names, &kinds, &ends);
 
         let machines: Vec<_> = nodes.iter().enumerate().map(|(i, node)| self.machine(i, node, &names, nodes)).collect();
-        let nodes: Option<Vec<Node>> = names
+        let nodes: Option<Vec<Node>> = kinds
             .into_iter()
-            .zip(kinds)
             .zip(machines)
-            .map(|((name, kind), machine)| {
+            .enumerate()
+            .map(|(i, (kind, machine))| {
                 let (host, gateway) = machine?;
-                Some(Node { name: name?, kind: kind?, host, gateway })
+                Some(Node { name: names.get(i)?.to_owned(), kind: kind?, host, gateway })
             })
             .collect();
         let links: Option<Vec<Link>> = checked.into_iter().collect();
-        let network = Network { nodes: nodes?, links: links? };
+        let network = Network { nodes: nodes?, links: links?, node_names: names, link_names };
         (self.found.len() == before).then_some(network)
     }
 
@@ -110,7 +110,7 @@ impl Check<'_> {
         (!self.is_bad(path)).then(|| given.map_or(Probability::ZERO, |q| q.0))
     }
 
-    fn ends(&mut self, i: usize, link: &LinkFile, names: &[Option<String>]) -> Option<[usize; 2]> {
+    fn ends(&mut self, i: usize, link: &LinkFile, names: &Names) -> Option<[usize; 2]> {
         let [a, b] = link.between.as_deref()? else { return None };
         let path = at!["link", i, "between"];
         let a_index = self.node_named(&at!["link", i, "between", 0], a, names);
@@ -123,33 +123,15 @@ impl Check<'_> {
         Some(ends)
     }
 
-    /// The place of the node called `name`; reported at `path` if there is none.
-    pub(super) fn node_named(&mut self, path: &[Step], name: &str, names: &[Option<String>]) -> Option<usize> {
-        self.named(path, "node", name, names)
-    }
-
-    /// The place of what `name` means among things of a kind, as `what` calls it; reported at `path` if there is none.
-    pub(super) fn named(&mut self, path: &[Step], what: &str, name: &str, names: &[Option<String>]) -> Option<usize> {
-        let place = names.iter().position(|n| n.as_deref() == Some(name));
-        if place.is_none() {
-            // One whose own name was refused may be the one that is meant.
-            if names.iter().all(Option::is_some) {
-                let known = || names.iter().flatten().map(String::as_str);
-                let found = Found::in_tree(self.tree, path, format!("there is no {what} {name:?}"));
-                self.push(found.suggest(nearest(name, known()).map(|n| format!("{n:?}"))).accepted(one_of(known())));
-            }
-        }
-        place
-    }
-
     /// A host is attached by exactly one link.
-    fn hosts(&mut self, names: &[Option<String>], kinds: &[Option<NodeKind>], ends: &[Option<[usize; 2]>]) {
+    fn hosts(&mut self, names: &Names, kinds: &[Option<NodeKind>], ends: &[Option<[usize; 2]>]) {
         if ends.iter().any(Option::is_none) {
             return;
         }
-        for (i, kind) in kinds.iter().enumerate() {
-            let (Some(NodeKind::Host), Some(name)) = (kind, &names[i]) else { continue };
-            let links = ends.iter().flatten().filter(|ends| ends.contains(&i)).count();
+        let mut links_of = vec![0; kinds.len()];
+        ends.iter().flatten().flatten().for_each(|&end| links_of[end] += 1);
+        for (i, (kind, links)) in kinds.iter().zip(links_of).enumerate() {
+            let (Some(NodeKind::Host), Some(name)) = (kind, names.get(i)) else { continue };
             if links != 1 {
                 let message = format!("host {name:?} has {links} links");
                 self.refuse(&at!["node", i], message, "exactly one link");

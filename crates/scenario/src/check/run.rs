@@ -7,10 +7,10 @@ use crate::check::network::Network;
 use crate::check::traffic::Group;
 use crate::file::{File, ObserveFile, RunFile, TrafficFile};
 use crate::found::{Found, one_of};
-use crate::model::{Attachment, Link, LinkIndex, NodeIndex, NodeKind, Observe, Run, Slot, Traffic};
+use crate::model::{Link, LinkIndex, NodeIndex, NodeKind, Observe, Run, Slot, Traffic};
 use crate::problem::nearest;
 use crate::quantity::{Quantity, RttSpan};
-use crate::route;
+use crate::route::{self, Graph, Reached};
 use crate::tree::at;
 
 /// Bins that one run may record.
@@ -19,23 +19,21 @@ const MAX_BINS: u64 = 1_000_000;
 /// Rows of a run's bins, and of each recorded quantity, unless the file says otherwise.
 const MAX_ROWS: u64 = 100_000;
 
-/// The ends of a path between hosts of the file, which adds no links of their own.
-const NO_IMPLICIT: [Attachment; 2] = [Attachment::Host(NodeIndex(0)); 2];
-
-/// The path of each pair of hosts of the file that has one.
-fn host_routes(network: &Network) -> impl Iterator<Item = Vec<LinkIndex>> {
+/// The end of the route between each pair of hosts of the file that has one.
+fn host_routes(network: &Network) -> impl Iterator<Item = Reached> {
     let nodes = &network.nodes;
     let hosts: Vec<NodeIndex> = (0..nodes.len()).filter(|&i| nodes[i].kind == NodeKind::Host).map(NodeIndex).collect();
-    let pairs: Vec<[NodeIndex; 2]> =
-        hosts.iter().flat_map(|&a| hosts.iter().filter(move |&&b| b > a).map(move |&b| [a, b])).collect();
-    pairs.into_iter().filter_map(|[a, b]| route::route(nodes, &network.links, a, b))
+    let graph = Graph::new(nodes, &network.links);
+    (0..hosts.len()).flat_map(move |i| {
+        let routes = graph.routes(hosts[i], None);
+        hosts[i + 1..].iter().filter_map(|&to| routes.at(to)).collect::<Vec<_>>()
+    })
 }
 
 /// The slowest line on the path of any group; without groups that between any two hosts.
 pub(super) fn slowest(network: &Network, traffic: &[Traffic]) -> Option<Rate> {
     let of_traffic = traffic.iter().map(|t| t.bottleneck).min();
-    let of_hosts =
-        || host_routes(network).filter_map(|r| route::bottleneck(&network.links, &r, None)).map(|(rate, _)| rate).min();
+    let of_hosts = || host_routes(network).filter_map(|end| end.slowest).min();
     of_traffic.or_else(of_hosts)
 }
 
@@ -64,7 +62,7 @@ impl Check<'_> {
             route::round_trip(links, &t.route, [t.from, t.to], t.access.map(|a| a.delay))
         };
         let groups = groups?;
-        let between_hosts = || host_routes(network?).map(|r| route::round_trip(links, &r, NO_IMPLICIT, None)).max();
+        let between_hosts = || host_routes(network?).map(|end| end.delay.saturating_mul(2)).max();
         let longest = groups.iter().map(round_trip).max().or_else(between_hosts).unwrap_or(Span::ZERO);
         if longest.is_zero() {
             let message = "is missing: no link on any path has a delay to take it from";
@@ -159,8 +157,7 @@ impl Check<'_> {
                 );
                 continue;
             };
-            let names: Vec<Option<String>> = network.nodes.iter().map(|n| Some(n.name.clone())).collect();
-            let Some(node) = self.node_named(&path, from, &names).map(NodeIndex) else { continue };
+            let Some(node) = self.node_named(&path, from, &network.node_names).map(NodeIndex) else { continue };
             let links = || network.links.iter().enumerate().filter(|(_, link)| link.other(node).is_some());
             let neighbour = |link: &Link| link.other(node).map(|other| network.nodes[other.0].name.as_str());
             let fitting = |fits: &dyn Fn(&Link) -> bool| -> Vec<usize> {

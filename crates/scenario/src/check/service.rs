@@ -36,7 +36,7 @@ impl Check<'_> {
         let class = file.class.unwrap_or(ServiceClass::Ubr);
         let refused = |value: &Value| *value == Value::Bad;
         let table = self.tree.find(&at!["traffic", i, "service"]).and_then(|node| node.table());
-        if table.is_some_and(|table| table.entries.iter().any(|e| refused(&e.node.value))) {
+        if table.is_some_and(|table| table.entries().iter().any(|e| refused(&e.node.value))) {
             return None;
         }
         self.only_parameters_of(i, class, file);
@@ -183,10 +183,9 @@ impl Check<'_> {
     /// The ends of a control loop on the path.
     fn between(&mut self, i: usize, names: [&str; 2], path: &Path, network: &Network) -> Option<[NodeIndex; 2]> {
         let at = |k: usize| at!["traffic", i, "service", "between", k];
-        let all: Vec<Option<String>> = network.nodes.iter().map(|n| Some(n.name.clone())).collect();
         let mut places = [0; 2];
         for (k, name) in names.into_iter().enumerate() {
-            let node = self.node_named(&at(k), name, &all)?;
+            let node = self.node_named(&at(k), name, &network.node_names)?;
             let Some(place) = path.nodes.iter().position(|n| n.0 == node) else {
                 let on: Vec<&str> = path.nodes.iter().map(|n| network.nodes[n.0].name.as_str()).collect();
                 self.refuse(

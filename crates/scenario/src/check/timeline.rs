@@ -74,7 +74,7 @@ fn shaped(shapers: &[Shaper]) -> Vec<Sender> {
 fn gateways(network: &Network, traffic: &[Traffic]) -> Vec<Sender> {
     let mut lines: Vec<(NodeIndex, LinkIndex)> = Vec::new();
     for group in traffic {
-        for line in route::between_gateways(&network.links, group) {
+        for line in &group.route[route::between_gateways(&network.links, group)] {
             lines.extend(group.gateways.into_iter().flatten().map(|gateway| (gateway, *line)));
         }
     }

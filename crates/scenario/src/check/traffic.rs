@@ -1,9 +1,12 @@
 //! Traffic groups: who talks, from where to where.
 
+use std::collections::BTreeSet;
+
 use cellway_units::Span;
 
 use crate::check::Check;
 use crate::check::crossing::Path;
+use crate::check::names::Names;
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
 use crate::file::{NodeFile, TcpFile, TrafficFile};
@@ -31,23 +34,25 @@ impl Check<'_> {
         nodes: &[NodeFile],
         network: Option<&Network>,
     ) -> Option<Vec<Group>> {
-        let names: Vec<Option<String>> = groups
+        let names = groups
             .iter()
             .enumerate()
-            .map(|(i, group)| self.name(&at!["traffic", i, "name"], group.name.as_deref()).map(str::to_owned))
-            .collect();
+            .map(|(i, group)| self.name(&at!["traffic", i, "name"], group.name.as_deref()).map(str::to_owned));
+        let names = Names::new(names.collect());
         self.unique("traffic", &names, "a name of its own");
-        self.slot_names(&names);
+        self.slot_names(&names, groups.len());
+        let switches: BTreeSet<&str> = nodes
+            .iter()
+            .filter(|node| node.kind == Some(NodeKind::Switch))
+            .filter_map(|node| node.name.as_deref())
+            .collect();
         let checked: Vec<Option<Group>> = groups
             .iter()
             .enumerate()
             .map(|(i, group)| {
                 let app = self.app(i, group);
-                let is_switch = |name: Option<&str>| {
-                    let mut named = nodes.iter().filter(|node| node.name.as_deref() == name);
-                    name.is_some() && named.any(|node| node.kind == Some(NodeKind::Switch))
-                };
-                let at_switch = is_switch(group.from.as_deref()) || is_switch(group.to.as_deref());
+                let ends = [&group.from, &group.to];
+                let at_switch = ends.into_iter().flatten().any(|name| switches.contains(name.as_str()));
                 let access = self.access(i, group.access.as_ref(), at_switch);
                 let host = self.host(&at!["traffic", i, "host"], group.host.as_ref());
                 let path = network.and_then(|network| self.path(i, group, access.flatten(), network));
@@ -65,7 +70,7 @@ impl Check<'_> {
                     return None;
                 }
                 let traffic = Traffic {
-                    name: names[i].clone()?,
+                    name: names.get(i)?.to_owned(),
                     app: app?,
                     count: group.count.unwrap_or(1),
                     from: path.ends[0],
@@ -95,16 +100,16 @@ impl Check<'_> {
     }
 
     /// Slots and groups stand side by side in results: "ftp-1" must mean one of them only.
-    fn slot_names(&mut self, names: &[Option<String>]) {
-        for (i, name) in names.iter().enumerate() {
-            let Some(name) = name else { continue };
+    fn slot_names(&mut self, names: &Names, groups: usize) {
+        for i in 0..groups {
+            let Some(name) = names.get(i) else { continue };
             if let Some(meaning) = reserved(name) {
                 let message = format!("{name:?} means {meaning} in results");
                 self.refuse(&at!["traffic", i, "name"], message, "another name");
             }
             let Some((group, number)) = name.rsplit_once('-') else { continue };
             let is_slot = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
-            if is_slot && names.iter().flatten().any(|other| other == group) {
+            if is_slot && names.place(group).is_some() {
                 let message = format!("{name:?} could also be a conversation of the group {group:?}");
                 self.refuse(&at!["traffic", i, "name"], message, "a name that is not another's with a number");
             }

@@ -1,0 +1,38 @@
+//! Text from a file, made safe for a terminal.
+
+use std::borrow::Cow;
+
+/// `text` with every control character but line breaks and tabs written as its number, `\u{1b}`, so that a file that is shown
+/// cannot move the cursor, clear a line or change the direction of what stands around it.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c.escape_unicode().to_string())
+}
+
+/// The same for JSON, where such characters stand only inside strings: `\u009b`.
+pub fn printable_json(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| format!("\\u{:04x}", u32::from(c)))
+}
+
+fn escaped(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
+    if !text.chars().any(controls) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if controls(c) { escape(c) } else { c.to_string() }).collect())
+}
+
+/// C0, DEL and C1 of ISO 6429, and the marks that change the direction of text (Unicode Standard Annex 9).
+fn controls(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controls_become_numbers_and_all_else_stays() {
+        assert_eq!(printable("a\tb\nc \u{b5}s \u{2014}"), "a\tb\nc \u{b5}s \u{2014}");
+        assert_eq!(printable("\u{1b}[2J\r\0\u{7f}\u{9b}\u{202e}"), r"\u{1b}[2J\u{d}\u{0}\u{7f}\u{9b}\u{202e}");
+        assert_eq!(printable_json("\"\u{9b}\u{7f}\""), r#""\u009b\u007f""#);
+    }
+}

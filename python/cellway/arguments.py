@@ -1,0 +1,51 @@
+"""Arguments of functions, checked before the compiled part sees them, so that an error names the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def wrong(name: str, value: object, accepted: str) -> TypeError:
+    """The error for a value of the wrong type."""
+    return TypeError(f"{name} is {value!r}; accepted: {accepted}")
+
+
+def text(name: str, value: object, accepted: str) -> str | None:
+    """A text, or None."""
+    if value is None or isinstance(value, str):
+        return value
+    raise wrong(name, value, accepted)
+
+
+def quantity(name: str, value: object, example: str) -> str | None:
+    """A text with a number and a unit, or None."""
+    return text(name, value, f'a text with a unit, like "{example}"')
+
+
+def count(name: str, value: object) -> int | None:
+    """A whole number of at least 1, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise wrong(name, value, "a whole number from 1")
+    if value < 1:
+        raise ValueError(f"{name} is {value}; it must be 1 or more")
+    return value
+
+
+def share(name: str, value: object) -> float | None:
+    """A number from 0 to 1, or None."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise wrong(name, value, "a number from 0 to 1, like 1e-4")
+    return float(value)
+
+
+def changes(name: str, value: object) -> Mapping[str, object]:
+    """Keys and their values; none for None."""
+    if value is None:
+        return {}
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return value
+    raise wrong(name, value, 'a dict of keys and values, like {"tcp.mss": "1460 B"}')
