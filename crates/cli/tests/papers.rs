@@ -31,8 +31,9 @@ fn the_widest_rows_are_cut_to_fit() {
     // Standard error is no terminal: a line for each study as it ends. The others are closed forms.
     let told = ran.err();
     let ended: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("done: ")).collect();
-    assert_eq!(ended.len(), 1, "{told}");
-    assert!(ended[0].starts_with("cellsim: A control") && ended[0].contains(", 6 runs ("), "{told}");
+    assert_eq!(ended.len(), 2, "{told}");
+    assert!(ended[0].starts_with("cellsim: A control") && ended[0].contains(", 6 runs (6 of 12 in all"), "{told}");
+    assert!(ended[1].starts_with("cellsim: The control") && ended[1].contains(", 6 runs (12 of 12 in all"), "{told}");
     let table = ran.out();
     let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
     assert!((80..=120).contains(&widest), "{widest} columns:\n{table}");
