@@ -64,7 +64,8 @@ class Comparison:
         The columns of the axes, then `subject`, `metric`, `unit`; `predicted`, and whether it is an upper `bound`
         only; `simulated` and `emulated`, means with the ends of their 95 % confidence intervals in `simulated_low`,
         `simulated_high`, `emulated_low` and `emulated_high`; `published`; `difference` of the emulation from the
-        simulation over the seeds that both have, as a share of the latter; and `main`, whether it is among the telling ones.
+        simulation over the seeds that both have, as a share of the latter; and `main`, true for the
+        metrics that a summary shows.
         """
         points = self.about["points"]
         axes = list(dict.fromkeys(name for point in points for name in point["axes"]))

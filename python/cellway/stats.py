@@ -22,8 +22,8 @@ def summarise(frame: pl.DataFrame, by: Sequence[str], value: str = "value", leve
     Columns: those of `by`, then `mean`, `sd`, `n`, `low`, `high`. The groups keep the order of their first row. A
     single row has no interval: `sd`, `low` and `high` are null. Rows without a value are left out. The interval is
     Student's t; where `frame` has a column `metric`, that of a share or a count stays within its bounds (see
-    "Confidence intervals" in the reference of the tables). Rows are replications: where `frame` has a column `run`, a run that a
-    group has twice is refused with `ValueError`.
+    "Confidence intervals" in the reference of the tables). Rows are replications: where `frame` has a column `run`, a
+    run that a group has twice is refused with `ValueError`.
     """
     import polars as pl
 

@@ -101,8 +101,10 @@ def delay_text(delay: object) -> str:
 
 
 def _framing(link: Mapping[str, Any], ends: tuple[str, str], nodes: Mapping[str, str]) -> str:
-    """The framing of a link or an access link as scenario files have it: given, else by the name of the line; of a rate in
-    figures cells at a switch and for cell/s, else packets."""
+    """Return the framing of a link or an access link: the given one, else that of the named line.
+
+    For a rate in figures it is cells at a switch and for cell/s, else packets.
+    """
     if "framing" in link:
         return str(link["framing"])
     rate = str(link.get("rate"))

@@ -240,8 +240,9 @@ def tally(claims: list[Claim]) -> str:
         "Reproduced: a number lies in the expected range with its whole 95 % confidence interval. Fitted: so it does, "
         "but a parameter was tuned to the paper, so it is no test. Trend holds: an order or a trend does. Undecided: "
         "the interval straddles the edge of the range. Not measured: the runs had nothing to measure it by, which says "
-        "nothing about the claim. Not run: its emulation was left out, or this machine could not keep its time. Where the paper gives words and no number, a range stands for them; each claim says"
-        " below how its words were read."
+        "nothing about the claim. Not run: its emulation was left out, or this machine could not keep its time. "
+        "Where the paper gives words and no number, a range stands for them; each claim says below how its words were "
+        "read."
     )
     apart = (
         tag("p", f"{escape(words)}, {len(told[origin])}:", class_="meaning") + _numbers(told[origin])
