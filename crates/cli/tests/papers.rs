@@ -30,10 +30,12 @@ fn the_widest_rows_are_cut_to_fit() {
     let ran = place.run(&["reproduce", "--quick", "--only", "control-*,kdd/eq1,spacing/eq24"]).done();
     // Standard error is no terminal: a line for each study as it ends. The others are closed forms.
     let told = ran.err();
-    let ended: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("done: ")).collect();
+    let mut ended: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("done: ")).collect();
+    ended.sort_unstable();
     assert_eq!(ended.len(), 2, "{told}");
-    assert!(ended[0].starts_with("cellsim: A control") && ended[0].contains(", 6 runs (6 of 12 in all"), "{told}");
-    assert!(ended[1].starts_with("cellsim: The control") && ended[1].contains(", 6 runs (12 of 12 in all"), "{told}");
+    // Two threads may end them in either order.
+    assert!(ended[0].starts_with("cellsim: A control") && ended[0].contains(", 6 runs ("), "{told}");
+    assert!(ended[1].starts_with("cellsim: The control") && ended[1].contains(", 6 runs ("), "{told}");
     let table = ran.out();
     let widest = table.lines().map(|line| line.chars().count()).max().unwrap();
     assert!((80..=120).contains(&widest), "{widest} columns:\n{table}");
