@@ -252,7 +252,7 @@ fn nothing_of_a_file_acts_on_the_terminal() {
     }
 }
 
-/// A file that another one names is told with the line that names it.
+/// An error about a file that another one names has the line that names it.
 #[test]
 fn tables_that_cannot_be_read_are_told_with_the_line_that_names_them() {
     let (text, line) = edited("app = \"ftp\"", "app = \"ftp\"\nworkload = { tables = \"./tabs\" }");

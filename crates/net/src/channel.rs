@@ -56,7 +56,7 @@ impl Multiplexing {
     }
 }
 
-/// How an IP datagram is put into cells.
+/// The mapping of an IP datagram to cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encapsulation {
     /// An AAL5 frame on a channel that carries IP and nothing else: no header. RFC 2684 section 6.1.

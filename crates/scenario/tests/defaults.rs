@@ -97,7 +97,7 @@ fn a_gateway_without_a_profile_has_that_of_the_group() {
     assert_eq!((far.profile, far.initial_window), (TcpProfile::Classic, 1));
 }
 
-/// What contradicts a value that stands nowhere in the file is told with the profile that it is of.
+/// The error about a key that contradicts a value of the profile names the profile.
 #[test]
 fn a_key_against_the_profile_is_refused_where_the_key_stands() {
     let problem = |keys: &str| {

@@ -1,4 +1,4 @@
-//! Keys and axes that change nothing are told, with their places; those that change something are not.
+//! Keys and axes without effect cause a warning with their location; all others cause none.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;

@@ -38,6 +38,6 @@ pub(super) fn pass_on_to_program() -> Result<(), Errno> {
     }
     let mut sets = capabilities(None)?;
     sets.inheritable = sets.inheritable.intersection(OF_PROGRAMS);
-    // What is not inheritable is not ambient.
+    // A capability must be inheritable to be ambient.
     set_capabilities(None, sets)
 }

@@ -5,7 +5,8 @@ use std::fs;
 /// `TCP_LISTEN` in the column `st`.
 const LISTEN: &str = "0A";
 
-/// Whether a TCP socket in the network namespace of this thread listens on `port`, or a UDP socket is bound to it.
+/// Returns true if a TCP socket in the network namespace of this thread listens on `port`, or a UDP socket is bound
+/// to it.
 pub(super) fn is_listening(port: u16) -> bool {
     // Not /proc/net: that is of the first thread of the process, which may be in another namespace.
     let table = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
@@ -13,7 +14,7 @@ pub(super) fn is_listening(port: u16) -> bool {
         || ["udp", "udp6"].iter().any(|name| has(&table(name), port, None))
 }
 
-/// Whether a row of the table has this local port, and this state if one is asked for.
+/// Returns true if a row of the table has this local port, and this state if one is asked for.
 fn has(table: &str, port: u16, state: Option<&str>) -> bool {
     table.lines().skip(1).any(|row| {
         let mut fields = row.split_ascii_whitespace().skip(1);

@@ -21,7 +21,7 @@ pub struct Scheduling {
     pub cpu: Option<usize>,
 }
 
-/// How the kernel schedules a thread (`sched(7)`).
+/// The scheduling policy of a thread (`sched(7)`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Policy {
     /// `SCHED_DEADLINE`: a reserved share of each millisecond.

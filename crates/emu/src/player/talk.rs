@@ -83,7 +83,7 @@ impl Player {
 
     /// Passes on what a socket has done, at an instant read from the clock after the socket was read: what has arrived
     /// is never dated before it arrived, however long this thread was stopped in between. Timers that were due by then
-    /// come first: an application is told of everything in the order of time.
+    /// come first: an application receives all events in the order of time.
     pub(super) fn settle_now(&mut self, clock: &Clock) -> Result<(), PlayerError> {
         let arrived = std::mem::take(&mut self.todo);
         self.now = clock.now().unwrap_or(Time::ZERO);

@@ -4,7 +4,7 @@ use super::cubic::{self, Cubic};
 use super::{Acked, Flight};
 use crate::{Config, MAX_WINDOW, Variant};
 
-/// What a timeout is for ssthresh.
+/// The kind of a timeout, which decides what becomes of ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timeout {
     /// A loss outside fast recovery.
