@@ -4,6 +4,8 @@ use std::net::Ipv4Addr;
 
 use etherparse::{IpFragOffset, IpNumber, Ipv4Header, Ipv4Slice, TcpHeader, TcpOptionElement, TcpSlice};
 
+use crate::ip::checksum::{checksum, updated};
+
 /// Octets of an IPv4 header without options. RFC 791.
 const IP_HEADER: usize = 20;
 /// SACK blocks that fit into the options of a segment alone. RFC 2018, section 3.
@@ -225,7 +227,9 @@ impl Ipv4Tcp {
         let check = |layer, found, computed| {
             if found == computed { Ok(()) } else { Err(PacketError::Checksum { layer, found, computed }) }
         };
-        check("IPv4", ip.header_checksum, ip.calc_header_checksum())?;
+        // Over the octets as they came: `ip` has no reserved bit, and a sum over its fields would not see one.
+        let whole_header = checksum(whole.header().slice());
+        check("IPv4", ip.header_checksum, updated(whole_header, ip.header_checksum, 0))?;
         let tcp = TcpSlice::from_slice(whole.payload().payload).map_err(malformed)?;
         let computed = tcp.calc_checksum_ipv4(ip.source, ip.destination).map_err(malformed)?;
         check("TCP", tcp.checksum(), computed)?;

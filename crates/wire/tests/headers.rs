@@ -96,14 +96,17 @@ proptest! {
         prop_assert_eq!(u16::from_be_bytes([octets[2], octets[3]]) as usize, octets.len());
     }
 
-    /// One wrong bit anywhere is never taken for the packet that was sent. (In the IP flags, type of service and the
-    /// like the header checksum sees it; in the length, the length does.)
+    /// One wrong bit anywhere is never taken for the packet that was sent: each bit of the headers in turn, reserved
+    /// ones too, and one of the payload.
     #[test]
     fn a_wrong_bit_is_seen(packet in packet(), at in any::<prop::sample::Index>()) {
         let mut octets = packet.octets().unwrap();
-        let bit = at.index(octets.len() * 8);
-        octets[bit / 8] ^= 0x80 >> (bit % 8);
-        prop_assert!(Ipv4Tcp::parse(&octets).is_err());
+        let headers = (octets.len() - packet.payload_len as usize) * 8;
+        for bit in (0..headers).chain([at.index(octets.len() * 8)]) {
+            octets[bit / 8] ^= 0x80 >> (bit % 8);
+            prop_assert!(Ipv4Tcp::parse(&octets).is_err(), "bit {bit}");
+            octets[bit / 8] ^= 0x80 >> (bit % 8);
+        }
     }
 
     #[test]
