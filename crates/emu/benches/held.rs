@@ -148,7 +148,10 @@ mod held {
     /// Echoes over UDP on an idle path, against its delay.
     fn accuracy_of_delay() {
         println!("accuracy of the delay: round trips of UDP echoes on an idle path, beyond that of the path (us)");
-        println!("{:>8} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8}", "path", "echoes", "least", "p50", "p99", "p99.9", "largest");
+        println!(
+            "{:>8} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8}",
+            "path", "echoes", "least", "p50", "p99", "p99.9", "largest"
+        );
         for (name, rtt, echoes) in [("1 ms", 1000, 2000), ("175 ms", 175_000, 120)] {
             let (errors, run) = echoes_beyond(rtt, echoes);
             let at = |share: f64| errors[((errors.len() - 1) as f64 * share).ceil() as usize];
