@@ -41,7 +41,7 @@ impl Meter {
                 (["item_time", "item_time_interval"], "s", slot.items),
             ] {
                 if let Some(changes) = changes {
-                    summary.record(&mut series, &slot.subject, metrics, unit, changes);
+                    summary.record(&mut series, &slot.subject, metrics, unit, *changes);
                 }
             }
         }
