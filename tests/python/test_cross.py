@@ -141,22 +141,35 @@ def test_a_figure_that_is_missing_is_an_error():
         runs._figures(dataclasses.replace(SINGLE, loss=0.01), flow | ports | used)
 
 
-def test_both_simulators_lose_the_packets_of_the_list_and_hold_as_many(tmp_path):
-    """One flow that sends 20 segments at once, over a buffer of 5 packets: what is resent is what was lost."""
+@pytest.fixture
+def both():
+    """The figures of one run of a point, in Cellway and in ns-2."""
     if shutil.which("ns") is None:
         pytest.skip(cross.NO_NS2)
     if not Path(COMMAND).is_file():
         pytest.skip("the program cellway is not installed beside this Python")
-    line = dataclasses.replace(
-        SINGLE, variant="sack", rate=1_000_000, rtt=1.0, buffer=5, initial=20, limited=False, delayed=False, tick=0.01
-    )
-    # Before the first repair: the losses of the burst.
-    short = dataclasses.replace(line, duration=1.95, mss=1460)
-    ours = runs.in_cellway(COMMAND, short, [0])[0]
-    peer = runs.in_ns2("ns", short, [0])[0]
-    # One is being sent and five wait; of ours, that which ends the handshake is being sent.
+
+    def run(point: grid.Point) -> tuple[Figures, Figures]:
+        return runs.in_cellway(COMMAND, point, [0])[0], runs.in_ns2("ns", point, [0])[0]
+
+    return run
+
+
+def test_both_simulators_hold_as_many_packets(both):
+    # A burst of 20 segments over a buffer of 5 packets, and the run ends before any is resent.
+    burst = {"rate": 1_000_000, "rtt": 1.0, "buffer": 5, "initial": 20, "duration": 1.95, "tick": 0.01}
+    ours, peer = both(dataclasses.replace(SINGLE, **burst, variant="sack", limited=False, delayed=False, mss=1460))
+    # One is being sent and five wait; in Cellway the packet that ends the handshake is being sent.
     assert ours.lost == 15
     assert peer.lost == 14
+
+
+def test_both_simulators_lose_the_packets_of_the_list(both):
+    path = {"rate": 2_000_000, "rtt": 0.05, "buffer": 200, "tick": 0.001, "rto_min": 0.2, "duration": 60.0}
+    ours, peer = both(dataclasses.replace(SINGLE, **path, variant="sack", limited=True, delayed=False, loss=0.02))
+    assert ours.goodput == pytest.approx(peer.goodput, rel=0.05)
+    assert ours.goodput < 1.5e6, "without loss the line is full"
+    assert ours.resent == pytest.approx(peer.resent, abs=5)
 
 
 def test_an_unexplained_deviation_is_news_unless_it_is_listed(monkeypatch, tmp_path):

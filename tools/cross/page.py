@@ -91,7 +91,7 @@ def _causes(deviating: Sequence[Compared]) -> str:
 
 def _together(compared: Sequence[Compared]) -> str:
     """The mean deviation of each variant, with the spread over its families, which share all but the buffer."""
-    words = []
+    words, biased = [], []
     for variant in ("tahoe", "reno", "newreno", "sack"):
         families: dict[int, list[float]] = {}
         for one in compared:
@@ -101,11 +101,11 @@ def _together(compared: Sequence[Compared]) -> str:
         if len(means) > 1:
             half = t_95(len(means) - 1) * stdev(means) / len(means) ** 0.5
             words.append(f"{variant} {fmean(means):+.1%} ± {half:.1%}")
+            biased += [variant] * (abs(fmean(means)) > half)
+    found = f"That of {' and '.join(biased)} leaves out 0, which is not explained." if biased else "All include 0."
     return (
         "Mean deviation over all settings of a variant, with the 95 % confidence interval over its families: "
-        + ", ".join(words)
-        + ". A mean whose interval leaves out 0 is a difference that no single setting shows beyond chance; it is "
-        "unexplained, too."
+        f"{', '.join(words)}. {found}"
     )
 
 
