@@ -1,5 +1,7 @@
 //! A TCP connection of a conversation: its endpoints, and what waits to be written.
 
+use std::sync::Arc;
+
 use cellway_apps::{ConnId, Side};
 use cellway_gateway::FlowId;
 use cellway_tcp::{Config, Endpoint, Output, Segment, State, Stats, Variant};
@@ -55,14 +57,24 @@ pub(crate) struct End {
     variant: Variant,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
-    seen: Stats,
+    /// What [`End::news`] has reported.
+    reported: TcpTotals,
 }
 
 impl End {
-    fn new(config: Config, iss: u32, active: bool) -> End {
+    fn new(config: Arc<Config>, iss: u32, active: bool) -> End {
         let variant = config.variant;
         let tcp = if active { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) };
-        End { tcp, pending: 0, unsaid: false, closing: false, active, variant, armed: None, seen: Stats::default() }
+        End {
+            tcp,
+            pending: 0,
+            unsaid: false,
+            closing: false,
+            active,
+            variant,
+            armed: None,
+            reported: TcpTotals::default(),
+        }
     }
 
     /// The application writes, and perhaps closes behind it.
@@ -96,14 +108,11 @@ impl End {
 
     /// What TCP has done since the last call.
     pub(crate) fn news(&mut self) -> TcpTotals {
-        let stats = *self.tcp.stats();
-        let timeouts = stats.timeouts - self.seen.timeouts;
-        let fast_retransmits = stats.fast_retransmits - self.seen.fast_retransmits;
-        let retransmissions = stats.retransmissions - self.seen.retransmissions;
-        self.seen = stats;
+        let &Stats { retransmissions, timeouts, fast_retransmits, .. } = self.tcp.stats();
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
         let collapses = timeouts + if self.variant == Variant::Tahoe { fast_retransmits } else { 0 };
-        TcpTotals { retransmissions, timeouts, fast_retransmits, collapses }
+        let all = TcpTotals { retransmissions, timeouts, fast_retransmits, collapses };
+        all.since(std::mem::replace(&mut self.reported, all))
     }
 }
 
@@ -154,10 +163,10 @@ impl Connection {
         conversation: u32,
         conn: ConnId,
         from: Side,
-        configs: [Config; 2],
+        configs: [Arc<Config>; 2],
         iss: [u32; 2],
     ) -> Connection {
-        let ends = SIDES.map(|side| End::new(configs[at(side)], iss[at(side)], side == from));
+        let ends = SIDES.map(|side| End::new(configs[at(side)].clone(), iss[at(side)], side == from));
         Connection { serial, conversation, conn, ends, relay: None, closed_ends: 0, failed: false }
     }
 
@@ -168,10 +177,10 @@ impl Connection {
         [pair, near]: [usize; 2],
         flow: FlowId,
         from: Side,
-        configs: [Config; 2],
+        configs: [Arc<Config>; 2],
         iss: [u32; 2],
     ) {
-        let ends = SIDES.map(|side| End::new(configs[at(side)], iss[at(side)], side != from));
+        let ends = SIDES.map(|side| End::new(configs[at(side)].clone(), iss[at(side)], side != from));
         self.relay = Some(Box::new(Relay { pair, near, flow, ends, held: None }));
     }
 

@@ -56,7 +56,7 @@ impl<B: Clone> Fabric<B> {
         match self.calendar.alone() {
             Some(Event::Departure(index)) => {
                 let port = &mut self.ports[index as usize];
-                if port.link.is_instant() {
+                if port.is_instant() {
                     return false;
                 }
                 self.events += 1;
@@ -66,7 +66,7 @@ impl<B: Clone> Fabric<B> {
                     lose(unit, &mut self.packets, &mut self.rms);
                     None
                 } else {
-                    port.link.push(now, unit)
+                    port.propagate(now, unit)
                 };
                 // What follows takes the place of the departure in the calendar.
                 let leaves = port.serve(now, &self.packets, &mut self.rms);
@@ -87,11 +87,11 @@ impl<B: Clone> Fabric<B> {
                 true
             }
             Some(Event::Arrival(index)) => {
-                let link = &mut self.ports[index as usize].link;
-                if link.second() == Some(now) {
+                let port = &mut self.ports[index as usize];
+                if port.second_arrival() == Some(now) {
                     return false;
                 }
-                let (unit, next) = link.pop();
+                let (unit, next) = port.arrival();
                 match next {
                     Some(at) => self.calendar.replace_first(at, Event::Arrival(index)),
                     None => self.calendar.pop(),
@@ -121,7 +121,7 @@ impl<B: Clone> Fabric<B> {
                     self.arrive(now, port, unit, delivered);
                 }
                 (_, Some(port)) => {
-                    let (unit, next) = self.ports[port as usize].link.pop();
+                    let (unit, next) = self.ports[port as usize].arrival();
                     match next {
                         Some(at) => self.calendar.replace_first(at, Event::Arrival(port)),
                         None => self.calendar.pop(),
@@ -179,11 +179,11 @@ impl<B: Clone> Fabric<B> {
         self.cell_hops += u64::from(port.depart(now));
         if port.loses() {
             lose(port.departed(), &mut self.packets, &mut self.rms);
-        } else if port.link.is_instant() {
+        } else if port.is_instant() {
             self.instant.push(index);
         } else {
             let unit = port.departed();
-            if let Some(at) = port.link.push(now, unit) {
+            if let Some(at) = port.propagate(now, unit) {
                 self.calendar.add(at, Event::Arrival(index));
             }
         }
