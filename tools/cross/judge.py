@@ -15,7 +15,7 @@ from cross.runs import Figures, in_cellway, in_ns2
 
 TOLERANCE = 0.05
 """A deviation of goodput above this needs a cause."""
-FEWEST, MOST, STEP = 4, 64, 4
+FEWEST, MOST, STEP = 4, 32, 4
 """Runs of a point in either simulator: the fewest, the most, and how many more while they do not decide."""
 NARROW = 0.015
 """More runs are not made once the 95 % interval reaches no farther to either side."""
