@@ -32,7 +32,7 @@ pub struct Bounds {
 }
 
 /// Metrics that are a share of a whole.
-const SHARES: [&str; 13] = [
+const SHARES: [&str; 14] = [
     "utilisation",
     "throughput",
     "throughput_mean",
@@ -46,10 +46,11 @@ const SHARES: [&str; 13] = [
     "valid",
     "failed",
     "real_time",
+    "deadline",
 ];
 
 /// Metrics that are a count, a time, a rate or a size.
-const NON_NEGATIVE: [&str; 18] = [
+const NON_NEGATIVE: [&str; 21] = [
     "goodput",
     "goodput_total",
     "retransmissions",
@@ -68,11 +69,27 @@ const NON_NEGATIVE: [&str; 18] = [
     "lost",
     "refused",
     "untaken",
+    "cpu",
+    "run_delay",
+    "steal",
 ];
 
 /// First parts of the names of such metrics.
-const NON_NEGATIVE_FAMILIES: [&str; 11] =
-    ["queue_", "dropped_", "lost_", "policed_", "clp_", "delay_", "item_", "acr_", "window_", "gateway_", "lateness_"];
+const NON_NEGATIVE_FAMILIES: [&str; 13] = [
+    "queue_",
+    "dropped_",
+    "lost_",
+    "policed_",
+    "clp_",
+    "delay_",
+    "item_",
+    "acr_",
+    "window_",
+    "gateway_",
+    "lateness_",
+    "earliness_",
+    "ingress_",
+];
 
 impl Bounds {
     /// None at either side.
@@ -229,6 +246,7 @@ mod tests {
     fn the_bounds_of_metrics() {
         assert_eq!(Bounds::of("jain"), Bounds::SHARE);
         assert_eq!(Bounds::of("lateness_within_1ms"), Bounds::SHARE);
+        assert_eq!(["earliness_max", "ingress_wait_p99", "steal"].map(Bounds::of), [Bounds::NON_NEGATIVE; 3]);
         assert_eq!(Bounds::of("lateness_p99"), Bounds::NON_NEGATIVE);
         assert_eq!(Bounds::of("window_mean"), Bounds::NON_NEGATIVE);
         assert_eq!(Bounds::of("temperature"), Bounds::NONE);
