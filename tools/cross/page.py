@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean, median, stdev
 
 from cross.judge import (
@@ -90,23 +90,34 @@ def _causes(deviating: Sequence[Compared]) -> str:
 
 
 def _together(compared: Sequence[Compared]) -> str:
-    """The mean deviation of each variant, with the spread over its families, which share all but the buffer."""
-    words, biased = [], []
+    """The mean deviation of each variant, as it is and with the causes found taken away."""
+    as_it_is = _means(compared, lambda one: one.deviation)
+    left = _means(compared, lambda one: one.tried.get(one.cause, (one.deviation, 0.0))[0])
+    biased = [variant for variant, (mean, half) in left.items() if abs(mean) > half]
+    found = f"That of {' and '.join(biased)} leaves out 0, which is not explained." if biased else "All include 0."
+
+    def listed(means: dict[str, tuple[float, float]]) -> str:
+        return ", ".join(f"{variant} {mean:+.1%} ± {half:.1%}" for variant, (mean, half) in means.items())
+
+    return (
+        "Mean deviation over all settings of a variant, with the 95 % confidence interval over its families: "
+        f"{listed(as_it_is)}. With what is left of each setting that has a cause in place of its deviation: "
+        f"{listed(left)}. {found}"
+    )
+
+
+def _means(compared: Sequence[Compared], of: Callable[[Compared], float]) -> dict[str, tuple[float, float]]:
+    """The mean of each variant, with the spread over its families, which share all but the buffer."""
+    found = {}
     for variant in ("tahoe", "reno", "newreno", "sack"):
         families: dict[int, list[float]] = {}
         for one in compared:
             if one.point.variant == variant:
-                families.setdefault(one.point.family, []).append(one.deviation)
+                families.setdefault(one.point.family, []).append(of(one))
         means = [fmean(values) for values in families.values()]
         if len(means) > 1:
-            half = t_95(len(means) - 1) * stdev(means) / len(means) ** 0.5
-            words.append(f"{variant} {fmean(means):+.1%} ± {half:.1%}")
-            biased += [variant] * (abs(fmean(means)) > half)
-    found = f"That of {' and '.join(biased)} leaves out 0, which is not explained." if biased else "All include 0."
-    return (
-        "Mean deviation over all settings of a variant, with the 95 % confidence interval over its families: "
-        f"{', '.join(words)}. {found}"
-    )
+            found[variant] = fmean(means), t_95(len(means) - 1) * stdev(means) / len(means) ** 0.5
+    return found
 
 
 def _bounds(compared: Sequence[Compared], wrong: Sequence[str]) -> str:
@@ -134,8 +145,8 @@ def _kernel(judged: Sequence[Judged] | str) -> str:
         '`profile = "linux-6"` in the simulator, and the TCP of the kernel over the same line in real time, 20 s; '
         f"three runs where the first deviates by more than {NEAR:.1%}, as the kernel's runs are not alike. A run whose "
         "lateness is above a tenth of the round trip is not judged. What Linux does beside the profile is in "
-        "[TCP](../models/tcp.md#profiles). An early repair is a loss event whose first segment is sent again before the "
-        "third duplicate acknowledgement, by the capture at the sender.",
+        "[TCP](../models/tcp.md#profiles). An early repair is a loss event whose first segment is sent again before "
+        "the third duplicate acknowledgement, by the capture at the sender.",
         "",
         "| setting | simulated (Mbit/s) | kernel (Mbit/s) | deviation | early repairs | lateness, p99 | |",
         "|---|---|---|---|---|---|---|",
