@@ -212,19 +212,19 @@ impl Port {
     }
 
     /// Puts the unit that has just departed on the link; returns the arrival to wait for if it is the only one there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn propagate(&mut self, now: Time, unit: Unit) -> Option<Time> {
         self.link.push(now, unit, &self.line)
     }
 
-    /// The instant at which the second unit on the link arrives.
-    #[inline]
-    pub(crate) fn second_arrival(&self) -> Option<Time> {
-        self.link.second(&self.line)
+    /// Whether two units on the link may arrive at `now`, the arrival of the first.
+    #[inline(always)]
+    pub(crate) fn may_have_two_arrivals(&self, now: Time) -> bool {
+        self.link.may_have_two(now, &self.line)
     }
 
     /// The unit that arrives at the far end now, and the next arrival to wait for.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrival(&mut self) -> (Unit, Option<Time>) {
         self.link.pop(&self.line)
     }

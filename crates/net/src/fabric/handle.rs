@@ -88,7 +88,7 @@ impl<B: Clone> Fabric<B> {
             }
             Some(Event::Arrival(index)) => {
                 let port = &mut self.ports[index as usize];
-                if port.second_arrival() == Some(now) {
+                if port.may_have_two_arrivals(now) {
                     return false;
                 }
                 let (unit, next) = port.arrival();
