@@ -27,6 +27,12 @@ impl Line {
         self.rate
     }
 
+    /// The instant at which the last bit of the last unit leaves.
+    #[inline]
+    pub(crate) fn free_at(&self) -> Time {
+        self.free_at
+    }
+
     /// Changes the rate from the next unit on. What the line was owed of a picosecond is forgotten.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         *self = Line { free_at: self.free_at, ..Line::new(rate) };

@@ -160,9 +160,9 @@ impl Run<'_> {
             capture.finish()?;
         }
         let counts = Counts {
-            events: self.bed.fabric.events() + self.timers_fired,
+            events: self.bed.fabric.events(end) + self.timers_fired,
             cell_hops: self.bed.fabric.cell_hops(),
-            packet_hops: self.bed.fabric.packet_hops(),
+            packet_hops: self.bed.fabric.packet_hops(end),
             packets: self.packets,
             simulated: end - Time::ZERO,
         };

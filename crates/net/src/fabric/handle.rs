@@ -8,7 +8,7 @@ use crate::cell::Cell;
 use crate::channel::NextHop;
 use crate::link::Unit;
 use crate::packet::{Packet, PacketRef, Packets};
-use crate::port::PortId;
+use crate::port::{LineState, PortId};
 use crate::rm_cells::RmCells;
 use crate::tap::{Direction, TapRecord, TapUnit};
 
@@ -56,42 +56,46 @@ impl<B: Clone> Fabric<B> {
         match self.calendar.alone() {
             Some(Event::Departure(index)) => {
                 let port = &mut self.ports[index as usize];
-                if port.link.is_instant() {
+                if !port.is_ahead() && port.link.is_instant() {
                     return false;
                 }
                 self.events += 1;
                 self.cell_hops += u64::from(port.depart(now));
-                let unit = port.departed();
-                let arrives = if port.loses() {
-                    lose(unit, &mut self.packets, &mut self.rms);
-                    None
-                } else {
-                    port.link.push(now, unit)
+                let arrives = match port.departed() {
+                    None => None,
+                    Some(unit) if port.loses() => {
+                        lose(unit, &mut self.packets, &mut self.rms);
+                        None
+                    }
+                    Some(unit) => port.link.push(now, unit),
                 };
+                let started = port.serve(now, &self.packets, &mut self.rms, true);
+                // At most one unit is the first on the link.
+                let arrives = arrives.or(started.and_then(|started| started.arrives));
+                let leaves = started.and_then(|started| started.departs);
                 // What follows takes the place of the departure in the calendar.
-                let leaves = port.serve(now, &self.packets, &mut self.rms);
                 match (arrives, leaves) {
                     (Some(arrives), _) => self.calendar.replace_first(arrives, Event::Arrival(index)),
                     (None, Some(leaves)) => self.calendar.replace_first(leaves, Event::Departure(index)),
                     (None, None) => self.calendar.pop(),
                 }
-                match leaves {
-                    Some(leaves) if arrives.is_some() => self.calendar.add(leaves, Event::Departure(index)),
-                    Some(_) => {}
-                    None => {
-                        if let Some(at) = port.ask() {
-                            self.calendar.add(at, Event::Release(index));
-                        }
-                    }
+                if let Some(leaves) = leaves.filter(|_| arrives.is_some()) {
+                    self.calendar.add(leaves, Event::Departure(index));
+                }
+                if started.is_none()
+                    && let Some(at) = port.ask()
+                {
+                    self.calendar.add(at, Event::Release(index));
                 }
                 true
             }
             Some(Event::Arrival(index)) => {
-                let link = &mut self.ports[index as usize].link;
-                if link.second() == Some(now) {
+                let port = &mut self.ports[index as usize];
+                if port.link.second() == Some(now) {
                     return false;
                 }
-                let (unit, next) = link.pop();
+                self.events += u64::from(port.depart_unawaited(now));
+                let (unit, next) = port.link.pop();
                 match next {
                     Some(at) => self.calendar.replace_first(at, Event::Arrival(index)),
                     None => self.calendar.pop(),
@@ -117,11 +121,13 @@ impl<B: Clone> Fabric<B> {
             match (instant, self.calendar.arrival(now)) {
                 (Some(port), pending) if pending.is_none_or(|p| port < p) => {
                     next_instant += 1;
-                    let unit = self.ports[port as usize].departed();
+                    let unit = self.ports[port as usize].departed().expect("it left in this instant");
                     self.arrive(now, port, unit, delivered);
                 }
                 (_, Some(port)) => {
-                    let (unit, next) = self.ports[port as usize].link.pop();
+                    let from = &mut self.ports[port as usize];
+                    self.events += u64::from(from.depart_unawaited(now));
+                    let (unit, next) = from.link.pop();
                     match next {
                         Some(at) => self.calendar.replace_first(at, Event::Arrival(port)),
                         None => self.calendar.pop(),
@@ -149,8 +155,13 @@ impl<B: Clone> Fabric<B> {
         while let Some(index) = self.to_serve.pop() {
             let port = &mut self.ports[index as usize];
             port.called = false;
-            if let Some(leaves) = port.serve(now, &self.packets, &mut self.rms) {
-                self.calendar.add(leaves, Event::Departure(index));
+            if let Some(started) = port.serve(now, &self.packets, &mut self.rms, self.tap.is_none()) {
+                if let Some(at) = started.departs {
+                    self.calendar.add(at, Event::Departure(index));
+                }
+                if let Some(at) = started.arrives {
+                    self.calendar.add(at, Event::Arrival(index));
+                }
             } else if let Some(at) = port.ask() {
                 self.calendar.add(at, Event::Release(index));
             }
@@ -171,21 +182,23 @@ impl<B: Clone> Fabric<B> {
 
     fn depart(&mut self, now: Time, index: u32) {
         self.events += 1;
-        if self.tap.is_some() {
-            let unit = self.ports[index as usize].on_line().expect("a departure is pending");
+        if self.tap.is_some()
+            && let Some(unit) = self.ports[index as usize].on_line()
+        {
             self.observe(now, index, Direction::Out, unit);
         }
         let port = &mut self.ports[index as usize];
+        let on_link = port.is_ahead();
         self.cell_hops += u64::from(port.depart(now));
-        if port.loses() {
-            lose(port.departed(), &mut self.packets, &mut self.rms);
+        if on_link {
+        } else if port.loses() {
+            if let Some(unit) = port.departed() {
+                lose(unit, &mut self.packets, &mut self.rms);
+            }
         } else if port.link.is_instant() {
             self.instant.push(index);
-        } else {
-            let unit = port.departed();
-            if let Some(at) = port.link.push(now, unit) {
-                self.calendar.add(at, Event::Arrival(index));
-            }
+        } else if let Some(at) = port.departed().and_then(|unit| port.link.push(now, unit)) {
+            self.calendar.add(at, Event::Arrival(index));
         }
         if !port.called {
             port.called = true;
@@ -264,10 +277,17 @@ impl<B: Clone> Fabric<B> {
     }
 
     fn queue_packet(&mut self, now: Time, port: PortId, packet: PacketRef) {
-        if self.ports[port.0 as usize].push_packet(now, packet, &self.packets) {
-            self.call(port.0);
-        } else {
-            self.packets.refuse(packet);
+        let out = &mut self.ports[port.0 as usize];
+        if !out.push_packet(now, packet, &self.packets) {
+            return self.packets.refuse(packet);
+        }
+        match out.line_state(now) {
+            LineState::Free { departed } => {
+                self.events += u64::from(departed);
+                self.call(port.0);
+            }
+            LineState::BusyUntil(at) => self.calendar.add(at, Event::Departure(port.0)),
+            LineState::Busy => {}
         }
     }
 
