@@ -55,6 +55,7 @@ impl Line {
 
     /// Starts to send `bits` at `now`, when the line is free, with `cost` of processing on top; returns
     /// the instant the last bit leaves.
+    #[inline]
     pub fn send(&mut self, now: Time, bits: Bits, cost: Span) -> Time {
         self.begin(now);
         let (span, carry) = self.rate.time_for(bits, self.carry);

@@ -6,7 +6,7 @@ use admit::{owner_of_cell, owner_of_packet};
 use cellway_units::{Rate, Span, Time};
 
 use crate::abr_port::AbrPort;
-use crate::buffer::{Buffer, BufferSpec};
+use crate::buffer::{Buffer, BufferSpec, Owner};
 use crate::channel::{ChannelId, Class, NextHop};
 use crate::counters::{Level, PortCounters};
 use crate::discard::FrameDiscard;
@@ -16,7 +16,7 @@ use crate::framing::Framing;
 use crate::line::Line;
 use crate::link::{Link, Unit};
 use crate::loss::Loss;
-use crate::packet::Packets;
+use crate::packet::{PacketRef, Packets};
 use crate::policer::Policer;
 use crate::rm_cells::RmCells;
 use crate::server::{CellServer, Discipline, Served};
@@ -47,6 +47,14 @@ enum Ahead {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Started {
     pub(crate) departs: Option<Time>,
+    pub(crate) arrives: Option<Time>,
+}
+
+/// A packet that an idle line has taken without queueing.
+pub(crate) struct Passed {
+    /// Set if the line's last packet departed without an event.
+    pub(crate) departed: bool,
+    /// The arrival to wait for, if no other packet is on the link.
     pub(crate) arrives: Option<Time>,
 }
 
@@ -311,10 +319,8 @@ impl Port {
                 self.buffer.release_packet(owner);
                 let leaves = self.line.send(now, self.framing.bits(owner.octets), self.packet_cost);
                 if may_go_ahead && self.loss.is_none() {
-                    self.began = now;
                     let awaited = fifo.len() > 0;
-                    self.ahead = if awaited { Ahead::Awaited } else { Ahead::Unawaited };
-                    let arrives = self.link.push(leaves, Unit::Packet(packet));
+                    let arrives = self.go_ahead(now, packet, leaves, awaited);
                     return Some(Started { departs: awaited.then_some(leaves), arrives });
                 }
                 (Unit::Packet(packet), leaves)
@@ -323,6 +329,32 @@ impl Port {
         self.sending = Some(unit);
         self.began = now;
         Some(Started { departs: Some(leaves), arrives: None })
+    }
+
+    /// The line begins with a packet that the link takes now; returns the arrival to wait for if the packet is the only one there.
+    #[inline]
+    fn go_ahead(&mut self, now: Time, packet: PacketRef, leaves: Time, awaited: bool) -> Option<Time> {
+        self.began = now;
+        self.ahead = if awaited { Ahead::Awaited } else { Ahead::Unawaited };
+        self.link.push(leaves, Unit::Packet(packet))
+    }
+
+    /// Sends a packet at once, which comes alone in its instant and finds the queue empty. Returns `None`, and changes nothing, if
+    /// the packet must take the long way: the line is busy or loses packets, or the buffer is too small for the packet.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Time, packet: PacketRef, owner: Owner) -> Option<Passed> {
+        let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;
+        let free = departed || self.is_idle();
+        if !free || self.loss.is_some() || !self.buffer.fits_packet(owner) {
+            return None;
+        }
+        if departed {
+            self.depart(self.line.free_at());
+        }
+        self.level.pass(now);
+        let leaves = self.line.send(now, self.framing.bits(owner.octets), self.packet_cost);
+        let arrives = self.go_ahead(now, packet, leaves, false);
+        Some(Passed { departed, arrives })
     }
 
     /// The instant at which an idle line is to be called because a cell that is held back may leave.

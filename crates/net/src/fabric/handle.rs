@@ -3,12 +3,13 @@
 use cellway_units::Time;
 
 use super::{Delivery, Fabric, NodeId, Step};
+use crate::buffer::Owner;
 use crate::calendar::Event;
 use crate::cell::Cell;
 use crate::channel::NextHop;
 use crate::link::Unit;
 use crate::packet::{Packet, PacketRef, Packets};
-use crate::port::{LineState, PortId};
+use crate::port::{LineState, Passed, PortId};
 use crate::rm_cells::RmCells;
 use crate::tap::{Direction, TapRecord, TapUnit};
 
@@ -96,11 +97,16 @@ impl<B: Clone> Fabric<B> {
                 }
                 self.events += u64::from(port.depart_unawaited(now));
                 let (unit, next) = port.link.pop();
-                match next {
-                    Some(at) => self.calendar.replace_first(at, Event::Arrival(index)),
-                    None => self.calendar.pop(),
+                let node = port.to;
+                if let Unit::Packet(packet) = unit {
+                    self.packet_comes_alone(now, index, next, (node, packet), delivered);
+                } else {
+                    match next {
+                        Some(at) => self.calendar.replace_first(at, Event::Arrival(index)),
+                        None => self.calendar.pop(),
+                    }
+                    self.arrive(now, index, unit, delivered);
                 }
-                self.arrive(now, index, unit, delivered);
                 true
             }
             _ => false,
@@ -152,6 +158,12 @@ impl<B: Clone> Fabric<B> {
     /// Each port on the list takes its next unit.
     #[inline]
     fn serve_called(&mut self, now: Time) {
+        if !self.to_serve.is_empty() {
+            self.serve_all(now);
+        }
+    }
+
+    fn serve_all(&mut self, now: Time) {
         while let Some(index) = self.to_serve.pop() {
             let port = &mut self.ports[index as usize];
             port.called = false;
@@ -255,16 +267,66 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// Sends a packet on from the node where it is, whole or as cells.
-    fn forward(&mut self, now: Time, frame: PacketRef) {
-        let (packet, way, behind) = self.packets.step(frame);
+    /// A packet and the next step on its path.
+    #[inline(always)]
+    fn next_step(&self, frame: PacketRef) -> (&Packet<B>, Step) {
+        let (packet, way, behind) = self.packets.position(frame);
         let conversation = self.conversations[packet.conversation as usize].as_ref();
         let conversation = conversation.expect("packets belong to conversations that are open");
-        let (port, slot) = match conversation.steps[way][behind] {
+        (packet, conversation.steps[way][behind])
+    }
+
+    /// A packet comes to `node` from port `index`, alone in its instant: an idle packet line takes it without queueing. `next` is
+    /// the next arrival from that port.
+    #[inline]
+    fn packet_comes_alone(
+        &mut self,
+        now: Time,
+        index: u32,
+        next: Option<Time>,
+        (node, frame): (NodeId, PacketRef),
+        delivered: &mut Vec<Delivery<B>>,
+    ) {
+        self.events += 1;
+        let mut onward = None;
+        if self.packets.get(frame).to == node {
+            delivered.push(Delivery { packet: self.packets.deliver(frame) });
+        } else if let (packet, Step::Packet(port)) = self.next_step(frame) {
+            let owner = Owner { slot: 0, conversation: packet.conversation, octets: packet.octets };
+            self.packets.step(frame);
+            match self.ports[port.0 as usize].pass(now, frame, owner) {
+                Some(Passed { departed, arrives }) => {
+                    self.events += u64::from(departed);
+                    onward = arrives.map(|at| (at, Event::Arrival(port.0)));
+                }
+                None => self.queue_packet(now, port, frame),
+            }
+        } else {
+            self.forward(now, frame);
+        }
+        // What follows takes the place of the arrival in the calendar.
+        match (next, onward) {
+            (Some(at), onward) => {
+                self.calendar.replace_first(at, Event::Arrival(index));
+                if let Some((at, event)) = onward {
+                    self.calendar.add(at, event);
+                }
+            }
+            (None, Some((at, event))) => self.calendar.replace_first(at, event),
+            (None, None) => self.calendar.pop(),
+        }
+    }
+
+    /// Sends a packet on from the node where it is, whole or as cells.
+    fn forward(&mut self, now: Time, frame: PacketRef) {
+        let (packet, step) = self.next_step(frame);
+        let octets = packet.octets;
+        self.packets.step(frame);
+        let (port, slot) = match step {
             Step::Packet(port) => return self.queue_packet(now, port, frame),
             Step::Cells { port, slot } => (port, slot),
         };
-        let count = self.encapsulation.cells(packet.octets) as u16;
+        let count = self.encapsulation.cells(octets) as u16;
         let out = &mut self.ports[port.0 as usize];
         let lost = out.push_frame(now, slot, frame, count, &self.packets);
         if lost == count {
