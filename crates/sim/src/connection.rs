@@ -55,14 +55,15 @@ pub(crate) struct End {
     variant: Variant,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
-    seen: Stats,
+    /// The totals up to the last call of [`End::news`].
+    seen: TcpTotals,
 }
 
 impl End {
     fn new(config: Config, iss: u32, active: bool) -> End {
         let variant = config.variant;
         let tcp = if active { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) };
-        End { tcp, pending: 0, unsaid: false, closing: false, active, variant, armed: None, seen: Stats::default() }
+        End { tcp, pending: 0, unsaid: false, closing: false, active, variant, armed: None, seen: TcpTotals::default() }
     }
 
     /// The application writes, and perhaps closes behind it.
@@ -94,16 +95,26 @@ impl End {
         self.active
     }
 
-    /// What TCP has done since the last call.
-    pub(crate) fn news(&mut self) -> TcpTotals {
-        let stats = *self.tcp.stats();
-        let timeouts = stats.timeouts - self.seen.timeouts;
-        let fast_retransmits = stats.fast_retransmits - self.seen.fast_retransmits;
-        let retransmissions = stats.retransmissions - self.seen.retransmissions;
-        self.seen = stats;
-        // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
-        let collapses = timeouts + if self.variant == Variant::Tahoe { fast_retransmits } else { 0 };
-        TcpTotals { retransmissions, timeouts, fast_retransmits, collapses }
+    /// The losses that TCP has found and repaired since the last call; `None` if there were none, as mostly.
+    pub(crate) fn news(&mut self) -> Option<TcpTotals> {
+        let &Stats { retransmissions, timeouts, fast_retransmits, .. } = self.tcp.stats();
+        // Counts only grow, so their sum is unchanged only if they all are.
+        let seen = &mut self.seen;
+        if retransmissions + timeouts + fast_retransmits == seen.retransmissions + seen.timeouts + seen.fast_retransmits
+        {
+            return None;
+        }
+        let timeouts_now = timeouts - seen.timeouts;
+        let fast_retransmits_now = fast_retransmits - seen.fast_retransmits;
+        let news = TcpTotals {
+            retransmissions: retransmissions - seen.retransmissions,
+            timeouts: timeouts_now,
+            fast_retransmits: fast_retransmits_now,
+            // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
+            collapses: timeouts_now + if self.variant == Variant::Tahoe { fast_retransmits_now } else { 0 },
+        };
+        *seen = TcpTotals { retransmissions, timeouts, fast_retransmits, collapses: seen.collapses + news.collapses };
+        Some(news)
     }
 }
 
