@@ -116,6 +116,11 @@ impl Buffer {
             Sharing::Channel => slot as usize,
             Sharing::Conversation => self.free.pop().map_or(self.groups.len(), |group| group as usize),
         };
+        if self.groups.is_empty() {
+            // The line to a host has one conversation: room for one, not for the four that a first push makes.
+            self.groups.reserve_exact(1);
+            self.of_conversation.reserve_exact(usize::from(spec.sharing == Sharing::Conversation));
+        }
         if group >= self.groups.len() {
             self.groups.resize(group + 1, Group::default());
         }

@@ -171,13 +171,6 @@ impl CellQueue {
 mod tests {
     use super::*;
 
-    /// A cell on a link is four words, and the link's queue as small as that: flags are free.
-    #[test]
-    fn a_unit_is_four_words() {
-        assert_eq!(std::mem::size_of::<crate::link::Unit>(), 16);
-        assert_eq!(std::mem::size_of::<Option<crate::link::Unit>>(), 16);
-    }
-
     /// Check values: AAL5 efficiency table, cells = ceil((IP + encapsulation + 8) / 48).
     #[test]
     fn frames_take_the_cells_of_the_aal5_arithmetic() {

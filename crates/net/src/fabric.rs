@@ -142,6 +142,14 @@ impl<B: Clone> Fabric<B> {
 
     // ---- putting it together ----
 
+    /// Makes room for what is going to be added, in tables that would else double as they grow.
+    pub fn reserve(&mut self, nodes: usize, links: usize, conversations: usize) {
+        self.nodes.reserve_exact(nodes);
+        self.ports.reserve_exact(2 * links);
+        self.conversations.reserve_exact(conversations);
+        self.packets.reserve(conversations);
+    }
+
     /// Sets how the ports of links added from now on serve the channels of a cell line.
     #[must_use]
     pub fn with_discipline(mut self, discipline: Discipline) -> Fabric<B> {

@@ -2,6 +2,14 @@
 
 use cellway_units::{Bits, CELL_BITS, Rate, Span, Time};
 
+/// The end of a cell's last bit, at the end of the line or of the link behind it, to the fraction of a picosecond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pulse {
+    pub(crate) at: Time,
+    /// What the line is owed of a picosecond, in parts of its rate.
+    carry: u64,
+}
+
 /// A line that clocks out one unit after another.
 ///
 /// The time of one cell is rarely a whole number of picoseconds. The line carries the remainder
@@ -43,14 +51,27 @@ impl Line {
     #[inline]
     pub fn send_cell(&mut self, now: Time) -> Time {
         self.begin(now);
-        let mut leaves = now + self.cell_span;
-        self.carry += self.cell_remainder;
-        if self.carry >= self.rate.as_bps() {
-            self.carry -= self.rate.as_bps();
-            leaves += Span::from_ps(1);
+        let Pulse { at, carry } = self.pulse_after(self.pulse_at(now));
+        self.carry = carry;
+        self.free_at = at;
+        at
+    }
+
+    /// The end of the last unit, if it comes to `at`.
+    #[inline]
+    pub(crate) fn pulse_at(&self, at: Time) -> Pulse {
+        Pulse { at, carry: self.carry }
+    }
+
+    /// The end of a cell that follows `pulse` without a gap.
+    #[inline]
+    pub(crate) fn pulse_after(&self, pulse: Pulse) -> Pulse {
+        let mut next = Pulse { at: pulse.at + self.cell_span, carry: pulse.carry + self.cell_remainder };
+        if next.carry >= self.rate.as_bps() {
+            next.carry -= self.rate.as_bps();
+            next.at += Span::from_ps(1);
         }
-        self.free_at = leaves;
-        leaves
+        next
     }
 
     /// Starts to send `bits` at `now`, when the line is free, with `cost` of processing on top; returns

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use cellway_units::{Span, Time};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Flags};
+use crate::framing::Framing;
+use crate::line::{Line, Pulse};
 use crate::packet::PacketRef;
 
 /// A cell or a packet.
@@ -14,41 +16,173 @@ pub(crate) enum Unit {
     Packet(PacketRef),
 }
 
-/// Units under way, each with the instant its last bit arrives. The delay is constant, so they
-/// arrive in the order they left and only the first needs an event.
+/// The units under way. The delay is constant, so they arrive in the order they left and only the first needs an event.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     delay: Span,
-    under_way: VecDeque<(Time, Unit)>,
+    under_way: UnderWay,
+}
+
+#[derive(Clone, Debug)]
+enum UnderWay {
+    Cells(CellsUnderWay),
+    /// Packets, each with the instant its last bit arrives.
+    Packets(VecDeque<(Time, PacketRef)>),
 }
 
 impl Link {
-    pub(crate) fn new(delay: Span) -> Link {
-        Link { delay, under_way: VecDeque::new() }
+    pub(crate) fn new(delay: Span, framing: Framing) -> Link {
+        let under_way = match framing {
+            Framing::Atm => UnderWay::Cells(CellsUnderWay::default()),
+            Framing::Packet | Framing::Ethernet | Framing::Fddi => UnderWay::Packets(VecDeque::new()),
+        };
+        Link { delay, under_way }
     }
 
     pub(crate) fn is_instant(&self) -> bool {
         self.delay.is_zero()
     }
 
-    /// Takes a unit that left at `now`; returns the arrival to wait for if it is the only one.
+    /// Takes a unit that left `line` at `now`; returns the arrival to wait for if it is the only one.
     #[inline]
-    pub(crate) fn push(&mut self, now: Time, unit: Unit) -> Option<Time> {
+    pub(crate) fn push(&mut self, now: Time, unit: Unit, line: &Line) -> Option<Time> {
         let arrives = now + self.delay;
-        self.under_way.push_back((arrives, unit));
-        (self.under_way.len() == 1).then_some(arrives)
+        let first = match (&mut self.under_way, unit) {
+            (UnderWay::Cells(cells), Unit::Cell(cell)) => cells.push(line.pulse_at(arrives), cell, line),
+            (UnderWay::Packets(packets), Unit::Packet(packet)) => {
+                packets.push_back((arrives, packet));
+                packets.len() == 1
+            }
+            _ => unreachable!("a line sends either cells or packets"),
+        };
+        first.then_some(arrives)
     }
 
-    /// When the unit behind the first arrives.
+    /// The instant at which the unit behind the first arrives.
     #[inline]
-    pub(crate) fn second(&self) -> Option<Time> {
-        self.under_way.get(1).map(|&(at, _)| at)
+    pub(crate) fn second(&self, line: &Line) -> Option<Time> {
+        match &self.under_way {
+            UnderWay::Cells(cells) => cells.second(line),
+            UnderWay::Packets(packets) => packets.get(1).map(|&(at, _)| at),
+        }
     }
 
     /// The unit that arrives now, and the next arrival to wait for.
     #[inline]
-    pub(crate) fn pop(&mut self) -> (Unit, Option<Time>) {
-        let (_, unit) = self.under_way.pop_front().expect("an arrival is pending");
-        (unit, self.under_way.front().map(|&(at, _)| at))
+    pub(crate) fn pop(&mut self, line: &Line) -> (Unit, Option<Time>) {
+        match &mut self.under_way {
+            UnderWay::Cells(cells) => {
+                let (cell, next) = cells.pop(line);
+                (Unit::Cell(cell), next)
+            }
+            UnderWay::Packets(packets) => {
+                let (_, packet) = packets.pop_front().expect("an arrival is pending");
+                (Unit::Packet(packet), packets.front().map(|&(at, _)| at))
+            }
+        }
+    }
+
+    /// The line changes its rate: what is under way keeps the spacing at which it left `line`.
+    pub(crate) fn keep_spacing(&mut self, line: &Line) {
+        if let UnderWay::Cells(cells) = &mut self.under_way {
+            cells.split(line);
+        }
     }
 }
+
+/// Cells of one frame that left the line back to back.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// The arrival of the first. The line's spacing gives those of the others.
+    first: Pulse,
+    slot: u32,
+    frame: PacketRef,
+    next: u16,
+    end: u16,
+    count: u16,
+    flags: Flags,
+}
+
+impl Run {
+    #[inline]
+    fn of(first: Pulse, cell: Cell) -> Run {
+        let Cell { slot, frame, index, count, flags } = cell;
+        Run { first, slot, frame, next: index, end: index + 1, count, flags }
+    }
+
+    /// Whether `cell` is the next of the frame, and like the others.
+    #[inline]
+    fn goes_on_with(&self, cell: Cell) -> bool {
+        self.frame == cell.frame && self.end == cell.index && self.flags == cell.flags && self.slot == cell.slot
+    }
+
+    fn first_cell(&self) -> Cell {
+        let Run { slot, frame, next, count, flags, .. } = *self;
+        Cell { slot, frame, index: next, count, flags }
+    }
+
+    fn is_single(&self) -> bool {
+        self.next + 1 == self.end
+    }
+}
+
+/// Cells under way, kept as runs: a host's frame is one entry, however many of its cells the link holds.
+#[derive(Clone, Debug, Default)]
+struct CellsUnderWay {
+    runs: VecDeque<Run>,
+    /// The arrival of the last cell.
+    last: Pulse,
+}
+
+impl CellsUnderWay {
+    /// Returns whether the cell is the only one.
+    #[inline]
+    fn push(&mut self, at: Pulse, cell: Cell, line: &Line) -> bool {
+        let last = std::mem::replace(&mut self.last, at);
+        if let Some(run) = self.runs.back_mut()
+            && run.goes_on_with(cell)
+            && line.pulse_after(last) == at
+        {
+            run.end += 1;
+            return false;
+        }
+        self.runs.push_back(Run::of(at, cell));
+        self.runs.len() == 1
+    }
+
+    #[inline]
+    fn second(&self, line: &Line) -> Option<Time> {
+        let run = self.runs.front()?;
+        if run.is_single() {
+            return self.runs.get(1).map(|run| run.first.at);
+        }
+        Some(line.pulse_after(run.first).at)
+    }
+
+    #[inline]
+    fn pop(&mut self, line: &Line) -> (Cell, Option<Time>) {
+        let run = self.runs.front_mut().expect("an arrival is pending");
+        let cell = run.first_cell();
+        if run.is_single() {
+            self.runs.pop_front();
+            return (cell, self.runs.front().map(|run| run.first.at));
+        }
+        run.next += 1;
+        run.first = line.pulse_after(run.first);
+        (cell, Some(run.first.at))
+    }
+
+    /// Makes each cell a run of its own.
+    fn split(&mut self, line: &Line) {
+        let mut singles = VecDeque::new();
+        while !self.runs.is_empty() {
+            let first = self.runs[0].first;
+            let (cell, _) = self.pop(line);
+            singles.push_back(Run::of(first, cell));
+        }
+        self.runs = singles;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -47,6 +47,11 @@ impl<B> Packets<B> {
         Packets { entries: Vec::new(), free: Vec::new(), counters: Vec::new() }
     }
 
+    /// Makes room for the counters of so many conversations.
+    pub(crate) fn reserve(&mut self, conversations: usize) {
+        self.counters.reserve_exact(conversations);
+    }
+
     /// Takes a packet into the network, on path `way` of its conversation.
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet<B>, way: u8) -> PacketRef {

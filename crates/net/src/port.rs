@@ -72,7 +72,7 @@ pub(crate) enum LineState {
 pub(crate) struct Port {
     pub(crate) node: NodeId,
     pub(crate) to: NodeId,
-    pub(crate) link: Link,
+    link: Link,
     framing: Framing,
     line: Line,
     /// What is lost on the link, if anything ever is.
@@ -112,7 +112,7 @@ impl Port {
         Port {
             node,
             to,
-            link: Link::new(delay),
+            link: Link::new(delay, framing),
             framing,
             line: Line::new(rate),
             loss: None,
@@ -281,6 +281,29 @@ impl Port {
         self.sending.take()
     }
 
+    /// Whether what leaves the line is at the next node at once.
+    pub(crate) fn is_instant(&self) -> bool {
+        self.link.is_instant()
+    }
+
+    /// Puts the unit that has just departed on the link; returns the arrival to wait for if it is the only one there.
+    #[inline]
+    pub(crate) fn propagate(&mut self, now: Time, unit: Unit) -> Option<Time> {
+        self.link.push(now, unit, &self.line)
+    }
+
+    /// The instant at which the second unit on the link arrives.
+    #[inline]
+    pub(crate) fn second_arrival(&self) -> Option<Time> {
+        self.link.second(&self.line)
+    }
+
+    /// The unit that arrives at the far end now, and the next arrival to wait for.
+    #[inline]
+    pub(crate) fn arrival(&mut self) -> (Unit, Option<Time>) {
+        self.link.pop(&self.line)
+    }
+
     pub(crate) fn on_line(&self) -> Option<Unit> {
         self.sending
     }
@@ -336,7 +359,7 @@ impl Port {
     fn go_ahead(&mut self, now: Time, packet: PacketRef, leaves: Time, awaited: bool) -> Option<Time> {
         self.began = now;
         self.ahead = if awaited { Ahead::Awaited } else { Ahead::Unawaited };
-        self.link.push(leaves, Unit::Packet(packet))
+        self.link.push(leaves, Unit::Packet(packet), &self.line)
     }
 
     /// Sends a packet at once, which comes alone in its instant and finds the queue empty. Returns `None`, and changes nothing, if
@@ -379,6 +402,7 @@ impl Port {
     }
 
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
+        self.link.keep_spacing(&self.line);
         self.line.set_rate(rate);
         if let Some(abr) = &mut self.abr {
             abr.set_line_rate(now, rate);

@@ -10,7 +10,8 @@ const LAST: u8 = Class::Ubr.priority();
 /// The token queues, one for each priority.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tokens {
-    urgent: [VecDeque<u32>; LAST as usize],
+    /// Boxed: few lines have channels of such classes.
+    urgent: Option<Box<[VecDeque<u32>; LAST as usize]>>,
     /// Number of tokens in `urgent`; usually 0, so `pop` skips the scan.
     urgent_count: u32,
     last: VecDeque<u32>,
@@ -23,7 +24,7 @@ impl Tokens {
             self.last.push_back(slot);
         } else {
             self.urgent_count += 1;
-            self.urgent[usize::from(priority)].push_back(slot);
+            self.urgent.get_or_insert_default()[usize::from(priority)].push_back(slot);
         }
     }
 
@@ -34,7 +35,7 @@ impl Tokens {
             return self.last.pop_front();
         }
         self.urgent_count -= 1;
-        self.urgent.iter_mut().find_map(VecDeque::pop_front)
+        self.urgent.as_mut()?.iter_mut().find_map(VecDeque::pop_front)
     }
 
     /// Takes away all tokens of queue `slot` but the first.
@@ -43,8 +44,8 @@ impl Tokens {
         let mut keep = |&other: &u32| other != slot || !std::mem::replace(&mut seen, true);
         if priority == LAST {
             self.last.retain(&mut keep);
-        } else {
-            let queue = &mut self.urgent[usize::from(priority)];
+        } else if let Some(urgent) = &mut self.urgent {
+            let queue = &mut urgent[usize::from(priority)];
             let before = queue.len();
             queue.retain(&mut keep);
             self.urgent_count -= (before - queue.len()) as u32;

@@ -1,5 +1,7 @@
 //! A TCP connection of a conversation: its endpoints, and what waits to be written.
 
+use std::sync::Arc;
+
 use cellway_apps::{ConnId, Side};
 use cellway_gateway::FlowId;
 use cellway_tcp::{Config, Endpoint, Output, Segment, State, Stats, Variant};
@@ -55,15 +57,24 @@ pub(crate) struct End {
     variant: Variant,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
-    /// The totals up to the last call of [`End::news`].
-    seen: TcpTotals,
+    /// What [`End::news`] has reported.
+    reported: TcpTotals,
 }
 
 impl End {
-    fn new(config: Config, iss: u32, active: bool) -> End {
+    fn new(config: Arc<Config>, iss: u32, active: bool) -> End {
         let variant = config.variant;
         let tcp = if active { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) };
-        End { tcp, pending: 0, unsaid: false, closing: false, active, variant, armed: None, seen: TcpTotals::default() }
+        End {
+            tcp,
+            pending: 0,
+            unsaid: false,
+            closing: false,
+            active,
+            variant,
+            armed: None,
+            reported: TcpTotals::default(),
+        }
     }
 
     /// The application writes, and perhaps closes behind it.
@@ -98,23 +109,10 @@ impl End {
     /// The losses that TCP has found and repaired since the last call; `None` if there were none, as mostly.
     pub(crate) fn news(&mut self) -> Option<TcpTotals> {
         let &Stats { retransmissions, timeouts, fast_retransmits, .. } = self.tcp.stats();
-        // Counts only grow, so their sum is unchanged only if they all are.
-        let seen = &mut self.seen;
-        if retransmissions + timeouts + fast_retransmits == seen.retransmissions + seen.timeouts + seen.fast_retransmits
-        {
-            return None;
-        }
-        let timeouts_now = timeouts - seen.timeouts;
-        let fast_retransmits_now = fast_retransmits - seen.fast_retransmits;
-        let news = TcpTotals {
-            retransmissions: retransmissions - seen.retransmissions,
-            timeouts: timeouts_now,
-            fast_retransmits: fast_retransmits_now,
-            // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
-            collapses: timeouts_now + if self.variant == Variant::Tahoe { fast_retransmits_now } else { 0 },
-        };
-        *seen = TcpTotals { retransmissions, timeouts, fast_retransmits, collapses: seen.collapses + news.collapses };
-        Some(news)
+        // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
+        let collapses = timeouts + if self.variant == Variant::Tahoe { fast_retransmits } else { 0 };
+        let all = TcpTotals { retransmissions, timeouts, fast_retransmits, collapses };
+        (all != self.reported).then(|| all.since(std::mem::replace(&mut self.reported, all)))
     }
 }
 
@@ -165,10 +163,10 @@ impl Connection {
         conversation: u32,
         conn: ConnId,
         from: Side,
-        configs: [Config; 2],
+        configs: [Arc<Config>; 2],
         iss: [u32; 2],
     ) -> Connection {
-        let ends = SIDES.map(|side| End::new(configs[at(side)], iss[at(side)], side == from));
+        let ends = SIDES.map(|side| End::new(configs[at(side)].clone(), iss[at(side)], side == from));
         Connection { serial, conversation, conn, ends, relay: None, closed_ends: 0, failed: false }
     }
 
@@ -179,10 +177,10 @@ impl Connection {
         [pair, near]: [usize; 2],
         flow: FlowId,
         from: Side,
-        configs: [Config; 2],
+        configs: [Arc<Config>; 2],
         iss: [u32; 2],
     ) {
-        let ends = SIDES.map(|side| End::new(configs[at(side)], iss[at(side)], side != from));
+        let ends = SIDES.map(|side| End::new(configs[at(side)].clone(), iss[at(side)], side != from));
         self.relay = Some(Box::new(Relay { pair, near, flow, ends, held: None }));
     }
 

@@ -49,7 +49,7 @@ pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: 
     if let Some(capture) = &mut control.capture {
         capture.begin(&mut bed)?;
     }
-    let slots: Vec<Slot> = bed.slots().iter().map(|plan| Slot::new(plan.clone(), &streams)).collect();
+    let slots: Vec<Slot> = bed.slots().iter().map(|plan| Slot::new(plan.clone())).collect();
     let pairs: Result<Vec<GatewayPair>, Error> = bed.pairs().iter().map(GatewayPair::new).collect();
     let mut timers = Timers::default();
     for (index, slot) in slots.iter().enumerate() {
@@ -167,6 +167,8 @@ impl Run<'_> {
             packets: self.packets,
             simulated: end - Time::ZERO,
         };
+        // The tables are as large as half of what they are made from: what is no longer needed goes first.
+        (self.slots, self.legs, self.timers) = (Vec::new(), Vec::new(), Timers::default());
         let (mut summary, series) = self.bed.meter.finish(end, &self.bed.fabric);
         self.pairs.iter().for_each(|pair| pair.report(&mut summary));
         Ok(RunRecord { summary, series, counts })

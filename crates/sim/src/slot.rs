@@ -1,6 +1,8 @@
 //! A conversation slot: one conversation after the other between the same two hosts.
 
-use cellway_apps::random::{Stream, Streams};
+use std::sync::Arc;
+
+use cellway_apps::random::Streams;
 use cellway_apps::{Conversation, Workload};
 use cellway_net::NodeId;
 use cellway_testbed::SlotPlan;
@@ -9,7 +11,7 @@ use crate::connection::{Connection, Place};
 
 #[derive(Debug)]
 pub(crate) struct Slot {
-    pub(crate) plan: SlotPlan,
+    pub(crate) plan: Arc<SlotPlan>,
     pub(crate) conversation: Option<Conversation>,
     /// Conversations begun.
     pub(crate) begun: u32,
@@ -17,13 +19,13 @@ pub(crate) struct Slot {
     pub(crate) connections: Vec<Connection>,
     /// Connections opened.
     pub(crate) opened: u32,
-    initial_sequence: Stream,
+    /// Initial sequence numbers drawn.
+    sequences: u64,
 }
 
 impl Slot {
-    pub(crate) fn new(plan: SlotPlan, streams: &Streams) -> Slot {
-        let initial_sequence = streams.stream(&format!("{}/initial-sequence", plan.name));
-        Slot { plan, conversation: None, begun: 0, connections: Vec::new(), opened: 0, initial_sequence }
+    pub(crate) fn new(plan: Arc<SlotPlan>) -> Slot {
+        Slot { plan, conversation: None, begun: 0, connections: Vec::new(), opened: 0, sequences: 0 }
     }
 
     /// The network's conversation, the sender and the receiver of packets that an endpoint sends.
@@ -63,8 +65,10 @@ impl Slot {
     }
 
     /// Initial sequence numbers of two ends that meet.
-    pub(crate) fn initial_sequences(&mut self) -> [u32; 2] {
-        [(); 2].map(|()| self.initial_sequence.bits() as u32)
+    pub(crate) fn initial_sequences(&mut self, streams: &Streams) -> [u32; 2] {
+        let mut stream = streams.stream_after(&format!("{}/initial-sequence", self.plan.name), self.sequences);
+        self.sequences += 2;
+        [(); 2].map(|()| stream.bits() as u32)
     }
 
     pub(crate) fn connection(&mut self, serial: u32) -> Option<&mut Connection> {

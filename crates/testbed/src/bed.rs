@@ -26,14 +26,13 @@ pub struct Testbed<B> {
     pub(crate) names: BTreeMap<String, NodeId>,
     /// The ports of each link, in the directions a to b and b to a.
     pub(crate) ports: Vec<[PortId; 2]>,
-    pub(crate) hosts: Vec<Host>,
-    /// The same hosts, as ends of paths.
+    /// All hosts, as ends of paths.
     pub(crate) ends: Vec<End>,
     /// The inner sides of gateways, as ends of paths.
     pub(crate) gateways: Vec<End>,
     /// Where the links of each node of the scenario are.
     pub(crate) routers: Vec<NodeId>,
-    pub(crate) slots: Vec<SlotPlan>,
+    pub(crate) slots: Vec<Arc<SlotPlan>>,
     pub(crate) plans: Vec<ConversationPlan>,
     pub(crate) pairs: Vec<PairPlan>,
     pub(crate) control: Control,
@@ -60,6 +59,7 @@ impl<B: Clone> Testbed<B> {
     /// Opens the conversations of the scenario's own traffic, with the numbers that the plans of slots and gateways
     /// give. Nothing else may have been opened before.
     pub fn open_planned(&mut self) -> Result<(), Error> {
+        self.opened.reserve_exact(self.plans.len());
         for conversation in 0..self.plans.len() as u32 {
             let plan = self.plans[conversation as usize].clone();
             let (slots, pair) = match plan.leg {
@@ -161,8 +161,8 @@ impl<B: Clone> Testbed<B> {
     }
 
     /// All hosts: those of the file in its order, then the implicit ones by slot. Gateways are none.
-    pub fn hosts(&self) -> &[Host] {
-        &self.hosts
+    pub fn hosts(&self) -> impl ExactSizeIterator<Item = &Host> {
+        self.ends.iter().map(|end| &end.host)
     }
 
     /// The gateways of the file in its order, each as the host inside it that takes packets in and sends them on.
@@ -171,7 +171,7 @@ impl<B: Clone> Testbed<B> {
     }
 
     /// The conversation slots, those of one traffic group after those of the one before.
-    pub fn slots(&self) -> &[SlotPlan] {
+    pub fn slots(&self) -> &[Arc<SlotPlan>] {
         &self.slots
     }
 

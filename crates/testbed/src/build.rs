@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cellway_apps::random::Streams;
 use cellway_net::{Fabric, NodeId, PortId};
-use cellway_scenario::{Framing, LinkIndex, NodeIndex, Scenario, Traffic};
+use cellway_scenario::{Attachment, Framing, HostSpec, LinkIndex, NodeIndex, Scenario, Traffic};
 
 use crate::attach::{Attached, End, queue_unit};
 use crate::bed::Testbed;
@@ -34,7 +34,7 @@ pub(crate) struct Builder<'a, B> {
     pub(crate) end_of: BTreeMap<NodeId, usize>,
     /// The inner sides of gateways, as ends of paths.
     pub(crate) gateways: Vec<End>,
-    pub(crate) slots: Vec<SlotPlan>,
+    pub(crate) slots: Vec<Arc<SlotPlan>>,
     pub(crate) slot_meters: Vec<SlotMeter>,
     pub(crate) plans: Vec<ConversationPlan>,
     pub(crate) pairs: Vec<PairPlan>,
@@ -63,6 +63,7 @@ impl<B: Clone> Testbed<B> {
             pairs: Vec::new(),
         };
         builder.fabric.set_abr_switch(convert::abr_switch(&scenario.abr));
+        builder.reserve();
         builder.nodes();
         builder.links();
         for group in 0..scenario.traffic.len() {
@@ -77,6 +78,24 @@ impl<B: Clone> Builder<'_, B> {
     fn port(&self, node: NodeIndex, link: LinkIndex) -> PortId {
         let [ab, ba] = self.ports[link.0];
         if self.scenario.links[link.0].a == node { ab } else { ba }
+    }
+
+    /// Makes room for what the scenario is known to have: tables that double as they grow end up half empty.
+    fn reserve(&mut self) {
+        let scenario = self.scenario;
+        let (mut conversations, mut hosts, mut nodes) = (0, 0, scenario.nodes.len());
+        for traffic in &scenario.traffic {
+            let count = traffic.count as usize;
+            let implicit = [traffic.from, traffic.to].iter().filter(|end| matches!(end, Attachment::Router(_))).count();
+            conversations += count;
+            hosts += count * implicit;
+            nodes += count * implicit * if traffic.host == HostSpec::default() { 1 } else { 2 };
+        }
+        self.fabric.reserve(nodes, scenario.links.len() + nodes - scenario.nodes.len(), conversations);
+        self.slots.reserve_exact(conversations);
+        self.slot_meters.reserve_exact(conversations);
+        self.plans.reserve_exact(conversations);
+        self.ends.reserve_exact(scenario.nodes.len() + hosts);
     }
 
     fn watches(&mut self) -> Vec<QueueWatch> {
@@ -99,7 +118,7 @@ impl<B: Clone> Builder<'_, B> {
         let meter = Meter::new(
             self.port_meters,
             self.slot_meters,
-            scenario.traffic.iter().map(|t| t.name.clone()).collect(),
+            &scenario.traffic,
             self.reassembling,
             queue_watches,
             Pace {
@@ -117,7 +136,6 @@ impl<B: Clone> Builder<'_, B> {
             scenario: Arc::new(scenario.clone()),
             names: self.names,
             ports: self.ports,
-            hosts: self.ends.iter().map(|end| end.host.clone()).collect(),
             ends: self.ends,
             gateways: self.gateways,
             routers: self.nodes.iter().map(|node| node.line).collect(),

@@ -3,6 +3,7 @@
 mod changes;
 mod summary;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cellway_apps::Side;
@@ -61,6 +62,19 @@ pub struct TcpTotals {
     pub collapses: u64,
 }
 
+impl TcpTotals {
+    /// What was added to earlier totals.
+    #[must_use]
+    pub fn since(self, before: TcpTotals) -> TcpTotals {
+        TcpTotals {
+            retransmissions: self.retransmissions - before.retransmissions,
+            timeouts: self.timeouts - before.timeouts,
+            fast_retransmits: self.fast_retransmits - before.fast_retransmits,
+            collapses: self.collapses - before.collapses,
+        }
+    }
+}
+
 /// An output port that the tables name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeteredPort {
@@ -89,13 +103,12 @@ pub(crate) struct SlotTotals {
 #[derive(Debug)]
 pub(crate) struct SlotMeter {
     subject: Arc<str>,
-    group: usize,
     bottleneck: Rate,
     /// What travels on the bottleneck link.
     framing: Framing,
     interactive: bool,
     /// The send window at each change, if the scenario traces it.
-    trace: Option<Changes>,
+    trace: Option<Box<Changes>>,
     pub(crate) now: SlotTotals,
     at_warmup: SlotTotals,
     at_bin: SlotTotals,
@@ -108,7 +121,7 @@ pub(crate) struct SlotMeter {
     item_times: Sample,
     item_rates: Moments,
     /// The time that each item took, by the instant of its arrival, if series are recorded.
-    items: Option<Changes>,
+    items: Option<Box<Changes>>,
     /// The first output port of the slot's cells and their channel, where ABR or a shaper paces them.
     pub(crate) paced: Option<(PortId, ChannelId)>,
     acr: Moments,
@@ -119,6 +132,8 @@ pub(crate) struct SlotMeter {
 #[derive(Debug)]
 pub(crate) struct GroupMeter {
     subject: Arc<str>,
+    /// Its slots, which follow each other.
+    slots: Range<usize>,
     jain: Moments,
     jain_min: f64,
 }
@@ -180,12 +195,11 @@ pub(crate) struct Pace {
 }
 
 impl SlotMeter {
-    pub(crate) fn new(name: &str, group: usize, traffic: &Traffic, records: [Option<Changes>; 2]) -> SlotMeter {
-        let [trace, items] = records;
+    pub(crate) fn new(name: &str, traffic: &Traffic, records: [Option<Changes>; 2]) -> SlotMeter {
+        let [trace, items] = records.map(|record| record.map(Box::new));
         let nothing = TimeWeighted::new(Time::ZERO, 0);
         SlotMeter {
             subject: name.into(),
-            group,
             bottleneck: traffic.bottleneck,
             framing: convert::framing(traffic.bottleneck_framing),
             interactive: matches!(traffic.app, App::Telnet { .. }),
@@ -218,7 +232,7 @@ impl Meter {
     pub(crate) fn new(
         ports: Vec<PortMeter>,
         slots: Vec<SlotMeter>,
-        groups: Vec<String>,
+        groups: &[Traffic],
         routers: Vec<NodeId>,
         queue_watches: Vec<QueueWatch>,
         pace: Pace,
@@ -230,13 +244,17 @@ impl Meter {
             watch_of[port] = Some(place);
         }
         let warmup = Time::ZERO + pace.warmup;
-        let groups = groups.into_iter();
+        let mut planned = 0;
+        let group = |traffic: &Traffic| {
+            let first = planned;
+            planned += traffic.count as usize;
+            let subject = traffic.name.as_str().into();
+            GroupMeter { subject, slots: first..planned, jain: Moments::default(), jain_min: f64::INFINITY }
+        };
         Meter {
             ports,
             slots,
-            groups: groups
-                .map(|g| GroupMeter { subject: g.into(), jain: Moments::default(), jain_min: f64::INFINITY })
-                .collect(),
+            groups: groups.iter().map(group).collect(),
             routers,
             lost_at_warmup: LossCounters::default(),
             dropped_at_warmup: 0,
@@ -434,9 +452,9 @@ impl Meter {
 
     /// Jain's index of each group's deliveries in the window that ends.
     fn judge_fairness(&mut self) {
-        for (index, group) in self.groups.iter_mut().enumerate() {
+        for group in &mut self.groups {
             let mut shares = Vec::new();
-            for slot in self.slots.iter_mut().filter(|s| s.group == index) {
+            for slot in &mut self.slots[group.slots.clone()] {
                 shares.push((slot.now.delivered[0] - slot.at_fairness) as f64);
                 slot.at_fairness = slot.now.delivered[0];
             }

@@ -1,5 +1,7 @@
 //! Traffic groups: their slots, and the paths of their packets.
 
+use std::sync::Arc;
+
 use cellway_apps::random::Streams;
 use cellway_gateway::GatewayConfig;
 use cellway_net::{Class, NodeId, PortId};
@@ -19,14 +21,14 @@ use crate::meter::{Changes, SlotMeter};
 pub(crate) const GATEWAY_CHANNEL: u32 = 1 << 31;
 
 /// The gateways in the middle of a slot's connections.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Split {
     /// The pair: its place in [`crate::Testbed::pairs`].
     pub pair: usize,
     /// Which gateway of the pair is near the originator.
     pub near: usize,
     /// TCP of the gateways' ends, near the originator and near the responder.
-    pub tcp: [Config; 2],
+    pub tcp: [Arc<Config>; 2],
 }
 
 /// What stays the same over all conversations of a slot.
@@ -52,7 +54,7 @@ pub struct SlotPlan {
     /// Whether another conversation follows when one ends.
     pub repeat: bool,
     /// TCP of the two hosts.
-    pub tcp: Config,
+    pub tcp: Arc<Config>,
 }
 
 /// Two gateways that split connections, and the way between them.
@@ -146,13 +148,13 @@ impl<B: Clone> Builder<'_, B> {
     pub(crate) fn plan_group(&mut self, group: usize, streams: &Streams) -> Result<(), Error> {
         let scenario = self.scenario;
         let traffic = &scenario.traffic[group];
-        let tcp = convert::tcp_config(traffic, &traffic.tcp)?;
+        let tcp = Arc::new(convert::tcp_config(traffic, &traffic.tcp)?);
         let route = self.route(traffic);
         let split = match traffic.gateways {
             None => None,
             Some(pair) => {
                 let [near, far] = traffic.gateway_tcp.map(|spec| convert::tcp_config(traffic, &spec));
-                let tcp = [near?, far?].map(|tcp| Config { immediate_read: false, ..tcp });
+                let tcp = [near?, far?].map(|tcp| Arc::new(Config { immediate_read: false, ..tcp }));
                 Some((self.pair(pair, traffic, group)?, tcp))
             }
         };
@@ -181,14 +183,16 @@ impl<B: Clone> Builder<'_, B> {
                     ([leg; 2], [to.host, from.host])
                 }
             };
-            let split = split.map(|((pair, near), tcp)| Split { pair, near, tcp });
+            let split = split.as_ref().map(|((pair, near), tcp)| Split { pair: *pair, near: *near, tcp: tcp.clone() });
             let traced = scenario.observe.trace.contains(&file::Slot { traffic: group, number });
             let record = |wanted: bool| wanted.then(|| Changes::new(scenario.observe.max_rows as usize));
             let records = [record(traced), record(scenario.observe.series)];
-            self.slot_meters.push(SlotMeter::new(&name, group, traffic, records));
+            self.slot_meters.push(SlotMeter::new(&name, traffic, records));
             let start = Time::ZERO + traffic.slot_start(number) + jitter(traffic, &name, streams);
             let (well_known_ports, repeat) = (convert::well_known_ports(&traffic.app), traffic.repeat);
-            self.slots.push(SlotPlan { name, group, hosts, peers, legs, split, well_known_ports, start, repeat, tcp });
+            let tcp = tcp.clone();
+            let plan = SlotPlan { name, group, hosts, peers, legs, split, well_known_ports, start, repeat, tcp };
+            self.slots.push(Arc::new(plan));
         }
         Ok(())
     }

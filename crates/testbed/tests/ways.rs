@@ -78,7 +78,7 @@ fn bed(text: &str, set: &[(&str, &str)]) -> Testbed<u32> {
 }
 
 fn node(bed: &Testbed<u32>, name: &str) -> NodeId {
-    bed.hosts().iter().find(|host| host.name == name).unwrap().node
+    bed.hosts().find(|host| host.name == name).unwrap().node
 }
 
 fn way(bed: &Testbed<u32>, a: &str, b: &str, kind: u32) -> Way {
@@ -112,11 +112,11 @@ fn cell_rate(came: &[Time]) -> f64 {
 #[test]
 fn all_hosts_are_listed_with_their_lines() {
     let bed = bed(NET, &[]);
-    let told: Vec<(&str, u64, &str)> = bed.hosts().iter().map(|h| (&h.name[..], h.mtu.0, &h.attached[..])).collect();
+    let told: Vec<(&str, u64, &str)> = bed.hosts().map(|h| (&h.name[..], h.mtu.0, &h.attached[..])).collect();
     let own = [("ftp-1", 2000, "r1"), ("ftp-1-sink", 2000, "r2"), ("ftp-2", 2000, "r1"), ("ftp-2-sink", 2000, "r2")];
     assert_eq!(told, [&[("desk", 1500, "lan"), ("far", 4352, "r2")][..], &own].concat());
     // The machine of a host with limits is not where its line is.
-    assert!(bed.hosts().iter().all(|host| bed.names()[&host.name] == host.node));
+    assert!(bed.hosts().all(|host| bed.names()[&host.name] == host.node));
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn gateways_cut_a_way_into_stretches() {
     let bed = split(&[]);
     let gateways: Vec<(&str, NodeId, u64)> = bed.gateways().map(|g| (&g.name[..], g.node, g.mtu.0)).collect();
     let [("r1", r1, 9180), ("r2", r2, 9180)] = gateways[..] else { panic!("{gateways:?}") };
-    assert!(bed.hosts().iter().all(|host| host.name != "r1"), "a gateway is no host");
+    assert!(bed.hosts().all(|host| host.name != "r1"), "a gateway is no host");
     let hosts = ["desk", "far"].map(|name| node(&bed, name));
     let there = bed.stretches(hosts, OTHER_KIND).unwrap();
     let ends: Vec<[NodeId; 2]> = there.iter().map(|way| way.hosts).collect();

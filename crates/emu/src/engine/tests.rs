@@ -58,9 +58,9 @@ fn engine_of(text: &str, set: &[(&str, &str)], limits: Limits) -> Engine {
     let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
     let plan = Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
     let testbed = Testbed::new(plan.base(), &Streams::new(1)).unwrap();
-    let names: Vec<&str> = testbed.hosts().iter().map(|host| &host.name[..]).collect();
+    let names: Vec<&str> = testbed.hosts().map(|host| &host.name[..]).collect();
     assert_eq!(names, ["client", "server", "third"]);
-    let hosts = testbed.hosts().iter().enumerate();
+    let hosts = testbed.hosts().enumerate();
     let hosts = hosts.map(|(place, host)| EmulatedHost::new(&testbed, host, v4(HostIndex(place)), Behind::Nothing));
     let hosts = hosts.collect();
     Engine::new(testbed, hosts, limits)
@@ -448,7 +448,7 @@ const FAR: HostIndex = HostIndex(3);
 fn gateways() -> Engine {
     let plan = Plan::parse_with(GATEWAYS, "t.toml", &[], None).unwrap_or_else(|e| panic!("{e}"));
     let testbed = Testbed::new(plan.base(), &Streams::new(1)).unwrap();
-    let hosts = testbed.hosts().iter().chain(testbed.gateways()).enumerate();
+    let hosts = testbed.hosts().chain(testbed.gateways()).enumerate();
     let hosts: Vec<EmulatedHost> =
         hosts.map(|(place, host)| EmulatedHost::new(&testbed, host, v4(HostIndex(place)), Behind::Nothing)).collect();
     assert_eq!(hosts.iter().map(|host| &host.name[..]).collect::<Vec<_>>(), ["client", "server", "g1", "g2"]);

@@ -30,7 +30,7 @@ pub(super) fn player(
     if testbed.slots().is_empty() {
         return Ok(None);
     }
-    let place = |node| testbed.hosts().iter().position(|host| host.node == node).expect("slots are between hosts");
+    let place = |node| testbed.hosts().position(|host| host.node == node).expect("slots are between hosts");
     let mut slots = Vec::new();
     for slot in testbed.slots() {
         let spec = &scenario.traffic[slot.group].tcp;

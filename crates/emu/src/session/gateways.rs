@@ -224,7 +224,7 @@ fn pairs(scenario: &Scenario, network: &Network) -> Vec<Pair> {
         let carries_cells = |port: &_| testbed.fabric.framing(*port) == Framing::Atm;
         let atm = between.iter().flat_map(Way::there).any(carries_cells);
         let behind = [(a, b), (b, a)].map(|(own, other)| {
-            let hosts = testbed.hosts().iter().enumerate();
+            let hosts = testbed.hosts().enumerate();
             let hosts =
                 hosts.filter(|(_, host)| is_behind(testbed, host, own, other) && is_split(scenario, testbed, host));
             hosts.flat_map(|(place, host)| network.addresses(place, host)).collect::<Vec<IpAddr>>()

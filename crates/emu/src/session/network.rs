@@ -72,7 +72,7 @@ impl Network {
         let here = foreground.and_then(|wanted| wanted.here.as_deref());
         let mut hosts = Vec::new();
         let (mut tuns, mut namespaces, mut names) = (Vec::new(), Vec::new(), Names::default());
-        let ends: Vec<&Host> = testbed.hosts().iter().chain(testbed.gateways()).collect();
+        let ends: Vec<&Host> = testbed.hosts().chain(testbed.gateways()).collect();
         for (place, host) in ends.iter().enumerate() {
             let address = block.host(place).ok_or(Error::TooManyHosts { hosts: ends.len(), block })?;
             let is_here = here == Some(host.name.as_str());
@@ -153,7 +153,7 @@ fn set_forwarding(namespace: &Namespace) -> Result<(), Error> {
 /// one device.
 fn routes(testbed: &Testbed<Datagram>, gateway: &Host, names: &Names) -> String {
     let mut lines = String::new();
-    let others = testbed.hosts().iter().chain(testbed.gateways()).enumerate();
+    let others = testbed.hosts().chain(testbed.gateways()).enumerate();
     for (place, other) in others.filter(|(_, other)| other.node != gateway.node) {
         // What nobody can reach is refused when somebody tries.
         let Ok(stretches) = testbed.stretches([gateway.node, other.node], OTHER_KIND) else { continue };

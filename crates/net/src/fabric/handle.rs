@@ -57,7 +57,7 @@ impl<B: Clone> Fabric<B> {
         match self.calendar.alone() {
             Some(Event::Departure(index)) => {
                 let port = &mut self.ports[index as usize];
-                if !port.is_ahead() && port.link.is_instant() {
+                if !port.is_ahead() && port.is_instant() {
                     return false;
                 }
                 self.events += 1;
@@ -68,7 +68,7 @@ impl<B: Clone> Fabric<B> {
                         lose(unit, &mut self.packets, &mut self.rms);
                         None
                     }
-                    Some(unit) => port.link.push(now, unit),
+                    Some(unit) => port.propagate(now, unit),
                 };
                 let started = port.serve(now, &self.packets, &mut self.rms, true);
                 // At most one unit is the first on the link.
@@ -92,11 +92,11 @@ impl<B: Clone> Fabric<B> {
             }
             Some(Event::Arrival(index)) => {
                 let port = &mut self.ports[index as usize];
-                if port.link.second() == Some(now) {
+                if port.second_arrival() == Some(now) {
                     return false;
                 }
                 self.events += u64::from(port.depart_unawaited(now));
-                let (unit, next) = port.link.pop();
+                let (unit, next) = port.arrival();
                 let node = port.to;
                 if let Unit::Packet(packet) = unit {
                     self.packet_comes_alone(now, index, next, (node, packet), delivered);
@@ -133,7 +133,7 @@ impl<B: Clone> Fabric<B> {
                 (_, Some(port)) => {
                     let from = &mut self.ports[port as usize];
                     self.events += u64::from(from.depart_unawaited(now));
-                    let (unit, next) = from.link.pop();
+                    let (unit, next) = from.arrival();
                     match next {
                         Some(at) => self.calendar.replace_first(at, Event::Arrival(port)),
                         None => self.calendar.pop(),
@@ -207,9 +207,9 @@ impl<B: Clone> Fabric<B> {
             if let Some(unit) = port.departed() {
                 lose(unit, &mut self.packets, &mut self.rms);
             }
-        } else if port.link.is_instant() {
+        } else if port.is_instant() {
             self.instant.push(index);
-        } else if let Some(at) = port.departed().and_then(|unit| port.link.push(now, unit)) {
+        } else if let Some(at) = port.departed().and_then(|unit| port.propagate(now, unit)) {
             self.calendar.add(at, Event::Arrival(index));
         }
         if !port.called {

@@ -101,6 +101,10 @@ impl<B: Clone> Fabric<B> {
         for direction in [0, 1] {
             let stretches: Vec<&[PortId]> =
                 spec.paths[direction].chunk_by(|&a, &b| self.is_atm(a) == self.is_atm(b)).collect();
+            let atm = stretches.iter().filter(|stretch| self.is_atm(stretch[0])).count();
+            let packet: usize = stretches.iter().filter(|stretch| !self.is_atm(stretch[0])).map(|s| s.len()).sum();
+            conversation.steps[direction].reserve_exact(atm + packet);
+            conversation.channels[direction].reserve_exact(atm);
             for stretch in stretches {
                 if !self.is_atm(stretch[0]) {
                     for &port in stretch {

@@ -1,5 +1,7 @@
 //! What endpoints, applications and gateways have to tell each other within an instant.
 
+use std::sync::Arc;
+
 use cellway_apps::{Action, ConnId, Conversation, Outcome, Side};
 use cellway_tcp::{Config, Event, Output};
 use cellway_units::Time;
@@ -118,16 +120,21 @@ impl Run<'_> {
 
     fn open(&mut self, now: Time, index: usize, conversation: u32, conn: ConnId, from: Side) {
         let slot = &mut self.slots[index];
-        let (serial, iss) = (slot.opened, slot.initial_sequences());
+        let (serial, iss) = (slot.opened, slot.initial_sequences(&self.streams));
         slot.opened += 1;
-        let config = |side| Config {
-            immediate_read: !slot.conversation.as_ref().is_some_and(|app| app.reads_itself(conn, side)),
-            ..slot.plan.tcp
+        let config = |side| {
+            let immediate_read = !slot.conversation.as_ref().is_some_and(|app| app.reads_itself(conn, side));
+            let shared = &slot.plan.tcp;
+            if shared.immediate_read == immediate_read {
+                shared.clone()
+            } else {
+                Arc::new(Config { immediate_read, ..**shared })
+            }
         };
         let mut connection = Connection::new(serial, conversation, conn, from, SIDES.map(config), iss);
-        if let Some(split) = slot.plan.split {
+        if let Some(split) = slot.plan.split.clone() {
             let flow = self.pairs[split.pair].flow(index as u32, serial);
-            connection.split([split.pair, split.near], flow, from, split.tcp, slot.initial_sequences());
+            connection.split([split.pair, split.near], flow, from, split.tcp, slot.initial_sequences(&self.streams));
         }
         slot.connections.push(connection);
         self.tcp(now, index, serial, from.into(), |tcp, out| tcp.connect(now, out));

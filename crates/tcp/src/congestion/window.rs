@@ -38,15 +38,15 @@ pub(crate) struct Window {
     pub(crate) mss: u64,
     /// The window after connecting (bytes).
     initial: u64,
-    /// The law of CUBIC, if that is in use; else Reno's.
-    cubic: Option<Cubic>,
+    /// The law of CUBIC, if that is in use; else Reno's. Boxed: it is as large as all else of a congestion control.
+    cubic: Option<Box<Cubic>>,
 }
 
 impl Window {
     /// A window of `initial_segments` of `mss`.
     pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64) -> Window {
         let initial = mss * initial_segments;
-        let cubic = (config.variant == Variant::Cubic).then(|| Cubic::new(config.hystart, config.pacing));
+        let cubic = (config.variant == Variant::Cubic).then(|| Box::new(Cubic::new(config.hystart, config.pacing)));
         Window { cwnd: initial, ssthresh: config.initial_ssthresh, mss, initial, cubic }
     }
 

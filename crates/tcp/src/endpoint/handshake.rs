@@ -118,7 +118,7 @@ impl Endpoint {
     pub(super) fn fail_handshake(&mut self, event: Event, out: &mut Output) {
         if self.passive {
             let stats = self.stats;
-            *self = Endpoint { stats, ..Endpoint::passive(self.config, self.iss.0) };
+            *self = Endpoint { stats, ..Endpoint::passive(self.config.clone(), self.iss.0) };
         } else {
             self.close();
             tell(out, event);

@@ -6,6 +6,8 @@ mod handshake;
 mod transmit;
 mod wake;
 
+use std::sync::Arc;
+
 use cellway_units::{Span, Time};
 
 use crate::congestion::Congestion;
@@ -27,7 +29,8 @@ use crate::{Config, ConfigError, Segment, SeqNum, State, Stats, TimerKind};
 /// them [`deadline`](Endpoint::deadline), which may change at any handled call.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    config: Config,
+    /// Shared: most endpoints of a network have the same.
+    config: Arc<Config>,
     state: State,
     /// Whether it began in LISTEN.
     passive: bool,
@@ -63,14 +66,14 @@ impl Endpoint {
     /// An endpoint that will [`connect`](Endpoint::connect), with `iss` as its initial sequence number.
     ///
     /// `config` is taken as it is: check it with [`Config::validate`] first.
-    pub fn active(config: Config, iss: u32) -> Endpoint {
-        Endpoint::new(config, iss, State::Closed)
+    pub fn active(config: impl Into<Arc<Config>>, iss: u32) -> Endpoint {
+        Endpoint::new(config.into(), iss, State::Closed)
     }
     /// An endpoint that listens for one peer, with `iss` as its initial sequence number.
     ///
     /// `config` is taken as it is: check it with [`Config::validate`] first.
-    pub fn passive(config: Config, iss: u32) -> Endpoint {
-        Endpoint::new(config, iss, State::Listen)
+    pub fn passive(config: impl Into<Arc<Config>>, iss: u32) -> Endpoint {
+        Endpoint::new(config.into(), iss, State::Listen)
     }
     /// Like [`active`](Endpoint::active) and [`passive`](Endpoint::passive), with the check.
     pub fn checked(config: Config, iss: u32, passive: bool) -> Result<Endpoint, ConfigError> {
@@ -78,10 +81,9 @@ impl Endpoint {
         Ok(if passive { Endpoint::passive(config, iss) } else { Endpoint::active(config, iss) })
     }
 
-    fn new(config: Config, iss: u32, state: State) -> Endpoint {
+    fn new(config: Arc<Config>, iss: u32, state: State) -> Endpoint {
         let mss = u64::from(config.mss);
         Endpoint {
-            config,
             state,
             passive: state == State::Listen,
             iss: SeqNum(iss),
@@ -101,6 +103,7 @@ impl Endpoint {
             last_sent: Time::ZERO,
             transmitted: None,
             stats: Stats::default(),
+            config,
         }
     }
 

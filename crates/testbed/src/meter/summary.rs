@@ -24,10 +24,10 @@ impl Meter {
         let mut summary = Summary { rows: Vec::new(), now, span: now.since(self.warmup), rtt: self.rtt };
         self.ports.iter().for_each(|port| summary.port(port, fabric));
         self.slots.iter().for_each(|slot| summary.slot(slot));
-        for (index, group) in self.groups.iter().enumerate() {
-            let members: Vec<&SlotMeter> = self.slots.iter().filter(|slot| slot.group == index).collect();
+        for group in &self.groups {
+            let members = &self.slots[group.slots.clone()];
             if !members.is_empty() {
-                summary.group(group, &members);
+                summary.group(group, members);
             }
         }
         summary.network(&self, fabric);
@@ -147,10 +147,9 @@ impl Summary {
         self.put(s, "item_rate_mean", "bit/s", rate);
     }
 
-    fn group(&mut self, group: &GroupMeter, members: &[&SlotMeter]) {
+    fn group(&mut self, group: &GroupMeter, members: &[SlotMeter]) {
         let (s, now, span) = (&group.subject, self.now, self.span);
-        let mean =
-            |value: &dyn Fn(&SlotMeter) -> f64| members.iter().map(|m| value(m)).sum::<f64>() / members.len() as f64;
+        let mean = |value: &dyn Fn(&SlotMeter) -> f64| members.iter().map(value).sum::<f64>() / members.len() as f64;
         self.put(s, "throughput_mean", "1", mean(&|m| m.throughput_since_warmup(span)));
         self.put(s, "line_share_mean", "1", mean(&|m| m.line_share(span)));
         self.put(s, "goodput_total", "bit/s", members.iter().map(|m| m.goodput(span)).sum());
