@@ -292,10 +292,10 @@ impl Port {
         self.link.push(now, unit, &self.line)
     }
 
-    /// The instant at which the second unit on the link arrives.
-    #[inline]
-    pub(crate) fn second_arrival(&self) -> Option<Time> {
-        self.link.second(&self.line)
+    /// Like [`Port::arrival`]; returns `None`, and changes nothing, if another unit arrives `now`, too.
+    #[inline(always)]
+    pub(crate) fn arrival_alone(&mut self, now: Time) -> Option<(Unit, Option<Time>)> {
+        self.link.pop_alone(now, &self.line)
     }
 
     /// The unit that arrives at the far end now, and the next arrival to wait for.
@@ -359,7 +359,7 @@ impl Port {
     fn go_ahead(&mut self, now: Time, packet: PacketRef, leaves: Time, awaited: bool) -> Option<Time> {
         self.began = now;
         self.ahead = if awaited { Ahead::Awaited } else { Ahead::Unawaited };
-        self.link.push(leaves, Unit::Packet(packet), &self.line)
+        self.link.push_packet(leaves, packet)
     }
 
     /// Sends a packet at once, which comes alone in its instant and finds the queue empty. Returns `None`, and changes nothing, if

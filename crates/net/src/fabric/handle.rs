@@ -92,11 +92,8 @@ impl<B: Clone> Fabric<B> {
             }
             Some(Event::Arrival(index)) => {
                 let port = &mut self.ports[index as usize];
-                if port.second_arrival() == Some(now) {
-                    return false;
-                }
+                let Some((unit, next)) = port.arrival_alone(now) else { return false };
                 self.events += u64::from(port.depart_unawaited(now));
-                let (unit, next) = port.arrival();
                 let node = port.to;
                 if let Unit::Packet(packet) = unit {
                     self.packet_comes_alone(now, index, next, (node, packet), delivered);
