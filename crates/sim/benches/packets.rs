@@ -2,7 +2,7 @@
 //!
 //! A packet-hop is one packet leaving one output line. Bulk transfers share lines of 155 Mbit/s, which have a delay of
 //! 10 ms together. On a path of three lines or more, hosts hang on lines of 1 Gbit/s and 100 us at the first and the last router;
-//! a path of one line joins the two hosts. The same with cells on each line counts cell-hops.
+//! on a path of two lines these are the hosts' own. The same with cells on each line counts cell-hops.
 //!
 //! `cargo bench -p cellway-sim --bench packets` prints a table. With `--once FLOWS SECONDS [LINES [cells]]` it runs one
 //! simulation and prints what it counted: for a profiler.
@@ -21,21 +21,22 @@ use cellway_sim::Control;
 #[derive(Clone, Copy)]
 struct Case {
     flows: u32,
-    /// Lines that each packet leaves: 1, or 3 and more.
+    /// Lines that each packet leaves: 2 or more.
     lines: u32,
     /// "packet" or "atm", on all lines.
     framing: &'static str,
 }
 
 /// Flows and lines of the rows of packets, and of those of cells.
-const PACKETS: [(u32, u32); 6] = [(1, 3), (5, 3), (8, 3), (64, 3), (5, 1), (5, 4)];
+const PACKETS: [(u32, u32); 6] = [(1, 3), (5, 3), (8, 3), (64, 3), (5, 2), (5, 6)];
 const CELLS: [(u32, u32); 3] = [(1, 3), (5, 3), (64, 3)];
 
 fn scenario(Case { flows, lines, framing }: Case, seconds: u32) -> Scenario {
-    let shared = if lines == 1 { 1 } else { lines - 2 };
-    let kind = if lines == 1 { "host" } else { "router" };
+    let shared = if lines == 2 { 2 } else { lines - 2 };
+    let kind = |node| if lines == 2 && node != 1 { "host" } else { "router" };
     let delay = 10_000 / shared;
-    let nodes = (0..=shared).map(|i| format!(r#"{{ name = "n{i}", kind = "{kind}" }}"#)).collect::<Vec<_>>().join(", ");
+    let nodes =
+        (0..=shared).map(|i| format!(r#"{{ name = "n{i}", kind = "{}" }}"#, kind(i))).collect::<Vec<_>>().join(", ");
     let links = (0..shared)
         .map(|i| {
             let between = format!(r#"between = ["n{i}", "n{}"]"#, i + 1);
@@ -46,7 +47,7 @@ fn scenario(Case { flows, lines, framing }: Case, seconds: u32) -> Scenario {
         .collect::<Vec<_>>()
         .join(", ");
     let access = match lines {
-        1 => String::new(),
+        2 => String::new(),
         _ => format!(r#"access = {{ rate = "1 Gbit/s", delay = "100 us", framing = "{framing}" }}"#),
     };
     let text = format!(
