@@ -11,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 
-from cross import grid, kernel
-from cross.judge import SPREAD, UNEXPLAINED, Compared, bounds, explain
+from cross import grid, judge, kernel
+from cross.judge import FEWEST, UNEXPLAINED, Compared, bounds
 from cross.page import kernel_verdict, page
-from cross.runs import Figures, in_cellway, in_ns2
+from cross.runs import Figures, in_cellway
 
 KNOWN = Path(__file__).with_name("unexplained.txt")
 """The settings whose deviation is unexplained, each with it in %: a further one, or a larger one, fails."""
@@ -32,7 +32,7 @@ def known() -> dict[str, float]:
 def check_alone(command: str, points: Sequence[grid.Point], threads: int) -> tuple[list[Sequence[Figures]], list[str]]:
     """The runs of all points in Cellway, and what violates the bounds that need no peer."""
     with ThreadPoolExecutor(threads) as pool:
-        ours: list[Sequence[Figures]] = list(pool.map(lambda point: in_cellway(command, point), points))
+        ours: list[Sequence[Figures]] = list(pool.map(lambda point: in_cellway(command, point, range(FEWEST)), points))
     families = groupby(zip(points, ours, strict=True), key=lambda pair: pair[0].family)
     return ours, [text for _, family in families for text in bounds(list(family))]
 
@@ -43,9 +43,7 @@ def compare(
     """All points against ns-2, each deviation with its cause."""
 
     def one(pair: tuple[grid.Point, Sequence[Figures]]) -> Compared:
-        found = Compared(*pair, in_ns2("ns", pair[0]))
-        explain(found, command, "ns")
-        return found
+        return judge.compare(pair[0], pair[1], command, "ns")
 
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(one, zip(points, ours, strict=True)))
@@ -66,8 +64,7 @@ def counts(compared: Sequence[Compared]) -> str:
     """How many agree, and of which cause the others are."""
     causes = Counter(one.cause for one in compared)
     words = [f"{causes.pop('', 0)} of {len(compared)} settings agree with ns-2 within 5 %"]
-    titles = {SPREAD: "within the spread of their runs"}
-    return "; ".join(words + [f"{count} {titles.get(cause, cause)}" for cause, count in sorted(causes.items())])
+    return "; ".join(words + [f"{count} {cause}" for cause, count in sorted(causes.items())])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -39,6 +39,8 @@ class Point:
     delayed: bool
     mss: int
     duration: float
+    ssthresh: int | None = None
+    """The slow start threshold at first, in segments; None is the receive window."""
 
     @property
     def packet(self) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from cross.grid import Point
+from cross.judge import TOLERANCE
+from cross.resent import Resent, resent
 from cross.runs import scenario, simulate
 
 DURATION = 20.0  # s
@@ -17,6 +21,10 @@ LATE = 0.1
 TCP = 'profile = "linux-6"\n'
 BUSY = 2
 """An emulation is tried so often until it is valid."""
+AGAIN = 2
+"""Further emulations of a point whose first deviates: the kernel's runs are not alike."""
+LONG = 17
+"""A round trip of so many packet times, a quarter of which is two more than the two between duplicates (packets)."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +34,37 @@ class Emulated:
     point: Point
     simulated: float
     """Goodput in the simulator (bit/s)."""
-    goodput: float
-    """With the kernel (bit/s)."""
+    kernel: tuple[float, ...]
+    """With the kernel, in each run (bit/s)."""
     valid: bool
     lateness: float
-    """The 99th percentile (s)."""
+    """The 99th percentile, the largest of the runs (s)."""
+    resent: Resent
+    """The kernel's loss events in all runs, after the warm-up."""
+
+    @property
+    def goodput(self) -> float:
+        """The mean of the kernel's runs (bit/s)."""
+        return fmean(self.kernel)
 
     @property
     def deviation(self) -> float:
         """The simulator's goodput over the kernel's, less 1."""
         return self.simulated / self.goodput - 1 if self.goodput else 0.0
+
+    @property
+    def agrees(self) -> bool:
+        """Returns true if the deviation is at most 5 %."""
+        return abs(self.deviation) <= TOLERANCE
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A point, and what its deviation is with the kernel's timer of RACK taken away."""
+
+    emulated: Emulated
+    without: Emulated | None = None
+    """Over a longer round trip; where a point deviates, and its kernel resent before the third duplicate."""
 
 
 def points() -> list[Point]:
@@ -49,32 +78,60 @@ def _point(rate: int, rtt: float, share: float) -> Point:
     return Point(0, share, "cubic", rate, rtt, buffer, 1, 0.0, 0.001, 0.2, 10, True, True, 1460, DURATION)
 
 
-def run(command: str) -> list[Emulated] | str:
+def run(command: str) -> list[Judged] | str:
     """All points, or why this machine cannot emulate."""
     done = []
     for point in points():
-        text = scenario(point, tcp=TCP, extra=f'\n[run.emulate]\nlateness-limit = "{LATE * point.rtt * 1e6:.0f} us"\n')
-        figures = simulate(command, text, 1)[0]
-        for _ in range(BUSY):
-            found = emulate(command, text)
-            if isinstance(found, str) or found["emulation", "valid"]:
-                break
+        found = judge(command, point)
         if isinstance(found, str):
             return found
-        goodput = figures["flow-1", "goodput"]
-        valid, lateness = bool(found["emulation", "valid"]), found["emulation", "lateness_p99"]
-        done.append(Emulated(point, goodput, found["flow-1", "goodput"], valid, lateness))
+        done.append(found)
     return done
 
 
-def emulate(command: str, text: str) -> dict[tuple[str, str], float] | str:
-    """The figures of an emulation by subject and metric, or why it cannot be."""
+def judge(command: str, point: Point) -> Judged | str:
+    """A point; if it deviates, more runs of it, and some without RACK's timer."""
+    one = emulate(command, point, 1)
+    if isinstance(one, str) or one.agrees or not one.valid:
+        return one if isinstance(one, str) else Judged(one)
+    more = emulate(command, point, 1 + AGAIN)
+    if isinstance(more, str) or more.agrees or not more.valid or not more.resent.early:
+        return more if isinstance(more, str) else Judged(more)
+    packet = point.packet * 8 / point.rate
+    longer = emulate(command, dataclasses.replace(point, rtt=round(LONG * packet, 3)), 1 + AGAIN)
+    return longer if isinstance(longer, str) else Judged(more, longer)
+
+
+def emulate(command: str, point: Point, runs: int) -> Emulated | str:
+    """So many emulations of a point, or why this machine cannot."""
+    text = scenario(point, tcp=TCP, extra=f'\n[run.emulate]\nlateness-limit = "{LATE * point.rtt * 1e6:.0f} us"\n')
+    goodputs, lateness, valid, losses = [], 0.0, True, Resent(0, 0)
+    for _ in range(runs):
+        for _ in range(BUSY):
+            found = _emulate(command, text, point.warmup)
+            if isinstance(found, str):
+                return found
+            figures, seen = found
+            if figures["emulation", "valid"]:
+                break
+        goodputs.append(figures["flow-1", "goodput"])
+        lateness = max(lateness, figures["emulation", "lateness_p99"])
+        valid = valid and bool(figures["emulation", "valid"])
+        losses = Resent(losses.events + seen.events, losses.early + seen.early)
+    simulated = simulate(command, text)["flow-1", "goodput"]
+    return Emulated(point, simulated, tuple(goodputs), valid, lateness, losses)
+
+
+def _emulate(command: str, text: str, warmup: float) -> tuple[dict[tuple[str, str], float], Resent] | str:
+    """The figures of an emulation by subject and metric, and its loss events, or why it cannot be."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "point.toml")
         file.write_text(text, encoding="utf-8")
-        done = subprocess.run([command, "emulate", str(file), "--json"], capture_output=True, text=True, check=False)
-    # A run that was late ends with status 1, and its document.
-    if not done.stdout.strip():
-        return done.stderr.strip().removeprefix("cellway: ")
-    rows = json.loads(done.stdout)["points"][0]["figures"]
-    return {(row["subject"], row["metric"]): row["mean"] for row in rows}
+        arguments = [command, "emulate", str(file), "--json", "--pcap", "flow-1"]
+        done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
+        # A run that was late ends with status 1, and its document.
+        if not done.stdout.strip():
+            return done.stderr.strip().removeprefix("cellway: ")
+        rows = json.loads(done.stdout)["points"][0]["figures"]
+        figures = {(row["subject"], row["metric"]): row["mean"] for row in rows}
+        return figures, resent(Path(folder, "flow-1.pcap"), warmup)

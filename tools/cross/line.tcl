@@ -1,6 +1,6 @@
 # One point of the grid in ns-2: bulk TCP flows over one line with a drop-tail buffer.
 #
-#   ns line.tcl KEY VALUE ...
+#   ns line.tcl KEY=VALUE ...
 #
 # Prints `name value` lines, taken between `warmup` and `duration`.
 
@@ -10,7 +10,8 @@ set rate 10e6         ;# bit/s
 set rtt 0.1           ;# s, propagation both ways
 set buffer 62         ;# packets
 set flows 1
-set loss 0            ;# chance that a packet is lost, each way
+set forward ""        ;# numbers of the packets that the line loses there, from 1, with commas: 5,17
+set back ""           ;# and on the way back
 set tick 0.1          ;# s
 set minrto 0.2        ;# s
 set initial 1         ;# segments
@@ -20,9 +21,9 @@ set duration 60       ;# s
 set warmup 0          ;# s
 set stagger 0         ;# s between the starts of flows
 set window 1000000    ;# segments
-set seed 1
+set ssthresh ""       ;# segments, at first; empty: the receive window
 set bugfix ""         ;# empty: by the variant
-foreach {key value} $argv { set $key $value }
+foreach word $argv { regexp {^(.*?)=(.*)$} $word all key value; set $key $value }
 
 array set senders {tahoe Agent/TCP reno Agent/TCP/Reno newreno Agent/TCP/Newreno sack Agent/TCP/Sack1}
 array set sinks {plain Agent/TCPSink delack Agent/TCPSink/DelAck}
@@ -41,8 +42,11 @@ Agent/TCP set bugFix_ [expr {$bugfix eq "" ? $variant eq "newreno" || $variant e
 Agent/TCP set rfc2988_ true
 Agent/TCP set singledup_ $limited
 Agent/TCP set syn_ true
-Agent/TCP set delay_growth_ false
+# The SYN goes alone, and the window is `windowInit_` once it is acknowledged.
+Agent/TCP set delay_growth_ true
 Agent/TCP set slow_start_restart_ true
+# RFC 6582 section 3.2 (3), choice 1: what is outstanding bounds the window at the end of a recovery.
+Agent/TCP/Newreno set exit_recovery_fix_ 1
 Agent/TCPSink set packetSize_ 40
 Agent/TCPSink/DelAck set interval_ 0.1
 # RFC 5681 section 4.2: what fills a gap is acknowledged at once.
@@ -50,28 +54,22 @@ Agent/TCPSink set RFC2581_immediate_ack_ true
 Agent/TCPSink set SYN_immediate_ack_ true
 
 set ns [new Simulator]
-ns-random $seed
 set left [$ns node]
 set right [$ns node]
 $ns duplex-link $left $right $rate [expr {$rtt / 2.0}] DropTail
-$ns queue-limit $left $right $buffer
+# Its limit counts one packet more than can wait beside the one being sent: with $buffer it would hold one less than ours.
+$ns queue-limit $left $right [expr {$buffer + 1}]
 $ns queue-limit $right $left 1000000
 set monitor [$ns monitor-queue $left $right ""]
-if {$loss > 0} {
-    foreach {a b} [list $left $right $right $left] {
-        set errors [new ErrorModel]
-        $errors unit pkt
-        $errors set rate_ $loss
-        set draws [new RandomVariable/Uniform]
-        set stream [new RNG]
-        $stream seed [expr {$seed * 2 + ($a == $left)}]
-        $draws use-rng $stream
-        # The first draws of small seeds are small: the SYN would always be lost.
-        for {set i 0} {$i < 100} {incr i} { $draws value }
-        $errors ranvar $draws
-        $errors drop-target [new Agent/Null]
-        $ns lossmodel $errors $a $b
-    }
+# Behind the queue, so that what is lost has used the line (`lossmodel` has it before the queue).
+foreach {from to numbers} [list $left $right $forward $right $left $back] {
+    if {$numbers eq ""} continue
+    set places {}
+    foreach number [split $numbers ,] { lappend places [expr {$number - 1}] }
+    set errors [new ErrorModel/List]
+    $errors droplist $places
+    $errors drop-target [new Agent/Null]
+    $ns link-lossmodel $errors $from $to
 }
 for {set i 0} {$i < $flows} {incr i} {
     set from [$ns node]
@@ -87,6 +85,8 @@ for {set i 0} {$i < $flows} {incr i} {
     set ftp [new Application/FTP]
     $ftp attach-agent $tcp($i)
     $ns at [expr {$i * $stagger}] "$ftp start"
+    # The start sets it, too.
+    if {$ssthresh ne ""} { $ns at [expr {$i * $stagger + 1e-9}] "$tcp($i) set ssthresh_ $ssthresh" }
 }
 
 # What has been counted so far, by name.

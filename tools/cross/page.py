@@ -2,39 +2,63 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 
-from cross.judge import CAUSES, FILLED, MOST_TIMEOUTS, SPREAD, T_95, TOLERANCE, UNEXPLAINED, Compared, alone, deviation
-from cross.kernel import Emulated
-from cross.runs import RUNS, Figures
-
-SPREAD_TITLE = "Chance"
-SPREAD_TEXT = (
-    f"Random losses, and buffers that turn on single packets, spread the {RUNS} runs of either simulator so far that "
-    "the 95 % confidence interval of the deviation reaches into 5 %: these runs cannot tell."
+from cross.judge import (
+    CAUSES,
+    FEWEST,
+    FILLED,
+    MOST,
+    MOST_TIMEOUTS,
+    NARROW,
+    TOGETHER,
+    TOLERANCE,
+    UNEXPLAINED,
+    Compared,
+    alone,
+    deviation,
+    t_95,
 )
+from cross.kernel import LONG, Emulated, Judged
+from cross.runs import HAIR, Figures
+
 UNEXPLAINED_TEXT = (
-    "None of the differences above, taken away alone, makes it vanish. They are known, listed with the tool, and a "
-    "further one fails the run."
+    "None of the differences above, nor two or all of them together, makes it vanish. They are known, listed with the "
+    "tool, and a further one fails the run."
+)
+RACK = (
+    "**RACK's timer.** Linux takes a segment for lost a quarter of the least round trip after one that was sent later "
+    "has arrived (RFC 8985; since Linux 6.17 it cannot be switched off), the simulator by the third duplicate "
+    "acknowledgement. Where packets take so long that the quarter ends first, Linux sends the segment again by a timer "
+    "and not in place of a packet that has left the network, into a queue that is still full: that segment or the next "
+    "is lost too, and the window is reduced twice. Over a round trip of "
+    f"{LONG} packet times the third duplicate comes first, and the deviation is gone."
 )
 
 
-def page(compared: Sequence[Compared], emulated: Sequence[Emulated] | str, wrong: Sequence[str]) -> str:
+def page(compared: Sequence[Compared], emulated: Sequence[Judged] | str, wrong: Sequence[str]) -> str:
     """All of it, in Markdown."""
     deviating = [one for one in compared if one.cause]
     least = min(compared, key=lambda one: one.deviation)
     largest = max(compared, key=lambda one: one.deviation)
     agreeing = len(compared) - len(deviating)
+    runs = [len(one.ours) for one in compared]
+    halves = [deviation(one.ours, one.peer)[1] for one in compared]
     parts = [
         "# TCP against other implementations",
         "Made by `make cross`; do not edit. The grid is in `tools/cross/grid.py`, the settings of ns-2 in "
         "`tools/cross/line.tcl`.",
         "## Against ns-2",
-        f"Bulk transfers over one line with a drop-tail buffer of packets, {len(compared)} settings, {RUNS} runs of "
-        "each in either simulator: with random loss by seed, else with round trips 0.4 % apart. The goodput of all "
-        "flows together over the last three quarters of a run is compared. Reno is ns-2's Reno, NewReno its Newreno, "
-        "SACK its Sack1, Tahoe its Tahoe.",
+        f"Bulk transfers over one line with a drop-tail buffer of packets, {len(compared)} settings. Runs come in "
+        "pairs: where packets are lost at random, both simulators lose the same ones, by their number on the line; "
+        f"else both have the same round trip, of up to {HAIR:.1%} more than the setting's. The goodput of all flows "
+        "together over the last three quarters of a run is compared. Reno is ns-2's Reno, NewReno its Newreno, SACK "
+        "its Sack1, Tahoe its Tahoe.",
+        f"{FEWEST} pairs are run, and more, up to {MOST}, while the 95 % confidence interval of the deviation has "
+        f"{TOLERANCE:.0%} inside it and reaches farther than {NARROW:.1%} to either side. {sum(runs)} pairs were run; "
+        f"the interval of half the settings is within ± {median(halves):.1%}, the widest is ± {max(halves):.1%}.",
         f"**{agreeing} of {len(compared)} agree within {TOLERANCE:.0%}.** The others by cause; a cause counts where "
         "its removal, in runs of their own, leaves at most 5 %.",
         _causes(deviating),
@@ -52,19 +76,22 @@ def page(compared: Sequence[Compared], emulated: Sequence[Emulated] | str, wrong
 
 
 def _causes(deviating: Sequence[Compared]) -> str:
-    def row(name: str, title: str, text: str) -> str:
-        found = [one for one in deviating if one.cause == name]
-        return f"| {title} | {len(found)} | {text} |" if found else ""
+    def row(title: str, text: str, count: int) -> str:
+        return f"| {title} | {count} | {text} |" if count else ""
 
-    rows = [row(SPREAD, SPREAD_TITLE, SPREAD_TEXT)]
-    rows += [row(name, cause.title, cause.text) for name, cause in CAUSES.items()]
-    rows.append(row(UNEXPLAINED, "**Unexplained**", UNEXPLAINED_TEXT))
+    found = Counter(one.cause for one in deviating)
+    rows = [row(cause.title, cause.text, found[name]) for name, cause in CAUSES.items()]
+    for name, count in sorted(found.items()):
+        if TOGETHER in name:
+            titles = " and ".join(CAUSES[part].title.lower() for part in name.split(TOGETHER))
+            rows.append(row(f"Together: {titles}", "Neither suffices alone.", count))
+    rows.append(row("**Unexplained**", UNEXPLAINED_TEXT, found[UNEXPLAINED]))
     return "\n".join(["| cause | settings | |", "|---|---|---|", *filter(None, rows)])
 
 
 def _together(compared: Sequence[Compared]) -> str:
     """The mean deviation of each variant, with the spread over its families, which share all but the buffer."""
-    words = []
+    words, biased = [], []
     for variant in ("tahoe", "reno", "newreno", "sack"):
         families: dict[int, list[float]] = {}
         for one in compared:
@@ -72,13 +99,13 @@ def _together(compared: Sequence[Compared]) -> str:
                 families.setdefault(one.point.family, []).append(one.deviation)
         means = [fmean(values) for values in families.values()]
         if len(means) > 1:
-            half = T_95[min(max(len(means) - 1, 2), 8)] * stdev(means) / len(means) ** 0.5
+            half = t_95(len(means) - 1) * stdev(means) / len(means) ** 0.5
             words.append(f"{variant} {fmean(means):+.1%} ± {half:.1%}")
+            biased += [variant] * (abs(fmean(means)) > half)
+    found = f"That of {' and '.join(biased)} leaves out 0, which is not explained." if biased else "All include 0."
     return (
         "Mean deviation over all settings of a variant, with the 95 % confidence interval over its families: "
-        + ", ".join(words)
-        + ". A mean whose interval leaves out 0 is a difference that no single setting shows beyond chance; it is "
-        "unexplained, too."
+        f"{', '.join(words)}. {found}"
     )
 
 
@@ -100,33 +127,45 @@ def _bounds(compared: Sequence[Compared], wrong: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _kernel(emulated: Sequence[Emulated] | str) -> str:
-    if isinstance(emulated, str):
-        return f"Skipped: {emulated}"
+def _kernel(judged: Sequence[Judged] | str) -> str:
+    if isinstance(judged, str):
+        return f"Skipped: {judged}"
     lines = [
-        '`profile = "linux-6"` in the simulator, and the TCP of the kernel over the same line in real time, one run of '
-        "20 s each. A run whose lateness is above a tenth of the round trip is not judged. What Linux does beside the "
-        "profile is in [TCP](../models/tcp.md#profiles).",
+        '`profile = "linux-6"` in the simulator, and the TCP of the kernel over the same line in real time, 20 s; '
+        "three runs where the first deviates. A run whose lateness is above a tenth of the round trip is not judged. "
+        "What Linux does beside the profile is in [TCP](../models/tcp.md#profiles). An early repair is a loss event "
+        "whose first segment is sent again before the third duplicate acknowledgement, by the capture at the sender.",
         "",
-        "| setting | simulated (Mbit/s) | kernel (Mbit/s) | deviation | lateness, p99 | |",
-        "|---|---|---|---|---|---|",
+        "| setting | simulated (Mbit/s) | kernel (Mbit/s) | deviation | early repairs | lateness, p99 | |",
+        "|---|---|---|---|---|---|---|",
     ]
-    for one in emulated:
-        point = one.point
-        name = f"{point.rate / 1e6:g} Mbit/s, {point.rtt * 1e3:g} ms, {point.buffer} packets"
-        verdict = kernel_verdict(one)
-        lines.append(
-            f"| {name} | {one.simulated / 1e6:.3f} | {one.goodput / 1e6:.3f} | {one.deviation:+.1%} | "
-            f"{one.lateness * 1e3:.2f} ms | {verdict} |"
-        )
+    for one in judged:
+        lines.append(_kernel_row(one.emulated, kernel_verdict(one)))
+        if one.without:
+            lines.append(_kernel_row(one.without, "the same with a longer round trip"))
+    if any(one.without for one in judged):
+        lines += ["", RACK]
     return "\n".join(lines)
 
 
-def kernel_verdict(one: Emulated) -> str:
+def _kernel_row(one: Emulated, verdict: str) -> str:
+    point = one.point
+    name = f"{point.rate / 1e6:g} Mbit/s, {point.rtt * 1e3:g} ms, {point.buffer} packets"
+    kernel = ", ".join(f"{goodput / 1e6:.3f}" for goodput in one.kernel)
+    early = f"{one.resent.early} of {one.resent.events}"
+    late = f"{one.lateness * 1e3:.2f} ms"
+    return f"| {name} | {one.simulated / 1e6:.3f} | {kernel} | {one.deviation:+.1%} | {early} | {late} | {verdict} |"
+
+
+def kernel_verdict(one: Judged) -> str:
     """What an emulated point says."""
-    if not one.valid:
+    if not one.emulated.valid:
         return "late: not judged"
-    return "agrees" if abs(one.deviation) <= TOLERANCE else UNEXPLAINED
+    if one.emulated.agrees:
+        return "agrees"
+    if one.without and one.without.valid and one.without.agrees and not one.without.resent.early:
+        return "RACK's timer"
+    return UNEXPLAINED
 
 
 def _table(deviating: Sequence[Compared]) -> str:
@@ -139,7 +178,7 @@ def _table(deviating: Sequence[Compared]) -> str:
     ]
     for one in deviating:
         middle, half = deviation(one.ours, one.peer)
-        left = ", ".join(f"{name} {value:+.1%}" for name, value in one.tried.items())
+        left = ", ".join(f"{name} {value:+.1%} ± {wide:.1%}" for name, (value, wide) in one.tried.items())
         lines.append(
             f"| {one.point.name} | {_mean(one.ours, 'goodput') / 1e6:.3f} | {_mean(one.peer, 'goodput') / 1e6:.3f} | "
             f"{middle:+.1%} ± {half:.1%} | {_mean(one.ours, 'timeouts'):.1f}, {_mean(one.peer, 'timeouts'):.1f} | "

@@ -1,20 +1,25 @@
-"""One point in Cellway or in ns-2: figures of one seed."""
+"""One point in Cellway or in ns-2: the figures of runs, which have the same losses and round trip in both."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from cross.grid import Point
+from cross.losses import lost
 
 SCRIPT = Path(__file__).with_name("line.tcl")
 WINDOW = 64 << 20
 """No receive window is ever the limit (B)."""
-RUNS = 4
-"""Of each point."""
+HAIR = 0.016
+"""Runs without random loss differ in their round trip by this share of it at most."""
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, less their whole part, lie evenly between 0 and 1."""
 STAGGER = 0.037
 """Between the starts of flows (s)."""
 
@@ -29,13 +34,16 @@ class Figures:
     resent: float
     """Segments sent again."""
     lost: float
-    """Packets that the buffer dropped, or the line lost at random; acknowledgements too, in Cellway."""
+    """Packets that the buffer dropped; in Cellway also those that the line lost, and acknowledgements."""
     utilisation: float | None = None
     """Share of the time in which the line was sending; Cellway alone."""
 
 
-def scenario(point: Point, *, app: str = "bulk", tcp: str = "", extra: str = "") -> str:
-    """The point as a scenario file. `tcp` replaces the keys of TCP, `extra` is put at the end."""
+def scenario(point: Point, *, tcp: str = "", loss: str = "", extra: str = "") -> str:
+    """The point as a scenario file.
+
+    `tcp` replaces the keys of TCP, `loss` is a key of the line, and `extra` is put at the end.
+    """
     return f"""version = 1
 name = "cross-{point.family}"
 node = [{{ name = "left", kind = "router" }}, {{ name = "right", kind = "router" }}]
@@ -57,11 +65,11 @@ rate = "{point.rate} bit/s"
 delay = "{point.rtt * 5e8:.0f} ns"
 framing = "packet"
 mtu = "{point.packet} B"
-loss = "{100 * point.loss:g}%"
+{loss}
 
 [[traffic]]
 name = "flow"
-app = "{app}"
+app = "bulk"
 count = {point.flows}
 from = "left"
 to = "right"
@@ -90,79 +98,86 @@ rto-initial = "3 s"
 rto-min = "{point.rto_min * 1e3:.0f} ms"
 rto-max = "64 s"
 idle-restart = true
+{f'initial-ssthresh = "{point.ssthresh * point.mss} B"' if point.ssthresh else ""}
 """
 
 
-def delays(point: Point) -> list[float]:
-    """The round trips of the runs of a point (s).
+def round_trip(point: Point, run: int) -> float:
+    """The round trip of a run (s).
 
-    Without chance they are a hair apart: drop-tail buffers and timers of whole ticks turn on single packets, and one
-    run of either simulator would stand for nothing.
+    Without random loss the runs of a point are a hair apart: drop-tail buffers and timers of whole ticks turn on single
+    packets, and one run of either simulator would stand for nothing.
     """
-    return [point.rtt * (1 + 0.004 * i) for i in range(1 if point.by_chance else RUNS)]
+    return point.rtt * (1 + (0.0 if point.by_chance else HAIR * (run * GOLDEN % 1)))
 
 
-def in_cellway(command: str, point: Point) -> list[Figures]:
-    """The point in the simulator: several seeds, or round trips."""
-    values = ", ".join(f'"{rtt * 5e8:.0f} ns"' for rtt in delays(point))
-    text = scenario(point, extra=f'\n[sweep]\naxes = {{ "link.left-right.delay" = [{values}] }}\n')
-    seeds = range(1, RUNS + 1) if point.by_chance else [1]
-    return [_figures(point, run) for seed in seeds for run in simulate(command, text, seed)]
+def in_cellway(command: str, point: Point, runs: Iterable[int]) -> list[Figures]:
+    """The point in the simulator, for these runs."""
+    found = []
+    for run in runs:
+        losses = lost(point, run)
+        # The last packet of each handshake.
+        forward = [number + point.flows for number in losses.forward]
+        one = dataclasses.replace(point, rtt=round_trip(point, run))
+        text = scenario(one, loss=f"lost = {{ forward = {forward}, back = {losses.back} }}")
+        found.append(_figures(point, simulate(command, text)))
+    return found
 
 
 def _figures(point: Point, figures: dict[tuple[str, str], float]) -> Figures:
-    flows = [f"flow-{i + 1}" for i in range(point.flows)]
+    def row(subject: str, metric: str) -> float:
+        if (subject, metric) not in figures:
+            raise RuntimeError(f"{point.name}: cellway's figures have no {metric} of {subject}")
+        return figures[subject, metric]
 
     def total(metric: str) -> float:
-        return sum(figures[flow, metric] for flow in flows)
+        return sum(row(f"flow-{i + 1}", metric) for i in range(point.flows))
 
-    ports = ["left>right", "right>left"]
-    # Packet lines and ATM lines.
-    gone = ("dropped_packets", "dropped_frames", "lost")
-    lost = sum(figures.get((port, metric), 0.0) for port in ports for metric in gone)
-    return Figures(
-        total("goodput"), total("timeouts"), total("retransmissions"), lost, figures["left>right", "utilisation"]
-    )
+    # Links that cannot lose anything have no row for it.
+    gone = ("dropped_packets", "lost") if point.by_chance else ("dropped_packets",)
+    lost = sum(row(port, metric) for port in ("left>right", "right>left") for metric in gone)
+    used = row("left>right", "utilisation")
+    return Figures(total("goodput"), total("timeouts"), total("retransmissions"), lost, used)
 
 
-def simulate(command: str, text: str, seed: int) -> list[dict[tuple[str, str], float]]:
-    """The figures of a scenario by subject and metric, for each point of its sweep."""
+def simulate(command: str, text: str) -> dict[tuple[str, str], float]:
+    """The figures of a scenario by subject and metric."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "point.toml")
         file.write_text(text, encoding="utf-8")
-        arguments = ["simulate", str(file), "--json", "--threads", "1", "--set", f"run.seed={seed}"]
-        document = json.loads(_run([command, *arguments]))
-    return [{(row["subject"], row["metric"]): row["mean"] for row in run["figures"]} for run in document["points"]]
+        document = json.loads(_run([command, "simulate", str(file), "--json", "--threads", "1"]))
+    return {(row["subject"], row["metric"]): row["mean"] for row in document["points"][0]["figures"]}
 
 
-def in_ns2(command: str, point: Point, **options: object) -> list[Figures]:
-    """The point in ns-2, likewise; `options` are further settings of `line.tcl`."""
-    runs = [(rtt, seed) for rtt in delays(point) for seed in (range(1, RUNS + 1) if point.by_chance else [1])]
-    return [_in_ns2(command, point, rtt, seed, options) for rtt, seed in runs]
+def in_ns2(command: str, point: Point, runs: Iterable[int], **options: object) -> list[Figures]:
+    """The point in ns-2, for these runs; `options` are further settings of `line.tcl`."""
+    return [_in_ns2(command, point, run, options) for run in runs]
 
 
-def _in_ns2(command: str, point: Point, rtt: float, seed: int, more: dict[str, object]) -> Figures:
+def _in_ns2(command: str, point: Point, run: int, more: dict[str, object]) -> Figures:
+    losses = lost(point, run)
     options: dict[str, object] = {
         "variant": point.variant,
         "acks": "delack" if point.delayed else "plain",
         "rate": point.rate,
-        "rtt": rtt,
+        "rtt": round_trip(point, run),
         "buffer": point.buffer,
         "flows": point.flows,
-        "loss": point.loss,
+        "forward": ",".join(map(str, losses.forward)),
+        "back": ",".join(map(str, losses.back)),
         "tick": point.tick,
         "minrto": point.rto_min,
         "initial": point.initial,
         "limited": int(point.limited),
         "mss": point.mss,
+        "ssthresh": point.ssthresh or "",
         "duration": point.duration,
         "warmup": point.warmup,
         "stagger": STAGGER,
         "window": WINDOW // point.mss,
-        "seed": seed,
         **more,
     }
-    words = [str(word) for pair in options.items() for word in pair]
+    words = [f"{key}={value}" for key, value in options.items()]
     lines = dict(line.split() for line in _run([command, str(SCRIPT), *words]).splitlines())
     value = {key: float(text) for key, text in lines.items()}
     return Figures(value["goodput"], value["timeouts"], value["retransmissions"], value["drops"])

@@ -1,4 +1,4 @@
-//! Random loss on a link.
+//! Loss on a link: at random, or of units by their number.
 
 use std::fmt;
 
@@ -21,33 +21,59 @@ impl<F: FnMut() -> u64 + Clone + Send + Sync + 'static> RandomBits for F {
     }
 }
 
-/// Whether each unit that leaves a line is lost: independent draws with one chance.
+/// Decides for each unit that leaves a line if it is lost: by independent draws with one chance, and by number.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Loss {
+    draws: Option<Draws>,
+    /// Numbers of units that are lost, the next one last.
+    listed: Vec<u64>,
+    /// Units that have left the line.
+    passed: u64,
+}
+
+impl Loss {
+    /// Loses each unit with that chance; none at random where it is zero.
+    pub(crate) fn draw(&mut self, chance: Probability, stream: impl RandomBits) {
+        self.draws = (!chance.is_zero()).then(|| Draws { below: chance.threshold(), stream: Box::new(stream) });
+    }
+
+    /// Loses the units with these numbers, which ascend; the next one to leave has number 1.
+    pub(crate) fn list(&mut self, mut numbers: Vec<u64>) {
+        numbers.reverse();
+        self.listed = numbers;
+        self.passed = 0;
+    }
+
+    /// Returns true if no unit is ever lost.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.draws.is_none() && self.listed.is_empty()
+    }
+
+    /// Returns true if the next unit is lost.
+    #[inline(never)]
+    pub(crate) fn strikes(&mut self) -> bool {
+        self.passed += 1;
+        let is_listed = self.listed.pop_if(|next| *next == self.passed).is_some();
+        // A listed unit takes its draw, too: a list shifts nothing else.
+        self.draws.as_mut().is_some_and(|draws| draws.stream.bits() < draws.below) || is_listed
+    }
+}
+
+/// Independent draws with one chance.
+struct Draws {
     /// Draws below this are losses.
     below: u64,
     stream: Box<dyn RandomBits>,
 }
 
-impl Loss {
-    pub(crate) fn new(chance: Probability, stream: impl RandomBits) -> Loss {
-        Loss { below: chance.threshold(), stream: Box::new(stream) }
-    }
-
-    /// Whether the next unit is lost.
-    #[inline(never)]
-    pub(crate) fn strikes(&mut self) -> bool {
-        self.stream.bits() < self.below
+impl Clone for Draws {
+    fn clone(&self) -> Draws {
+        Draws { below: self.below, stream: self.stream.copy() }
     }
 }
 
-impl Clone for Loss {
-    fn clone(&self) -> Loss {
-        Loss { below: self.below, stream: self.stream.copy() }
-    }
-}
-
-impl fmt::Debug for Loss {
+impl fmt::Debug for Draws {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Loss").field("below", &self.below).finish_non_exhaustive()
+        f.debug_struct("Draws").field("below", &self.below).finish_non_exhaustive()
     }
 }

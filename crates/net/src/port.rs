@@ -143,8 +143,11 @@ impl Port {
         self.packet_cost = cost;
     }
 
-    pub(crate) fn set_loss(&mut self, loss: Option<Loss>) {
-        self.loss = loss.map(Box::new);
+    /// Changes the loss on the link behind it.
+    pub(crate) fn change_loss(&mut self, change: impl FnOnce(&mut Loss)) {
+        let mut loss = self.loss.take().unwrap_or_default();
+        change(&mut loss);
+        self.loss = (!loss.is_idle()).then_some(loss);
     }
 
     /// Whether the unit that has just departed is lost on the link.

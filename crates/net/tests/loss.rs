@@ -119,6 +119,35 @@ fn draws_are_made_for_each_unit_and_by_each_copy() {
     }
 }
 
+/// The numbers count from the first unit that leaves the line; a list takes the place of the one before.
+#[test]
+fn listed_units_are_lost() {
+    let mut rig = rig();
+    rig.net.set_lost(HOST, vec![1, 2, 3]);
+    rig.net.set_lost(HOST, vec![1, 5, 10, 11]);
+    rig.run(&ten(), at(5000));
+    assert_eq!(numbers(&rig), [1, 2, 3, 5, 6, 7, 8]);
+    assert_eq!(rig.net.port_counters(HOST, at(5000)).lost, 3);
+    assert_eq!(rig.net.packets_held(), 0);
+}
+
+/// Beside a chance of loss each unit takes its draw, listed or not; and either can be taken away alone.
+#[test]
+fn a_list_shifts_no_draw() {
+    for (listed, chance, expected) in [
+        (vec![1, 2], half(), vec![3, 4, 5, 6, 7, 9]),
+        (vec![], half(), vec![0, 1, 3, 4, 5, 6, 7, 9]),
+        (vec![1, 2], Probability::ZERO, vec![2, 3, 4, 5, 6, 7, 8, 9]),
+    ] {
+        let mut rig = rig();
+        rig.net.set_lost(HOST, vec![7]);
+        rig.net.set_loss(HOST, chance, losing(&[2, 8]));
+        rig.net.set_lost(HOST, listed);
+        rig.run(&ten(), at(5000));
+        assert_eq!(numbers(&rig), expected);
+    }
+}
+
 /// Without a chance of loss nothing is drawn, and a chance can be taken away again.
 #[test]
 fn a_chance_of_zero_draws_nothing() {

@@ -55,6 +55,11 @@ impl Scenario {
 }
 
 impl Link {
+    /// Returns true if it loses anything, by chance or by number.
+    pub fn is_lossy(&self) -> bool {
+        !self.loss.is_zero() || self.lost.iter().any(|numbers| !numbers.is_empty())
+    }
+
     /// The end that is not `node`; `None` if `node` is neither.
     pub fn other(&self, node: NodeIndex) -> Option<NodeIndex> {
         match node {
@@ -281,6 +286,7 @@ mod tests {
             framing: Framing::Packet,
             mtu: Bytes(1500),
             loss: Probability::ZERO,
+            lost: [Vec::new(), Vec::new()],
             buffer,
         }
     }

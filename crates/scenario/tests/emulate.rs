@@ -162,6 +162,17 @@ fn links_lose_with_the_chance_that_is_given() {
 }
 
 #[test]
+fn links_lose_what_is_listed() {
+    let link = "delay = \"22.5 ms\"";
+    let s = scenario(&edited(&[(link, "delay = \"22.5 ms\"\nlost = { forward = [3, 4, 900], back = [1] }")]));
+    assert_eq!(s.links[0].lost, [vec![3, 4, 900], vec![1]]);
+    assert_eq!(scenario(&s.to_toml()), s);
+    let s = scenario(&edited(&[(link, "delay = \"22.5 ms\"\nlost = { back = [7] }")]));
+    assert_eq!(s.links[0].lost, [vec![], vec![7]]);
+    assert_eq!(s.links[1].lost, [Vec::<u64>::new(), Vec::new()]);
+}
+
+#[test]
 fn programs_run_in_the_own_hosts_of_slots_too() {
     let command = |host: &str| with(&format!("\n[[run.command]]\nhost = \"{host}\"\nrun = [\"true\"]\n"));
     let slot = Slot { traffic: 0, number: 2 };

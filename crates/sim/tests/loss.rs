@@ -1,4 +1,4 @@
-//! Random loss on links, in whole runs.
+//! Loss on links, in whole runs.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -123,4 +123,22 @@ fn parallel_links_lose_independently() {
         run(&scenario(&twin, &set), 1).series
     };
     assert_ne!(lost("r1-s1"), lost("twin"));
+}
+
+/// Those numbers and no others, in either direction.
+#[test]
+fn listed_packets_are_lost() {
+    let none = ("link.r1-s1.loss", "\"0%\"");
+    let set = [&AS_PACKETS[..], &[none, ("run.warmup", "\"0 s\"")]].concat();
+    let plain = run(&lossy(&set), 1);
+    assert_eq!(figure(&plain, "bulk-1", "retransmissions"), 0.0);
+    let lists = [("link.r1-s1.lost.forward", "[100, 2000, 1000000000]"), ("link.r1-s1.lost.back", "[40, 41, 42]")];
+    let record = run(&lossy(&[&set[..], &lists].concat()), 1);
+    let lost = |port: &str| {
+        let row = record.summary.iter().find(|row| &*row.subject == port && row.metric == "lost");
+        row.map(|row| row.value)
+    };
+    assert_eq!([lost("r1>s1"), lost("s1>r1")], [Some(2.0), Some(3.0)]);
+    assert_eq!(figure(&record, "bulk-1", "fast_retransmits"), 2.0);
+    assert_eq!(figure(&record, "bulk-1", "timeouts"), 0.0, "later acknowledgements stand for lost ones");
 }

@@ -144,8 +144,9 @@ impl<B: Clone> Builder<'_, B> {
             let pair = self.fabric.add_link(lines, link.rate, link.delay, convert::framing(link.framing), buffers);
             let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
             self.lose(pair, link.loss, [a, b], Some(&link.name));
+            self.lose_listed(pair, &link.lost);
             // Bare links of hosts carry nothing that the tables of conversations do not say, unless they lose it.
-            if link.framing == file::Framing::Atm || is_host == [false; 2] || !link.loss.is_zero() {
+            if link.framing == file::Framing::Atm || is_host == [false; 2] || link.is_lossy() {
                 let unit = queue_unit(link.framing);
                 self.port_meters
                     .extend(names.into_iter().zip(pair).map(|(name, port)| PortMeter::new(name, port, unit)));

@@ -1,4 +1,4 @@
-//! Random loss on links.
+//! Loss on links.
 
 use cellway_net::PortId;
 use cellway_units::Probability;
@@ -17,6 +17,13 @@ impl<B: Clone> Builder<'_, B> {
         for (port, [from, to]) in ports.into_iter().zip([[a, b], [b, a]]) {
             let mut stream = self.streams.stream(&format!("link/{link}{from}>{to}/loss"));
             self.fabric.set_loss(port, chance, move || stream.bits());
+        }
+    }
+
+    /// Loses the units with these numbers on a link, in each direction.
+    pub(crate) fn lose_listed(&mut self, ports: [PortId; 2], numbers: &[Vec<u64>; 2]) {
+        for (port, numbers) in ports.into_iter().zip(numbers) {
+            self.fabric.set_lost(port, numbers.clone());
         }
     }
 }

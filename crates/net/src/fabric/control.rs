@@ -4,7 +4,7 @@ use cellway_units::{Probability, Rate, Time};
 
 use super::Fabric;
 use crate::channel::ChannelId;
-use crate::loss::{Loss, RandomBits};
+use crate::loss::RandomBits;
 use crate::policer::{Policer, PolicerSpec};
 use crate::port::PortId;
 use crate::server::CellServer;
@@ -44,8 +44,13 @@ impl<B: Clone> Fabric<B> {
     /// Loses units (cells on a cell line, else packets) on the link behind a port, each with that chance and
     /// independently of all others, as `stream` has it: one draw for each unit that leaves the line.
     pub fn set_loss(&mut self, port: PortId, chance: Probability, stream: impl RandomBits) {
-        let loss = (!chance.is_zero()).then(|| Loss::new(chance, stream));
-        self.port_mut(port).set_loss(loss);
+        self.port_mut(port).change_loss(|loss| loss.draw(chance, stream));
+    }
+
+    /// Loses the units with these numbers, which ascend, on the link behind a port: the next unit that leaves the line
+    /// has number 1. In place of numbers that were given before; a chance of loss holds beside them.
+    pub fn set_lost(&mut self, port: PortId, numbers: Vec<u64>) {
+        self.port_mut(port).change_loss(|loss| loss.list(numbers));
     }
 
     /// Records the length of a port's queue at each change from now on; see [`Fabric::watched`].

@@ -4,7 +4,7 @@ use cellway_units::{Cells, Probability};
 
 use crate::check::Check;
 use crate::check::names::Names;
-use crate::file::{LinkFile, NodeFile};
+use crate::file::{LinkFile, LostFile, NodeFile};
 use crate::model::{
     Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Link, Node, NodeIndex, NodeKind,
 };
@@ -56,6 +56,7 @@ impl Check<'_> {
                     self.framing(i, link.framing, line.and_then(|line| line.framing), [kinds[a]?, kinds[b]?])?;
                 let mtu = self.mtu(&at!["link", i, "mtu"], link.mtu, framing);
                 let loss = self.loss(&at!["link", i, "loss"], link.loss);
+                let lost = self.lost(i, link.lost.as_ref());
                 let name = link_names.get(i)?.to_owned();
                 Some(Link {
                     name,
@@ -66,6 +67,7 @@ impl Check<'_> {
                     framing,
                     mtu: mtu?,
                     loss: loss?,
+                    lost: lost?,
                     buffer: NO_BUFFER,
                 })
             })
@@ -108,6 +110,26 @@ impl Check<'_> {
     /// A chance of loss; none if it is not given.
     pub(super) fn loss(&mut self, path: &[Step], given: Option<Quantity<Probability>>) -> Option<Probability> {
         (!self.is_bad(path)).then(|| given.map_or(Probability::ZERO, |q| q.0))
+    }
+
+    /// The numbers of the units that a link loses, in each direction; none if they are not given.
+    fn lost(&mut self, i: usize, given: Option<&LostFile>) -> Option<[Vec<u64>; 2]> {
+        let forward = self.ascending(&at!["link", i, "lost", "forward"], given.and_then(|lost| lost.forward.as_ref()));
+        let back = self.ascending(&at!["link", i, "lost", "back"], given.and_then(|lost| lost.back.as_ref()));
+        (!self.is_bad(&at!["link", i, "lost"])).then_some([forward?, back?])
+    }
+
+    /// Numbers from 1 on, each larger than the one before.
+    fn ascending(&mut self, path: &[Step], given: Option<&Vec<u64>>) -> Option<Vec<u64>> {
+        if self.is_bad(path) {
+            return None;
+        }
+        let numbers = given.cloned().unwrap_or_default();
+        if let Some(pair) = numbers.windows(2).find(|pair| pair[0] >= pair[1]) {
+            self.refuse(path, format!("{} follows {}", pair[1], pair[0]), "ascending numbers, like [5, 17, 18]");
+            return None;
+        }
+        Some(numbers)
     }
 
     fn ends(&mut self, i: usize, link: &LinkFile, names: &Names) -> Option<[usize; 2]> {

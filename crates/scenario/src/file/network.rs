@@ -94,8 +94,23 @@ pub(crate) struct LinkFile {
     /// The chance that a cell (on an ATM link), or else a packet, is lost after it has left the line, in each direction.
     #[schemars(extend("default" = "0%"))]
     pub(crate) loss: Option<Quantity<Probability>>,
+    /// The cells (on an ATM link), or else the packets, that are lost, by their numbers in the order in which they leave
+    /// the line. Default: none.
+    pub(crate) lost: Option<LostFile>,
     /// Keys of [buffer] that differ for the two ports of this link.
     pub(crate) buffer: Option<LinkBufferFile>,
+}
+
+/// The numbers of the units that a link loses, in ascending order; the first that leaves the line has number 1.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct LostFile {
+    /// Of those from the first node of `between` to the second. Default: none.
+    #[schemars(inner(range(min = 1)))]
+    pub(crate) forward: Option<Vec<u64>>,
+    /// Of those from the second node of `between` to the first. Default: none.
+    #[schemars(inner(range(min = 1)))]
+    pub(crate) back: Option<Vec<u64>>,
 }
 
 /// The output buffers of routers, switches and gateways. Hosts queue without limit: TCP windows bound them.

@@ -113,6 +113,9 @@ pub struct Link {
     pub mtu: Bytes,
     /// The chance that a cell, or a packet where it carries those, is lost after it has left the line; in each direction.
     pub loss: Probability,
+    /// The numbers of the cells or packets that are lost, ascending, in the directions a to b and b to a; the first that
+    /// leaves the line has number 1.
+    pub lost: [Vec<u64>; 2],
     /// The output buffer of each end that is no host.
     pub buffer: Buffer,
 }

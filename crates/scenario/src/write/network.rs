@@ -26,6 +26,10 @@ impl Scenario {
             writeln!(out, "rate = \"{}\"\ndelay = \"{}\"", link.rate, link.delay)?;
             writeln!(out, "framing = {}\nmtu = \"{}\"", word(link.framing), link.mtu)?;
             writeln!(out, "loss = \"{}\"", link.loss)?;
+            let [forward, back] = &link.lost;
+            if !(forward.is_empty() && back.is_empty()) {
+                writeln!(out, "lost = {{ forward = {forward:?}, back = {back:?} }}")?;
+            }
             // A link inherits what it does not say, so that all it differs in can be written.
             if link.buffer != self.buffer {
                 writeln!(out, "buffer = {{ {} }}", buffer(&link.buffer).join(", "))?;

@@ -22,6 +22,7 @@ fn figure(keys: &str) -> String {
 
 pub(crate) fn cases() -> Vec<(&'static str, String)> {
     let loss = |text: &str| edited(&[("delay = \"22.5 ms\"", &format!("delay = \"22.5 ms\"\nloss = {text}"))]);
+    let lost = |text: &str| edited(&[("delay = \"22.5 ms\"", &format!("delay = \"22.5 ms\"\nlost = {{ {text} }}"))]);
     let host = |name: &str| with(&format!("\n[[run.command]]\nhost = \"{name}\"\nrun = [\"true\"]\n"));
     let node = "[[node]]\nname = \"h\"\nkind = \"host\"\n\n[[link]]\nbetween = [\"h\", \"r1\"]\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\n[[link]]";
     vec![
@@ -110,6 +111,9 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
         ("limits of zero", with("\n[run.emulate]\nlateness-limit = \"0 s\"\nidle = \"0 ms\"\n")),
         ("more conversations than channels", with("\n[run.emulate]\nconversations = 65505\n")),
         ("loss in a sweep", with("\n[sweep]\naxes = { \"link.*.loss\" = [\"0%\", \"0.1%\", \"100 %\"] }\n")),
+        ("a lost unit without number", lost("forward = [0, 1]")),
+        ("lost units out of order", lost("forward = [3, 17, 17], back = [5, 4]")),
+        ("lost units of neither direction", lost("left = [1], back = [-1, \"2\"]")),
         (
             "a swept end before the start of a command",
             command("start = \"30 s\"\n[sweep]\naxes = { \"run.duration\" = [\"60 s\", \"20 s\"] }"),
