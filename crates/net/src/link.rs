@@ -55,7 +55,8 @@ impl Link {
         first.then_some(arrives)
     }
 
-    /// Takes a packet that leaves the line at `leaves`, now or later; returns the arrival to wait for if it is the only one.
+    /// Takes a packet that leaves the line at `leaves`, now or later; returns the arrival to wait for if it is the only
+    /// one.
     #[inline]
     pub(crate) fn push_packet(&mut self, leaves: Time, packet: PacketRef) -> Option<Time> {
         let UnderWay::Packets(packets) = &mut self.under_way else { unreachable!("a line of cells sends no packets") };

@@ -31,8 +31,8 @@ pub(crate) enum Queue {
     Packets(PacketFifo),
 }
 
-/// The packet that a line sends once its link holds it too. Nothing can keep such a packet from arriving, so the link takes it when
-/// the line begins with it, and its departure needs no event unless another packet waits for it.
+/// The packet on a line whose link holds it already. Nothing can keep a packet from arriving where none is lost, so the
+/// link takes it when the line begins with it, and its departure needs no event unless another packet waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ahead {
     /// The line is idle, or sends a unit that the link takes at its departure.
@@ -277,8 +277,8 @@ impl Port {
         }
     }
 
-    /// The unit that has just departed, unless the link holds it already. It stays here until it is asked for: moving it through one
-    /// more place for links without delay costs a fifth of the whole simulation.
+    /// The unit that has just departed, unless the link holds it already. It stays here until it is asked for: moving it
+    /// through one more place for links without delay costs a fifth of the whole simulation.
     #[inline]
     pub(crate) fn departed(&mut self) -> Option<Unit> {
         self.sending.take()
@@ -311,8 +311,8 @@ impl Port {
         self.sending
     }
 
-    /// The free line takes its next unit; returns the events to come, or `None` if nothing is to be sent. A packet goes to the
-    /// link at once if it `may_go_ahead` of its departure.
+    /// The free line takes its next unit; returns the events to come, or `None` if nothing is to be sent. A packet goes
+    /// to the link at once if it `may_go_ahead` of its departure.
     #[inline]
     pub(crate) fn serve<B>(
         &mut self,
@@ -357,7 +357,8 @@ impl Port {
         Some(Started { departs: Some(leaves), arrives: None })
     }
 
-    /// The line begins with a packet that the link takes now; returns the arrival to wait for if the packet is the only one there.
+    /// The line begins with a packet that the link takes now; returns the arrival to wait for if the packet is the only
+    /// one there.
     #[inline]
     fn go_ahead(&mut self, now: Time, packet: PacketRef, leaves: Time, awaited: bool) -> Option<Time> {
         self.began = now;
@@ -365,8 +366,9 @@ impl Port {
         self.link.push_packet(leaves, packet)
     }
 
-    /// Sends a packet at once, which comes alone in its instant and finds the queue empty. Returns `None`, and changes nothing, if
-    /// the packet must take the long way: the line is busy or loses packets, or the buffer is too small for the packet.
+    /// Sends a packet at once, which comes alone in its instant and finds the queue empty. Returns `None`, and changes
+    /// nothing, if the packet must take the long way: the line is busy or loses packets, or the buffer is too small for
+    /// the packet.
     #[inline]
     pub(crate) fn pass(&mut self, now: Time, packet: PacketRef, owner: Owner) -> Option<Passed> {
         let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;

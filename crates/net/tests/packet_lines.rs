@@ -1,4 +1,5 @@
-//! Packet lines with and without an event for each departure: the short ways must not show in anything that can be read.
+//! Packet lines with and without an event for each departure: the short ways must not show in anything that can be
+//! read.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use cellway_net::{

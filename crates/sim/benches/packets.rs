@@ -1,8 +1,8 @@
 //! Packet-hops per second through TCP, hosts and routers: a whole simulation without cells.
 //!
 //! A packet-hop is one packet leaving one output line. Bulk transfers share lines of 155 Mbit/s, which have a delay of
-//! 10 ms together. On a path of three lines or more, hosts hang on lines of 1 Gbit/s and 100 us at the first and the last router;
-//! on a path of two lines these are the hosts' own. The same with cells on each line counts cell-hops.
+//! 10 ms together. On a path of three lines or more, hosts hang on lines of 1 Gbit/s and 100 us at the first and the
+//! last router; on a path of two lines those of 155 Mbit/s are the hosts' own. The same with cells on each line counts cell-hops.
 //!
 //! `cargo bench -p cellway-sim --bench packets` prints a table. With `--once FLOWS SECONDS [LINES [cells]]` it runs one
 //! simulation and prints what it counted: for a profiler.

@@ -197,17 +197,18 @@ impl<B: Clone> Fabric<B> {
             self.observe(now, index, Direction::Out, unit);
         }
         let port = &mut self.ports[index as usize];
-        let on_link = port.is_ahead();
+        let is_on_link = port.is_ahead();
         self.cell_hops += u64::from(port.depart(now));
-        if on_link {
-        } else if port.loses() {
-            if let Some(unit) = port.departed() {
-                lose(unit, &mut self.packets, &mut self.rms);
+        if !is_on_link {
+            if port.loses() {
+                if let Some(unit) = port.departed() {
+                    lose(unit, &mut self.packets, &mut self.rms);
+                }
+            } else if port.is_instant() {
+                self.instant.push(index);
+            } else if let Some(at) = port.departed().and_then(|unit| port.propagate(now, unit)) {
+                self.calendar.add(at, Event::Arrival(index));
             }
-        } else if port.is_instant() {
-            self.instant.push(index);
-        } else if let Some(at) = port.departed().and_then(|unit| port.propagate(now, unit)) {
-            self.calendar.add(at, Event::Arrival(index));
         }
         if !port.called {
             port.called = true;
@@ -273,8 +274,8 @@ impl<B: Clone> Fabric<B> {
         (packet, conversation.steps[way][behind])
     }
 
-    /// A packet comes to `node` from port `index`, alone in its instant: an idle packet line takes it without queueing. `next` is
-    /// the next arrival from that port.
+    /// A packet comes to `node` from port `index`, alone in its instant: an idle packet line takes it without queueing.
+    /// `next` is the next arrival from that port.
     #[inline]
     fn packet_comes_alone(
         &mut self,
