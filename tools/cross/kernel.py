@@ -22,9 +22,11 @@ TCP = 'profile = "linux-6"\n'
 BUSY = 2
 """An emulation is tried so often until it is valid."""
 AGAIN = 2
-"""Further emulations of a point whose first deviates: the kernel's runs are not alike."""
+"""Further emulations of a point whose first is not near: the kernel's runs are not alike."""
+NEAR = 0.025
+"""A deviation up to this needs no second look: the spread of the kernel's runs hardly brings it to 5 %."""
 LONG = 17
-"""A round trip of so many packet times, a quarter of which is two more than the two between duplicates (packets)."""
+"""A round trip of so many packet times: within a quarter of it the third duplicate follows the lost segment."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Judged:
 
     emulated: Emulated
     without: Emulated | None = None
-    """Over a longer round trip; where a point deviates, and its kernel resent before the third duplicate."""
+    """Over a longer round trip; where a point is not near, and its kernel resent before the third duplicate."""
 
 
 def points() -> list[Point]:
@@ -90,12 +92,12 @@ def run(command: str) -> list[Judged] | str:
 
 
 def judge(command: str, point: Point) -> Judged | str:
-    """A point; if it deviates, more runs of it, and some without RACK's timer."""
+    """A point; if it is not near, more runs of it, and some without RACK's timer."""
     one = emulate(command, point, 1)
-    if isinstance(one, str) or one.agrees or not one.valid:
+    if isinstance(one, str) or abs(one.deviation) <= NEAR or not one.valid:
         return one if isinstance(one, str) else Judged(one)
     more = emulate(command, point, 1 + AGAIN)
-    if isinstance(more, str) or more.agrees or not more.valid or not more.resent.early:
+    if isinstance(more, str) or abs(more.deviation) <= NEAR or not more.valid or not more.resent.early:
         return more if isinstance(more, str) else Judged(more)
     packet = point.packet * 8 / point.rate
     longer = emulate(command, dataclasses.replace(point, rtt=round(LONG * packet, 3)), 1 + AGAIN)

@@ -83,7 +83,7 @@ Examples:
     /// Say what theory expects, without running anything: of a scenario, of a path, or of one equation.
     #[command(after_help = "\
 Examples:
-  cellway predict --rate 40Mbit/s --rtt 60ms --window 64KiB --mss 1460B --framing packet
+  cellway predict --rate 40Mbit/s --rtt 60ms --window 64KiB
   cellway predict --rate oc3c --rtt 60ms --window 1MiB --mss 9140B --loss 1e-4 --buffer '256 cell'
   cellway predict study.toml --set tcp.window=32KiB     each traffic group at each point of its sweep
   cellway predict study.toml --json
@@ -249,7 +249,7 @@ pub(crate) struct PathFlags {
     #[arg(long, value_name = "BYTES", requires = "rate")]
     pub(crate) mss: Option<String>,
     /// packet, ethernet, fddi, aal5-vc-mux, aal5-llc-snap or bare-cells [default: that of the line's name, else
-    /// aal5-llc-snap].
+    /// packet, or aal5-llc-snap with a buffer in cells].
     #[arg(long, value_name = "NAME", requires = "rate")]
     pub(crate) framing: Option<String>,
     /// Losses per packet, from 0 to 1 [default: 0].
@@ -440,7 +440,7 @@ pub(crate) struct Shell {
     /// bandwidth-delay product, at least 64 KiB].
     #[arg(long, value_name = "SIZE")]
     pub(crate) queue: Option<String>,
-    /// What travels on the line [default: atm; packet without --rate].
+    /// What travels on the line [default: that of the line's name, else packet, or atm with a queue in cells].
     #[arg(long, value_name = "NAME", value_parser = ["atm", "packet", "ethernet", "fddi"])]
     pub(crate) framing: Option<String>,
     /// The largest IP packet [default: 9180B on ATM, 4352B on FDDI, 1500B else].

@@ -522,7 +522,7 @@ fn captures_have_good_checksums() {
     for node in ["near", "client", "server"] {
         let file = place.path().join(format!("{node}.pcap"));
         let capture = format!("{node}={}", file.display());
-        let path = ["--rate", "30 Mbit/s", "--rtt", "10 ms", "--pcap", &capture];
+        let path = ["--rate", "30 Mbit/s", "--rtt", "10 ms", "--framing", "atm", "--pcap", &capture];
         let both = format!(
             "{} && {}",
             quoted(&part("send CELLWAY_SERVER 100 500")),

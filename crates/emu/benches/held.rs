@@ -14,6 +14,7 @@ mod held {
     use cellway_emu::sys::{Reentry, Support, SysError, reenter, support};
     use cellway_emu::{Control, Emulated, Hosts};
     use cellway_scenario::Plan;
+    use cellway_units::Span;
 
     /// How long each rate is tried, in seconds, of which the first does not count.
     const SECONDS: u32 = 6;
@@ -75,10 +76,21 @@ mod held {
         rows.iter().find(|row| &*row.subject == subject && row.metric == metric).map_or(f64::NAN, |row| row.value)
     }
 
+    /// The heading of [`late`].
+    const LATE: &str = "late: least     p50     p99   p99.9 us";
+
+    /// How late the packets of a run were, in microseconds.
+    fn late(run: &Emulated) -> String {
+        let us = |span: Span| span.as_secs_f64() * 1e6;
+        let late = &run.lateness;
+        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|quantile| us(late.quantile(quantile)));
+        format!("{:>11.1} {p50:>7.0} {p99:>7.0} {p999:>7.0}   ", us(late.min()))
+    }
+
     /// Raises the rate as long as the line is full in both directions and nothing is late.
     fn highest(name: &str, framing: &str, hops: usize, rates: &[u64]) {
         println!("{name}: both directions full, {hops} hops");
-        println!("{:>14} {:>8} {:>8} {:>12} {:>12} {:>10}", "rate", "there", "back", "late p99", "CPU s/GB", "held");
+        println!("{:>14} {:>8} {:>8} {LATE} {:>10} {:>6}", "rate", "there", "back", "CPU s/GB", "held");
         let mut best = None;
         for &rate in rates {
             let result = run(&scenario(rate, framing, hops, SECONDS));
@@ -91,11 +103,11 @@ mod held {
             let cpu = figure(&result, "emulation", "cpu") / f64::from(SECONDS) * seconds;
             let held = there > FULL && back > FULL && result.is_valid();
             println!(
-                "{:>7.2} Mbit/s {:>7.1}% {:>7.1}% {:>9.0} us {:>12.2} {:>10}",
+                "{:>7.2} Mbit/s {:>7.1}% {:>7.1}% {} {:>10.2} {:>6}",
                 rate as f64 / 1e6,
                 there * 100.0,
                 back * 100.0,
-                result.lateness.p99().as_secs_f64() * 1e6,
+                late(&result),
                 cpu / (bytes * seconds / 1e9),
                 if held { "yes" } else { "no" }
             );
@@ -129,21 +141,29 @@ mod held {
             let error = figure(&result, "there-1", "goodput") / expected - 1.0;
             let full = figure(&result, "r0>r1", "utilisation");
             println!("  {name}: line {:.2} % full, goodput {:+.3} % of what it leaves", full * 100.0, error * 100.0);
+            println!("    {LATE}\n    {}", late(&result));
         }
     }
 
     /// Echoes over UDP on an idle path, against its delay.
     fn accuracy_of_delay() {
-        println!("accuracy of the delay: round trips of UDP echoes on an idle path, beyond that of the path");
-        for (name, rtt, echoes) in [("1 ms", 1000, 500), ("175 ms", 175_000, 60)] {
-            let errors = echoes_beyond(rtt, echoes);
-            let at = |share: f64| errors[((errors.len() - 1) as f64 * share) as usize];
-            println!("  {name}: median {:+.1} us, p99 {:+.1} us", at(0.5), at(0.99));
+        println!("accuracy of the delay: round trips of UDP echoes on an idle path, beyond that of the path (us)");
+        println!(
+            "{:>8} {:>7} {:>8} {:>8} {:>8} {:>8} {:>8}",
+            "path", "echoes", "least", "p50", "p99", "p99.9", "largest"
+        );
+        for (name, rtt, echoes) in [("1 ms", 1000, 2000), ("175 ms", 175_000, 120)] {
+            let (errors, run) = echoes_beyond(rtt, echoes);
+            let at = |share: f64| errors[((errors.len() - 1) as f64 * share).ceil() as usize];
+            let [least, p50, p99, p999, largest] = [0.0, 0.5, 0.99, 0.999, 1.0].map(at);
+            let count = errors.len();
+            println!("{name:>8} {count:>7} {least:>8.1} {p50:>8.1} {p99:>8.1} {p999:>8.1} {largest:>8.1}");
+            println!("    {LATE}\n    {}", late(&run));
         }
     }
 
-    /// How much longer echoes took than `rtt` and the time on the line, in microseconds, in order.
-    fn echoes_beyond(rtt: u32, echoes: u32) -> Vec<f64> {
+    /// How much longer echoes took than `rtt` and the time on the line, in microseconds, in order; and the run.
+    fn echoes_beyond(rtt: u32, echoes: u32) -> (Vec<f64>, Emulated) {
         let seconds = (echoes * (rtt + 5000)).div_ceil(1_000_000) + 3;
         let text = scenario(100_000_000, "packet", 1, seconds).split("[[traffic]]").next().unwrap().to_owned();
         let text = text.replace("delay = \"2000 us\"", &format!("delay = \"{} us\"", rtt / 2))
@@ -175,12 +195,12 @@ mod held {
             echo.join().unwrap();
         };
         let control = Control { beside: Some(Box::new(beside)), ..Control::default() };
-        cellway_emu::emulate(plan.base(), &[], 1, control).unwrap();
+        let run = cellway_emu::emulate(plan.base(), &[], 1, control).unwrap();
         // 48 octets twice over a line of 100 Mbit/s.
         let expected = f64::from(rtt) + 2.0 * 48.0 * 8.0 / 100.0;
         let mut errors: Vec<f64> = told.try_iter().map(|us| us - expected).collect();
         errors.sort_by(f64::total_cmp);
-        errors
+        (errors, run)
     }
 
     pub(super) fn main() {

@@ -153,7 +153,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
 impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
     /// Runs until the end, or until it is told to stop. Returns when that was.
     pub(crate) fn run(&mut self, mut watch: Watch<'_>) -> Result<Time, Error> {
-        let thread = DriverThread::prepare(Scheduling { real_time: true, cpu: None });
+        let thread = DriverThread::prepare(Scheduling { before_others: Some(self.pace.demand()), cpu: None });
         let treatment = Observed::begin(&thread);
         let mut readiness = Readiness::new()?;
         for (token, device) in self.devices.iter().enumerate() {

@@ -57,6 +57,12 @@ impl Line {
         at
     }
 
+    /// Whether a cell can leave in the instant in which it starts.
+    #[inline]
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.cell_span.is_zero()
+    }
+
     /// The end of the last unit, if it comes to `at`.
     #[inline]
     pub(crate) fn pulse_at(&self, at: Time) -> Pulse {

@@ -44,7 +44,7 @@ impl Link {
     }
 
     /// Takes a unit that left `line` at `now`; returns the arrival to wait for if it is the only one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, unit: Unit, line: &Line) -> Option<Time> {
         let arrives = now + self.delay;
         let first = match (&mut self.under_way, unit) {
@@ -65,12 +65,12 @@ impl Link {
         (packets.len() == 1).then_some(arrives)
     }
 
-    /// Like [`Link::pop`]; returns `None`, and changes nothing, if the unit behind the first arrives `now`, too.
+    /// Like [`Link::pop`]; returns `None`, and changes nothing, if the unit behind the first may arrive `now`, too.
     #[inline(always)]
     pub(crate) fn pop_alone(&mut self, now: Time, line: &Line) -> Option<(Unit, Option<Time>)> {
         match &mut self.under_way {
             UnderWay::Cells(cells) => {
-                if cells.second(line) == Some(now) {
+                if cells.may_have_two(now, line) {
                     return None;
                 }
                 let (cell, next) = cells.pop(line);
@@ -88,7 +88,7 @@ impl Link {
     }
 
     /// The unit that arrives now, and the next arrival to wait for.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, line: &Line) -> (Unit, Option<Time>) {
         match &mut self.under_way {
             UnderWay::Cells(cells) => {
@@ -156,7 +156,7 @@ struct CellsUnderWay {
 
 impl CellsUnderWay {
     /// Returns whether the cell is the only one.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, at: Pulse, cell: Cell, line: &Line) -> bool {
         let last = std::mem::replace(&mut self.last, at);
         if let Some(run) = self.runs.back_mut()
@@ -170,16 +170,16 @@ impl CellsUnderWay {
         self.runs.len() == 1
     }
 
-    #[inline]
-    fn second(&self, line: &Line) -> Option<Time> {
-        let run = self.runs.front()?;
-        if run.is_single() {
-            return self.runs.get(1).map(|run| run.first.at);
+    /// The cells of a run arrive one after the other, unless the line takes less than a picosecond for one.
+    #[inline(always)]
+    fn may_have_two(&self, now: Time, line: &Line) -> bool {
+        match self.runs.front() {
+            Some(run) if !run.is_single() => line.is_immediate(),
+            _ => self.runs.get(1).is_some_and(|run| run.first.at == now),
         }
-        Some(line.pulse_after(run.first).at)
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, line: &Line) -> (Cell, Option<Time>) {
         let run = self.runs.front_mut().expect("an arrival is pending");
         let cell = run.first_cell();

@@ -290,19 +290,19 @@ impl Port {
     }
 
     /// Puts the unit that has just departed on the link; returns the arrival to wait for if it is the only one there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn propagate(&mut self, now: Time, unit: Unit) -> Option<Time> {
         self.link.push(now, unit, &self.line)
     }
 
-    /// Like [`Port::arrival`]; returns `None`, and changes nothing, if another unit arrives `now`, too.
+    /// Like [`Port::arrival`]; returns `None`, and changes nothing, if another unit may arrive `now`, too.
     #[inline(always)]
     pub(crate) fn arrival_alone(&mut self, now: Time) -> Option<(Unit, Option<Time>)> {
         self.link.pop_alone(now, &self.line)
     }
 
     /// The unit that arrives at the far end now, and the next arrival to wait for.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrival(&mut self) -> (Unit, Option<Time>) {
         self.link.pop(&self.line)
     }

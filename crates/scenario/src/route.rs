@@ -12,7 +12,7 @@ impl Scenario {
     /// delay; among those the path whose links stand first in the file, compared link by link.
     /// `None` if there is no path. Hosts do not forward.
     pub fn route(&self, from: NodeIndex, to: NodeIndex) -> Option<Vec<LinkIndex>> {
-        route(&self.nodes, &self.links, from, to)
+        Graph::new(&self.nodes, &self.links).routes(from, Some(to)).to(to)
     }
 
     /// The nodes that `links` visit in turn, `from` first.
@@ -70,21 +70,22 @@ impl Link {
     }
 }
 
-pub(crate) fn route(nodes: &[Node], links: &[Link], from: NodeIndex, to: NodeIndex) -> Option<Vec<LinkIndex>> {
-    Graph::new(nodes, links).routes(from, Some(to)).to(to)
-}
-
 /// The links of each node.
-pub(crate) struct Graph<'n> {
-    nodes: &'n [Node],
-    links: &'n [Link],
+pub(crate) struct Graph {
+    /// Whether each node is a host, which does not forward.
+    is_host: Vec<bool>,
+    /// The delay and the rate of each link.
+    lines: Vec<(Span, Rate)>,
     /// For each node its links and what they lead to, in file order.
     of_node: Vec<Vec<(LinkIndex, NodeIndex)>>,
+    /// Of these, the links to nodes that forward: a router with thousands of hosts may have few.
+    through: Vec<Vec<(LinkIndex, NodeIndex)>>,
 }
 
 /// The best routes from one node to others.
 pub(crate) struct Routes {
-    reached: Vec<Option<Reached>>,
+    /// Only the nodes that were reached: a table of all would make the routes of all groups quadratic.
+    reached: BTreeMap<NodeIndex, Reached>,
     /// How many ends of links were looked at.
     #[cfg(test)]
     looked_at: usize,
@@ -101,25 +102,44 @@ pub(crate) struct Reached {
     last: Option<(NodeIndex, LinkIndex)>,
 }
 
-impl<'n> Graph<'n> {
-    pub(crate) fn new(nodes: &'n [Node], links: &'n [Link]) -> Graph<'n> {
+impl Graph {
+    pub(crate) fn new(nodes: &[Node], links: &[Link]) -> Graph {
         let mut of_node = vec![Vec::new(); nodes.len()];
         for (i, link) in links.iter().enumerate() {
             of_node[link.a.0].push((LinkIndex(i), link.b));
             of_node[link.b.0].push((LinkIndex(i), link.a));
         }
-        Graph { nodes, links, of_node }
+        let is_host: Vec<bool> = nodes.iter().map(|node| node.kind == NodeKind::Host).collect();
+        let forwarding =
+            |all: &Vec<(LinkIndex, NodeIndex)>| all.iter().copied().filter(|(_, n)| !is_host[n.0]).collect();
+        let through = of_node.iter().map(forwarding).collect();
+        let lines = links.iter().map(|link| (link.delay, link.rate)).collect();
+        Graph { is_host, lines, of_node, through }
     }
 
-    /// The routes from `from` to all nodes, or to `to` and what is nearer. Takes a time in proportion to the nodes and links.
+    /// The links of a node that may be part of a route to `to`, or to any node.
+    fn onward(&self, here: NodeIndex, to: Option<NodeIndex>) -> impl Iterator<Item = (LinkIndex, NodeIndex)> {
+        let links = if to.is_some() { &self.through[here.0] } else { &self.of_node[here.0] };
+        let host = to.filter(|to| self.is_host[to.0]);
+        let last = host.into_iter().flat_map(move |to| {
+            let of_host = self.of_node[to.0].iter().filter(move |(_, before)| *before == here);
+            of_host.map(move |&(link, _)| (link, to))
+        });
+        links.iter().copied().chain(last)
+    }
+
+    /// The routes from `from` to all nodes, or to `to` and the nodes that forward and are nearer. Takes a time in proportion
+    /// to these nodes and their links.
     pub(crate) fn routes(&self, from: NodeIndex, to: Option<NodeIndex>) -> Routes {
         let mut routes = Routes {
-            reached: vec![None; self.nodes.len()],
+            reached: BTreeMap::new(),
             #[cfg(test)]
             looked_at: 0,
         };
-        let Some(start) = routes.reached.get_mut(from.0) else { return routes };
-        *start = Some(Reached { delay: Span::ZERO, slowest: None, last: None });
+        if [Some(from), to].into_iter().flatten().any(|node| node.0 >= self.of_node.len()) {
+            return routes;
+        }
+        routes.reached.insert(from, Reached { delay: Span::ZERO, slowest: None, last: None });
         // Breadth first, one hop at a time, keeping the best path to each node: a path of as many hops can only be better by
         // its delay or its links, and both compare prefix by prefix. The nodes of a hop stand in the order of their paths,
         // compared link by link, so that a path compares as the place of the node before and the last link.
@@ -127,16 +147,16 @@ impl<'n> Graph<'n> {
         while !frontier.is_empty() && to.is_none_or(|to| routes.at(to).is_none()) {
             let mut found: BTreeMap<NodeIndex, (Span, usize, LinkIndex)> = BTreeMap::new();
             for (place, &here) in frontier.iter().enumerate() {
-                if here != from && self.nodes[here.0].kind == NodeKind::Host {
+                if here != from && self.is_host[here.0] {
                     continue;
                 }
                 let Some(Reached { delay, .. }) = routes.at(here) else { continue };
                 #[cfg(test)]
                 {
-                    routes.looked_at += self.of_node[here.0].len();
+                    routes.looked_at += self.onward(here, to).count();
                 }
-                for &(link, there) in self.of_node[here.0].iter().filter(|(_, there)| routes.at(*there).is_none()) {
-                    let candidate = (delay + self.links[link.0].delay, place, link);
+                for (link, there) in self.onward(here, to).filter(|(_, there)| routes.at(*there).is_none()) {
+                    let candidate = (delay + self.lines[link.0].0, place, link);
                     let best = found.entry(there).or_insert(candidate);
                     *best = candidate.min(*best);
                 }
@@ -144,10 +164,10 @@ impl<'n> Graph<'n> {
             let mut next: Vec<(usize, LinkIndex, NodeIndex)> = Vec::with_capacity(found.len());
             for (there, (delay, place, link)) in found {
                 let here = frontier[place];
-                let rate = self.links[link.0].rate;
+                let rate = self.lines[link.0].1;
                 let before = routes.at(here).and_then(|before| before.slowest);
                 let slowest = Some(before.map_or(rate, |before| before.min(rate)));
-                routes.reached[there.0] = Some(Reached { delay, slowest, last: Some((here, link)) });
+                routes.reached.insert(there, Reached { delay, slowest, last: Some((here, link)) });
                 next.push((place, link, there));
             }
             next.sort_unstable();
@@ -160,7 +180,7 @@ impl<'n> Graph<'n> {
 impl Routes {
     /// The end of the route to `to`, if one leads there.
     pub(crate) fn at(&self, to: NodeIndex) -> Option<Reached> {
-        *self.reached.get(to.0)?
+        self.reached.get(&to).copied()
     }
 
     /// The links of the route to `to`.
@@ -350,7 +370,7 @@ mod tests {
                 let all = graph.routes(NodeIndex(from), None);
                 for to in 0..n {
                     let expected = by_definition(&nodes, &links, from, to);
-                    assert_eq!(route(&nodes, &links, NodeIndex(from), NodeIndex(to)), expected);
+                    assert_eq!(graph.routes(NodeIndex(from), Some(NodeIndex(to))).to(NodeIndex(to)), expected);
                     assert_eq!(all.to(NodeIndex(to)), expected, "{from} to {to} of {links:?}");
                     let (Some(end), Some(path)) = (all.at(NodeIndex(to)), expected) else { continue };
                     assert_eq!(end.delay, path.iter().fold(Span::ZERO, |sum, link| sum + links[link.0].delay));
@@ -367,5 +387,24 @@ mod tests {
         let routes = Graph::new(&chain, &links).routes(NodeIndex(0), None);
         assert!(routes.looked_at <= 2 * links.len(), "{}", routes.looked_at);
         assert_eq!(routes.to(NodeIndex(1999)).map(|route| route.len()), Some(1999));
+    }
+
+    /// A thousand hosts at each of two routers: the route of each pair looks at its own three links, not at those of the
+    /// other hosts.
+    #[test]
+    fn routes_between_hosts_do_not_look_at_other_hosts() {
+        const HOSTS: usize = 1000;
+        let star = nodes((0..2 + 2 * HOSTS).map(|i| if i < 2 { NodeKind::Router } else { NodeKind::Host }));
+        let hosts = (2..2 + 2 * HOSTS).map(|host| link(host, host % 2, 1));
+        let links: Vec<Link> = [link(0, 1, 1)].into_iter().chain(hosts).collect();
+        let graph = Graph::new(&star, &links);
+        let pair = |i: usize| {
+            let to = NodeIndex(3 + 2 * i);
+            let routes = graph.routes(NodeIndex(2 + 2 * i), Some(to));
+            assert_eq!(routes.to(to).map(|route| route.len()), Some(3));
+            routes.looked_at + routes.reached.len()
+        };
+        let work: usize = (0..HOSTS).map(pair).sum();
+        assert!(work <= 10 * HOSTS, "{work} links and nodes for {HOSTS} routes");
     }
 }

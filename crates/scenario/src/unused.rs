@@ -6,6 +6,7 @@ use crate::found::Found;
 use crate::model::{LinkIndex, NodeIndex, NodeKind, Scenario};
 use crate::plan::Point;
 use crate::ports::pair;
+use crate::route::Graph;
 use crate::tree::{Node, at};
 
 /// Warnings about the links and the bins of a plan, of which `points` are all points.
@@ -56,9 +57,10 @@ fn used_links(scenario: &Scenario) -> BTreeSet<LinkIndex> {
     let of_nodes = (0..scenario.nodes.len()).map(NodeIndex).filter(is_end);
     let of_traffic = scenario.traffic.iter().flat_map(|group| [group.from.node(), group.to.node()]);
     let ends: Vec<NodeIndex> = of_nodes.chain(of_traffic).collect::<BTreeSet<_>>().into_iter().collect();
+    let graph = Graph::new(&scenario.nodes, &scenario.links);
     for (place, &from) in ends.iter().enumerate() {
         for &to in &ends[place + 1..] {
-            used.extend(scenario.route(from, to).unwrap_or_default());
+            used.extend(graph.routes(from, Some(to)).to(to).unwrap_or_default());
         }
     }
     used

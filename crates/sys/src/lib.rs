@@ -49,7 +49,7 @@ pub use leftovers::{Leftover, Owner, clear_leftovers};
 pub use namespace::{Namespace, NamespaceHandle};
 pub use readiness::{Interest, Readiness, Ready};
 pub use reenter::{Reentry, reenter};
-pub use scheduling::{DriverThread, Policy, Scheduling};
+pub use scheduling::{Demand, DriverThread, Policy, Scheduling};
 pub use signals::{Stop, StopSignals};
 pub use support::{Obstacle, Support, support};
 pub use tun::{Prefix, Tun, TunConfig};

@@ -15,10 +15,20 @@ const PERIOD_NS: u64 = 1_000_000;
 /// Settings that make a thread punctual; all help and none is needed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scheduling {
-    /// Go before all ordinary threads: with `SCHED_DEADLINE`, else with `SCHED_FIFO` of the lowest priority.
-    pub real_time: bool,
+    /// Go before all ordinary threads, and how.
+    pub before_others: Option<Demand>,
     /// Stay on this CPU. `SCHED_DEADLINE` is not asked for then: the kernel gives it to threads that may use every CPU.
     pub cpu: Option<usize>,
+}
+
+/// The part of a processor that a thread may come to need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demand {
+    /// At most nine tenths of a millisecond: `SCHED_DEADLINE`, else `SCHED_FIFO` of the lowest priority.
+    Part,
+    /// All of it for milliseconds: `SCHED_FIFO`. Under `SCHED_DEADLINE` such a thread is stopped, though nobody else
+    /// wants the processor, each time its part is used up.
+    Whole,
 }
 
 /// The scheduling policy of a thread (`sched(7)`).
@@ -80,8 +90,8 @@ impl DriverThread {
         if let Some(cpu) = wanted.cpu {
             this.pinned = this.pin(cpu);
         }
-        if wanted.real_time {
-            if this.cpus.is_none() {
+        if let Some(demand) = wanted.before_others {
+            if demand == Demand::Part && this.cpus.is_none() {
                 this.take(Policy::Deadline, || raw::deadline(RUNTIME_NS, PERIOD_NS));
             }
             if this.before.is_none() {
@@ -176,7 +186,7 @@ mod tests {
         let slack = current_timer_slack().unwrap();
         let cpus = sched_getaffinity(None).unwrap();
         let cpu = (0..CpuSet::MAX_CPU).find(|&n| cpus.is_set(n)).unwrap();
-        let driver = DriverThread::prepare(Scheduling { real_time: true, cpu: Some(cpu) });
+        let driver = DriverThread::prepare(Scheduling { before_others: Some(Demand::Part), cpu: Some(cpu) });
         // Real-time threads have none at all since Linux 6.12.
         assert!(current_timer_slack().unwrap() <= 1);
         assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
@@ -191,14 +201,14 @@ mod tests {
 
     #[test]
     fn a_cpu_that_is_not_there_is_refused_in_words() {
-        let driver = DriverThread::prepare(Scheduling { real_time: false, cpu: Some(1023) });
+        let driver = DriverThread::prepare(Scheduling { before_others: None, cpu: Some(1023) });
         assert!(driver.pinned().unwrap_err().contains("1023"));
         assert_eq!((driver.policy(), driver.refused()), (Policy::Ordinary, &[][..]));
     }
 
     #[test]
     fn a_deadline_is_taken_where_it_is_given_and_what_is_refused_is_told() {
-        let driver = DriverThread::prepare(Scheduling { real_time: true, cpu: None });
+        let driver = DriverThread::prepare(Scheduling { before_others: Some(Demand::Part), cpu: None });
         let (number, refused) = match driver.policy() {
             Policy::Deadline => (libc::SCHED_DEADLINE, 0),
             Policy::Fifo => (libc::SCHED_FIFO, 1),
@@ -213,6 +223,13 @@ mod tests {
         assert_eq!(raw::policy_number(), libc::SCHED_OTHER);
     }
 
+    #[test]
+    fn a_thread_that_may_need_a_whole_processor_is_never_stopped_for_having_used_its_part() {
+        let driver = DriverThread::prepare(Scheduling { before_others: Some(Demand::Whole), cpu: None });
+        assert_ne!(driver.policy(), Policy::Deadline, "{:?}", driver.refused());
+        assert_eq!(driver.policy() == Policy::Fifo, driver.refused().is_empty(), "{:?}", driver.refused());
+    }
+
     /// A thread that would take a processor whole, as a loop does that is never done: others still get theirs.
     #[test]
     fn what_spins_leaves_a_tenth_to_others() {
@@ -223,7 +240,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..cpus {
                 scope.spawn(|| {
-                    let _driver = DriverThread::prepare(Scheduling { real_time: true, cpu: None });
+                    let _driver = DriverThread::prepare(Scheduling { before_others: Some(Demand::Part), cpu: None });
                     started.store(true, Ordering::Relaxed);
                     while !stop.load(Ordering::Relaxed) {
                         std::hint::spin_loop();

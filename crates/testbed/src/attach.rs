@@ -82,8 +82,18 @@ pub(crate) struct PathEnd {
 }
 
 impl<B: Clone> Builder<'_, B> {
-    pub(crate) fn nodes(&mut self) {
-        for (index, node) in self.scenario.nodes.iter().enumerate() {
+    /// The links of each node of the scenario, in the order of the file.
+    pub(crate) fn links_of_nodes(&self) -> Vec<Vec<file::LinkIndex>> {
+        let mut of_node = vec![Vec::new(); self.scenario.nodes.len()];
+        for (index, link) in self.scenario.links.iter().enumerate() {
+            [link.a, link.b].into_iter().for_each(|end| of_node[end.0].push(file::LinkIndex(index)));
+        }
+        of_node
+    }
+
+    pub(crate) fn nodes(&mut self, of_node: &[Vec<file::LinkIndex>]) {
+        let scenario = self.scenario;
+        for (index, node) in scenario.nodes.iter().enumerate() {
             let attached = match node.kind {
                 file::NodeKind::Router | file::NodeKind::Switch => {
                     let line = self.fabric.add_node(convert::node_kind(node.kind));
@@ -93,10 +103,7 @@ impl<B: Clone> Builder<'_, B> {
                     Attached { line, host: None, inner: None }
                 }
                 file::NodeKind::Host => {
-                    let on_atm =
-                        self.scenario.links.iter().any(|link| {
-                            link.framing == file::Framing::Atm && link.other(file::NodeIndex(index)).is_some()
-                        });
+                    let on_atm = of_node[index].iter().any(|l| scenario.links[l.0].framing == file::Framing::Atm);
                     self.host(&node.host, on_atm)
                 }
                 file::NodeKind::Gateway => {
@@ -134,7 +141,7 @@ impl<B: Clone> Builder<'_, B> {
         Attached { line, host: Some(host), inner: Some(inner) }
     }
 
-    pub(crate) fn links(&mut self) {
+    pub(crate) fn links(&mut self, of_node: &[Vec<file::LinkIndex>]) {
         let scenario = self.scenario;
         for (link, names) in scenario.links.iter().zip(scenario.port_names()) {
             let ends = [link.a, link.b];
@@ -155,10 +162,10 @@ impl<B: Clone> Builder<'_, B> {
         }
         for (index, node) in scenario.nodes.iter().enumerate() {
             let from = file::NodeIndex(index);
-            let mut lines =
-                scenario.links.iter().zip(&self.ports).filter_map(|(link, [ab, ba])| {
-                    Some((link, link.other(from)?, if link.a == from { *ab } else { *ba }))
-                });
+            let mut lines = of_node[index].iter().filter_map(|&at| {
+                let (link, [ab, ba]) = (&scenario.links[at.0], self.ports[at.0]);
+                Some((link, link.other(from)?, if link.a == from { ab } else { ba }))
+            });
             // A host that has no line, of a file that never uses it, is no end of a path.
             let (Some((link, other, port)), Some(path)) = (lines.next(), self.nodes[index].end()) else { continue };
             // Of a gateway the largest: each way of it has the mtu of its own links.

@@ -64,8 +64,9 @@ impl<B: Clone> Testbed<B> {
         };
         builder.fabric.set_abr_switch(convert::abr_switch(&scenario.abr));
         builder.reserve();
-        builder.nodes();
-        builder.links();
+        let of_node = builder.links_of_nodes();
+        builder.nodes(&of_node);
+        builder.links(&of_node);
         for group in 0..scenario.traffic.len() {
             builder.plan_group(group, streams)?;
         }

@@ -2,6 +2,11 @@
 
 use cellway_units::{Span, Time};
 
+use crate::sys::Demand;
+
+/// The bounds of the time between passes while there is much to do.
+const SHORTEST: Span = Span::from_us(20);
+const LONGEST: Span = Span::from_us(100);
 /// Passes that may follow each other at once after a quiet time.
 const BURST: u64 = 16;
 /// The most that a wait for a deadline is spun away, and the least margin.
@@ -26,10 +31,16 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A tenth of what a packet may be late, at most 100 µs.
+    /// A pass each tenth of what a packet may be late, at most 100 µs.
     pub(super) fn new(limit: Span) -> Pace {
-        let interval = (limit / 10).min(Span::from_us(100)).max(Span::from_us(20));
+        let interval = (limit / 10).min(LONGEST).max(SHORTEST);
         Pace { interval, credit: interval * BURST, spin: SPIN_BURST, margin: MOST_MARGIN, last: Time::ZERO }
+    }
+
+    /// The part of a processor that this pace comes to. A pass takes some 20 µs with its waits and the packets that it
+    /// hands over, so passes that follow each other faster than the longest interval may leave nothing of one.
+    pub(super) fn demand(&self) -> Demand {
+        if self.interval < LONGEST { Demand::Whole } else { Demand::Part }
     }
 
     /// A pass has ended at `now`; returns the instant before which the next should not begin.
@@ -70,7 +81,8 @@ mod tests {
     #[test]
     fn a_quiet_loop_acts_at_once_and_a_busy_one_collects() {
         let mut pace = Pace::new(Span::from_ms(1));
-        assert_eq!(pace.interval, Span::from_us(100));
+        assert_eq!((pace.interval, pace.demand()), (Span::from_us(100), Demand::Part));
+        assert_eq!(Pace::new(Span::from_us(200)).demand(), Demand::Whole);
         let mut now = Time::ZERO + Span::from_secs(1);
         let mut passes = 0;
         let end = now + Span::from_ms(100);

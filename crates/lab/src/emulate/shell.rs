@@ -48,7 +48,8 @@ pub struct ShellPath {
     pub rtt: Option<String>,
     /// The buffer before the line, in cells or bytes; one bandwidth-delay product if absent.
     pub queue: Option<String>,
-    /// "atm", "packet", "ethernet" or "fddi"; if absent "atm", and "packet" without a rate.
+    /// "atm", "packet", "ethernet" or "fddi"; if absent that of the line's name, "atm" with a queue in cells, and else
+    /// "packet".
     pub framing: Option<String>,
     /// The largest IP packet; that of the framing if absent.
     pub mtu: Option<String>,
@@ -144,7 +145,14 @@ impl ShellPath {
 
     /// What travels on the line.
     fn framing(&self) -> &str {
-        let usual = if self.rate.is_some() { "atm" } else { "packet" };
+        let line = self.rate.as_ref().and_then(|rate| rate.trim().parse::<Line>().ok());
+        let usual = match line {
+            Some(Line::Ethernet | Line::FastEthernet) => "ethernet",
+            Some(Line::Fddi) => "fddi",
+            Some(Line::E1 | Line::Ds1 | Line::E3 | Line::Ds3 | Line::Oc3c | Line::Oc12c | Line::Taxi) => "atm",
+            None if self.queue.as_ref().is_some_and(|queue| queue.contains("cell")) => "atm",
+            None => "packet",
+        };
         self.framing.as_deref().unwrap_or(usual)
     }
 

@@ -30,8 +30,8 @@ pub const PATH: [(&str, &str); 11] = [
 /// The texts of a path, each read by its name.
 struct Texts<'a>(&'a BTreeMap<String, String>);
 
-/// Predicts a path from `texts`: see [`PATH`]. What stands around packets is that of the line if `rate` names
-/// one, else AAL5 with LLC/SNAP.
+/// Predicts a path from `texts`: see [`PATH`]. What stands around packets is that of the line if `rate` names one (AAL5
+/// with LLC/SNAP on lines for cells), AAL5 with a buffer in cells, and else nothing.
 pub fn path(texts: &BTreeMap<String, String>) -> Result<Prediction, Error> {
     if let Some(name) = texts.keys().find(|name| PATH.iter().all(|(known, _)| known != name)) {
         let known: Vec<&str> = PATH.iter().map(|(known, _)| *known).collect();
@@ -45,10 +45,15 @@ pub fn path(texts: &BTreeMap<String, String>) -> Result<Prediction, Error> {
         all.read("window")?.ok_or_else(|| needed("window"))?,
     );
     let line = texts.get("rate").and_then(|text| text.trim().parse::<Line>().ok());
+    let in_cells = texts.get("buffer").is_some_and(|buffer| buffer.contains("cell"));
     input.framing = match line {
         Some(Line::Ethernet | Line::FastEthernet) => Framing::Ethernet,
         Some(Line::Fddi) => Framing::Fddi,
-        _ => input.framing,
+        Some(Line::E1 | Line::Ds1 | Line::E3 | Line::Ds3 | Line::Oc3c | Line::Oc12c | Line::Taxi) => {
+            Framing::Aal5LlcSnap
+        }
+        None if in_cells => Framing::Aal5LlcSnap,
+        None => Framing::Packet,
     };
     let named = |text: &str| Framing::ALL.into_iter().find(|framing| framing.name() == text);
     input.framing = all.word("framing", named)?.unwrap_or(input.framing);

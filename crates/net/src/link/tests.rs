@@ -46,10 +46,10 @@ impl Both {
 
     fn arrive(&mut self, until: Time) {
         while let Some(&(at, cell)) = self.plain.front().filter(|&&(at, _)| at <= until) {
-            let second = self.plain.get(1).map(|&(at, _)| at);
-            // Refused, and without a change, where the second arrives at the instant in question.
-            assert!(second.is_none_or(|second| self.link.pop_alone(second, &self.line).is_none()));
-            let (unit, next) = self.link.pop_alone(Time::MAX, &self.line).expect("no unit arrives then");
+            let two = self.plain.get(1).is_some_and(|&(second, _)| second == at);
+            let alone = self.link.pop_alone(at, &self.line);
+            assert!(alone.is_none() || !two, "two cells at {at}");
+            let (unit, next) = alone.unwrap_or_else(|| self.link.pop(&self.line));
             self.plain.pop_front();
             assert!(matches!(unit, Unit::Cell(found) if found == cell), "{unit:?} at {at}, not {cell:?}");
             assert_eq!(next, self.plain.front().map(|&(at, _)| at));

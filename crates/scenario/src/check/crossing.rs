@@ -64,7 +64,7 @@ impl Check<'_> {
             self.refuse(&at!["traffic", i, "to"], format!("both from and to are {a:?}"), "another node than from");
             return None;
         }
-        let Some(route) = route::route(&network.nodes, &network.links, from.node(), to.node()) else {
+        let Some(route) = network.graph.routes(from.node(), Some(to.node())).to(to.node()) else {
             let message = format!("no route leads from {a:?} to {b:?}");
             self.refuse(&at!["traffic", i, "to"], message, "two nodes that links connect");
             return None;

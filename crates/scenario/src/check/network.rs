@@ -9,6 +9,7 @@ use crate::model::{
     Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Link, Node, NodeIndex, NodeKind,
 };
 use crate::quantity::Quantity;
+use crate::route::Graph;
 use crate::tree::{Step, at};
 
 /// Stands until buffers are resolved, which takes the traffic.
@@ -28,6 +29,7 @@ pub(super) struct Network {
     pub(super) links: Vec<Link>,
     pub(super) node_names: Names,
     pub(super) link_names: Names,
+    pub(super) graph: Graph,
 }
 
 impl Check<'_> {
@@ -85,7 +87,9 @@ impl Check<'_> {
             })
             .collect();
         let links: Option<Vec<Link>> = checked.into_iter().collect();
-        let network = Network { nodes: nodes?, links: links?, node_names: names, link_names };
+        let (nodes, links) = (nodes?, links?);
+        let graph = Graph::new(&nodes, &links);
+        let network = Network { nodes, links, node_names: names, link_names, graph };
         (self.found.len() == before).then_some(network)
     }
 

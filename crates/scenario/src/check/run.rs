@@ -10,7 +10,7 @@ use crate::found::{Found, one_of};
 use crate::model::{Link, LinkIndex, NodeIndex, NodeKind, Observe, Run, Slot, Traffic};
 use crate::problem::nearest;
 use crate::quantity::{Quantity, RttSpan};
-use crate::route::{self, Graph, Reached};
+use crate::route::{self, Reached};
 use crate::tree::at;
 
 /// Bins that one run may record.
@@ -23,9 +23,8 @@ const MAX_ROWS: u64 = 100_000;
 fn host_routes(network: &Network) -> impl Iterator<Item = Reached> {
     let nodes = &network.nodes;
     let hosts: Vec<NodeIndex> = (0..nodes.len()).filter(|&i| nodes[i].kind == NodeKind::Host).map(NodeIndex).collect();
-    let graph = Graph::new(nodes, &network.links);
     (0..hosts.len()).flat_map(move |i| {
-        let routes = graph.routes(hosts[i], None);
+        let routes = network.graph.routes(hosts[i], None);
         hosts[i + 1..].iter().filter_map(|&to| routes.at(to)).collect::<Vec<_>>()
     })
 }

@@ -2,6 +2,16 @@
 
 use cellway_units::{Span, Time};
 
+/// An instant, and the value of a quantity from then on.
+type Change = (Time, f64);
+
+/// Entries that a recorded change may read of a pass that thins the record. A pass is so done after `most` / 32 changes,
+/// and no change costs more than another: an emulation records while its hosts wait.
+const READ_PER_CHANGE: usize = 32;
+
+/// The most changes that are kept of an interval.
+const PER_INTERVAL: usize = 4;
+
 /// The instants at which a quantity changed, each with its value from then on.
 ///
 /// Up to `most` changes are all kept. Beyond that, of the changes in each of equal intervals of time only the first, the
@@ -12,98 +22,168 @@ use cellway_units::{Span, Time};
 #[derive(Debug)]
 pub(crate) struct Changes {
     most: usize,
-    kept: Vec<(Time, f64)>,
-    /// The length of the intervals, once changes were left out.
-    interval: Option<Span>,
-    /// Where the changes of the last interval begin in `kept`.
-    last: usize,
+    /// With a pass under way: what it has written, a gap, and from what it reads next what is not thinned yet.
+    kept: Vec<Change>,
+    /// The length of the intervals, once changes were left out, and the changes of the last interval.
+    thinned: Option<(Span, Option<Extremes>)>,
+    pass: Option<Pass>,
+}
+
+/// A pass over the record that thins it to longer intervals, in place.
+#[derive(Debug)]
+struct Pass {
+    interval: Span,
+    read: usize,
+    written: usize,
+    /// The changes of the interval that it reads.
+    current: Option<Extremes>,
+}
+
+/// A record at its end.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// The changes that were kept, in order.
+    pub(crate) changes: Vec<Change>,
+    /// The length of the intervals of which some changes were left out; `None` if all are there.
+    pub(crate) interval: Option<Span>,
 }
 
 impl Changes {
     /// An empty record that keeps `most` changes, 8 or more.
     pub(crate) fn new(most: usize) -> Changes {
-        Changes { most: most.max(8), kept: Vec::new(), interval: None, last: 0 }
+        Changes { most: most.max(8), kept: Vec::new(), thinned: None, pass: None }
     }
 
     /// Records a change; `at` is not before that of the last one.
     pub(crate) fn push(&mut self, at: Time, value: f64) {
-        self.kept.push((at, value));
-        if let Some(interval) = self.interval {
-            let newest = self.kept.len() - 1;
-            if number(at, interval) != number(self.kept[self.last].0, interval) {
-                self.last = newest;
-            } else if newest - self.last >= 2 {
-                let thinned = thin(&self.kept[self.last..]);
-                self.kept.truncate(self.last);
-                self.kept.extend(thinned);
+        match &mut self.thinned {
+            None => self.kept.push((at, value)),
+            Some((interval, last)) => {
+                if let Some(whole) = Extremes::next(last, (at, value), *interval) {
+                    self.kept.extend(whole.changes());
+                }
             }
         }
-        if self.kept.len() > self.most {
-            self.widen();
+        if self.pass.is_some() {
+            self.thin(READ_PER_CHANGE);
+        } else if self.len() > self.most {
+            self.begin();
         }
     }
 
-    /// The changes that were kept, in order.
-    pub(crate) fn kept(&self) -> &[(Time, f64)] {
-        &self.kept
+    /// What was kept, at the end.
+    pub(crate) fn finish(mut self) -> Kept {
+        while self.pass.is_some() || self.len() > self.most {
+            if self.pass.is_none() {
+                self.begin();
+            }
+            self.thin(usize::MAX);
+        }
+        let (interval, last) = self.thinned.unzip();
+        self.kept.extend(last.flatten().iter().flat_map(Extremes::changes));
+        Kept { changes: self.kept, interval }
     }
 
-    /// The length of the intervals of which some changes were left out; `None` if all are there.
-    pub(crate) fn interval(&self) -> Option<Span> {
-        self.interval
+    /// The most changes that are kept now.
+    fn len(&self) -> usize {
+        self.kept.len() + if self.thinned.is_some() { PER_INTERVAL } else { 0 }
     }
 
-    /// Doubles the intervals until half of the record is free.
-    fn widen(&mut self) {
+    /// Begins to thin the record to intervals twice as long; at first, so long that each would have one change on
+    /// average.
+    fn begin(&mut self) {
         let (Some(&(first, _)), Some(&(end, _))) = (self.kept.first(), self.kept.last()) else { return };
-        // Below this each interval would have one change on average.
         let least = end.since(first).as_ps() / self.most as u64;
-        let mut interval = match self.interval {
-            Some(interval) => interval.saturating_mul(2),
+        let interval = match self.thinned {
+            Some((interval, _)) => interval.saturating_mul(2),
             None => Span::from_ps(least.max(1_000).div_ceil(1_000).next_power_of_two() * 1_000),
         };
-        loop {
-            let of_one = |a: &(Time, f64), b: &(Time, f64)| number(a.0, interval) == number(b.0, interval);
-            self.kept = self.kept.chunk_by(of_one).flat_map(thin).collect();
-            if self.kept.len() <= self.most / 2 {
-                break;
+        self.pass = Some(Pass { interval, read: 0, written: 0, current: None });
+    }
+
+    /// Goes on with the pass, for so many entries of the record. One pass follows another until half of the record is
+    /// free.
+    fn thin(&mut self, entries: usize) {
+        let Some(pass) = &mut self.pass else { return };
+        let until = self.kept.len().min(pass.read.saturating_add(entries));
+        while pass.read < until {
+            let change = self.kept[pass.read];
+            pass.read += 1;
+            if let Some(whole) = Extremes::next(&mut pass.current, change, pass.interval) {
+                // As many entries were read of it, or more.
+                for change in whole.changes() {
+                    self.kept[pass.written] = change;
+                    pass.written += 1;
+                }
             }
-            interval = interval.saturating_mul(2);
         }
-        self.interval = Some(interval);
-        let newest = self.kept.last().map(|&(at, _)| number(at, interval));
-        self.last = self.kept.iter().rposition(|&(at, _)| Some(number(at, interval)) != newest).map_or(0, |i| i + 1);
+        if pass.read < self.kept.len() {
+            return;
+        }
+        let Some(Pass { interval, written, mut current, .. }) = self.pass.take() else { return };
+        self.kept.truncate(written);
+        if let Some((_, Some(last))) = self.thinned.take() {
+            for change in last.changes() {
+                if let Some(whole) = Extremes::next(&mut current, change, interval) {
+                    self.kept.extend(whole.changes());
+                }
+            }
+        }
+        self.thinned = Some((interval, current));
+        if self.len() > self.most / 2 {
+            self.begin();
+        }
     }
 }
 
-/// Changes that are kept of an interval.
-const KEPT: usize = 4;
+/// The changes of an interval that are kept: the first, the last, the first of the lowest and the first of the highest,
+/// each with its place among all.
+#[derive(Clone, Copy, Debug)]
+struct Extremes {
+    first: (u64, Change),
+    lowest: (u64, Change),
+    highest: (u64, Change),
+    last: (u64, Change),
+}
+
+impl Extremes {
+    /// Adds `change` to the changes of an interval. If it lies in a later one it is the first there, and those of the
+    /// interval before are returned.
+    fn next(current: &mut Option<Extremes>, change: Change, interval: Span) -> Option<Extremes> {
+        match current {
+            Some(now) if number(now.last.1.0, interval) == number(change.0, interval) => {
+                now.add(change);
+                None
+            }
+            _ => {
+                let only = (0, change);
+                current.replace(Extremes { first: only, lowest: only, highest: only, last: only })
+            }
+        }
+    }
+
+    fn add(&mut self, change: Change) {
+        let one = (self.last.0 + 1, change);
+        if change.1 < self.lowest.1.1 {
+            self.lowest = one;
+        }
+        if change.1 > self.highest.1.1 {
+            self.highest = one;
+        }
+        self.last = one;
+    }
+
+    /// Each once, in order.
+    fn changes(&self) -> impl Iterator<Item = Change> + use<> {
+        let mut all = [self.first, self.lowest, self.highest, self.last];
+        all.sort_unstable_by_key(|&(place, _)| place);
+        (0..all.len()).filter(move |&i| i == 0 || all[i].0 != all[i - 1].0).map(move |i| all[i].1)
+    }
+}
 
 /// The number of the interval that an instant lies in.
 fn number(at: Time, interval: Span) -> u64 {
     at.since(Time::ZERO).as_ps() / interval.as_ps()
-}
-
-/// The first, the last, the first of the lowest and the first of the highest of some changes, in their order.
-fn thin(changes: &[(Time, f64)]) -> Vec<(Time, f64)> {
-    let of = |better: fn(f64, f64) -> bool| {
-        let mut best = 0;
-        for (place, &(_, value)) in changes.iter().enumerate() {
-            if better(value, changes[best].1) {
-                best = place;
-            }
-        }
-        best
-    };
-    let mut places = [0, of(|a, b| a < b), of(|a, b| a > b), changes.len().saturating_sub(1)];
-    places.sort_unstable();
-    let mut kept: Vec<(Time, f64)> = Vec::with_capacity(KEPT);
-    for (i, &place) in places.iter().enumerate() {
-        if (i == 0 || places[i - 1] != place) && place < changes.len() {
-            kept.push(changes[place]);
-        }
-    }
-    kept
 }
 
 #[cfg(test)]
@@ -111,21 +191,21 @@ mod tests {
     use super::*;
 
     /// A queue that rises and falls in a pattern of its own, a change each 3 us.
-    fn pattern(n: u64) -> Vec<(Time, f64)> {
+    fn pattern(n: u64) -> Vec<Change> {
         (0..n).map(|i| (Time::ZERO + Span::from_us(3 * i), ((i * 7919 + i / 13 * 31) % 1009) as f64)).collect()
     }
 
-    fn recorded(changes: &[(Time, f64)], most: usize) -> Changes {
+    fn recorded(changes: &[Change], most: usize) -> Kept {
         let mut record = Changes::new(most);
         changes.iter().for_each(|&(at, value)| record.push(at, value));
-        record
+        record.finish()
     }
 
     #[test]
     fn a_short_record_is_whole() {
         let changes = pattern(100);
         let record = recorded(&changes, 100);
-        assert_eq!((record.kept(), record.interval()), (&changes[..], None));
+        assert_eq!((&record.changes, record.interval), (&changes, None));
     }
 
     /// Held against the definition: cut into intervals and thinned at once.
@@ -134,7 +214,7 @@ mod tests {
         for n in [101, 128, 1_000, 5_003, 70_000] {
             let changes = pattern(n);
             let record = recorded(&changes, 100);
-            let interval = record.interval().expect("some are left out");
+            let interval = record.interval.expect("some are left out");
             let mut expected = Vec::new();
             for of_one in changes.chunk_by(|a, b| number(a.0, interval) == number(b.0, interval)) {
                 let value = |place: usize| of_one[place].1;
@@ -145,8 +225,8 @@ mod tests {
                 places.dedup();
                 expected.extend(places.into_iter().map(|place| of_one[place]));
             }
-            assert_eq!(record.kept(), expected, "{n} changes, {interval}");
-            assert!((8..=100).contains(&record.kept().len()), "{n}: {}", record.kept().len());
+            assert_eq!(record.changes, expected, "{n} changes, {interval}");
+            assert!((8..=100).contains(&record.changes.len()), "{n}: {}", record.changes.len());
         }
     }
 
@@ -154,10 +234,9 @@ mod tests {
     fn it_reaches_from_the_first_change_to_the_last() {
         let changes = pattern(12_345);
         let record = recorded(&changes, 50);
-        assert_eq!((record.kept().first(), record.kept().last()), (changes.first(), changes.last()));
-        let extremes =
-            |of: &[(Time, f64)]| of.iter().fold((1e9, -1e9), |(a, b): (f64, f64), c| (a.min(c.1), b.max(c.1)));
-        assert_eq!(extremes(record.kept()), extremes(&changes));
+        assert_eq!((record.changes.first(), record.changes.last()), (changes.first(), changes.last()));
+        let extremes = |of: &[Change]| of.iter().fold((1e9, -1e9), |(a, b): (f64, f64), c| (a.min(c.1), b.max(c.1)));
+        assert_eq!(extremes(&record.changes), extremes(&changes));
     }
 
     /// Many changes at one instant cannot be told apart by time.
@@ -165,6 +244,27 @@ mod tests {
     fn changes_of_one_instant() {
         let at = |i: u64| (Time::ZERO, (i % 17) as f64);
         let record = recorded(&(0..1000).map(at).collect::<Vec<_>>(), 10);
-        assert_eq!(record.kept().iter().map(|c| c.1).collect::<Vec<_>>(), [0.0, 16.0, 13.0]);
+        assert_eq!(record.changes.iter().map(|c| c.1).collect::<Vec<_>>(), [0.0, 16.0, 13.0]);
+    }
+
+    /// An emulation records while its hosts wait: the record may not stop it for a pass over all that it holds.
+    #[test]
+    fn no_change_reads_more_than_its_share_and_memory_stays_bounded() {
+        let most = 10_000;
+        let mut record = Changes::new(most);
+        let mut passes = 0;
+        for &(at, value) in &pattern(200_000) {
+            let before = record.pass.as_ref().map(|pass| pass.read);
+            record.push(at, value);
+            match (before, &record.pass) {
+                (Some(before), Some(pass)) if pass.read > 0 => {
+                    assert!((1..=READ_PER_CHANGE).contains(&(pass.read - before)));
+                }
+                (None, Some(_)) => passes += 1,
+                _ => {}
+            }
+            assert!(record.len() <= most + most / 2, "{}", record.len());
+        }
+        assert!(passes > 2, "{passes}");
     }
 }

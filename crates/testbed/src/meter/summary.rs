@@ -31,17 +31,17 @@ impl Meter {
             }
         }
         summary.network(&self, fabric);
-        let mut series = self.series;
-        for watch in &self.queue_watches {
-            summary.record(&mut series, &watch.subject, ["queue", "queue_interval"], watch.unit, &watch.changes);
+        let Meter { mut series, queue_watches, slots, .. } = self;
+        for watch in queue_watches {
+            summary.record(&mut series, &watch.subject, ["queue", "queue_interval"], watch.unit, watch.changes);
         }
-        for slot in &self.slots {
+        for slot in slots {
             for (metrics, unit, changes) in [
-                (["window", "window_interval"], "B", &slot.trace),
-                (["item_time", "item_time_interval"], "s", &slot.items),
+                (["window", "window_interval"], "B", slot.trace),
+                (["item_time", "item_time_interval"], "s", slot.items),
             ] {
                 if let Some(changes) = changes {
-                    summary.record(&mut series, &slot.subject, metrics, unit, changes);
+                    summary.record(&mut series, &slot.subject, metrics, unit, *changes);
                 }
             }
         }
@@ -62,14 +62,15 @@ impl Summary {
         subject: &Arc<str>,
         [metric, interval]: [&'static str; 2],
         unit: &'static str,
-        changes: &Changes,
+        changes: Changes,
     ) {
+        let kept = changes.finish();
         let row = |&(at, value): &(Time, f64)| {
             let (subject, t) = (subject.clone(), Some(at.as_secs_f64()));
             Row { subject, metric, unit, t, value }
         };
-        series.extend(changes.kept().iter().map(row));
-        if let Some(length) = changes.interval() {
+        series.extend(kept.changes.iter().map(row));
+        if let Some(length) = kept.interval {
             self.put(subject, interval, "s", length.as_secs_f64());
         }
     }
