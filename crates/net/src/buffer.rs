@@ -255,7 +255,16 @@ impl Buffer {
         self.group(spec, owner).used -= cost;
     }
 
+    /// Whether there is room for a whole packet on a packet line.
+    #[inline]
+    pub(crate) fn fits_packet(&mut self, owner: Owner) -> bool {
+        let Some(spec) = self.spec else { return true };
+        let group = self.group(spec, owner);
+        group.used + u64::from(owner.octets) * 8 <= group.limit
+    }
+
     /// Whether a whole packet may be queued on a packet line; it is charged by its octets.
+    #[inline]
     pub(crate) fn admit_packet(&mut self, owner: Owner) -> bool {
         let Some(spec) = self.spec else { return true };
         let cost = u64::from(owner.octets) * 8;
@@ -268,6 +277,7 @@ impl Buffer {
     }
 
     /// Gives back the memory of a whole packet.
+    #[inline]
     pub(crate) fn release_packet(&mut self, owner: Owner) {
         if let Some(spec) = self.spec {
             self.group(spec, owner).used -= u64::from(owner.octets) * 8;

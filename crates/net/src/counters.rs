@@ -104,6 +104,18 @@ impl Level {
         }
     }
 
+    /// A unit comes to the empty queue and leaves it at once.
+    #[inline]
+    pub(crate) fn pass(&mut self, at: Time) {
+        debug_assert_eq!(self.now, 0, "a unit passes others that wait");
+        self.since = at;
+        self.peak = self.peak.max(1);
+        if self.changes.is_some() {
+            self.record(at, 1);
+            self.record(at, 0);
+        }
+    }
+
     #[cold]
     fn record(&mut self, at: Time, to: u32) {
         if let Some(changes) = &mut self.changes {

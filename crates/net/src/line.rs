@@ -35,6 +35,12 @@ impl Line {
         self.rate
     }
 
+    /// The instant at which the last bit of the last unit leaves.
+    #[inline]
+    pub(crate) fn free_at(&self) -> Time {
+        self.free_at
+    }
+
     /// Changes the rate from the next unit on. What the line was owed of a picosecond is forgotten.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         *self = Line { free_at: self.free_at, ..Line::new(rate) };
@@ -76,6 +82,7 @@ impl Line {
 
     /// Starts to send `bits` at `now`, when the line is free, with `cost` of processing on top; returns
     /// the instant the last bit leaves.
+    #[inline]
     pub fn send(&mut self, now: Time, bits: Bits, cost: Span) -> Time {
         self.begin(now);
         let (span, carry) = self.rate.time_for(bits, self.carry);

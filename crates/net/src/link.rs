@@ -49,21 +49,41 @@ impl Link {
         let arrives = now + self.delay;
         let first = match (&mut self.under_way, unit) {
             (UnderWay::Cells(cells), Unit::Cell(cell)) => cells.push(line.pulse_at(arrives), cell, line),
-            (UnderWay::Packets(packets), Unit::Packet(packet)) => {
-                packets.push_back((arrives, packet));
-                packets.len() == 1
-            }
+            (UnderWay::Packets(_), Unit::Packet(packet)) => return self.push_packet(now, packet),
             _ => unreachable!("a line sends either cells or packets"),
         };
         first.then_some(arrives)
     }
 
-    /// Whether the unit behind the first may arrive with it, at `now`.
+    /// Takes a packet that leaves the line at `leaves`, now or later; returns the arrival to wait for if it is the only
+    /// one.
+    #[inline]
+    pub(crate) fn push_packet(&mut self, leaves: Time, packet: PacketRef) -> Option<Time> {
+        let UnderWay::Packets(packets) = &mut self.under_way else { unreachable!("a line of cells sends no packets") };
+        let arrives = leaves + self.delay;
+        packets.push_back((arrives, packet));
+        (packets.len() == 1).then_some(arrives)
+    }
+
+    /// Like [`Link::pop`]; returns `None`, and changes nothing, if the unit behind the first may arrive `now`, too.
     #[inline(always)]
-    pub(crate) fn may_have_two(&self, now: Time, line: &Line) -> bool {
-        match &self.under_way {
-            UnderWay::Cells(cells) => cells.may_have_two(now, line),
-            UnderWay::Packets(packets) => packets.get(1).is_some_and(|&(at, _)| at == now),
+    pub(crate) fn pop_alone(&mut self, now: Time, line: &Line) -> Option<(Unit, Option<Time>)> {
+        match &mut self.under_way {
+            UnderWay::Cells(cells) => {
+                if cells.may_have_two(now, line) {
+                    return None;
+                }
+                let (cell, next) = cells.pop(line);
+                Some((Unit::Cell(cell), next))
+            }
+            UnderWay::Packets(packets) => {
+                let next = packets.get(1).map(|&(at, _)| at);
+                if next == Some(now) {
+                    return None;
+                }
+                let (_, packet) = packets.pop_front().expect("an arrival is pending");
+                Some((Unit::Packet(packet), next))
+            }
         }
     }
 

@@ -53,6 +53,7 @@ impl<B> Packets<B> {
     }
 
     /// Takes a packet into the network, on path `way` of its conversation.
+    #[inline]
     pub(crate) fn insert(&mut self, packet: Packet<B>, way: u8) -> PacketRef {
         self.counters_mut(packet.conversation).sent += 1;
         let entry = Entry { packet: Some(packet), gone: 0, way, steps: 0 };
@@ -73,22 +74,28 @@ impl<B> Packets<B> {
         self.entries[at.0 as usize].packet.as_ref().expect("a cell names a packet that is still held")
     }
 
-    /// A packet is about to take its next step: the packet, its path and the steps behind it.
+    /// A packet, its path and the steps of it that are behind the packet.
     #[inline]
-    pub(crate) fn step(&mut self, at: PacketRef) -> (&Packet<B>, usize, usize) {
-        let entry = &mut self.entries[at.0 as usize];
-        let behind = entry.steps;
-        entry.steps += 1;
+    pub(crate) fn position(&self, at: PacketRef) -> (&Packet<B>, usize, usize) {
+        let entry = &self.entries[at.0 as usize];
         let packet = entry.packet.as_ref().expect("a cell names a packet that is still held");
-        (packet, usize::from(entry.way), usize::from(behind))
+        (packet, usize::from(entry.way), usize::from(entry.steps))
     }
 
+    /// A packet takes its next step.
+    #[inline]
+    pub(crate) fn step(&mut self, at: PacketRef) {
+        self.entries[at.0 as usize].steps += 1;
+    }
+
+    #[inline]
     fn remove(&mut self, at: PacketRef) -> Packet<B> {
         self.free.push(at.0);
         self.entries[at.0 as usize].packet.take().expect("a cell names a packet that is still held")
     }
 
     /// Hands a packet over to its host.
+    #[inline]
     pub(crate) fn deliver(&mut self, at: PacketRef) -> Packet<B> {
         let packet = self.remove(at);
         self.counters_mut(packet.conversation).delivered += 1;

@@ -6,7 +6,7 @@ use admit::{owner_of_cell, owner_of_packet};
 use cellway_units::{Rate, Span, Time};
 
 use crate::abr_port::AbrPort;
-use crate::buffer::{Buffer, BufferSpec};
+use crate::buffer::{Buffer, BufferSpec, Owner};
 use crate::channel::{ChannelId, Class, NextHop};
 use crate::counters::{Level, PortCounters};
 use crate::discard::FrameDiscard;
@@ -16,7 +16,7 @@ use crate::framing::Framing;
 use crate::line::Line;
 use crate::link::{Link, Unit};
 use crate::loss::Loss;
-use crate::packet::Packets;
+use crate::packet::{PacketRef, Packets};
 use crate::policer::Policer;
 use crate::rm_cells::RmCells;
 use crate::server::{CellServer, Discipline, Served};
@@ -29,6 +29,43 @@ pub struct PortId(pub u32);
 pub(crate) enum Queue {
     Cells(CellServer),
     Packets(PacketFifo),
+}
+
+/// The packet on a line whose link holds it already. Nothing can keep a packet from arriving where none is lost, so the
+/// link takes it when the line begins with it, and its departure needs no event unless another packet waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ahead {
+    /// The line is idle, or sends a unit that the link takes at its departure.
+    Nothing,
+    /// The calendar holds no event for the departure.
+    Unawaited,
+    /// The calendar holds the departure.
+    Awaited,
+}
+
+/// The events that follow from a unit on the line, for the calendar.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Started {
+    pub(crate) departs: Option<Time>,
+    pub(crate) arrives: Option<Time>,
+}
+
+/// A packet that an idle line has taken without queueing.
+pub(crate) struct Passed {
+    /// Set if the line's last packet departed without an event.
+    pub(crate) departed: bool,
+    /// The arrival to wait for, if no other packet is on the link.
+    pub(crate) arrives: Option<Time>,
+}
+
+/// The state of a packet line towards a packet that has been queued.
+pub(crate) enum LineState {
+    /// It can take the packet in this instant. `departed` is set if its last packet departed without an event.
+    Free { departed: bool },
+    /// The packet must wait, and the departure before it is to be put into the calendar.
+    BusyUntil(Time),
+    /// The packet must wait, and the calendar holds the departure before it.
+    Busy,
 }
 
 #[derive(Clone, Debug)]
@@ -50,7 +87,9 @@ pub(crate) struct Port {
     policers: Vec<Option<Policer>>,
     /// The port's part in ABR control loops, if any runs over it.
     pub(crate) abr: Option<Box<AbrPort>>,
+    /// The unit on the line, if the link takes it at its departure.
     sending: Option<Unit>,
+    ahead: Ahead,
     began: Time,
     level: Level,
     counters: PortCounters,
@@ -87,6 +126,7 @@ impl Port {
             policers: Vec::new(),
             abr: None,
             sending: None,
+            ahead: Ahead::Nothing,
             began: Time::ZERO,
             level: Level::default(),
             counters: PortCounters::default(),
@@ -177,7 +217,44 @@ impl Port {
     }
 
     pub(crate) fn is_idle(&self) -> bool {
-        self.sending.is_none()
+        self.sending.is_none() && self.ahead == Ahead::Nothing
+    }
+
+    /// Whether the link holds the packet that the line sends.
+    #[inline]
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.ahead != Ahead::Nothing
+    }
+
+    /// Returns the line's state for a packet that has been queued now.
+    #[inline]
+    pub(crate) fn line_state(&mut self, now: Time) -> LineState {
+        match self.ahead {
+            Ahead::Awaited => LineState::Busy,
+            Ahead::Unawaited if self.line.free_at() > now => {
+                self.ahead = Ahead::Awaited;
+                LineState::BusyUntil(self.line.free_at())
+            }
+            Ahead::Unawaited | Ahead::Nothing if self.sending.is_none() => {
+                LineState::Free { departed: self.depart_unawaited(now) }
+            }
+            _ => LineState::Busy,
+        }
+    }
+
+    /// Counts the departure up to `now` of a packet that had no event for it; returns false if there is none.
+    #[inline]
+    pub(crate) fn depart_unawaited(&mut self, now: Time) -> bool {
+        let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;
+        if departed {
+            self.depart(self.line.free_at());
+        }
+        departed
+    }
+
+    /// Whether a packet departed before `now` without an event, and has not been counted.
+    pub(crate) fn departed_before(&self, now: Time) -> bool {
+        self.ahead == Ahead::Unawaited && self.line.free_at() < now
     }
 
     /// The last bit of the unit on the line leaves now; returns whether it is a cell.
@@ -194,16 +271,17 @@ impl Port {
             }
             _ => {
                 self.counters.packets += 1;
+                self.ahead = Ahead::Nothing;
                 false
             }
         }
     }
 
-    /// The unit that has just departed. It stays here until it is asked for: moving it through one
-    /// more place for links without delay costs a fifth of the whole simulation.
+    /// The unit that has just departed, unless the link holds it already. It stays here until it is asked for: moving it
+    /// through one more place for links without delay costs a fifth of the whole simulation.
     #[inline]
-    pub(crate) fn departed(&mut self) -> Unit {
-        self.sending.take().expect("a unit has departed")
+    pub(crate) fn departed(&mut self) -> Option<Unit> {
+        self.sending.take()
     }
 
     /// Whether what leaves the line is at the next node at once.
@@ -217,10 +295,10 @@ impl Port {
         self.link.push(now, unit, &self.line)
     }
 
-    /// Whether two units on the link may arrive at `now`, the arrival of the first.
+    /// Like [`Port::arrival`]; returns `None`, and changes nothing, if another unit may arrive `now`, too.
     #[inline(always)]
-    pub(crate) fn may_have_two_arrivals(&self, now: Time) -> bool {
-        self.link.may_have_two(now, &self.line)
+    pub(crate) fn arrival_alone(&mut self, now: Time) -> Option<(Unit, Option<Time>)> {
+        self.link.pop_alone(now, &self.line)
     }
 
     /// The unit that arrives at the far end now, and the next arrival to wait for.
@@ -233,9 +311,16 @@ impl Port {
         self.sending
     }
 
-    /// The free line takes its next unit; returns the instant it will have left.
+    /// The free line takes its next unit; returns the events to come, or `None` if nothing is to be sent. A packet goes
+    /// to the link at once if it `may_go_ahead` of its departure.
     #[inline]
-    pub(crate) fn serve<B>(&mut self, now: Time, packets: &Packets<B>, rms: &mut RmCells) -> Option<Time> {
+    pub(crate) fn serve<B>(
+        &mut self,
+        now: Time,
+        packets: &Packets<B>,
+        rms: &mut RmCells,
+        may_go_ahead: bool,
+    ) -> Option<Started> {
         debug_assert!(self.is_idle(), "service on a busy line");
         let (unit, leaves) = match &mut self.queue {
             Queue::Cells(server) => {
@@ -258,12 +343,46 @@ impl Port {
                 self.level.change(now, fifo.len());
                 let owner = owner_of_packet(0, packet, packets);
                 self.buffer.release_packet(owner);
-                (Unit::Packet(packet), self.line.send(now, self.framing.bits(owner.octets), self.packet_cost))
+                let leaves = self.line.send(now, self.framing.bits(owner.octets), self.packet_cost);
+                if may_go_ahead && self.loss.is_none() {
+                    let awaited = fifo.len() > 0;
+                    let arrives = self.go_ahead(now, packet, leaves, awaited);
+                    return Some(Started { departs: awaited.then_some(leaves), arrives });
+                }
+                (Unit::Packet(packet), leaves)
             }
         };
         self.sending = Some(unit);
         self.began = now;
-        Some(leaves)
+        Some(Started { departs: Some(leaves), arrives: None })
+    }
+
+    /// The line begins with a packet that the link takes now; returns the arrival to wait for if the packet is the only
+    /// one there.
+    #[inline]
+    fn go_ahead(&mut self, now: Time, packet: PacketRef, leaves: Time, awaited: bool) -> Option<Time> {
+        self.began = now;
+        self.ahead = if awaited { Ahead::Awaited } else { Ahead::Unawaited };
+        self.link.push_packet(leaves, packet)
+    }
+
+    /// Sends a packet at once, which comes alone in its instant and finds the queue empty. Returns `None`, and changes
+    /// nothing, if the packet must take the long way: the line is busy or loses packets, or the buffer is too small for
+    /// the packet.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Time, packet: PacketRef, owner: Owner) -> Option<Passed> {
+        let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;
+        let free = departed || self.is_idle();
+        if !free || self.loss.is_some() || !self.buffer.fits_packet(owner) {
+            return None;
+        }
+        if departed {
+            self.depart(self.line.free_at());
+        }
+        self.level.pass(now);
+        let leaves = self.line.send(now, self.framing.bits(owner.octets), self.packet_cost);
+        let arrives = self.go_ahead(now, packet, leaves, false);
+        Some(Passed { departed, arrives })
     }
 
     /// The instant at which an idle line is to be called because a cell that is held back may leave.
@@ -304,8 +423,11 @@ impl Port {
     }
 
     pub(crate) fn counters(&self, now: Time) -> PortCounters {
-        let sent_so_far = if self.is_idle() { Span::ZERO } else { now - self.began };
+        let departed = self.departed_before(now);
+        let until = if departed { self.line.free_at() } else { now };
+        let sent_so_far = if self.is_idle() { Span::ZERO } else { until - self.began };
         PortCounters {
+            packets: self.counters.packets + u64::from(departed),
             busy: self.counters.busy + sent_so_far,
             queue_area: self.level.area(now),
             queue_peak: self.level.peak(),
@@ -314,8 +436,8 @@ impl Port {
         }
     }
 
-    pub(crate) fn packets_sent(&self) -> u64 {
-        self.counters.packets
+    pub(crate) fn packets_sent(&self, now: Time) -> u64 {
+        self.counters.packets + u64::from(self.departed_before(now))
     }
 
     pub(crate) fn dropped_frames(&self) -> u64 {

@@ -1,9 +1,10 @@
 //! Packet-hops per second through TCP, hosts and routers: a whole simulation without cells.
 //!
-//! A packet-hop is one packet leaving one output line. Bulk transfers share a line of 155 Mbit/s between two routers;
-//! hosts hang on lines of 1 Gbit/s, so each segment and each acknowledgement leaves three lines.
+//! A packet-hop is one packet leaving one output line. Bulk transfers share lines of 155 Mbit/s, which have a delay of
+//! 10 ms together. On a path of three lines or more, hosts hang on lines of 1 Gbit/s and 100 us at the first and the
+//! last router; on a path of two lines those of 155 Mbit/s are the hosts' own. The same with cells on each line counts cell-hops.
 //!
-//! `cargo bench -p cellway-sim --bench packets` prints a table. With `--once FLOWS SECONDS [cells]` it runs one
+//! `cargo bench -p cellway-sim --bench packets` prints a table. With `--once FLOWS SECONDS [LINES [cells]]` it runs one
 //! simulation and prints what it counted: for a profiler.
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -16,15 +17,46 @@ use cellway_record::Counts;
 use cellway_scenario::{Plan, Scenario};
 use cellway_sim::Control;
 
-/// The network; `framing` is that of all lines.
-fn scenario(flows: u32, seconds: u32, framing: &str) -> Scenario {
+/// A case of the table.
+#[derive(Clone, Copy)]
+struct Case {
+    flows: u32,
+    /// Lines that each packet leaves: 2 or more.
+    lines: u32,
+    /// "packet" or "atm", on all lines.
+    framing: &'static str,
+}
+
+/// Flows and lines of the rows of packets, and of those of cells.
+const PACKETS: [(u32, u32); 6] = [(1, 3), (5, 3), (8, 3), (64, 3), (5, 2), (5, 6)];
+const CELLS: [(u32, u32); 3] = [(1, 3), (5, 3), (64, 3)];
+
+fn scenario(Case { flows, lines, framing }: Case, seconds: u32) -> Scenario {
+    let shared = if lines == 2 { 2 } else { lines - 2 };
+    let kind = |node| if lines == 2 && node != 1 { "host" } else { "router" };
+    let delay = 10_000 / shared;
+    let nodes =
+        (0..=shared).map(|i| format!(r#"{{ name = "n{i}", kind = "{}" }}"#, kind(i))).collect::<Vec<_>>().join(", ");
+    let links = (0..shared)
+        .map(|i| {
+            let between = format!(r#"between = ["n{i}", "n{}"]"#, i + 1);
+            format!(
+                r#"{{ {between}, rate = "155 Mbit/s", delay = "{delay} us", framing = "{framing}", mtu = "1500 B" }}"#
+            )
+        })
+        .collect::<Vec<_>>()
+        .join(", ");
+    let access = match lines {
+        2 => String::new(),
+        _ => format!(r#"access = {{ rate = "1 Gbit/s", delay = "100 us", framing = "{framing}" }}"#),
+    };
     let text = format!(
         r#"version = 1
 name = "packets"
-node = [{{ name = "r1", kind = "router" }}, {{ name = "r2", kind = "router" }}]
+node = [{nodes}]
 run = {{ duration = "{seconds} s", warmup = "500 ms" }}
 buffer = {{ size = "400 kB", per = "port" }}
-link = [{{ between = ["r1", "r2"], rate = "155 Mbit/s", delay = "10 ms", framing = "{framing}", mtu = "1500 B" }}]
+link = [{links}]
 observe = {{ interval = "{seconds} s" }}
 
 [tcp]
@@ -40,11 +72,11 @@ rto-min = "250 ms"
 [[traffic]]
 name = "bulk"
 app = "bulk"
-from = "r1"
-to = "r2"
+from = "n0"
+to = "n{shared}"
 count = {flows}
 stagger = "10 us"
-access = {{ rate = "1 Gbit/s", delay = "100 us", framing = "{framing}" }}
+{access}
 "#
     );
     Plan::parse_with(&text, "packets.toml", &[], None).unwrap_or_else(|e| panic!("{e}")).base().clone()
@@ -66,43 +98,43 @@ fn yardstick(events: u64) -> u64 {
     heap.len() as u64
 }
 
-/// Lines that each packet leaves.
-const LINES: u64 = 3;
-
 /// Median, least and largest of measurements.
 fn spread(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [values[values.len() / 2], values[0], values[values.len() - 1]]
 }
 
-/// Nine measurements for each number of flows, each beside the yardstick measured right before it.
+/// Nine measurements of each case, each beside the yardstick measured right before it.
 fn table() {
     println!(
-        "{:>5}  million packet-hops per second per core (min to max)   heap operations each (min to max)",
-        "flows"
+        "{:>8} {:>5} {:>5}  million hops per second per core (min to max)  heap operations each (min to max)",
+        "", "flows", "lines"
     );
-    for flows in [1, 5, 8, 64] {
-        let scenario = scenario(flows, 4, "packet");
+    let of = |framing| move |(flows, lines)| Case { flows, lines, framing };
+    for case in PACKETS.map(of("packet")).into_iter().chain(CELLS.map(of("atm"))) {
+        let (unit, seconds) = if case.framing == "atm" { ("cells", 2) } else { ("packets", 4) };
+        let scenario = scenario(case, seconds);
         let measure = |_| {
             let start = Instant::now();
             black_box(yardstick(1_000_000));
             let operation = start.elapsed().as_secs_f64() / 1e6;
             let start = Instant::now();
-            let hops = run(&scenario).packets * LINES;
-            let hop = start.elapsed().as_secs_f64() / hops as f64;
+            let Counts { cell_hops, packet_hops, .. } = run(&scenario);
+            let hop = start.elapsed().as_secs_f64() / (cell_hops + packet_hops) as f64;
             (1e-6 / hop, hop / operation)
         };
         let (rates, ratios): (Vec<f64>, Vec<f64>) = (0..9).map(measure).unzip();
         let ([rate, slowest, fastest], [ratio, least, most]) = (spread(rates), spread(ratios));
         let range = format!("{rate:.2} ({slowest:.2} to {fastest:.2})");
-        println!("{flows:>5}  {range:<53}  {ratio:.1} ({least:.1} to {most:.1})");
+        println!("{unit:>8} {:>5} {:>5}  {range:<44}  {ratio:.2} ({least:.2} to {most:.2})", case.flows, case.lines);
     }
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let Some(at) = arguments.iter().position(|argument| argument == "--once") else { return table() };
-    let number = |place: usize| arguments[at + place].parse().unwrap();
-    let framing = if arguments.get(at + 3).is_some_and(|word| word == "cells") { "atm" } else { "packet" };
-    println!("{:?}", run(&scenario(number(1), number(2), framing)));
+    let number = |place: usize| arguments.get(at + place).map(|number| number.parse().unwrap());
+    let framing = if arguments.iter().any(|argument| argument == "cells") { "atm" } else { "packet" };
+    let case = Case { flows: number(1).unwrap(), lines: number(3).unwrap_or(3), framing };
+    println!("{:?}", run(&scenario(case, number(2).unwrap())));
 }

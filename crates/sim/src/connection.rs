@@ -106,13 +106,13 @@ impl End {
         self.active
     }
 
-    /// What TCP has done since the last call.
-    pub(crate) fn news(&mut self) -> TcpTotals {
+    /// The losses that TCP has found and repaired since the last call; `None` if there were none, as mostly.
+    pub(crate) fn news(&mut self) -> Option<TcpTotals> {
         let &Stats { retransmissions, timeouts, fast_retransmits, .. } = self.tcp.stats();
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
         let collapses = timeouts + if self.variant == Variant::Tahoe { fast_retransmits } else { 0 };
         let all = TcpTotals { retransmissions, timeouts, fast_retransmits, collapses };
-        all.since(std::mem::replace(&mut self.reported, all))
+        (all != self.reported).then(|| all.since(std::mem::replace(&mut self.reported, all)))
     }
 }
 

@@ -138,9 +138,10 @@ impl Run<'_> {
                     next
                 }
             };
-            for Delivery { packet } in delivered.drain(..) {
+            for Delivery { packet } in &delivered {
                 self.deliver(now, packet);
             }
+            delivered.clear();
             while let Some(key) = self.timers.pop_due(now) {
                 self.timers_fired += 1;
                 self.fire(now, key);
@@ -160,9 +161,9 @@ impl Run<'_> {
             capture.finish()?;
         }
         let counts = Counts {
-            events: self.bed.fabric.events() + self.timers_fired,
+            events: self.bed.fabric.events(end) + self.timers_fired,
             cell_hops: self.bed.fabric.cell_hops(),
-            packet_hops: self.bed.fabric.packet_hops(),
+            packet_hops: self.bed.fabric.packet_hops(end),
             packets: self.packets,
             simulated: end - Time::ZERO,
         };
@@ -174,12 +175,12 @@ impl Run<'_> {
     }
 
     /// A packet has come to its host, or into a gateway.
-    fn deliver(&mut self, now: Time, packet: Packet<Body>) {
-        match (packet.body, self.legs[packet.conversation as usize]) {
+    fn deliver(&mut self, now: Time, packet: &Packet<Body>) {
+        match (&packet.body, self.legs[packet.conversation as usize]) {
             (Body::Transport { pair, packet: body }, _) => {
-                self.deliver_to_gateway(now, pair as usize, packet.to, &body);
+                self.deliver_to_gateway(now, *pair as usize, packet.to, body);
             }
-            (Body::Segment { serial, segment, .. }, Leg::Slot { slot, far }) => {
+            (&Body::Segment { serial, ref segment, .. }, Leg::Slot { slot, far }) => {
                 let index = slot as usize;
                 let place = self.slots[index].place_at(packet.to, far);
                 if place == Place::Responder {
@@ -188,8 +189,8 @@ impl Run<'_> {
                 }
                 match place.side() {
                     // A segment for a connection that both ends have forgotten has no one to go to.
-                    Some(_) => self.tcp(now, index, serial, place, |tcp, out| tcp.receive(now, &segment, out)),
-                    None => self.segment_at_gateway(now, index, serial, place, &segment),
+                    Some(_) => self.tcp(now, index, serial, place, |tcp, out| tcp.receive(now, segment, out)),
+                    None => self.segment_at_gateway(now, index, serial, place, segment),
                 }
             }
             (Body::Segment { .. }, Leg::Gateways { .. }) => unreachable!("gateways speak their own transport"),
@@ -259,13 +260,13 @@ impl Run<'_> {
         let Some(end) = connection.end(place) else { return };
         self.output.clear();
         act(end, &mut self.output);
-        for segment in self.output.segments.drain(..) {
+        for &segment in &self.output.segments {
             let octets = IP_HEADER + segment.header_len() + segment.len;
             let body = Body::Segment { serial, conn, number: self.packets, segment };
             self.bed.fabric.send(now, Packet { conversation, from, to, octets, body });
             self.packets += 1;
         }
-        for event in self.output.events.drain(..) {
+        for &event in &self.output.events {
             self.todo.push_back(Todo::Tcp { slot: index, serial, place, event });
         }
         if let Some(side) = place.side()
@@ -273,8 +274,9 @@ impl Run<'_> {
         {
             self.todo.push_back(Todo::Written { slot: index, serial, side });
         }
-        let news = end.news();
-        self.bed.meter.tcp(index, news);
+        if let Some(news) = end.news() {
+            self.bed.meter.tcp(index, news);
+        }
         if newest && place == Place::Originator {
             let window = end.tcp.send_window();
             let full = end.tcp.congestion_window() >= receive_window;

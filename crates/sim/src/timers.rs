@@ -41,11 +41,13 @@ impl Timers {
         self.heap.push(Reverse((at, key)));
     }
 
+    #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
     /// The next timer that is due at `now`.
+    #[inline]
     pub(crate) fn pop_due(&mut self, now: Time) -> Option<TimerKey> {
         let Reverse((at, key)) = *self.heap.peek()?;
         if at > now {

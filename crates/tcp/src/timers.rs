@@ -49,14 +49,16 @@ impl Timers {
         self.0[kind as usize] != NEVER
     }
     /// The earliest deadline; at the same instant, the first in the order of [`TimerKind`].
+    #[inline]
     pub(crate) fn earliest(&self) -> Option<(Time, TimerKind)> {
-        let mut first = 0;
-        for (kind, at) in self.0.iter().enumerate() {
-            if *at < self.0[first] {
-                first = kind;
+        // The instant is compared apart from the kind, which most callers drop.
+        let (mut least, mut first) = (self.0[0], 0);
+        for (kind, &at) in self.0.iter().enumerate().skip(1) {
+            if at < least {
+                (least, first) = (at, kind);
             }
         }
-        (self.0[first] != NEVER).then(|| (self.0[first], TimerKind::ALL[first]))
+        (least != NEVER).then(|| (least, TimerKind::ALL[first]))
     }
     /// Takes the earliest timer that is due at `now`.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<TimerKind> {

@@ -139,7 +139,7 @@ fn what_is_read_after_the_end_does_not_enter() {
     let end = us(8_000);
     pump.catch_up(end).unwrap();
     pump.take_in(end).unwrap();
-    assert_eq!(pump.engine.testbed.fabric.events(), 0);
+    assert_eq!(pump.engine.testbed.fabric.events(end), 0);
 }
 
 #[test]

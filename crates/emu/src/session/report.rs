@@ -29,9 +29,9 @@ pub(super) fn emulated(
     let failures: Vec<(String, u64)> = engine.failures().map(|(reason, count)| (reason.to_owned(), count)).collect();
     let testbed = engine.testbed;
     let counts = Counts {
-        events: testbed.fabric.events() + passes,
+        events: testbed.fabric.events(ended) + passes,
         cell_hops: testbed.fabric.cell_hops(),
-        packet_hops: testbed.fabric.packet_hops(),
+        packet_hops: testbed.fabric.packet_hops(ended),
         packets: delays.count(),
         simulated: ended - Time::ZERO,
     };

@@ -92,14 +92,15 @@ impl<B: Clone> Fabric<B> {
         self.cell_hops
     }
 
-    /// Packets that have left an output line whole, all lines together.
-    pub fn packet_hops(&self) -> u64 {
-        self.ports.iter().map(Port::packets_sent).sum()
+    /// Packets that have left an output line whole up to `now`, all lines together.
+    pub fn packet_hops(&self, now: Time) -> u64 {
+        self.ports.iter().map(|port| port.packets_sent(now)).sum()
     }
 
-    /// Events handled: departures and arrivals.
-    pub fn events(&self) -> u64 {
-        self.events
+    /// Departures and arrivals up to `now`.
+    pub fn events(&self, now: Time) -> u64 {
+        let unawaited = self.ports.iter().filter(|port| port.departed_before(now)).count();
+        self.events + unawaited as u64
     }
 
     /// Packets inside the network, in queues, on lines, on links or half reassembled.

@@ -3,12 +3,13 @@
 use cellway_units::Time;
 
 use super::{Delivery, Fabric, NodeId, Step};
+use crate::buffer::Owner;
 use crate::calendar::Event;
 use crate::cell::Cell;
 use crate::channel::NextHop;
 use crate::link::Unit;
 use crate::packet::{Packet, PacketRef, Packets};
-use crate::port::PortId;
+use crate::port::{LineState, Passed, PortId};
 use crate::rm_cells::RmCells;
 use crate::tap::{Direction, TapRecord, TapUnit};
 
@@ -56,47 +57,53 @@ impl<B: Clone> Fabric<B> {
         match self.calendar.alone() {
             Some(Event::Departure(index)) => {
                 let port = &mut self.ports[index as usize];
-                if port.is_instant() {
+                if !port.is_ahead() && port.is_instant() {
                     return false;
                 }
                 self.events += 1;
                 self.cell_hops += u64::from(port.depart(now));
-                let unit = port.departed();
-                let arrives = if port.loses() {
-                    lose(unit, &mut self.packets, &mut self.rms);
-                    None
-                } else {
-                    port.propagate(now, unit)
+                let arrives = match port.departed() {
+                    None => None,
+                    Some(unit) if port.loses() => {
+                        lose(unit, &mut self.packets, &mut self.rms);
+                        None
+                    }
+                    Some(unit) => port.propagate(now, unit),
                 };
+                let started = port.serve(now, &self.packets, &mut self.rms, true);
+                // At most one unit is the first on the link.
+                let arrives = arrives.or(started.and_then(|started| started.arrives));
+                let leaves = started.and_then(|started| started.departs);
                 // What follows takes the place of the departure in the calendar.
-                let leaves = port.serve(now, &self.packets, &mut self.rms);
                 match (arrives, leaves) {
                     (Some(arrives), _) => self.calendar.replace_first(arrives, Event::Arrival(index)),
                     (None, Some(leaves)) => self.calendar.replace_first(leaves, Event::Departure(index)),
                     (None, None) => self.calendar.pop(),
                 }
-                match leaves {
-                    Some(leaves) if arrives.is_some() => self.calendar.add(leaves, Event::Departure(index)),
-                    Some(_) => {}
-                    None => {
-                        if let Some(at) = port.ask() {
-                            self.calendar.add(at, Event::Release(index));
-                        }
-                    }
+                if let Some(leaves) = leaves.filter(|_| arrives.is_some()) {
+                    self.calendar.add(leaves, Event::Departure(index));
+                }
+                if started.is_none()
+                    && let Some(at) = port.ask()
+                {
+                    self.calendar.add(at, Event::Release(index));
                 }
                 true
             }
             Some(Event::Arrival(index)) => {
                 let port = &mut self.ports[index as usize];
-                if port.may_have_two_arrivals(now) {
-                    return false;
+                let Some((unit, next)) = port.arrival_alone(now) else { return false };
+                self.events += u64::from(port.depart_unawaited(now));
+                let node = port.to;
+                if let Unit::Packet(packet) = unit {
+                    self.packet_comes_alone(now, index, next, (node, packet), delivered);
+                } else {
+                    match next {
+                        Some(at) => self.calendar.replace_first(at, Event::Arrival(index)),
+                        None => self.calendar.pop(),
+                    }
+                    self.arrive(now, index, unit, delivered);
                 }
-                let (unit, next) = port.arrival();
-                match next {
-                    Some(at) => self.calendar.replace_first(at, Event::Arrival(index)),
-                    None => self.calendar.pop(),
-                }
-                self.arrive(now, index, unit, delivered);
                 true
             }
             _ => false,
@@ -117,11 +124,13 @@ impl<B: Clone> Fabric<B> {
             match (instant, self.calendar.arrival(now)) {
                 (Some(port), pending) if pending.is_none_or(|p| port < p) => {
                     next_instant += 1;
-                    let unit = self.ports[port as usize].departed();
+                    let unit = self.ports[port as usize].departed().expect("it left in this instant");
                     self.arrive(now, port, unit, delivered);
                 }
                 (_, Some(port)) => {
-                    let (unit, next) = self.ports[port as usize].arrival();
+                    let from = &mut self.ports[port as usize];
+                    self.events += u64::from(from.depart_unawaited(now));
+                    let (unit, next) = from.arrival();
                     match next {
                         Some(at) => self.calendar.replace_first(at, Event::Arrival(port)),
                         None => self.calendar.pop(),
@@ -146,11 +155,22 @@ impl<B: Clone> Fabric<B> {
     /// Each port on the list takes its next unit.
     #[inline]
     fn serve_called(&mut self, now: Time) {
+        if !self.to_serve.is_empty() {
+            self.serve_all(now);
+        }
+    }
+
+    fn serve_all(&mut self, now: Time) {
         while let Some(index) = self.to_serve.pop() {
             let port = &mut self.ports[index as usize];
             port.called = false;
-            if let Some(leaves) = port.serve(now, &self.packets, &mut self.rms) {
-                self.calendar.add(leaves, Event::Departure(index));
+            if let Some(started) = port.serve(now, &self.packets, &mut self.rms, self.tap.is_none()) {
+                if let Some(at) = started.departs {
+                    self.calendar.add(at, Event::Departure(index));
+                }
+                if let Some(at) = started.arrives {
+                    self.calendar.add(at, Event::Arrival(index));
+                }
             } else if let Some(at) = port.ask() {
                 self.calendar.add(at, Event::Release(index));
             }
@@ -171,19 +191,22 @@ impl<B: Clone> Fabric<B> {
 
     fn depart(&mut self, now: Time, index: u32) {
         self.events += 1;
-        if self.tap.is_some() {
-            let unit = self.ports[index as usize].on_line().expect("a departure is pending");
+        if self.tap.is_some()
+            && let Some(unit) = self.ports[index as usize].on_line()
+        {
             self.observe(now, index, Direction::Out, unit);
         }
         let port = &mut self.ports[index as usize];
+        let is_on_link = port.is_ahead();
         self.cell_hops += u64::from(port.depart(now));
-        if port.loses() {
-            lose(port.departed(), &mut self.packets, &mut self.rms);
-        } else if port.is_instant() {
-            self.instant.push(index);
-        } else {
-            let unit = port.departed();
-            if let Some(at) = port.propagate(now, unit) {
+        if !is_on_link {
+            if port.loses() {
+                if let Some(unit) = port.departed() {
+                    lose(unit, &mut self.packets, &mut self.rms);
+                }
+            } else if port.is_instant() {
+                self.instant.push(index);
+            } else if let Some(at) = port.departed().and_then(|unit| port.propagate(now, unit)) {
                 self.calendar.add(at, Event::Arrival(index));
             }
         }
@@ -242,16 +265,66 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// Sends a packet on from the node where it is, whole or as cells.
-    fn forward(&mut self, now: Time, frame: PacketRef) {
-        let (packet, way, behind) = self.packets.step(frame);
+    /// A packet and the next step on its path.
+    #[inline(always)]
+    fn next_step(&self, frame: PacketRef) -> (&Packet<B>, Step) {
+        let (packet, way, behind) = self.packets.position(frame);
         let conversation = self.conversations[packet.conversation as usize].as_ref();
         let conversation = conversation.expect("packets belong to conversations that are open");
-        let (port, slot) = match conversation.steps[way][behind] {
+        (packet, conversation.steps[way][behind])
+    }
+
+    /// A packet comes to `node` from port `index`, alone in its instant: an idle packet line takes it without queueing.
+    /// `next` is the next arrival from that port.
+    #[inline]
+    fn packet_comes_alone(
+        &mut self,
+        now: Time,
+        index: u32,
+        next: Option<Time>,
+        (node, frame): (NodeId, PacketRef),
+        delivered: &mut Vec<Delivery<B>>,
+    ) {
+        self.events += 1;
+        let mut onward = None;
+        if self.packets.get(frame).to == node {
+            delivered.push(Delivery { packet: self.packets.deliver(frame) });
+        } else if let (packet, Step::Packet(port)) = self.next_step(frame) {
+            let owner = Owner { slot: 0, conversation: packet.conversation, octets: packet.octets };
+            self.packets.step(frame);
+            match self.ports[port.0 as usize].pass(now, frame, owner) {
+                Some(Passed { departed, arrives }) => {
+                    self.events += u64::from(departed);
+                    onward = arrives.map(|at| (at, Event::Arrival(port.0)));
+                }
+                None => self.queue_packet(now, port, frame),
+            }
+        } else {
+            self.forward(now, frame);
+        }
+        // What follows takes the place of the arrival in the calendar.
+        match (next, onward) {
+            (Some(at), onward) => {
+                self.calendar.replace_first(at, Event::Arrival(index));
+                if let Some((at, event)) = onward {
+                    self.calendar.add(at, event);
+                }
+            }
+            (None, Some((at, event))) => self.calendar.replace_first(at, event),
+            (None, None) => self.calendar.pop(),
+        }
+    }
+
+    /// Sends a packet on from the node where it is, whole or as cells.
+    fn forward(&mut self, now: Time, frame: PacketRef) {
+        let (packet, step) = self.next_step(frame);
+        let octets = packet.octets;
+        self.packets.step(frame);
+        let (port, slot) = match step {
             Step::Packet(port) => return self.queue_packet(now, port, frame),
             Step::Cells { port, slot } => (port, slot),
         };
-        let count = self.encapsulation.cells(packet.octets) as u16;
+        let count = self.encapsulation.cells(octets) as u16;
         let out = &mut self.ports[port.0 as usize];
         let lost = out.push_frame(now, slot, frame, count, &self.packets);
         if lost == count {
@@ -264,10 +337,17 @@ impl<B: Clone> Fabric<B> {
     }
 
     fn queue_packet(&mut self, now: Time, port: PortId, packet: PacketRef) {
-        if self.ports[port.0 as usize].push_packet(now, packet, &self.packets) {
-            self.call(port.0);
-        } else {
-            self.packets.refuse(packet);
+        let out = &mut self.ports[port.0 as usize];
+        if !out.push_packet(now, packet, &self.packets) {
+            return self.packets.refuse(packet);
+        }
+        match out.line_state(now) {
+            LineState::Free { departed } => {
+                self.events += u64::from(departed);
+                self.call(port.0);
+            }
+            LineState::BusyUntil(at) => self.calendar.add(at, Event::Departure(port.0)),
+            LineState::Busy => {}
         }
     }
 

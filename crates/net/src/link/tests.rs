@@ -47,8 +47,9 @@ impl Both {
     fn arrive(&mut self, until: Time) {
         while let Some(&(at, cell)) = self.plain.front().filter(|&&(at, _)| at <= until) {
             let two = self.plain.get(1).is_some_and(|&(second, _)| second == at);
-            assert!(self.link.may_have_two(at, &self.line) || !two, "two cells at {at}");
-            let (unit, next) = self.link.pop(&self.line);
+            let alone = self.link.pop_alone(at, &self.line);
+            assert!(alone.is_none() || !two, "two cells at {at}");
+            let (unit, next) = alone.unwrap_or_else(|| self.link.pop(&self.line));
             self.plain.pop_front();
             assert!(matches!(unit, Unit::Cell(found) if found == cell), "{unit:?} at {at}, not {cell:?}");
             assert_eq!(next, self.plain.front().map(|&(at, _)| at));

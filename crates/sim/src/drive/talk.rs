@@ -23,6 +23,10 @@ impl Run<'_> {
             && let Some(app) = &mut slot.conversation
         {
             act(app, &mut self.actions);
+            if self.actions.is_empty() {
+                // Most of what an application receives, it only counts.
+                return;
+            }
             let ask = |action| Todo::App { slot: index, conversation, action };
             self.todo.extend(self.actions.drain(..).map(ask));
         }
@@ -45,7 +49,7 @@ impl Run<'_> {
                 Todo::Gateway { pair, which, action } => self.obey_gateway(now, pair, which, action),
             }
         }
-        for index in self.touched.drain(..) {
+        while let Some(index) = self.touched.pop() {
             self.slots[index].connections.retain(|c| !c.is_over());
         }
     }

@@ -56,6 +56,8 @@ pub struct Endpoint {
     syn_lost: bool,
     /// When data or a FIN was last sent.
     last_sent: Time,
+    /// The instant in which all that might go was last sent.
+    transmitted: Option<Time>,
     stats: Stats,
 }
 
@@ -99,6 +101,7 @@ impl Endpoint {
             probes_unanswered: 0,
             syn_lost: false,
             last_sent: Time::ZERO,
+            transmitted: None,
             stats: Stats::default(),
             config,
         }
@@ -118,8 +121,12 @@ impl Endpoint {
         if !self.state.may_write() || self.sender.is_finished() {
             return 0;
         }
+        let full_segment_waits = self.sender.waiting() >= self.sender.mss;
         let accepted = self.sender.write(bytes);
-        self.transmit(now, out);
+        // All that may go in this instant has gone if a full segment waits; bytes behind it change nothing.
+        if !(full_segment_waits && self.transmitted == Some(now)) {
+            self.transmit(now, out);
+        }
         accepted
     }
     /// Closes this side: a FIN follows what is queued. RFC 9293 §3.10.4. The peer may go on sending.
@@ -184,6 +191,7 @@ impl Endpoint {
 /// Getting.
 impl Endpoint {
     /// When [`wake`](Endpoint::wake) must be called if nothing happens before, and why.
+    #[inline]
     pub fn deadline(&self) -> Option<(Time, TimerKind)> {
         self.timers.earliest()
     }

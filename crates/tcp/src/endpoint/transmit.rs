@@ -17,6 +17,7 @@ impl Endpoint {
         self.restart_after_idle(now);
         while self.may_go(now) && self.transmit_one(now, out) {}
         self.arm_persist(now);
+        self.transmitted = Some(now);
     }
     /// Whether pacing lets a segment go; if not, the endpoint is woken when it does.
     fn may_go(&mut self, now: Time) -> bool {
@@ -168,6 +169,7 @@ impl Endpoint {
         }
     }
     /// What every segment of a synchronized connection carries, beside `payload` bytes.
+    #[inline]
     fn acknowledgment(&mut self, payload: u64, now: Time) -> Segment {
         let timestamps = self.timestamps.agreed.then(|| self.timestamps.stamp(now));
         let mut options = Options { timestamps, ..Options::default() };
@@ -201,6 +203,7 @@ impl Endpoint {
         let options = Options { timestamps, ..Options::default() };
         self.push(Segment { seq, ack: self.receiver.ack(), flags, options, ..Segment::default() }, out);
     }
+    #[inline]
     pub(super) fn push(&mut self, segment: Segment, out: &mut Output) {
         self.stats.segments_sent += 1;
         out.segments.push(segment);
