@@ -36,6 +36,16 @@ pub(crate) fn json(value: &Value) {
     keep(writeln!(io::stdout(), "{}", printable_json(&format!("{value:#}"))));
 }
 
+/// Prints one of several results, a line of JSON.
+pub(crate) fn json_line(json: &str) {
+    keep(writeln!(io::stdout(), "{}", printable_json(json)));
+}
+
+/// Says something about the result as JSON.
+pub(crate) fn say_json(value: &Value) {
+    let _ = writeln!(io::stderr(), "{}", printable_json(&format!("{value:#}")));
+}
+
 /// Says something about the result. There is nowhere to report that nobody can read it.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));

@@ -58,10 +58,14 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
         Some(file) => Some(File::create(file).map_err(|e| wrong(format!("--top {}: {e}", file.display())))?),
         None => None,
     };
+    let mut unwritten = None;
     let mut show = |view: &EmulationView| {
-        if let (Some(file), Ok(text)) = (&mut views, serde_json::to_string(view)) {
+        if let (Some(file), Ok(text)) = (&mut views, serde_json::to_string(view))
+            && let Err(error) = writeln!(file, "{text}")
             // A reader that has gone away is no reason to stop.
-            output::keep(writeln!(file, "{text}"));
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            unwritten.get_or_insert(error);
         }
     };
     let view: emulate::View<'_> = match options.top {
@@ -75,9 +79,13 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     let asked = ShellOptions { capture, view, lines: Some(lines) };
     let report = emulate::shell(&path, &command, asked).map_err(failure)?;
     if options.json {
-        output::say(&format!("{:#}", as_json(&report)));
+        output::say_json(&as_json(&report));
     } else {
         tell(&report);
+    }
+    if let (Some(file), Some(error)) = (&options.top, unwritten) {
+        let message = format!("--top {}: cannot write: {error}", file.display());
+        return Err(Failure { message, code: UNCOUNTED });
     }
     if options.strict && report.status == DONE && !report.emulated.is_valid() {
         let message = "--strict: the run is INVALID, so the status of the program does not count".to_owned();

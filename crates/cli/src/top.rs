@@ -26,8 +26,8 @@ impl Top {
 
     pub(crate) fn show(&mut self, view: &EmulationView) {
         if !self.terminal {
-            if let Ok(value) = serde_json::to_string(view) {
-                output::line(&value);
+            if let Ok(json) = serde_json::to_string(view) {
+                output::json_line(&json);
             }
             return;
         }

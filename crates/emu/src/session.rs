@@ -136,14 +136,16 @@ impl Emulated {
         }
         let (late, waited, early) = (self.lateness.p99(), self.ingress.p99(), self.lateness.earliness());
         let limit = self.limit;
-        let what = if !early.is_zero() {
-            format!("a packet was {early} early, which is a defect of the emulator")
-        } else if late > limit {
-            format!("the 99th percentile of lateness is {late}, above the limit of {limit}")
-        } else {
-            format!("the 99th percentile of the wait before packets are read is {waited}, above the limit of {limit}")
-        };
-        Some(format!("{what} (driven under {})", self.treatment))
+        if !early.is_zero() {
+            return Some(format!("a packet was {early} early: please report this as a defect of the emulator"));
+        }
+        let (what, value) =
+            if late > limit { ("lateness", late) } else { ("the wait before packets are read", waited) };
+        Some(format!(
+            "the 99th percentile of {what} is {value}, above the limit of {limit} (driven under {}): this machine was too \
+             busy or too slow",
+            self.treatment
+        ))
     }
 }
 

@@ -202,8 +202,7 @@ pub(crate) fn run(
 pub(crate) fn warnings_of(emulated: &Emulated) -> Vec<String> {
     let mut warnings = emulated.notes.clone();
     if let Some(why) = emulated.invalid() {
-        let text = "this machine was too busy or too slow, and the numbers are not those of the network";
-        warnings.insert(0, format!("INVALID: {why}: {text}"));
+        warnings.insert(0, format!("INVALID: {why}; the numbers are not those of the network"));
     }
     warnings
 }

@@ -4,22 +4,18 @@ use std::collections::BTreeMap;
 
 use cellway_record::RunRecord;
 
-/// The ending of the summary metrics that say of which intervals changes were left out.
-const ENDING: &str = "_interval";
-
 /// The series that leave changes out, each with the longest of its intervals (s), over all runs of a study.
 #[derive(Default)]
 pub(crate) struct LeftOut {
-    intervals: BTreeMap<(String, String), f64>,
+    intervals: BTreeMap<(&'static str, String), f64>,
 }
 
 impl LeftOut {
     /// Takes a run.
     pub(crate) fn add(&mut self, record: &RunRecord) {
-        let told = |metric: &str| metric.strip_suffix(ENDING).map(str::to_owned);
-        for (row, metric) in record.summary.iter().filter_map(|row| Some((row, told(row.metric)?))) {
-            let longest = self.intervals.entry((metric, row.subject.to_string())).or_default();
-            *longest = longest.max(row.value);
+        for (subject, metric, seconds) in record.left_out() {
+            let longest = self.intervals.entry((metric, subject.to_owned())).or_default();
+            *longest = longest.max(seconds);
         }
     }
 

@@ -19,6 +19,6 @@ pub use builder::{Results, ResultsBuilder};
 pub use error::Error;
 pub use folder::{PARTIAL_MARK, ResultFolder, check_target};
 pub use manifest::{FILE_NAME as MANIFEST_FILE, FileEntry, Manifest, Provenance};
-pub use row::{AxisValue, Counts, Row, RunKey, RunRecord};
+pub use row::{AxisValue, Counts, LEFT_OUT, Row, RunKey, RunRecord};
 pub use table::{Observation, Table};
 pub use word::word;

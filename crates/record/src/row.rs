@@ -56,6 +56,24 @@ pub struct RunRecord {
     pub counts: Counts,
 }
 
+/// The metrics of which a series may leave changes out, each with the metric of the summary that then says of which
+/// intervals (s).
+pub const LEFT_OUT: [[&str; 2]; 3] =
+    [["queue", "queue_interval"], ["window", "window_interval"], ["item_time", "item_time_interval"]];
+
+impl RunRecord {
+    /// The series that leave changes out: subject, metric and the length of the intervals (s).
+    pub fn left_out(&self) -> impl Iterator<Item = (&str, &'static str, f64)> {
+        let series = |row: &Row| LEFT_OUT.iter().find(|[_, told]| row.metric == *told).map(|[series, _]| *series);
+        self.summary.iter().filter_map(move |row| {
+            let metric = series(row)?;
+            // A program of a run may call a figure of its own so.
+            let is_there = self.series.iter().any(|of| of.metric == metric && of.subject == row.subject);
+            is_there.then_some((&*row.subject, metric, row.value))
+        })
+    }
+}
+
 /// The value of a sweep axis at one point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AxisValue {

@@ -76,9 +76,7 @@ fn shadowed(tree: &Node) -> Vec<Inert> {
 fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     let mut inert = Vec::new();
     let mut add = |path: &[Step], reason| inert.push(Inert { path: path.to_vec(), reason });
-    let has_cells = scenario.links.iter().any(|link| link.framing == Framing::Atm)
-        || scenario.traffic.iter().any(|group| group.access.is_some_and(|access| access.framing == Framing::Atm));
-    if !has_cells {
+    if !scenario.has_cells() {
         for key in ["channel", "server", "encapsulation"] {
             add(&at!["multiplexing", key], NO_CELLS);
         }

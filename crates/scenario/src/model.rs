@@ -64,6 +64,14 @@ pub struct Scenario {
     pub commands: Vec<Command>,
 }
 
+impl Scenario {
+    /// Returns whether cells travel anywhere: on a link, or on the line of a host of its own.
+    pub fn has_cells(&self) -> bool {
+        let access = |group: &Traffic| group.access.is_some_and(|access| access.framing == Framing::Atm);
+        self.links.iter().any(|link| link.framing == Framing::Atm) || self.traffic.iter().any(access)
+    }
+}
+
 /// How long to run and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {

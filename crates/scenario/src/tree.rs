@@ -290,15 +290,25 @@ fn twice(text: &str, key: &str, start: usize, message: &str) -> Option<(String, 
     if key.is_empty() || !(closed || message.contains("duplicate key")) {
         return None;
     }
-    // The first line that gives the key: `key = ...`, or a header.
+    // `key = ...`, or a header.
     let gives = |line: &str| {
         let rest = line.trim_start().trim_start_matches('[').trim_start().strip_prefix(key);
         rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
     };
-    let lines = text.get(..start)?.lines();
-    let (number, line) = lines.enumerate().find(|(_, line)| gives(line))?;
-    let number = number + 1;
-    let is_header = line.trim_start().starts_with('[');
+    let header = |line: &str| line.trim_start().starts_with('[');
+    let before = text.get(..start)?;
+    let here = before.rfind('\n').map_or(0, |end| end + 1);
+    let lines: Vec<(usize, &str)> = (1..).zip(before[..here].lines()).collect();
+    let (number, line) = if header(&text[here..]) {
+        // A table is given by another header, or by a key before the first.
+        let root = lines.iter().take_while(|(_, line)| !header(line)).count();
+        let mut places = lines.iter().enumerate();
+        *places.find(|(place, (_, line))| (*place < root || header(line)) && gives(line))?.1
+    } else {
+        // A key is given by one of the same table.
+        *lines.iter().rev().take_while(|(_, line)| !header(line)).filter(|(_, line)| gives(line)).last()?
+    };
+    let is_header = header(line);
     let value = line.split_once('=').map(|(_, value)| value.trim_start());
     match value.and_then(|value| value.chars().next()).filter(|_| !is_header) {
         Some('{') => Some((

@@ -12,8 +12,9 @@ use crate::tree::{Node, at};
 /// Warnings about the links and the bins of a plan, of which `points` are all points.
 pub(crate) fn warnings(tree: &Node, points: &[Point]) -> Vec<Found> {
     let Some(first) = points.first().map(|point| &point.scenario) else { return Vec::new() };
+    let longest = points.iter().find_map(|point| longer_bins(&point.scenario));
     let link = |index: LinkIndex| Found::in_tree(tree, &at!["link", index.0], unused_link(first, index));
-    let bins = longer_bins(first).map(|told| Found::in_tree(tree, &at!["observe", "interval"], told));
+    let bins = longest.map(|told| Found::in_tree(tree, &at!["observe", "interval"], told));
     unused_links(points).into_iter().map(link).chain(bins).collect()
 }
 

@@ -66,5 +66,10 @@ fn a_table_that_is_closed_is_told_with_its_line() {
     let (_, message, accepted) = told("traffic = [{ name = \"a\" }]\n[[traffic]]\nname = \"b\"\n");
     assert_eq!(message, "traffic is complete in line 1, where it is written as traffic = [ ... ]");
     assert!(accepted.ends_with("or [[traffic]] in place of traffic = [ ... ]"), "{accepted}");
+    // Not the first line of the file that begins so, but that of the same table.
+    let (line, message, _) = told("version = 1\nname = \"x\"\n[[node]]\nname = \"a\"\nkind = \"host\"\nname = \"b\"\n");
+    assert_eq!((line, message.as_str()), (Some(6), "name is given already, in line 4"));
+    let (line, message, _) = told("[tcp]\nmss = \"1 B\"\n[buffer]\n[run]\n[tcp]\n");
+    assert_eq!((line, message.as_str()), (Some(5), "tcp is given already, in line 1"));
     assert_eq!(told("run.duration = \"2 s\"\n[run]\nwarmup = \"1 s\"\n").1, "run is given already, in line 1");
 }

@@ -112,6 +112,10 @@ pub(crate) struct Run<'a> {
     touched: Vec<usize>,
 }
 
+/// Instants with something to do for hosts, after which a request to stop is looked for: the largest packet has 1,366
+/// cells, so between two looks are some million events at most on a path of a few lines.
+const STOP_AFTER: u64 = 1 << 10;
+
 impl Run<'_> {
     fn into_record(mut self, end: Time, mut control: Control<'_>) -> Outcome {
         let mut delivered: Vec<Delivery<Body>> = Vec::new();
@@ -153,7 +157,7 @@ impl Run<'_> {
                 capture.write(&mut self.bed, |packet| octets(packet, slots, legs))?;
             }
             instants += 1;
-            if instants.is_multiple_of(1 << 14) && (control.stop)() {
+            if instants.is_multiple_of(STOP_AFTER) && (control.stop)() {
                 return Err(Error::Stopped { at: now });
             }
         }

@@ -53,12 +53,14 @@ pub struct TunConfig {
 }
 
 impl TunConfig {
+    /// Packets that the kernel keeps unless told otherwise. Its own 500 drop bursts of one large window.
+    pub const QUEUE: u32 = 1000;
+
     /// A device without addresses. `mtu` is in bytes.
     #[must_use]
     pub fn new(name: &str, mtu: u32) -> Self {
         let (name, addresses, routes) = (name.into(), Vec::new(), Vec::new());
-        // The default of 500 packets drops bursts of one large window.
-        Self { name, mtu, queue: 1000, addresses, routes, offload: true }
+        Self { name, mtu, queue: Self::QUEUE, addresses, routes, offload: true }
     }
 
     /// Adds an address. Its network is reached through the device.
@@ -75,7 +77,7 @@ impl TunConfig {
         self
     }
 
-    /// Packets that the kernel keeps for a reader that is behind; 1000 if not set.
+    /// Packets that the kernel keeps for a reader that is behind; [`QUEUE`](Self::QUEUE) if not set.
     #[must_use]
     pub fn queue_length(mut self, packets: u32) -> Self {
         self.queue = packets;

@@ -86,13 +86,15 @@ impl Rto {
         let (_, at) = self.timed.filter(|&(end, _)| una >= end)?;
         self.timed = None;
         let rtt = self.clock.elapsed(at, now);
-        self.sample(rtt, 1);
+        self.sample(rtt);
         Some(rtt)
     }
-    /// A round trip, one of `expected` measurements in each: RFC 7323 §4.2 and appendix G divide the
-    /// weights by that, so that the history reaches as far back as with one.
-    pub(crate) fn sample(&mut self, rtt: Span, expected: u64) {
-        let (alpha, beta) = (8 * expected.max(1), 4 * expected.max(1));
+    /// Takes a measurement. With timestamps each acknowledgment is one and has the full weight, as in Linux
+    /// (`tcp_rtt_estimator`) and FreeBSD. RFC 7323 §4.2 and appendix G divide the weights by the number of measurements
+    /// in a round trip: the estimate then stays behind a round trip that slow start doubles in one, and the timer fires
+    /// before a fast retransmit can be acknowledged.
+    pub(crate) fn sample(&mut self, rtt: Span) {
+        let (alpha, beta) = (8, 4);
         match self.srtt {
             // RFC 6298 (2.2): SRTT <- R, RTTVAR <- R/2.
             None => {

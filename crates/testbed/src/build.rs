@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cellway_apps::random::Streams;
 use cellway_net::{Fabric, NodeId, PortId};
-use cellway_scenario::{Attachment, Framing, HostSpec, LinkIndex, NodeIndex, Scenario, Traffic};
+use cellway_scenario::{Attachment, HostSpec, LinkIndex, NodeIndex, Scenario};
 
 use crate::attach::{Attached, End, queue_unit};
 use crate::bed::Testbed;
@@ -113,9 +113,7 @@ impl<B: Clone> Builder<'_, B> {
     fn built(mut self) -> Testbed<B> {
         let scenario = self.scenario;
         let queue_watches = self.watches();
-        let of_access = |traffic: &Traffic| traffic.access.is_some_and(|access| access.framing == Framing::Atm);
-        let has_cells =
-            scenario.links.iter().any(|link| link.framing == Framing::Atm) || scenario.traffic.iter().any(of_access);
+        let has_cells = scenario.has_cells();
         let meter = Meter::new(
             self.port_meters,
             self.slot_meters,

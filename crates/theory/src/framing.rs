@@ -88,8 +88,7 @@ impl Framing {
     /// The largest IP packet that the framing allows, as configured where nothing is said.
     const fn mtu(self) -> u64 {
         match self {
-            Framing::Packet => 65_535,
-            Framing::Ethernet => 1500,
+            Framing::Packet | Framing::Ethernet => 1500,
             Framing::Fddi => 4352,
             Framing::Aal5VcMux | Framing::Aal5LlcSnap | Framing::BareCells => 9180,
         }

@@ -9,8 +9,10 @@ use std::collections::VecDeque;
 
 use cellway_units::{Span, Time};
 
-/// Packets that fit into the queue of a device: `TunConfig` asks for as many.
-const QUEUE: usize = 1000;
+use crate::sys::TunConfig;
+
+/// Packets that fit into the queue of a device.
+const QUEUE: usize = TunConfig::QUEUE as usize;
 /// One read in so many is remembered.
 const STEP: usize = 50;
 

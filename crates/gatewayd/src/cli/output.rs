@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use cellway_units::{printable, printable_json};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
 use serde_json::Value;
 
 /// The first error of standard output. What is printed after it is lost as well.
@@ -48,8 +49,16 @@ pub(super) fn text(text: &str) {
 /// Prints one of several results, after the control sequence `clear`; `false` if no more need follow, since they are not
 /// written or nobody reads any more.
 pub(super) fn picture(clear: &str, text: &str) -> bool {
+    write(clear, &printable(text))
+}
+
+/// Prints one of several results as a line of JSON; `false` as for [`picture`].
+pub(super) fn json_line(value: &impl Serialize) -> serde_json::Result<bool> {
+    Ok(write("", &(printable_json(&serde_json::to_string(value)?).into_owned() + "\n")))
+}
+
+fn write(clear: &str, text: &str) -> bool {
     let mut out = io::stdout();
-    let text = printable(text);
     keep(out.write_all(clear.as_bytes()).and_then(|()| out.write_all(text.as_bytes())).and_then(|()| out.flush()))
 }
 

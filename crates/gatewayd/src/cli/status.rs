@@ -30,14 +30,14 @@ pub(super) fn run(options: &Status) -> Result<(), Failure> {
     loop {
         std::thread::sleep(if options.watch { WATCH } else { GLANCE });
         let now = look(&socket, options)?;
-        let picture = if options.json {
-            serde_json::to_string(&now).map_err(|error| Failure::failed(error.to_string()))? + "\n"
+        let goes_on = if options.json {
+            output::json_line(&now).map_err(|error| Failure::failed(error.to_string()))?
         } else {
-            text(&before, &now, options.connections)
+            // Clears the terminal and begins at its top (ECMA-48: ED, CUP).
+            let clear = if options.watch { "\x1b[2J\x1b[H" } else { "" };
+            output::picture(clear, &text(&before, &now, options.connections))
         };
-        // Clears the terminal and begins at its top (ECMA-48: ED, CUP).
-        let clear = if options.watch && !options.json { "\x1b[2J\x1b[H" } else { "" };
-        if !output::picture(clear, &picture) || !options.watch {
+        if !goes_on || !options.watch {
             return Ok(());
         }
         before = now;

@@ -107,6 +107,6 @@ pub(super) mod runs {
         }
         let attempts = late.iter().enumerate().map(|(n, why)| format!("attempt {}: {why}", n + 1));
         let attempts: Vec<String> = attempts.collect();
-        Ok(Outcome::Failed(format!("this machine was too busy or too slow: {}", attempts.join(". "))))
+        Ok(Outcome::Failed(format!("no run was valid: {}", attempts.join(". "))))
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn beside(scenario: &Scenario, record: &RunRecord) -> Result<Beside, 
     };
     let handshake = framing.cells(Bytes(HEADERS)).unwrap_or(0);
     // What is compared are single cells: a record that left some out says nothing of them.
-    let is_whole = !record.summary.iter().any(|row| row.metric == "queue_interval" && row.subject == rows.0);
+    let is_whole = !record.left_out().any(|(subject, metric, _)| metric == "queue" && subject == &*rows.0);
     if let Some(trace) = Trace::new(changes, &input, handshake).filter(|_| is_whole) {
         trace.slow_start(&rows, &spacer, &start, &mut beside);
         trace.filling(&rows, &spacer, &start, &mut beside);

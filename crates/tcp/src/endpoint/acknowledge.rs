@@ -66,10 +66,8 @@ impl Endpoint {
         if !self.timestamps.agreed {
             return self.rto.acked(ack, now);
         }
-        // RFC 7323 appendix G: every second segment of the flight is acknowledged.
-        let expected = self.in_flight().div_ceil(2 * self.sender.mss);
         let rtt = self.timestamps.round_trip(segment, now)?;
-        self.rto.sample(rtt, expected);
+        self.rto.sample(rtt);
         Some(rtt)
     }
 

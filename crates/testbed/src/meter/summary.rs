@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use cellway_net::{Fabric, Framing};
-use cellway_record::Row;
 use cellway_record::stats::{Moments, Sample};
+use cellway_record::{LEFT_OUT, Row};
 use cellway_units::{Span, Time};
 
 use super::{Changes, GroupMeter, Meter, PortMeter, SlotMeter, SlotTotals, mean_queue, ratio};
@@ -32,14 +32,12 @@ impl Meter {
         }
         summary.network(&self, fabric);
         let Meter { mut series, queue_watches, slots, .. } = self;
+        let [queue, window, item_time] = LEFT_OUT;
         for watch in queue_watches {
-            summary.record(&mut series, &watch.subject, ["queue", "queue_interval"], watch.unit, watch.changes);
+            summary.record(&mut series, &watch.subject, queue, watch.unit, watch.changes);
         }
         for slot in slots {
-            for (metrics, unit, changes) in [
-                (["window", "window_interval"], "B", slot.trace),
-                (["item_time", "item_time_interval"], "s", slot.items),
-            ] {
+            for (metrics, unit, changes) in [(window, "B", slot.trace), (item_time, "s", slot.items)] {
                 if let Some(changes) = changes {
                     summary.record(&mut series, &slot.subject, metrics, unit, *changes);
                 }
