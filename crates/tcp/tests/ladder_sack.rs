@@ -136,7 +136,7 @@ fn the_tail_is_rescued_once() {
 }
 
 #[test]
-fn a_timeout_forgets_the_blocks_and_later_blocks_are_passed_over() {
+fn after_a_timeout_blocks_are_passed_over() {
     ten_out(
         Config { limited_transmit: false, ..config() },
         "200  < 1 ack 1 sack 1001..3001
@@ -222,15 +222,32 @@ fn a_hole_is_filled_no_further_than_the_next_block() {
     );
 }
 
+/// A peer may discard what it has SACKed (RFC 2018 §8): the timer sends it, and what follows is not passed over.
 #[test]
-fn what_a_peer_discards_after_a_timeout_is_sent_again() {
+fn what_a_peer_discards_is_sent_again() {
     ten_out(
         Config { limited_transmit: false, ..config() },
         "200  < 1 ack 1 sack 1001..3001
          1000 > 1..1001
          1100 < 1 ack 1001
-         1100 > 1001..2001
-         1100 > 2001..3001",
+         3000 > 1001..2001
+         3100 < 1 ack 2001
+         3100 > 2001..3001
+         3100 > 3001..4001",
+    );
+}
+
+/// RFC 6675 §5.1: what was SACKed before a timeout is not sent again after it.
+#[test]
+fn a_timeout_keeps_what_was_sacked() {
+    ten_out(
+        Config { limited_transmit: false, ..config() },
+        "200  < 1 ack 1 sack 1001..3001
+         1000 > 1..1001
+         1000 ? cwnd 1000 ssthresh 5000
+         1100 < 1 ack 3001
+         1100 > 3001..4001
+         1100 > 4001..5001",
     );
 }
 

@@ -92,8 +92,7 @@ fn a_segment_beyond_a_gap_is_not_echoed() {
     );
 }
 
-/// Each acknowledgment of new data is measured; RFC 7323 appendix G: of `n` expected in a round trip each
-/// weighs an `n`-th.
+/// Each acknowledgment of new data is measured, with the full weight of RFC 6298 (2.3).
 #[test]
 fn every_acknowledgment_of_new_data_is_measured() {
     connected(
@@ -104,18 +103,18 @@ fn every_acknowledgment_of_new_data_is_measured() {
          200 > 1001..2001 ts 200 50
          200 > 2001..3001 ts 200 50
          200 > 3001..4001 ts 200 50
-         # four segments out, two measurements expected: 100 + (132 - 100) / 16
+         # 100 + (132 - 100) / 8
          332 < 1 ack 1001 ts 280 200
-         332 ? srtt 102
-         # three out, two expected: 102 + (134 - 102) / 16
-         334 < 1 ack 2001 ts 282 200
-         334 ? srtt 104
+         332 ? srtt 104
+         # 104 + (136 - 104) / 8
+         336 < 1 ack 2001 ts 282 200
+         336 ? srtt 108
          # an old echo on an acknowledgment of nothing new tells nothing
          350 < 1 ack 2001 ts 300 1
-         350 ? srtt 104
-         # one expected: 104 + (168 - 104) / 8
-         368 < 1 ack 3001 ts 310 200
-         368 ? srtt 112
+         350 ? srtt 108
+         # 108 + (172 - 108) / 8
+         372 < 1 ack 3001 ts 310 200
+         372 ? srtt 116
          ",
     );
 }

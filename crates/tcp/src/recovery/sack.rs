@@ -81,8 +81,9 @@ impl SackRecovery {
     }
     pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight, again: bool) {
         self.duplicates.reset();
-        // RFC 2018 §5: a timeout may mean that the peer discarded what it SACKed, so forget that.
-        self.scoreboard.forget();
+        // RFC 6675 §5.1: what was SACKed before the timeout counts after it, too, where RFC 2018 §5 had it forgotten:
+        // else what a recovery has under way is sent once more, into a queue that is full already.
+        self.scoreboard.acked(flight.una);
         // RFC 6675 §5.1: recovery ends, and its point is where sending had come to.
         let timeout = Timeout::new(again, self.recovery.is_some());
         self.recovery = None;

@@ -34,9 +34,10 @@ impl Scoreboard {
     }
     pub(crate) fn acked(&mut self, una: Position) {
         self.sacked.remove_below(una);
-    }
-    pub(crate) fn forget(&mut self) {
-        self.sacked.clear();
+        // A peer that had what it SACKed at `una` would have acknowledged it: it has discarded data. RFC 2018 §8.
+        if self.sacked.gap_from(una).0 != una {
+            self.sacked.clear();
+        }
     }
 
     /// RFC 6675 §4, IsLost(): `ranges` disjoint ranges with `bytes` bytes were SACKed above it.
