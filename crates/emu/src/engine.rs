@@ -145,7 +145,7 @@ impl Engine {
         self.failures.iter().map(|(reason, &count)| (reason.as_str(), count))
     }
 
-    /// The instant up to which everything has happened; what is received enters at it.
+    /// The instant up to which the network has been advanced. Received packets enter at this instant.
     pub(crate) fn now(&self) -> Time {
         self.now
     }
@@ -188,7 +188,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Lets free lines take what has been received.
+    /// Starts transmission of received packets on idle lines.
     pub(crate) fn serve(&mut self) {
         self.serve_at(self.now);
     }
