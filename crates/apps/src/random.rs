@@ -41,7 +41,7 @@ impl Streams {
     /// be worth keeping in memory.
     pub fn stream_after(&self, path: &str, drawn: u64) -> Stream {
         let Stream { mut generator } = self.stream(path);
-        // A draw of 64 bits takes two words of the generator.
+        // Each 64-bit draw advances the generator by two words.
         generator.set_word_pos(2 * u128::from(drawn));
         Stream { generator }
     }

@@ -76,8 +76,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Formats a mean in as many digits as its interval bears: "0.912 ± 0.004", or "0.98 [0.91, 1.00]" where the interval is
-/// not symmetric.
+/// Formats a mean to the precision of its interval: "0.912 ± 0.004", or "0.98 [0.91, 1.00]" where the interval is not
+/// symmetric.
 pub(crate) fn with_interval(mean: f64, interval: Option<[f64; 2]>) -> String {
     let sides = interval.map(|[low, high]| [mean - low, high - mean]);
     let half = sides.map(|[below, above]| below.max(above));

@@ -42,7 +42,7 @@ fn server() -> String {
     format!("exec {}", words.join(" "))
 }
 
-/// `cellway shell` with these options, and a command behind "--".
+/// Runs `cellway shell` with these options, and a command after "--".
 fn shell(options: &[&str], command: &[&str]) -> Ran {
     let mut cellway = Command::new(env!("CARGO_BIN_EXE_cellway"));
     cellway.arg("shell").args(options).arg("--").args(command);
@@ -67,7 +67,7 @@ fn a_mistake_is_told_by_its_option() {
             "--queue: 10 B cannot hold one packet of the MTU (1500 B): 1500 B; accepted: at least 1500 B",
         ),
         (&["--queue", "9179 B", "--framing", "atm"], "--queue: 9179 B cannot hold"),
-        // A queue in cells makes it a line for them. 9180 octets, 8 of LLC/SNAP and 8 of the AAL5 trailer, 48 in each cell.
+        // A queue in cells makes the framing ATM: 9180 octets, 8 of LLC/SNAP and 8 of the AAL5 trailer, in cells of 48.
         (&["--queue", "191 cell"], "--queue: 191 cell cannot hold one packet of the MTU (9180 B): 192 cell"),
         (&["--queue", "1499 B"], "--queue: 1499 B cannot hold one packet of the MTU (1500 B)"),
         (&["--queue", "0 B"], "--queue: "),
@@ -190,7 +190,7 @@ fn an_invalid_run_fails_if_strict() {
         assert!(ran.err().contains("warning: INVALID"), "{}", ran.err());
         assert_eq!(ran.err().contains("cellway: --strict: "), code != 0, "{}", ran.err());
     }
-    // A valid one does not, and a program that failed keeps its status.
+    // A valid run ends with 0, and a program that failed keeps its status.
     let ran = shell(&["--rtt", "1 ms", "--lateness-limit", "10 s", "--strict"], &["true"]);
     assert_eq!(ran.code(), 0, "{}", ran.err());
     let ran = shell(&["--rtt", "1 ms", "--strict"], &["sh", "-c", "exit 9"]);
@@ -271,7 +271,7 @@ fn an_ordinary_user_gets_a_path_too() {
     assert_eq!(ran.code(), 9, "{}", ran.err());
 }
 
-/// PostgreSQL and Chromium refuse to run as root, and a capability like CAP_DAC_OVERRIDE passes by permissions.
+/// PostgreSQL and Chromium refuse to run as root, and a capability like CAP_DAC_OVERRIDE overrides file permissions.
 #[test]
 fn an_ordinary_user_stays_that_user() {
     let Some(_one) = ready() else { return };
@@ -291,7 +291,7 @@ fn an_ordinary_user_stays_that_user() {
     assert_eq!(u64::from_str_radix(kept, 16).unwrap(), 1 << 10 | 1 << 12 | 1 << 13 | 1 << 21, "{out}");
     // The user's group may send echoes without any capability.
     assert!(lines[3].split_whitespace().eq([gid.as_str(), gid.as_str()]), "{out}");
-    // A path inside a path needs rights over the network of the outer one.
+    // A path inside a path needs capabilities over the network of the outer one.
     let cellway = env!("CARGO_BIN_EXE_cellway");
     let nested = ["shell", "--rtt", "1 ms", "--", cellway, "shell", "--rtt", "1 ms", "--", "id", "-u"];
     assert_eq!(as_user(&nested).unwrap().done().out().trim(), uid);

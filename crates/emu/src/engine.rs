@@ -218,7 +218,8 @@ impl Engine {
         u64::from(self.testbed.fabric.waiting(host.line)) * host.unit_octets < CARD
     }
 
-    /// Receives what was read from the device of a host: a virtio-net header and a packet, which may have to be cut.
+    /// Accepts a packet from the device of a host, with its virtio-net header, and splits it where the host left that
+    /// to the device.
     pub(crate) fn receive(&mut self, from: HostIndex, read: &[u8]) -> Result<(), Error> {
         let parsed = VirtioNetHeader::parse(read);
         let cut = |(offload, packet): (VirtioNetHeader, _)| {

@@ -91,7 +91,7 @@ impl Calendar {
         self.heap.push(Reverse(Key::new(at, event)));
     }
 
-    /// The first event, if it is the only one of its instant.
+    /// Returns the first event, if it is the only one of its instant.
     #[inline]
     pub(crate) fn alone(&self) -> Option<Event> {
         // In a binary heap every entry below the first is no earlier than one of the first's two children.

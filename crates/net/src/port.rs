@@ -189,8 +189,8 @@ impl Port {
         self.policers[slot] = Some(policer);
     }
 
-    /// Forgets all that was set and learnt for the channel of queue `slot`, which is drained; the queue stays for the
-    /// next channel over these ports.
+    /// Resets all state of the channel of the empty queue `slot`; the queue stays for the next channel over these
+    /// ports.
     pub(crate) fn forget_channel(&mut self, slot: u32) {
         if let Some(server) = self.server_mut() {
             server.forget(slot);

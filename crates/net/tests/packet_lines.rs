@@ -27,7 +27,7 @@ struct Network {
     hosts: Vec<[NodeId; 2]>,
 }
 
-/// Three pairs of hosts, each with a line of its own to the first or the last of two or three routers in a row.
+/// Three pairs of hosts, each attached to the first or the last of two or three routers in a row.
 fn network(numbers: &mut Numbers) -> Network {
     let mut net = Fabric::new(Multiplexing::PerConversation, Encapsulation::LlcSnap);
     let mut ports = Vec::new();

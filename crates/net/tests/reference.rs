@@ -1,5 +1,5 @@
-//! The switch against a second model of its port, written from the published rules and sharing no code with it: what
-//! arrives at the switch of a network is replayed, cell by cell, and what leaves must be the same cells at the same
+//! The switch against a second model of its port, written from the published rules and sharing no code with it: the
+//! cells that arrive at the switch of a network are replayed to the model, and the same cells must leave at the same
 //! instants.
 //!
 //! Partial and early packet discard: A. Romanow and S. Floyd, *Dynamics of TCP Traffic over ATM Networks*, IEEE JSAC
@@ -15,10 +15,10 @@ use cellway_units::{Bits, Rate, Span, Time};
 use rig::{Rig, Shape};
 
 const END: Time = Time::from_ps(u64::MAX - 1);
-/// The time of a cell on the line behind the switch. They arrive each ms.
+/// The time of a cell on the line behind the switch. Cells arrive every millisecond.
 const SERVICE: Span = Span::from_ms(2);
 
-/// A cell by the number of its virtual channel, of its packet and in that.
+/// A cell, by the number of its virtual channel, the number of its packet and its index in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cell {
     vc: usize,

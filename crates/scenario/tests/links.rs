@@ -1,4 +1,4 @@
-//! Links that carry nothing, bins longer than asked for, and the names of ports in results.
+//! Warnings about unused links and longer bins, and the names of ports in results.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;

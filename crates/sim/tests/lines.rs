@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use cellway_record::RunRecord;
 use common::{figure, run, scenario};
 
-/// Flows through a packet line with a short buffer, and a second line beside it.
+/// Flows through a packet line with a small buffer, and a second line in parallel.
 const PARALLEL: &str = r#"version = 1
 name = "parallel"
 run = { duration = "60 s", warmup = "20 s" }

@@ -166,8 +166,8 @@ pub(super) fn try_to_enter(user: bool) -> (Step, io::Error) {
     }
 }
 
-/// Lets `command` begin inside a new user, network and mount namespace, with all capabilities there, and die with
-/// the thread that starts it.
+/// Makes `command` start inside a new user, network and mount namespace, with all capabilities there, and die with the
+/// thread that starts it.
 pub(super) fn enter_and_exec(command: &mut Command, parent: Option<Pid>) {
     let (uids, gids) = maps();
     let enter = move || -> io::Result<()> {

@@ -40,7 +40,7 @@ impl Variant {
     }
 }
 
-/// The data that Tahoe sends again when duplicate acknowledgments mean a loss.
+/// The data that Tahoe resends when duplicate acknowledgments mean a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FastRetransmit {
     /// Everything from the first unacknowledged byte on, as the window grows again: `ns-2`'s Tahoe.

@@ -84,7 +84,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
                 self.engine.serve();
             }
             if clear {
-                // The engine's instant is not later than the last call of the device.
+                // The engine's instant is not later than the last read of the device.
                 self.intake[host.0].ingress.clear(self.engine.now());
             }
             self.hand_out();

@@ -1,9 +1,9 @@
 //! An upper bound of the time that packets of a host have waited in its device before they were read. It is a bound
 //! because a device does not record when a packet enters.
 //!
-//! A packet that is read cannot have been sent before the device was last known to be empty, nor before the packet
-//! was read that made room for it in the device's queue. Time in which the host's own line had no room does not
-//! count: a host waits for its own line on any network.
+//! A packet that is read was sent after the device was last known to be empty, and after the read that made room for it
+//! in the device's queue. Time in which the host's own line had no room does not count, because a host waits for its
+//! own line on any network.
 
 use std::collections::VecDeque;
 

@@ -93,7 +93,7 @@ fn gateways(network: &Network, traffic: &[Traffic]) -> Vec<Sender> {
 /// Returns the peak cell rates of groups whose first cells are sent on a link of the network.
 fn peaks(links: &[Link], traffic: &[Traffic]) -> Vec<Sender> {
     let peak = |(i, group): (usize, &Traffic)| {
-        // The rate of an ABR source follows the network.
+        // The network sets the rate of an ABR source.
         let rate = group.service.pcr().filter(|_| !matches!(group.service, Service::Abr(_)))?;
         let line = route::source_link(links, group)?;
         Some(Sender { name: format!("traffic {:?}", group.name), rate, line, set_by: Some(ChangeOf::Pcr(i)) })
