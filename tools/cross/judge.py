@@ -1,4 +1,4 @@
-"""What must hold of a point, with ns-2 beside it and without."""
+"""The checks of a point, by comparison with ns-2 and on its own."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from cross.runs import Figures, in_cellway, in_ns2
 TOLERANCE = 0.05
 """A deviation of goodput above this needs a cause."""
 FEWEST, MOST, STEP = 4, 32, 4
-"""Runs of a point in either simulator: the fewest, the most, and how many more while they do not decide."""
+"""Runs of a point in either simulator: the fewest, the most, and the step while the verdict is undecided."""
 NARROW = 0.015
-"""More runs are not made once the 95 % interval reaches no farther to either side."""
+"""The half width of the 95 % interval below which no more runs are made."""
 FINE = 0.001
 """A tick that makes no difference (s)."""
 _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 
 
 def t_95(freedom: int) -> float:
-    """Student's t, two-sided, for so many degrees of freedom."""
+    """Return the two-sided quantile of Student's t for these degrees of freedom."""
     # Beyond the table to 0.1 %, by the first term of Cornish and Fisher.
     return _T_95[freedom - 1] if freedom <= len(_T_95) else 1.96 + 2.372 / freedom + 2.8 / freedom**2
 
@@ -44,9 +44,9 @@ class Compared:
     ours: Sequence[Figures]
     peer: Sequence[Figures]
     cause: str = ""
-    """Why it deviates: a key of `CAUSES`, or `unexplained`; empty where it does not."""
+    """The cause of a deviation: a key of `CAUSES`, or `unexplained`; empty without a deviation."""
     tried: dict[str, tuple[float, float]] = field(default_factory=dict)
-    """The deviation that was left with each cause taken away, and half the width of its interval."""
+    """The deviation that remained with each cause removed, and half the width of its interval."""
 
     @property
     def deviation(self) -> float:
@@ -84,7 +84,7 @@ Runs = Callable[[range], tuple[list[Figures], list[Figures]]]
 def decide(
     runs: Runs, ours: Sequence[Figures] = (), peer: Sequence[Figures] = ()
 ) -> tuple[list[Figures], list[Figures]]:
-    """Runs until the deviation is decided, or there are `MOST` runs."""
+    """Add runs until the deviation is decided, or there are `MOST` runs."""
     ours, peer = list(ours), list(peer)
     while len(ours) < FEWEST or (len(ours) < MOST and not is_decided(ours, peer)):
         more = runs(range(len(ours), len(ours) + STEP))
@@ -95,7 +95,7 @@ def decide(
 
 @dataclass(frozen=True)
 class Cause:
-    """A known difference between the two, and the runs in which it is taken away."""
+    """A known difference between the two simulators, and the settings that remove it."""
 
     title: str
     text: str
@@ -145,12 +145,12 @@ TOGETHER = " + "
 
 
 def both(point: Point, cellway: str, ns2: str, options: Mapping[str, object]) -> Runs:
-    """What makes the runs of a point with these numbers in either simulator; `options` are further ones of ns-2."""
+    """Return a function that makes the runs of a point with these numbers in both; `options` are settings of ns-2."""
     return lambda numbers: (in_cellway(cellway, point, numbers), in_ns2(ns2, point, numbers, **options))
 
 
 def compare(point: Point, ours: Sequence[Figures], cellway: str, ns2: str) -> Compared:
-    """A point in both, with the cause of a deviation; `ours` are its first runs in Cellway."""
+    """Compare a point in both, and find the cause of a deviation; `ours` are its first runs in Cellway."""
     peer = in_ns2(ns2, point, range(len(ours)))
     found = Compared(point, *decide(both(point, cellway, ns2, {}), ours, peer))
     if not agrees(found.ours, found.peer):
@@ -159,7 +159,7 @@ def compare(point: Point, ours: Sequence[Figures], cellway: str, ns2: str) -> Co
 
 
 def explain(compared: Compared, cellway: str, ns2: str) -> None:
-    """Finds why a point deviates, by taking away one difference after the other, then two at a time, then all."""
+    """Find the cause of a deviation by removing one difference after the other, then two at a time, then all."""
     names = [name for name, cause in CAUSES.items() if cause.applies(compared.point)]
     for count in sorted({1, 2, len(names)}):
         for chosen in combinations(names, count):
@@ -175,12 +175,12 @@ def explain(compared: Compared, cellway: str, ns2: str) -> None:
 
 
 def alone(point: Point) -> bool:
-    """Whether a point is one flow without random loss, of a variant that repairs a full buffer without a timeout."""
+    """Return true for one flow without random loss, of a variant that recovers from a full buffer without a timeout."""
     return point.flows == 1 and not point.loss and point.variant in ("newreno", "sack")
 
 
 def bounds(family: Sequence[tuple[Point, Sequence[Figures]]]) -> list[str]:
-    """What the points of a family violate, in words; in the order of their buffers."""
+    """Describe the bounds that the points of a family, in the order of their buffers, violate."""
     wrong = []
     for point, runs in family:
         used = fmean(run.utilisation or 0.0 for run in runs)

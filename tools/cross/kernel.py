@@ -17,14 +17,14 @@ from cross.runs import scenario, simulate
 
 DURATION = 20.0  # s
 LATE = 0.1
-"""The most lateness of a valid run, as a share of the round trip: it adds to that."""
+"""The largest lateness of a valid run, as a share of the round trip, which lateness lengthens."""
 TCP = 'profile = "linux-6"\n'
 BUSY = 2
-"""An emulation is tried so often until it is valid."""
+"""The most attempts at a valid emulation."""
 AGAIN = 2
-"""Further emulations of a point whose first is not near: the kernel's runs are not alike."""
+"""Further emulations of a point whose first is not near, since the kernel's runs differ."""
 NEAR = 0.025
-"""A deviation up to this needs no second look: the spread of the kernel's runs hardly brings it to 5 %."""
+"""A deviation up to this needs no further runs: the spread of the kernel's runs hardly brings it to 5 %."""
 LONG = 17
 """A round trip of so many packet times: within a quarter of it the third duplicate follows the lost segment."""
 
@@ -37,10 +37,10 @@ class Emulated:
     simulated: float
     """Goodput in the simulator (bit/s)."""
     kernel: tuple[float, ...]
-    """With the kernel, in each run (bit/s)."""
+    """Goodput with the kernel, in each run (bit/s)."""
     valid: bool
     lateness: float
-    """The 99th percentile, the largest of the runs (s)."""
+    """The 99th percentile of lateness, the largest of the runs (s)."""
     resent: Resent
     """The kernel's loss events in all runs, after the warm-up."""
 
@@ -62,7 +62,7 @@ class Emulated:
 
 @dataclass(frozen=True)
 class Judged:
-    """A point, and what its deviation is with the kernel's timer of RACK taken away."""
+    """A point, and its deviation with the kernel's RACK timer removed."""
 
     emulated: Emulated
     without: Emulated | None = None
@@ -81,7 +81,7 @@ def _point(rate: int, rtt: float, share: float) -> Point:
 
 
 def run(command: str) -> list[Judged] | str:
-    """All points, or why this machine cannot emulate."""
+    """Emulate all points, or return the reason why this machine cannot."""
     done = []
     for point in points():
         found = judge(command, point)
@@ -92,7 +92,7 @@ def run(command: str) -> list[Judged] | str:
 
 
 def judge(command: str, point: Point) -> Judged | str:
-    """A point; if it is not near, more runs of it, and some without RACK's timer."""
+    """Emulate a point; if it is not near, make more runs, and some without RACK's timer."""
     one = emulate(command, point, 1)
     if isinstance(one, str) or abs(one.deviation) <= NEAR or not one.valid:
         return one if isinstance(one, str) else Judged(one)
@@ -105,7 +105,7 @@ def judge(command: str, point: Point) -> Judged | str:
 
 
 def emulate(command: str, point: Point, runs: int) -> Emulated | str:
-    """So many emulations of a point, or why this machine cannot."""
+    """Emulate a point this often, or return the reason why this machine cannot."""
     text = scenario(point, tcp=TCP, extra=f'\n[run.emulate]\nlateness-limit = "{LATE * point.rtt * 1e6:.0f} us"\n')
     goodputs, lateness, valid, losses = [], 0.0, True, Resent(0, 0)
     for _ in range(runs):
@@ -125,7 +125,7 @@ def emulate(command: str, point: Point, runs: int) -> Emulated | str:
 
 
 def _emulate(command: str, text: str, warmup: float) -> tuple[dict[tuple[str, str], float], Resent] | str:
-    """The figures of an emulation by subject and metric, and its loss events, or why it cannot be."""
+    """Return the figures of an emulation by subject and metric, and its loss events, or the reason for none."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "point.toml")
         file.write_text(text, encoding="utf-8")

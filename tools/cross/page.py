@@ -39,7 +39,7 @@ RACK = (
 
 
 def page(compared: Sequence[Compared], emulated: Sequence[Judged] | str, wrong: Sequence[str]) -> str:
-    """All of it, in Markdown."""
+    """Return the page, in Markdown."""
     deviating = [one for one in compared if one.cause]
     least = min(compared, key=lambda one: one.deviation)
     largest = max(compared, key=lambda one: one.deviation)
@@ -170,7 +170,7 @@ def _kernel_row(one: Emulated, verdict: str) -> str:
 
 
 def kernel_verdict(one: Judged) -> str:
-    """What an emulated point says."""
+    """Describe an emulated point."""
     if not one.emulated.valid:
         return "late: not judged"
     if one.emulated.agrees:

@@ -1,17 +1,17 @@
-//! What the series of a study leave out.
+//! The series of a study that do not have all changes.
 
 use std::collections::BTreeMap;
 
 use cellway_record::RunRecord;
 
-/// The series that leave changes out, each with the longest of its intervals (s), over all runs of a study.
+/// The series that leave changes out, each with its longest interval (s) over all runs of a study.
 #[derive(Default)]
 pub(crate) struct LeftOut {
     intervals: BTreeMap<(&'static str, String), f64>,
 }
 
 impl LeftOut {
-    /// Takes a run.
+    /// Adds the series of a run.
     pub(crate) fn add(&mut self, record: &RunRecord) {
         for (subject, metric, seconds) in record.left_out() {
             let longest = self.intervals.entry((metric, subject.to_owned())).or_default();
@@ -19,7 +19,7 @@ impl LeftOut {
         }
     }
 
-    /// Returns a warning, unless the series are whole.
+    /// Returns a warning if any series leaves changes out.
     pub(crate) fn warning(&self) -> Option<String> {
         let mut named: Vec<String> = self
             .intervals
@@ -39,7 +39,7 @@ impl LeftOut {
     }
 }
 
-/// A time in a unit in which it has few digits.
+/// Formats a time in the largest unit in which it is at least 1.
 fn length(seconds: f64) -> String {
     let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")];
     let (scale, unit) = units.into_iter().find(|&(scale, _)| seconds >= scale).unwrap_or((1e-9, "ns"));
