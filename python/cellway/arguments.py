@@ -11,19 +11,19 @@ def wrong(name: str, value: object, accepted: str) -> TypeError:
 
 
 def text(name: str, value: object, accepted: str) -> str | None:
-    """A text, or None."""
+    """Return `value`, which must be a string or None."""
     if value is None or isinstance(value, str):
         return value
     raise wrong(name, value, accepted)
 
 
 def quantity(name: str, value: object, example: str) -> str | None:
-    """A text with a number and a unit, or None."""
+    """Return `value`, which must be a string with a number and a unit, or None."""
     return text(name, value, f'a text with a unit, like "{example}"')
 
 
 def count(name: str, value: object) -> int | None:
-    """A whole number of at least 1, or None."""
+    """Return `value`, which must be a whole number of at least 1, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int):
@@ -34,7 +34,7 @@ def count(name: str, value: object) -> int | None:
 
 
 def share(name: str, value: object) -> float | None:
-    """A number from 0 to 1, or None."""
+    """Return `value`, which must be a number from 0 to 1, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -43,7 +43,7 @@ def share(name: str, value: object) -> float | None:
 
 
 def changes(name: str, value: object) -> Mapping[str, object]:
-    """Keys and their values; none for None."""
+    """Return `value`, which must be a mapping with string keys; an empty one for None."""
     if value is None:
         return {}
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):

@@ -19,21 +19,21 @@ from cross.runs import Figures, in_cellway
 from cross.words import signed
 
 KNOWN = Path(__file__).with_name("unexplained.txt")
-"""The settings whose deviation is unexplained, each with it in % and what was left without the causes that were tried:
-a further one, or a larger one, fails."""
+"""The settings with an unexplained deviation, that deviation in %, and what remained with each cause removed. A new
+setting, or a larger deviation, fails."""
 SLACK = 0.1
-"""By so much a known deviation may grow: goodputs move with any change of either end."""
+"""The tolerated growth of a known deviation: goodputs move with any change of either end."""
 NO_NS2 = "ns is not installed (Debian: ns2): no comparison, only the bounds that need no peer"
 
 
 def known() -> dict[str, float]:
-    """Deviations that are unexplained, by setting."""
+    """Read the unexplained deviations, by setting."""
     lines = KNOWN.read_text(encoding="utf-8").splitlines() if KNOWN.is_file() else []
     return {name: float(deviation) / 100 for deviation, name, _ in (line.split("\t") for line in lines)}
 
 
 def check_alone(command: str, points: Sequence[grid.Point], threads: int) -> tuple[list[Sequence[Figures]], list[str]]:
-    """The runs of all points in Cellway, and what violates the bounds that need no peer."""
+    """Return the runs of all points in Cellway, and the violations of the bounds that need no peer."""
     with ThreadPoolExecutor(threads) as pool:
         ours: list[Sequence[Figures]] = list(pool.map(lambda point: in_cellway(command, point, range(FEWEST)), points))
 
@@ -47,7 +47,7 @@ def check_alone(command: str, points: Sequence[grid.Point], threads: int) -> tup
 def compare(
     command: str, points: Sequence[grid.Point], ours: Sequence[Sequence[Figures]], threads: int
 ) -> list[Compared]:
-    """All points against ns-2, each deviation with its cause."""
+    """Compare all points with ns-2, and find the cause of each deviation."""
 
     def one(pair: tuple[grid.Point, Sequence[Figures]]) -> Compared:
         return judge.compare(pair[0], pair[1], command, "ns")
@@ -67,7 +67,7 @@ class Unexplained:
 
 
 def without_cause(compared: Sequence[Compared], emulated: kernel.Ran | str) -> list[Unexplained]:
-    """All of them, against ns-2 and against the kernel."""
+    """Return the unexplained deviations from ns-2 and from the kernel."""
     found = [
         Unexplained(one.point.name, one.deviation, "ns-2", left_over(one.tried))
         for one in compared
@@ -84,7 +84,7 @@ def without_cause(compared: Sequence[Compared], emulated: kernel.Ran | str) -> l
 
 
 def news(found: Sequence[Unexplained]) -> list[str]:
-    """Unexplained deviations that are not known, or have grown."""
+    """Return the unexplained deviations that are new or have grown."""
     listed = known()
     return [
         f"{one.name}: {signed(one.deviation)} against {one.peer}, unexplained"
@@ -94,20 +94,20 @@ def news(found: Sequence[Unexplained]) -> list[str]:
 
 
 def accept(found: Sequence[Unexplained]) -> None:
-    """Lists them as known."""
+    """Write the list of known deviations."""
     lines = [f"{100 * one.deviation:.1f}\t{one.name}\t{one.tried}\n" for one in found]
     KNOWN.write_text("".join(lines), encoding="utf-8")
 
 
 def counts(compared: Sequence[Compared]) -> str:
-    """How many agree, and of which cause the others are."""
+    """Return the number of points that agree, and the causes of the others."""
     causes = Counter(one.cause for one in compared)
     words = [f"{causes.pop('', 0)} of {len(compared)} settings agree with ns-2 within 5 %"]
     return "; ".join(words + [f"{count} {cause}" for cause, count in sorted(causes.items())])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 if all bounds hold and nothing unexplained is new."""
+    """Return 0 if all bounds hold and no unexplained deviation is new."""
     beside = Path(sys.executable).with_name("cellway")
     parser = argparse.ArgumentParser(prog="cross", description="Cross-checks TCP against ns-2 and the kernel.")
     parser.add_argument("--sixth", action="store_true", help="every sixth family of settings, no emulation, no page")

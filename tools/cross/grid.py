@@ -14,12 +14,12 @@ SHARES = (0.1, 0.25, 0.5, 1.0, 2.0)
 """The buffers of a family, as shares of the bandwidth-delay product."""
 FAMILIES = 40
 MOST_PACKETS = 6_000
-"""A run ends once so many have been sent, if its other limits are reached (packets)."""
+"""A run is long enough to send this many packets, but no longer than `LONGEST`, unless `TRIPS` takes longer."""
 TRIPS = 80
-"""A run lasts for so many round trips at least: a window of half the buffers here is regained in fewer."""
+"""The least duration of a run, in round trips: a window of half the buffers here is regained in fewer."""
 LONGEST = 100.0  # s
 WARMUP = 0.25
-"""The part of a run that is not measured."""
+"""The warm-up, as a share of a run."""
 
 
 @dataclass(frozen=True)
@@ -51,22 +51,22 @@ class Point:
 
     @property
     def bdp(self) -> float:
-        """What the line holds in a round trip (packets)."""
+        """The bandwidth-delay product (packets)."""
         return self.rate * self.rtt / 8 / self.packet
 
     @property
     def warmup(self) -> float:
-        """The first part of a run, which is not measured (s)."""
+        """The warm-up, which is not measured (s)."""
         return round(self.duration * WARMUP, 3)
 
     @property
     def by_chance(self) -> bool:
-        """Whether seeds differ: packets are lost at random."""
+        """True if packets are lost at random, so that seeds differ."""
         return self.loss > 0
 
     @property
     def name(self) -> str:
-        """All of it in a few words."""
+        """A short description of the setting."""
         words = [
             self.variant,
             f"{self.rate / 1e6:g} Mbit/s",
@@ -82,12 +82,12 @@ class Point:
 
 
 def points() -> list[Point]:
-    """All 200, the same on every machine."""
+    """Return all 200 settings, the same on every machine."""
     return [point for family in range(FAMILIES) for point in _family(family)]
 
 
 def sixth() -> list[Point]:
-    """Every sixth family: 35 points, with all variants."""
+    """Return every sixth family: 35 points, with all variants."""
     return [point for family in range(0, FAMILIES, 6) for point in _family(family)]
 
 

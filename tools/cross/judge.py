@@ -1,4 +1,4 @@
-"""What must hold of a point, with ns-2 beside it and without."""
+"""The checks of a point, by comparison with ns-2 and on its own."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from cross.words import interval, percent
 TOLERANCE = 0.05
 """A deviation of goodput above this needs a cause."""
 FEWEST, MOST, STEP = 4, 32, 4
-"""Runs of a point in either simulator: the fewest, the most, and how many more while they do not decide."""
+"""Runs of a point in either simulator: the fewest, the most, and the step while the verdict is undecided."""
 NARROW = 0.015
-"""More runs are not made once the 95 % interval reaches no farther to either side."""
+"""The half width of the 95 % interval below which no more runs are made."""
 BEYOND = TOLERANCE + NARROW
-"""The 95 % interval of what a cause leaves, and that of a fall of goodput, may reach so far."""
+"""The limit of the 95 % interval of a fall of goodput, and of the deviation that remains with its cause removed."""
 MOST_LEFT = 96
-"""The most runs of a point, with and without a cause, while they do not decide whether it is one."""
+"""The most runs of a point, with a cause and with it removed, while its verdict is undecided."""
 FINE = 0.001
 """A tick that makes no difference (s)."""
 _T_95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
 
 
 def t_95(freedom: int) -> float:
-    """Student's t, two-sided, for so many degrees of freedom."""
+    """Return the two-sided quantile of Student's t for these degrees of freedom."""
     # Beyond the table to 0.1 %, by the first term of Cornish and Fisher.
     return _T_95[freedom - 1] if freedom <= len(_T_95) else 1.96 + 2.372 / freedom + 2.8 / freedom**2
 
@@ -43,33 +43,33 @@ MOST_TIMEOUTS = 6.0
 
 @dataclass(frozen=True)
 class Left:
-    """A deviation in runs of their own without one of its causes; the halves are of 95 % intervals."""
+    """The deviation that remains with a cause removed, in separate runs. Each `half` is that of a 95 % interval."""
 
     deviation: float
     half: float
     removed: float
-    """By so much the deviation is nearer to 0 than with the cause, in pairs with the same losses and round trips."""
+    """The decrease of the deviation, over pairs with the same losses and round trips."""
     removed_half: float
     pairs: int
 
     @property
     def reach(self) -> float:
-        """The end of the interval that is farther from 0."""
+        """The largest absolute deviation in the interval."""
         return abs(self.deviation) + self.half
 
     @property
     def removes(self) -> bool:
-        """Returns true if the cause accounts for a significant part of the deviation."""
+        """Return true if the decrease is significant."""
         return self.removed > self.removed_half
 
     @property
     def suffices(self) -> bool:
-        """Returns true if the cause explains the deviation."""
+        """Return true if the cause explains the deviation."""
         return self.removes and self.reach <= BEYOND
 
     @property
     def is_decided(self) -> bool:
-        """Returns true if more pairs would hardly change that."""
+        """Return true if more pairs would hardly change the verdict."""
         if self.suffices or abs(self.deviation) - self.half > TOLERANCE or self.pairs >= MOST_LEFT:
             return True
         # An interval shrinks with the root of the pairs.
@@ -86,13 +86,13 @@ class Compared:
     ours: Sequence[Figures]
     peer: Sequence[Figures]
     cause: str = ""
-    """Why it deviates: a key of `CAUSES`, or `unexplained`; empty where it does not."""
+    """The cause of a deviation: a key of `CAUSES`, or `unexplained`; empty without a deviation."""
     tried: dict[str, Left] = field(default_factory=dict)
-    """By each cause that was taken away, what was left."""
+    """The deviation that remained with each cause removed."""
 
     @property
     def part(self) -> str:
-        """Of an unexplained deviation, the causes that remove a significant part and leave the least; or none."""
+        """The causes of the largest part of an unexplained deviation; empty if none removes a significant part."""
         parts = [name for name, left in self.tried.items() if left.removes]
         return min(parts, key=lambda name: self.tried[name].reach, default="") if self.cause == UNEXPLAINED else ""
 
@@ -112,7 +112,7 @@ def deviation(ours: Sequence[Figures], peer: Sequence[Figures]) -> tuple[float, 
 
 
 def _residuals(ours: Sequence[Figures], peer: Sequence[Figures]) -> tuple[float, list[float]]:
-    """The ratio of the mean goodputs, and what each pair adds to its error."""
+    """Return the ratio of the mean goodputs, and the error of each pair."""
     a, b = [run.goodput for run in ours], [run.goodput for run in peer]
     if not fmean(b):
         return math.inf, [0.0] * len(b)
@@ -121,12 +121,12 @@ def _residuals(ours: Sequence[Figures], peer: Sequence[Figures]) -> tuple[float,
 
 
 def _half(values: Sequence[float]) -> float:
-    """Half the width of the 95 % interval of their mean."""
+    """Return half the width of the 95 % interval of the mean."""
     return t_95(len(values) - 1) * stdev(values) / math.sqrt(len(values))
 
 
 def left(compared: Compared, ours: Sequence[Figures], peer: Sequence[Figures]) -> Left:
-    """Compares the runs without a cause with those of the same numbers with it."""
+    """Compare the runs with a cause removed with those of the same numbers that have it."""
     middle, half = deviation(ours, peer)
     common = min(len(ours), len(compared.ours))
     with_it, first = _residuals(compared.ours[:common], compared.peer[:common])
@@ -148,14 +148,14 @@ def is_decided(ours: Sequence[Figures], peer: Sequence[Figures]) -> bool:
 
 
 Run = Callable[[Point, range], Sequence[Figures]]
-"""Makes the runs of a point with these numbers in Cellway."""
+"""A function that makes the runs of a point with these numbers in Cellway."""
 Runs = Callable[[range], tuple[list[Figures], list[Figures]]]
 
 
 def decide(
     runs: Runs, ours: Sequence[Figures] = (), peer: Sequence[Figures] = ()
 ) -> tuple[list[Figures], list[Figures]]:
-    """Runs until the deviation is decided, or there are `MOST` runs."""
+    """Add runs until the deviation is decided, or there are `MOST` runs."""
     ours, peer = list(ours), list(peer)
     while len(ours) < FEWEST or (len(ours) < MOST and not is_decided(ours, peer)):
         more = runs(range(len(ours), len(ours) + STEP))
@@ -166,7 +166,7 @@ def decide(
 
 @dataclass(frozen=True)
 class Cause:
-    """A known difference between the two, and the runs in which it is taken away."""
+    """A known difference between the two simulators, and the settings that remove it."""
 
     title: str
     text: str
@@ -216,11 +216,11 @@ TOGETHER = " + "
 
 
 Runner = Callable[[Point, range, Mapping[str, object]], tuple[list[Figures], list[Figures]]]
-"""Makes the runs of a point with these numbers in either simulator; the mapping has further options of ns-2."""
+"""A function that makes the runs of a point with these numbers in both; the mapping is of settings of ns-2."""
 
 
 def runner(cellway: str, ns2: str) -> Runner:
-    """Runs these programs."""
+    """Return a function that runs these programs."""
     return lambda point, numbers, options: (
         in_cellway(cellway, point, numbers),
         in_ns2(ns2, point, numbers, **options),
@@ -228,7 +228,7 @@ def runner(cellway: str, ns2: str) -> Runner:
 
 
 def compare(point: Point, ours: Sequence[Figures], cellway: str, ns2: str) -> Compared:
-    """A point in both, with the cause of a deviation; `ours` are its first runs in Cellway."""
+    """Compare a point in both, and find the cause of a deviation; `ours` are its first runs in Cellway."""
     run = runner(cellway, ns2)
     peer = in_ns2(ns2, point, range(len(ours)))
     found = Compared(point, *decide(lambda numbers: run(point, numbers, {}), ours, peer))
@@ -238,7 +238,7 @@ def compare(point: Point, ours: Sequence[Figures], cellway: str, ns2: str) -> Co
 
 
 def explain(compared: Compared, run: Runner) -> None:
-    """Finds why a point deviates, by taking away one difference after the other, then two at a time, then all."""
+    """Find the cause of a deviation by removing one difference after the other, then two at a time, then all."""
     names = [name for name, cause in CAUSES.items() if cause.applies(compared.point)]
     compared.cause = UNEXPLAINED
     for count in sorted({1, 2, len(names)}):
@@ -255,7 +255,7 @@ def explain(compared: Compared, run: Runner) -> None:
 
 
 def _without(compared: Compared, causes: Sequence[Cause], run: Runner) -> Left:
-    """What is left without the causes, in as many pairs as decide it, with them, too."""
+    """Run pairs with the causes removed, and with them, until they decide."""
     point = reduce(lambda point, cause: cause.change(point), causes, compared.point)
     options = {key: value for cause in causes for key, value in cause.options.items()}
     ours: list[Figures] = []
@@ -274,14 +274,14 @@ def _without(compared: Compared, causes: Sequence[Cause], run: Runner) -> Left:
 
 
 def alone(point: Point) -> bool:
-    """Whether a point is one flow without random loss, of a variant that repairs a full buffer without a timeout."""
+    """Return true for one flow without random loss, of a variant that recovers from a full buffer without a timeout."""
     return point.flows == 1 and not point.loss and point.variant in ("newreno", "sack")
 
 
 def fall(
     smaller: tuple[Point, Sequence[Figures]], larger: tuple[Point, Sequence[Figures]], run: Run
 ) -> tuple[float, float]:
-    """The goodput with the larger buffer over that with the smaller, less 1, with half the width of its interval.
+    """Return the ratio of goodput with the larger buffer to the smaller, less 1, and half the width of its interval.
 
     Runs until the interval shows that it falls by more than the tolerance or that it does not, or there are `MOST`.
     """
@@ -295,7 +295,7 @@ def fall(
 
 
 def bounds(family: Sequence[tuple[Point, Sequence[Figures]]], run: Run) -> list[str]:
-    """What the points of a family violate, in words; in the order of their buffers. `run` makes further runs."""
+    """Describe the bounds that a family, in the order of its buffers, violates; `run` makes more runs."""
     wrong = []
     for point, runs in family:
         used = fmean(figures.utilisation or 0.0 for figures in runs)

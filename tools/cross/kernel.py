@@ -17,16 +17,16 @@ from cross.runs import scenario, simulate
 
 DURATION = 20.0  # s
 LATE = 0.1
-"""The most lateness of a valid run, as a share of the round trip: it adds to that."""
+"""The largest lateness of a valid run, as a share of the round trip, which lateness lengthens."""
 TCP = 'profile = "linux-6"\n'
 BUSY = 2
-"""An emulation is tried so often until it is valid."""
+"""The most attempts at a valid emulation."""
 AGAIN = 2
-"""Further emulations of a point whose first is not near: the kernel's runs are not alike."""
+"""Further emulations of a point whose first is not near, since the kernel's runs differ."""
 NEAR = 0.025
-"""A deviation up to this needs no second look: the spread of the kernel's runs hardly brings it to 5 %."""
+"""A deviation up to this needs no further runs: the spread of the kernel's runs hardly brings it to 5 %."""
 CANNOT = "this machine cannot emulate"
-"""The message with which `cellway emulate` says what the machine lacks begins so (`crates/sys/src/error.rs`)."""
+"""The start of the message of `cellway emulate` that names what the machine lacks (`crates/sys/src/error.rs`)."""
 LONG = 17
 """A round trip of so many packet times: within a quarter of it the third duplicate follows the lost segment."""
 
@@ -43,10 +43,10 @@ class Emulated:
     simulated: float
     """Goodput in the simulator (bit/s)."""
     kernel: tuple[float, ...]
-    """With the kernel, in each run (bit/s)."""
+    """Goodput with the kernel, in each run (bit/s)."""
     valid: bool
     lateness: float
-    """The 99th percentile, the largest of the runs (s)."""
+    """The 99th percentile of lateness, the largest of the runs (s)."""
     resent: Resent
     """The kernel's loss events in all runs, after the warm-up."""
 
@@ -68,7 +68,7 @@ class Emulated:
 
 @dataclass(frozen=True)
 class Judged:
-    """A point, and what its deviation is with the kernel's timer of RACK taken away."""
+    """A point, and its deviation with the kernel's RACK timer removed."""
 
     emulated: Emulated
     without: Emulated | None = None
@@ -77,11 +77,11 @@ class Judged:
 
 @dataclass(frozen=True)
 class Ran:
-    """All points of a machine that can emulate."""
+    """The emulations of all points."""
 
     judged: list[Judged]
     failed: list[str]
-    """The emulations that gave no figures, and why."""
+    """The points whose emulation failed, with its message."""
 
 
 def points() -> list[Point]:
@@ -96,7 +96,7 @@ def _point(rate: int, rtt: float, share: float) -> Point:
 
 
 def run(command: str) -> Ran | str:
-    """All points, or what this machine lacks to emulate."""
+    """Emulate all points, or return the reason why this machine cannot."""
     judged: list[Judged] = []
     failed: list[str] = []
     for point in points():
@@ -113,7 +113,7 @@ def run(command: str) -> Ran | str:
 
 
 def judge(command: str, point: Point) -> Judged:
-    """A point; if it is not near, more runs of it, and some without RACK's timer."""
+    """Emulate a point; if it is not near, make more runs, and some without RACK's timer."""
     one = emulate(command, point, 1)
     if abs(one.deviation) <= NEAR or not one.valid:
         return Judged(one)
@@ -125,7 +125,7 @@ def judge(command: str, point: Point) -> Judged:
 
 
 def emulate(command: str, point: Point, runs: int) -> Emulated:
-    """So many emulations of a point."""
+    """Emulate a point this often."""
     text = scenario(point, tcp=TCP, extra=f'\n[run.emulate]\nlateness-limit = "{LATE * point.rtt * 1e6:.0f} us"\n')
     goodputs, lateness, valid, losses = [], 0.0, True, Resent(0, 0)
     for _ in range(runs):
@@ -142,7 +142,7 @@ def emulate(command: str, point: Point, runs: int) -> Emulated:
 
 
 def _emulate(command: str, text: str, warmup: float) -> tuple[dict[tuple[str, str], float], Resent]:
-    """The figures of an emulation by subject and metric, and its loss events."""
+    """Return the figures of an emulation by subject and metric, and its loss events."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "point.toml")
         file.write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cross.grid import Point
 
 FIRST = 10
-"""So many packets of each flow pass before any is lost: a lost SYN would cost 3 s, in both simulators."""
+"""The packets of each flow that pass before any is lost: a lost SYN would cost 3 s, in both simulators."""
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class Lost:
     """The packets that the line loses in each direction, by their number: the first to leave it has 1."""
 
     forward: list[int]
-    """Without the acknowledgements that end the handshakes, which ns-2 does not send."""
+    """Numbered without the acknowledgements that end the handshakes, which ns-2 does not send."""
     back: list[int]
 
 
 def lost(point: Point, run: int) -> Lost:
-    """The losses of a run: independent, with the chance of the point."""
+    """Return the losses of a run: independent, with the probability of the point."""
     # More than either direction can send: acknowledgements are at most as many as segments.
     most = int(point.duration * point.rate / 8 / point.packet) + 2 * FIRST * point.flows
 

@@ -46,7 +46,7 @@ RACK = (
 
 
 def page(compared: Sequence[Compared], emulated: Ran | str, violated: Sequence[str]) -> str:
-    """All of it, in Markdown; `violated` are the bounds that do not hold."""
+    """Return the page, in Markdown; `violated` are the bounds that do not hold."""
     deviating = [one for one in compared if one.cause]
     parts = [
         "# TCP against other implementations",
@@ -216,7 +216,7 @@ def _kernel_row(one: Emulated, verdict: str) -> str:
 
 
 def kernel_verdict(one: Judged) -> str:
-    """What an emulated point says."""
+    """Describe an emulated point."""
     if not one.emulated.valid:
         return "late: not judged"
     if one.emulated.agrees:
@@ -227,7 +227,7 @@ def kernel_verdict(one: Judged) -> str:
 
 
 def left_over(tried: Mapping[str, Left]) -> str:
-    """What was left of a deviation without each cause, in the order in which they were tried."""
+    """List the deviations that remained with each cause removed, in the order of the trials."""
     return ", ".join(f"{name} {interval(left.deviation, left.half)}" for name, left in tried.items())
 
 

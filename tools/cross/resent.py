@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PORT = 5001
-"""Of the receiver (`docs/guide/captures.md`)."""
+"""The port of the receiver (`docs/guide/captures.md`)."""
 DUPLICATES = 3
 END, NO_OPERATION, SACK = 0, 1, 5
 """Kinds of options: RFC 9293 section 3.1, RFC 2018 section 3."""
@@ -20,7 +20,7 @@ class Resent:
 
     events: int
     early: int
-    """Of those, segments that were sent again before the third duplicate acknowledgement."""
+    """The loss events whose segment was resent before the third duplicate acknowledgement."""
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,20 @@ class _Segment:
     acknowledgement: int
     payload: int
     selective: bool
-    """It reports segments beyond a gap (SACK)."""
+    """True if it reports segments beyond a gap (SACK)."""
 
 
 def resent(capture: Path, since: float) -> Resent:
-    """Counts from `since` on (s)."""
+    """Count loss events from `since` on (s)."""
     highest = last = duplicates = events = early = 0
     repaired = -1
     for segment in _segments(capture.read_bytes()):
         if not segment.sent:
-            # One that advances is one, too, if it reports what lies beyond (RFC 6675 section 2).
+            # An acknowledgement that advances counts, too, if it has SACK blocks (RFC 6675 section 2).
             duplicates = (duplicates if segment.acknowledgement == last else 0) + segment.selective
             last = segment.acknowledgement
         elif segment.payload:
-            # Of a window that lost several only the first counts: the others follow from it.
+            # Of several losses in a window only the first counts: the others are repaired with it.
             if segment.sequence < highest and segment.sequence == last and segment.sequence > repaired:
                 repaired = highest
                 events += segment.time >= since
@@ -54,7 +54,7 @@ def resent(capture: Path, since: float) -> Resent:
 
 
 def _segments(data: bytes) -> Iterator[_Segment]:
-    """Of a classic capture of IPv4 packets with nanoseconds, in little-endian order."""
+    """Read a classic capture of IPv4 packets with nanoseconds, in little-endian order."""
     if data[:4] != b"\x4d\x3c\xb2\xa1" or data[20:24] != b"\x65\0\0\0":
         raise RuntimeError("not a capture of IP packets with nanoseconds")
     at, base = 24, None
@@ -77,7 +77,7 @@ def _segments(data: bytes) -> Iterator[_Segment]:
 
 
 def _options(data: bytes) -> Iterator[int]:
-    """The kinds of the options of a TCP header."""
+    """Return the kinds of the options of a TCP header."""
     at = 0
     while at < len(data) and data[at] != END:
         yield data[at]

@@ -15,28 +15,28 @@ from cross.losses import lost
 
 SCRIPT = Path(__file__).with_name("line.tcl")
 WINDOW = 64 << 20
-"""No receive window is ever the limit (B)."""
+"""A receive window that is never the limit (B)."""
 HAIR = 0.016
-"""Runs without random loss differ in their round trip by this share of it at most."""
+"""The largest difference in round trip between runs without random loss, as a share of it."""
 GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it, less their whole part, lie evenly between 0 and 1."""
+"""The inverse of the golden ratio: the fractional parts of its multiples are spread evenly over 0 to 1."""
 STAGGER = 0.037
-"""Between the starts of flows (s)."""
+"""The time between the starts of flows (s)."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a run gave after its warm-up, all flows together."""
+    """The figures of a run after its warm-up, all flows together."""
 
     goodput: float
     """Payload delivered in order (bit/s)."""
     timeouts: float
     resent: float
-    """Segments sent again."""
+    """Resent segments."""
     lost: float
     """Packets that the buffer dropped; in Cellway also those that the line lost, and acknowledgements."""
     utilisation: float | None = None
-    """Share of the time in which the line was sending; Cellway alone."""
+    """Utilisation of the line; Cellway only."""
 
 
 def scenario(point: Point, *, tcp: str = "", loss: str = "", extra: str = "") -> str:
@@ -106,13 +106,13 @@ def round_trip(point: Point, run: int) -> float:
     """The round trip of a run (s).
 
     Without random loss the runs of a point are a hair apart: drop-tail buffers and timers of whole ticks turn on single
-    packets, and one run of either simulator would stand for nothing.
+    packets, so a single run of either simulator would prove nothing.
     """
     return point.rtt * (1 + (0.0 if point.by_chance else HAIR * (run * GOLDEN % 1)))
 
 
 def in_cellway(command: str, point: Point, runs: Iterable[int]) -> list[Figures]:
-    """The point in the simulator, for these runs."""
+    """Simulate these runs of the point in Cellway."""
     found = []
     for run in runs:
         losses = lost(point, run)
@@ -125,7 +125,7 @@ def in_cellway(command: str, point: Point, runs: Iterable[int]) -> list[Figures]
 
 
 def _figures(point: Point, figures: Mapping[tuple[str, str], float], losses: Mapping[str, Sequence[int]]) -> Figures:
-    """The figures of a run; `losses` are the numbers of the packets that each port loses, in ascending order."""
+    """Return the figures of a run; `losses` are the numbers of the packets that each port loses, in ascending order."""
 
     def row(subject: str, metric: str) -> float:
         if (subject, metric) not in figures:
@@ -161,7 +161,7 @@ def simulate(command: str, text: str) -> dict[tuple[str, str], float]:
 
 
 def in_ns2(command: str, point: Point, runs: Iterable[int], **options: object) -> list[Figures]:
-    """The point in ns-2, for these runs; `options` are further settings of `line.tcl`."""
+    """Simulate these runs of the point in ns-2; `options` are further settings of `line.tcl`."""
     return [_in_ns2(command, point, run, options) for run in runs]
 
 

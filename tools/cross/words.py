@@ -1,4 +1,4 @@
-"""How the tool writes numbers and paragraphs."""
+"""The format of numbers and paragraphs."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ WIDTH = 120
 
 
 def percent(value: float, digits: int = 1) -> str:
-    """A share in per cent: `5 %`."""
+    """Return a share in per cent: `5 %`."""
     return f"{100 * value:.{digits}f} %"
 
 
 def signed(value: float) -> str:
-    """A deviation in per cent, with its sign: `+5.0 %`."""
+    """Return a deviation in per cent, with its sign: `+5.0 %`."""
     return f"{100 * value:+.1f} %"
 
 
 def interval(middle: float, half: float) -> str:
-    """A deviation with half the width of its interval: `+5.0 % ± 1.2 %`."""
+    """Return a deviation with half the width of its interval: `+5.0 % ± 1.2 %`."""
     return f"{signed(middle)} ± {percent(half)}"
 
 
 def wrapped(text: str) -> str:
-    """A paragraph, or an item of a list, in lines of the width."""
+    """Break a paragraph, or an item of a list, into lines of the width."""
     indent = "  " if text.startswith("- ") else ""
     # A line that begins with a sign or a number with a dot would be read as an item of a list.
     glued = text.replace(" %", "\0%").replace(" ± ", "\0±\0")

@@ -37,11 +37,11 @@ impl Streams {
         Stream { generator }
     }
 
-    /// The stream named `path` after `drawn` calls of [`Stream::bits`]: for a stream that is used so rarely that it is
-    /// not worth holding.
+    /// The stream named `path`, advanced by `drawn` calls of [`Stream::bits`]. For streams that are used too rarely to
+    /// be worth keeping in memory.
     pub fn stream_after(&self, path: &str, drawn: u64) -> Stream {
         let Stream { mut generator } = self.stream(path);
-        // A draw of 64 bits takes two words of the generator.
+        // Each 64-bit draw advances the generator by two words.
         generator.set_word_pos(2 * u128::from(drawn));
         Stream { generator }
     }

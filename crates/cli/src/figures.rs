@@ -133,7 +133,7 @@ fn rows_of((axes, cells): &PointFigures, metrics: &[&str]) -> Vec<Vec<String>> {
     subjects.into_iter().map(row).collect()
 }
 
-/// The hops of cells and of whole packets per second, each where there were any: "12.3 million cell-hops/s".
+/// Formats the cell-hops and packet-hops per second, each if there were any: "12.3 million cell-hops/s".
 pub(crate) fn speed(counts: Counts, seconds: f64) -> String {
     let rate = |(hops, unit): (u64, &str)| {
         let rate = hops as f64 / seconds.max(1e-9);

@@ -102,7 +102,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, face: &mut Face<'_>) -> u8
     })
 }
 
-/// The exit code `code`, or that of a failure if a result that was printed did not get out.
+/// Flushes standard output; returns `code`, or the code of a failure if part of the output could not be written.
 fn written(code: u8) -> u8 {
     match output::finish() {
         Err(error) => {

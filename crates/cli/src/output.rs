@@ -7,11 +7,11 @@ use cellway_lab::{printable, printable_json};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
-/// The first error of standard output since the last [`finish`]. Printing goes on after it, since a simulation that has been
-/// run still has tables to write.
+/// The first error of standard output since the last [`finish`]. Printing goes on after an error, because a simulation
+/// that has finished still writes its tables.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Keeps an error of standard output for [`finish`]. A reader that has gone away, as `head` does, is none.
+/// Keeps an error of standard output for [`finish`]. A closed pipe, as with `head`, is no error.
 pub(crate) fn keep(done: io::Result<()>) {
     if let Err(error) = done
         && error.kind() != ErrorKind::BrokenPipe
@@ -20,7 +20,7 @@ pub(crate) fn keep(done: io::Result<()>) {
     }
 }
 
-/// The end of the output: an error if a part of the result was not written.
+/// Flushes standard output. Returns the first error since the last call, if any.
 pub(crate) fn finish() -> io::Result<()> {
     keep(io::stdout().flush());
     LOST.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
@@ -36,7 +36,7 @@ pub(crate) fn json(value: &Value) {
     keep(writeln!(io::stdout(), "{}", printable_json(&format!("{value:#}"))));
 }
 
-/// Says something about the result. There is nowhere to report that nobody can read it.
+/// Prints a note about the result to standard error. An error there cannot be reported anywhere and is ignored.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(text));
 }
@@ -76,8 +76,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Formats a mean in as many digits as its interval bears: "0.912 ± 0.004", or "0.98 [0.91, 1.00]" where the interval is
-/// not symmetric.
+/// Formats a mean to the precision of its interval: "0.912 ± 0.004", or "0.98 [0.91, 1.00]" where the interval is not
+/// symmetric.
 pub(crate) fn with_interval(mean: f64, interval: Option<[f64; 2]>) -> String {
     let sides = interval.map(|[low, high]| [mean - low, high - mean]);
     let half = sides.map(|[below, above]| below.max(above));

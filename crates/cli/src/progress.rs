@@ -12,11 +12,11 @@ use crate::output;
 /// The longest time without a line while runs of a study finish.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Shows how far the runs of a command have come.
+/// Reports the progress of a command's runs.
 pub(crate) enum Bar {
-    /// A bar that is drawn over itself, and removed at the end.
+    /// A bar that is redrawn in place, and removed at the end.
     Terminal(ProgressBar),
-    /// A line for each study that has ended, and for a long one now and then.
+    /// A line for each study that has ended, and at intervals for a long study.
     Lines { begun: Instant, last: Cell<Instant> },
 }
 
@@ -61,7 +61,7 @@ impl Drop for Bar {
     }
 }
 
-/// "done: cellsim: Figure 2, 24 runs (60 of 1320 in all, 1 min 05 s)".
+/// Formats "done: cellsim: Figure 2, 24 runs (60 of 1320 in all, 1 min 05 s)".
 fn line(progress: &Progress<'_>, elapsed: Duration) -> String {
     let Progress { label, done, total, study: [finished, runs] } = *progress;
     let count = |n: u64| format!("{n} run{}", if n == 1 { "" } else { "s" });

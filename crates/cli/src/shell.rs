@@ -13,11 +13,11 @@ use crate::args::Shell;
 use crate::top::EVERY;
 use crate::{DONE, FAILED, Failure, WRONG_INPUT, output};
 
-/// Exit status of a run that says nothing about the program, as those of env(1), timeout(1) and `docker run`.
+/// Exit status if there is no valid run, as env(1), timeout(1) and `docker run` use it.
 const UNCOUNTED: u8 = 125;
-/// Exit status if the program is there but cannot be executed.
+/// Exit status if the program exists but cannot be executed.
 const NOT_EXECUTABLE: u8 = 126;
-/// Exit status if there is no such program.
+/// Exit status if the program does not exist.
 const NOT_FOUND: u8 = 127;
 
 pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
@@ -86,7 +86,7 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
     ended(report.status)
 }
 
-/// The exit status of an error is one that tells it from the program's own.
+/// Maps an error to an exit status that cannot be mistaken for the program's own.
 fn failure(error: Error) -> Failure {
     let code = match error.not_executed() {
         Some(ErrorKind::NotFound) => NOT_FOUND,

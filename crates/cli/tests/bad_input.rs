@@ -208,7 +208,7 @@ fn a_table_that_is_wrong_is_refused_before_anything_is_printed() {
     assert!(place.run(&["workload", "fit", "none.csv"]).refused().contains("none.csv"));
 }
 
-/// A result that cannot be written is a failure, whatever command it is of; a reader that has gone away is none.
+/// A result that cannot be written is a failure of any command; a pipe that its reader has closed is not.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_result_that_does_not_get_out_is_a_failure() {
@@ -241,7 +241,7 @@ fn a_result_that_does_not_get_out_is_a_failure() {
     }
 }
 
-/// Escape sequences in a file reach neither output stream.
+/// Escape sequences of a file are printed to neither output stream.
 #[test]
 fn nothing_of_a_file_acts_on_the_terminal() {
     let place = Place::new(&SMALL.replace("[run]", "[run]\n\"ke\\u001b[31my\" = 1"));
@@ -252,7 +252,7 @@ fn nothing_of_a_file_acts_on_the_terminal() {
     }
 }
 
-/// An error about a file that another one names has the line that names it.
+/// The error about a table file has the line of the scenario that names the file.
 #[test]
 fn tables_that_cannot_be_read_are_told_with_the_line_that_names_them() {
     let (text, line) = edited("app = \"ftp\"", "app = \"ftp\"\nworkload = { tables = \"./tabs\" }");

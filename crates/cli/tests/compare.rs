@@ -16,7 +16,7 @@ fn compare_prints_sources_side_by_side_and_writes_them() {
     let lines: Vec<&str> = out.lines().collect();
     let header: Vec<&str> = lines[0].split_whitespace().collect();
     assert_eq!(header, ["subject", "metric", "predicted", "simulated", "published"], "nobody has emulated");
-    // Two runs leave an interval so wide that the bound of goodput, 0, cuts it: it is printed by its ends.
+    // The interval of two runs is so wide that it is cut off at 0, the bound of goodput, so its ends are printed.
     assert!(lines[1].starts_with("ftp ") && lines[1].contains("<= ") && lines[1].contains(" [0, "), "{out}");
     // Numbers end where their heading ends.
     assert_eq!(lines[0].trim_end().chars().count(), lines[1].chars().count(), "{out}");

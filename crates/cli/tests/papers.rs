@@ -28,12 +28,12 @@ fn a_table_with_published_and_predicted_values_that_fits() {
 fn the_widest_rows_are_cut_to_fit() {
     let place = Place::new(SMALL);
     let ran = place.run(&["reproduce", "--quick", "--only", "control-*,kdd/eq1,spacing/eq24"]).done();
-    // Standard error is no terminal: a line for each study as it ends. The others are closed forms.
+    // Standard error is no terminal, so each study prints a line as it ends. The other studies are closed forms.
     let told = ran.err();
     let mut ended: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("done: ")).collect();
     ended.sort_unstable();
     assert_eq!(ended.len(), 2, "{told}");
-    // Two threads may end them in either order.
+    // The studies run on two threads and may end in either order.
     assert!(ended[0].starts_with("cellsim: A control") && ended[0].contains(", 6 runs ("), "{told}");
     assert!(ended[1].starts_with("cellsim: The control") && ended[1].contains(", 6 runs ("), "{told}");
     let table = ran.out();

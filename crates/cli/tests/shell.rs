@@ -11,18 +11,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::{Place, Ran};
 
-/// Emulations beside each other make each other late.
+/// Emulations that run at the same time make each other late.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// The test that plays parts.
+/// The test that this file starts as a child process to act as a client or a server.
 const VEHICLE: &str = "the_program_starts_when_the_servers_are_ready";
 
-/// Says past the test harness what was not tested.
+/// Reports a skipped test on standard error, past the capture of the test harness.
 fn skip(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }
 
-/// Waits for the other tests; none where this machine cannot emulate, which is said.
+/// Waits for its turn. Returns `None`, and reports why, where this machine cannot emulate.
 fn ready() -> Option<MutexGuard<'static, ()>> {
     match cellway_lab::emulate::missing() {
         None => Some(ONE.lock().unwrap_or_else(PoisonError::into_inner)),
@@ -42,7 +42,7 @@ fn server() -> String {
     format!("exec {}", words.join(" "))
 }
 
-/// `cellway shell` with these options, and a command behind "--".
+/// Runs `cellway shell` with these options, and a command after "--".
 fn shell(options: &[&str], command: &[&str]) -> Ran {
     let mut cellway = Command::new(env!("CARGO_BIN_EXE_cellway"));
     cellway.arg("shell").args(options).arg("--").args(command);
@@ -53,7 +53,7 @@ fn words(part: &[String]) -> Vec<&str> {
     part.iter().map(String::as_str).collect()
 }
 
-/// Each mistake with the option that makes it, and what its message says; nobody has written a file.
+/// Each mistake with its option and the expected message, which must not mention a scenario file.
 #[test]
 fn a_mistake_is_told_by_its_option() {
     let path = ["--rate", "8 Mbit/s", "--rtt", "40 ms"];
@@ -67,7 +67,7 @@ fn a_mistake_is_told_by_its_option() {
             "--queue: 10 B cannot hold one packet of the MTU (1500 B): 1500 B; accepted: at least 1500 B",
         ),
         (&["--queue", "9179 B", "--framing", "atm"], "--queue: 9179 B cannot hold"),
-        // A queue in cells makes it a line for them. 9180 octets, 8 of LLC/SNAP and 8 of the AAL5 trailer, 48 in each cell.
+        // A queue in cells makes the framing ATM: 9180 octets, 8 of LLC/SNAP and 8 of the AAL5 trailer, in cells of 48.
         (&["--queue", "191 cell"], "--queue: 191 cell cannot hold one packet of the MTU (9180 B): 192 cell"),
         (&["--queue", "1499 B"], "--queue: 1499 B cannot hold one packet of the MTU (1500 B)"),
         (&["--queue", "0 B"], "--queue: "),
@@ -90,7 +90,7 @@ fn a_mistake_is_told_by_its_option() {
     assert!(told.contains("--rate") && told.contains("--rtt") && told.contains("--loss"), "{told}");
 }
 
-/// A queue of just one packet passes packets.
+/// A queue that holds a single packet passes packets.
 #[test]
 fn the_least_queue_passes_packets() {
     let Some(_one) = ready() else { return };
@@ -114,7 +114,7 @@ fn a_rate_or_a_round_trip_alone_will_do() {
     for (path, least) in [(["--rtt", "60 ms"], 60.0), (["--rate", "1 Mbit/s"], 16.448), (["--rate", "ds1"], 12.145)] {
         let ran = shell(&[&path[..], &serve].concat(), &words(&ping)).done();
         let found = parts::told(&ran.out()).into_iter().fold(f64::INFINITY, f64::min);
-        // Never shorter; a busy machine makes it longer.
+        // A packet is never early; a busy machine makes it late.
         assert!((least..least + 250.0).contains(&found), "{path:?}: {found} ms");
     }
 }
@@ -137,7 +137,7 @@ fn what_servers_print_is_shown_or_logged() {
     assert_eq!(lines, ["serve-1: one", "serve-1: three", "serve-1: two"]);
 }
 
-/// The program would take an hour; it is ended, and the status says that it is not its own.
+/// The program would run for an hour: it is killed, and the exit status is not one of its own.
 #[test]
 fn a_server_that_fails_fails_the_run_at_once() {
     let Some(_one) = ready() else { return };
@@ -154,7 +154,7 @@ fn a_server_that_fails_fails_the_run_at_once() {
         assert!(last.ends_with(": cannot bind"), "{told}");
         assert_eq!(last.contains("nothing listens on port 7099"), !wait.is_empty(), "{told}");
     }
-    // One that has done what it was to do is no failure.
+    // A server that ends with status 0 has not failed.
     let ran = shell(&["--rtt", "1 ms", "--serve", "exit 0"], &["sleep", "0.3"]);
     assert_eq!(ran.code(), 0, "{}", ran.err());
 }
@@ -168,7 +168,7 @@ fn the_program_starts_when_the_servers_are_ready() {
     let place = Place::new("");
     let mark = place.path().join("mark");
     let mark = mark.to_str().unwrap();
-    // The first says so, the second is seen to listen; it begins to after a second.
+    // The first server prints that it is ready; the second opens its port after a second.
     let first = format!("sleep 0.5; touch '{mark}'; echo up and running; exec sleep 60");
     let second = format!("sleep 1; {}", server());
     let serve = ["--rtt", "1 ms", "--serve", &first, "--ready", "^up and", "--serve", &second, "--ready", "7008"];
@@ -190,15 +190,15 @@ fn an_invalid_run_fails_if_strict() {
         assert!(ran.err().contains("warning: INVALID"), "{}", ran.err());
         assert_eq!(ran.err().contains("cellway: --strict: "), code != 0, "{}", ran.err());
     }
-    // A valid one does not, and a program that failed keeps its status.
+    // A valid run ends with 0, and a program that failed keeps its status.
     let ran = shell(&["--rtt", "1 ms", "--lateness-limit", "10 s", "--strict"], &["true"]);
     assert_eq!(ran.code(), 0, "{}", ran.err());
     let ran = shell(&["--rtt", "1 ms", "--strict"], &["sh", "-c", "exit 9"]);
     assert_eq!(ran.code(), 9, "{}", ran.err());
 }
 
-/// The resolver of the machine is out of reach; that of the far end is asked, which refuses at once, and hosts of the
-/// path have names.
+/// The resolver of the machine cannot be reached. Look-ups go to the far end, which refuses them at once, and the hosts
+/// of the path have names.
 #[test]
 fn hosts_have_names_and_look_ups_fail_fast() {
     let Some(_one) = ready() else { return };
@@ -212,7 +212,7 @@ fn hosts_have_names_and_look_ups_fail_fast() {
         let ran = shell(&["--rtt", "1 ms"], &["cat", files[1]]).done();
         assert!(ran.out().lines().any(|line| line == "nameserver 100.64.0.2"), "{}", ran.out());
         assert_eq!(ran.out().matches("nameserver").count(), 1, "{}", ran.out());
-        // Refused, not unreachable: nothing is sent out of the network.
+        // The query is refused within the emulated network; none leaves it.
         let ran = shell(&["--rtt", "1 ms"], &["sh", "-c", "getent hosts no-such-name.example; test $? = 2"]).done();
         assert!(!ran.err().contains("did not enter the network"), "{}", ran.err());
     }
@@ -221,13 +221,13 @@ fn hosts_have_names_and_look_ups_fail_fast() {
     }
 }
 
-/// `cellway` as a user without privileges; none if there is no way, which is said.
+/// Runs `cellway` as an unprivileged user. Returns `None`, and reports why, where that is not possible.
 fn as_user(arguments: &[&str]) -> Option<Ran> {
     let cellway = env!("CARGO_BIN_EXE_cellway");
     if !is_root() {
         return Some(Ran(Command::new(cellway).args(arguments).output().unwrap()));
     }
-    // The device node of this machine may be for root only.
+    // The device node of this machine may be accessible to root only.
     let script = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && chmod 755 /dev/net && cd / && \
                   exec setpriv --reuid=4242 --regid=4343 --clear-groups \"$@\"";
     let become_user = |words: &[&str]| {
@@ -271,7 +271,7 @@ fn an_ordinary_user_gets_a_path_too() {
     assert_eq!(ran.code(), 9, "{}", ran.err());
 }
 
-/// PostgreSQL and Chromium refuse to run as root, and a capability like CAP_DAC_OVERRIDE passes by permissions.
+/// PostgreSQL and Chromium refuse to run as root, and a capability like CAP_DAC_OVERRIDE overrides file permissions.
 #[test]
 fn an_ordinary_user_stays_that_user() {
     let Some(_one) = ready() else { return };
@@ -291,7 +291,7 @@ fn an_ordinary_user_stays_that_user() {
     assert_eq!(u64::from_str_radix(kept, 16).unwrap(), 1 << 10 | 1 << 12 | 1 << 13 | 1 << 21, "{out}");
     // The user's group may send echoes without any capability.
     assert!(lines[3].split_whitespace().eq([gid.as_str(), gid.as_str()]), "{out}");
-    // A path inside a path needs rights over the network of the outer one.
+    // A path inside a path needs capabilities over the network of the outer one.
     let cellway = env!("CARGO_BIN_EXE_cellway");
     let nested = ["shell", "--rtt", "1 ms", "--", cellway, "shell", "--rtt", "1 ms", "--", "id", "-u"];
     assert_eq!(as_user(&nested).unwrap().done().out().trim(), uid);

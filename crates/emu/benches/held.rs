@@ -76,10 +76,10 @@ mod held {
         rows.iter().find(|row| &*row.subject == subject && row.metric == metric).map_or(f64::NAN, |row| row.value)
     }
 
-    /// The heading of [`late`].
+    /// The heading of the columns that [`late`] formats.
     const LATE: &str = "late: least     p50     p99   p99.9 us";
 
-    /// How late the packets of a run were, in microseconds.
+    /// Formats the lateness of the packets of a run, in microseconds.
     fn late(run: &Emulated) -> String {
         let us = |span: Span| span.as_secs_f64() * 1e6;
         let late = &run.lateness;
@@ -162,7 +162,8 @@ mod held {
         }
     }
 
-    /// How much longer echoes took than `rtt` and the time on the line, in microseconds, in order; and the run.
+    /// Returns the sorted times by which echoes exceeded `rtt` and the transmission times, in microseconds, and the
+    /// run.
     fn echoes_beyond(rtt: u32, echoes: u32) -> (Vec<f64>, Emulated) {
         let seconds = (echoes * (rtt + 5000)).div_ceil(1_000_000) + 3;
         let text = scenario(100_000_000, "packet", 1, seconds).split("[[traffic]]").next().unwrap().to_owned();

@@ -14,12 +14,12 @@ pub(crate) fn thread_time() -> Span {
     Span::from_secs(used.tv_sec.unsigned_abs()) + Span::from_ns(used.tv_nsec.unsigned_abs())
 }
 
-/// Where the loop of an emulation gets the time from.
+/// The clock of an emulation's loop.
 pub(crate) trait TimeSource {
     /// The time now; `None` before time zero.
     fn now(&self) -> Option<Time>;
 
-    /// `at` in nanoseconds of `CLOCK_MONOTONIC`, rounded up: what is waited for has come when the wait is over.
+    /// `at` in nanoseconds of `CLOCK_MONOTONIC`, rounded up so that a wait never ends before `at`.
     fn deadline_ns(&self, at: Time) -> u64;
 }
 

@@ -145,7 +145,7 @@ impl Engine {
         self.failures.iter().map(|(reason, &count)| (reason.as_str(), count))
     }
 
-    /// The instant up to which everything has happened; what is received enters at it.
+    /// The instant up to which the network has been advanced. Received packets enter at this instant.
     pub(crate) fn now(&self) -> Time {
         self.now
     }
@@ -188,7 +188,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Lets free lines take what has been received.
+    /// Starts transmission of received packets on idle lines.
     pub(crate) fn serve(&mut self) {
         self.serve_at(self.now);
     }
@@ -218,7 +218,8 @@ impl Engine {
         u64::from(self.testbed.fabric.waiting(host.line)) * host.unit_octets < CARD
     }
 
-    /// Receives what was read from the device of a host: a virtio-net header and a packet, which may have to be cut.
+    /// Accepts a packet from the device of a host, with its virtio-net header, and splits it where the host left that
+    /// to the device.
     pub(crate) fn receive(&mut self, from: HostIndex, read: &[u8]) -> Result<(), Error> {
         let parsed = VirtioNetHeader::parse(read);
         let cut = |(offload, packet): (VirtioNetHeader, _)| {

@@ -65,12 +65,12 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// A program on which others rely has failed.
+    /// A server program, which the run depends on, has failed.
     #[error("program {name:?} {why}: {said}")]
     ProgramFailed {
-        /// Its name in the scenario.
+        /// The program's name in the scenario.
         name: String,
-        /// What it did.
+        /// A description of the failure.
         why: String,
         /// The last line that it printed.
         said: String,

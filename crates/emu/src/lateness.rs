@@ -21,12 +21,12 @@ const STEPS: [(u64, &str); 6] = [
 /// less the instant at which its last bit arrived there in the network. In nanoseconds, to 0.1 %.
 ///
 /// Its counterpart is earliness: the time by which a packet entered the network before it was read from its host, or
-/// was written to its host before its last bit arrived. It is measured for each packet, and must be zero: hosts that
-/// estimate a minimum round trip keep exactly the packet that was early.
+/// was written to its host before its last bit arrived. It is measured for each packet and must be zero: a host that
+/// estimates its minimum round trip would keep the value of a single early packet.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     histogram: Histogram<u64>,
-    /// The largest of all.
+    /// The largest earliness.
     earliness: Span,
 }
 
@@ -50,7 +50,7 @@ impl Lateness {
         self.earliness = self.earliness.max(early);
     }
 
-    /// The most that a packet was early.
+    /// The largest earliness.
     pub fn earliness(&self) -> Span {
         self.earliness
     }
@@ -70,7 +70,7 @@ impl Lateness {
         self.quantile(0.99)
     }
 
-    /// The least of all.
+    /// The smallest lateness.
     pub fn min(&self) -> Span {
         Span::from_ns(self.histogram.min())
     }
@@ -86,7 +86,7 @@ impl Lateness {
         self.earliness = Span::ZERO;
     }
 
-    /// Count, percentiles, the histogram as shares, and earliness.
+    /// The count, percentiles, earliness and the histogram as shares.
     pub fn rows(&self) -> Vec<Row> {
         let row = |metric, unit, value| Row { subject: SUBJECT.into(), metric, unit, t: None, value };
         let mut rows = vec![row("lateness_count", "packet", self.count() as f64)];
@@ -107,7 +107,7 @@ impl Lateness {
         rows
     }
 
-    /// Whether 99 % of all was done within `limit`, and nothing early.
+    /// Returns whether the 99th percentile is within `limit` and nothing was early.
     pub fn is_valid(&self, limit: Span) -> bool {
         self.p99() <= limit && self.earliness.is_zero()
     }

@@ -107,7 +107,7 @@ impl Program {
         &self.name
     }
 
-    /// The place of its host.
+    /// The index of its host.
     pub(crate) fn host(&self) -> usize {
         self.host
     }

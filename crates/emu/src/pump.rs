@@ -1,8 +1,9 @@
 //! The loop of an emulation: packets in, the network up to now, packets out, wait.
 //!
-//! One thread. Each pass handles all that is due, however many cells that is, and between passes it sleeps. While there
-//! is little to do a pass follows at once whatever calls for it, and the last moments before a deadline are spun; while
-//! there is much, passes keep a distance. So a network full of cells costs some thousand passes a second.
+//! One thread. Each pass handles all that is due, however many cells that is, and between passes the thread sleeps.
+//! Under light load a pass starts at once when a packet arrives or a deadline is reached, and the last moments before a
+//! deadline are spent spinning. Under heavy load passes keep a minimum interval, so a network full of cells costs a few
+//! thousand passes a second.
 
 mod exchange;
 mod ingress;
@@ -33,7 +34,8 @@ use pace::Pace;
 
 /// The longest wait: a request to stop is seen this soon.
 const PATIENCE: Span = Span::from_ms(50);
-/// What ends a longer wait is dated by the run delay of this thread; the bound that is known anyway is near enough else.
+/// After a wait longer than this, the arrival of the packets that ended it is bounded by the thread's run delay. After
+/// a shorter wait the last check of the devices is a close enough bound, which saves reading the run delay.
 const NEAR: Span = Span::from_us(50);
 
 /// What a run wants to know while it goes on.
@@ -68,26 +70,26 @@ pub(crate) struct Pump<D = Tun, C = Clock> {
     pub(crate) passes: u64,
     /// What the loop took of a processor.
     pub(crate) cpu: Span,
-    /// How the kernel treated its thread.
+    /// The scheduling of its thread by the kernel.
     pub(crate) treatment: Treatment,
-    /// Of each device: it may have packets, and how long they may have waited.
+    /// The state of each device, in the order of `devices`.
     intake: Vec<Intake>,
-    /// How long packets waited in their devices, at most; of the whole run.
+    /// Upper bounds of the time that packets waited in their devices, over the whole run.
     pub(crate) ingress: Lateness,
     pace: Pace,
-    /// All devices that were not told to have packets were empty then.
+    /// The latest instant at which every device that is not marked `readable` was known to be empty.
     checked: Time,
-    /// The run delay of this thread when it was last asked for.
+    /// The run delay of this thread at its last reading.
     delayed: Span,
     buffer: Vec<u8>,
     /// What was seen since the last pass.
     observed: Vec<Observation>,
 }
 
-/// What is known of the packets in a device.
+/// The state of the packets in a device.
 #[derive(Clone, Debug)]
 struct Intake {
-    /// There may be some: something came, and no read has found it empty since.
+    /// True from an arrival until a read finds the device empty.
     readable: bool,
     ingress: Ingress,
 }
@@ -118,11 +120,11 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
 }
 
 impl<D: Device, C: TimeSource> Pump<D, C> {
-    /// A wait from `before` to `after`, for `until` at the latest, has found packets in the devices of `ready`. This
-    /// thread was ready to run for `delay` of it, if that is known.
+    /// Records the outcome of a wait from `before` to `after` with the deadline `until`: packets are in the devices of
+    /// `ready`. `delay` is the part of the wait in which this thread was ready to run, if known.
     fn found(&mut self, before: Time, after: Time, until: Option<Time>, delay: Option<Span>, ready: &[u64]) {
         if ready.is_empty() {
-            // Nothing had come when the deadline came.
+            // Nothing had arrived by the deadline.
             let empty = until.filter(|&until| until <= after);
             if let Some(until) = empty {
                 self.pace.overslept(after.since(until));
@@ -131,8 +133,8 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
             return;
         }
         let worked = before.since(self.checked);
-        // A packet that ended a sleep came when the thread became ready to run. Where the kernel does not count that,
-        // it is taken to have run at once.
+        // A packet that ended a sleep arrived when the thread became ready to run. Where the kernel does not report the
+        // run delay, it is taken to be zero.
         let unseen = match delay {
             Some(delay) => worked + delay,
             None if after.since(before) > NEAR => worked,
@@ -161,13 +163,13 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
         }
         let mut ready = Vec::new();
         let mut next_view = watch.view.as_ref().map(|(every, _)| Time::ZERO + *every);
-        // Nothing is read before time begins: it would wait inside, where nobody sees it wait.
+        // Nothing is read before time zero: a packet would wait inside the network, where its wait is not measured.
         while self.clock.now().is_none() && !watch.stop.load(Ordering::Relaxed) {
             Readiness::new()?.wait(Some(self.clock.deadline_ns(Time::ZERO)), &mut ready)?;
         }
         loop {
-            // Before the clock is read: nothing is dated earlier than it was observed. If the list is being written
-            // to, the next pass is soon enough.
+            // Before the clock is read, so that no observation is dated before it was made. If the player holds the
+            // lock, the next pass is soon enough.
             if let Ok(mut observed) = watch.observed.try_lock() {
                 std::mem::swap(&mut *observed, &mut self.observed);
             }
@@ -204,7 +206,8 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
         let _ = show.try_send(snapshot);
     }
 
-    /// Sleeps until a host sends or something is due; with `more` to be read, only as long as the pace asks for.
+    /// Sleeps until a host sends or an event is due. With `more` to be read, sleeps only for the minimum interval
+    /// between passes.
     fn wait(
         &mut self,
         end: Time,
@@ -225,14 +228,14 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
         let margin = self.pace.margin();
         let until = Time::from_ps(next.as_ps().saturating_sub(margin.as_ps()));
         let before = self.clock.now().unwrap_or(Time::ZERO);
-        // A deadline that has come asks what is ready and returns at once.
+        // With a deadline in the past the wait polls the devices and returns at once.
         let deadline = if until > before { self.clock.deadline_ns(until) } else { 0 };
         readiness.wait(Some(deadline), ready)?;
         let after = self.clock.now().unwrap_or(Time::ZERO);
         let delay = if after.since(before) > NEAR { self.run_delay(treatment) } else { None };
         self.found(before, after, (until > before).then_some(until), delay, ready);
         if ready.is_empty() && !margin.is_zero() && after < next {
-            // A host that sends now is served at the end of the spin.
+            // A host that sends now is served after the spin.
             while self.clock.now().unwrap_or(Time::ZERO) < next {
                 std::hint::spin_loop();
             }
@@ -241,7 +244,7 @@ impl<D: Device + AsFd, C: TimeSource> Pump<D, C> {
         Ok(())
     }
 
-    /// Time in which this thread was ready to run and did not, since the last call.
+    /// Returns the time since the last call in which this thread was ready to run but did not run.
     fn run_delay(&mut self, treatment: &Observed) -> Option<Span> {
         let delay = treatment.run_delay()?;
         let before = std::mem::replace(&mut self.delayed, delay);

@@ -51,9 +51,9 @@ pub struct Control<'a> {
     pub capture: Option<Capture<'a>>,
     /// Done on a thread of its own while the network runs.
     pub beside: Option<Beside<'a>>,
-    /// A program in the foreground: the run ends when it ends, or when another program of the scenario fails.
+    /// A foreground program: the run ends when it ends, or when another program of the scenario fails.
     pub foreground: Option<Foreground>,
-    /// Receives what the programs of the scenario print.
+    /// Receives the lines that the programs of the scenario print.
     pub lines: Option<Lines>,
     /// The run ends with this program of the scenario, if that is before its duration.
     pub until: Option<&'a str>,
@@ -107,13 +107,13 @@ pub struct Emulated {
     pub programs: Vec<ProgramEnd>,
     /// The exit status of the program in the foreground.
     pub status: Option<u8>,
-    /// How late packets were handed to hosts.
+    /// The lateness of the packets that were written to hosts.
     pub lateness: Lateness,
-    /// How long packets waited, at most, before they were read from their hosts, though their lines had room.
+    /// Upper bounds of the time that packets waited to be read from their hosts while their lines had room.
     pub ingress: Lateness,
-    /// What the 99th percentiles of both may be.
+    /// The limit of the 99th percentiles of both.
     pub limit: Span,
-    /// How the thread that drove the network was scheduled, and what it did not get.
+    /// The scheduling of the thread that drove the network, and the processor time that it was denied.
     pub treatment: crate::treatment::Treatment,
     /// How long packets were inside the network.
     pub delays: crate::delays::Delays,
@@ -129,7 +129,7 @@ impl Emulated {
         self.lateness.is_valid(self.limit) && self.ingress.is_valid(self.limit)
     }
 
-    /// Why it did not, in words; none if it did.
+    /// Returns why the run is invalid, or `None` if it is valid.
     pub fn invalid(&self) -> Option<String> {
         if self.is_valid() {
             return None;

@@ -1,4 +1,5 @@
-//! How the kernel and the hypervisor treated the thread that drives a run: what a reader of a late run asks first.
+//! The processor time that the kernel and the hypervisor withheld from the thread that drives a run: the first suspects
+//! when a run is late.
 
 use std::fmt;
 
@@ -8,21 +9,22 @@ use cellway_units::Span;
 use crate::lateness::SUBJECT;
 use crate::sys::{DriverThread, Policy, RunDelay, Stolen};
 
-/// The scheduling of the driving thread, and what it did not get of its processors.
+/// The scheduling policy of the driving thread, and the processor time that it was denied.
 #[derive(Clone, Debug, Default)]
 pub struct Treatment {
     /// Its scheduling policy.
     pub policy: Policy,
-    /// Why it has no better one, in words.
+    /// The reasons why it has no better policy, one for each that was refused.
     pub refused: Vec<String>,
-    /// Time in which it was ready to run and did not; none where the kernel does not count it.
+    /// Time in which it was ready to run but did not run; `None` where the kernel does not count it.
     pub run_delay: Option<Span>,
-    /// Time that a hypervisor took from all processors of the machine, to 10 ms; none where nobody says.
+    /// Time that a hypervisor took from all processors of the machine, to 10 ms; `None` where the kernel does not
+    /// report it.
     pub steal: Option<Span>,
 }
 
 impl Treatment {
-    /// The figures of the tables.
+    /// Returns the figures as rows of the tables.
     pub(crate) fn rows(&self) -> Vec<Row> {
         let row = |metric, unit, value| Row { subject: SUBJECT.into(), metric, unit, t: None, value };
         let flag = |is: bool| f64::from(u8::from(is));
@@ -53,7 +55,7 @@ impl fmt::Display for Treatment {
     }
 }
 
-/// A thread while it drives.
+/// The counters of a driving thread at the start of a run.
 #[derive(Debug)]
 pub(crate) struct Observed {
     policy: Policy,
@@ -63,7 +65,7 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
-    /// Begins to count for the present thread.
+    /// Reads the counters of the present thread.
     pub(crate) fn begin(thread: &DriverThread) -> Observed {
         let delay = RunDelay::of_this_thread();
         Observed {
@@ -74,13 +76,13 @@ impl Observed {
         }
     }
 
-    /// Time since the beginning in which the thread was ready to run and did not.
+    /// Returns the time since the start in which the thread was ready to run but did not run.
     pub(crate) fn run_delay(&self) -> Option<Span> {
         let (delay, before) = self.delay.as_ref()?;
         Some(span(delay.read()?.saturating_sub(*before)))
     }
 
-    /// What was counted since the beginning.
+    /// Returns the figures since the start.
     pub(crate) fn end(self) -> Treatment {
         Treatment {
             run_delay: self.run_delay(),

@@ -41,7 +41,7 @@ from = "client"
 to = "server"
 "#;
 
-/// Octets of a probe in its IP packet: its instant, and headers.
+/// Octets of a probe as an IP packet: an 8-octet time stamp, and 28 octets of headers.
 const OCTETS: u32 = 8 + 28;
 
 #[test]
@@ -59,7 +59,7 @@ fn no_packet_of_a_host_is_earlier_than_its_path_allows() {
             hosts.run(host, move || UdpSocket::bind((address, 7007)).unwrap()).unwrap()
         });
         from.connect(to.local_addr().unwrap()).unwrap();
-        // Polled all the time: a wake-up would hide what a packet is early.
+        // Busy polling, because the delay of a wake-up would hide an early packet.
         to.set_nonblocking(true).unwrap();
         let receive = std::thread::spawn(move || {
             let mut octets = [0; 8];
@@ -70,20 +70,20 @@ fn no_packet_of_a_host_is_earlier_than_its_path_allows() {
                 }
             }
         });
-        // Keeps the loop of the emulation busy: bursts of large packets, whose handing over takes its time.
+        // Keeps the loop of the emulation busy: bursts of large packets take it time to write.
         let until = Instant::now() + Duration::from_secs(3);
         let flood = hosts.run("server", || UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();
         let sink = (hosts.address("client").unwrap(), 9);
         let flooding = std::thread::spawn(move || {
             while Instant::now() < until {
-                // Refused by nobody who matters: there is no receiver.
+                // Nothing listens on this port, and a failed send does not matter.
                 (0..60).for_each(|_| drop(flood.send_to(&[0; 1400], sink)));
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
         let mut pause = 0;
         while Instant::now() < until {
-            // What it sends is older than its stamp by nothing: it is read before the call.
+            // The stamp is read before the call, so a packet is sent no earlier than its stamp says.
             from.send(&(start.elapsed().as_nanos() as u64).to_be_bytes()).unwrap();
             pause = (pause + 37) % 400;
             std::thread::sleep(Duration::from_micros(pause));
@@ -95,7 +95,7 @@ fn no_packet_of_a_host_is_earlier_than_its_path_allows() {
     let emulated = emulate(plan.base(), &[], 1, control).unwrap();
     let took: Vec<Duration> = told.try_iter().collect();
     assert!(took.len() > 100, "{} of the packets arrived", took.len());
-    // Three lines of 8 ns for an octet.
+    // Three lines, each with 8 ns for an octet.
     let least = Duration::from_millis(2) + Duration::from_nanos(3 * 8) * OCTETS;
     let min = *took.iter().min().unwrap();
     assert!(min >= least, "a packet took {min:?}, and the path takes {least:?}");

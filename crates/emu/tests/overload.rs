@@ -1,4 +1,5 @@
-//! A host that sends more than can be read from it: the wait before the network is seen, and makes the run invalid.
+//! A host that sends more than the emulator can read: the wait before the network is measured, and makes the run
+//! invalid.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -49,7 +50,7 @@ fn a_wait_before_the_network_is_seen_and_counts() {
     let beside = |hosts: &Hosts| {
         let sink = (hosts.address("server").unwrap(), 9);
         let until = Instant::now() + Duration::from_secs(2);
-        // Each packet costs its sender less than the emulation: there is a backlog whatever this machine is.
+        // Sending a packet costs less than emulating it, so there is a backlog on any machine.
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 let socket = hosts.run("client", || UdpSocket::bind("0.0.0.0:0").unwrap()).unwrap();

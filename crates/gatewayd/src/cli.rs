@@ -86,7 +86,7 @@ pub fn main() -> ExitCode {
     })
 }
 
-/// The exit code `code`, or that of a failure if a result that was printed did not get out.
+/// Flushes standard output; returns `code`, or the code of a failure if part of the output could not be written.
 fn written(code: u8) -> ExitCode {
     ExitCode::from(match output::finish() {
         Err(error) => {

@@ -333,7 +333,7 @@ fn the_committed_reference_has_not_drifted() {
     committed("reference", "docs/gateway/configuration.md", "UPDATE_GOLDEN");
 }
 
-/// A result that cannot be written is a failure; `head`, which has seen enough, makes none.
+/// A result that cannot be written is a failure; a pipe that `head` has closed is not.
 #[test]
 fn a_result_that_does_not_get_out_is_a_failure() {
     let folder = tempfile::tempdir().unwrap();

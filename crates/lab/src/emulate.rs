@@ -71,12 +71,11 @@ pub(crate) fn missing_here() -> Option<String> {
     }
 }
 
-/// Writes each line that programs print to `out`, after the name of its program. A reader that has gone away is no
-/// reason to stop.
+/// Writes each line that programs print to `out`, after the name of its program. A closed pipe does not stop the run.
 pub fn lines_to(out: impl Write + Send + 'static) -> Lines {
     let out = Mutex::new(out);
     Lines::new(move |name, text| {
-        // One write for a line, so that those of two programs do not mix.
+        // A single write for each line, so that lines of two programs do not mix.
         let line = [name.as_bytes(), b": ", text, b"\n"].concat();
         let _ = out.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line);
     })

@@ -60,9 +60,9 @@ pub enum Error {
     /// A program at the far end of a path has failed.
     #[error("--serve {command:?} {why}: {said}")]
     Serve {
-        /// The command.
+        /// The shell command.
         command: String,
-        /// What it did.
+        /// A description of the failure.
         why: String,
         /// The last line that it printed.
         said: String,
@@ -116,7 +116,8 @@ impl Error {
         false
     }
 
-    /// Whether a program could not be executed: `NotFound` if there is none of its name.
+    /// Returns why a program could not be executed: `NotFound` if it does not exist, else another kind; `None` for
+    /// other errors.
     pub fn not_executed(&self) -> Option<std::io::ErrorKind> {
         #[cfg(target_os = "linux")]
         if let Error::Emulation(cellway_emu::Error::NotStarted { source, .. }) = self

@@ -1,20 +1,20 @@
-//! What the series of a study leave out.
+//! The series of a study that do not have all changes.
 
 use std::collections::BTreeMap;
 
 use cellway_record::RunRecord;
 
-/// The ending of the summary metrics that say of which intervals changes were left out.
+/// The suffix of the summary metrics that give the interval of a series with changes left out.
 const ENDING: &str = "_interval";
 
-/// The series that leave changes out, each with the longest of its intervals (s), over all runs of a study.
+/// The series that leave changes out, each with its longest interval (s) over all runs of a study.
 #[derive(Default)]
 pub(crate) struct LeftOut {
     intervals: BTreeMap<(String, String), f64>,
 }
 
 impl LeftOut {
-    /// Takes a run.
+    /// Adds the series of a run.
     pub(crate) fn add(&mut self, record: &RunRecord) {
         let told = |metric: &str| metric.strip_suffix(ENDING).map(str::to_owned);
         for (row, metric) in record.summary.iter().filter_map(|row| Some((row, told(row.metric)?))) {
@@ -23,7 +23,7 @@ impl LeftOut {
         }
     }
 
-    /// Returns a warning, unless the series are whole.
+    /// Returns a warning if any series leaves changes out.
     pub(crate) fn warning(&self) -> Option<String> {
         let mut named: Vec<String> = self
             .intervals
@@ -43,7 +43,7 @@ impl LeftOut {
     }
 }
 
-/// A time in a unit in which it has few digits.
+/// Formats a time in the largest unit in which it is at least 1.
 fn length(seconds: f64) -> String {
     let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "us")];
     let (scale, unit) = units.into_iter().find(|&(scale, _)| seconds >= scale).unwrap_or((1e-9, "ns"));

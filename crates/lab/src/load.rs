@@ -23,9 +23,9 @@ pub fn plan_from_text(text: &str, name: &str, overrides: &[Override]) -> Result<
 /// A scenario that can be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The points of its sweep; 1 without one.
+    /// The number of points of its sweep; 1 without a sweep.
     pub points: usize,
-    /// Keys and axes without effect, with their places.
+    /// Keys and axes without effect, with their locations.
     pub warnings: Vec<Problem>,
 }
 
@@ -61,7 +61,7 @@ impl TableFolders {
             .map(|(group, traffic)| {
                 let tables = match table_folder(&traffic.app) {
                     Some(folder) => Some(self.folder(folder).map_err(|error| match error {
-                        // The file that cannot be read is named by one that the reader can mend.
+                        // The error names the key of the scenario file that the user can correct.
                         Error::Read { path, source } => {
                             let message = format!("cannot read {}: {source}", path.display());
                             let accepted = "a folder with a table NAME.csv of each quantity, relative to this file";

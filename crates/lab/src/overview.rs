@@ -41,14 +41,14 @@ pub fn confidence_interval(sample: &[f64], level: f64, metric: Option<&str>) -> 
     cellway_record::stats::confidence_interval(sample, level, bounds).map(|i| (i.low, i.high))
 }
 
-/// What is summed up over the runs of a point: source, subject, metric and unit.
+/// The key of a figure that is averaged over the runs of a point: source, subject, metric and unit.
 type Figure<'a> = [&'a str; 4];
 
 impl Overview {
     /// Sums up the tables of a study.
     ///
     /// # Errors
-    /// If a run has a figure twice: two things would be taken for replications of one.
+    /// If a run has two values of a figure, which would be averaged like two replications.
     pub fn of(results: &Results) -> Result<Overview, Error> {
         let runs = results.run_keys()?;
         let point_of: BTreeMap<u32, u32> = runs.iter().map(|key| (key.run, key.point)).collect();

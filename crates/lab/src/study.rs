@@ -30,12 +30,12 @@ pub struct Progress<'a> {
     pub done: u64,
     /// Runs in all.
     pub total: u64,
-    /// Runs of `label` finished, and all of them: it has ended when they are equal. That is reported once.
+    /// Finished runs of `label`, and their total. The two are equal once, when the last run finishes.
     pub study: [u64; 2],
 }
 
 impl Progress<'_> {
-    /// Whether all runs of `label` are finished.
+    /// Returns whether all runs of `label` are finished.
     pub fn has_ended(&self) -> bool {
         self.study[0] == self.study[1]
     }
@@ -56,7 +56,7 @@ pub(crate) struct Prepared {
     points: Vec<(Point, Vec<Workload>)>,
     seed: u64,
     seeds: u64,
-    /// Keys and axes of the plan without effect, each with its place.
+    /// Keys and axes of the plan without effect, each with its location.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -234,7 +234,7 @@ impl<'a> Batch<'a> {
                     if !reported {
                         let (study, index) = self.find(next);
                         let (label, prepared) = self.studies[study];
-                        // Those that finished out of order count.
+                        // Runs that finished out of order are counted.
                         let ahead = (early.len() as u64).min(prepared.runs() - index - 1);
                         let study = [index + ahead, prepared.runs()];
                         (settings.progress)(Progress { label, done, total, study });
@@ -279,7 +279,8 @@ link = [{ between = ["a", "b"], rate = "1 Mbit/s", delay = "5 ms", framing = "pa
 traffic = [{ name = "t", app = "bulk", from = "a", to = "b", access = { rate = "1 Gbit/s", delay = "0 s" } }]
 "#;
 
-    /// Each study is reported once as ended, in order, whichever thread is first; and never more than its runs.
+    /// Each study is reported as ended once, in order, whichever thread finishes first, and never with more runs than
+    /// it has.
     #[test]
     fn each_study_ends_once() {
         let plan = Plan::parse_with(SMALL, "small.toml", &[], None).unwrap();

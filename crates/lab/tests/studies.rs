@@ -99,8 +99,8 @@ fn the_overview_is_the_mean_over_the_seeds() {
     assert_eq!(axes.len(), 2);
     let cell = cells.iter().find(|c| c.subject == "r1>s1" && c.metric == "utilisation").unwrap();
     assert!((cell.mean - (a + b) / 2.0).abs() < 1e-12 && cell.runs == 2, "{cell:?}");
-    // Student's t for one degree of freedom: 12.706 standard errors, which are half the distance; of a share on the
-    // scale of the logit.
+    // Student's t for one degree of freedom is 12.706. The standard error of two values is half their distance. For a
+    // share the interval is taken on the scale of the logit.
     let half = 12.706_205 * (a - b).abs() / 2.0 / (cell.mean * (1.0 - cell.mean));
     let logit = (cell.mean / (1.0 - cell.mean)).ln();
     let expected = [logit - half, logit + half].map(|x| 1.0 / (1.0 + (-x).exp()));

@@ -72,7 +72,7 @@ pub(crate) struct AbrPort {
     marking: Marking,
     /// By slot, up to the last that has a loop.
     loops: Vec<Loop>,
-    /// By slot, up to the last that has one.
+    /// By slot, up to the last slot that has ends.
     ends: Vec<Ends>,
 }
 
@@ -114,7 +114,7 @@ impl AbrPort {
         }
     }
 
-    /// The ends behind the link of what comes from queue `slot`.
+    /// Returns the ends of control loops behind the link for the cells of queue `slot`.
     #[inline]
     pub(crate) fn ends(&self, slot: u32) -> Ends {
         self.ends.get(slot as usize).copied().unwrap_or_default()

@@ -66,7 +66,7 @@ struct Group {
     threshold: u64,
     clp_threshold: u64,
     conversations: u64,
-    /// The conversations of the whole line for which the limits above were worked out.
+    /// The number of conversations on the whole line when the limits above were computed.
     divided_by: u64,
 }
 
@@ -75,7 +75,7 @@ struct Group {
 pub(crate) struct Buffer {
     spec: Option<BufferSpec>,
     groups: Vec<Group>,
-    /// The conversations that use the line, in the order of their numbers, each with its group; only for
+    /// The conversations that use the line, in ascending order, each with its group; only for
     /// [`Sharing::Conversation`].
     of_conversation: Vec<(u32, u32)>,
     /// Groups of conversations that are gone; only for [`Sharing::Conversation`].
@@ -117,7 +117,7 @@ impl Buffer {
             Sharing::Conversation => self.free.pop().map_or(self.groups.len(), |group| group as usize),
         };
         if self.groups.is_empty() {
-            // The line to a host has one conversation: room for one, not for the four that a first push makes.
+            // The line to a host has one conversation; a first push would allocate room for four.
             self.groups.reserve_exact(1);
             self.of_conversation.reserve_exact(usize::from(spec.sharing == Sharing::Conversation));
         }
@@ -151,7 +151,7 @@ impl Buffer {
         self.divide(spec, group);
     }
 
-    /// The place of a conversation among those of the line. On most lines their numbers follow each other.
+    /// Returns the index of a conversation among those of the line. On most lines their numbers are consecutive.
     #[inline(always)]
     fn place_of(&self, conversation: u32) -> usize {
         let first = self.of_conversation[0].0;
@@ -168,8 +168,8 @@ impl Buffer {
         found.expect("a conversation has memory at each line that it uses")
     }
 
-    /// Gives a group what its conversations have a right to. Where that depends on all conversations of the line, the
-    /// other groups get theirs when they are next used.
+    /// Sets the limits of a group to its conversations' share. Where the share depends on all conversations of the
+    /// line, other groups get their new limits when they are next used.
     #[inline(never)]
     fn divide(&mut self, spec: BufferSpec, group: usize) {
         let conversations = self.conversations;
@@ -255,7 +255,7 @@ impl Buffer {
         self.group(spec, owner).used -= cost;
     }
 
-    /// Whether there is room for a whole packet on a packet line.
+    /// Returns whether there is room for a whole packet on a packet line.
     #[inline]
     pub(crate) fn fits_packet(&mut self, owner: Owner) -> bool {
         let Some(spec) = self.spec else { return true };

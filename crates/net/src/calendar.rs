@@ -15,8 +15,8 @@ pub(crate) enum Event {
     Release(u32),
 }
 
-/// Instant and place of an event: the class in the high half of the place, the port in the low. Two words that are
-/// stored and loaded one by one, which a 128-bit key would not be.
+/// Instant and location of an event: the class is in the high half of `place`, the port in the low half. Two words are
+/// stored and loaded separately, which a 128-bit key would not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key {
     at: u64,
@@ -24,7 +24,7 @@ struct Key {
 }
 
 impl Key {
-    /// Compared as one number: a compare and a subtract with borrow, where words compared in turn take branches.
+    /// Compared as one number: a compare and a subtract with borrow; comparing word by word would branch.
     #[inline]
     fn rank(&self) -> u128 {
         u128::from(self.at) << 64 | u128::from(self.place)
@@ -43,7 +43,7 @@ impl PartialOrd for Key {
     fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
         Some(self.cmp(other))
     }
-    // The heap asks for these, and would have them by way of an `Option<Ordering>`.
+    // The heap calls these two; their default implementations would go through `Option<Ordering>`.
     #[inline]
     fn lt(&self, other: &Key) -> bool {
         self.rank() < other.rank()
@@ -91,10 +91,10 @@ impl Calendar {
         self.heap.push(Reverse(Key::new(at, event)));
     }
 
-    /// The first event, if it is the only one of its instant.
+    /// Returns the first event, if it is the only one of its instant.
     #[inline]
     pub(crate) fn alone(&self) -> Option<Event> {
-        // A heap: all but the first are no earlier than one of the first's two children.
+        // In a binary heap every entry below the first is no earlier than one of the first's two children.
         let all = self.heap.as_slice();
         let Reverse(first) = all.first()?;
         let same = |child: usize| all.get(child).is_some_and(|Reverse(other)| other.at == first.at);

@@ -67,8 +67,8 @@ impl Flags {
 /// One ATM cell on its way: a few words, no bytes. The octets live once, in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// Its queue at the port whose queue, line or link it is in: the number of its channel on that link, as a
-    /// VCI is. Each node writes the next one.
+    /// Its queue at the port whose queue, line or link it is in: the number of its channel on that link, like a VCI.
+    /// Each node overwrites it with the next one.
     pub(crate) slot: u32,
     pub(crate) frame: PacketRef,
     /// Position in the frame, from 0.

@@ -5,8 +5,8 @@ use cellway_units::{Bytes, LLC_SNAP_OCTETS, bare_cells};
 use crate::cell::cells_for;
 use crate::port::PortId;
 
-/// A channel (virtual circuit) in one direction, by its number in the network. On each link it has another number, its
-/// queue at the port before the link, which is what cells carry.
+/// A channel (virtual circuit) in one direction, by its number in the network. On each link it has another number, that
+/// of its queue at the port before the link; cells carry the latter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChannelId(pub u32);
 
@@ -63,8 +63,8 @@ pub enum Encapsulation {
     VcMultiplexed,
     /// An AAL5 frame in which an LLC/SNAP header of 8 octets names the protocol. RFC 2684 section 5.1.
     LlcSnap,
-    /// No adaptation layer: the datagram is cut into cells as it is. Which cell is a datagram's last, and whether all
-    /// of them came, is known as with AAL5, but takes no octets.
+    /// No adaptation layer: the datagram is cut into cells as it is. The last cell of a datagram, and lost cells, are
+    /// recognised as with AAL5, but without a trailer.
     None,
 }
 
@@ -80,12 +80,12 @@ impl Encapsulation {
     }
 }
 
-/// Where a cell goes that came in over a given link: an entry of that link's channel table, by the channel's queue at
-/// the port before the link.
+/// The next hop of a cell: an entry of its link's channel table, indexed by the channel's queue at the port before the
+/// link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum NextHop {
     /// Into queue `slot` of an output port.
     Forward { port: PortId, slot: u32 },
-    /// The channel ends here: into its reassembly.
+    /// The channel ends here: the cell goes to its reassembly.
     Reassemble(ChannelId),
 }

@@ -104,7 +104,7 @@ impl Level {
         }
     }
 
-    /// A unit comes to the empty queue and leaves it at once.
+    /// Records a unit that arrives at the empty queue and leaves it at once.
     #[inline]
     pub(crate) fn pass(&mut self, at: Time) {
         debug_assert_eq!(self.now, 0, "a unit passes others that wait");

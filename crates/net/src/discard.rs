@@ -3,10 +3,10 @@
 //! Source: A. Romanow and S. Floyd, *Dynamics of TCP Traffic over ATM Networks*, IEEE JSAC 13(4), 1995,
 //! sections 4 and 5. The switch knows of frames only by the end-of-frame mark of their last cells.
 //!
-//! After a lost cell the rest of the frame is dropped but its last cell, which is offered to the buffer as any other: it
-//! ends the frame in reassembly, where the next would be lost too without it. A last cell ends the frame here whether
-//! the buffer took it or not. Two other rules go by the same name and are not this one: dropping the last cell too (US
-//! patent 5,764,641 keeps it for the boundary of packets), and dropping the frame that follows a lost last cell (US patent
+//! After a lost cell the rest of the frame is dropped, except its last cell, which is offered to the buffer like any
+//! other: reassembly needs it to end the damaged frame, or would lose the next one too. A last cell ends the frame here
+//! whether the buffer accepted it or not. Two other rules have the same name: one also drops the last cell (US patent
+//! 5,764,641 keeps it as the boundary of packets), the other drops the frame that follows a lost last cell (US patent
 //! 6,151,299, "enhanced" partial packet discard).
 
 use crate::cell::Cell;

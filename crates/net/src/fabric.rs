@@ -63,14 +63,14 @@ enum Step {
 #[derive(Clone, Debug)]
 struct Conversation {
     hosts: [NodeId; 2],
-    /// There and back: the step at each node that handles whole packets, in the order of the path.
+    /// The step at each node that handles whole packets, in the order of the path, for each direction.
     steps: [Vec<Step>; 2],
     /// Its ATM stretches in order, there and back, each with its ports.
     channels: [Vec<(ChannelId, Vec<PortId>)>; 2],
 }
 
 impl Conversation {
-    /// The path of packets between two of its hosts: 0 there, 1 back.
+    /// Returns the direction of packets between its two hosts: 0 from the first, 1 from the second.
     fn way(&self, from: NodeId, to: NodeId) -> u8 {
         let way = u8::from(from != self.hosts[0]);
         let ends = if way == 0 { self.hosts } else { [self.hosts[1], self.hosts[0]] };
@@ -142,7 +142,7 @@ impl<B: Clone> Fabric<B> {
 
     // ---- putting it together ----
 
-    /// Makes room for what is going to be added, in tables that would else double as they grow.
+    /// Reserves the tables' exact size; tables that double as they grow would end up half empty.
     pub fn reserve(&mut self, nodes: usize, links: usize, conversations: usize) {
         self.nodes.reserve_exact(nodes);
         self.ports.reserve_exact(2 * links);

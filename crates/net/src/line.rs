@@ -2,11 +2,12 @@
 
 use cellway_units::{Bits, CELL_BITS, Rate, Span, Time};
 
-/// The end of a cell's last bit, at the end of the line or of the link behind it, to the fraction of a picosecond.
+/// The instant at which the last bit of a cell passes the end of the line, or of the link behind it, to a fraction of a
+/// picosecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pulse {
     pub(crate) at: Time,
-    /// What the line is owed of a picosecond, in parts of its rate.
+    /// The fraction of a picosecond that `at` leaves out, in units of 1 / rate.
     carry: u64,
 }
 
@@ -57,19 +58,19 @@ impl Line {
         at
     }
 
-    /// Whether a cell can leave in the instant in which it starts.
+    /// Returns whether a cell takes less than a picosecond, so that it may leave in the instant in which it starts.
     #[inline]
     pub(crate) fn is_immediate(&self) -> bool {
         self.cell_span.is_zero()
     }
 
-    /// The end of the last unit, if it comes to `at`.
+    /// Returns the end of the last unit, given that it is at `at`.
     #[inline]
     pub(crate) fn pulse_at(&self, at: Time) -> Pulse {
         Pulse { at, carry: self.carry }
     }
 
-    /// The end of a cell that follows `pulse` without a gap.
+    /// Returns the end of a cell that follows `pulse` without a gap.
     #[inline]
     pub(crate) fn pulse_after(&self, pulse: Pulse) -> Pulse {
         let mut next = Pulse { at: pulse.at + self.cell_span, carry: pulse.carry + self.cell_remainder };

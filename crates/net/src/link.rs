@@ -16,7 +16,8 @@ pub(crate) enum Unit {
     Packet(PacketRef),
 }
 
-/// The units under way. The delay is constant, so they arrive in the order they left and only the first needs an event.
+/// The units in flight. The delay is constant, so they arrive in the order in which they left, and only the first needs
+/// an event.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     delay: Span,
@@ -43,7 +44,7 @@ impl Link {
         self.delay.is_zero()
     }
 
-    /// Takes a unit that left `line` at `now`; returns the arrival to wait for if it is the only one.
+    /// Accepts a unit that left `line` at `now`; returns its arrival if it is the only one on the link.
     #[inline(always)]
     pub(crate) fn push(&mut self, now: Time, unit: Unit, line: &Line) -> Option<Time> {
         let arrives = now + self.delay;
@@ -55,8 +56,8 @@ impl Link {
         first.then_some(arrives)
     }
 
-    /// Takes a packet that leaves the line at `leaves`, now or later; returns the arrival to wait for if it is the only
-    /// one.
+    /// Accepts a packet that leaves the line at `leaves`, now or later; returns its arrival if it is the only one on
+    /// the link.
     #[inline]
     pub(crate) fn push_packet(&mut self, leaves: Time, packet: PacketRef) -> Option<Time> {
         let UnderWay::Packets(packets) = &mut self.under_way else { unreachable!("a line of cells sends no packets") };
@@ -102,7 +103,7 @@ impl Link {
         }
     }
 
-    /// The line changes its rate: what is under way keeps the spacing at which it left `line`.
+    /// Prepares for a change of the line's rate: cells in flight keep the spacing at which they left `line`.
     pub(crate) fn keep_spacing(&mut self, line: &Line) {
         if let UnderWay::Cells(cells) = &mut self.under_way {
             cells.split(line);
@@ -113,7 +114,7 @@ impl Link {
 /// Cells of one frame that left the line back to back.
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// The arrival of the first. The line's spacing gives those of the others.
+    /// The arrival of the first cell. Those of the others follow from the line's rate.
     first: Pulse,
     slot: u32,
     frame: PacketRef,
@@ -130,7 +131,7 @@ impl Run {
         Run { first, slot, frame, next: index, end: index + 1, count, flags }
     }
 
-    /// Whether `cell` is the next of the frame, and like the others.
+    /// Returns whether `cell` continues the run: it is the next of the frame, with the same flags.
     #[inline]
     fn goes_on_with(&self, cell: Cell) -> bool {
         self.frame == cell.frame && self.end == cell.index && self.flags == cell.flags && self.slot == cell.slot
@@ -146,7 +147,7 @@ impl Run {
     }
 }
 
-/// Cells under way, kept as runs: a host's frame is one entry, however many of its cells the link holds.
+/// Cells in flight, stored as runs: a frame of a host is one entry, however many of its cells are on the link.
 #[derive(Clone, Debug, Default)]
 struct CellsUnderWay {
     runs: VecDeque<Run>,
@@ -155,7 +156,7 @@ struct CellsUnderWay {
 }
 
 impl CellsUnderWay {
-    /// Returns whether the cell is the only one.
+    /// Appends a cell; returns whether it is the only one.
     #[inline(always)]
     fn push(&mut self, at: Pulse, cell: Cell, line: &Line) -> bool {
         let last = std::mem::replace(&mut self.last, at);
@@ -170,7 +171,8 @@ impl CellsUnderWay {
         self.runs.len() == 1
     }
 
-    /// The cells of a run arrive one after the other, unless the line takes less than a picosecond for one.
+    /// Returns whether two cells may arrive `now`. Cells of one run arrive at different instants unless the line takes
+    /// less than a picosecond for one.
     #[inline(always)]
     fn may_have_two(&self, now: Time, line: &Line) -> bool {
         match self.runs.front() {
@@ -192,7 +194,7 @@ impl CellsUnderWay {
         (cell, Some(run.first.at))
     }
 
-    /// Makes each cell a run of its own.
+    /// Splits the runs into single cells.
     fn split(&mut self, line: &Line) {
         let mut singles = VecDeque::new();
         while !self.runs.is_empty() {

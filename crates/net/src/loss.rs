@@ -21,23 +21,23 @@ impl<F: FnMut() -> u64 + Clone + Send + Sync + 'static> RandomBits for F {
     }
 }
 
-/// Decides for each unit that leaves a line if it is lost: by independent draws with one chance, and by number.
+/// Decides for each unit that leaves a line whether it is lost: by independent draws, and by a list of numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Loss {
     draws: Option<Draws>,
-    /// Numbers of units that are lost, the next one last.
+    /// Numbers of units to lose, in descending order.
     listed: Vec<u64>,
     /// Units that have left the line.
     passed: u64,
 }
 
 impl Loss {
-    /// Loses each unit with that chance; none at random where it is zero.
+    /// Loses each unit with this probability; draws nothing if it is zero.
     pub(crate) fn draw(&mut self, chance: Probability, stream: impl RandomBits) {
         self.draws = (!chance.is_zero()).then(|| Draws { below: chance.threshold(), stream: Box::new(stream) });
     }
 
-    /// Loses the units with these numbers, which ascend; the next one to leave has number 1.
+    /// Loses the units with these ascending numbers; the next one to leave has number 1.
     pub(crate) fn list(&mut self, mut numbers: Vec<u64>) {
         numbers.reverse();
         self.listed = numbers;
@@ -54,14 +54,14 @@ impl Loss {
     pub(crate) fn strikes(&mut self) -> bool {
         self.passed += 1;
         let is_listed = self.listed.pop_if(|next| *next == self.passed).is_some();
-        // A listed unit takes its draw, too: a list shifts nothing else.
+        // A listed unit draws, too, so that a list does not shift the draws of other units.
         self.draws.as_mut().is_some_and(|draws| draws.stream.bits() < draws.below) || is_listed
     }
 }
 
-/// Independent draws with one chance.
+/// Independent draws with one probability.
 struct Draws {
-    /// Draws below this are losses.
+    /// A draw below this is a loss.
     below: u64,
     stream: Box<dyn RandomBits>,
 }

@@ -28,7 +28,7 @@ struct Entry<B> {
     packet: Option<Packet<B>>,
     /// Cells that left the network, by loss or in a damaged frame.
     gone: u16,
-    /// Which of the two paths of its conversation it takes, and how many steps of it are behind it.
+    /// The direction of its path, and the number of steps of it that are done.
     way: u8,
     steps: u16,
 }
@@ -47,12 +47,12 @@ impl<B> Packets<B> {
         Packets { entries: Vec::new(), free: Vec::new(), counters: Vec::new() }
     }
 
-    /// Makes room for the counters of so many conversations.
+    /// Reserves the counters of this many conversations.
     pub(crate) fn reserve(&mut self, conversations: usize) {
         self.counters.reserve_exact(conversations);
     }
 
-    /// Takes a packet into the network, on path `way` of its conversation.
+    /// Adds a packet to the network, in direction `way` of its conversation.
     #[inline]
     pub(crate) fn insert(&mut self, packet: Packet<B>, way: u8) -> PacketRef {
         self.counters_mut(packet.conversation).sent += 1;
@@ -74,7 +74,7 @@ impl<B> Packets<B> {
         self.entries[at.0 as usize].packet.as_ref().expect("a cell names a packet that is still held")
     }
 
-    /// A packet, its path and the steps of it that are behind the packet.
+    /// Returns a packet, its direction and the number of steps that are done.
     #[inline]
     pub(crate) fn position(&self, at: PacketRef) -> (&Packet<B>, usize, usize) {
         let entry = &self.entries[at.0 as usize];
@@ -82,7 +82,7 @@ impl<B> Packets<B> {
         (packet, usize::from(entry.way), usize::from(entry.steps))
     }
 
-    /// A packet takes its next step.
+    /// Counts a step of a packet's path as done.
     #[inline]
     pub(crate) fn step(&mut self, at: PacketRef) {
         self.entries[at.0 as usize].steps += 1;

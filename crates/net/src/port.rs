@@ -31,40 +31,40 @@ pub(crate) enum Queue {
     Packets(PacketFifo),
 }
 
-/// The packet on a line whose link holds it already. Nothing can keep a packet from arriving where none is lost, so the
-/// link takes it when the line begins with it, and its departure needs no event unless another packet waits for it.
+/// The state of a packet that its link has taken before its departure. On a line without loss every packet arrives, so
+/// the link takes it when its transmission starts; its departure needs an event only if another packet waits for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ahead {
     /// The line is idle, or sends a unit that the link takes at its departure.
     Nothing,
-    /// The calendar holds no event for the departure.
+    /// The link has the packet, and the calendar holds no event for its departure.
     Unawaited,
-    /// The calendar holds the departure.
+    /// The link has the packet, and the calendar holds its departure.
     Awaited,
 }
 
-/// The events that follow from a unit on the line, for the calendar.
+/// The events to add to the calendar after a transmission has started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Started {
     pub(crate) departs: Option<Time>,
     pub(crate) arrives: Option<Time>,
 }
 
-/// A packet that an idle line has taken without queueing.
+/// The outcome of sending a packet on an idle line without queueing.
 pub(crate) struct Passed {
     /// Set if the line's last packet departed without an event.
     pub(crate) departed: bool,
-    /// The arrival to wait for, if no other packet is on the link.
+    /// The arrival to schedule, if no other packet is on the link.
     pub(crate) arrives: Option<Time>,
 }
 
-/// The state of a packet line towards a packet that has been queued.
+/// The state of a packet line, as it matters to a packet that has just been queued.
 pub(crate) enum LineState {
-    /// It can take the packet in this instant. `departed` is set if its last packet departed without an event.
+    /// The line can start the packet in this instant. `departed` is set if its last packet departed without an event.
     Free { departed: bool },
-    /// The packet must wait, and the departure before it is to be put into the calendar.
+    /// The packet must wait, and the departure of the packet before it must be added to the calendar.
     BusyUntil(Time),
-    /// The packet must wait, and the calendar holds the departure before it.
+    /// The packet must wait, and the calendar holds the departure of the packet before it.
     Busy,
 }
 
@@ -87,13 +87,13 @@ pub(crate) struct Port {
     policers: Vec<Option<Policer>>,
     /// The port's part in ABR control loops, if any runs over it.
     pub(crate) abr: Option<Box<AbrPort>>,
-    /// The unit on the line, if the link takes it at its departure.
+    /// The unit on the line, unless the link has it already.
     sending: Option<Unit>,
     ahead: Ahead,
     began: Time,
     level: Level,
     counters: PortCounters,
-    /// Channel table of the far end: where the cells of each queue go on arrival.
+    /// The next hop of each queue's cells at the far end.
     pub(crate) channels: Vec<NextHop>,
     /// Whether the port stands in the list of ports to serve in this instant.
     pub(crate) called: bool,
@@ -170,7 +170,7 @@ impl Port {
     /// Adds a queue for `channel`, whose cells go to `next` behind the link; returns its slot.
     pub(crate) fn add_channel(&mut self, channel: ChannelId, class: Class, next: NextHop) -> u32 {
         if self.channels.is_empty() {
-            // The line of a host has one channel: room for one, not for the four that a first push makes.
+            // The line of a host has one channel; a first push would allocate room for four.
             self.channels.reserve_exact(1);
         }
         self.channels.push(next);
@@ -189,8 +189,8 @@ impl Port {
         self.policers[slot] = Some(policer);
     }
 
-    /// Forgets all that was set and learnt for the channel of queue `slot`, which is drained; the queue stays for the
-    /// next channel over these ports.
+    /// Resets all state of the channel of the empty queue `slot`; the queue stays for the next channel over these
+    /// ports.
     pub(crate) fn forget_channel(&mut self, slot: u32) {
         if let Some(server) = self.server_mut() {
             server.forget(slot);
@@ -220,13 +220,13 @@ impl Port {
         self.sending.is_none() && self.ahead == Ahead::Nothing
     }
 
-    /// Whether the link holds the packet that the line sends.
+    /// Returns whether the link has the packet that the line sends.
     #[inline]
     pub(crate) fn is_ahead(&self) -> bool {
         self.ahead != Ahead::Nothing
     }
 
-    /// Returns the line's state for a packet that has been queued now.
+    /// Returns the line's state for a packet that has just been queued.
     #[inline]
     pub(crate) fn line_state(&mut self, now: Time) -> LineState {
         match self.ahead {
@@ -242,7 +242,7 @@ impl Port {
         }
     }
 
-    /// Counts the departure up to `now` of a packet that had no event for it; returns false if there is none.
+    /// Counts a departure without an event that is due by `now`; returns false if there is none.
     #[inline]
     pub(crate) fn depart_unawaited(&mut self, now: Time) -> bool {
         let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;
@@ -252,7 +252,7 @@ impl Port {
         departed
     }
 
-    /// Whether a packet departed before `now` without an event, and has not been counted.
+    /// Returns whether a packet departed before `now` without an event and has not been counted.
     pub(crate) fn departed_before(&self, now: Time) -> bool {
         self.ahead == Ahead::Unawaited && self.line.free_at() < now
     }
@@ -277,19 +277,19 @@ impl Port {
         }
     }
 
-    /// The unit that has just departed, unless the link holds it already. It stays here until it is asked for: moving it
-    /// through one more place for links without delay costs a fifth of the whole simulation.
+    /// Takes the unit that has just departed, unless the link has it already. It stays in this field until it is
+    /// needed: moving it once more on links without delay costs a fifth of the whole simulation.
     #[inline]
     pub(crate) fn departed(&mut self) -> Option<Unit> {
         self.sending.take()
     }
 
-    /// Whether what leaves the line is at the next node at once.
+    /// Returns whether the link has no delay.
     pub(crate) fn is_instant(&self) -> bool {
         self.link.is_instant()
     }
 
-    /// Puts the unit that has just departed on the link; returns the arrival to wait for if it is the only one there.
+    /// Puts the unit that has just departed on the link; returns its arrival if it is the only one there.
     #[inline(always)]
     pub(crate) fn propagate(&mut self, now: Time, unit: Unit) -> Option<Time> {
         self.link.push(now, unit, &self.line)
@@ -301,7 +301,7 @@ impl Port {
         self.link.pop_alone(now, &self.line)
     }
 
-    /// The unit that arrives at the far end now, and the next arrival to wait for.
+    /// Takes the unit that arrives at the far end now; returns it with the next arrival to schedule.
     #[inline(always)]
     pub(crate) fn arrival(&mut self) -> (Unit, Option<Time>) {
         self.link.pop(&self.line)
@@ -311,8 +311,8 @@ impl Port {
         self.sending
     }
 
-    /// The free line takes its next unit; returns the events to come, or `None` if nothing is to be sent. A packet goes
-    /// to the link at once if it `may_go_ahead` of its departure.
+    /// Starts the next unit on the idle line; returns the events to schedule, or `None` if nothing is to be sent. If
+    /// `may_go_ahead`, the link takes a packet before its departure.
     #[inline]
     pub(crate) fn serve<B>(
         &mut self,
@@ -357,8 +357,7 @@ impl Port {
         Some(Started { departs: Some(leaves), arrives: None })
     }
 
-    /// The line begins with a packet that the link takes now; returns the arrival to wait for if the packet is the only
-    /// one there.
+    /// Starts a packet that the link takes now; returns its arrival if it is the only one on the link.
     #[inline]
     fn go_ahead(&mut self, now: Time, packet: PacketRef, leaves: Time, awaited: bool) -> Option<Time> {
         self.began = now;
@@ -366,9 +365,8 @@ impl Port {
         self.link.push_packet(leaves, packet)
     }
 
-    /// Sends a packet at once, which comes alone in its instant and finds the queue empty. Returns `None`, and changes
-    /// nothing, if the packet must take the long way: the line is busy or loses packets, or the buffer is too small for
-    /// the packet.
+    /// Sends a packet at once that is the only event of its instant and finds the queue empty. Returns `None`, and
+    /// changes nothing, if it must be queued: the line is busy or loses packets, or the buffer is too small for it.
     #[inline]
     pub(crate) fn pass(&mut self, now: Time, packet: PacketRef, owner: Owner) -> Option<Passed> {
         let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;
@@ -385,7 +383,7 @@ impl Port {
         Some(Passed { departed, arrives })
     }
 
-    /// The instant at which an idle line is to be called because a cell that is held back may leave.
+    /// Returns the instant at which to serve an idle line because a gate may release a cell.
     #[inline]
     pub(crate) fn ask(&mut self) -> Option<Time> {
         self.server_mut()?.held().ask()

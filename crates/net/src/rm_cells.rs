@@ -15,7 +15,7 @@ pub(crate) struct RmCells {
 }
 
 impl RmCells {
-    /// A cell of queue `slot` that carries `rm`, about the rate of `connection`.
+    /// Returns a cell of queue `slot` that carries `rm`, about the rate of `connection`.
     pub(crate) fn insert(&mut self, slot: u32, rm: RmCell, connection: ChannelId) -> Cell {
         let index = connection.0 as usize;
         if index >= self.about.len() {

@@ -44,7 +44,7 @@ struct Slot {
     queue: CellQueue,
     /// The token queue it uses.
     priority: u8,
-    /// Whether this queue has its one token: in the token queue, in service or held back. Always false for a queue
+    /// True while this queue has its one token: in the token queue, in service or held back. Always false for a queue
     /// without a gate under [`Discipline::Fifo`].
     token: bool,
     /// Whether a gate stands before it.
@@ -118,8 +118,8 @@ impl CellServer {
         self.slots[slot as usize].queue.is_empty() && self.gate(slot).is_none_or(|gate| !gate.is_waiting())
     }
 
-    /// Takes the gate away from a queue that is drained. Its token may still be with the cell on the line: a round
-    /// robin returns or discards it as ever; a FIFO, which gives each new cell a token, discards it here.
+    /// Removes the gate of an empty queue. Its token may still belong to the cell on the line: a round robin returns or
+    /// discards it as usual; a FIFO, which gives each new cell a token, discards it here.
     pub(crate) fn forget(&mut self, slot: u32) {
         debug_assert!(self.is_drained(slot), "cells wait behind the gate");
         let queue = &mut self.slots[slot as usize];
@@ -157,7 +157,7 @@ impl CellServer {
         }
         match self.discipline {
             Discipline::RoundRobin => self.name(now, slot),
-            // A queue with a gate takes one token of these.
+            // Of these, a queue with a gate takes only one token.
             Discipline::Fifo => (0..fitting).for_each(|_| self.name(now, slot)),
         }
     }
@@ -221,7 +221,7 @@ impl CellServer {
         }
     }
 
-    /// Gives a queue that has something to send and no token one, or its gate to hold. Under [`Discipline::Fifo`] it is
+    /// Gives a token to a queue that has cells and no token, or to its gate to hold. Under [`Discipline::Fifo`] it is
     /// called once for each cell that arrives.
     #[inline]
     fn name(&mut self, now: Time, slot: u32) {
@@ -294,7 +294,7 @@ impl CellServer {
             let queue = &mut self.slots[slot];
             queue.gated = true;
             if !queue.token && !queue.queue.is_empty() {
-                // Cells that wait in a FIFO: the first keeps its token, which is the queue's from now on.
+                // Cells wait in a FIFO: the first keeps its token, which becomes the queue's only one.
                 queue.token = true;
                 self.tokens.keep_first(queue.priority, slot as u32);
             }

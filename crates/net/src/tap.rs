@@ -35,7 +35,7 @@ pub struct TapRecord<B> {
     pub port: PortId,
     /// Which way.
     pub direction: Direction,
-    /// The channel of a cell; of a whole packet none.
+    /// The channel of a cell; `None` for a whole packet.
     pub channel: Option<ChannelId>,
     /// What.
     pub unit: TapUnit<B>,

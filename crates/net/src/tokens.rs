@@ -1,16 +1,16 @@
-//! Tokens that name the queues to serve, in the order of service.
+//! Tokens, each of which names a queue to serve, in the order of service.
 
 use std::collections::VecDeque;
 
 use crate::channel::Class;
 
-/// The last priority, that of most queues.
+/// The last priority, which most queues have.
 const LAST: u8 = Class::Ubr.priority();
 
 /// The token queues, one for each priority.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tokens {
-    /// Boxed: few lines have channels of such classes.
+    /// Boxed, since few lines have channels of such classes.
     urgent: Option<Box<[VecDeque<u32>; LAST as usize]>>,
     /// Number of tokens in `urgent`; usually 0, so `pop` skips the scan.
     urgent_count: u32,
@@ -28,7 +28,7 @@ impl Tokens {
         }
     }
 
-    /// The front of the first queue that is not empty.
+    /// Takes the front of the first queue that is not empty.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<u32> {
         if self.urgent_count == 0 {
@@ -38,7 +38,7 @@ impl Tokens {
         self.urgent.as_mut()?.iter_mut().find_map(VecDeque::pop_front)
     }
 
-    /// Takes away all tokens of queue `slot` but the first.
+    /// Removes all tokens of queue `slot` except the first.
     pub(crate) fn keep_first(&mut self, priority: u8, slot: u32) {
         let mut seen = false;
         let mut keep = |&other: &u32| other != slot || !std::mem::replace(&mut seen, true);

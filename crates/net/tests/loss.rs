@@ -119,7 +119,7 @@ fn draws_are_made_for_each_unit_and_by_each_copy() {
     }
 }
 
-/// The numbers count from the first unit that leaves the line; a list takes the place of the one before.
+/// The numbers count from the first unit that leaves the line; a list replaces the one before.
 #[test]
 fn listed_units_are_lost() {
     let mut rig = rig();
@@ -131,7 +131,7 @@ fn listed_units_are_lost() {
     assert_eq!(rig.net.packets_held(), 0);
 }
 
-/// Beside a chance of loss each unit takes its draw, listed or not; and either can be taken away alone.
+/// With a loss probability each unit draws, listed or not; the list and the probability can be removed separately.
 #[test]
 fn a_list_shifts_no_draw() {
     for (listed, chance, expected) in [

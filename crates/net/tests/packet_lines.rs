@@ -1,5 +1,4 @@
-//! Packet lines with and without an event for each departure: the short ways must not show in anything that can be
-//! read.
+//! Packet lines with and without an event for each departure: the fast paths must not change anything that can be read.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use cellway_net::{
@@ -28,7 +27,7 @@ struct Network {
     hosts: Vec<[NodeId; 2]>,
 }
 
-/// Three pairs of hosts, each with a line of its own to the first or the last of two or three routers in a row.
+/// Three pairs of hosts, each attached to the first or the last of two or three routers in a row.
 fn network(numbers: &mut Numbers) -> Network {
     let mut net = Fabric::new(Multiplexing::PerConversation, Encapsulation::LlcSnap);
     let mut ports = Vec::new();
@@ -73,7 +72,7 @@ fn network(numbers: &mut Numbers) -> Network {
     Network { net, ports, hosts }
 }
 
-/// All that can be read at an instant, before anything of it happens.
+/// Everything that can be read at an instant, before any of its events.
 type Reading = (Vec<PortCounters>, Vec<u32>, u64, u64);
 
 #[derive(Debug, PartialEq)]
@@ -85,11 +84,11 @@ struct Played {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
-    /// Instant by instant; a tap keeps an event for each departure.
+    /// Runs instant by instant with a tap, which keeps an event for each departure.
     Tapped,
-    /// Instant by instant.
+    /// Runs instant by instant.
     Steps,
-    /// By [`Fabric::run`], as a simulation without observers.
+    /// Runs by [`Fabric::run`], like a simulation without observers.
     Runs,
 }
 

@@ -10,7 +10,7 @@ use cellway_units::{Bits, Probability, Rate, Span, Time, aal5_cells};
 use proptest::prelude::*;
 use rig::{Rig, Shape};
 
-/// Who shares a channel, and how channels are served.
+/// The mapping of conversations to channels, and the order of service.
 type Policy = (Multiplexing, Discipline);
 
 fn policy() -> impl Strategy<Value = Policy> {

@@ -1,5 +1,5 @@
-//! The switch against a second model of its port, written from the published rules and sharing no code with it: what
-//! arrives at the switch of a network is replayed, cell by cell, and what leaves must be the same cells at the same
+//! The switch against a second model of its port, written from the published rules and sharing no code with it: the
+//! cells that arrive at the switch of a network are replayed to the model, and the same cells must leave at the same
 //! instants.
 //!
 //! Partial and early packet discard: A. Romanow and S. Floyd, *Dynamics of TCP Traffic over ATM Networks*, IEEE JSAC
@@ -15,10 +15,10 @@ use cellway_units::{Bits, Rate, Span, Time};
 use rig::{Rig, Shape};
 
 const END: Time = Time::from_ps(u64::MAX - 1);
-/// The time of a cell on the line behind the switch. They arrive each ms.
+/// The time of a cell on the line behind the switch. Cells arrive every millisecond.
 const SERVICE: Span = Span::from_ms(2);
 
-/// A cell by the number of its virtual channel, of its packet and in that.
+/// A cell, by the number of its virtual channel, the number of its packet and its index in the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cell {
     vc: usize,
@@ -27,32 +27,33 @@ struct Cell {
     last: bool,
 }
 
-/// What a switch remembers of a virtual channel. It sees of a frame only the mark of its last cell.
+/// The state of a virtual channel in a switch, which recognises a frame only by the mark of its last cell.
 #[derive(Clone, Default)]
 struct Vc {
     /// Cells of a packet have arrived, but not its last.
     inside: bool,
-    /// A cell of the packet was dropped, and the following are to be.
+    /// A cell of the packet was dropped, and the following cells are to be dropped.
     dropping: bool,
-    /// The packet is refused whole, by early packet discard.
+    /// The whole packet is refused by early packet discard.
     refusing: bool,
 }
 
-/// An output port in the most literal form.
+/// An output port, implemented literally.
 struct Port {
     discipline: Discipline,
     discard: Discard,
-    /// Cells that may wait, the one on the line not counted, and those from which on early packet discard refuses.
+    /// The most cells that may wait, without the one on the line, and the number from which on early packet discard
+    /// refuses packets.
     size: usize,
     threshold: usize,
     vcs: Vec<Vc>,
-    /// Cells that wait, in the order of arrival.
+    /// Waiting cells, in the order of arrival.
     waiting: Vec<Cell>,
     /// Channels to serve, for the round robin.
     turns: VecDeque<usize>,
     /// The channel of the cell on the line.
     serving: Option<usize>,
-    /// When the line is free.
+    /// The instant at which the line becomes free.
     free: Time,
     left: Vec<(Time, Cell)>,
 }
@@ -67,7 +68,7 @@ impl Port {
         self.left
     }
 
-    /// Takes cells onto the line at all instants before `until`: those that arrive at an instant come before it.
+    /// Starts cells on the line at all instants before `until`; the arrivals of an instant precede it.
     fn serve_until(&mut self, until: Time) {
         while self.free < until && (!self.waiting.is_empty() || self.serving.is_some()) {
             let begin = self.free;
@@ -95,7 +96,7 @@ impl Port {
 
     fn arrive(&mut self, now: Time, cell: Cell) {
         if self.waiting.is_empty() && self.free < now {
-            // An idle line begins at once; no channel has a turn left from before.
+            // An idle line starts at once, and the round robin starts afresh.
             self.free = now;
             self.serving = None;
         }
@@ -122,7 +123,7 @@ impl Port {
         if self.discard == Discard::Cell {
             return fits;
         }
-        // The switch goes on dropping cells of this channel up to the end of the packet, whose mark is kept.
+        // The switch keeps dropping cells of this channel up to the end of the packet, whose last cell is kept.
         let admitted = fits && (cell.last || !vc.dropping);
         vc.dropping = !cell.last && (vc.dropping || !admitted);
         admitted
@@ -153,7 +154,7 @@ fn rig(vcs: u32, discipline: Discipline, discard: Discard, size: usize, threshol
     rig
 }
 
-/// The cells that came to the switch and those that left it.
+/// The cells that arrived at the switch and those that left it.
 fn passed(rig: &mut Rig) -> [Vec<(Time, Cell)>; 2] {
     let [to, from] = rig.there;
     let records = rig.net.tapped();
@@ -224,7 +225,7 @@ fn the_switch_does_what_the_published_rules_say_cell_by_cell() {
     assert!(dropped.iter().all(|cells| *cells > 10_000), "{dropped:?}: too few to tell");
 }
 
-/// The cells that leave, as (packet, index), and the packets that are delivered, of frames of so many cells each.
+/// Returns the cells that leave, as (packet, index), and the packets that are delivered, of frames of the given sizes.
 fn frames(discard: Discard, size: usize, cells: &[u32]) -> (Vec<(u32, u16)>, Vec<u32>) {
     let mut rig = rig(1, Discipline::Fifo, discard, size, size);
     rig.net.tap(rig.switch);
@@ -235,16 +236,16 @@ fn frames(discard: Discard, size: usize, cells: &[u32]) -> (Vec<(u32, u16)>, Vec
     (left.into_iter().map(|(_, cell)| (cell.packet, cell.index)).collect(), delivered)
 }
 
-// The k-th cell arrives at k ms, and the line takes one at 1, 3, 5 ... ms, after the arrivals of that instant. With
-// place for one, cells of odd ms from the third on find it filled if the one before was admitted.
+// The k-th cell arrives at k ms, and the line starts one at 1, 3, 5 ... ms, after the arrivals of that instant. With
+// room for one cell, a cell of an odd ms from the third on finds it taken if the one before was admitted.
 
 #[test]
 fn ppd_keeps_the_end_of_a_damaged_frame_so_that_the_next_is_received() {
-    // Packet 0 loses cell 2 as the place is filled, cell 3 as it is of a damaged frame; its end is kept.
+    // Packet 0 loses cell 2 because the room is taken, and cell 3 as part of a damaged frame; its last cell is kept.
     let (left, delivered) = frames(Discard::Ppd, 1, &[5, 1]);
     assert_eq!(left, [(0, 0), (0, 1), (0, 4), (1, 0)]);
     assert_eq!(delivered, [1]);
-    // Without it cell 3 goes and fills the place that the end needs: packet 1 ends packet 0 in reassembly.
+    // Without discard cell 3 takes the room that the last cell needs, so packet 1 ends packet 0 in reassembly.
     let (left, delivered) = frames(Discard::Cell, 1, &[5, 1]);
     assert_eq!(left, [(0, 0), (0, 1), (0, 3), (1, 0)]);
     assert_eq!(delivered, [] as [u32; 0]);
@@ -252,8 +253,8 @@ fn ppd_keeps_the_end_of_a_damaged_frame_so_that_the_next_is_received() {
 
 #[test]
 fn a_last_cell_that_finds_no_place_is_lost_and_its_frame_is_over() {
-    // Packet 0 loses nothing but its end, packet 1 too. What follows an end is a new frame, whatever became of the
-    // end: cell 0 of packet 1 goes, though reassembly takes all that leaves for one frame.
+    // Packets 0 and 1 lose only their last cells. A cell after a last one starts a new frame, whether the last one was
+    // kept or not: cell 0 of packet 1 is sent, though reassembly takes all that leaves for one frame.
     let (left, delivered) = frames(Discard::Ppd, 1, &[3, 2, 1]);
     assert_eq!(left, [(0, 0), (0, 1), (1, 0), (2, 0)]);
     assert_eq!(delivered, [] as [u32; 0]);

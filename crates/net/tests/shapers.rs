@@ -204,7 +204,7 @@ fn a_shaper_may_be_put_before_cells_that_wait_in_a_fifo() {
     rig.run(&[(at(0), 0, octets(5)), (at(0), 1, octets(5))], at(0) + Span::from_us(1));
     rig.net.shape(rig.there[0], rig.channel(0), spacer(4));
     rig.run(&[], END);
-    // The cell that is first in the queue leaves as it would have; the others are spaced from it.
+    // The first cell of the queue leaves as it would have without the change; the others are spaced from it.
     let order = [0, 0, 1, 1, 1, 1, 1, 0];
     let expected = order.iter().enumerate().map(|(ms, c)| (ms as f64, *c)).chain([(11.0, 0), (15.0, 0)]);
     assert_eq!(starts(&mut rig), expected.collect::<Vec<_>>());

@@ -87,7 +87,7 @@ pub struct ResultsBuilder {
     words: [Words; 4],
     summary: Rows,
     series: Rows,
-    /// Source, subject and metric of the figures of the last run, as keys of `words`.
+    /// The figures of the last run, each by its source, subject and metric as keys of `words`.
     figures: BTreeSet<[i32; 3]>,
     counts: Counts,
 }

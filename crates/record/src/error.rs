@@ -14,14 +14,14 @@ pub enum Error {
         /// The run before it.
         last: u32,
     },
-    /// A run has two values for one figure: two things share a subject. Their mean would mean nothing.
+    /// A run has two values of one figure, because two things share a subject. They must not be averaged.
     #[error(
         "run {run} has two values of {metric} of {subject:?} from {origin}; each subject of a run must have a name of its own"
     )]
     Twice {
         /// The run.
         run: u32,
-        /// Who made the values.
+        /// The source of the values.
         origin: String,
         /// The subject that two things share.
         subject: String,

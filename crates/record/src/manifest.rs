@@ -36,10 +36,10 @@ pub struct Provenance {
     pub rtt_seconds: f64,
     /// The part of each run that is not counted, in seconds, likewise.
     pub warmup_seconds: f64,
-    /// What a reader should know before trusting the numbers.
+    /// Warnings about the results.
     pub warnings: Vec<String>,
-    /// Of runs on the wall clock: how the threads that drove them were scheduled, and what they did not get of their
-    /// processors, a line for each run.
+    /// Of runs on the wall clock: the scheduling of the threads that drove them, and the processor time that these were
+    /// denied, a line for each run.
     pub scheduling: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ pub struct Manifest {
     pub rtt_seconds: f64,
     /// The part of each run that is not counted, in seconds.
     pub warmup_seconds: f64,
-    /// Of runs on the wall clock: how the threads that drove them were scheduled, a line for each run.
+    /// Of runs on the wall clock: the scheduling of the threads that drove them, a line for each run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub scheduling: Vec<String>,
     /// Simulated time of all runs together, in seconds.
@@ -105,7 +105,7 @@ pub struct Manifest {
     /// Packet-hops per second, likewise.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub packet_hops_per_second: Option<f64>,
-    /// What a reader should know before trusting the numbers, as it was printed.
+    /// Warnings about the results, as they were printed.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// The other files of the folder.

@@ -51,14 +51,14 @@ fn rows(t: bool) -> impl Strategy<Value = Vec<Row>> {
     let one = ("[a-z]{1,3}(-[0-9])?(>[a-z]{2})?", 0..METRICS.len(), time, any::<f64>());
     let rows = prop::collection::vec(one.prop_map(|(subject, which, t, value)| row(&subject, which, t, value)), 0..40);
     rows.prop_map(move |mut rows| {
-        // A figure of a summary has one value.
+        // A figure of a summary has a single value.
         let mut known = std::collections::BTreeSet::new();
         rows.retain(|row| t || known.insert((row.subject.clone(), row.metric)));
         rows
     })
 }
 
-/// Two things with one subject would be averaged as if they were two runs of one.
+/// Two things with one subject would be averaged like two replications.
 #[test]
 fn a_run_has_one_value_of_a_figure() {
     let twice = record(vec![row("a>b", 0, None, 0.5), row("a>b", 1, None, 1.0), row("a>b", 0, None, 0.7)], Vec::new());
@@ -66,7 +66,7 @@ fn a_run_has_one_value_of_a_figure() {
     let told =
         "run 0 has two values of goodput of \"a>b\" from simulate; each subject of a run must have a name of its own";
     assert_eq!(refused.to_string(), told);
-    // Other sources, runs and metrics are other figures; so is another instant of a series.
+    // The same figure of other sources, runs and metrics is accepted, and so is another instant of a series.
     let once =
         record(vec![row("a>b", 0, None, 0.5)], vec![row("a>b", 0, Some(1.0), 0.5), row("a>b", 0, Some(1.0), 0.6)]);
     let mut builder = ResultsBuilder::new("simulate");
@@ -74,7 +74,7 @@ fn a_run_has_one_value_of_a_figure() {
     builder.add("theory", &once).unwrap();
     assert!(matches!(builder.add("theory", &once), Err(Error::Twice { run: 0, .. })));
     builder.push(key(1), &once).unwrap();
-    // Nor do two studies put together hide it.
+    // Merging two studies does not hide the duplicate.
     let [first, second] = [0, 1].map(|run| Results::from_runs("simulate", [(key(run), once.clone())]).unwrap());
     let mut joined = ResultsBuilder::new("simulate");
     joined.append(&first, |key| key).unwrap();

@@ -1,7 +1,7 @@
-//! Keys that are right and yet change nothing: what a reader of results must know.
+//! Warnings about keys that are correct but have no effect.
 //!
-//! A key without effect is no mistake, as a sweep may need it at other points, so it is a warning. It has none if it has none
-//! at every point of the plan.
+//! They are no errors, because a sweep may need such a key at other points. A key causes a warning only if it has no
+//! effect at any point of the plan.
 
 use crate::found::Found;
 use crate::model::{Framing, NodeKind, Scenario, Service, TcpSpec, TcpVariant, Traffic};
@@ -9,7 +9,7 @@ use crate::plan::Point;
 use crate::sweep::Axis;
 use crate::tree::{Node, Step, at};
 
-/// A key, or a table of keys, without effect in one scenario, and why.
+/// A key, or a table of keys, without effect in one scenario, and the reason.
 struct Inert {
     path: Vec<Step>,
     reason: &'static str,
@@ -18,7 +18,7 @@ struct Inert {
 const NO_CELLS: &str = "no link carries cells; framing = \"atm\" at the links that do";
 const NO_CELLS_HERE: &str = "the link carries packets, which are queued and dropped whole";
 
-/// Warnings about the keys of `tree` and the axes, of which `points` are all points.
+/// Returns warnings about the keys of `tree` and about the axes; `points` are all points of the plan.
 pub(crate) fn warnings(tree: &Node, axes: &[Axis], points: &[Point]) -> Vec<Found> {
     let mut inert = shadowed(tree);
     let mut of_points = points.iter().map(|point| inert_keys(&point.scenario));
@@ -54,7 +54,7 @@ fn targets(axis: &Axis) -> impl Iterator<Item = &Vec<Step>> {
     axis.choices.iter().flat_map(|choice| &choice.settings).map(|(target, _)| target)
 }
 
-/// Whether all values of the axis at `place` give the same scenario, whatever the other axes are at.
+/// Returns whether all values of the axis at `place` give the same scenario, for any values of the other axes.
 fn is_same(place: usize, axes: &[Axis], points: &[Point]) -> bool {
     // The first axis varies slowest.
     let stride: usize = axes[place + 1..].iter().map(|axis| axis.choices.len()).product();
@@ -63,7 +63,7 @@ fn is_same(place: usize, axes: &[Axis], points: &[Point]) -> bool {
     points.iter().all(|point| points.get(first(point.index)).is_some_and(|other| other.scenario == point.scenario))
 }
 
-/// Keys of `[tcp]` that every group has itself.
+/// Returns the keys of `[tcp]` that every group sets itself.
 fn shadowed(tree: &Node) -> Vec<Inert> {
     let groups = tree.find(&at!["traffic"]).and_then(Node::array).unwrap_or_default();
     let keys = tree.find(&at!["tcp"]).and_then(Node::table).map(|table| table.entries().iter()).into_iter().flatten();

@@ -96,7 +96,7 @@ pub(crate) struct RunFile {
     pub(crate) emulate: Option<EmulateFile>,
 }
 
-/// How conversations are mapped to channels, and packets to cells.
+/// The mapping of conversations to channels, and of packets to cells.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct MultiplexingFile {
@@ -106,7 +106,7 @@ pub(crate) struct MultiplexingFile {
     /// The order in which the channels of an ATM line are served.
     #[schemars(extend("default" = "round-robin"))]
     pub(crate) server: Option<Server>,
-    /// What is added to a packet before it is cut into cells.
+    /// The encapsulation of a packet before it is cut into cells.
     #[schemars(extend("default" = "vc-mux"))]
     pub(crate) encapsulation: Option<Encapsulation>,
 }

@@ -98,7 +98,7 @@ pub(crate) const LISTED: usize = 100;
 /// The most words that a message lists.
 const WORDS: usize = 30;
 
-/// Problems as they are found, each once, with the point of the sweep that shows it first, if it is one.
+/// Problems without duplicates, each with the first point of the sweep at which it was found, if any.
 #[derive(Default)]
 pub(crate) struct Problems {
     known: BTreeSet<Found>,
@@ -119,7 +119,7 @@ impl Problems {
     }
 }
 
-/// The error of all that was found, in file order.
+/// Returns the error with all problems, in file order.
 pub(crate) fn error(sources: &Sources, mut found: Problems) -> Error {
     found.all.sort_by_key(|(one, _)| one.at);
     let more = found.all.len().saturating_sub(LISTED);
@@ -127,14 +127,14 @@ pub(crate) fn error(sources: &Sources, mut found: Problems) -> Error {
     Error { problems, more }
 }
 
-/// The error of what was found in the file itself.
+/// Returns the error with problems of the file itself, not of one point.
 pub(crate) fn error_of(sources: &Sources, found: impl IntoIterator<Item = Found>) -> Error {
     let mut problems = Problems::default();
     problems.add(found, None);
     error(sources, problems)
 }
 
-/// "a, b or c", each quoted; of many the first, and how many more there are.
+/// Formats "a, b or c", each quoted; of a long list the first words, and the number of the others.
 pub(crate) fn one_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     let mut words = words.into_iter().map(|w| format!("\"{}\"", w.as_ref()));
     let mut shown: Vec<String> = words.by_ref().take(WORDS).collect();

@@ -213,8 +213,8 @@ impl Plan {
         if problems.is_empty() { Ok(points) } else { Err(found::error(&self.sources, problems)) }
     }
 
-    /// What is right and yet changes nothing: keys and axes without effect at any of `points`, which are those of this plan.
-    /// Each has its place in the file, without an excerpt.
+    /// Returns warnings about keys and axes that have no effect at any of `points`, which must be all points of this
+    /// plan. Each has its location in the file, without an excerpt.
     pub fn warnings(&self, points: &[Point]) -> Vec<Problem> {
         let mut found = effect::warnings(&self.tree, &self.axes, points);
         found.extend(unused::warnings(&self.tree, points));
@@ -223,7 +223,7 @@ impl Plan {
         found.iter().map(told).collect()
     }
 
-    /// The tree with these choices of the axes.
+    /// Returns the tree with these choices of the axes.
     fn tree_at(&self, choices: &[usize]) -> Node {
         let mut tree = self.tree.clone();
         for (axis, choice) in self.axes.iter().zip(choices) {
@@ -234,8 +234,9 @@ impl Plan {
         tree
     }
 
-    /// That option `key` of the workload of traffic group `group` cannot be used at point `index`, for a reason that only
-    /// who reads other files can see; with its place in this file.
+    /// Returns the error that option `key` of the workload of traffic group `group` cannot be used at point `index`,
+    /// with its location in this file. For callers that find the fault outside the scenario file, such as in a table
+    /// that cannot be read.
     pub fn refuse_workload(&self, index: usize, group: usize, key: &str, message: &str, accepted: &str) -> Error {
         let choices = self.choices(index);
         let path = at!["traffic", group, "workload", key];

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::model::{Link, LinkIndex, NodeIndex, Scenario};
 
 impl Scenario {
-    /// The name of the output port of `node` over `link`, unique in the scenario: "r1>s1"; where several links join the
-    /// two nodes, with the name of the link, "r1>s1/spare".
+    /// Returns the name of the output port of `node` over `link`, unique in the scenario: "r1>s1", or, where several
+    /// links join the two nodes, "r1>s1/spare" with the name of the link.
     ///
     /// # Panics
     /// If `node` is no end of `link`.
@@ -15,7 +15,7 @@ impl Scenario {
         self.named(node, link, is_parallel)
     }
 
-    /// The names of the two output ports of each link, in the directions a to b and b to a.
+    /// Returns the names of the two output ports of each link, in the directions a to b and b to a.
     pub fn port_names(&self) -> Vec<[String; 2]> {
         let mut links_between: BTreeMap<[NodeIndex; 2], usize> = BTreeMap::new();
         self.links.iter().for_each(|link| *links_between.entry(pair(link)).or_default() += 1);
@@ -33,7 +33,7 @@ impl Scenario {
     }
 }
 
-/// The ends of a link in one order for both directions.
+/// Returns the ends of a link in an order that does not depend on the direction.
 pub(crate) fn pair(link: &Link) -> [NodeIndex; 2] {
     [link.a.min(link.b), link.a.max(link.b)]
 }

@@ -66,7 +66,7 @@ impl fmt::Display for Problem {
             let number = line.to_string();
             let margin = " ".repeat(number.len());
             // Tabs stay tabs, so that the caret lands under what it means.
-            // What is written as a number is wider.
+            // Characters that are printed as numbers are wider.
             let blank = |c: char| if c == '\t' { "\t".to_owned() } else { " ".repeat(shown(c)) };
             let indent: String = text.chars().take(column - 1).map(blank).collect();
             let marks: usize = text.chars().skip(column - 1).take(*width).map(shown).sum();
@@ -94,7 +94,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// How many characters stand for `c` in what is printed.
+/// Returns the number of printed characters for `c`.
 fn shown(c: char) -> usize {
     printable(c.encode_utf8(&mut [0; 4])).chars().count()
 }

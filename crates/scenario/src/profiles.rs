@@ -1,4 +1,4 @@
-//! TCP profiles: values for the keys that a file leaves out. `linux-6` fills in for a file that names none.
+//! TCP profiles: values for the keys that a file leaves out. `linux-6` is the default of a file that names none.
 //!
 //! None of the systems of the 1990s is at hand. Values marked "kdd" are stated by that paper; the rest are recalled from
 //! W. R. Stevens, TCP/IP Illustrated, volumes 1 and 2, and from the systems' own documentation, and not checked against
@@ -11,7 +11,7 @@ use crate::model::{FastRetransmit, TcpKeys, TcpProfile, TcpVariant};
 /// The profile of a file that names none.
 pub(crate) const DEFAULT: TcpProfile = TcpProfile::Linux6;
 
-/// The values of a profile.
+/// Returns the values of a profile.
 pub(crate) struct Profile {
     pub(crate) keys: TcpKeys,
     /// Segments are as large as the path takes, as after path MTU discovery (RFC 1191); else `keys` or the file say.
@@ -46,11 +46,11 @@ const NONE: TcpKeys = TcpKeys {
     profile: None,
 };
 
-/// No system, but TCP as the RFCs of the 1990s require it, without options: a segment of 536 B where nothing else is
-/// negotiated (RFC 1122 section 4.2.2.6), windows without the scale option (RFC 793), one segment at first (RFC 2001),
-/// timeouts of 3 s at first and at least 1 s (RFC 2988 section 2) up to the 64 s and on the 500 ms clock of 4.3BSD, given up
-/// after 12. Each segment is acknowledged and sent at once, which RFC 1122 allows; limited transmit (RFC 3042) is on.
-/// It also fills in what the profiles of systems leave out.
+/// TCP as the RFCs of the 1990s require it, without options: a segment of 536 B where nothing else is negotiated (RFC
+/// 1122 section 4.2.2.6), windows without the scale option (RFC 793), an initial window of one segment (RFC 2001), an
+/// initial timeout of 3 s and a minimum of 1 s (RFC 2988 section 2), up to 64 s and on the 500 ms clock of 4.3BSD, and
+/// failure after 12 retransmissions. Each segment is acknowledged at once and small segments are not delayed, which RFC
+/// 1122 allows; limited transmit (RFC 3042) is on. It also has the values that the profiles of systems leave out.
 pub(crate) const CLASSIC: TcpKeys = TcpKeys {
     variant: Some(TcpVariant::Reno),
     mss: Some(Bytes(536)),
@@ -75,8 +75,8 @@ pub(crate) const CLASSIC: TcpKeys = TcpKeys {
     ..NONE
 };
 
-/// What the systems of the 1990s share: one segment at first, Nagle's rule, three duplicates, a restart after idle time, and none of
-/// RFC 3042, which is of 2001.
+/// The keys that the systems of the 1990s share: an initial window of one segment, Nagle's rule, three duplicates, a
+/// restart after idle time, and no limited transmit (RFC 3042 is of 2001).
 const COMMON: TcpKeys = TcpKeys {
     variant: Some(TcpVariant::Reno),
     initial_window: Some(1),
@@ -141,7 +141,8 @@ pub(crate) const fn profile(of: TcpProfile) -> Profile {
                 TcpKeys { mss: Some(Bytes(512)), window: Some(Bytes(8 << 10)), window_scaling: Some(true), ..BSD };
             (keys, false)
         }
-        // The network code of 4.3BSD-Tahoe, whose tcp_input sends one segment again; tcp_sendspace and tcp_recvspace of 4 KiB.
+        // The network code of 4.3BSD-Tahoe, whose tcp_input resends one segment; tcp_sendspace and tcp_recvspace are 4
+        // KiB.
         TcpProfile::SunOs413 => {
             let keys = TcpKeys {
                 variant: Some(TcpVariant::Tahoe),

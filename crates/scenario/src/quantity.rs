@@ -215,12 +215,12 @@ fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
     Err(Refusal { message, suggestion, accepted: T::accepted() })
 }
 
-/// The same amount as `text` as it is accepted, if that is certain.
+/// Returns `text` in an accepted spelling, if the amount is certain.
 fn quoted_meant<T: Text>(text: &str) -> Option<String> {
     meant(text, T::UNITS).map(|meant| format!("\"{meant}\""))
 }
 
-/// Whether `word` can be meant by `text`: the digits in it are not a matter of spelling, ds1 and ds3 are different lines.
+/// Returns whether `word` may be a misspelling of `text`. The digits must be the same: ds1 and ds3 are different lines.
 fn is_near(text: &str, word: &str) -> bool {
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     digits(text) == digits(word)

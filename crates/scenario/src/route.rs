@@ -72,33 +72,34 @@ impl Link {
 
 /// The links of each node.
 pub(crate) struct Graph {
-    /// Whether each node is a host, which does not forward.
+    /// True for each node that is a host, which does not forward.
     is_host: Vec<bool>,
     /// The delay and the rate of each link.
     lines: Vec<(Span, Rate)>,
-    /// For each node its links and what they lead to, in file order.
+    /// For each node its links and the nodes at their other ends, in file order.
     of_node: Vec<Vec<(LinkIndex, NodeIndex)>>,
-    /// Of these, the links to nodes that forward: a router with thousands of hosts may have few.
+    /// The same without links to hosts, which do not forward: a router with thousands of hosts may have few other
+    /// links.
     through: Vec<Vec<(LinkIndex, NodeIndex)>>,
 }
 
 /// The best routes from one node to others.
 pub(crate) struct Routes {
-    /// Only the nodes that were reached: a table of all would make the routes of all groups quadratic.
+    /// The nodes that were reached; a table of all nodes would make the routes of all groups quadratic.
     reached: BTreeMap<NodeIndex, Reached>,
-    /// How many ends of links were looked at.
+    /// The number of ends of links that were examined.
     #[cfg(test)]
     looked_at: usize,
 }
 
-/// The end of a route.
+/// The end of a route, with its properties.
 #[derive(Clone, Copy)]
 pub(crate) struct Reached {
     /// The sum of the propagation delays.
     pub(crate) delay: Span,
-    /// The rate of the slowest link; none at the start.
+    /// The rate of the slowest link; `None` at the start.
     pub(crate) slowest: Option<Rate>,
-    /// The node before the last link, and that link; none at the start.
+    /// The node before the last link, and that link; `None` at the start.
     last: Option<(NodeIndex, LinkIndex)>,
 }
 
@@ -117,7 +118,7 @@ impl Graph {
         Graph { is_host, lines, of_node, through }
     }
 
-    /// The links of a node that may be part of a route to `to`, or to any node.
+    /// Returns the links of a node that may be part of a route to `to`, or of any route.
     fn onward(&self, here: NodeIndex, to: Option<NodeIndex>) -> impl Iterator<Item = (LinkIndex, NodeIndex)> {
         let links = if to.is_some() { &self.through[here.0] } else { &self.of_node[here.0] };
         let host = to.filter(|to| self.is_host[to.0]);
@@ -128,8 +129,8 @@ impl Graph {
         links.iter().copied().chain(last)
     }
 
-    /// The routes from `from` to all nodes, or to `to` and the nodes that forward and are nearer. Takes a time in proportion
-    /// to these nodes and their links.
+    /// Returns the routes from `from` to all nodes, or to `to` and all nearer nodes that forward. Takes time in
+    /// proportion to these nodes and their links.
     pub(crate) fn routes(&self, from: NodeIndex, to: Option<NodeIndex>) -> Routes {
         let mut routes = Routes {
             reached: BTreeMap::new(),
@@ -140,9 +141,10 @@ impl Graph {
             return routes;
         }
         routes.reached.insert(from, Reached { delay: Span::ZERO, slowest: None, last: None });
-        // Breadth first, one hop at a time, keeping the best path to each node: a path of as many hops can only be better by
-        // its delay or its links, and both compare prefix by prefix. The nodes of a hop stand in the order of their paths,
-        // compared link by link, so that a path compares as the place of the node before and the last link.
+        // Breadth first, one hop at a time, keeping the best path to each node: of two paths with as many hops the
+        // better one has less delay or, for equal delay, earlier links, and both compare prefix by prefix. The nodes of
+        // a hop are in the order of their paths, compared link by link, so a path compares by the index of the node
+        // before it and by its last link.
         let mut frontier = vec![from];
         while !frontier.is_empty() && to.is_none_or(|to| routes.at(to).is_none()) {
             let mut found: BTreeMap<NodeIndex, (Span, usize, LinkIndex)> = BTreeMap::new();
@@ -178,12 +180,12 @@ impl Graph {
 }
 
 impl Routes {
-    /// The end of the route to `to`, if one leads there.
+    /// Returns the end of the route to `to`, if one exists.
     pub(crate) fn at(&self, to: NodeIndex) -> Option<Reached> {
         self.reached.get(&to).copied()
     }
 
-    /// The links of the route to `to`.
+    /// Returns the links of the route to `to`.
     pub(crate) fn to(&self, to: NodeIndex) -> Option<Vec<LinkIndex>> {
         let (mut route, mut here) = (Vec::new(), to);
         while let Some((before, link)) = self.at(here)?.last {
@@ -195,8 +197,8 @@ impl Routes {
     }
 }
 
-/// The rate and the framing of the slowest link, of equally slow ones of one that carries cells; links of hosts of their
-/// own count only where no link of the route carries cells.
+/// Returns the rate and the framing of the slowest link; of equally slow ones, of one that carries cells. Access links
+/// count only where no link of the route carries cells.
 pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex], access: Option<Access>) -> Option<(Rate, Framing)> {
     let route = || route.iter().map(|l| &links[l.0]);
     let access = access.filter(|_| route().all(|link| link.framing != Framing::Atm));
@@ -207,7 +209,8 @@ pub(crate) fn bottleneck(links: &[Link], route: &[LinkIndex], access: Option<Acc
         .min_by_key(|&(rate, framing)| (rate, framing != Framing::Atm))
 }
 
-/// The places in the route of a group of the links between the gateways that split its connections; none without them.
+/// Returns the indices in the route of a group of the links between the gateways that split its connections; empty
+/// without gateways.
 pub(crate) fn between_gateways(links: &[Link], traffic: &Traffic) -> Range<usize> {
     let Some(gateways) = traffic.gateways else { return 0..0 };
     let nodes = visited(links, traffic.from.node(), &traffic.route);
@@ -226,7 +229,8 @@ pub(crate) fn source_line(links: &[Link], traffic: &Traffic) -> Option<(String, 
     }
 }
 
-/// The link of the network that the first cells of a group's data are sent on; none if that is an access link.
+/// Returns the link of the network on which the first cells of a group's data are sent; `None` if that is an access
+/// link.
 pub(crate) fn source_link(links: &[Link], traffic: &Traffic) -> Option<LinkIndex> {
     match source(links, traffic)? {
         Source::Access(_) => None,
@@ -234,7 +238,7 @@ pub(crate) fn source_link(links: &[Link], traffic: &Traffic) -> Option<LinkIndex
     }
 }
 
-/// Where the first cells of a group's data are sent.
+/// The link on which the first cells of a group's data are sent.
 enum Source {
     Access(Access),
     Link(LinkIndex),
@@ -311,7 +315,7 @@ mod tests {
         }
     }
 
-    /// The same by its definition: of all paths without a node twice the least by length, delay and links.
+    /// The same by definition: the least by length, delay and links of all paths that visit no node twice.
     fn by_definition(nodes: &[Node], links: &[Link], from: usize, to: usize) -> Option<Vec<LinkIndex>> {
         fn walk(
             nodes: &[Node],
@@ -347,7 +351,7 @@ mod tests {
         all.into_iter().min().map(|(.., path)| path.into_iter().map(LinkIndex).collect())
     }
 
-    /// Small networks of every kind, with links side by side and delays that tie.
+    /// Small networks of all kinds, with parallel links and with equal delays.
     #[test]
     fn routes_are_the_least_by_length_delay_and_links() {
         let mut random = 1u64;
@@ -389,8 +393,8 @@ mod tests {
         assert_eq!(routes.to(NodeIndex(1999)).map(|route| route.len()), Some(1999));
     }
 
-    /// A thousand hosts at each of two routers: the route of each pair looks at its own three links, not at those of the
-    /// other hosts.
+    /// With a thousand hosts at each of two routers, the search for the route of a pair examines its own three links,
+    /// not those of the other hosts.
     #[test]
     fn routes_between_hosts_do_not_look_at_other_hosts() {
         const HOSTS: usize = 1000;

@@ -63,7 +63,7 @@ fn visit(
                             false => "there is no such key",
                         };
                         let mut one = Found::new(entry.key_at, root.display(path), message);
-                        // Of problems that are not listed nobody reads what was meant.
+                        // No suggestion is computed for problems that are not listed.
                         if found.len() < LISTED {
                             let meant = nearest(&entry.key, keys.iter().copied()).map(str::to_owned);
                             one = one.suggest(meant).accepted(keys.join(", "));

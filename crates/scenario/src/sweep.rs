@@ -14,7 +14,7 @@ const VARIANT: &str = "variant";
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
     pub(crate) name: String,
-    /// The place of its key, or of the first variant.
+    /// The location of its key, or of the first variant.
     pub(crate) at: At,
     pub(crate) choices: Vec<Choice>,
 }

@@ -40,7 +40,7 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Table {
     entries: Vec<Entry>,
-    /// The place of each key in `entries`.
+    /// The index of each key in `entries`.
     places: BTreeMap<String, usize>,
     /// Written as `a.b = ...`, so that the table itself is not what is set.
     pub(crate) dotted: bool,
@@ -84,7 +84,7 @@ impl Table {
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.places.get(key).map(|&place| &mut self.entries[place].node)
     }
-    /// The entries in the order of the text.
+    /// Returns the entries in the order of the text.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -93,7 +93,7 @@ impl Table {
         self.places.insert(entry.key.clone(), self.entries.len());
         self.entries.push(entry);
     }
-    /// Takes an entry out.
+    /// Removes an entry.
     pub(crate) fn remove(&mut self, key: &str) -> Option<Node> {
         let place = self.places.remove(key)?;
         self.places.values_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
@@ -102,7 +102,7 @@ impl Table {
 }
 
 impl Node {
-    /// The tree of a TOML text, or what is wrong with that.
+    /// Parses a TOML text into a tree.
     pub(crate) fn parse(text: &str, source: usize) -> Result<Node, Found> {
         let document = Document::parse(text).map_err(|e| {
             let span = e.span().unwrap_or(0..0);
@@ -283,8 +283,8 @@ impl Node {
     }
 }
 
-/// What to say of a `key` at `start` that TOML refuses since it has been given already, and what would be accepted.
-/// `message` is the parser's, which says neither.
+/// Returns the message and the accepted input for a `key` at `start` that TOML refuses because it was given before.
+/// `message` is that of the parser, which names neither the key nor a remedy.
 fn twice(text: &str, key: &str, start: usize, message: &str) -> Option<(String, String)> {
     let closed = message.contains("inline table");
     if key.is_empty() || !(closed || message.contains("duplicate key")) {

@@ -1,4 +1,4 @@
-//! Links that carry nothing, and bins longer than asked for.
+//! Warnings about links that carry nothing, and about bins that are longer than requested.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::ports::pair;
 use crate::route::Graph;
 use crate::tree::{Node, at};
 
-/// Warnings about the links and the bins of a plan, of which `points` are all points.
+/// Returns warnings about the links and the bins of a plan; `points` are all its points.
 pub(crate) fn warnings(tree: &Node, points: &[Point]) -> Vec<Found> {
     let Some(first) = points.first().map(|point| &point.scenario) else { return Vec::new() };
     let link = |index: LinkIndex| Found::in_tree(tree, &at!["link", index.0], unused_link(first, index));
@@ -17,7 +17,7 @@ pub(crate) fn warnings(tree: &Node, points: &[Point]) -> Vec<Found> {
     unused_links(points).into_iter().map(link).chain(bins).collect()
 }
 
-/// The links that no point uses.
+/// Returns the links that no point uses.
 fn unused_links(points: &[Point]) -> BTreeSet<LinkIndex> {
     let links = points.first().map_or(0, |point| point.scenario.links.len());
     let mut unused: BTreeSet<LinkIndex> = (0..links).map(LinkIndex).collect();
@@ -31,7 +31,7 @@ fn unused_links(points: &[Point]) -> BTreeSet<LinkIndex> {
     unused
 }
 
-/// A warning about bins that are longer than the file says.
+/// Returns a warning if bins are longer than the file says.
 fn longer_bins(scenario: &Scenario) -> Option<String> {
     let (bin, given) = (scenario.bin(), scenario.observe.interval);
     (scenario.observe.series && bin > given).then(|| {
@@ -43,8 +43,8 @@ fn longer_bins(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// The links on the route of any traffic group, and those of hosts, which a file may keep for later; where programs run
-/// in hosts, also those between any two hosts.
+/// Returns the links on the route of any traffic group, the links of hosts, which a file may keep for later use, and,
+/// where programs run in hosts, the links between any two hosts.
 fn used_links(scenario: &Scenario) -> BTreeSet<LinkIndex> {
     let mut used: BTreeSet<LinkIndex> = scenario.traffic.iter().flat_map(|group| group.route.iter().copied()).collect();
     let is_host = |node: NodeIndex| scenario.nodes[node.0].kind == NodeKind::Host;

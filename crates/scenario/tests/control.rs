@@ -91,7 +91,8 @@ fn changes_are_of_shapers_links_and_groups() {
     };
     assert_eq!(change("link = \"wan\"\nrate = \"e3\""), (ChangeOf::Link(WAN), Rate::from_bps(33_920_000)));
     assert_eq!(change("traffic = \"cells\"\npcr = \"3 Mbit/s\""), (ChangeOf::Pcr(1), mbit(3)));
-    // As slow as the gateway that sends on it, and slower than the peak rate of an ABR group, which the network sets.
+    // As slow as the gateway that sends on it; and slower than the peak rate of an ABR group, whose rate the network
+    // sets.
     assert_eq!(change("link = \"g1-s1\"\nrate = \"30 Mbit/s\""), (ChangeOf::Link(LinkIndex(1)), mbit(30)));
     assert_eq!(change("link = \"atm-s1\"\nrate = \"2 Mbit/s\""), (ChangeOf::Link(LinkIndex(4)), mbit(2)));
 }
@@ -171,7 +172,7 @@ fn all_of_it_is_written_and_read_again() {
 fn changes_and_thresholds_are_judged_where_they_hold() {
     let both = "shaper = \"spacer\"\nrate = \"15 Mbit/s\"";
     let line = "[[change]]\nat = \"20 s\"\nlink = \"wan\"\nrate = \"5 Mbit/s\"\n\n[[change]]\nat = \"20 s\"\nshaper";
-    // Slow gateways, as the line is theirs too.
+    // The gateways are slow because the line is theirs too.
     let gateways = ["rate = \"30 Mbit/s\", window", "rate = \"20 Mbit/s\" }"];
     let slow = gateways.map(|rate| (rate, rate.replace("30", "5").replace("20", "5")));
     let [near, far] = slow.each_ref().map(|(from, to)| (*from, to.as_str()));

@@ -1,4 +1,4 @@
-//! What a file means that says nothing of its links' framing and of TCP: what a user of today expects.
+//! The meaning of a file that gives neither the framing of its links nor TCP keys: today's network.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -7,7 +7,7 @@ use cellway_scenario::*;
 use cellway_units::{Bytes, Span};
 use common::{enriched, refusal, scenario};
 
-/// Two routers and a rate in figures; nothing that names a framing, a segment or a window.
+/// Two routers and a rate in figures, without a framing, a segment size or a window.
 const BARE: &str = r#"version = 1
 name = "bare"
 run = { duration = "60 s" }
@@ -52,7 +52,7 @@ fn tcp_is_that_of_linux_6() {
     assert_eq!(scenario(BARE).traffic[0].tcp, said);
     assert_eq!((said.variant, said.mss, said.window), (TcpVariant::Cubic, Bytes(1460), Bytes(3 << 20)));
     assert_eq!((said.profile, said.initial_window), (TcpProfile::Linux6, 10));
-    // A key of the file goes before the profile; the rest stays.
+    // A key of the file replaces that of the profile; the others remain.
     let reno = tcp("variant = \"reno\"");
     assert_eq!(TcpSpec { variant: TcpVariant::Cubic, ..reno }, said);
 }
@@ -75,7 +75,8 @@ fn a_window_of_the_file_is_not_held_back_by_the_send_buffer_of_the_profile() {
     assert_eq!(tcp("window = \"64 MiB\", send-buffer = \"1 MiB\"").send_buffer, Bytes(1 << 20));
 }
 
-/// The file's keys go before any profile, the group's before those of all; a group's profile before that of all.
+/// Keys of the file take precedence over any profile, those of a group over those of all traffic, and a group's profile
+/// over that of all traffic.
 #[test]
 fn the_nearest_profile_fills_in_what_no_table_says() {
     let of_group = |all: &str, group: &str| {

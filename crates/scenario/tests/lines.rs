@@ -18,7 +18,7 @@ fn a_line_by_name_brings_its_rate_its_framing_and_its_largest_packet() {
     assert_eq!(link("\"fddi\""), (100_000_000, Framing::Fddi, 4352));
     assert_eq!(link("\"ds3\""), (96_000 * 424, Framing::Atm, 9180));
     assert_eq!(link("\"taxi\""), (98_148_148, Framing::Atm, 9180));
-    // A rate in figures is a link for packets if nothing says otherwise; one in cells is not.
+    // By default a rate in figures makes a link for packets, and a rate in cells one for cells.
     assert_eq!(link("\"155.52 Mbit/s\""), (155_520_000, Framing::Packet, 1500));
     assert_eq!(link("\"36000 cell/s\""), (15_264_000, Framing::Atm, 9180));
     assert_eq!(link("\"oc12c\"\nframing = \"packet\"\nmtu = \"4 KiB\""), (599_040_000, Framing::Packet, 4096));

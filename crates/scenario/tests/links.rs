@@ -1,4 +1,4 @@
-//! Links that carry nothing, bins longer than asked for, and the names of ports in results.
+//! Warnings about unused links and longer bins, and the names of ports in results.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use cellway_scenario::{LinkIndex, NodeIndex, Plan};
 use common::repository;
 
-/// A dumbbell of packet links; `links` come after the one in the middle.
+/// A dumbbell of packet links; `links` are added after the one in the middle.
 fn dumbbell(links: &str, more: &str) -> Plan {
     let host = if links.contains("\"h\"") { ", { name = \"h\", kind = \"host\" }" } else { "" };
     let text = format!(
@@ -64,14 +64,14 @@ fn a_link_that_no_route_contains_is_told() {
     assert_eq!(told(&aside), ["link.aside: carries nothing from l to m: no route of the traffic contains it"]);
 }
 
-/// One point that uses a link is enough.
+/// A link that one point uses causes no warning.
 #[test]
 fn a_sweep_may_use_the_link() {
     let sweep = "\n[sweep]\naxes = { \"link.second.delay\" = [\"20 ms\", \"2 ms\"] }\n";
     assert_eq!(told(&dumbbell(&link("second", "\"r\", \"l\"", "20 ms"), sweep)), [""; 0]);
 }
 
-/// Programs may talk to any host.
+/// Programs may send to any host.
 #[test]
 fn links_between_hosts_are_used_where_programs_run() {
     let host = "\n[[link]]\nbetween = [\"h\", \"m\"]\nrate = \"4 Mbit/s\"\ndelay = \"0 s\"\nframing = \"packet\"\n";
@@ -83,7 +83,7 @@ fn links_between_hosts_are_used_where_programs_run() {
 #[test]
 fn the_bins_of_a_large_run_are_longer() {
     let plan = |most: u64| dumbbell("", &format!("\n[observe]\ninterval = \"10 ms\"\nmax-rows = {most}\n"));
-    // Two ports with two figures and a conversation with five: nine for each of 6000 bins.
+    // Two ports with two figures each and a conversation with five have nine rows for each of 6000 bins.
     let whole = plan(54_000);
     assert_eq!((whole.base().bin(), told(&whole)), (whole.base().observe.interval, Vec::new()));
     let cut = plan(53_999);
@@ -124,7 +124,7 @@ fn toml_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// No shipped file has a link that carries nothing, or so many bins.
+/// No shipped file has an unused link, or more bins than allowed.
 #[test]
 fn the_shipped_files_use_their_links() {
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Files with very many problems, and very large networks: what is said stays short, and work is in proportion.
+//! Files with very many problems, and very large networks: messages stay short, and work stays proportional.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -19,7 +19,7 @@ fn a_hundred_problems_are_listed_and_the_others_counted() {
     assert_eq!(serde_json::to_value(&error).unwrap()["more"], 19_900);
 }
 
-/// A link to nodes that do not exist names some of those that do, not all.
+/// The message about a link to nodes that do not exist lists some of the existing nodes, not all.
 #[test]
 fn long_lists_of_what_is_accepted_are_cut() {
     let mut text = edited(&[("to = \"r2\"", "to = \"r3\"")]);

@@ -1,11 +1,11 @@
-//! What is printed of a file cannot act on the terminal, and names keep to the rule of the guide.
+//! Printed parts of a file cannot control the terminal, and names follow the rule of the guide.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
 use common::{edited, refusal, scenario, with};
 
-/// Escape sequences in keys, names, values and file names, in TOML's escapes and as they are.
+/// Escape sequences in keys, names, values and file names, both raw and as TOML escapes.
 #[test]
 fn control_characters_of_a_file_are_written_as_numbers() {
     let escape = |text: &str| text.contains(|c: char| c.is_control() && c != '\n' && c != '\t');
@@ -20,7 +20,7 @@ fn control_characters_of_a_file_are_written_as_numbers() {
         let told = refusal(&text).to_string();
         assert!(!escape(&told) && !told.contains('\u{202e}'), "{told:?}");
     }
-    // The mark stands under what it means, though that is wider as it is shown.
+    // The caret is below the value, although the value is printed wider than in the file.
     let told = refusal(&edited(&[("\"8 KiB\"", "\"\u{9b}\u{202e} KiB\"")])).to_string();
     assert!(!escape(&told), "{told}");
 }
@@ -48,7 +48,7 @@ fn names_are_letters_digits_hyphens_and_underscores() {
     assert_eq!(scenario(&edited(&[("\"small\"", "\"A small one, 2\"")])).name, "A small one, 2");
 }
 
-/// TOML's parser says of a key given twice neither the key nor what to do.
+/// The error about a key that is given twice names the key and a remedy, which TOML's parser does not.
 #[test]
 fn a_table_that_is_closed_is_told_with_its_line() {
     let told = |text: &str| {

@@ -6,7 +6,7 @@ mod common;
 use cellway_scenario::Plan;
 use common::{GOOD, RICH, edited, repository, with};
 
-/// The warnings about a file: line, key, message.
+/// Returns the warnings about a file: line, key, message.
 fn warnings(text: &str) -> Vec<(usize, String, String)> {
     let plan = Plan::parse(text, "t.toml").unwrap_or_else(|e| panic!("{e}"));
     let points = plan.points().unwrap_or_else(|e| panic!("{e}"));
@@ -14,7 +14,7 @@ fn warnings(text: &str) -> Vec<(usize, String, String)> {
     told.into_iter().map(|p| (p.line.unwrap(), p.key, p.message)).collect()
 }
 
-/// The small file with routers only: no link carries cells.
+/// The small file with routers only, so that no link carries cells.
 fn packets(more: &str) -> String {
     edited(&[("kind = \"switch\"", "kind = \"router\"")]) + more
 }
@@ -52,7 +52,7 @@ fn an_axis_that_runs_everything_again_is_told() {
     assert_eq!(warnings(&with(more)), []);
 }
 
-/// An axis over a key that another one replaces, whatever the key is.
+/// An axis over a key that another key replaces, for any key.
 #[test]
 fn an_axis_over_what_each_group_has_itself_is_told() {
     let own = edited(&[("access = {", "tcp = { window = \"16 KiB\" }\naccess = {")]);

@@ -1,11 +1,12 @@
 //! Packet-hops per second through TCP, hosts and routers: a whole simulation without cells.
 //!
-//! A packet-hop is one packet leaving one output line. Bulk transfers share lines of 155 Mbit/s, which have a delay of
-//! 10 ms together. On a path of three lines or more, hosts hang on lines of 1 Gbit/s and 100 us at the first and the
-//! last router; on a path of two lines those of 155 Mbit/s are the hosts' own. The same with cells on each line counts cell-hops.
+//! A packet-hop is one packet leaving one output line. Bulk transfers share lines of 155 Mbit/s with a total delay of
+//! 10 ms. On a path of three or more lines, the hosts are attached to the first and the last router by lines of 1
+//! Gbit/s and 100 us; on a path of two lines, those of 155 Mbit/s are the hosts' own. The cases with cells on each line
+//! count cell-hops.
 //!
 //! `cargo bench -p cellway-sim --bench packets` prints a table. With `--once FLOWS SECONDS [LINES [cells]]` it runs one
-//! simulation and prints what it counted: for a profiler.
+//! simulation and prints its counts, for a profiler.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::cmp::Reverse;
@@ -21,13 +22,13 @@ use cellway_sim::Control;
 #[derive(Clone, Copy)]
 struct Case {
     flows: u32,
-    /// Lines that each packet leaves: 2 or more.
+    /// The number of lines on the path of each packet: 2 or more.
     lines: u32,
-    /// "packet" or "atm", on all lines.
+    /// The framing of all lines: "packet" or "atm".
     framing: &'static str,
 }
 
-/// Flows and lines of the rows of packets, and of those of cells.
+/// Flows and lines of the cases with packets, and of those with cells.
 const PACKETS: [(u32, u32); 6] = [(1, 3), (5, 3), (8, 3), (64, 3), (5, 2), (5, 6)];
 const CELLS: [(u32, u32); 3] = [(1, 3), (5, 3), (64, 3)];
 
@@ -87,8 +88,8 @@ fn run(scenario: &Scenario) -> Counts {
     cellway_sim::run(scenario, &workloads, 1, Control { stop: &|| false, capture: None }).unwrap().counts
 }
 
-/// The earliest of 16 pending events is taken from a binary heap and another one put in: the yardstick that
-/// `cell_hops` of `cellway-net` has too.
+/// The yardstick, which `cell_hops` of `cellway-net` has too: takes the earliest of 16 pending events from a binary
+/// heap and adds another.
 fn yardstick(events: u64) -> u64 {
     let mut heap: BinaryHeap<Reverse<(u64, u32)>> = (0..16).map(|i| Reverse((u64::from(i), i))).collect();
     for _ in 0..events {
@@ -98,13 +99,13 @@ fn yardstick(events: u64) -> u64 {
     heap.len() as u64
 }
 
-/// Median, least and largest of measurements.
+/// Returns the median, least and largest of the measurements.
 fn spread(mut values: Vec<f64>) -> [f64; 3] {
     values.sort_by(f64::total_cmp);
     [values[values.len() / 2], values[0], values[values.len() - 1]]
 }
 
-/// Nine measurements of each case, each beside the yardstick measured right before it.
+/// Prints nine measurements of each case, each with the yardstick measured right before it.
 fn table() {
     println!(
         "{:>8} {:>5} {:>5}  million hops per second per core (min to max)  heap operations each (min to max)",

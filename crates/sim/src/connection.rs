@@ -57,7 +57,7 @@ pub(crate) struct End {
     variant: Variant,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
-    /// What [`End::news`] has reported.
+    /// The totals that [`End::news`] has reported.
     reported: TcpTotals,
 }
 
@@ -106,7 +106,8 @@ impl End {
         self.active
     }
 
-    /// The losses that TCP has found and repaired since the last call; `None` if there were none, as mostly.
+    /// Returns the losses that TCP has found and repaired since the last call; `None`, the usual case, if there were
+    /// none.
     pub(crate) fn news(&mut self) -> Option<TcpTotals> {
         let &Stats { retransmissions, timeouts, fast_retransmits, .. } = self.tcp.stats();
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.

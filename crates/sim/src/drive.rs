@@ -108,7 +108,7 @@ pub(crate) struct Run<'a> {
     pub(crate) gateway_output: gateway::Output,
     actions: Vec<Action>,
     pub(crate) todo: VecDeque<Todo>,
-    /// Slots with a connection that may be over.
+    /// Slots with a connection that may have ended.
     touched: Vec<usize>,
 }
 
@@ -116,7 +116,8 @@ impl Run<'_> {
     fn into_record(mut self, end: Time, mut control: Control<'_>) -> Outcome {
         let mut delivered: Vec<Delivery<Body>> = Vec::new();
         let mut instants = 0u64;
-        // Without these two, an instant in which no packet reaches a host is the network's alone.
+        // If nothing observes single instants, the network may run through all instants in which no packet reaches a
+        // host.
         let watches_each_instant = self.bed.meter.watches_queues() || control.capture.is_some();
         loop {
             let timer = self.timers.next().unwrap_or(end).min(end);
@@ -167,7 +168,8 @@ impl Run<'_> {
             packets: self.packets,
             simulated: end - Time::ZERO,
         };
-        // The tables are as large as half of what they are made from: what is no longer needed goes first.
+        // The tables take half as much memory as the data that they are made from, so data that is no longer needed is
+        // dropped first.
         (self.slots, self.legs, self.timers) = (Vec::new(), Vec::new(), Timers::default());
         let (mut summary, series) = self.bed.meter.finish(end, &self.bed.fabric);
         self.pairs.iter().for_each(|pair| pair.report(&mut summary));
@@ -288,7 +290,7 @@ impl Run<'_> {
             end.armed = Some(at);
             self.timers.add(at, TimerKey { slot: index as u32, what: What::Tcp { serial, place } });
         }
-        // Only the end of an end can be that of its connection.
+        // A connection can only have ended if this end of it is closed.
         if end.tcp.state() == State::Closed {
             self.touched.push(index);
         }

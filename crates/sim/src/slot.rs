@@ -19,7 +19,7 @@ pub(crate) struct Slot {
     pub(crate) connections: Vec<Connection>,
     /// Connections opened.
     pub(crate) opened: u32,
-    /// Initial sequence numbers drawn.
+    /// The number of initial sequence numbers that have been drawn.
     sequences: u64,
 }
 

@@ -50,8 +50,8 @@ fn a_large_window_saturates_the_line_at_the_efficiency_of_aal5() {
     }
 }
 
-/// A packet of 41 octets, a character on its way to a terminal, takes one cell where no AAL5 trailer is added, and two
-/// where one is.
+/// A packet of 41 octets, such as a character sent to a terminal, takes one cell without an AAL5 trailer, and two with
+/// one.
 #[test]
 fn without_a_trailer_a_packet_of_48_octets_is_one_cell() {
     for (encapsulation, mss, expected_cells) in
@@ -66,7 +66,7 @@ fn without_a_trailer_a_packet_of_48_octets_is_one_cell() {
         ];
         let record = run(&scenario(BULK, &set), 1);
         let (share, goodput) = (figure(&record, "bulk-1", "line_share"), figure(&record, "bulk-1", "goodput"));
-        // Cells of each segment, from its share of the line and its payload.
+        // The cells of each segment, computed from its share of the line and its payload.
         let got = share * LINE as f64 / 424.0 / (goodput / (f64::from(mss) * 8.0));
         assert!((got - f64::from(expected_cells)).abs() < 1e-6, "{encapsulation}, MSS {mss}: {got}");
     }

@@ -1,12 +1,12 @@
-//! All channels of a switch's port in one FIFO, with TCP above: the study of `docs/validation/romanow-floyd.toml` in
-//! small.
+//! All channels of a switch's port in one FIFO, with TCP: a small form of the study
+//! `docs/validation/romanow-floyd.toml`.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
 
 use common::{figure, repository, run, scenario};
 
-/// The part of the congested line that carries packets of use.
+/// Returns the share of the congested line that carries useful packets.
 fn effective(mss: u32, discard: &str, set: &[(&str, &str)]) -> f64 {
     let file = std::fs::read_to_string(repository("docs/validation/romanow-floyd.toml")).unwrap();
     let text = file.split("[sweep]").next().unwrap();
@@ -38,7 +38,7 @@ fn plain_loss_wastes_more_with_small_buffers_and_large_packets() {
     assert!(small_buffer < 0.9 * large && large < 0.95 * small_packets, "{small_buffer} {large} {small_packets}");
 }
 
-/// The server is what the file says: with a round robin the same run goes otherwise.
+/// The file's server is used: with a round robin the same run has another result.
 #[test]
 fn the_order_of_service_matters() {
     let [fifo, turns] =

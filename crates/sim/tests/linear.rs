@@ -1,5 +1,4 @@
-//! Memory grows with the conversations, not with their square: the largest heap of whole runs, counted by the allocator
-//! of this test.
+//! Memory grows linearly with the conversations: the peak heap of whole runs, counted by the allocator of this test.
 #![allow(unsafe_code, reason = "an allocator that counts")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,12 +10,12 @@ use std::cell::Cell;
 use common::{run, scenario};
 
 thread_local! {
-    /// The bytes in use by this thread, which runs one test, and the most since [`most`] set it.
+    /// The bytes in use by this thread, which runs one test, and their peak since [`most`] set it.
     static USED: Cell<usize> = const { Cell::new(0) };
     static MOST: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The allocator of the system, with a count of the bytes in use.
+/// The system's allocator, with a count of the bytes in use.
 struct Counting;
 
 fn count(taken: usize, given_back: usize) {
@@ -25,7 +24,7 @@ fn count(taken: usize, given_back: usize) {
     USED.set(used.wrapping_sub(given_back));
 }
 
-// SAFETY: passes everything on to the allocator of the system.
+// SAFETY: passes all calls on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);
@@ -33,7 +32,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Old and new place exist side by side while the bytes move.
+        // The old and the new block exist at the same time while the bytes are copied.
         count(size, layout.size());
         unsafe { System.realloc(at, layout, size) }
     }
@@ -47,8 +46,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static HEAP: Counting = Counting;
 
-/// Conversations with hosts of their own over one line; `access` is the framing of the hosts' lines, `line` that of
-/// the line between the routers.
+/// Conversations with their own hosts over one line; `access` is the framing of the hosts' lines, `line` that of the
+/// line between the routers.
 fn network(conversations: u32, access: &str, line: &str, buffer: &str, group: &str) -> String {
     format!(
         r#"version = 1
@@ -73,7 +72,7 @@ access = {{ rate = "10 Mbit/s", delay = "1 ms", framing = "{access}" }}
     )
 }
 
-/// The most bytes of heap that a run takes.
+/// Returns the peak heap of a run, in bytes.
 fn most(text: &str) -> usize {
     let before = USED.get();
     MOST.set(before);
@@ -82,7 +81,7 @@ fn most(text: &str) -> usize {
     MOST.get() - before
 }
 
-/// Ten thousand conversations whose windows are all under way on lines of their own: the published case.
+/// Ten thousand conversations whose whole windows are in flight on their own lines: the case of the published figures.
 #[test]
 fn ten_thousand_conversations_take_less_than_a_hundred_megabytes() {
     const OWN: &str = r#"{ size = "40 cell", per = "conversation" }"#;
@@ -98,7 +97,7 @@ fn ten_thousand_conversations_take_less_than_a_hundred_megabytes() {
     }
 }
 
-/// Bytes that a conversation may take: two hosts, four ports, two TCP endpoints, its meters and its packets.
+/// The most bytes for a conversation: two hosts, four ports, two TCP endpoints, its meters and its packets.
 const EACH: usize = 15_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is recorded of lines that carry packets, and of several lines between two nodes.
+//! The records of lines that carry packets, and of several lines between two nodes.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use cellway_record::RunRecord;
 use common::{figure, run, scenario};
 
-/// Flows through a packet line with a short buffer, and a second line beside it.
+/// Flows through a packet line with a small buffer, and a second line in parallel.
 const PARALLEL: &str = r#"version = 1
 name = "parallel"
 run = { duration = "60 s", warmup = "20 s" }
@@ -29,7 +29,7 @@ to = "r"
 access = { rate = "100 Mbit/s", delay = "1 ms", framing = "packet" }
 "#;
 
-/// The same with one line.
+/// The same with a single line.
 fn single(framing: &str) -> String {
     let second = PARALLEL.lines().filter(|line| !line.contains("second"));
     second
@@ -53,7 +53,7 @@ fn each_of_several_lines_between_two_nodes_is_a_subject() {
     assert!(!has(&record, "l>r", "utilisation"));
     let recorded: BTreeSet<&str> = record.series.iter().filter(|r| r.metric == "queue").map(|r| &*r.subject).collect();
     assert_eq!(recorded, BTreeSet::from(["l>r/l-r"]), "nothing waits at the other");
-    // The only line between two nodes has the name that it always had.
+    // The only line between two nodes keeps its name.
     assert_eq!(figure(&run(&scenario(&single("packet"), &[]), 1), "l>r", "utilisation"), busy[0]);
 }
 
@@ -61,7 +61,7 @@ fn each_of_several_lines_between_two_nodes_is_a_subject() {
 fn a_packet_line_counts_packets() {
     let record = run(&scenario(&single("packet"), &[]), 1);
     let of = |metric| figure(&record, "l>r", metric);
-    // Each packet of data is 1500 octets, at 4 Mbit/s 3 ms.
+    // A data packet of 1500 octets takes 3 ms at 4 Mbit/s.
     assert!((of("packets") * 0.003 / 40.0 - of("utilisation")).abs() < 1e-3, "{} packets", of("packets"));
     assert!(of("dropped_packets") > 0.0);
     assert_eq!(of("loss_ratio"), of("dropped_packets") / (of("packets") + of("dropped_packets")));
@@ -76,8 +76,7 @@ fn a_packet_line_counts_packets() {
     assert!(record.counts.packet_hops > 2 * record.counts.packets, "each packet passes three lines");
 }
 
-/// Loss on a link counts with the drops of the buffer before it: of independent losses of 2 %, the share of those that
-/// left the line.
+/// The loss ratio counts losses on a link together with the drops of the buffer before it.
 #[test]
 fn the_loss_ratio_has_drops_and_losses() {
     let record = run(&scenario(&single("packet"), &[("link.l-r.loss", "\"2 %\"")]), 1);
@@ -86,15 +85,15 @@ fn the_loss_ratio_has_drops_and_losses() {
     assert!(of("lost") > 20.0 && of("loss_ratio") == expected, "{expected}");
 }
 
-/// The line shares of all flows are what the line carried for them, whatever its framing: within the packets that were
-/// on the way at either end, its utilisation.
+/// The line shares of all flows add up to the utilisation of the line, whatever its framing, except for packets that
+/// were in flight at the start or the end.
 #[test]
 fn line_shares_add_up_to_the_utilisation() {
     for framing in ["packet", "ethernet", "fddi", "atm"] {
         let record = run(&scenario(&single(framing), &[("buffer.size", "\"500 kB\"")]), 1);
         let sum: f64 = (1..=3).map(|i| figure(&record, &format!("t-{i}"), "line_share")).sum();
         let busy = figure(&record, "l>r", "utilisation");
-        // Whole packets are counted: one more than the time holds, of at most 4 ms in 40 s.
+        // Whole packets are counted, so the sum may be too large by one packet, of at most 4 ms in 40 s.
         assert!(busy > 0.99 && sum <= 1.0001 && (sum - busy).abs() < 0.005, "{framing}: {sum} of {busy}");
     }
 }

@@ -125,7 +125,7 @@ fn parallel_links_lose_independently() {
     assert_ne!(lost("r1-s1"), lost("twin"));
 }
 
-/// Those numbers and no others, in either direction.
+/// The listed units and no others are lost, in either direction.
 #[test]
 fn listed_packets_are_lost() {
     let none = ("link.r1-s1.loss", "\"0%\"");

@@ -5,7 +5,7 @@ mod common;
 
 use common::{figure, run, scenario};
 
-/// 10 Mbit/s and a propagation round trip of 100 ms: 125 kB are under way at the rate of the line.
+/// 10 Mbit/s and a propagation round trip of 100 ms: the bandwidth-delay product is 125 kB.
 const LINE: &str = r#"version = 1
 name = "line"
 node = [{ name = "r1", kind = "router" }, { name = "r2", kind = "router" }]
@@ -42,14 +42,15 @@ rto-max = "64 s"
 interval = "1 s"
 "#;
 
-/// Goodput (Mbit/s) and timeouts of the flow with keys set.
+/// Returns the goodput (Mbit/s) and the timeouts of the flow with these keys.
 fn outcome(set: &[(&str, &str)]) -> (f64, f64) {
     let record = run(&scenario(LINE, set), 1);
     (figure(&record, "bulk-1", "goodput") / 1e6, figure(&record, "bulk-1", "timeouts"))
 }
 
-/// ns-2 2.35 gives 8.45 to 9.55 Mbit/s with at most two timeouts at these points. A timeout that takes what has left the
-/// network for outstanding raises ssthresh, which ends in the next timeout: 3.5 to 8 Mbit/s with up to 27 of them.
+/// ns-2 2.35 gives 8.45 to 9.55 Mbit/s with at most two timeouts at these points. A timeout that counts data that has
+/// left the network as outstanding raises ssthresh, which leads to the next timeout: 3.5 to 8 Mbit/s with up to 27 of
+/// them.
 #[test]
 fn one_flow_converges() {
     let mut failed = Vec::new();

@@ -301,7 +301,8 @@ fn groups_of_one_channel_and_two_services_are_refused() {
     assert_eq!(refusal(&text("10 Mbit/s"), &policy("\"per-conversation\"")), None);
 }
 
-/// A busy queue has two changes a cell: a record that would be too long keeps fewer of them, to the end of the run.
+/// A busy queue changes twice for each cell. A record that would be too long keeps fewer changes, but reaches the end
+/// of the run.
 #[test]
 fn the_record_of_a_queue_reaches_to_the_end() {
     let recorded = |most: &str| {
@@ -326,7 +327,7 @@ fn the_record_of_a_queue_reaches_to_the_end() {
     assert_eq!((some.first(), some.last()), (whole.first(), whole.last()));
     let highest = |of: &[(f64, f64)]| of.iter().map(|c| c.1).fold(0.0, f64::max);
     assert_eq!((highest(&some), highest(&whole)), (max, max));
-    // Each row is a change that took place, and no interval that had any is without.
+    // Each row is one of the changes, and each interval with changes has a row.
     assert!(some.iter().all(|row| whole.contains(row)));
     let intervals =
         |of: &[(f64, f64)]| of.iter().map(|c| (c.0 / interval) as u64).collect::<std::collections::BTreeSet<_>>();

@@ -1,36 +1,37 @@
-//! What a thread did not get of its processors: time in which it could have run and did not (`run delay`), and time
-//! that a hypervisor gave to others (`steal`). Kernel documentation: `scheduler/sched-stats.rst`, `proc_stat(5)`.
+//! Processor time that a thread was denied: time in which it was ready to run but did not run (`run delay`), and time
+//! that a hypervisor gave to other machines (`steal`). Kernel documentation: `scheduler/sched-stats.rst`,
+//! `proc_stat(5)`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// Units of `/proc/stat` in a second: `USER_HZ`, which is 100 on every architecture that Linux has in use.
+/// Units of `/proc/stat` in a second: `USER_HZ`, which is 100 on every architecture that Linux supports.
 const USER_HZ: u64 = 100;
 
-/// How long the thread that opened this was ready to run and did not. Can be read from that thread or any other.
+/// The run delay of the thread that opened this. Any thread may read it.
 #[derive(Debug)]
 pub struct RunDelay {
     file: File,
 }
 
 impl RunDelay {
-    /// That of the present thread; none where the kernel does not count it (`CONFIG_SCHED_INFO`).
+    /// Opens the run delay of the present thread; `None` where the kernel does not count it (`CONFIG_SCHED_INFO`).
     #[must_use]
     pub fn of_this_thread() -> Option<Self> {
         let this = Self { file: File::open("/proc/thread-self/schedstat").ok()? };
-        // Without the option the file has zeros, even for time on a processor.
+        // Without the option the file has zeros, even for the time on a processor.
         let (on_processor, _) = this.parse()?;
         (on_processor > 0).then_some(this)
     }
 
-    /// Since the thread was started.
+    /// Returns the run delay since the thread was started.
     #[must_use]
     pub fn read(&self) -> Option<Duration> {
         self.parse().map(|(_, delay)| Duration::from_nanos(delay))
     }
 
-    /// Nanoseconds on a processor, and waiting for one.
+    /// Returns the nanoseconds on a processor, and those of waiting for one.
     fn parse(&self) -> Option<(u64, u64)> {
         let mut text = [0; 80];
         let octets = self.file.read_at(&mut text, 0).ok()?;
@@ -39,12 +40,12 @@ impl RunDelay {
     }
 }
 
-/// Time that a hypervisor took from the processors of this machine, all together; to 10 ms.
+/// Time that a hypervisor took from all processors of this machine together, to 10 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stolen(Duration);
 
 impl Stolen {
-    /// Since the machine was started; none without `/proc`.
+    /// Returns the time since the machine was started; `None` without `/proc`.
     #[must_use]
     pub fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
@@ -56,7 +57,7 @@ impl Stolen {
         Some(Self(Duration::from_millis(ticks.parse::<u64>().ok()? * 1000 / USER_HZ)))
     }
 
-    /// What was taken since `earlier`.
+    /// Returns the time taken since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
@@ -73,7 +74,7 @@ mod tests {
             eprintln!("skipped: this kernel does not count the run delay of threads");
             return;
         };
-        // More threads than processors, tied to one.
+        // More threads than processors, because all are pinned to one.
         let mut one = rustix::thread::CpuSet::new();
         let all = rustix::thread::sched_getaffinity(None).unwrap();
         one.set((0..rustix::thread::CpuSet::MAX_CPU).find(|&n| all.is_set(n)).unwrap());

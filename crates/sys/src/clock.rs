@@ -14,7 +14,7 @@ pub fn now_ns() -> u64 {
 /// Sleeps until `deadline`, in nanoseconds of [`now_ns`], or until a signal.
 pub fn sleep_until(deadline: u64) {
     let at = Timespec { tv_sec: (deadline / 1_000_000_000) as i64, tv_nsec: (deadline % 1_000_000_000) as _ };
-    // A signal ends it early, which callers allow for.
+    // A signal ends the sleep early, which callers allow for.
     let _ = clock_nanosleep_absolute(ClockId::Monotonic, &at);
 }
 

@@ -1,4 +1,4 @@
-//! Ports on which something listens, as `/proc/net` shows them (`proc_pid_net(5)`).
+//! Ports that are open, as listed in `/proc/net` (`proc_pid_net(5)`).
 
 use std::fs;
 
@@ -8,13 +8,13 @@ const LISTEN: &str = "0A";
 /// Returns true if a TCP socket in the network namespace of this thread listens on `port`, or a UDP socket is bound
 /// to it.
 pub(super) fn is_listening(port: u16) -> bool {
-    // Not /proc/net: that is of the first thread of the process, which may be in another namespace.
+    // /proc/net is that of the first thread of the process, which may be in another namespace.
     let table = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}")).unwrap_or_default();
     ["tcp", "tcp6"].iter().any(|name| has(&table(name), port, Some(LISTEN)))
         || ["udp", "udp6"].iter().any(|name| has(&table(name), port, None))
 }
 
-/// Returns true if a row of the table has this local port, and this state if one is asked for.
+/// Returns true if a row of the table has this local port and, if given, this state.
 fn has(table: &str, port: u16, state: Option<&str>) -> bool {
     table.lines().skip(1).any(|row| {
         let mut fields = row.split_ascii_whitespace().skip(1);

@@ -171,12 +171,12 @@ impl Namespace {
         })
     }
 
-    /// Lets programs that are started here from now on read `content` in place of each file: path, content. They get a
-    /// mount namespace of their own for it; what they mount is not seen outside. Returns the files that could not be
-    /// replaced, and why.
+    /// Replaces files, given as path and content, for programs that are started in this namespace from now on. The
+    /// programs get their own mount namespace for this; their mounts are not visible outside. Returns the files that
+    /// could not be replaced, with the errors.
     ///
     /// # Errors
-    /// A mount namespace is refused.
+    /// The kernel refuses a mount namespace.
     pub fn replace_files(
         &self,
         files: Vec<(&'static str, String)>,
@@ -215,7 +215,7 @@ impl Namespace {
         self.run(move || fs::read_to_string(path)).map(|text| text.trim_end().to_owned())
     }
 
-    /// Whether a TCP socket in the namespace listens on `port`, or a UDP socket is bound to it.
+    /// Returns whether a TCP socket in the namespace listens on `port`, or a UDP socket is bound to it.
     #[must_use]
     pub fn is_listening(&self, port: u16) -> bool {
         self.run(move || listening::is_listening(port))

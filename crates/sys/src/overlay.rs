@@ -1,5 +1,5 @@
-//! Files that the programs of a namespace read in place of those of the machine, as `ip netns exec` does it
-//! (`ip-netns(8)`): in a mount namespace of their own.
+//! Files that the programs of a namespace read instead of the machine's, in their own mount namespace, as with `ip
+//! netns exec` (`ip-netns(8)`).
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mount::mount_bind;
 
-/// Mounts `content` over the file `path`, in the mount namespace of this thread. No file of it stays.
+/// Mounts `content` over the file `path` in the mount namespace of this thread. Leaves no temporary file behind.
 pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let (name, mut file) = temporary()?;
     // Readable for all users, whatever the umask.
@@ -17,12 +17,12 @@ pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         .write_all(content)
         .and_then(|()| file.set_permissions(Permissions::from_mode(0o644)))
         .and_then(|()| mount_bind(&name, path).map_err(io::Error::from));
-    // The mount keeps the file.
+    // The mount keeps the content after the file is removed.
     let removed = fs::remove_file(&name);
     mounted.and(removed)
 }
 
-/// A new file with a name that nobody has.
+/// Creates a file with an unused name.
 fn temporary() -> io::Result<(PathBuf, File)> {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     loop {

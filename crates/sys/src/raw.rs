@@ -24,18 +24,18 @@ pub(super) fn unshare_network() -> io::Result<()> {
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.map_err(io::Error::from)
 }
 
-/// Moves the present thread into a new mount namespace: what is mounted there is not seen outside, what is mounted
-/// outside is seen there.
+/// Moves the present thread into a new mount namespace: its mounts are not visible outside, while mounts outside become
+/// visible in it.
 pub(super) fn unshare_mounts() -> io::Result<()> {
-    // SAFETY: the danger of unshare is a thread that loses sight of descriptors (CLONE_FILES), which stay shared. This
-    // thread gets a working directory of its own.
+    // SAFETY: unshare is unsafe where a thread loses access to descriptors (CLONE_FILES); these stay shared. This
+    // thread gets its own working directory.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?;
     let down = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     Ok(rustix::mount::mount_change(c"/", down)?)
 }
 
-/// Lets the program die with the thread that starts it, with the capabilities that programs keep. `parent` is the
-/// process of that thread.
+/// Makes the program die with the thread that starts it, and restricts its capabilities to those that programs keep.
+/// `parent` is the process of that thread.
 pub(super) fn tie_to_parent(command: &mut Command, parent: Option<Pid>) {
     let tie = move || {
         capabilities::pass_on_to_program()?;
@@ -107,7 +107,7 @@ impl Step {
     }
 }
 
-/// The lines that map the present user and group to themselves in a user namespace (`user_namespaces(7)`).
+/// Returns the lines that map the present user and group to themselves in a user namespace (`user_namespaces(7)`).
 fn maps() -> (CString, CString) {
     let line = |id: u32| CString::new(format!("{id} {id} 1\n")).unwrap_or_default();
     (line(rustix::process::geteuid().as_raw()), line(rustix::process::getegid().as_raw()))
@@ -118,7 +118,7 @@ fn write_file(path: &std::ffi::CStr, text: &[u8]) -> Result<(), Errno> {
     rustix::io::write(file, text).map(drop)
 }
 
-/// Enters a user namespace with all capabilities there, as the same user. The process must have one thread only.
+/// Enters a user namespace with all capabilities in it, as the same user. The process must have a single thread.
 fn enter_user(uids: &CString, gids: &CString) -> io::Result<()> {
     // SAFETY: no descriptors are unshared.
     unsafe { unshare_unsafe(UnshareFlags::NEWUSER) }.map_err(|e| Step::UserNamespace.failed(e))?;
@@ -166,8 +166,8 @@ pub(super) fn try_to_enter(user: bool) -> (Step, io::Error) {
     }
 }
 
-/// Lets `command` begin inside a new user, network and mount namespace, with all capabilities there, and die with
-/// the thread that starts it.
+/// Makes `command` start inside a new user, network and mount namespace, with all capabilities there, and die with the
+/// thread that starts it.
 pub(super) fn enter_and_exec(command: &mut Command, parent: Option<Pid>) {
     let (uids, gids) = maps();
     let enter = move || -> io::Result<()> {
@@ -231,7 +231,7 @@ pub(super) fn tun_offload(tun: BorrowedFd<'_>, flags: libc::c_uint) -> io::Resul
     check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(flags)) })
 }
 
-/// `epoll_pwait2(2)`, which is since Linux 5.11: fills the spare room of `events`.
+/// `epoll_pwait2(2)`, available since Linux 5.11: fills the spare capacity of `events`.
 pub(super) fn epoll_wait(
     epoll: BorrowedFd<'_>,
     events: &mut Vec<rustix::event::epoll::Event>,
@@ -290,8 +290,8 @@ pub(super) fn real_time(priority: libc::c_int) -> io::Result<Policy> {
     Ok(before)
 }
 
-/// Gives the present thread `runtime` of each `period`, in nanoseconds, before all others that have no nearer deadline,
-/// and returns what it was. Its children are ordinary.
+/// Sets `SCHED_DEADLINE` for the present thread, with `runtime` of each `period`, in nanoseconds, and returns its
+/// earlier policy. Its children have the ordinary policy.
 pub(super) fn deadline(runtime: u64, period: u64) -> io::Result<Policy> {
     let before = policy()?;
     let attributes = libc::sched_attr {
@@ -304,12 +304,12 @@ pub(super) fn deadline(runtime: u64, period: u64) -> io::Result<Policy> {
         sched_deadline: period,
         sched_period: period,
     };
-    // SAFETY: thread 0 is the caller; the kernel reads as many octets as `size` says. There is no wrapper in libc.
+    // SAFETY: thread 0 is the caller; the kernel reads `size` octets. There is no wrapper in libc.
     let result = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(before) }
 }
 
-/// The policy of the present thread, as `sched(7)` numbers it.
+/// Returns the policy of the present thread, by its number in `sched(7)`.
 #[cfg(test)]
 pub(super) fn policy_number() -> libc::c_int {
     policy().map_or(-1, |now| now.policy & !libc::SCHED_RESET_ON_FORK)

@@ -15,8 +15,8 @@ use super::raw;
 pub enum Interest {
     /// Something can be read, or the other end is gone.
     Read,
-    /// Something new has come to be read, told once when it comes (edge-triggered): who reads until nothing is left
-    /// misses nothing, and what is left unread ends no wait.
+    /// Something new can be read; reported once, when it arrives (edge-triggered). A caller that reads until nothing is
+    /// left misses nothing, and data that is left unread does not end a wait.
     Arrival,
     /// Something can be written.
     Write,
@@ -59,7 +59,7 @@ impl Interest {
 pub struct Readiness {
     epoll: OwnedFd,
     events: Vec<epoll::Event>,
-    /// The kernel has `epoll_pwait2`.
+    /// True while the kernel is assumed to have `epoll_pwait2`.
     one_call: bool,
 }
 
@@ -154,7 +154,7 @@ impl Readiness {
                 tv_nsec: libc::c_long::try_from(ns % 1_000_000_000).unwrap_or(0),
             });
             match raw::epoll_wait(self.epoll.as_fd(), &mut self.events, timeout.as_ref()) {
-                // Older than Linux 5.11, or a filter that does not know the call.
+                // A kernel before Linux 5.11, or a system call filter that does not allow the call.
                 Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => self.one_call = false,
                 Err(e) if e.kind() != io::ErrorKind::Interrupted => {
                     return Err(SysError::Watch { what: "wait for descriptors", source: e });

@@ -7,27 +7,28 @@ use rustix::thread::{CpuSet, current_timer_slack, sched_getaffinity, sched_setaf
 
 use super::raw;
 
-/// The share of a processor that `SCHED_DEADLINE` reserves: 0.9 ms of each millisecond. The rest, and the time that
-/// the thread sleeps, is left to others. The kernel admits 95 % of all processors.
+/// The share of a processor that `SCHED_DEADLINE` reserves: 0.9 ms of each millisecond. Other threads get the rest, and
+/// the time in which this thread sleeps. The kernel admits reservations of up to 95 % of all processors.
 const RUNTIME_NS: u64 = 900_000;
 const PERIOD_NS: u64 = 1_000_000;
 
-/// Settings that make a thread punctual; all help and none is needed.
+/// Settings that make a thread punctual. Each helps, and none is required.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scheduling {
-    /// Go before all ordinary threads, and how.
+    /// Precedence over all ordinary threads, by the processor time that the thread needs.
     pub before_others: Option<Demand>,
-    /// Stay on this CPU. `SCHED_DEADLINE` is not asked for then: the kernel gives it to threads that may use every CPU.
+    /// The CPU to run on. `SCHED_DEADLINE` is not requested then: the kernel grants it only to threads that may use
+    /// every CPU.
     pub cpu: Option<usize>,
 }
 
-/// The part of a processor that a thread may come to need.
+/// The part of a processor that a thread may need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
     /// At most nine tenths of a millisecond: `SCHED_DEADLINE`, else `SCHED_FIFO` of the lowest priority.
     Part,
-    /// All of it for milliseconds: `SCHED_FIFO`. Under `SCHED_DEADLINE` such a thread is stopped, though nobody else
-    /// wants the processor, each time its part is used up.
+    /// All of it for milliseconds: `SCHED_FIFO`. `SCHED_DEADLINE` stops such a thread each time its share is used up,
+    /// even on an idle processor.
     Whole,
 }
 
@@ -36,10 +37,10 @@ pub enum Demand {
 pub enum Policy {
     /// `SCHED_DEADLINE`: a reserved share of each millisecond.
     Deadline,
-    /// `SCHED_FIFO`: before ordinary threads, but for the 50 ms of a second that kernels since 6.12 may take from it for
-    /// those (the fair server), or 50 ms in which it is stopped on earlier ones (`sched_rt_runtime_us`).
+    /// `SCHED_FIFO`: before ordinary threads. Kernels since 6.12 may take up to 50 ms of a second from it for those
+    /// (the fair server); earlier ones may stop it for 50 ms of a second (`sched_rt_runtime_us`).
     Fifo,
-    /// As any other thread.
+    /// The default policy.
     #[default]
     Ordinary,
 }
@@ -61,7 +62,7 @@ impl std::fmt::Display for Policy {
 #[derive(Debug)]
 pub struct DriverThread {
     policy: Policy,
-    /// Why it has no better one: policies and errors, in the order of trial.
+    /// The errors of better policies that were refused, in the order of the attempts.
     refused: Vec<String>,
     pinned: Result<(), String>,
     slack: Option<u64>,
@@ -111,13 +112,13 @@ impl DriverThread {
         }
     }
 
-    /// The policy that it has.
+    /// Returns the policy that it has.
     #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// Why it has no better policy, in words: one line for each that was refused.
+    /// Returns the reasons why it has no better policy, one line for each that was refused.
     #[must_use]
     pub fn refused(&self) -> &[String] {
         &self.refused
@@ -216,7 +217,7 @@ mod tests {
         };
         assert_eq!((raw::policy_number(), driver.refused().len()), (number, refused), "{:?}", driver.refused());
         assert!(driver.refused().iter().all(|why| why.starts_with("SCHED_") && why.contains(": ")));
-        // Threads and programs that it starts are ordinary ones.
+        // The threads and programs that it starts have the ordinary policy.
         assert_eq!(std::thread::spawn(raw::policy_number).join().unwrap(), libc::SCHED_OTHER);
         assert!(std::process::Command::new("true").status().unwrap().success());
         drop(driver);
@@ -230,7 +231,7 @@ mod tests {
         assert_eq!(driver.policy() == Policy::Fifo, driver.refused().is_empty(), "{:?}", driver.refused());
     }
 
-    /// A thread that would take a processor whole, as a loop does that is never done: others still get theirs.
+    /// A thread that never sleeps leaves a tenth of its processor to others.
     #[test]
     fn what_spins_leaves_a_tenth_to_others() {
         use std::sync::atomic::{AtomicBool, Ordering};
@@ -250,7 +251,7 @@ mod tests {
             while !started.load(Ordering::Relaxed) {
                 std::thread::yield_now();
             }
-            // Ends, or the test does not.
+            // This ends only if ordinary threads get processor time.
             let mut sum = 0_u64;
             (0..10_000_000_u64).for_each(|n| sum = std::hint::black_box(sum.wrapping_mul(31) + n));
             stop.store(true, Ordering::Relaxed);

@@ -40,13 +40,13 @@ impl Variant {
     }
 }
 
-/// The data that Tahoe sends again when duplicate acknowledgments mean a loss.
+/// The data that Tahoe resends when duplicate acknowledgments mean a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FastRetransmit {
     /// Everything from the first unacknowledged byte on, as the window grows again: `ns-2`'s Tahoe.
     #[default]
     GoBackN,
-    /// The first unacknowledged segment; what follows is new data, once the window has grown past what is outstanding.
+    /// The first unacknowledged segment. New data follows once the window has grown past the outstanding data.
     /// 4.3BSD-Tahoe (`tcp_input`) restores `snd_nxt` after that segment.
     OneSegment,
 }
@@ -120,7 +120,7 @@ pub struct Config {
     pub initial_ssthresh: u64,
     /// How many duplicate acknowledgments mean a loss.
     pub duplicate_threshold: u32,
-    /// What Tahoe sends again then; other variants always send one segment.
+    /// The data that Tahoe resends on a fast retransmit; other variants always resend one segment.
     pub fast_retransmit: FastRetransmit,
     /// Whether the first two duplicate acknowledgments each let one new segment go. RFC 3042. Not in Tahoe.
     pub limited_transmit: bool,

@@ -22,11 +22,11 @@ impl TimerKind {
         [TimerKind::Retransmit, TimerKind::Persist, TimerKind::DelayedAck, TimerKind::TimeWait, TimerKind::Pace];
 }
 
-/// When each timer fires, by its kind.
+/// The deadline of each timer, indexed by its kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Timers([Time; 5]);
 
-/// The instant of a timer that is not set.
+/// The deadline of a timer that is not set.
 const NEVER: Time = Time::from_ps(u64::MAX);
 
 impl Default for Timers {
@@ -51,7 +51,7 @@ impl Timers {
     /// The earliest deadline; at the same instant, the first in the order of [`TimerKind`].
     #[inline]
     pub(crate) fn earliest(&self) -> Option<(Time, TimerKind)> {
-        // The instant is compared apart from the kind, which most callers drop.
+        // The deadlines are compared without the kind, which most callers do not use.
         let (mut least, mut first) = (self.0[0], 0);
         for (kind, &at) in self.0.iter().enumerate().skip(1) {
             if at < least {

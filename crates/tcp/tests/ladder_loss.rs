@@ -72,12 +72,12 @@ fn tahoe_goes_back_n() {
     );
 }
 
-/// 4.3BSD-Tahoe, `tcp_input`: `snd_nxt` is taken back for one segment and restored after it, while the window is one
+/// 4.3BSD-Tahoe, `tcp_input`: `snd_nxt` is moved back for one segment and restored after it, while the window is one
 /// segment.
 #[test]
 fn tahoe_as_in_bsd_resends_one_segment() {
     let bsd = Config { fast_retransmit: FastRetransmit::OneSegment, ..config(Variant::Tahoe) };
-    // One segment is lost: its repair acknowledges all, and new data follows.
+    // One segment is lost: its retransmission leads to the acknowledgment of all, and new data follows.
     eight_out(
         bsd,
         "200 < 1 ack 1 x3
@@ -90,8 +90,8 @@ fn tahoe_as_in_bsd_resends_one_segment() {
          300 > 9001..10001
          300 ? cwnd 2000 ssthresh 4000 resent 1",
     );
-    // The first and third are lost: after the partial acknowledgment the window is below what is outstanding, so
-    // nothing is sent until the timer goes back.
+    // The first and the third segment are lost: after the partial acknowledgment the window is below the outstanding
+    // data, so nothing is sent until the retransmission timer fires.
     eight_out(
         bsd,
         "200 < 1 ack 1 x6
@@ -155,8 +155,8 @@ fn reno_leaves_recovery_at_a_partial_acknowledgment() {
     );
 }
 
-/// The duplicates have let three segments go beyond the first eight, and all but the first have left the network:
-/// half of the flight of 11000 is more than the loss has left of ssthresh.
+/// Duplicates have allowed three segments beyond the first eight, and all but the first have left the network: half of
+/// the FlightSize of 11000 is more than the ssthresh that the loss has set.
 #[test]
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     for variant in [Variant::Reno, Variant::NewReno] {
@@ -175,7 +175,8 @@ fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     }
 }
 
-/// RFC 5681 3.1, equation 4 still bounds it: of the flight at the loss little is outstanding, and no more is to be sent.
+/// RFC 5681 §3.1, equation 4 remains an upper bound: little of the flight at the loss is outstanding, and nothing more
+/// is sent.
 #[test]
 fn a_timeout_in_recovery_halves_what_is_outstanding_if_that_is_less() {
     connected(

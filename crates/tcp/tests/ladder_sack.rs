@@ -159,12 +159,12 @@ fn a_timeout_forgets_the_blocks_and_later_blocks_are_passed_over() {
     );
 }
 
-/// Nine of ten segments have left the network, then what the recovery sent: half of the flight is more than the loss has
-/// left of ssthresh when the timer fires.
+/// Nine of ten segments have left the network, and then those that the recovery sent: half of the FlightSize is more
+/// than the ssthresh that the loss has set when the timer fires.
 #[test]
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     for (variant, kept) in [(Variant::Sack, 5), (Variant::Cubic, 7)] {
-        // One segment of the pipe is what was resent.
+        // One segment of the pipe is the retransmitted one.
         let new = kept - 1;
         let sent = |at: u64, first: u64| -> String {
             let line = |i: u64| format!("{at} > {}..{}\n", (first + i) * 1000 + 1, (first + i + 1) * 1000 + 1);
@@ -188,8 +188,8 @@ fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     }
 }
 
-/// What the peer SACKed after a timeout, and is passed over, is not in the network when the next timer fires: the
-/// flight is ten segments, the window lets two go.
+/// Segments that the peer SACKed after a timeout, and that the sender skips, are not in the network when the next timer
+/// fires: FlightSize is ten segments, but the window allows two.
 #[test]
 fn a_second_timeout_halves_what_the_window_lets_go() {
     ten_out(

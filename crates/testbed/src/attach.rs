@@ -82,7 +82,7 @@ pub(crate) struct PathEnd {
 }
 
 impl<B: Clone> Builder<'_, B> {
-    /// The links of each node of the scenario, in the order of the file.
+    /// Returns the links of each node of the scenario, in the order of the file.
     pub(crate) fn links_of_nodes(&self) -> Vec<Vec<file::LinkIndex>> {
         let mut of_node = vec![Vec::new(); self.scenario.nodes.len()];
         for (index, link) in self.scenario.links.iter().enumerate() {
@@ -195,7 +195,7 @@ impl<B: Clone> Builder<'_, B> {
             self.add_end(End { host, path: path.clone(), from, groups: [Vec::new(), Vec::new()] });
         }
         if let Some(&place) = self.end_of.get(&path.host) {
-            // Groups are planned one after the other.
+            // Groups are planned in order, so a repeated group is the last one.
             let groups = &mut self.ends[place].groups[side];
             if groups.last() != Some(&group) {
                 groups.push(group);

@@ -30,7 +30,7 @@ pub(crate) struct Builder<'a, B> {
     pub(crate) port_meters: Vec<PortMeter>,
     /// All hosts, as ends of paths.
     pub(crate) ends: Vec<End>,
-    /// Their places in `ends`, by the node where their packets start and end.
+    /// Indices into `ends`, by the node where the packets of the host start and end.
     pub(crate) end_of: BTreeMap<NodeId, usize>,
     /// The inner sides of gateways, as ends of paths.
     pub(crate) gateways: Vec<End>,
@@ -81,7 +81,7 @@ impl<B: Clone> Builder<'_, B> {
         if self.scenario.links[link.0].a == node { ab } else { ba }
     }
 
-    /// Makes room for what the scenario is known to have: tables that double as they grow end up half empty.
+    /// Reserves tables at their known size; tables that double as they grow end up half empty.
     fn reserve(&mut self) {
         let scenario = self.scenario;
         let (mut conversations, mut hosts, mut nodes) = (0, 0, scenario.nodes.len());

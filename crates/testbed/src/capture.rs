@@ -53,7 +53,7 @@ impl<'a> Capture<'a> {
         self.encapsulation = match encapsulation(bed.scenario()) {
             cellway_net::Encapsulation::VcMultiplexed => Encapsulation::VcMux,
             cellway_net::Encapsulation::LlcSnap => Encapsulation::LlcSnap,
-            // A host's packets are written whole; only at other nodes there would have to be AAL5 frames.
+            // Packets of a host are written whole; AAL5 frames are needed at other nodes only.
             cellway_net::Encapsulation::None if bed.fabric.kind(node) == NodeKind::Host => Encapsulation::VcMux,
             cellway_net::Encapsulation::None => return Err(Error::NoFrames { name: self.node.clone() }),
         };

@@ -185,7 +185,7 @@ pub(crate) fn discipline(scenario: &Scenario) -> net::Discipline {
     }
 }
 
-/// How the packets of a scenario are put into cells.
+/// Returns the mapping of the scenario's packets to cells.
 pub fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
     match scenario.multiplexing.encapsulation {
         file::Encapsulation::VcMux => net::Encapsulation::VcMultiplexed,

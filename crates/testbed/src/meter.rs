@@ -63,7 +63,7 @@ pub struct TcpTotals {
 }
 
 impl TcpTotals {
-    /// What was added to earlier totals.
+    /// Returns the difference to earlier totals.
     #[must_use]
     pub fn since(self, before: TcpTotals) -> TcpTotals {
         TcpTotals {
@@ -91,7 +91,7 @@ pub struct MeteredPort {
 pub(crate) struct SlotTotals {
     /// In-order bytes handed to the responder and to the originator.
     pub(crate) delivered: [u64; 2],
-    /// Bits that the packets which came to the responder took of the bottleneck link.
+    /// Bits on the bottleneck link of the packets that the responder received, with their framing.
     pub(crate) line_bits: u64,
     pub(crate) conversations: u64,
     pub(crate) failures: u64,
@@ -104,7 +104,7 @@ pub(crate) struct SlotTotals {
 pub(crate) struct SlotMeter {
     subject: Arc<str>,
     bottleneck: Rate,
-    /// What travels on the bottleneck link.
+    /// The framing of the bottleneck link.
     framing: Framing,
     interactive: bool,
     /// The send window at each change, if the scenario traces it.
@@ -120,7 +120,7 @@ pub(crate) struct SlotMeter {
     delays_in_bin: Moments,
     item_times: Sample,
     item_rates: Moments,
-    /// The time that each item took, by the instant of its arrival, if series are recorded.
+    /// The time that each item took, recorded at the instant of its arrival, if series are recorded.
     items: Option<Box<Changes>>,
     /// The first output port of the slot's cells and their channel, where ABR or a shaper paces them.
     pub(crate) paced: Option<(PortId, ChannelId)>,
@@ -132,7 +132,7 @@ pub(crate) struct SlotMeter {
 #[derive(Debug)]
 pub(crate) struct GroupMeter {
     subject: Arc<str>,
-    /// Its slots, which follow each other.
+    /// The range of its slots.
     slots: Range<usize>,
     jain: Moments,
     jain_min: f64,
@@ -175,7 +175,7 @@ pub struct Meter {
     bins: Ticker,
     fairness: Ticker,
     record_series: bool,
-    /// Whether any link carries cells.
+    /// True if any link carries cells.
     has_cells: bool,
     queue_watches: Vec<QueueWatch>,
     /// The place of each port's watch, by the port's number.
@@ -190,7 +190,7 @@ pub(crate) struct Pace {
     pub(crate) bin: Span,
     pub(crate) fairness: Span,
     pub(crate) series: bool,
-    /// Whether any link carries cells.
+    /// True if any link carries cells.
     pub(crate) has_cells: bool,
 }
 
@@ -315,7 +315,7 @@ impl Meter {
         self.slots[slot].now.delivered[direction] += bytes;
     }
 
-    /// Counts a packet of `octets` that came to the responder of a slot; over ATM it takes `cells`.
+    /// Counts a packet of `octets` that the responder of a slot received; over ATM it takes `cells`.
     pub fn arrived(&mut self, slot: usize, octets: u32, cells: u32) {
         let slot = &mut self.slots[slot];
         slot.now.line_bits += match slot.framing {
@@ -355,12 +355,12 @@ impl Meter {
         }
     }
 
-    /// Whether [`Meter::queues`] has anything to record: queues that are recorded at each change.
+    /// Returns whether any queues are recorded at each change, so that [`Meter::queues`] must be called.
     pub fn watches_queues(&self) -> bool {
         !self.queue_watches.is_empty()
     }
 
-    /// Records what the watched queues have held since the last call.
+    /// Records the lengths of the watched queues since the last call.
     pub fn queues<B: Clone>(&mut self, fabric: &mut Fabric<B>) {
         if self.queue_watches.is_empty() {
             return;

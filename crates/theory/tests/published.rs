@@ -196,7 +196,7 @@ fn cells_and_segments_of_spacing_section_6() {
     assert_eq!(value("cell-payload", &[("rate", "ds3")]), 36_864_000.0);
     let any = value("tcp-goodput", &[("mss", "1476 B"), ("rate", "5 Mbit/s"), ("framing", "aal5-llc-snap")]);
     assert_eq!(any, value("aal5-goodput", &[("mss", "1476 B"), ("rate", "5 Mbit/s")]));
-    // Without a trailer 1496 B of packet fill 32 cells less 40 octets, and a TELNET packet of 41 B one cell.
+    // Without a trailer a packet of 1496 B fills 32 cells less 40 octets, and a TELNET packet of 41 B one cell.
     let bare = value("bare-cells-goodput", &[("mss", "1456 B"), ("rate", "5.3 Mbit/s")]);
     assert_eq!(bare, 5.3e6 * 1456.0 / (32.0 * 53.0));
     assert_eq!(value("line-octets", &[("packet", "41 B"), ("framing", "bare-cells")]), 53.0);

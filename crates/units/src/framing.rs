@@ -14,8 +14,8 @@ pub const fn aal5_cells(sdu: Bytes) -> Cells {
     Cells(sdu.0.saturating_add(AAL5_TRAILER_OCTETS).div_ceil(CELL_PAYLOAD_OCTETS))
 }
 
-/// The cells of `packet` where nothing is added to it: it is cut into pieces of 48 octets, the last one padded. This is
-/// no AAL5: there is no trailer, and so neither a length nor a CRC.
+/// Returns the cells of `packet` without an adaptation layer: it is cut into pieces of 48 octets, of which the last is
+/// padded. Unlike AAL5 there is no trailer, and so neither a length nor a CRC.
 #[inline]
 pub const fn bare_cells(packet: Bytes) -> Cells {
     Cells(packet.0.div_ceil(CELL_PAYLOAD_OCTETS))
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!([1, 46, 47, 1500].map(|n| ethernet_octets(Bytes(n)).0), [84, 84, 85, 1538]);
         assert_eq!([1, 4352].map(|n| fddi_octets(Bytes(n)).0), [37, 4388]);
         assert_eq!(aal5_cells(Bytes(u64::MAX)), Cells(u64::MAX.div_ceil(48)));
-        // A TELNET packet with one character has 41 octets: one cell without the trailer, two with it.
+        // A TELNET packet with one character has 41 octets: one cell without a trailer, two with one.
         assert_eq!([1, 41, 48, 49, 552].map(|n| bare_cells(Bytes(n)).0), [1, 1, 1, 2, 12]);
     }
 }

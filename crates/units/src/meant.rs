@@ -1,9 +1,9 @@
-//! What a quantity that was refused probably means: the same amount, spelled as accepted, and never another one.
+//! Suggestions for a quantity that was refused: the same amount in an accepted spelling, and never another amount.
 
 use crate::parse::{exponent, split_quantity};
 
-/// Units as they are accepted, and how else people write just these. `KB`, `kb` and `MB/s` are not among them: whether a kilo
-/// is 1000 or 1024 and a b is a bit or a byte, only who wrote it knows.
+/// Accepted units with other common spellings of each. `KB`, `kb` and `MB/s` are missing because they are ambiguous: a
+/// kilo may be 1000 or 1024, and a b a bit or a byte.
 const SPELLINGS: &[(&str, &[&str])] = &[
     ("bit/s", &["bps", "b/s", "bits/s", "bit/sec", "bits/sec"]),
     ("kbit/s", &["kbps", "Kbps", "kb/s", "Kb/s", "Kbit/s", "kbits/s", "kbit/sec", "kbit", "Kbit"]),
@@ -30,10 +30,10 @@ const SPELLINGS: &[(&str, &[&str])] = &[
     ("%", &["percent", "per cent", "pct"]),
 ];
 
-/// The most places that an exponent moves the point by.
+/// The largest exponent, positive or negative, that is written out.
 const MAX_EXPONENT: i32 = 30;
 
-/// `text` spelled with one of `units` and without an exponent; `None` if it is not certain that this is the same amount.
+/// Returns `text` spelled with one of `units` and without an exponent; `None` if the amount is uncertain.
 pub fn meant(text: &str, units: &[&str]) -> Option<String> {
     let (number, unit) = split_quantity(text)?;
     let (number, unit) = match exponent(unit) {
@@ -45,7 +45,7 @@ pub fn meant(text: &str, units: &[&str]) -> Option<String> {
     units.contains(&accepted).then(|| format!("{number} {accepted}"))
 }
 
-/// `number` times a power of ten, in decimals.
+/// Returns `number` times a power of ten, in decimals.
 fn moved(number: &str, exponent: &str) -> Option<String> {
     let exponent: i32 = exponent.parse().ok().filter(|e: &i32| e.abs() <= MAX_EXPONENT)?;
     let digits = number.replace('_', "");
@@ -88,7 +88,7 @@ mod tests {
             ("5e-3 s", TIMES, Some("0.005 s")),
             ("3 msec", TIMES, Some("3 ms")),
             ("3 octets", SIZES, Some("3 B")),
-            // A time is no size, and what could be two things is neither.
+            // A time is not a size, and an ambiguous unit has no suggestion.
             ("3 ms", SIZES, None),
             ("3 m", TIMES, None),
             ("3 KB", SIZES, None),
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// What is suggested is accepted, and is the amount that the exponent says.
+    /// A suggestion is accepted, and has the amount that the exponent gives.
     #[test]
     fn what_is_suggested_parses() {
         assert_eq!(meant("1e3 Mbit/s", RATES).unwrap().parse(), Ok(Rate::from_bps(1_000_000_000)));

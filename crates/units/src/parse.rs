@@ -39,9 +39,9 @@ pub enum ParseError {
     /// A number with an exponent.
     #[error("{text:?} has an exponent; write the number out, like {example}")]
     Exponent {
-        /// What was given.
+        /// The refused text.
         text: String,
-        /// What would be accepted.
+        /// An accepted text.
         example: &'static str,
     },
     /// A negative amount.
@@ -105,7 +105,7 @@ pub fn split_quantity(text: &str) -> Option<(&str, &str)> {
     number.contains(|c: char| c.is_ascii_digit()).then(|| (number, text[end..].trim()))
 }
 
-/// Splits `"e-3 s"`, what follows the number of `"1e-3 s"`, into the exponent and the unit.
+/// Splits the rest after the number, `"e-3 s"` of `"1e-3 s"`, into the exponent and the unit.
 pub(crate) fn exponent(unit: &str) -> Option<(&str, &str)> {
     let rest = unit.strip_prefix(['e', 'E'])?;
     let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-/// `text` with every control character but line breaks and tabs written as its number, `\u{1b}`, so that a file that is shown
-/// cannot move the cursor, clear a line or change the direction of what stands around it.
+/// Returns `text` with control characters, except line breaks and tabs, escaped like `\u{1b}`, so that a printed file
+/// cannot move the cursor, clear a line or change the direction of the text around it.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c.escape_unicode().to_string())
 }
 
-/// The same for JSON, where such characters stand only inside strings: `\u009b`.
+/// The same for JSON, where such characters occur only inside strings: `\u009b`.
 pub fn printable_json(text: &str) -> Cow<'_, str> {
     escaped(text, |c| format!("\\u{:04x}", u32::from(c)))
 }
@@ -20,7 +20,7 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if controls(c) { escape(c) } else { c.to_string() }).collect())
 }
 
-/// C0, DEL and C1 of ISO 6429, and the marks that change the direction of text (Unicode Standard Annex 9).
+/// Returns whether `c` is of C0, DEL or C1 of ISO 6429, or changes the direction of text (Unicode Standard Annex 9).
 fn controls(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

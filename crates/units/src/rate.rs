@@ -30,7 +30,7 @@ impl Rate {
     pub const fn time_for(self, bits: Bits, carry: u64) -> (Span, u64) {
         let ps = bits.0 as u128 * 1_000_000_000_000 + carry as u128;
         if ps <= u64::MAX as u128 {
-            // Anything up to 2 MB: one instruction, where a division of 128 bits is a call of a hundred.
+            // Up to 2 MB the division takes one instruction; a division of 128 bits is a call of about a hundred.
             let ps = ps as u64;
             return (Span::from_ps(ps / self.0), ps % self.0);
         }

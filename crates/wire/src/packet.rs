@@ -227,7 +227,8 @@ impl Ipv4Tcp {
         let check = |layer, found, computed| {
             if found == computed { Ok(()) } else { Err(PacketError::Checksum { layer, found, computed }) }
         };
-        // Over the octets as they came: `ip` has no reserved bit, and a sum over its fields would not see one.
+        // Summed over the octets as received: `ip` does not hold the reserved bit, so a sum over its fields would miss
+        // it.
         let whole_header = checksum(whole.header().slice());
         check("IPv4", ip.header_checksum, updated(whole_header, ip.header_checksum, 0))?;
         let tcp = TcpSlice::from_slice(whole.payload().payload).map_err(malformed)?;

@@ -96,8 +96,8 @@ proptest! {
         prop_assert_eq!(u16::from_be_bytes([octets[2], octets[3]]) as usize, octets.len());
     }
 
-    /// One wrong bit anywhere is never taken for the packet that was sent: each bit of the headers in turn, reserved
-    /// ones too, and one of the payload.
+    /// A packet with one wrong bit is never accepted as the packet that was sent. Each bit of the headers is flipped in
+    /// turn, reserved ones too, and one bit of the payload.
     #[test]
     fn a_wrong_bit_is_seen(packet in packet(), at in any::<prop::sample::Index>()) {
         let mut octets = packet.octets().unwrap();

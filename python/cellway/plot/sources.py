@@ -106,7 +106,7 @@ def _label(metric: str, unit: str) -> str:
 
 
 def _errors(rows: pl.DataFrame, source: str) -> list[list[float]]:
-    """How far the interval of each row reaches below its mean, and above it."""
+    """Return the distances of each row's mean to the lower and the upper end of its interval."""
     low, high = f"{source}_low", f"{source}_high"
     if low not in rows.columns or high not in rows.columns:
         return [[0.0] * rows.height] * 2

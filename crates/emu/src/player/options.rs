@@ -71,7 +71,7 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
     let of_its_time = [
         ("tcp_dsack", selective.into()),
         // Loss is what duplicate acknowledgements say: neither RACK nor tail loss probes (RFC 8985), no F-RTO
-        // (RFC 5682). Since Linux 6.17 RACK stays where there is SACK.
+        // (RFC 5682). Linux since 6.17 keeps RACK wherever SACK is on.
         ("tcp_recovery", 0),
         ("tcp_early_retrans", 0),
         ("tcp_frto", 0),

@@ -225,7 +225,7 @@ impl Player {
         }
     }
 
-    /// Does all that is due by now, in the order of time.
+    /// Handles all events that are due, in the order of their times.
     pub(super) fn fire_due(&mut self, clock: &Clock) -> Result<(), PlayerError> {
         while self.now < self.end
             && let Some((at, due)) = self.timers.pop_due(self.now)

@@ -81,9 +81,9 @@ impl Player {
         registered.map_err(PlayerError::system("wait for a socket"))
     }
 
-    /// Passes on what a socket has done, at an instant read from the clock after the socket was read: what has arrived
-    /// is never dated before it arrived, however long this thread was stopped in between. Timers that were due by then
-    /// come first: an application receives all events in the order of time.
+    /// Passes on the events of a socket, with an instant read from the clock after the socket was read: data is never
+    /// dated before its arrival, even if this thread was stopped in between. Timers that were due by then run first, so
+    /// that an application receives all events in the order of time.
     pub(super) fn settle_now(&mut self, clock: &Clock) -> Result<(), PlayerError> {
         let arrived = std::mem::take(&mut self.todo);
         self.now = clock.now().unwrap_or(Time::ZERO);

@@ -1,4 +1,4 @@
-//! The output of a program: kept for its figures, passed on line by line, and searched for the sign that it is ready.
+//! The output of a program: stored for its figures, forwarded line by line, and matched against its `ready` pattern.
 
 use std::fmt;
 use std::io::Read;
@@ -11,12 +11,13 @@ use regex::bytes::Regex;
 
 use crate::error::Error;
 
-/// The most that is kept of each stream of a program, in octets; the rest is read and discarded.
+/// The most octets that are stored of each stream of a program; the rest is read and discarded.
 const KEPT: usize = 16 << 20;
-/// A longer line is passed on in parts of this length, in octets.
+/// The longest line, in octets; a longer one is forwarded in parts of this length.
 const LONGEST_LINE: usize = 8192;
 
-/// Receives the name of a program and each line that it prints, without the newline; on threads of their own.
+/// A callback that receives the name of a program and each line that it prints, without the newline. It is called on
+/// the reader threads.
 #[derive(Clone)]
 pub struct Lines(Arc<Receive>);
 
@@ -35,7 +36,7 @@ impl fmt::Debug for Lines {
     }
 }
 
-/// Both output streams of a program, read on a thread each.
+/// Both output streams of a program, each read on its own thread.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     texts: [Arc<Mutex<Vec<u8>>>; 2],
@@ -43,13 +44,13 @@ pub(super) struct Output {
     matched: Arc<AtomicBool>,
 }
 
-/// What happens to each line.
+/// The handling of each line.
 #[derive(Clone, Debug)]
 pub(super) struct Use {
     /// The name of the program.
     pub(super) name: String,
     pub(super) lines: Option<Lines>,
-    /// The pattern that says that the program is ready.
+    /// The pattern that marks the program as ready.
     pub(super) pattern: Option<Regex>,
 }
 
@@ -76,13 +77,13 @@ impl Output {
         Ok(())
     }
 
-    /// Whether a line has matched the pattern.
+    /// Returns whether a line has matched the pattern.
     pub(super) fn has_matched(&self) -> bool {
         self.matched.load(Ordering::Acquire)
     }
 
-    /// Standard output and standard error. A program that it has left behind may still hold the pipes: what it
-    /// prints from now on is not waited for.
+    /// Returns standard output and standard error. Waits only briefly for the readers, because a child that the program
+    /// has left running may hold the pipes open.
     pub(super) fn finish(&mut self) -> [String; 2] {
         for reader in &self.readers {
             for _ in 0..50 {
@@ -107,12 +108,12 @@ impl Output {
 }
 
 impl Use {
-    /// Adds `octets` to the present `line`, and passes on those that are complete.
+    /// Appends `octets` to the incomplete `line`, and forwards lines that are complete.
     fn take(&self, line: &mut Vec<u8>, octets: &[u8], matched: &AtomicBool) {
         for part in octets.split_inclusive(|&octet| octet == b'\n') {
             let ends = part.ends_with(b"\n");
             line.extend_from_slice(part.strip_suffix(b"\n").unwrap_or(part));
-            // A prompt is no whole line.
+            // The pattern is also matched before the newline, since a prompt has none.
             if self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(line)) {
                 matched.store(true, Ordering::Release);
             }

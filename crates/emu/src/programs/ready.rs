@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::session::Names;
 use crate::sys::Namespace;
 
-/// How long a program may take until it is ready.
+/// The longest time that a program may take until it is ready.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often programs are polled.
+/// The interval between polls of the programs.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Starts the programs that have a sign of being ready, and waits until all have given it. `stop` is polled meanwhile.
+/// Starts the programs with a `ready` condition and waits until all are ready. Polls `stop` meanwhile.
 pub(crate) fn make_ready(
     programs: &mut [Program],
     namespaces: &[Namespace],
@@ -51,10 +51,10 @@ pub(crate) fn make_ready(
 }
 
 impl Program {
-    /// Whether it has given its sign.
+    /// Returns whether the program is ready.
     ///
     /// # Errors
-    /// It has ended before.
+    /// The program has ended before it was ready.
     fn is_ready(&mut self, namespace: &Namespace) -> Result<bool, Error> {
         let State::Running { child, output } = &mut self.state else { return Ok(true) };
         let ended = child.try_wait().map_err(|source| self_failed(&self.name, source))?;
@@ -64,7 +64,7 @@ impl Program {
             None => true,
         };
         match ended {
-            // A server that goes into the background leaves a parent that ended well.
+            // A server that daemonises leaves a parent that ends with the expected status.
             Some(status) if !ready && code(status) != self.expect => {
                 let why = format!("ended with exit status {} before it was ready ({})", code(status), self.missing());
                 Err(self.failure(&why))
@@ -73,7 +73,7 @@ impl Program {
         }
     }
 
-    /// What has not happened yet.
+    /// Describes the condition that is not met yet.
     fn missing(&self) -> String {
         match &self.ready {
             Some(Ready::Port(port)) => format!("nothing listens on port {port}"),
@@ -82,7 +82,7 @@ impl Program {
         }
     }
 
-    /// The error that names `why` and the last line that it printed.
+    /// Returns the error with `why` and the last line that the program printed.
     fn failure(&mut self, why: &str) -> Error {
         let said = match &mut self.state {
             State::Running { output: Some(output), .. } | State::Ended { output: Some(output), .. } => {
@@ -93,7 +93,7 @@ impl Program {
         Error::ProgramFailed { name: self.name.clone(), why: why.to_owned(), said }
     }
 
-    /// Why a program beside the one in the foreground has failed, if it has.
+    /// Returns an error if this is a background program and it has failed.
     pub(crate) fn failed(&mut self) -> Option<Error> {
         match &self.state {
             State::Ended { status, by_us: false, .. } if !self.foreground && code(*status) != self.expect => {

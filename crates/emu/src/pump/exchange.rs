@@ -1,4 +1,4 @@
-//! Packets between the network and the devices of its hosts, and the instants that they get.
+//! Exchange of packets between the network and the devices of its hosts, with the instants assigned to them.
 //!
 //! A packet enters the network at an instant read from the clock after the packet was read from its device, and
 //! leaves it before the instant at which it is written: whatever stops this thread in between, a host never gets a
@@ -16,15 +16,15 @@ use crate::engine::HostIndex;
 use crate::error::Error;
 use crate::sys::Tun;
 
-/// The most packets that are read from one host in a pass; the others of that host wait for the next.
+/// The most packets that one pass reads from one host; further packets wait for the next pass.
 const READS: u32 = 64;
 
-/// The network device of a host, which packets pass behind a virtio-net header.
+/// The network device of a host. Each packet is preceded by a virtio-net header.
 pub(crate) trait Device {
-    /// Reads one packet into `buffer`; none if there is none now.
+    /// Reads one packet into `buffer`; returns `None` if there is none.
     fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
 
-    /// Writes one packet in parts; none if the device takes none now.
+    /// Writes one packet in parts; returns `None` if the device cannot take it now.
     fn write_vectored(&self, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>>;
 }
 
@@ -39,7 +39,8 @@ impl Device for Tun {
 }
 
 impl<D: Device, C: TimeSource> Pump<D, C> {
-    /// Lets everything happen that is due by now, or by `end`, and hands it out. Returns that instant.
+    /// Advances the network to now, or to `end` if that is earlier, and writes what has arrived to the hosts. Returns
+    /// that instant.
     pub(super) fn catch_up(&mut self, end: Time) -> Result<Time, Error> {
         let now = self.clock.now().unwrap_or(Time::ZERO).min(end);
         self.engine.advance(now)?;
@@ -47,14 +48,15 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
         Ok(now)
     }
 
-    /// Reads what the hosts have sent before `end`; whether there may be more that their lines have room for.
+    /// Reads the packets that hosts have sent before `end`. Returns whether there may be more that the hosts' lines
+    /// have room for.
     pub(super) fn take_in(&mut self, end: Time) -> Result<bool, Error> {
         for host in (0..self.devices.len()).map(HostIndex) {
             if !self.intake[host.0].readable {
                 continue;
             }
             let mut reads = 0;
-            // The device is empty, or the host has to wait for its line.
+            // True if the device is empty, or the host has to wait for its line.
             let mut clear = true;
             while self.engine.has_room(host) {
                 if reads == READS {
@@ -82,17 +84,17 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
                 self.engine.serve();
             }
             if clear {
-                // The engine's instant is not later than the last call of the device.
+                // The engine's instant is not later than the last read of the device.
                 self.intake[host.0].ingress.clear(self.engine.now());
             }
             self.hand_out();
         }
-        // A line may have got room while other hosts were read.
+        // A line may have become free while other hosts were read.
         let may_have_more = |host: &usize| self.intake[*host].readable && self.engine.has_room(HostIndex(*host));
         Ok((0..self.devices.len()).any(|host| may_have_more(&host)))
     }
 
-    /// Gives the hosts what has come for them.
+    /// Writes the packets that have arrived to their hosts.
     fn hand_out(&mut self) {
         if self.engine.due().is_empty() {
             return;
@@ -100,7 +102,8 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
         let due = std::mem::take(self.engine.due());
         for mut batch in batches(&due) {
             let device = &self.devices[batch.host.0];
-            // Before the write: it is not earlier than this. After it the host may have the packet at any time.
+            // Read before the write: the host cannot have the packet before this instant, and may have it at any time
+            // after.
             let before = self.clock.now().unwrap_or(Time::ZERO);
             let taken = match batch.joined.as_mut().filter(|joined| joined.count() > 1) {
                 Some(joined) => {
@@ -112,7 +115,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
                     device.write_vectored(&parts)
                 }
                 None => {
-                    // Nothing is left to the host: checksums are complete.
+                    // Checksums are complete: nothing is offloaded to the host.
                     let offload = VirtioNetHeader::default().octets();
                     device.write_vectored(&[IoSlice::new(&offload), IoSlice::new(&due[batch.members[0]].octets)])
                 }
@@ -128,7 +131,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
                 self.recent.record(late);
             }
         }
-        // The list itself is used again.
+        // The allocation of the list is reused.
         let list = self.engine.due();
         *list = due;
         list.clear();

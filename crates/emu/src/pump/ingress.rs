@@ -1,40 +1,41 @@
-//! How long packets of a host have waited in its device before they were read: an upper bound, since nothing dates a
-//! packet when it enters a device.
+//! An upper bound of the time that packets of a host have waited in its device before they were read. It is a bound
+//! because a device does not record when a packet enters.
 //!
-//! A packet that is read cannot have been sent before the device was last known to be empty, nor before the packet
-//! was read that made room for it in the device's queue. Time in which the host's own line had no room does not
-//! count: a host waits for its own line on any network.
+//! A packet that is read was sent after the device was last known to be empty, and after the read that made room for it
+//! in the device's queue. Time in which the host's own line had no room does not count, because a host waits for its
+//! own line on any network.
 
 use std::collections::VecDeque;
 
 use cellway_units::{Span, Time};
 
-/// Packets that fit into the queue of a device: `TunConfig` asks for as many.
+/// The capacity of a device's queue, in packets: `TunConfig` asks for this many.
 const QUEUE: usize = 1000;
-/// One read in so many is remembered.
+/// The instant of one read in so many is stored.
 const STEP: usize = 50;
 
 /// The bound for one device.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ingress {
-    /// No packet that is still there was sent before, or could have been read before.
+    /// No packet in the device was sent before this instant, or could have been read before it.
     since: Time,
-    /// The instants of one in [`STEP`] reads, the latest last, as far back as the queue reaches.
+    /// The instants of every [`STEP`]th read, the latest last, back to the capacity of the queue.
     reads: VecDeque<Time>,
-    /// Reads since the last remembered one.
+    /// Reads since the last stored one.
     skipped: usize,
 }
 
 impl Ingress {
-    /// At `at` the device was empty, or its host's line had no room.
+    /// Records that at `at` the device was empty, or its host's line had no room.
     pub(super) fn clear(&mut self, at: Time) {
         self.since = self.since.max(at);
     }
 
-    /// Returns the longest that a packet may have waited that was read at `now`.
+    /// Returns an upper bound of the time that the packet read at `now` has waited.
     pub(super) fn read(&mut self, now: Time) -> Span {
         if self.skipped == 0 {
-            // The queue held fewer packets when this one came: an earlier one was read by then.
+            // The queue has a bounded capacity: this packet cannot have entered before the read that is a full queue
+            // ago.
             if self.reads.len() > QUEUE / STEP
                 && let Some(freed) = self.reads.pop_front()
             {
@@ -62,14 +63,14 @@ mod tests {
         assert_eq!(ingress.read(us(140)), Span::from_us(40));
         ingress.clear(us(145));
         assert_eq!(ingress.read(us(150)), Span::from_us(5));
-        // What is known already is not forgotten.
+        // An older instant does not weaken the bound.
         ingress.clear(us(120));
         assert_eq!(ingress.read(us(155)), Span::from_us(10));
     }
 
     proptest! {
-        /// Against a queue whose packets know when they came: never less than the wait, and no more than what a full
-        /// queue takes, with one step.
+        /// Compares the bound with a queue whose packets carry their arrival times: it is never below the wait, and
+        /// above it at most by the time to read a full queue and one step.
         #[test]
         fn it_is_a_bound(steps in prop::collection::vec((0u64..40, 0usize..60, 0usize..60), 1..400)) {
             let (mut queue, mut ingress) = (VecDeque::new(), Ingress::default());

@@ -1,66 +1,67 @@
-//! When the loop runs its next pass: at once while there is little to do, collecting what comes while there is much.
+//! The pace of the loop: passes follow at once under light load, and at a minimum interval under heavy load.
 
 use cellway_units::{Span, Time};
 
 use crate::sys::Demand;
 
-/// The bounds of the time between passes while there is much to do.
+/// The bounds of the interval between passes under heavy load.
 const SHORTEST: Span = Span::from_us(20);
 const LONGEST: Span = Span::from_us(100);
-/// Passes that may follow each other at once after a quiet time.
+/// The most passes that may follow each other at once after an idle time.
 const BURST: u64 = 16;
-/// The most that a wait for a deadline is spun away, and the least margin.
+/// The bounds of the time before a deadline that is spent spinning.
 const MOST_MARGIN: Span = Span::from_us(60);
 const LEAST_MARGIN: Span = Span::from_us(5);
-/// One in so many parts of a processor may be spun away, and so much in a row.
+/// The loop spins for at most this fraction (1 / `SPIN_PARTS`) of a processor, and at most this long in a row.
 const SPIN_PARTS: u64 = 40;
 const SPIN_BURST: Span = Span::from_ms(2);
 
 /// The pace of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
-    /// The time between passes while there is much to do.
+    /// The interval between passes under heavy load.
     interval: Span,
-    /// Time that passes have not used yet, at most [`BURST`] intervals.
+    /// Unused time of earlier passes, at most [`BURST`] intervals.
     credit: Span,
-    /// Time that may be spun.
+    /// The time that may still be spent spinning.
     spin: Span,
-    /// By how much waits have come back after their deadlines, smoothed.
+    /// Smoothed time by which waits return after their deadlines.
     margin: Span,
     last: Time,
 }
 
 impl Pace {
-    /// A pass each tenth of what a packet may be late, at most 100 µs.
+    /// The interval is a tenth of the lateness limit, at most 100 µs.
     pub(super) fn new(limit: Span) -> Pace {
         let interval = (limit / 10).min(LONGEST).max(SHORTEST);
         Pace { interval, credit: interval * BURST, spin: SPIN_BURST, margin: MOST_MARGIN, last: Time::ZERO }
     }
 
-    /// The part of a processor that this pace comes to. A pass takes some 20 µs with its waits and the packets that it
-    /// hands over, so passes that follow each other faster than the longest interval may leave nothing of one.
+    /// Returns the part of a processor that this pace may need. A pass takes some 20 µs with its waits and the packets
+    /// that it writes, so passes that are closer together than the longest interval may fill a processor.
     pub(super) fn demand(&self) -> Demand {
         if self.interval < LONGEST { Demand::Whole } else { Demand::Part }
     }
 
-    /// A pass has ended at `now`; returns the instant before which the next should not begin.
+    /// Records a pass that ended at `now`; returns the instant before which the next must not begin.
     pub(super) fn passed(&mut self, now: Time) -> Time {
         let elapsed = now.since(self.last);
         self.credit = (self.credit + elapsed).min(self.interval * BURST);
         let missing = self.interval.saturating_sub(self.credit);
         self.credit = self.credit.saturating_sub(self.interval);
         self.spin = (self.spin + (elapsed + missing) / SPIN_PARTS).min(SPIN_BURST);
-        // What is missing is paid by the sleep, which is so used up.
+        // The missing time is made up by the sleep, and so is used up when the sleep ends.
         self.last = self.last.max(now + missing);
         now + missing
     }
 
-    /// How long before a deadline a wait for it should end, so that the rest is spun; zero if enough was spun of late.
+    /// Returns how long before a deadline a wait should end, with the rest spent spinning; zero if the spinning budget
+    /// is used up.
     pub(super) fn margin(&self) -> Span {
         if self.spin >= self.margin { self.margin } else { Span::ZERO }
     }
 
-    /// A wait came back so long after its deadline.
+    /// Records that a wait returned `by` after its deadline.
     pub(super) fn overslept(&mut self, by: Span) {
         let by = by.min(MOST_MARGIN);
         self.margin =
@@ -68,7 +69,7 @@ impl Pace {
         self.margin = self.margin.max(LEAST_MARGIN);
     }
 
-    /// So long was spun.
+    /// Records that `span` was spent spinning.
     pub(super) fn spun(&mut self, span: Span) {
         self.spin = self.spin.saturating_sub(span);
     }
@@ -92,7 +93,7 @@ mod tests {
             passes += 1;
         }
         assert!((1000..=1000 + BURST as usize).contains(&passes), "{passes}");
-        // Ten packets a millisecond are no hurry.
+        // Ten packets a millisecond are a light load.
         for _ in 0..100 {
             now += Span::from_us(150);
             assert_eq!(pace.passed(now), now);

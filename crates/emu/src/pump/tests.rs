@@ -1,4 +1,4 @@
-//! The exchange of packets with devices, on a clock that stands still unless the test or a device moves it.
+//! The exchange of packets with devices, on a clock that advances only when the test or a device advances it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -39,16 +39,16 @@ impl TimeSource for FakeClock {
     }
 }
 
-/// A device whose host sends at given instants. Each call takes as long as the list of stalls says.
+/// A device whose host sends at given instants. Each call advances the clock by the next entry of `stalls`.
 #[derive(Debug)]
 struct FakeDevice {
     clock: FakeClock,
     /// Instants and packets, in order.
     sent: RefCell<VecDeque<(Time, Vec<u8>)>>,
     stalls: Rc<RefCell<VecDeque<Span>>>,
-    /// What the host got, and when.
+    /// The packets that the host received, with their instants.
     got: RefCell<Vec<(Time, Vec<u8>)>>,
-    /// How long packets waited that were read.
+    /// The time that each packet waited before it was read.
     waited: RefCell<Vec<Span>>,
 }
 
@@ -82,7 +82,7 @@ impl Device for FakeDevice {
     }
 }
 
-/// A pump whose hosts send the given packets, at a clock that each call moves by the next of `stalls`.
+/// Builds a pump whose hosts send the given packets, on a clock that each call advances by the next of `stalls`.
 fn pump(stalls: &[Span], sent: [Vec<(Time, Vec<u8>)>; 3]) -> Pump<FakeDevice, FakeClock> {
     let (clock, stalls) = (FakeClock::default(), Rc::new(RefCell::new(stalls.iter().copied().collect())));
     let device = |sent: Vec<_>| FakeDevice {
@@ -99,7 +99,7 @@ fn pump(stalls: &[Span], sent: [Vec<(Time, Vec<u8>)>; 3]) -> Pump<FakeDevice, Fa
 fn a_stall_between_clock_and_read_makes_no_packet_early() {
     let sent = us(10_900);
     let packet = udp(CLIENT, SERVER, (1, 2), 1000);
-    // The thread stands still for 10 ms from the beginning of its first read.
+    // The thread is stopped for 10 ms at the start of its first read.
     let mut pump = pump(&[Span::from_ms(10)], [vec![(sent, packet)], vec![], vec![]]);
     pump.clock.pass_until(us(1_000));
     pump.catch_up(END).unwrap();
@@ -116,7 +116,7 @@ fn a_stall_between_clock_and_read_makes_no_packet_early() {
 
 #[test]
 fn an_answer_is_as_old_as_the_packet_that_it_is_about() {
-    // To nobody: the router next to the host answers at once.
+    // The destination does not exist, so the router next to the host answers at once.
     let mut packet = udp(CLIENT, SERVER, (1, 2), 100);
     packet[16..20].copy_from_slice(&[10, 1, 2, 3]);
     packet[10..12].copy_from_slice(&[0, 0]);
@@ -127,7 +127,7 @@ fn an_answer_is_as_old_as_the_packet_that_it_is_about() {
     pump.catch_up(END).unwrap();
     pump.take_in(END).unwrap();
     assert_eq!(pump.devices[0].got.borrow().len(), 1);
-    // 10 ms late, had it been dated by the clock before the stall.
+    // It would be 10 ms late if it were dated by the clock before the stall.
     assert_eq!((pump.lateness.count(), pump.lateness.max()), (1, Span::ZERO));
 }
 
@@ -144,7 +144,8 @@ fn what_is_read_after_the_end_does_not_enter() {
 
 #[test]
 fn a_host_that_sends_faster_than_it_is_read_makes_the_run_invalid() {
-    // A packet every 5 us, and 10 us for each read and each write: they wait ever longer. The line would take them.
+    // The host sends a packet every 5 us, and each read and each write takes 10 us: the backlog grows. The line has
+    // room for all.
     let packet = udp(CLIENT, THIRD, (1, 2), 28);
     let sent = (0..1000).map(|n| (us(1_000 + 5 * n), packet.clone())).collect();
     let mut pump = pump(&[Span::from_us(10); 4_000], [sent, vec![], vec![]]);
@@ -156,7 +157,8 @@ fn a_host_that_sends_faster_than_it_is_read_makes_the_run_invalid() {
     let waited = pump.devices[0].waited.borrow();
     let (worst, bound) = (*waited.iter().max().unwrap(), pump.ingress.max());
     assert!(worst > Span::from_ms(9), "{worst:?}");
-    // To 0.1 %, and no more than the age of the backlog: the first packet came at 1 ms, the last 5 ms later.
+    // The histogram is exact to 0.1 %. The bound exceeds the wait by at most the age of the backlog: the first packet
+    // was sent at 1 ms, the last 5 ms later.
     assert!(bound >= worst && bound < worst + Span::from_us(6_100), "{bound:?} for {worst:?}");
     assert!(pump.lateness.max() < Span::from_ms(2), "lateness sees nothing of it");
     assert!(!pump.ingress.is_valid(Span::from_ms(1)));
@@ -164,7 +166,7 @@ fn a_host_that_sends_faster_than_it_is_read_makes_the_run_invalid() {
 
 #[test]
 fn a_host_that_waits_for_its_own_line_waits_as_on_any_network() {
-    // 100 Mbit/s: a packet of 1400 octets takes 112 us, and 200 of them came at once.
+    // At 100 Mbit/s a packet of 1400 octets takes 112 us; 200 of them are sent at once.
     let sent = (0..200).map(|n| (us(1_000), udp(CLIENT, THIRD, (n, 2), 1400))).collect();
     let mut pump = pump(&[], [sent, vec![], vec![]]);
     pump.clock.pass_until(us(1_000));
@@ -174,13 +176,13 @@ fn a_host_that_waits_for_its_own_line_waits_as_on_any_network() {
         pump.clock.pass(Span::from_us(50));
     }
     assert!(*pump.devices[0].waited.borrow().iter().max().unwrap() > Span::from_ms(10));
-    // But for the time from the beginning of the run to the first read.
+    // The time from the start of the run to the first read remains.
     assert!(pump.ingress.quantile(0.5) <= Span::from_us(51), "{:?}", pump.ingress.quantile(0.5));
 }
 
 #[test]
 fn a_line_that_gets_room_while_others_are_read_ends_the_wait() {
-    // The first fills its line; reading the second takes longer than the line needs for all of it.
+    // The first host fills its line; reading the second host takes longer than that line needs for the backlog.
     let first = (0..60).map(|n| (us(1_000), udp(CLIENT, THIRD, (n, 2), 1400))).collect();
     let second = vec![(us(1_000), udp(SERVER, CLIENT, (1, 2), 100))];
     let stalls: Vec<Span> = (0..60).map(|n| if n < 23 { Span::ZERO } else { Span::from_ms(1) }).collect();
@@ -192,7 +194,7 @@ fn a_line_that_gets_room_while_others_are_read_ends_the_wait() {
     assert!(more, "nothing else would wake the loop");
 }
 
-/// The bound of a packet that is read 20 us after a sleep of 300 ms, which a thread came back from in a given way.
+/// Returns the bound for a packet that is read 20 us after a sleep of 300 ms, given the run delay at its end.
 fn bound_after_sleep(delay: Option<Span>) -> Span {
     let at = Time::ZERO + Span::from_ms(300);
     let mut pump = pump(&[], [vec![(at, udp(CLIENT, SERVER, (1, 2), 100))], vec![], vec![]]);
@@ -200,7 +202,7 @@ fn bound_after_sleep(delay: Option<Span>) -> Span {
     pump.catch_up(END).unwrap();
     pump.take_in(END).unwrap();
     pump.found(us(1_000), us(1_000), None, None, &[]);
-    // The packet ends the sleep at 300 ms; whatever the delay, the thread goes on at 304 ms.
+    // The packet ends the sleep at 300 ms; the thread runs again at 304 ms in all cases.
     let after = at + Span::from_ms(4);
     pump.found(us(1_010), after, None, delay, &[0]);
     pump.clock.pass_until(after + Span::from_us(20));
@@ -213,7 +215,7 @@ fn bound_after_sleep(delay: Option<Span>) -> Span {
 #[test]
 fn what_ends_a_sleep_came_when_the_thread_was_ready_to_run() {
     let near = |span: Span, us: u64| span.abs_diff(Span::from_us(us)) < Span::from_us(us / 100 + 1);
-    // Ready for 4 ms before it ran; 10 us before the sleep the device was empty.
+    // The thread was ready for 4 ms before it ran; the device was last seen empty 10 us before the sleep.
     let bound = bound_after_sleep(Some(Span::from_ms(4)));
     assert!(near(bound, 4_030), "{bound:?}");
     let bound = bound_after_sleep(Some(Span::from_us(7)));
@@ -221,7 +223,7 @@ fn what_ends_a_sleep_came_when_the_thread_was_ready_to_run() {
 }
 
 proptest! {
-    /// Whatever stops the thread, and wherever: no packet takes less time than an idle path needs for it.
+    /// Wherever the thread is stopped, and however long, no packet takes less time than an idle path needs for it.
     #[test]
     fn no_packet_is_faster_than_the_path(
         stalls in prop::collection::vec(0u64..3_000, 0..60),
@@ -261,7 +263,7 @@ proptest! {
         }
         prop_assert_eq!(arrived, sends.len());
         let waited = pump.devices.iter().flat_map(|device| device.waited.borrow().clone()).max().unwrap();
-        // To 0.1 %. No line is slower than its host here.
+        // The histogram is exact to 0.1 %. No line is slower than its host here.
         prop_assert!(pump.ingress.max() * 1001 >= waited * 1000, "{:?} for {waited:?}", pump.ingress.max());
         prop_assert_eq!(pump.lateness.earliness(), Span::ZERO);
     }

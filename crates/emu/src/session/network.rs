@@ -52,7 +52,7 @@ impl Names {
         self.hosts[place].1
     }
 
-    /// All names with their addresses.
+    /// Returns all names with their addresses.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, Ipv4Addr)> {
         self.hosts.iter().map(|(name, address)| (name.as_str(), *address))
     }

@@ -1,5 +1,6 @@
-//! Where programs in hosts look names up: the hosts of the scenario are in `/etc/hosts`, and the resolver is one that
-//! they can reach, or one that refuses at once. That of the machine is out of their reach.
+//! The files with which programs in hosts resolve names. `/etc/hosts` lists the hosts of the scenario.
+//! `/etc/resolv.conf` names a resolver that the programs can reach or that refuses at once, since they cannot reach the
+//! resolver of the machine.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,9 +15,10 @@ const HOSTS: &str = "/etc/hosts";
 const RESOLVER: &str = "/etc/resolv.conf";
 
 impl Network {
-    /// Replaces the files of the resolver for the programs in hosts, by their places. What a program in the foreground
-    /// talks to is its resolver, which serves whom starts one there; other programs have none. A path whose far end is
-    /// this machine leaves everything as it is.
+    /// Replaces `/etc/hosts` and `/etc/resolv.conf` for the programs in the hosts at `places`. With a foreground
+    /// program the resolver is the other host of its path, where the user may start one. Otherwise it is the loopback
+    /// address, where nothing listens, so that look-ups are refused at once. Does nothing if the far end of the path is
+    /// this machine.
     pub(super) fn name_hosts(&mut self, places: impl Iterator<Item = usize>, foreground: Option<&Foreground>) {
         if foreground.is_some_and(|wanted| wanted.here.is_some()) {
             return;
@@ -42,7 +44,7 @@ impl Network {
     }
 }
 
-/// The hosts of the scenario, before what the machine knows.
+/// Returns the hosts of the scenario, followed by the entries of the machine's own file.
 fn hosts_file(hosts: &[(String, Ipv4Addr)], known: &str) -> String {
     let mut text = String::new();
     for (name, address) in hosts {

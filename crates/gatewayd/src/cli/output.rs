@@ -8,10 +8,10 @@ use cellway_units::{printable, printable_json};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde_json::Value;
 
-/// The first error of standard output. What is printed after it is lost as well.
+/// The first error of standard output. Whatever is printed after it is lost as well.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Keeps an error of standard output for [`finish`]; `false` if there is one, that of a reader that has gone away included.
+/// Keeps an error of standard output for [`finish`]. Returns false if there is one, also for a closed pipe.
 fn keep(done: io::Result<()>) -> bool {
     match done {
         Ok(()) => return true,
@@ -23,14 +23,13 @@ fn keep(done: io::Result<()>) -> bool {
     false
 }
 
-/// The end of the output: an error if a part of the result was not written. A reader that has gone away, as `head` does, is
-/// none.
+/// Flushes standard output. Returns the first error, if any; a closed pipe, as with `head`, is none.
 pub(super) fn finish() -> io::Result<()> {
     keep(io::stdout().flush());
     LOST.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
 }
 
-/// Keeps an error of help that was printed.
+/// Keeps an error of printing the help text.
 pub(super) fn printed(done: io::Result<()>) {
     keep(done);
 }
@@ -45,8 +44,8 @@ pub(super) fn text(text: &str) {
     picture("", text);
 }
 
-/// Prints one of several results, after the control sequence `clear`; `false` if no more need follow, since they are not
-/// written or nobody reads any more.
+/// Prints one of several results, after the control sequence `clear`. Returns false if the caller may stop, because the
+/// output cannot be written or its reader is gone.
 pub(super) fn picture(clear: &str, text: &str) -> bool {
     let mut out = io::stdout();
     let text = printable(text);

@@ -16,11 +16,11 @@ const HOSTS: [&str; 2] = ["client", "server"];
 const NODES: [&str; 4] = ["client", "near", "far", "server"];
 /// The name of the program in the foreground.
 const COMMAND: &str = "shell";
-/// The start of the names of programs at the far end.
+/// The prefix of the names of programs at the far end.
 const SERVE: &str = "serve-";
 /// What joins hosts to their routers: so fast that all waiting is before the line.
 const ACCESS: &str = "100 Gbit/s";
-/// The buffer before a line without a rate, which is as fast as what feeds it.
+/// The buffer before a line without a rate, which is as fast as the links that feed it.
 const UNLIMITED_QUEUE: Bytes = Bytes(16 << 20);
 /// The least buffer before the line, if none is asked for: some packets of the largest size.
 const LEAST_QUEUE: Bytes = Bytes(64 * 1024);
@@ -42,14 +42,14 @@ pub enum Far {
 /// A path in a few texts, as on a command line.
 #[derive(Clone, Debug, Default)]
 pub struct ShellPath {
-    /// The rate of the line, or its name; more than any host sends if absent.
+    /// The rate of the line, or its name; 100 Gbit/s, more than any host sends, if absent.
     pub rate: Option<String>,
-    /// The round trip without the time to send anything; zero if absent.
+    /// The round trip without transmission times; zero if absent.
     pub rtt: Option<String>,
     /// The buffer before the line, in cells or bytes; one bandwidth-delay product if absent.
     pub queue: Option<String>,
-    /// "atm", "packet", "ethernet" or "fddi"; if absent that of the line's name, "atm" with a queue in cells, and else
-    /// "packet".
+    /// "atm", "packet", "ethernet" or "fddi". If absent, the framing of the line's name, else "atm" with a queue in
+    /// cells, else "packet".
     pub framing: Option<String>,
     /// The largest IP packet; that of the framing if absent.
     pub mtu: Option<String>,
@@ -57,10 +57,10 @@ pub struct ShellPath {
     pub loss: Option<String>,
     /// "per-conversation", "per-type" or "per-destination".
     pub multiplexing: String,
-    /// Commands for `sh` to start at the far end.
+    /// Commands that `sh` runs at the far end.
     pub serve: Vec<String>,
-    /// When each of those is ready, in their order: a port or a pattern, as in `run.command.ready`. The program starts
-    /// when all are.
+    /// The condition under which each of those is ready, in their order: a port or a pattern, as in
+    /// `run.command.ready`. The program starts when all are ready.
     pub ready: Vec<String>,
     /// Where that is.
     pub far: Far,
@@ -80,10 +80,10 @@ pub struct ShellReport {
 }
 
 impl ShellPath {
-    /// The path as a scenario, with `command` as a program of its client.
+    /// Returns the path as a scenario, with `command` as a program of its client.
     ///
     /// # Errors
-    /// What is wrong, in terms of the options of the command line.
+    /// The options that are wrong, each with its message.
     pub fn plan(&self, command: &[String]) -> Result<Plan, Error> {
         if self.ready.len() > self.serve.len() {
             let (ready, serve) = (self.ready.len(), self.serve.len());
@@ -96,7 +96,7 @@ impl ShellPath {
         Plan::parse_with(&self.scenario(command)?, "", &[], None).map_err(|error| self.in_options(&error))
     }
 
-    /// The problems of the scenario, each with the option that it comes from; each once.
+    /// Returns the problems of the scenario by the option that each comes from, one for each option.
     fn in_options(&self, error: &cellway_scenario::Error) -> Error {
         let mut lines: Vec<String> = Vec::new();
         for problem in &error.problems {
@@ -108,7 +108,7 @@ impl ShellPath {
             if let Some(accepted) = &problem.accepted {
                 line += &format!("; accepted: {accepted}");
             }
-            // The MTU is that of three links.
+            // Three links have the MTU, so its problem is found three times.
             if !lines.iter().any(|known| known.split(": ").next() == line.split(": ").next()) {
                 lines.push(line);
             }
@@ -116,7 +116,7 @@ impl ShellPath {
         Error::Option(lines.join("\n"))
     }
 
-    /// The option that sets `key` of the scenario.
+    /// Returns the option that sets `key` of the scenario.
     fn option(&self, key: &str) -> String {
         if let Some((number, of)) =
             key.strip_prefix(&format!("run.command.{SERVE}")).and_then(|rest| rest.split_once('.'))
@@ -143,7 +143,7 @@ impl ShellPath {
         .to_owned()
     }
 
-    /// What travels on the line.
+    /// The framing of the line.
     fn framing(&self) -> &str {
         let line = self.rate.as_ref().and_then(|rate| rate.trim().parse::<Line>().ok());
         let usual = match line {
@@ -156,7 +156,7 @@ impl ShellPath {
         self.framing.as_deref().unwrap_or(usual)
     }
 
-    /// The path as a scenario file.
+    /// Returns the path as the text of a scenario file.
     fn scenario(&self, command: &[String]) -> Result<String, Error> {
         let rate = match &self.rate {
             None => None,
@@ -194,7 +194,7 @@ impl ShellPath {
              [buffer]\nsize = {queue}\nper = \"port\"\nsharing = \"pool\"\ncount = \"{count}\"\ndiscard = \"frame\"\n\
              [observe]\nseries = false\ninterval = \"24 h\"\nfairness-window = \"24 h\"\n",
             limit = key("lateness-limit", &self.lateness_limit),
-            // Nothing is counted in round trips; but there must be one.
+            // No key of this file is in round trips, but the file must give one.
             rtt = quoted(&if rtt.is_zero() { Span::from_ms(1) } else { rtt }.to_string()),
             multiplexing = quoted(&self.multiplexing),
             queue = quoted(&queue),
@@ -243,21 +243,22 @@ fn read<T: FromStr<Err: std::fmt::Display>>(name: &str, text: &str, accepted: &s
     text.trim().parse().map_err(|e| Error::Option(format!("--{name}: {e}; accepted: {accepted}")))
 }
 
-/// What a caller may want of a path besides its report.
+/// Further outputs of a path besides its report.
 #[derive(Default)]
 pub struct ShellOptions<'a> {
-    /// A node, and the file to capture in.
+    /// The node to capture at, and the file.
     pub capture: Option<(&'a str, &'a Path)>,
-    /// How often to look at the running network, and who is shown it.
+    /// The interval between views of the running network, and their receiver.
     pub view: View<'a>,
     /// Receives each line that the programs at the far end print.
     pub lines: Option<Lines>,
 }
 
-/// Runs `command` behind a path; the first word is the program.
+/// Runs `command`, whose first word is the program, behind a path.
 ///
 /// # Errors
-/// As [`ShellPath::plan`]; no right to make namespaces; and [`Error::Serve`] as soon as a program at the far end fails.
+/// The errors of [`ShellPath::plan`]; missing privileges for namespaces; [`Error::Serve`] as soon as a program at the
+/// far end fails.
 pub fn shell(path: &ShellPath, command: &[OsString], options: ShellOptions<'_>) -> Result<ShellReport, Error> {
     let ShellOptions { capture, view, lines } = options;
     let shown: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();

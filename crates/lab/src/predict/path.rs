@@ -30,8 +30,8 @@ pub const PATH: [(&str, &str); 11] = [
 /// The texts of a path, each read by its name.
 struct Texts<'a>(&'a BTreeMap<String, String>);
 
-/// Predicts a path from `texts`: see [`PATH`]. What stands around packets is that of the line if `rate` names one (AAL5
-/// with LLC/SNAP on lines for cells), AAL5 with a buffer in cells, and else nothing.
+/// Predicts a path from `texts`: see [`PATH`]. The framing is that of the line if `rate` names one (AAL5 with LLC/SNAP
+/// on lines for cells), AAL5 with a buffer in cells, and bare packets otherwise.
 pub fn path(texts: &BTreeMap<String, String>) -> Result<Prediction, Error> {
     if let Some(name) = texts.keys().find(|name| PATH.iter().all(|(known, _)| known != name)) {
         let known: Vec<&str> = PATH.iter().map(|(known, _)| *known).collect();

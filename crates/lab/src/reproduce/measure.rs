@@ -63,7 +63,7 @@ impl Claim {
             Measure::Crossing => self.crossing(study, &figure),
             Measure::WorstDeviation => self.worst_deviation(study, &figure),
             Measure::Level => {
-                // A claim in percent, say, has its bounds in percent.
+                // A claim in percent, for example, has its bounds in percent.
                 let bounds = if self.scale > 0.0 { Bounds::of(&self.metric).times(self.scale) } else { Bounds::NONE };
                 Measured::of(&sample(study, &self.at, &figure)?, study.deterministic(), bounds)
             }

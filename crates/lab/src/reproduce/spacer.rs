@@ -57,7 +57,7 @@ pub(super) fn beside(scenario: &Scenario, record: &RunRecord) -> Result<Beside, 
         Encapsulation::None => Framing::BareCells,
     };
     let handshake = framing.cells(Bytes(HEADERS)).unwrap_or(0);
-    // What is compared are single cells: a record that left some out says nothing of them.
+    // The theorems are compared cell by cell, which a record with changes left out does not allow.
     let is_whole = !record.summary.iter().any(|row| row.metric == "queue_interval" && row.subject == rows.0);
     if let Some(trace) = Trace::new(changes, &input, handshake).filter(|_| is_whole) {
         trace.slow_start(&rows, &spacer, &start, &mut beside);

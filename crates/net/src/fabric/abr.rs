@@ -103,8 +103,8 @@ impl<B: Clone> Fabric<B> {
         port.abr.get_or_insert_with(|| Box::new(AbrPort::new(spec, line)))
     }
 
-    /// A data cell of queue `slot` has come over port `index` to the node where a loop of its channel may end. Returns
-    /// its flags from there on.
+    /// Handles a data cell of queue `slot` that arrives over port `index` at a node where a loop of its channel may
+    /// end. Returns its flags from there on.
     #[inline(never)]
     pub(super) fn at_destination(&mut self, index: u32, slot: u32, mut flags: Flags) -> Flags {
         let Some(abr) = &mut self.ports[index as usize].abr else { return flags };

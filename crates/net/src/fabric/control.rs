@@ -47,8 +47,8 @@ impl<B: Clone> Fabric<B> {
         self.port_mut(port).change_loss(|loss| loss.draw(chance, stream));
     }
 
-    /// Loses the units with these numbers, which ascend, on the link behind a port: the next unit that leaves the line
-    /// has number 1. In place of numbers that were given before; a chance of loss holds beside them.
+    /// Loses the units with these ascending numbers on the link behind a port; the next unit that leaves the line has
+    /// number 1. Replaces an earlier list. A loss probability remains in force.
     pub fn set_lost(&mut self, port: PortId, numbers: Vec<u64>) {
         self.port_mut(port).change_loss(|loss| loss.list(numbers));
     }

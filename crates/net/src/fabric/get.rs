@@ -92,12 +92,12 @@ impl<B: Clone> Fabric<B> {
         self.cell_hops
     }
 
-    /// Packets that have left an output line whole up to `now`, all lines together.
+    /// Returns the number of whole packets that have left an output line up to `now`, over all lines.
     pub fn packet_hops(&self, now: Time) -> u64 {
         self.ports.iter().map(|port| port.packets_sent(now)).sum()
     }
 
-    /// Departures and arrivals up to `now`.
+    /// Returns the number of departures and arrivals up to `now`.
     pub fn events(&self, now: Time) -> u64 {
         let unawaited = self.ports.iter().filter(|port| port.departed_before(now)).count();
         self.events + unawaited as u64

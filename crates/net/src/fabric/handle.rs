@@ -26,9 +26,9 @@ impl<B: Clone> Fabric<B> {
         self.forward(now, packet);
     }
 
-    /// Lets all happen that happens before `limit`, up to the first instant in which packets reach their hosts. They
-    /// are appended to `delivered`, and the instant is returned: the caller lets the hosts react, and then calls
-    /// [`Fabric::serve`]. Returns `None` if no packet reaches a host before `limit`.
+    /// Advances to the first instant before `limit` in which packets reach their hosts, appends the packets to
+    /// `delivered`, and returns the instant. The caller lets the hosts react, and then calls [`Fabric::serve`]. Returns
+    /// `None` if no packet reaches a host before `limit`.
     pub fn run(&mut self, limit: Time, delivered: &mut Vec<Delivery<B>>) -> Option<Time> {
         loop {
             let now = self.calendar.next().filter(|&at| at < limit)?;
@@ -47,7 +47,7 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// The short way through an instant with a single event, as most are: a departure with the service behind it, or
+    /// The fast path for an instant with a single event, as most have: a departure with the service that follows it, or
     /// an arrival. Returns false, and does nothing, where [`Fabric::advance`] is needed.
     #[inline]
     fn happens_alone(&mut self, now: Time, delivered: &mut Vec<Delivery<B>>) -> bool {
@@ -71,10 +71,10 @@ impl<B: Clone> Fabric<B> {
                     Some(unit) => port.propagate(now, unit),
                 };
                 let started = port.serve(now, &self.packets, &mut self.rms, true);
-                // At most one unit is the first on the link.
+                // Only one of the two can be the first unit on the link.
                 let arrives = arrives.or(started.and_then(|started| started.arrives));
                 let leaves = started.and_then(|started| started.departs);
-                // What follows takes the place of the departure in the calendar.
+                // The next event replaces the departure in the calendar.
                 match (arrives, leaves) {
                     (Some(arrives), _) => self.calendar.replace_first(arrives, Event::Arrival(index)),
                     (None, Some(leaves)) => self.calendar.replace_first(leaves, Event::Departure(index)),
@@ -152,7 +152,7 @@ impl<B: Clone> Fabric<B> {
         self.serve_called(now);
     }
 
-    /// Each port on the list takes its next unit.
+    /// Starts the next unit on each port of the list.
     #[inline]
     fn serve_called(&mut self, now: Time) {
         if !self.to_serve.is_empty() {
@@ -265,7 +265,7 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// A packet and the next step on its path.
+    /// Returns a packet and the next step on its path.
     #[inline(always)]
     fn next_step(&self, frame: PacketRef) -> (&Packet<B>, Step) {
         let (packet, way, behind) = self.packets.position(frame);
@@ -274,8 +274,8 @@ impl<B: Clone> Fabric<B> {
         (packet, conversation.steps[way][behind])
     }
 
-    /// A packet comes to `node` from port `index`, alone in its instant: an idle packet line takes it without queueing.
-    /// `next` is the next arrival from that port.
+    /// Handles a packet that arrives at `node` from port `index` as the only event of its instant: an idle packet line
+    /// sends it without queueing. `next` is the next arrival from that port.
     #[inline]
     fn packet_comes_alone(
         &mut self,
@@ -302,7 +302,7 @@ impl<B: Clone> Fabric<B> {
         } else {
             self.forward(now, frame);
         }
-        // What follows takes the place of the arrival in the calendar.
+        // The next event replaces the arrival in the calendar.
         match (next, onward) {
             (Some(at), onward) => {
                 self.calendar.replace_first(at, Event::Arrival(index));
@@ -315,7 +315,7 @@ impl<B: Clone> Fabric<B> {
         }
     }
 
-    /// Sends a packet on from the node where it is, whole or as cells.
+    /// Sends a packet on from its current node, whole or as cells.
     fn forward(&mut self, now: Time, frame: PacketRef) {
         let (packet, step) = self.next_step(frame);
         let octets = packet.octets;

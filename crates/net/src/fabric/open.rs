@@ -180,7 +180,7 @@ impl<B: Clone> Fabric<B> {
         }
         let channel = ChannelId(self.circuits.len() as u32);
         self.reassembly.push(Reassembly::default());
-        // From the last port on, as each port's table names the queue at the next.
+        // From the last port back to the first, since each port's table holds the queue at the next port.
         let mut slots = Vec::with_capacity(path.len());
         let mut next = NextHop::Reassemble(channel);
         for &port in path.iter().rev() {

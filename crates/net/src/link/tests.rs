@@ -4,7 +4,7 @@ use cellway_units::Rate;
 
 use super::*;
 
-/// A cell on a link is four words, and the link's queue as small as that: flags are free.
+/// A cell on a link takes four words, and flags add nothing.
 #[test]
 fn a_unit_is_four_words_and_a_run_eight() {
     assert_eq!(size_of::<Unit>(), 16);
@@ -13,12 +13,12 @@ fn a_unit_is_four_words_and_a_run_eight() {
     assert_eq!(size_of::<(Time, PacketRef)>(), 16);
 }
 
-/// A line and its link beside a plain list of instants and cells.
+/// A line and its link, with a plain list of instants and cells for comparison.
 struct Both {
     line: Line,
     link: Link,
     plain: VecDeque<(Time, Cell)>,
-    /// The most entries that the link has had.
+    /// The largest number of entries that the link has had.
     most_runs: usize,
     now: Time,
 }
@@ -31,7 +31,7 @@ impl Both {
         Both { line: Line::new(rate), link, plain, most_runs: 0, now: Time::ZERO }
     }
 
-    /// Sends a cell after a pause; what arrives until it has left must be what the list has.
+    /// Sends a cell after a pause; the arrivals until it has left must equal those of the list.
     fn send(&mut self, pause: Span, cell: Cell) {
         let leaves = self.line.send_cell(self.now + pause);
         self.arrive(leaves);
@@ -61,8 +61,8 @@ fn cell(frame: u32, index: u16) -> Cell {
     Cell { slot: 0, frame: PacketRef(frame), index, count: 30, flags: Flags::PLAIN }
 }
 
-/// Gaps, pauses, marks, other queues and changes of the rate in the middle of frames: the link gives back what the list
-/// does. The numbers are those of a linear congruential generator.
+/// Gaps, pauses, marks, other queues, and changes of the rate in the middle of frames: the arrivals are those of the
+/// list. The numbers come from a linear congruential generator.
 #[test]
 fn runs_arrive_as_single_cells_would() {
     let mut state = 1u64;
@@ -94,7 +94,7 @@ fn runs_arrive_as_single_cells_would() {
     assert!(both.plain.is_empty());
 }
 
-/// A link that holds 106 cells of frames of 30 has an entry for each frame, on rates whose cell times are no whole number of
+/// A link that holds 106 cells of frames of 30 has one entry for each frame, at rates whose cell times are not whole
 /// picoseconds.
 #[test]
 fn a_frame_on_a_link_is_one_entry() {

@@ -2,7 +2,7 @@
 
 use super::{Moments, t_quantile};
 
-/// A mean and the interval in which the true one lies.
+/// A mean and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The sample mean.
@@ -22,7 +22,7 @@ impl Interval {
     }
 }
 
-/// The least and the greatest value that a quantity can have; infinite where there is none.
+/// The bounds of the values of a quantity; infinite where it has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// The least.
@@ -74,7 +74,7 @@ const NON_NEGATIVE: [&str; 21] = [
     "steal",
 ];
 
-/// First parts of the names of such metrics.
+/// Prefixes of the names of such metrics.
 const NON_NEGATIVE_FAMILIES: [&str; 13] = [
     "queue_",
     "dropped_",
@@ -92,14 +92,15 @@ const NON_NEGATIVE_FAMILIES: [&str; 13] = [
 ];
 
 impl Bounds {
-    /// None at either side.
+    /// No bounds.
     pub const NONE: Bounds = Bounds { low: f64::NEG_INFINITY, high: f64::INFINITY };
     /// Zero to one.
     pub const SHARE: Bounds = Bounds { low: 0.0, high: 1.0 };
     /// Zero or more.
     pub const NON_NEGATIVE: Bounds = Bounds { low: 0.0, high: f64::INFINITY };
 
-    /// The bounds of a metric of the tables; none for one that the tables do not define, such as that of a program.
+    /// Returns the bounds of a metric of the tables; none for a metric that the tables do not define, such as that of a
+    /// program.
     pub fn of(metric: &str) -> Bounds {
         if SHARES.contains(&metric) || metric.starts_with("lateness_within_") {
             Bounds::SHARE
@@ -115,19 +116,19 @@ impl Bounds {
         Bounds { low: self.low * factor, high: self.high * factor }
     }
 
-    /// Returns whether the whole sample lies within.
+    /// Returns whether all values of the sample are within the bounds.
     fn hold(self, sample: &[f64]) -> bool {
         sample.iter().all(|value| (self.low..=self.high).contains(value))
     }
 
-    /// The ends of Student's interval `mean` ± `half`, changed so that they lie within.
+    /// Returns the ends of Student's interval `mean` ± `half`, adjusted to lie within the bounds.
     fn keep(self, mean: f64, half: f64) -> (f64, f64) {
         let width = self.high - self.low;
         let share = (mean - self.low) / width;
         if !width.is_finite() || share <= 0.0 || share >= 1.0 {
             return ((mean - half).max(self.low), (mean + half).min(self.high));
         }
-        // The derivative of the logit is 1 / (share (1 - share)): the delta method.
+        // The delta method: the derivative of the logit is 1 / (share (1 - share)).
         let logit = libm::log(share) - libm::log1p(-share);
         let half = half / width / (share * (1.0 - share));
         let back = |logit: f64| self.low + width / (1.0 + libm::exp(-logit));
@@ -135,14 +136,15 @@ impl Bounds {
     }
 }
 
-/// The interval for the mean of independent values, one of each replication, by Student's t. `None` for fewer than two
-/// values, and for a level that is not strictly between 0 and 1.
+/// Returns the confidence interval for the mean of independent values, one of each replication, by Student's t. Returns
+/// `None` for fewer than two values, or for a level that is not strictly between 0 and 1.
 ///
-/// Between two finite `bounds` it is taken on the scale of the logit, by the delta method, and transformed back: near a
-/// bound the distribution of a mean is skewed, and so is this interval. It covers the true mean more often there than
-/// the symmetric one, and never leaves the bounds (delta method: A. W. van der Vaart, Asymptotic Statistics, chapter 3;
-/// for means of shares: E. L. Korn and B. I. Graubard, Survey Methodology 24, 1998). With one bound the symmetric interval is cut off there, which takes away values that are
-/// impossible, hence nothing from its coverage. A sample that is not within the bounds is not bounded by them.
+/// Between two finite `bounds` it is computed on the scale of the logit, by the delta method, and transformed back:
+/// near a bound the distribution of a mean is skewed, and so is this interval. It covers the true mean more often there
+/// than the symmetric one, and never exceeds the bounds (delta method: A. W. van der Vaart, Asymptotic Statistics,
+/// chapter 3; for means of shares: E. L. Korn and B. I. Graubard, Survey Methodology 24, 1998). With one bound the
+/// symmetric interval is cut off there, which removes impossible values only, and so does not reduce its coverage. For
+/// a sample that exceeds the bounds they are ignored.
 pub fn confidence_interval(sample: &[f64], level: f64, bounds: Bounds) -> Option<Interval> {
     let moments: Moments = sample.iter().copied().collect();
     interval_of(&moments, level, if bounds.hold(sample) { bounds } else { Bounds::NONE })
@@ -206,8 +208,8 @@ mod tests {
         assert_eq!((equal.low, equal.high), (0.3, 0.3));
     }
 
-    /// 0.7 and 0.82: t(0.975, 1) = 12.706205 times 0.06 is 0.762, so that the symmetric interval is -0.002 to 1.522. On
-    /// the logit's scale: log(0.76/0.24) = 1.152680 and 0.762372/(0.76 * 0.24) = 4.179673.
+    /// For 0.7 and 0.82, t(0.975, 1) = 12.706205 times the standard error 0.06 is 0.762, so the symmetric interval is
+    /// -0.002 to 1.522. On the scale of the logit: log(0.76/0.24) = 1.152680 and 0.762372/(0.76 * 0.24) = 4.179673.
     #[test]
     fn a_share_stays_between_zero_and_one() {
         let interval = interval95(&[0.7, 0.82], Bounds::SHARE).unwrap();
@@ -218,7 +220,7 @@ mod tests {
             "{interval:?}"
         );
         assert!((interval.mean - 0.76).abs() < 1e-12);
-        // Ends may be in the sample, and the scale of the quantity does not matter.
+        // The bounds themselves may be in the sample, and the scale of the quantity does not matter.
         for sample in [&[1.0, 0.9][..], &[0.0, 0.0, 1e-9], &[1.0, 0.0, 1.0]] {
             let interval = interval95(sample, Bounds::SHARE).unwrap();
             assert!(0.0 <= interval.low && interval.high <= 1.0 && interval.contains(interval.mean), "{interval:?}");
@@ -252,13 +254,13 @@ mod tests {
         assert_eq!(Bounds::of("temperature"), Bounds::NONE);
     }
 
-    /// Samples of five of a skewed share with a known mean: how often 95 % intervals cover it. A pattern of fixed
-    /// numbers, the golden ratio's multiples, in place of chance.
+    /// The share of 95 % intervals that cover the known mean, over samples of five of a skewed share. Multiples of the
+    /// golden ratio take the place of random numbers.
     #[test]
     fn the_logit_covers_a_skewed_share_more_often() {
-        // u^(1/8): the distribution Beta(8, 1), of mean 8/9. Three square roots take the eighth root.
+        // u^(1/8) has the distribution Beta(8, 1), whose mean is 8/9. Three square roots give the eighth root.
         let value = |i: u32| (f64::from(i) * 0.618_033_988_749_894_9 % 1.0).sqrt().sqrt().sqrt();
-        // A generator of order: neighbours of the sequence are not independent, so indices are mixed.
+        // Neighbours of the sequence are not independent, so the indices are mixed.
         let mixed = |i: u32| (i.wrapping_mul(0x9e37_79b1) ^ 0x5bd1_e995).wrapping_mul(0x85eb_ca6b) >> 9;
         let samples = 4000;
         let mut covered = [0, 0];

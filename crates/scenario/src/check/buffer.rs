@@ -115,8 +115,8 @@ impl Check<'_> {
         }
     }
 
-    /// Refuses a buffer that never holds a full packet of the programs that an emulation starts: `traffic` says nothing
-    /// of how large theirs are, but the MTU of their hosts does.
+    /// Refuses a buffer that cannot hold one full packet of the programs that an emulation starts. Their packets have
+    /// up to the MTU of their hosts; `traffic` does not limit them.
     pub(super) fn holds_commands(
         &mut self,
         network: &Network,
@@ -130,7 +130,7 @@ impl Check<'_> {
         }
         let is_host = |node: &NodeIndex| network.nodes[node.0].kind == NodeKind::Host;
         let own = links.iter().filter(|link| [link.a, link.b].iter().any(is_host)).map(|link| link.mtu.0);
-        // Hosts that belong to one conversation have the largest packets of its group.
+        // Hosts of a conversation send packets up to the largest of its group.
         let Some(sent) = own.max() else { return Some(()) };
         for (i, link) in links.iter().enumerate() {
             let packet = sent.min(link.mtu.0);
@@ -314,11 +314,11 @@ impl Check<'_> {
 /// A group of traffic on a link.
 struct Crossing<'t> {
     traffic: &'t Traffic,
-    /// The gateways that it is between there: what crosses the link are packets of theirs.
+    /// The gateways at the ends of this part of the path, if any: the packets on the link are theirs.
     gateways: Option<[NodeIndex; 2]>,
 }
 
-/// What crosses each link.
+/// Returns the groups whose packets cross each link.
 fn crossing<'t>(network: &Network, traffic: &'t [Traffic]) -> Vec<Vec<Crossing<'t>>> {
     let mut crossing: Vec<Vec<Crossing>> = network.links.iter().map(|_| Vec::new()).collect();
     for traffic in traffic {

@@ -17,7 +17,7 @@ use crate::problem::nearest;
 use crate::quantity::{Quantity, RttSpan};
 use crate::tree::{Step, at};
 
-/// What results say of every program.
+/// Metrics that the results have of every program.
 const EVERY_PROGRAM: [&str; 2] = ["failed", "exit_status"];
 
 /// Where `key` of command `i` stands.
@@ -239,7 +239,7 @@ impl Check<'_> {
         Some((start, Some(stop)))
     }
 
-    /// `Some(None)` if the run does not wait for the command.
+    /// Returns `Some(None)` if the run does not wait for the command.
     fn ready(&mut self, i: usize, file: &CommandFile) -> Option<Option<Ready>> {
         let at = path(i, "ready");
         let Some(text) = &file.ready else { return Some(None) };
@@ -345,7 +345,7 @@ impl Check<'_> {
 
 /// The message about a regular expression that does not parse.
 fn not_regular(pattern: &str, error: &regex::Error) -> String {
-    // The last line says what is wrong, those before it show where.
+    // The last line has the reason; the lines before it show the location.
     let reason = error.to_string();
     let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
     format!("{pattern:?} is no regular expression: {reason}")

@@ -21,7 +21,7 @@ const fn usual_mtu(framing: Framing) -> Bytes {
         Framing::Fddi => 4352,
         // RFC 1626 and RFC 2225.
         Framing::Atm => 9180,
-        // As on Ethernet, which most hosts and so most paths of today take.
+        // The MTU of Ethernet, and so of most paths today.
         Framing::Packet => 1500,
     })
 }
@@ -72,7 +72,8 @@ impl Check<'_> {
         Some(mtu)
     }
 
-    /// `Some(None)` if there is none, `None` if it was refused. `at_switch`: an end of the group is a switch.
+    /// Returns `Some(None)` if there is no access link, and `None` if it was refused. `at_switch`: one end of the group
+    /// is a switch.
     pub(super) fn access(&mut self, i: usize, access: Option<&AccessFile>, at_switch: bool) -> Option<Option<Access>> {
         let Some(access) = access else {
             return (!self.is_bad(&at!["traffic", i, "access"])).then_some(None);

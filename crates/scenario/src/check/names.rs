@@ -1,4 +1,4 @@
-//! Names: which are allowed, that each means one thing, and what one means.
+//! Names: their syntax, their uniqueness, and look-up by name.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::found::{Found, LISTED, one_of};
 use crate::problem::nearest;
 use crate::tree::{Step, at};
 
-/// The names of things of a kind in file order, absent where one was refused.
+/// The names of one kind of element in file order; `None` where a name was refused.
 #[derive(Default)]
 pub(super) struct Names {
     all: Vec<Option<String>>,
@@ -25,12 +25,12 @@ impl Names {
         Names { all, first }
     }
 
-    /// The names of things that were found right.
+    /// The names of elements that have been accepted.
     pub(super) fn of<'n>(all: impl Iterator<Item = &'n String>) -> Names {
         Names::new(all.cloned().map(Some).collect())
     }
 
-    /// The place of the first thing called `name`.
+    /// Returns the index of the first element called `name`.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.first.get(name).copied()
     }
@@ -49,7 +49,7 @@ impl Names {
 }
 
 impl Check<'_> {
-    /// A name that results and paths can use.
+    /// Checks a name, which results and paths contain.
     pub(super) fn name<'n>(&mut self, path: &[Step], name: Option<&'n str>) -> Option<&'n str> {
         let name = name?;
         let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
@@ -60,7 +60,7 @@ impl Check<'_> {
         Some(name)
     }
 
-    /// A title of results, which may be any text that a line and a folder can have.
+    /// Checks a title of results, which may be any text that a line and a folder name can hold.
     pub(super) fn title<'n>(&mut self, path: &[Step], title: Option<&'n str>) -> Option<&'n str> {
         let title = title?;
         if title.contains(|c: char| c.is_control() || c == '/') {
@@ -70,7 +70,7 @@ impl Check<'_> {
         Some(title)
     }
 
-    /// Reports elements of `array` that have the name of an earlier one.
+    /// Refuses elements of `array` with the name of an earlier one.
     pub(super) fn unique(&mut self, array: &str, names: &Names, advice: &str) {
         for (i, name) in names.all.iter().enumerate() {
             let Some(name) = name else { continue };
@@ -80,18 +80,18 @@ impl Check<'_> {
         }
     }
 
-    /// The place of the node called `name`; reported at `path` if there is none.
+    /// Returns the index of the node called `name`; refuses the value at `path` if there is none.
     pub(super) fn node_named(&mut self, path: &[Step], name: &str, names: &Names) -> Option<usize> {
         self.named(path, "node", name, names)
     }
 
-    /// The place of what `name` means among things of a kind, as `what` calls it; reported at `path` if there is none.
+    /// Returns the index of the element of the kind `what` called `name`; refuses the value at `path` if there is none.
     pub(super) fn named(&mut self, path: &[Step], what: &str, name: &str, names: &Names) -> Option<usize> {
         let place = names.place(name);
-        // One whose own name was refused may be the one that is meant.
+        // If a name was refused, it may be the one that is meant here.
         if place.is_none() && names.all.iter().all(Option::is_some) {
             let found = Found::in_tree(self.tree, path, format!("there is no {what} {name:?}"));
-            // The nearest of all names takes a while, for problems that are not listed.
+            // The search for the nearest name is slow, so it is skipped for problems that are not listed.
             let meant = (self.found.len() < LISTED).then(|| nearest(name, names.known())).flatten();
             self.push(found.suggest(meant.map(|n| format!("{n:?}"))).accepted(one_of(names.known())));
         }

@@ -116,7 +116,7 @@ impl Check<'_> {
         (!self.is_bad(path)).then(|| given.map_or(Probability::ZERO, |q| q.0))
     }
 
-    /// The numbers of the units that a link loses, in each direction; none if they are not given.
+    /// Returns the numbers of the units that a link loses, in each direction; empty if they are not given.
     fn lost(&mut self, i: usize, given: Option<&LostFile>) -> Option<[Vec<u64>; 2]> {
         let forward = self.ascending(&at!["link", i, "lost", "forward"], given.and_then(|lost| lost.forward.as_ref()));
         let back = self.ascending(&at!["link", i, "lost", "back"], given.and_then(|lost| lost.back.as_ref()));

@@ -16,10 +16,10 @@ use crate::tree::at;
 /// Bins that one run may record.
 const MAX_BINS: u64 = 1_000_000;
 
-/// Rows of a run's bins, and of each recorded quantity, unless the file says otherwise.
+/// Default of the rows of a run's bins, and of each quantity that is recorded at its changes.
 const MAX_ROWS: u64 = 100_000;
 
-/// The end of the route between each pair of hosts of the file that has one.
+/// Returns the end of the route between each pair of hosts of the file that has one.
 fn host_routes(network: &Network) -> impl Iterator<Item = Reached> {
     let nodes = &network.nodes;
     let hosts: Vec<NodeIndex> = (0..nodes.len()).filter(|&i| nodes[i].kind == NodeKind::Host).map(NodeIndex).collect();
@@ -163,7 +163,7 @@ impl Check<'_> {
                 links().filter(|(_, link)| fits(link)).map(|(k, _)| k).collect()
             };
             let meant = match to.split_once('/') {
-                // As results name one of several links to a neighbour.
+                // The form that results use for one of several links to a neighbour.
                 Some((to, name)) => fitting(&|link| neighbour(link) == Some(to) && link.name == name),
                 None => {
                     let by_name = fitting(&|link| link.name == to);

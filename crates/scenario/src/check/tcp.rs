@@ -25,7 +25,7 @@ const MAX_SCALED_WINDOW: u64 = 65_535 << 14;
 /// The longest that an acknowledgement may wait. RFC 1122 section 4.2.3.2.
 const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 
-/// Keys from one place: a table of the file, or a profile.
+/// The keys from one source: a table of the file, or a profile.
 struct Layer {
     /// The table in the file; absent for a profile.
     path: Option<Vec<Step>>,
@@ -34,8 +34,8 @@ struct Layer {
     mss_of_path: bool,
 }
 
-/// The sources of the TCP keys of one end, the first that has a key decides: tables of the file, then the profile that they
-/// name (else [`profiles::DEFAULT`]), then [`profiles::CLASSIC`], which has every key that a specification must have.
+/// The sources of the TCP keys of one end, in the order of precedence: tables of the file, the profile that they name
+/// (else [`profiles::DEFAULT`]), and [`profiles::CLASSIC`], which has every required key.
 pub(super) struct Layers(Vec<Layer>);
 
 impl Layers {
@@ -48,8 +48,8 @@ impl Layers {
         Layer { path: None, keys, mss_of_path }
     }
 
-    /// The TCP of hosts of group `i`: its own keys, those of all traffic, then the profile; that of the group goes before
-    /// that of all traffic.
+    /// Returns the sources for the hosts of group `i`: the table of the group, that of all traffic, then the profile. A
+    /// profile of the group takes precedence over that of all traffic.
     pub(super) fn of_group(i: usize, group: Option<&TcpFile>, defaults: &TcpFile) -> Layers {
         let tables = [Layers::table(&at!["traffic", i, "tcp"], group), Layers::table(&at!["tcp"], Some(defaults))];
         let profile = tables.iter().find_map(|layer| layer.keys.profile).unwrap_or(profiles::DEFAULT);
@@ -76,14 +76,14 @@ impl Layers {
         self.0.iter().find_map(|layer| key(&layer.keys))
     }
 
-    /// The segment size; `None` if it is that of the path.
+    /// Returns the segment size; `None` if the path determines it.
     fn mss(&self) -> Option<Bytes> {
         let first = self.0.iter().find(|layer| layer.keys.mss.is_some() || layer.mss_of_path);
         first.and_then(|layer| layer.keys.mss)
     }
 
-    /// The send buffer: that of the file, or the larger of the profile's and the window, so that a larger window in the file
-    /// is not held back by a buffer that the file does not mention.
+    /// Returns the send buffer: that of the file, else the larger of the profile's and the window, so that a default
+    /// buffer does not limit a window that the file gives.
     fn send_buffer(&self, window: Bytes) -> Bytes {
         let first = self.0.iter().find_map(|layer| Some((layer, layer.keys.send_buffer?)));
         match first {
@@ -105,7 +105,7 @@ impl Check<'_> {
         stands.or_else(|| paths().find(|path| self.is_bad(path))).unwrap_or_else(|| at!["tcp", key].to_vec())
     }
 
-    /// " (of profile linux-6)" after a value that the file does not give.
+    /// Returns " (of profile linux-6)" for a value that the file does not give.
     fn origin(&self, layers: &Layers, key: &str) -> String {
         match layers.pick(|keys| keys.profile) {
             Some(profile) if !self.stands(layers, key) => format!(" (of profile {})", word(profile).trim_matches('"')),
@@ -113,7 +113,7 @@ impl Check<'_> {
         }
     }
 
-    /// The path of the first of `keys` that the file gives, else of the last.
+    /// Returns the path of the first of `keys` that the file gives, else of the last.
     fn blamed(&self, layers: &Layers, keys: &[&str]) -> Vec<Step> {
         let key = keys.iter().find(|key| self.stands(layers, key)).or(keys.last());
         self.tcp_path(layers, key.expect("at least one key"))
@@ -146,7 +146,7 @@ impl Check<'_> {
                 self.holds_segment(layers, "send-buffer", send_buffer, mss);
             }
         }
-        // Without the key it is bounded by the window, which has its own limit.
+        // A default is bounded by the window, which has its own limit.
         if let Some(given) = send_buffer.filter(|_| self.stands(layers, "send-buffer")) {
             self.size_limit(&self.tcp_path(layers, "send-buffer"), given, MAX_BUFFER);
         }
@@ -236,7 +236,7 @@ impl Check<'_> {
         (!self.is_bad(&self.tcp_path(layers, key))).then(|| layers.pick(get))
     }
 
-    /// The value of a key that every profile has; `None` if it was refused.
+    /// Returns the value of a key that every profile has; `None` if it was refused.
     fn given<T>(&self, layers: &Layers, key: &str, get: impl Fn(&TcpKeys) -> Option<T>) -> Option<T> {
         self.optional(layers, key, get).flatten()
     }

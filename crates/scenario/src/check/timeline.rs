@@ -8,19 +8,20 @@ use crate::model::{Change, ChangeOf, Link, LinkIndex, NodeIndex, Service, Shaper
 use crate::route;
 use crate::tree::at;
 
-/// Something that sends at a set rate, at one moment of a run.
+/// A sender with a given rate, at one moment of a run.
 struct Sender {
     /// Its name in messages.
     name: String,
     rate: Rate,
     /// The line that it sends on.
     line: LinkIndex,
-    /// The change that sets its rate, if there is such a change.
+    /// The kind of change that sets its rate, if any.
     set_by: Option<ChangeOf>,
 }
 
 impl Check<'_> {
-    /// Refuses changes after which a shaper, a gateway or the peak rate of a group is above a line that it sends on.
+    /// Refuses changes that leave a shaper, a gateway or the peak rate of a group above the rate of a line that it
+    /// sends on.
     pub(super) fn rates_stay_within(
         &mut self,
         changes: &[Change],
@@ -69,8 +70,8 @@ fn shaped(shapers: &[Shaper]) -> Vec<Sender> {
     shapers.iter().enumerate().map(shaper).collect()
 }
 
-/// The gateways that split connections, once for each line between a pair that is not slower from the start. No change
-/// sets their rates.
+/// Returns the gateways that split connections, once for each line between a pair, except lines that are slower than
+/// the gateway from the start. No change sets the rates of gateways.
 fn gateways(network: &Network, traffic: &[Traffic]) -> Vec<Sender> {
     let mut lines: Vec<(NodeIndex, LinkIndex)> = Vec::new();
     for group in traffic {
@@ -89,10 +90,10 @@ fn gateways(network: &Network, traffic: &[Traffic]) -> Vec<Sender> {
     lines.into_iter().filter_map(sender).collect()
 }
 
-/// The peak cell rates of groups whose first cells are sent on a link of the network.
+/// Returns the peak cell rates of groups whose first cells are sent on a link of the network.
 fn peaks(links: &[Link], traffic: &[Traffic]) -> Vec<Sender> {
     let peak = |(i, group): (usize, &Traffic)| {
-        // The rate of an ABR source follows the network.
+        // The network sets the rate of an ABR source.
         let rate = group.service.pcr().filter(|_| !matches!(group.service, Service::Abr(_)))?;
         let line = route::source_link(links, group)?;
         Some(Sender { name: format!("traffic {:?}", group.name), rate, line, set_by: Some(ChangeOf::Pcr(i)) })

@@ -202,7 +202,7 @@ impl Check<'_> {
     }
 }
 
-/// What a name means in results that no group and no command may therefore have.
+/// Returns the meaning in results of a reserved name, which no group and no command may have.
 pub(super) fn reserved(name: &str) -> Option<&'static str> {
     match name {
         "network" => Some("the whole network"),

@@ -86,7 +86,7 @@ pub(crate) struct LinkFile {
     /// The propagation delay of each direction.
     #[schemars(required)]
     pub(crate) delay: Option<Quantity<Span>>,
-    /// What travels on it. Default: by the name of the line, and "atm" at a switch or for a rate in cell/s; else "packet",
+    /// The framing. Default: by the name of the line, and "atm" at a switch or for a rate in cell/s; else "packet",
     /// also between routers: for ATM cards there say "atm".
     pub(crate) framing: Option<Framing>,
     /// The largest IP packet. Default: 4352 B on FDDI (RFC 1390), 9180 B on ATM (RFC 2225), else 1500 B.

@@ -42,7 +42,7 @@ pub(crate) struct TcpFile {
     /// Duplicate acknowledgements that stand for a loss.
     #[schemars(range(min = 1, max = 100))]
     pub(crate) duplicate_threshold: Option<u32>,
-    /// What tahoe sends again after that many; the other variants always send one segment.
+    /// The data that tahoe resends after that many; the other variants always send one segment.
     pub(crate) fast_retransmit: Option<FastRetransmit>,
     /// The tick of the clock that retransmission timers run on: 500 ms in BSD systems of 1993.
     pub(crate) timer_granularity: Option<Quantity<Span>>,

@@ -107,7 +107,7 @@ pub(crate) struct AccessFile {
     /// The propagation delay of each direction.
     #[schemars(required)]
     pub(crate) delay: Option<Quantity<Span>>,
-    /// What travels on it. Default: by the name of the line, else "packet".
+    /// The framing. Default: by the name of the line, else "packet".
     pub(crate) framing: Option<Framing>,
     /// The largest IP packet. Default: by the framing, as for links.
     pub(crate) mtu: Option<Quantity<Bytes>>,

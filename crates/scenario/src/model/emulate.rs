@@ -71,7 +71,7 @@ pub struct Command {
     pub figures: Vec<Figure>,
 }
 
-/// How a command shows that it is ready.
+/// The condition under which a command is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// A socket in its host listens on this TCP port or is bound to this UDP port. Never 0.

@@ -4,14 +4,14 @@ use cellway_units::{Bytes, Cells, LLC_SNAP_OCTETS, aal5_cells, bare_cells};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How conversations are mapped to channels, and packets to cells.
+/// The mapping of conversations to channels, and of packets to cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multiplexing {
     /// Which conversations share a channel.
     pub channel: Channel,
     /// The order in which the channels of an ATM line are served.
     pub server: Server,
-    /// What is added to a packet before it is cut into cells.
+    /// The encapsulation of a packet before it is cut into cells.
     pub encapsulation: Encapsulation,
 }
 
@@ -37,7 +37,7 @@ pub enum Server {
     Fifo,
 }
 
-/// How an IP packet is put into cells.
+/// The mapping of an IP packet to cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encapsulation {

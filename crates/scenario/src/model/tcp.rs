@@ -35,7 +35,7 @@ pub struct TcpSpec {
     pub nagle: bool,
     /// Duplicate acknowledgements that stand for a loss.
     pub duplicate_threshold: u32,
-    /// What Tahoe sends again after that many.
+    /// The data that Tahoe resends after that many.
     pub fast_retransmit: FastRetransmit,
     /// The tick of the clock that retransmission timers run on.
     pub timer_granularity: Span,
@@ -184,7 +184,7 @@ pub enum TcpProfile {
     Classic,
 }
 
-/// What Tahoe sends again when duplicate acknowledgements mean a loss.
+/// The data that Tahoe resends when duplicate acknowledgements mean a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FastRetransmit {

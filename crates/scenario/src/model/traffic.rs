@@ -38,7 +38,7 @@ pub struct Traffic {
     pub route: Vec<LinkIndex>,
     /// The rate of the slowest link on `route`, access links included where no link of it carries cells.
     pub bottleneck: Rate,
-    /// What travels on that link.
+    /// The framing of that link.
     pub bottleneck_framing: Framing,
     /// The gateways that its connections are split at, in the direction from `from` to `to`.
     pub gateways: Option<[NodeIndex; 2]>,

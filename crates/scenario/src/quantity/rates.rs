@@ -5,7 +5,7 @@ use cellway_units::{CellRate, Cells, Line, Probability, Rate, split_quantity};
 use crate::model::{Fraction, Framing};
 use crate::quantity::{Problem, Text};
 
-/// A rate of a line: a number, or the name of a line. A name, and a number of cells, say what travels on it too.
+/// A rate of a line: a number, or the name of a line. A name or a number of cells also determines the framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineRate {
     pub(crate) rate: Rate,

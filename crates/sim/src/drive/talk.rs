@@ -24,7 +24,7 @@ impl Run<'_> {
         {
             act(app, &mut self.actions);
             if self.actions.is_empty() {
-                // Most of what an application receives, it only counts.
+                // Most events only change the application's counters.
                 return;
             }
             let ask = |action| Todo::App { slot: index, conversation, action };

@@ -112,7 +112,7 @@ impl Cubic {
         if stage.cubic(t, mss) < stage.reno { grown.max(stage.reno) } else { grown }
     }
 
-    /// A loss at a window of `cwnd` bytes. RFC 9438 §4.6, §4.7.
+    /// Sets the plateau (W_max) after a loss at a window of `cwnd` bytes. RFC 9438 §4.6, §4.7.
     pub(crate) fn reduce(&mut self, cwnd: u64) {
         let (num, den) = BETA;
         self.prior = cwnd;

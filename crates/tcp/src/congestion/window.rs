@@ -4,20 +4,20 @@ use super::cubic::{self, Cubic};
 use super::{Acked, Flight};
 use crate::{Config, MAX_WINDOW, Variant};
 
-/// The kind of a timeout, which decides what becomes of ssthresh.
+/// The kind of a timeout, which determines its effect on ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timeout {
-    /// A loss outside fast recovery.
+    /// A timeout outside fast recovery: a new loss.
     Loss,
-    /// A timeout in fast recovery. The loss that began it has lowered ssthresh: as in Linux it is not lowered again for
-    /// the same loss event, and never raised.
+    /// A timeout in fast recovery. The loss that began the recovery has lowered ssthresh already. As in Linux, the same
+    /// loss event does not lower it again by the window, and never raises it.
     InRecovery,
-    /// The timer resent this segment before. RFC 5681 §3.1: ssthresh is held constant.
+    /// A timeout of a segment that the timer has resent before. RFC 5681 §3.1: ssthresh is held constant.
     Again,
 }
 
 impl Timeout {
-    /// A timeout; `again`: the timer resent the segment before.
+    /// Returns the kind of a timeout; `again` is true if the timer resent the segment before.
     pub(crate) fn new(again: bool, in_recovery: bool) -> Timeout {
         match (again, in_recovery) {
             (true, _) => Timeout::Again,
@@ -38,7 +38,8 @@ pub(crate) struct Window {
     pub(crate) mss: u64,
     /// The window after connecting (bytes).
     initial: u64,
-    /// The law of CUBIC, if that is in use; else Reno's. Boxed: it is as large as all else of a congestion control.
+    /// The state of CUBIC, if in use; otherwise Reno applies. Boxed: it is as large as the rest of a congestion
+    /// control.
     cubic: Option<Box<Cubic>>,
 }
 
@@ -69,10 +70,11 @@ impl Window {
             (self.mss * self.mss / self.cwnd).max(1)
         }
     }
-    /// A loss outside recovery, with a FlightSize of `flight` bytes, sets ssthresh.
+    /// Sets ssthresh after a loss outside recovery, with a FlightSize of `flight` bytes.
     ///
-    /// RFC 5681 §3.1 wants half of what is outstanding in the network. FlightSize counts what has left it, too: what
-    /// duplicates or SACK blocks report, until the cumulative acknowledgment passes it. The window does not.
+    /// RFC 5681 §3.1 requires half of the data outstanding in the network. FlightSize also counts data that has left
+    /// the network, as reported by duplicates or SACK blocks, until the cumulative acknowledgment covers it. The
+    /// congestion window does not, so the lesser of the two is used.
     pub(crate) fn reduce(&mut self, flight: u64) {
         let outstanding = flight.min(self.cwnd);
         self.ssthresh = self.kept(outstanding);
@@ -80,13 +82,13 @@ impl Window {
             cubic.reduce(self.cwnd);
         }
     }
-    /// The ssthresh for `outstanding` bytes in the network (bytes): half of them by RFC 5681 §3.1, equation 4, or 0.7
-    /// by RFC 9438 §4.6, and at least two segments.
+    /// Returns ssthresh (bytes) for `outstanding` bytes in the network: half of them by RFC 5681 §3.1, equation 4, or
+    /// 0.7 by RFC 9438 §4.6 with CUBIC, and at least two segments.
     fn kept(&self, outstanding: u64) -> u64 {
         let (num, den) = if self.cubic.is_some() { cubic::BETA } else { (1, 2) };
         (outstanding * num / den).max(2 * self.mss)
     }
-    /// RFC 5681 §3.1: after a timeout the window is one segment.
+    /// Sets the window to one segment after a timeout, and ssthresh by the kind of the timeout. RFC 5681 §3.1.
     pub(crate) fn collapse(&mut self, flight: Flight, timeout: Timeout) {
         match timeout {
             Timeout::Loss => self.reduce(flight.size()),

@@ -29,7 +29,7 @@ use crate::{Config, ConfigError, Segment, SeqNum, State, Stats, TimerKind};
 /// them [`deadline`](Endpoint::deadline), which may change at any handled call.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// Shared: most endpoints of a network have the same.
+    /// Shared, because most endpoints of a network have the same configuration.
     config: Arc<Config>,
     state: State,
     /// Whether it began in LISTEN.
@@ -56,7 +56,7 @@ pub struct Endpoint {
     syn_lost: bool,
     /// When data or a FIN was last sent.
     last_sent: Time,
-    /// The instant in which all that might go was last sent.
+    /// The last instant in which all data that may be sent was sent.
     transmitted: Option<Time>,
     stats: Stats,
 }
@@ -123,7 +123,8 @@ impl Endpoint {
         }
         let full_segment_waits = self.sender.waiting() >= self.sender.mss;
         let accepted = self.sender.write(bytes);
-        // All that may go in this instant has gone if a full segment waits; bytes behind it change nothing.
+        // If a full segment waits, everything that may be sent in this instant has been sent, and further data changes
+        // nothing.
         if !(full_segment_waits && self.transmitted == Some(now)) {
             self.transmit(now, out);
         }

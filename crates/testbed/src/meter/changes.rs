@@ -5,26 +5,26 @@ use cellway_units::{Span, Time};
 /// An instant, and the value of a quantity from then on.
 type Change = (Time, f64);
 
-/// Entries that a recorded change may read of a pass that thins the record. A pass is so done after `most` / 32 changes,
-/// and no change costs more than another: an emulation records while its hosts wait.
+/// The number of entries of a thinning pass that one recorded change processes. A pass ends after `most` / 32 changes,
+/// and every change costs about the same: hosts of an emulation wait while it records.
 const READ_PER_CHANGE: usize = 32;
 
-/// The most changes that are kept of an interval.
+/// The most changes that are kept for an interval.
 const PER_INTERVAL: usize = 4;
 
 /// The instants at which a quantity changed, each with its value from then on.
 ///
-/// Up to `most` changes are all kept. Beyond that, of the changes in each of equal intervals of time only the first, the
-/// last, the lowest and the highest are, and the intervals double whenever the record is full again: a line drawn
-/// through what is kept touches the same pixels while an interval is no wider than one (M4: U. Jugel, Z. Jerzak,
-/// G. Hackenbroich and V. Markl, Proceedings of the VLDB Endowment 7, 2014). Every instant and value that is kept is
-/// exact, and so are the extremes.
+/// Up to `most` changes, all are kept. Beyond that, time is divided into equal intervals, and of each only the first,
+/// the last, the lowest and the highest change are kept. The intervals double whenever the record is full again. A line
+/// drawn through the kept changes touches the same pixels while an interval is no wider than a pixel (M4: U. Jugel, Z.
+/// Jerzak, G. Hackenbroich and V. Markl, Proceedings of the VLDB Endowment 7, 2014). Every instant and value that is
+/// kept is exact, and so are the extremes.
 #[derive(Debug)]
 pub(crate) struct Changes {
     most: usize,
-    /// With a pass under way: what it has written, a gap, and from what it reads next what is not thinned yet.
+    /// During a pass: the entries that it has written, a gap, and the entries that it has not read yet.
     kept: Vec<Change>,
-    /// The length of the intervals, once changes were left out, and the changes of the last interval.
+    /// The length of the intervals, once changes have been left out, and the extremes of the last interval.
     thinned: Option<(Span, Option<Extremes>)>,
     pass: Option<Pass>,
 }
@@ -35,26 +35,26 @@ struct Pass {
     interval: Span,
     read: usize,
     written: usize,
-    /// The changes of the interval that it reads.
+    /// The extremes of the interval that is being read.
     current: Option<Extremes>,
 }
 
-/// A record at its end.
+/// A finished record.
 #[derive(Debug)]
 pub(crate) struct Kept {
     /// The changes that were kept, in order.
     pub(crate) changes: Vec<Change>,
-    /// The length of the intervals of which some changes were left out; `None` if all are there.
+    /// The length of the intervals of which changes were left out; `None` if all changes are there.
     pub(crate) interval: Option<Span>,
 }
 
 impl Changes {
-    /// An empty record that keeps `most` changes, 8 or more.
+    /// An empty record that keeps `most` changes, at least 8.
     pub(crate) fn new(most: usize) -> Changes {
         Changes { most: most.max(8), kept: Vec::new(), thinned: None, pass: None }
     }
 
-    /// Records a change; `at` is not before that of the last one.
+    /// Records a change; `at` is not earlier than the last one.
     pub(crate) fn push(&mut self, at: Time, value: f64) {
         match &mut self.thinned {
             None => self.kept.push((at, value)),
@@ -71,7 +71,7 @@ impl Changes {
         }
     }
 
-    /// What was kept, at the end.
+    /// Ends the record and returns its changes.
     pub(crate) fn finish(mut self) -> Kept {
         while self.pass.is_some() || self.len() > self.most {
             if self.pass.is_none() {
@@ -84,13 +84,12 @@ impl Changes {
         Kept { changes: self.kept, interval }
     }
 
-    /// The most changes that are kept now.
+    /// The number of changes in the record, at most.
     fn len(&self) -> usize {
         self.kept.len() + if self.thinned.is_some() { PER_INTERVAL } else { 0 }
     }
 
-    /// Begins to thin the record to intervals twice as long; at first, so long that each would have one change on
-    /// average.
+    /// Starts a pass that doubles the intervals; the first pass chooses intervals that have one change each on average.
     fn begin(&mut self) {
         let (Some(&(first, _)), Some(&(end, _))) = (self.kept.first(), self.kept.last()) else { return };
         let least = end.since(first).as_ps() / self.most as u64;
@@ -101,8 +100,7 @@ impl Changes {
         self.pass = Some(Pass { interval, read: 0, written: 0, current: None });
     }
 
-    /// Goes on with the pass, for so many entries of the record. One pass follows another until half of the record is
-    /// free.
+    /// Continues the pass with this number of entries. Further passes follow until half of the record is free.
     fn thin(&mut self, entries: usize) {
         let Some(pass) = &mut self.pass else { return };
         let until = self.kept.len().min(pass.read.saturating_add(entries));
@@ -110,7 +108,7 @@ impl Changes {
             let change = self.kept[pass.read];
             pass.read += 1;
             if let Some(whole) = Extremes::next(&mut pass.current, change, pass.interval) {
-                // As many entries were read of it, or more.
+                // At least as many entries were read as are written.
                 for change in whole.changes() {
                     self.kept[pass.written] = change;
                     pass.written += 1;
@@ -136,8 +134,8 @@ impl Changes {
     }
 }
 
-/// The changes of an interval that are kept: the first, the last, the first of the lowest and the first of the highest,
-/// each with its place among all.
+/// The changes of an interval that are kept: the first, the last, the earliest of the lowest and the earliest of the
+/// highest, each with its index in the interval.
 #[derive(Clone, Copy, Debug)]
 struct Extremes {
     first: (u64, Change),
@@ -147,8 +145,8 @@ struct Extremes {
 }
 
 impl Extremes {
-    /// Adds `change` to the changes of an interval. If it lies in a later one it is the first there, and those of the
-    /// interval before are returned.
+    /// Adds `change` to the current interval. If it lies in a later interval, it starts that one, and the extremes of
+    /// the earlier interval are returned.
     fn next(current: &mut Option<Extremes>, change: Change, interval: Span) -> Option<Extremes> {
         match current {
             Some(now) if number(now.last.1.0, interval) == number(change.0, interval) => {
@@ -173,7 +171,7 @@ impl Extremes {
         self.last = one;
     }
 
-    /// Each once, in order.
+    /// Returns each change once, in order.
     fn changes(&self) -> impl Iterator<Item = Change> + use<> {
         let mut all = [self.first, self.lowest, self.highest, self.last];
         all.sort_unstable_by_key(|&(place, _)| place);
@@ -181,7 +179,7 @@ impl Extremes {
     }
 }
 
-/// The number of the interval that an instant lies in.
+/// Returns the number of the interval that contains an instant.
 fn number(at: Time, interval: Span) -> u64 {
     at.since(Time::ZERO).as_ps() / interval.as_ps()
 }
@@ -190,7 +188,7 @@ fn number(at: Time, interval: Span) -> u64 {
 mod tests {
     use super::*;
 
-    /// A queue that rises and falls in a pattern of its own, a change each 3 us.
+    /// A queue that rises and falls in a fixed pattern, with a change every 3 us.
     fn pattern(n: u64) -> Vec<Change> {
         (0..n).map(|i| (Time::ZERO + Span::from_us(3 * i), ((i * 7919 + i / 13 * 31) % 1009) as f64)).collect()
     }
@@ -208,7 +206,7 @@ mod tests {
         assert_eq!((&record.changes, record.interval), (&changes, None));
     }
 
-    /// Held against the definition: cut into intervals and thinned at once.
+    /// Compares with the definition: the whole sequence cut into intervals, each thinned at once.
     #[test]
     fn a_long_record_has_the_first_last_lowest_and_highest_of_each_interval() {
         for n in [101, 128, 1_000, 5_003, 70_000] {
@@ -239,7 +237,7 @@ mod tests {
         assert_eq!(extremes(&record.changes), extremes(&changes));
     }
 
-    /// Many changes at one instant cannot be told apart by time.
+    /// Many changes at one instant fall into one interval, however short.
     #[test]
     fn changes_of_one_instant() {
         let at = |i: u64| (Time::ZERO, (i % 17) as f64);
@@ -247,7 +245,7 @@ mod tests {
         assert_eq!(record.changes.iter().map(|c| c.1).collect::<Vec<_>>(), [0.0, 16.0, 13.0]);
     }
 
-    /// An emulation records while its hosts wait: the record may not stop it for a pass over all that it holds.
+    /// Hosts of an emulation wait while it records, so no single change may process the whole record.
     #[test]
     fn no_change_reads_more_than_its_share_and_memory_stays_bounded() {
         let most = 10_000;

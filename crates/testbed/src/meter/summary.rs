@@ -54,8 +54,7 @@ impl Summary {
         self.rows.push(Row { subject: subject.clone(), metric, unit, t: None, value });
     }
 
-    /// Adds what was recorded of a quantity at its changes to `series`, and the length of the intervals of which changes
-    /// were left out, if any were.
+    /// Adds the recorded changes of a quantity to `series`, and, if changes were left out, the length of the intervals.
     fn record(
         &mut self,
         series: &mut Vec<Row>,
@@ -89,7 +88,7 @@ impl Summary {
             let sent = counters.packets - before.packets;
             self.put(s, "packets", "packet", sent as f64);
             self.put(s, "dropped_packets", "packet", dropped as f64);
-            // Of those whose fate is known: what still waits is neither sent nor dropped.
+            // Packets that still wait are neither sent nor dropped, and are not counted.
             if sent + dropped > 0 {
                 let gone = dropped + counters.lost - before.lost;
                 self.put(s, "loss_ratio", "1", gone as f64 / (sent + dropped) as f64);
@@ -222,7 +221,7 @@ impl SlotMeter {
         self.throughput(self.now.delivered[0] - self.at_warmup.delivered[0], span)
     }
 
-    /// The share of the bottleneck's time that delivered packets took, framing included.
+    /// Returns the share of the bottleneck's time that delivered packets took, with their framing.
     fn line_share(&self, span: Span) -> f64 {
         let bits = (self.now.line_bits - self.at_warmup.line_bits) as f64;
         bits / (self.bottleneck.as_bps() as f64 * span.as_secs_f64())
