@@ -84,7 +84,7 @@ def test_goodput_may_not_fall_when_the_buffer_grows():
     assert "-11.1 % ± 0.0 % goodput" in wrong[0]
 
 
-@pytest.mark.parametrize(("mean", "violated"), [(8e6, True), (8.9e6, False)])
+@pytest.mark.parametrize(("mean", "violated"), [(8e6, True), (8.9e6, False), (8.5e6, True)])
 def test_a_fall_of_goodput_is_decided_by_more_runs_and_not_by_the_width_of_four(mean, violated):
     made = []
 
@@ -271,6 +271,7 @@ def test_a_cause_that_removes_nothing_significant_is_none():
     assert rest.reach <= judge.BEYOND
     assert not rest.suffices
     assert Left(0.045, 0.015, 0.02, 0.012, judge.MOST_LEFT).suffices
+    assert not Left(0.055, 0.005, 0.3, 0.01, judge.MOST_LEFT).suffices, "what is left is a deviation itself"
     assert not Left(0.045, 0.015, -0.02, 0.012, judge.MOST_LEFT).suffices, "it makes the deviation larger"
     one = judge.Compared(SINGLE, four(6e6), four(9e6), judge.UNEXPLAINED, {"ticks": rest})
     assert one.part == ""

@@ -65,7 +65,7 @@ class Left:
     @property
     def suffices(self) -> bool:
         """Return true if the cause explains the deviation."""
-        return self.removes and self.reach <= BEYOND
+        return self.removes and abs(self.deviation) <= TOLERANCE and self.reach <= BEYOND
 
     @property
     def is_decided(self) -> bool:
@@ -74,8 +74,9 @@ class Left:
             return True
         # An interval shrinks with the root of the pairs.
         narrowest = math.sqrt(self.pairs / MOST_LEFT)
-        in_vain = abs(self.deviation) + narrowest * self.half > BEYOND or self.removed < narrowest * self.removed_half
-        return self.pairs >= MOST and in_vain
+        half = narrowest * self.half
+        too_large = abs(self.deviation) - half > TOLERANCE or abs(self.deviation) + half > BEYOND
+        return self.pairs >= MOST and (too_large or self.removed < narrowest * self.removed_half)
 
 
 @dataclass
@@ -278,6 +279,11 @@ def alone(point: Point) -> bool:
     return point.flows == 1 and not point.loss and point.variant in ("newreno", "sack")
 
 
+def is_no_fall(middle: float, half: float) -> bool:
+    """Return true if a change of goodput, with half the width of its interval, is within the bound."""
+    return middle >= -TOLERANCE and middle - half >= -BEYOND
+
+
 def fall(
     smaller: tuple[Point, Sequence[Figures]], larger: tuple[Point, Sequence[Figures]], run: Run
 ) -> tuple[float, float]:
@@ -288,7 +294,7 @@ def fall(
     (small, below), (large, above) = smaller, larger
     while True:
         middle, half = deviation(above, below)
-        if middle - half >= -BEYOND or middle + half < -TOLERANCE or len(below) >= MOST:
+        if is_no_fall(middle, half) or middle + half < -TOLERANCE or len(below) >= MOST:
             return middle, half
         numbers = range(len(below), len(below) + STEP)
         below, above = [*below, *run(small, numbers)], [*above, *run(large, numbers)]
@@ -313,6 +319,6 @@ def bounds(family: Sequence[tuple[Point, Sequence[Figures]]], run: Run) -> list[
         if not alone(larger[0]):
             continue
         middle, half = fall(smaller, larger, run)
-        if middle - half < -BEYOND:
+        if not is_no_fall(middle, half):
             wrong.append(f"{larger[0].name}: {interval(middle, half)} goodput against the next smaller buffer")
     return wrong

@@ -113,10 +113,11 @@ def _causes(deviating: Sequence[Compared]) -> list[str]:
     return [
         wrapped(
             "A cause is taken away in runs of their own. It explains a deviation if that brings it significantly "
-            f"nearer to 0, and the interval of what is left reaches to {percent(BEYOND)} at most. Significant is what "
-            "is above 95 % by Student's t, over pairs with and without the cause that have the same losses and round "
-            f"trips. Up to {MOST_LEFT} pairs are run with it and without, until they decide. The differences are tried "
-            "one after the other, then two at a time, then all; the first that explains a deviation is named."
+            f"nearer to 0, what is left is at most {percent(TOLERANCE, 0)}, and its interval reaches to "
+            f"{percent(BEYOND)} at most. Significant is what is above 95 % by Student's t, over pairs with and without "
+            f"the cause that have the same losses and round trips. Up to {MOST_LEFT} pairs are run with it and "
+            "without, until they decide. The differences are tried one after the other, then two at a time, then all; "
+            "the first that explains a deviation is named."
         ),
         "\n".join(["| cause | settings |", "|---|---|", *rows]),
         "\n".join(map(wrapped, texts)),
@@ -235,8 +236,7 @@ def _table(deviating: Sequence[Compared]) -> str:
     lines = [
         wrapped(
             "Goodput in Mbit/s, timeouts in a run; what is left of the deviation where a cause was taken away, in the "
-            "order in which they were tried. Partly: a cause that removes a significant part, and after which "
-            f"the interval of what is left reaches beyond {percent(BEYOND)}."
+            "order in which they were tried. Partly: a cause that removes a significant part and leaves too much."
         ),
         "",
         "| setting | Cellway | ns-2 | deviation | timeouts | cause | left |",
