@@ -33,6 +33,10 @@ UNEXPLAINED_TEXT = (
     "account for a significant part of it. These settings are listed with the tool (`tools/cross/unexplained.txt`), "
     "and a further one fails the run."
 )
+ROUNDED = (
+    "A packet trace of NewReno shows a difference that no setting of either takes away: ns-2 rounds ssthresh down to "
+    "whole segments ([TCP](../models/tcp.md#variants))."
+)
 RACK = (
     "**RACK's timer.** Linux takes a segment for lost a quarter of the least round trip after one that was sent later "
     "has arrived (RFC 8985; since Linux 6.17 it cannot be switched off), the simulator by the third duplicate "
@@ -132,7 +136,10 @@ def _together(compared: Sequence[Compared]) -> list[str]:
 
     as_it_is, left = _means(compared, lambda one: one.deviation), _means(compared, rest)
     biased = [variant for variant, (mean, half) in left.items() if abs(mean) > half]
-    found = f"That of {' and '.join(biased)} leaves out 0, which is not explained." if biased else "All include 0."
+    found = (
+        f"That of {' and '.join(biased)} leaves out 0, which no cause above explains." if biased else "All include 0."
+    )
+    found += f" {ROUNDED}" if "newreno" in biased else ""
     rows = [f"| {name} | {interval(*as_it_is[name])} | {interval(*left[name])} |" for name in as_it_is]
     return [
         wrapped(
@@ -140,7 +147,7 @@ def _together(compared: Sequence[Compared]) -> list[str]:
             "and the same with what is left of each setting whose cause was found in place of its deviation."
         ),
         "\n".join(["| variant | mean deviation | without the causes found |", "|---|---|---|", *rows]),
-        found,
+        wrapped(found),
     ]
 
 
