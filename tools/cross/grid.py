@@ -6,6 +6,8 @@ import random
 from dataclasses import dataclass
 from typing import TypeVar
 
+from cross.words import percent
+
 T = TypeVar("T")
 HEADERS = 40  # B, of TCP and IP
 SHARES = (0.1, 0.25, 0.5, 1.0, 2.0)
@@ -73,7 +75,7 @@ class Point:
             f"{self.flows} flows" if self.flows > 1 else "1 flow",
         ]
         if self.loss:
-            words.append(f"loss {self.loss:.2%}")
+            words.append(f"loss {percent(self.loss, 2)}")
         words += [f"tick {self.tick * 1e3:g} ms", f"RTO >= {self.rto_min:g} s", f"IW {self.initial}"]
         words += ["limited transmit"] * self.limited + ["delayed ACKs"] * self.delayed
         return ", ".join(words)

@@ -25,8 +25,14 @@ AGAIN = 2
 """Further emulations of a point whose first is not near, since the kernel's runs differ."""
 NEAR = 0.025
 """A deviation up to this needs no further runs: the spread of the kernel's runs hardly brings it to 5 %."""
+CANNOT = "this machine cannot emulate"
+"""The start of the message of `cellway emulate` that names what the machine lacks (`crates/sys/src/error.rs`)."""
 LONG = 17
 """A round trip of so many packet times: within a quarter of it the third duplicate follows the lost segment."""
+
+
+class CannotEmulateError(Exception):
+    """The machine lacks what emulations need, which the message names."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,15 @@ class Judged:
     """Over a longer round trip; where a point is not near, and its kernel resent before the third duplicate."""
 
 
+@dataclass(frozen=True)
+class Ran:
+    """The emulations of all points."""
+
+    judged: list[Judged]
+    failed: list[str]
+    """The points whose emulation failed, with its message."""
+
+
 def points() -> list[Point]:
     """Eight: 1 to 100 Mbit/s, 20 and 100 ms, half a bandwidth-delay product of buffer and a whole one."""
     corners = [(1, 0.1), (5, 0.02), (20, 0.1), (100, 0.02)]
@@ -80,40 +95,42 @@ def _point(rate: int, rtt: float, share: float) -> Point:
     return Point(0, share, "cubic", rate, rtt, buffer, 1, 0.0, 0.001, 0.2, 10, True, True, 1460, DURATION)
 
 
-def run(command: str) -> list[Judged] | str:
+def run(command: str) -> Ran | str:
     """Emulate all points, or return the reason why this machine cannot."""
-    done = []
+    judged: list[Judged] = []
+    failed: list[str] = []
     for point in points():
-        found = judge(command, point)
-        if isinstance(found, str):
-            return found
-        done.append(found)
-    return done
+        try:
+            judged.append(judge(command, point))
+        except CannotEmulateError as lacking:
+            # What the machine lacks, it lacks from the first point on.
+            if not judged and not failed:
+                return str(lacking)
+            failed.append(f"{point.name}: {lacking}")
+        except RuntimeError as error:
+            failed.append(f"{point.name}: {error}")
+    return Ran(judged, failed)
 
 
-def judge(command: str, point: Point) -> Judged | str:
+def judge(command: str, point: Point) -> Judged:
     """Emulate a point; if it is not near, make more runs, and some without RACK's timer."""
     one = emulate(command, point, 1)
-    if isinstance(one, str) or abs(one.deviation) <= NEAR or not one.valid:
-        return one if isinstance(one, str) else Judged(one)
+    if abs(one.deviation) <= NEAR or not one.valid:
+        return Judged(one)
     more = emulate(command, point, 1 + AGAIN)
-    if isinstance(more, str) or abs(more.deviation) <= NEAR or not more.valid or not more.resent.early:
-        return more if isinstance(more, str) else Judged(more)
+    if abs(more.deviation) <= NEAR or not more.valid or not more.resent.early:
+        return Judged(more)
     packet = point.packet * 8 / point.rate
-    longer = emulate(command, dataclasses.replace(point, rtt=round(LONG * packet, 3)), 1 + AGAIN)
-    return longer if isinstance(longer, str) else Judged(more, longer)
+    return Judged(more, emulate(command, dataclasses.replace(point, rtt=round(LONG * packet, 3)), 1 + AGAIN))
 
 
-def emulate(command: str, point: Point, runs: int) -> Emulated | str:
-    """Emulate a point this often, or return the reason why this machine cannot."""
+def emulate(command: str, point: Point, runs: int) -> Emulated:
+    """Emulate a point this often."""
     text = scenario(point, tcp=TCP, extra=f'\n[run.emulate]\nlateness-limit = "{LATE * point.rtt * 1e6:.0f} us"\n')
     goodputs, lateness, valid, losses = [], 0.0, True, Resent(0, 0)
     for _ in range(runs):
         for _ in range(BUSY):
-            found = _emulate(command, text, point.warmup)
-            if isinstance(found, str):
-                return found
-            figures, seen = found
+            figures, seen = _emulate(command, text, point.warmup)
             if figures["emulation", "valid"]:
                 break
         goodputs.append(figures["flow-1", "goodput"])
@@ -124,16 +141,26 @@ def emulate(command: str, point: Point, runs: int) -> Emulated | str:
     return Emulated(point, simulated, tuple(goodputs), valid, lateness, losses)
 
 
-def _emulate(command: str, text: str, warmup: float) -> tuple[dict[tuple[str, str], float], Resent] | str:
-    """Return the figures of an emulation by subject and metric, and its loss events, or the reason for none."""
+def _emulate(command: str, text: str, warmup: float) -> tuple[dict[tuple[str, str], float], Resent]:
+    """Return the figures of an emulation by subject and metric, and its loss events."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "point.toml")
         file.write_text(text, encoding="utf-8")
         arguments = [command, "emulate", str(file), "--json", "--pcap", "flow-1"]
         done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
+        said = done.stderr.strip().removeprefix("cellway: ")
+        if done.returncode and not done.stdout.strip():
+            if said.startswith(CANNOT):
+                raise CannotEmulateError(said)
+            raise RuntimeError(f"cellway emulate ended with status {done.returncode}: {said or 'no message'}")
+        try:
+            document = json.loads(done.stdout)
+        except json.JSONDecodeError as error:
+            raise RuntimeError(
+                f"cellway emulate ended with status {done.returncode} and no document: {error}"
+            ) from None
         # A run that was late ends with status 1, and its document.
-        if not done.stdout.strip():
-            return done.stderr.strip().removeprefix("cellway: ")
-        rows = json.loads(done.stdout)["points"][0]["figures"]
-        figures = {(row["subject"], row["metric"]): row["mean"] for row in rows}
+        if done.returncode != (0 if document["valid"] else 1):
+            raise RuntimeError(f"cellway emulate ended with status {done.returncode}: {said or 'no message'}")
+        figures = {(row["subject"], row["metric"]): row["mean"] for row in document["points"][0]["figures"]}
         return figures, resent(Path(folder, "flow-1.pcap"), warmup)

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,11 +120,13 @@ def in_cellway(command: str, point: Point, runs: Iterable[int]) -> list[Figures]
         forward = [number + point.flows for number in losses.forward]
         one = dataclasses.replace(point, rtt=round_trip(point, run))
         text = scenario(one, loss=f"lost = {{ forward = {forward}, back = {losses.back} }}")
-        found.append(_figures(point, simulate(command, text)))
+        found.append(_figures(point, simulate(command, text), {"left>right": forward, "right>left": losses.back}))
     return found
 
 
-def _figures(point: Point, figures: dict[tuple[str, str], float]) -> Figures:
+def _figures(point: Point, figures: Mapping[tuple[str, str], float], losses: Mapping[str, Sequence[int]]) -> Figures:
+    """Return the figures of a run; `losses` are the numbers of the packets that each port loses, in ascending order."""
+
     def row(subject: str, metric: str) -> float:
         if (subject, metric) not in figures:
             raise RuntimeError(f"{point.name}: cellway's figures have no {metric} of {subject}")
@@ -133,9 +135,18 @@ def _figures(point: Point, figures: dict[tuple[str, str], float]) -> Figures:
     def total(metric: str) -> float:
         return sum(row(f"flow-{i + 1}", metric) for i in range(point.flows))
 
-    # Links that cannot lose anything have no row for it.
-    gone = ("dropped_packets", "lost") if point.by_chance else ("dropped_packets",)
-    lost = sum(row(port, metric) for port in ("left>right", "right>left") for metric in gone)
+    def gone(port: str, numbers: Sequence[int]) -> float:
+        # A port that lost nothing has no row of it (docs/reference/tables.md). `packets` are those after the warm-up,
+        # so a number up to it was reached.
+        sent = row(port, "packets") if numbers else 0.0
+        if (port, "lost") not in figures and numbers and numbers[0] <= sent:
+            raise RuntimeError(
+                f"{point.name}: cellway's figures have no lost of {port}, which sent {sent:.0f} packets and was to "
+                f"lose number {numbers[0]}"
+            )
+        return row(port, "dropped_packets") + figures.get((port, "lost"), 0.0)
+
+    lost = sum(gone(port, numbers) for port, numbers in losses.items())
     used = row("left>right", "utilisation")
     return Figures(total("goodput"), total("timeouts"), total("retransmissions"), lost, used)
 
