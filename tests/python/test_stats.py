@@ -70,3 +70,11 @@ def test_about_95_of_100_intervals_hold_the_true_mean() -> None:
     held = table.filter((pl.col("low") <= 10) & (pl.col("high") >= 10)).height
     # 3800 expected with a standard deviation of 13.8; normal quantiles in place of Student's would hold about 3510.
     assert 3745 <= held <= 3855
+
+
+def test_pairs_are_of_one_point() -> None:
+    rows = [{"policy": p, "load": x, "seed": s, "value": 1.0 * x + s} for p in "ab" for x in (1, 2) for s in (1, 2, 3)]
+    frame = pl.DataFrame(rows)
+    with pytest.raises(ValueError, match="they differ in load: filter them, or name the columns in by"):
+        stats.paired(frame, "policy", "a", "b")
+    assert stats.paired(frame, "policy", "a", "b", by=["load"])["n"].to_list() == [3, 3]

@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         let code = status;
         return if code == DONE { Ok(()) } else { Err(Failure { message: String::new(), code }) };
     }
-    let log = options.log.as_deref().map(emulate::create_log).transpose()?;
+    let log = options.log.as_deref().map(emulate::Log::create).transpose()?;
     // Where a view is drawn there is no place for a bar.
     let bar = (!options.top).then(Bar::new);
     let mut show_progress = |progress: cellway_lab::Progress<'_>| bar.iter().for_each(|bar| bar.show(progress));
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         view,
         capture: capture.as_ref().map(|(node, path)| (*node, path.as_path())),
         force: options.force || options.out.is_some(),
-        lines: log.map(emulate::lines_to),
+        lines: log.as_ref().map(emulate::Log::lines),
     };
     let emulated = emulate::emulate(&plan, folder_of(file), asked, &mut settings)?;
     drop(bar);
@@ -81,6 +81,9 @@ pub(crate) fn run(options: &Emulate, face: &mut Face<'_>) -> Result<(), Failure>
         output::say(&format!("{records} records captured at {node}"));
     }
     emulated.results.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
+    if let Some(log) = log {
+        log.finish()?;
+    }
     let failed = |message: &str| Err(Failure { message: message.to_owned(), code: FAILED });
     if !emulated.valid {
         failed("the emulation was too late to count")

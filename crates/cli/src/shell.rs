@@ -72,16 +72,22 @@ pub(crate) fn run(options: &Shell) -> Result<(), Failure> {
         Some(_) => Some((EVERY, &mut show)),
         None => None,
     };
-    let lines = match &options.log {
-        Some(file) => emulate::lines_to(emulate::create_log(file)?),
-        None => emulate::lines_to(std::io::stderr()),
-    };
+    let log = options.log.as_deref().map(emulate::Log::create).transpose()?;
+    let lines = log.as_ref().map_or_else(|| emulate::lines_to(std::io::stderr()), emulate::Log::lines);
     let asked = ShellOptions { capture, view, lines: Some(lines) };
-    let report = emulate::shell(&path, &command, asked).map_err(failure)?;
+    let report = emulate::shell(&path, &command, asked).map_err(|error| match (capture, error) {
+        (Some((node, file)), error) if error.is_capture() => {
+            Failure { message: format!("--pcap {node}={}: {error}", file.display()), code: UNCOUNTED }
+        }
+        (_, error) => failure(error),
+    })?;
     if options.json {
         output::say_json(&as_json(&report));
     } else {
         tell(&report);
+    }
+    if let Some(log) = log {
+        log.finish().map_err(failure)?;
     }
     if let (Some(file), Some(error)) = (&options.top, unwritten) {
         let message = format!("--top {}: cannot write: {error}", file.display());

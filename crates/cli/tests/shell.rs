@@ -296,3 +296,21 @@ fn an_ordinary_user_stays_that_user() {
     let nested = ["shell", "--rtt", "1 ms", "--", cellway, "shell", "--rtt", "1 ms", "--", "id", "-u"];
     assert_eq!(as_user(&nested).unwrap().done().out().trim(), uid);
 }
+
+/// What is not written is an error, never exit 0.
+#[test]
+fn files_on_a_full_disk_are_named() {
+    let Some(_one) = ready() else { return };
+    let serve = ["--serve", "while :; do echo x; sleep 0.05; done"];
+    for (options, name) in [
+        (&["--log", "/dev/full"][..], "/dev/full"),
+        (&["--top", "/dev/full"], "--top /dev/full"),
+        (&["--pcap", "near=/dev/full"], "--pcap near=/dev/full"),
+    ] {
+        let path = ["--rtt", "2 ms"];
+        let sleep = ["sh", "-c", "ping -c 3 -i 0.2 $CELLWAY_SERVER; sleep 2"];
+        let ran = shell(&[&path[..], &serve, options].concat(), &sleep);
+        assert_eq!(ran.code(), 125, "{options:?}: {}", ran.err());
+        assert!(ran.err().contains(name), "{options:?}: {}", ran.err());
+    }
+}

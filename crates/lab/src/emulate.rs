@@ -4,8 +4,8 @@ mod shell;
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cellway_emu::{Control, Emulated, Snapshot};
 use cellway_record::{Provenance, ResultsBuilder};
@@ -81,9 +81,64 @@ pub fn lines_to(out: impl Write + Send + 'static) -> Lines {
     })
 }
 
-/// Creates the file of the option `--log`, for [`lines_to`].
-pub fn create_log(path: &Path) -> Result<File, Error> {
-    File::create(path).map_err(|e| Error::Option(format!("--log {}: cannot create it: {e}", path.display())))
+/// The file of the option `--log`, with each line that programs print.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    to: Arc<Mutex<LogFile>>,
+}
+
+#[derive(Debug)]
+struct LogFile {
+    file: File,
+    /// The first error; nothing is written after it.
+    error: Option<std::io::Error>,
+}
+
+impl Log {
+    /// Creates the file.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(path: &Path) -> Result<Log, Error> {
+        let file = File::create(path)
+            .map_err(|e| Error::Option(format!("--log {}: cannot create it: {e}", path.display())))?;
+        Ok(Log { path: path.to_owned(), to: Arc::new(Mutex::new(LogFile { file, error: None })) })
+    }
+
+    /// Returns what writes lines to it.
+    pub fn lines(&self) -> Lines {
+        let to = self.to.clone();
+        lines_to(Written(to))
+    }
+
+    /// The end of the log.
+    ///
+    /// # Errors
+    /// A line was not written.
+    pub fn finish(self) -> Result<(), Error> {
+        let error = self.to.lock().unwrap_or_else(PoisonError::into_inner).error.take();
+        error.map_or(Ok(()), |source| Err(Error::Write { path: self.path, source }))
+    }
+}
+
+/// Writes to a log until the first error.
+struct Written(Arc<Mutex<LogFile>>);
+
+impl Write for Written {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if log.error.is_none()
+            && let Err(error) = log.file.write_all(octets)
+        {
+            log.error = Some(error);
+        }
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// What a caller may want besides the tables.

@@ -17,6 +17,14 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// A file besides the results cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A traffic table is wrong.
     #[error(transparent)]
     Table(#[from] cellway_apps::TableError),
@@ -107,6 +115,16 @@ impl Error {
         matches!(self, Error::Scenario(_) | Error::Table(_)) || matches!(self, Error::Run(e) if in_run(e))
     }
 
+    /// Returns whether a capture could not be written.
+    pub fn is_capture(&self) -> bool {
+        use cellway_sim::{BuildError, Error as S};
+        #[cfg(target_os = "linux")]
+        if let Error::Emulation(cellway_emu::Error::Build(BuildError::Capture(_))) = self {
+            return true;
+        }
+        matches!(self, Error::Run(S::Build(BuildError::Capture(_))))
+    }
+
     /// Whether an emulation could not be done, or broke off.
     pub fn is_emulation(&self) -> bool {
         #[cfg(target_os = "linux")]
@@ -149,9 +167,10 @@ impl Error {
             #[cfg(target_os = "linux")]
             Error::Emulation(e) => {
                 use cellway_emu::Error as E;
-                matches!(e, E::Build(_) | E::TooManyHosts { .. } | E::NoBlock { .. } | E::NoSuchHost { .. })
+                matches!(e, E::Build(build) if !matches!(build, BuildError::Capture(_)))
+                    || matches!(e, E::TooManyHosts { .. } | E::NoBlock { .. } | E::NoSuchHost { .. })
             }
-            Error::Fit { .. } | Error::Serve { .. } | Error::Stopped => false,
+            Error::Fit { .. } | Error::Write { .. } | Error::Serve { .. } | Error::Stopped => false,
         }
     }
 }

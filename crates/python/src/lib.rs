@@ -155,10 +155,14 @@ fn emulate(
     }
     #[cfg(target_os = "linux")]
     return run(py, Some(1), progress, |settings| {
-        use cellway_lab::emulate::{EmulateOptions, create_log, emulate, lines_to};
-        let lines = log.as_deref().map(create_log).transpose()?.map(lines_to);
+        use cellway_lab::emulate::{EmulateOptions, Log, emulate};
+        let log = log.as_deref().map(Log::create).transpose()?;
+        let lines = log.as_ref().map(Log::lines);
         let options = EmulateOptions { seeds, lines, ..EmulateOptions::default() };
         let emulated = emulate(&plan, &folder, options, settings)?.results;
+        if let Some(log) = log {
+            log.finish()?;
+        }
         let manifest = match &out {
             Some(out) => emulated.write(out, force)?,
             None => emulated.manifest(),

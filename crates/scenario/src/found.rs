@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::problem::{Error, Problem};
+use crate::problem::{Error, Excerpt, Problem};
 use crate::tree::{At, Node, Step};
 
 /// A text that values come from.
@@ -51,7 +51,8 @@ impl Sources {
             let width = source.text[start..end.min(line_end).max(start)].trim_end().chars().count();
             // What is missing from the file as a whole stands nowhere in it.
             let nowhere = found.at.end == 0 || text.is_empty();
-            problem.excerpt = (!nowhere).then(|| (text.to_owned(), width));
+            let before = source.text[line_start..start].chars().count();
+            problem.excerpt = (!nowhere).then(|| Excerpt::new(text, before, width));
         }
         problem
     }

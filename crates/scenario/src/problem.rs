@@ -1,5 +1,6 @@
 //! What is wrong with a scenario, where, and what would be accepted.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use cellway_units::printable;
@@ -36,40 +37,85 @@ pub struct Problem {
     pub suggestion: Option<String>,
     /// What would be accepted.
     pub accepted: Option<String>,
-    /// The line of the text at fault, and how many of its characters from `column` on are at
-    /// fault; for display.
+    /// The line of the text at fault, for display.
     #[serde(skip)]
-    pub(crate) excerpt: Option<(String, usize)>,
+    pub(crate) excerpt: Option<Excerpt>,
+}
+
+/// The part of a line around what is at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Excerpt {
+    text: String,
+    /// Characters of `text` before those at fault, and how many are at fault.
+    before: usize,
+    marked: usize,
+}
+
+/// The longest part of a line that is shown, and how much of it comes before what is at fault (characters).
+const SHOWN: usize = 160;
+const SHOWN_BEFORE: usize = 60;
+/// The longest text of a problem that is shown whole, and what is shown of the beginning and the end of a longer one
+/// (characters).
+const LONGEST: usize = 600;
+const ENDS: [usize; 2] = [300, 100];
+/// The longest word that a known one may be suggested for (octets).
+const LONGEST_WORD: usize = 100;
+
+impl Excerpt {
+    /// The part of `line` around `marked` characters that follow the first `before`.
+    pub(crate) fn new(line: &str, before: usize, marked: usize) -> Excerpt {
+        let from = if line.chars().count() > SHOWN { before.saturating_sub(SHOWN_BEFORE) } else { 0 };
+        let mut rest = line.chars().skip(from);
+        let mut text = if from > 0 { "…".to_owned() } else { String::new() };
+        let before = before - from + text.chars().count();
+        text.extend(rest.by_ref().take(SHOWN));
+        let marked = marked.min(text.chars().count().saturating_sub(before));
+        if rest.next().is_some() {
+            text.push('…');
+        }
+        Excerpt { text, before, marked }
+    }
+}
+
+/// The beginning and the end of a long text.
+fn brief(text: &str) -> Cow<'_, str> {
+    // No character is longer than four octets.
+    if text.len() <= LONGEST || text.chars().nth(LONGEST).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let start: String = text.chars().take(ENDS[0]).collect();
+    let end = text.char_indices().rev().nth(ENDS[1] - 1).map_or(0, |(at, _)| at);
+    Cow::Owned(format!("{start} ... {}", &text[end..]))
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.line, self.column, &self.setting) {
             (Some(line), Some(column), _) => write!(f, "{}:{line}:{column}: ", printable(&self.file))?,
-            (.., Some(setting)) => write!(f, "{}: {}: ", printable(&self.file), printable(setting))?,
+            (.., Some(setting)) => write!(f, "{}: {}: ", printable(&self.file), printable(&brief(setting)))?,
             _ => write!(f, "{}: ", printable(&self.file))?,
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", printable(&self.key))?;
+            write!(f, "{}: ", printable(&brief(&self.key)))?;
         }
-        f.write_str(&printable(&self.message))?;
+        f.write_str(&printable(&brief(&self.message)))?;
         if let (Some(_), Some(setting)) = (self.line, &self.setting) {
-            write!(f, " ({})", printable(setting))?;
+            write!(f, " ({})", printable(&brief(setting)))?;
         }
         if let Some(suggestion) = &self.suggestion {
-            write!(f, "; did you mean {}?", printable(suggestion))?;
+            write!(f, "; did you mean {}?", printable(&brief(suggestion)))?;
         }
         if let Some(accepted) = &self.accepted {
-            write!(f, "; accepted: {}", printable(accepted))?;
+            write!(f, "; accepted: {}", printable(&brief(accepted)))?;
         }
-        if let (Some(line), Some(column), Some((text, width))) = (self.line, self.column, &self.excerpt) {
+        if let (Some(line), Some(Excerpt { text, before, marked })) = (self.line, &self.excerpt) {
             let number = line.to_string();
             let margin = " ".repeat(number.len());
             // Tabs stay tabs, so that the caret lands under what it means.
             // Characters that are printed as numbers are wider.
             let blank = |c: char| if c == '\t' { "\t".to_owned() } else { " ".repeat(shown(c)) };
-            let indent: String = text.chars().take(column - 1).map(blank).collect();
-            let marks: usize = text.chars().skip(column - 1).take(*width).map(shown).sum();
+            let indent: String = text.chars().take(*before).map(blank).collect();
+            let marks: usize = text.chars().skip(*before).take(*marked).map(shown).sum();
             let text = printable(text);
             write!(f, "\n{margin} |\n{number} | {text}\n{margin} | {indent}{}", "^".repeat(marks.max(1)))?;
         }
@@ -101,6 +147,9 @@ fn shown(c: char) -> usize {
 
 /// The word of `known` that is nearest to `word`, if it is near enough to have been meant.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST_WORD {
+        return None;
+    }
     let lower = word.to_lowercase().replace('_', "-");
     let limit = (lower.chars().count() / 3).clamp(1, 4);
     let mut best: Option<(usize, &str)> = None;

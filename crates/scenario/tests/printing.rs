@@ -73,3 +73,17 @@ fn a_table_that_is_closed_is_told_with_its_line() {
     assert_eq!((line, message.as_str()), (Some(5), "tcp is given already, in line 1"));
     assert_eq!(told("run.duration = \"2 s\"\n[run]\nwarmup = \"1 s\"\n").1, "run is given already, in line 1");
 }
+
+/// A line or a key of any length is shown around what is at fault.
+#[test]
+fn what_is_long_is_shown_in_part() {
+    let long = "k".repeat(100_000);
+    let text = format!("version = 1\ntraffic = [{{ name = \"{long}\" }}, {{ {long} = 1, count = \"é\" }}]\n");
+    let told = refusal(&text).to_string();
+    assert!(told.len() < 20_000, "{} octets", told.len());
+    let lines: Vec<&str> = told.lines().collect();
+    let caret = lines.iter().position(|line| line.contains('^')).expect("a mark");
+    let marked = lines[caret].chars().position(|c| c == '^').map(|at| lines[caret - 1].chars().nth(at));
+    assert!(marked.flatten().is_some(), "{told}");
+    assert!(lines.iter().all(|line| line.chars().count() < 2_000), "{told}");
+}
