@@ -233,11 +233,8 @@ fn a_packet_above_the_usual_mtu_comes_with_a_caveat() {
             mss: Bytes(mss),
             ..PathInput::new(rate("40 Mbit/s"), Span::from_ms(60), Bytes(65_536))
         };
-        let caveats = predict_path(&path).unwrap().caveats;
-        assert_eq!(
-            caveats.iter().any(|caveat| caveat.contains("usual MTU")),
-            expected,
-            "{framing:?} {mss}: {caveats:?}"
-        );
+        let prediction = predict_path(&path).unwrap();
+        let mut caveats = prediction.bounds.iter().flat_map(|bound| &bound.caveats).chain(&prediction.caveats);
+        assert_eq!(caveats.any(|caveat| caveat.contains("usual MTU")), expected, "{framing:?} {mss}");
     }
 }
