@@ -220,6 +220,11 @@ mod held {
         if let [framing, rate] = &asked[..] {
             return highest(framing, framing, if framing == "atm" { 3 } else { 1 }, &[rate.parse().unwrap()]);
         }
+        // `cargo bench -p cellway-emu --bench held -- accuracy`: rate and delay alone.
+        if asked == ["accuracy"] {
+            accuracy_of_rate();
+            return accuracy_of_delay();
+        }
         let cells = [40_704_000, 149_760_000, 299_520_000, 449_280_000, 599_040_000, 898_560_000, 1_198_080_000];
         let packets = [500, 1000, 1500, 2000, 3000, 4000, 5000].map(|mbit| mbit * 1_000_000);
         highest("cells (ATM, MTU 9180)", "atm", 3, &cells);
