@@ -221,20 +221,3 @@ proptest! {
         prop_assert!(lossy <= now * (1.0 + 1e-9));
     }
 }
-
-/// A packet of 9,180 octets on a line for packets of which nothing else is known: larger than what most paths take.
-#[test]
-fn a_packet_above_the_usual_mtu_comes_with_a_caveat() {
-    for (framing, mss, expected) in
-        [(Framing::Packet, 9140, true), (Framing::Packet, 1460, false), (Framing::Aal5LlcSnap, 9140, false)]
-    {
-        let path = PathInput {
-            framing,
-            mss: Bytes(mss),
-            ..PathInput::new(rate("40 Mbit/s"), Span::from_ms(60), Bytes(65_536))
-        };
-        let prediction = predict_path(&path).unwrap();
-        let mut caveats = prediction.bounds.iter().flat_map(|bound| &bound.caveats).chain(&prediction.caveats);
-        assert_eq!(caveats.any(|caveat| caveat.contains("usual MTU")), expected, "{framing:?} {mss}");
-    }
-}

@@ -216,6 +216,9 @@ fn outside_its_domain_a_result_says_so() {
     };
     assert!(window("512 B", "200 ms").caveats[0].contains("below one segment"));
     assert!(window("1 MiB", "200 ms").caveats[0].contains("the limit"));
+    let packet = |mss| predicted("packet-goodput", &[("mss", mss), ("rate", "40 Mbit/s")]).caveats;
+    assert!(packet("9140 B")[0].contains("above the usual MTU of 1500 B"));
+    assert_eq!(packet("1460 B"), Vec::<String>::new());
     let taxi = predicted("burst-survives", &[("buffer", "10 cell"), ("peak", "taxi"), ("rate", "oc3c")]);
     assert!(taxi.value.is_infinite() && taxi.caveats.len() == 1);
     let early = [
