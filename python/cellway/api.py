@@ -192,8 +192,9 @@ def predict(
     Of a path: quantities are texts with units. `rate="40 Mbit/s"` is what the slowest line leaves for cells or frames,
     or its name, such as `"oc3c"`; `rtt="60 ms"` is without the time to send anything; `window="64 KiB"`. These three
     are needed. `mss="1460 B"`, `buffer="256 cell"`; `framing` is `"packet"`, `"ethernet"`, `"fddi"`, `"aal5-vc-mux"`,
-    `"aal5-llc-snap"` or `"bare-cells"`, by default that of the line's name, or `"packet"`; `loss` is a share of the
-    packets; `source_rate` is the rate of the line of the source, `shaping` the rate to which the source paces its cells or frames.
+    `"aal5-llc-snap"` or `"bare-cells"`, by default that of the line's name, `"aal5-llc-snap"` with a buffer in cells,
+    else `"packet"`; `loss` is a share of the packets; `source_rate` is the rate of the line of the source, `shaping`
+    the rate to which the source paces its cells or frames.
 
     The fields of what is returned are those of `cellway predict --json`. Raises `ScenarioError` and `Error`.
     """

@@ -64,9 +64,9 @@ def paired(
 ) -> pl.DataFrame:
     """The difference `other` minus `base` of the column `contrast`, taken seed by seed, with its confidence interval.
 
-    Columns as in `summarise`. Only seeds that both sides have count. Raises `ValueError` if a side has several rows of a
-    seed, as those of several points or subjects: each pair must be of one point. `by` names the columns that tell them
-    apart.
+    Columns as in `summarise`. Only seeds that both sides have count. Raises `ValueError` if a side has several rows of
+    a seed, as those of several points or subjects: each pair must be of one point. `by` names the columns that tell
+    them apart.
     """
     import polars as pl
 
@@ -74,10 +74,11 @@ def paired(
     for side in (base, other):
         rows = frame.filter(pl.col(contrast) == side)
         if rows.select(keys).is_duplicated().any():
-            several = [name for name in rows.columns if name not in (*keys, contrast, value) and rows[name].n_unique() > 1]
+            others = [name for name in rows.columns if name not in (*keys, contrast, value)]
+            differing = [name for name in others if rows[name].n_unique() > 1]
             raise ValueError(
-                f"{contrast} = {side!r} has several rows of one {pair}; they differ in {', '.join(several) or 'nothing'}: "
-                "filter them, or name the columns in by"
+                f"{contrast} = {side!r} has several rows of one {pair}; they differ in "
+                f"{', '.join(differing) or 'nothing'}: filter them, or name the columns in by"
             )
     sides = [
         frame.filter(pl.col(contrast) == side).select(*keys, pl.col(value).alias(name))
