@@ -54,8 +54,9 @@ pub(crate) enum Delivery {
 /// What a flow needs to act.
 pub(crate) struct Context<'a> {
     pub(crate) config: &'a GatewayConfig,
-    /// What a direction of a flow may hold now (bytes).
-    pub(crate) share: u64,
+    /// What may be held now of what the local host has sent, and what the peer may be let send (bytes).
+    pub(crate) outbound: u64,
+    pub(crate) inbound: u64,
     pub(crate) queue: &'a mut Scheduler,
     pub(crate) actions: &'a mut Vec<Action>,
 }
@@ -140,7 +141,7 @@ impl Flow {
                 self.stage = Stage::Opening;
                 // No more until the peer has memory for it as well: it could not be given back, and two gateways
                 // that open many flows could wait for each other for ever. An early one does not wait there.
-                let limit = self.inn.grant(if self.request.early { context.share } else { context.config.least() });
+                let limit = self.inn.grant(if self.request.early { context.inbound } else { context.config.least() });
                 self.queue_handshake(Frame::Open { flow: self.id, limit, request: self.request.clone() }, context);
                 if self.request.early {
                     self.stage = Stage::Relaying;
@@ -261,13 +262,17 @@ impl Flow {
         }
     }
 
+    /// Takes from the local host what may be held and will leave soon.
+    pub(crate) fn take(&mut self, window: u64, ahead: u64, actions: &mut Vec<Action>) {
+        let bytes = self.out.consume(window, ahead);
+        if bytes > 0 {
+            actions.push(Action::Consume { flow: self.id, bytes });
+        }
+    }
     fn relay(&mut self, context: &mut Context<'_>) {
-        let (flow, share) = (self.id, context.share);
+        let (flow, share) = (self.id, context.inbound);
         if self.reset_at.is_none() {
-            let bytes = self.out.consume(share);
-            if bytes > 0 {
-                context.actions.push(Action::Consume { flow, bytes });
-            }
+            self.take(context.outbound, context.config.ahead(), context.actions);
         }
         let bytes = self.inn.write();
         if bytes > 0 {
