@@ -194,6 +194,7 @@ impl Gateway {
         self.acknowledger = Acknowledger::new(self.config());
         (self.data_first, self.held) = (false, false);
         self.forget_line();
+        self.see_line();
         self.pacer.wait(now, false);
     }
     fn forget_line(&mut self) {

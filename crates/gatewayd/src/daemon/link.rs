@@ -14,6 +14,8 @@ use crate::error::Error;
 const WINDOW_MOST: Bytes = Bytes(64 << 20);
 /// What every connection may hold, however many there are.
 const FLOOR: Bytes = Bytes(16 << 10);
+/// How far beyond what has left hosts are read (bytes): few calls of the kernel, and little that waits here.
+const AHEAD: Bytes = Bytes(32 << 10);
 /// How much lateness of this thread is made up for.
 const SLACK: Span = Span::from_ms(4);
 /// Longest time for which packets are gathered that the line has room for (ns).
@@ -131,6 +133,8 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     machine.auto = matches!(peer.rate, LineRate::Auto { .. });
     machine.window = window;
     machine.floor = FLOOR;
+    machine.ahead = AHEAD;
+    machine.tells_rate = true;
     machine.total_buffer = memory;
     machine.wire = if atm { Wire::Atm { llc: true } } else { Wire::Packet };
     machine.transport = Transport::Quic { v6: false };

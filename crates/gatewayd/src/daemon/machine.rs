@@ -115,7 +115,7 @@ impl Daemon {
         let Some(flow) = self.table.get_mut(token) else { return };
         match what {
             What::Consume(bytes) => {
-                if !flow.consume(bytes, &mut self.scratch) {
+                if !flow.consume(bytes) {
                     self.later.push_back(Later::Broken(peer));
                 }
             }
