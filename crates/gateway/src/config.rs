@@ -93,6 +93,11 @@ pub struct GatewayConfig {
     /// Memory for all flows. Half of it is for the flows that are opened here, half for those that
     /// the peer opens.
     pub total_buffer: Bytes,
+    /// What a flow takes of it beside the bytes.
+    pub cost: Bytes,
+    /// Whether bytes count as held until [`Gateway::wrote`](crate::Gateway::wrote) says that the local TCP has taken them;
+    /// otherwise it takes them as soon as it is asked.
+    pub confirmed_writes: bool,
     /// How many flows of either origin may wait for memory; one more is refused.
     pub waiting: u32,
     /// Most bytes of a flow that is opened early that are sent before the far host has answered;
@@ -130,6 +135,8 @@ impl GatewayConfig {
             mtu: Bytes(9180),
             tells_rate: false,
             total_buffer: Bytes(1 << 30),
+            cost: Bytes(0),
+            confirmed_writes: false,
             waiting: 1024,
             early: Bytes(65_536),
             credit_every: 2,
@@ -177,7 +184,11 @@ impl GatewayConfig {
     }
     /// How many flows of one origin the memory holds.
     pub fn flows_per_origin(&self) -> u64 {
-        self.total_buffer.0 / 4 / self.least()
+        self.total_buffer.0 / 2 / self.per_flow()
+    }
+    /// What a flow takes of the memory at least (bytes).
+    pub(crate) fn per_flow(&self) -> u64 {
+        2 * self.least() + self.cost.0
     }
     /// How far beyond what has left is taken from a host (bytes).
     pub(crate) fn ahead(&self) -> u64 {

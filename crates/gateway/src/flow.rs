@@ -121,9 +121,11 @@ impl Flow {
     pub(crate) fn held(&self) -> u64 {
         self.out.held() + self.inn.held()
     }
-    /// What its two directions take of the memory, promises included, of which each has `least`.
-    pub(crate) fn committed(&self, least: u64) -> u64 {
-        if self.admitted { self.out.held().max(least) + self.inn.promised().max(least) } else { 0 }
+    /// What it takes of the memory, promises included: each direction `least` at least.
+    pub(crate) fn committed(&self, config: &GatewayConfig) -> u64 {
+        let least = config.least();
+        let bytes = self.out.held().max(least) + self.inn.promised().max(least);
+        if self.admitted { bytes + config.cost.0 } else { 0 }
     }
     /// Whether it waits for an answer of the far host.
     pub(crate) fn opening(&self) -> bool {
@@ -251,7 +253,7 @@ impl Flow {
                 } else if self.reset_at.is_some() && !std::mem::replace(&mut self.ending_told, true) {
                     context.actions.push(Action::Ending { flow });
                 }
-                reset || (self.out.finished() && self.inn.shut)
+                reset || (self.out.finished() && self.inn.finished())
             }
             // Also if the peer's side is gone: the answer lets it forget what it could not send.
             Stage::Refusing => self.handshake == Delivery::Acked,
@@ -277,6 +279,9 @@ impl Flow {
         let bytes = self.inn.write();
         if bytes > 0 {
             context.actions.push(Action::Write { flow, bytes });
+            if !context.config.confirmed_writes {
+                self.inn.wrote(bytes);
+            }
         }
         if let Some(at) = self.inn.marked() {
             context.actions.push(Action::Urgent { flow, at });

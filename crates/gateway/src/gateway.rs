@@ -101,6 +101,12 @@ impl Gateway {
         self.relay.writable(flow, room, &mut out.actions);
         self.send(now, out);
     }
+    /// The local TCP has taken `bytes` of what [`Action::Write`] asked for, and can take `room` more. To be called
+    /// where [`GatewayConfig::confirmed_writes`] is set.
+    pub fn wrote(&mut self, now: Time, flow: FlowId, bytes: u64, room: u64, out: &mut Output) {
+        self.relay.wrote(flow, bytes, room, &mut out.actions);
+        self.send(now, out);
+    }
     /// The local host ends its direction, after all that was [`received`](Gateway::received).
     pub fn local_closed(&mut self, now: Time, flow: FlowId, out: &mut Output) {
         self.relay.local_closed(flow, &mut out.actions);

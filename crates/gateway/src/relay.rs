@@ -137,6 +137,13 @@ impl Relay {
     pub(crate) fn writable(&mut self, flow: FlowId, room: u64, actions: &mut Vec<Action>) {
         self.change(flow, actions, |flow, _| flow.inn.room = room);
     }
+    /// The local TCP has taken `bytes` of what it was asked to, and can take `room`.
+    pub(crate) fn wrote(&mut self, flow: FlowId, bytes: u64, room: u64, actions: &mut Vec<Action>) {
+        self.change(flow, actions, |flow, _| {
+            flow.inn.wrote(bytes);
+            flow.inn.room = room;
+        });
+    }
     /// The local host sends no more.
     pub(crate) fn local_closed(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
         self.change(flow, actions, |flow, _| {
@@ -220,8 +227,7 @@ impl Relay {
         let (outbound, inbound) = (self.outbound_share(held), self.inbound_share(state.inn.arrived() > 0));
         let memory = self.memory_share();
         let Some(state) = self.flows.get_mut(&flow) else { return };
-        let least = self.config.least();
-        let (before, committed, freed) = (state.held(), state.committed(least), state.out.freed);
+        let (before, committed, freed) = (state.held(), state.committed(&self.config), state.out.freed);
         let mut context = Context { config: &self.config, outbound, inbound, queue: &mut self.queue, actions };
         change(state, &mut context);
         let bytes = state.out.freed - freed;
@@ -235,7 +241,7 @@ impl Relay {
         self.stats.buffered_max = self.stats.buffered_max.max(self.held - before + most.max(after));
         self.held = self.held - before + after;
         self.taken = self.taken - held + state.out.held();
-        let now_committed = state.committed(least);
+        let now_committed = state.committed(&self.config);
         let short =
             state.stage == Stage::Relaying && state.out.received > state.out.consumed && memory < self.windows.outbound;
         self.committed = self.committed - committed + now_committed;
@@ -253,7 +259,7 @@ impl Relay {
         let Some(state) = self.flows.remove(&flow) else { return };
         self.held -= state.held();
         self.taken -= state.out.held();
-        self.committed -= state.committed(self.config.least());
+        self.committed -= state.committed(&self.config);
         self.has_now_ended(flow);
         if state.told {
             actions.push(Action::Closed { flow, reason: state.cause });

@@ -46,7 +46,7 @@ impl Relay {
         ended.join_lowest(ENDED);
     }
     pub(super) fn is_full(&self, origin: Origin) -> bool {
-        self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < 2 * self.config.least()
+        self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < self.config.per_flow()
     }
     pub(super) fn may_wait(&self, origin: Origin) -> bool {
         !self.is_full(origin) || self.waiting[origin as usize].len() < self.config.waiting as usize

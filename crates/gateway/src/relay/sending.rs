@@ -86,10 +86,9 @@ impl Relay {
                 }
                 continue;
             };
-            let least = self.config.least();
-            let before = state.committed(least);
+            let before = state.committed(&self.config);
             let wanted = state.leaves(&mut frame, share);
-            self.committed = self.committed - before + state.committed(least);
+            self.committed = self.committed - before + state.committed(&self.config);
             if state.wants_token(&self.config) {
                 state.token = true;
                 self.queue.push_token(state.id);
@@ -140,16 +139,16 @@ impl Relay {
     }
     /// Bytes of `flow` have left: more may be taken from its host.
     fn take_more(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
-        let (ahead, least) = (self.config.ahead(), self.config.least());
+        let ahead = self.config.ahead();
         let Some(held) = self.flows.get(&flow).map(|state| state.out.held()) else { return };
         let share = self.outbound_share(held);
         let Some(state) = self.flows.get_mut(&flow).filter(|state| state.stage == Stage::Relaying) else { return };
-        let committed = state.committed(least);
+        let committed = state.committed(&self.config);
         if state.reset_at.is_none() {
             state.take(share, ahead, actions);
         }
         let more = state.out.held() - held;
-        self.committed = self.committed - committed + state.committed(least);
+        self.committed = self.committed - committed + state.committed(&self.config);
         (self.held, self.taken) = (self.held + more, self.taken + more);
         self.stats.buffered_max = self.stats.buffered_max.max(self.held);
     }
