@@ -20,6 +20,7 @@ mod streams;
 mod table;
 mod tally;
 mod timers;
+mod unresponsive;
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
@@ -44,6 +45,7 @@ use route::Routes;
 use table::{FLOW, Table};
 use tally::Tally;
 use timers::{Due, Timers};
+use unresponsive::Attempt;
 
 /// How long nobody is accepted after that failed (ns).
 const PAUSE: u64 = 100_000_000;
@@ -85,6 +87,10 @@ pub struct Daemon {
     tally: Tally,
     /// What follows from what the machines asked for, to be told to them when they have finished.
     later: VecDeque<Later>,
+    /// Servers to connect to for peers.
+    attempts: VecDeque<Attempt>,
+    /// When the last of them may begin that came after this thread was suspended (ns).
+    resume_at: u64,
     /// Names that are being looked up.
     lookups: u32,
     /// Connections with something to write.
@@ -154,6 +160,8 @@ impl Daemon {
             timers: Timers::default(),
             tally: Tally::default(),
             later: VecDeque::new(),
+            attempts: VecDeque::new(),
+            resume_at: 0,
             lookups: 0,
             writers: Vec::new(),
             scratch: vec![0; SCRATCH],
@@ -177,10 +185,13 @@ impl Daemon {
         let mut events = Vec::new();
         while self.running {
             let deadline = self.deadline();
+            let waits = now_ns();
             self.readiness
                 .wait_for(deadline, &mut events)
                 .map_err(|source| Error::System { what: "wait".into(), source })?;
+            let (begun, late) = (self.now, deadline.map_or(0, |at| now_ns().saturating_sub(at.max(waits))));
             self.now = now_ns();
+            self.resume(late.max(waits - begun));
             let from_peers = events.iter().any(|ready| ready.token == PEERS);
             for ready in events.drain(..) {
                 self.happened(ready);
@@ -204,12 +215,13 @@ impl Daemon {
             // A socket has taken all that it might, and now may have more: it tells nothing before it is full.
             return Some(self.now);
         }
+        let attempts = (!self.attempts.is_empty()).then_some(self.resume_at);
         let machines = self.links.iter().filter_map(Link::deadline);
         let peering = self
             .peering
             .deadline()
             .map(|at| self.start.0 + at.saturating_duration_since(self.start.1).as_nanos() as u64);
-        machines.chain(peering).chain(self.timers.deadline()).min()
+        machines.chain(peering).chain(self.timers.deadline()).chain(attempts).min()
     }
 
     fn happened(&mut self, ready: Ready) {
@@ -244,6 +256,7 @@ impl Daemon {
             self.peer_tells(event);
             self.settle();
         }
+        self.begin_attempts();
         while let Some(due) = self.timers.next(self.now) {
             self.is_due(due);
             self.settle();

@@ -170,6 +170,7 @@ impl Peering {
     /// Reads what is there and does what is due. What it leads to leaves with [`Peering::flush`].
     pub(crate) fn turn(&mut self, now: Instant) {
         self.accept_again(now);
+        self.sockets.iter_mut().for_each(|udp| udp.more = false);
         let mut tokens = std::mem::take(&mut self.tokens);
         // Nothing is waited for; what is not seen now is seen at the next turn.
         let _ = self.ready.wait(Some(0), &mut tokens);
@@ -207,6 +208,11 @@ impl Peering {
             warn!("{error}");
         }
         number
+    }
+
+    /// Whether the last [`Peering::turn`] may have left datagrams in a socket.
+    pub(crate) fn has_more(&self) -> bool {
+        self.sockets.iter().any(|udp| udp.more)
     }
 
     /// What has happened since, oldest first.

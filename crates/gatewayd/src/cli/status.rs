@@ -84,7 +84,13 @@ fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
 }
 
 fn row(peer: &PeerStatus, earlier: Option<&PeerStatus>, seconds: f64) -> [String; 9] {
-    let (state, why) = if peer.up { (&*peer.transport, &peer.why_tls) } else { ("down", &peer.why_down) };
+    let (state, why) = if peer.unresponsive {
+        ("unresponsive", &String::new())
+    } else if peer.up {
+        (&*peer.transport, &peer.why_tls)
+    } else {
+        ("down", &peer.why_down)
+    };
     let state = if why.is_empty() { state.to_owned() } else { format!("{state}: {why}") };
     let octets = peer.line_octets.saturating_sub(earlier.map_or(peer.line_octets, |p| p.line_octets));
     let share = octets as f64 * 8.0 / seconds / peer.rate;

@@ -41,6 +41,12 @@ pub struct PeerStatus {
     pub why_tls: String,
     /// How often it went down.
     pub downs: u64,
+    /// Whether it does not answer: then new connections are not carried to it, while those that are wait.
+    #[serde(default)]
+    pub unresponsive: bool,
+    /// How often it became unresponsive.
+    #[serde(default)]
+    pub stalls: u64,
     /// Smoothed round-trip time (s).
     pub rtt: f64,
     /// Largest packet to it (octets of payload of the transport).
@@ -108,6 +114,9 @@ pub struct Counters {
     pub connect_seconds_sum: f64,
     /// How often a host was not read because the line was behind.
     pub held_back: u64,
+    /// Openings that went on to their servers without the pair, because the peer could not be reached.
+    #[serde(default)]
+    pub passed: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
 }

@@ -74,6 +74,7 @@ fn picture() -> Snapshot {
             connect_seconds: vec![(0.1, 3), (0.2, 2), (f64::MAX, 1)],
             connect_seconds_sum: 1.25,
             held_back: 6,
+            passed: 4,
             errors: counted(&[("decode", 1)]),
         },
     }

@@ -42,6 +42,8 @@ impl Daemon {
             },
             why_tls: if up { transport.tried } else { String::new() },
             downs: link.downs,
+            unresponsive: link.unresponsive,
+            stalls: link.stalls,
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,
             rate: link.machine.rate().as_bps() as f64,

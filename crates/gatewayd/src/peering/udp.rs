@@ -38,6 +38,8 @@ pub(super) struct Udp {
     local: SocketAddr,
     /// Octets the kernel granted for what comes in and goes out.
     pub(super) granted: (usize, usize),
+    /// Whether the last [`Udp::receive`] of this turn may have left datagrams in the socket.
+    pub(super) more: bool,
     /// Whether the kernel had no room at the last attempt.
     pub(super) full: bool,
     /// What the kernel is asked.
@@ -87,6 +89,7 @@ impl Udp {
             answer: Vec::new(),
             local,
             granted,
+            more: false,
             full: false,
             watch: Watch::default(),
             #[cfg(test)]
@@ -163,6 +166,7 @@ impl Udp {
                 return;
             }
         }
+        self.more = true;
     }
 
     /// Hands one transmission to the kernel. `WouldBlock` and only that is to be tried again.
