@@ -3,6 +3,7 @@
 
 mod charge;
 mod doors;
+mod drops;
 mod ending;
 mod flow;
 mod handle;
@@ -37,6 +38,7 @@ use crate::peering::Peering;
 pub use handle::Handle;
 
 use doors::Doors;
+use drops::Drops;
 use flow::Flow;
 use handle::{Command, Orders};
 use link::Link;
@@ -57,6 +59,8 @@ const OLDEST: Span = Span::from_secs(200 * 86_400);
 const PS_PER_NS: u64 = 1000;
 /// Bytes that are taken from a socket at once.
 const SCRATCH: usize = 256 * 1024;
+/// Most timers that are dealt with in one pass.
+const TIMERS: usize = 1_024;
 /// After packets came, more are let come for so long (ns): one pass for each would cost more than its packet.
 const REST: u64 = 250_000;
 
@@ -85,6 +89,7 @@ pub struct Daemon {
     held: HashMap<(std::net::SocketAddr, std::net::SocketAddr), u64>,
     timers: Timers,
     tally: Tally,
+    drops: Drops,
     /// What follows from what the machines asked for, to be told to them when they have finished.
     later: VecDeque<Later>,
     /// Servers to connect to for peers.
@@ -159,6 +164,7 @@ impl Daemon {
             held: HashMap::new(),
             timers: Timers::default(),
             tally: Tally::default(),
+            drops: Drops::default(),
             later: VecDeque::new(),
             attempts: VecDeque::new(),
             resume_at: 0,
@@ -257,7 +263,9 @@ impl Daemon {
             self.settle();
         }
         self.begin_attempts();
-        while let Some(due) = self.timers.next(self.now) {
+        // What is left is due in the next pass, which begins at once.
+        for _ in 0..TIMERS {
+            let Some(due) = self.timers.next(self.now) else { break };
             self.is_due(due);
             self.settle();
         }
@@ -280,6 +288,7 @@ impl Daemon {
         self.settle();
         self.peering.flush(self.instant());
         self.charge();
+        self.watch_drops();
     }
 
     fn obey_orders(&mut self) {

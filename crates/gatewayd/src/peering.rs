@@ -80,7 +80,7 @@ pub(crate) struct Peering {
     accept_at: Option<Instant>,
     lookups: Lookups,
     events: VecDeque<PeerEvent>,
-    /// What the fastest line carries in 20 ms (octets).
+    /// What the lines to all peers carry (octets per second).
     line: f64,
     closed: bool,
 }
@@ -257,6 +257,12 @@ impl Peering {
         let of_peer = |link: &&mut Link| link.peer == Some(peer);
         let now: u64 = self.links.values_mut().filter(of_peer).map(Link::octets).sum();
         now + self.peers.get(peer).map_or(0, |peer| peer.past_octets)
+    }
+
+    /// Datagrams that the kernel has dropped here since the start, because nobody read them in time: they came over the
+    /// line.
+    pub(crate) fn drops(&mut self) -> u64 {
+        self.sockets.iter_mut().map(Udp::drops).sum()
     }
 
     /// Octets queued and not handed to the kernel.

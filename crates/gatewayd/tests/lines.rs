@@ -16,6 +16,8 @@ mod clock;
 mod common;
 #[path = "lines/dead.rs"]
 mod dead;
+#[path = "lines/drops.rs"]
+mod drops;
 #[path = "lines/hosts.rs"]
 mod hosts;
 #[path = "lines/load.rs"]

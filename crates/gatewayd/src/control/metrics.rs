@@ -83,6 +83,9 @@ impl Collector for Picture {
         let silent = ConstGauge::new(snapshot.silent as f64);
         let help = "Connections whose host is left without an answer, as the other one has vanished";
         silent.encode(encoder.encode_descriptor("silent", help, None, MetricType::Gauge)?)?;
+        let drops = ConstCounter::new(snapshot.receive_drops);
+        let help = "Packets of peers lost here, not on the line, as they were not read in time";
+        drops.encode(encoder.encode_descriptor("receive_drops", help, None, MetricType::Counter)?)?;
         for (name, help, unit, value) in &PEER_GAUGES {
             let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
             for peer in &snapshot.peers {

@@ -17,6 +17,10 @@ pub struct Snapshot {
     /// Connections that are over but for a host here that is left without an answer, as the other one has vanished.
     #[serde(default)]
     pub silent: u64,
+    /// Packets of peers that were lost here, not on the line: the kernel had no room for them, as they were not read in
+    /// time. The peers see them as lost.
+    #[serde(default)]
+    pub receive_drops: u64,
     /// Connections, if asked for.
     pub connections: Vec<ConnectionStatus>,
     /// What was counted of all peers together.
