@@ -90,7 +90,8 @@ impl Delivery {
     /// A packet was acknowledged; [`Delivery::sample`] ends the acknowledgement. If acknowledgements are further apart than
     /// their packets were, by more than `patience` and some times the usual, the bottleneck link or a gateway stood still.
     pub(crate) fn acked(&mut self, now: Time, stamp: &Stamp, patience: Span) {
-        let (apart, sent_apart) = self.last.map_or_else(Default::default, |(at, sent)| (now.since(at), stamp.sent.since(sent)));
+        let (apart, sent_apart) =
+            self.last.map_or_else(Default::default, |(at, sent)| (now.since(at), stamp.sent.since(sent)));
         let late = apart > sent_apart + patience + self.usual * UNUSUAL;
         if apart > Span::ZERO {
             self.usual = self.usual * 7 / 8 + apart / 8;

@@ -59,7 +59,9 @@ fn two_gateways_share() {
             waits.push(line.wait(500, 50_000).as_millis_f64() / round_trip as f64);
             assert!(shares[0] + shares[1] >= 0.95, "{shares:?}");
         }
-        println!("{round_trip} ms, queue {queue}, loss {loss} ppm: {ratios:.2?} to 1, waits p50 {waits:.2?} round trips");
+        println!(
+            "{round_trip} ms, queue {queue}, loss {loss} ppm: {ratios:.2?} to 1, waits p50 {waits:.2?} round trips"
+        );
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
         assert!(mean <= 1.35 && ratios.iter().all(|&ratio| ratio <= 1.6), "{ratios:?}");
         // Half of what either added to the queue at once would be an eighth each.
