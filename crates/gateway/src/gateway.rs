@@ -290,6 +290,9 @@ impl Gateway {
     /// nobody needs any more. RFC 9002, section 6.2.4, allows two.
     fn probe(&mut self, actions: &mut Vec<Action>) {
         self.relay.stats.probes += 1;
+        if let Some(line) = &mut self.line {
+            line.timed_out();
+        }
         let mut again = 0;
         while again < 2 {
             let Some(sent) = self.recovery.take_oldest() else { return };
