@@ -60,7 +60,7 @@ const OLDEST: Span = Span::from_secs(200 * 86_400);
 const PS_PER_NS: u64 = 1000;
 /// Most timers that are dealt with in one pass.
 const TIMERS: usize = 1_024;
-/// After packets came, more are let come for so long (ns): one pass for each would cost more than its packet.
+/// After packets came, more are let come for so long at least (ns): one pass for each would cost more than its packet.
 const REST: u64 = 250_000;
 
 const ORDERS: u64 = 0;
@@ -195,20 +195,26 @@ impl Daemon {
             let (begun, late) = (self.now, deadline.map_or(0, |at| now_ns().saturating_sub(at.max(waits))));
             self.now = now_ns();
             self.resume(late.max(waits - begun));
+            let came = !events.is_empty();
             let from_peers = events.iter().any(|ready| ready.token == PEERS);
             for ready in events.drain(..) {
                 self.happened(ready);
                 self.settle();
             }
             self.turn();
-            if from_peers {
-                std::thread::sleep(Duration::from_nanos((self.now + REST).saturating_sub(now_ns())));
+            let rest = if from_peers { self.rest().max(REST) } else { self.rest() };
+            if came && self.writers.is_empty() {
+                std::thread::sleep(Duration::from_nanos((self.now + rest).saturating_sub(now_ns())));
             }
         }
         self.stop();
         self.failed.take().map_or(Ok(()), Err)
     }
 
+    /// How long more is let come after a pass (ns).
+    fn rest(&self) -> u64 {
+        self.links.iter().filter(|link| link.up).map(Link::batch).min().unwrap_or(0)
+    }
     /// The instant on the transport's clock.
     fn instant(&self) -> Instant {
         self.start.1 + Duration::from_nanos(self.now - self.start.0)
