@@ -4,85 +4,12 @@ use std::time::Duration;
 
 use cellway_record::stats::jain;
 
-use crate::daemons::{Costs, Daemons, Pair, Rate};
-use crate::me;
-use crate::net::{Net, Running};
+use crate::by::{By, NEAR, kcptun};
+use crate::daemons::{Costs, Daemons};
+use crate::net::{LISTENING, Net, Running};
 use crate::path::{Path, Seen, Trial, emulate};
 use crate::streams::{Received, SINK, SOURCE};
-
-/// Who carries the bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum By {
-    /// The kernel with a window of 64 KB.
-    Small,
-    /// The kernel with buffers of four times bandwidth times delay.
-    Cubic,
-    Bbr,
-    Kcptun,
-    /// The gateways, over QUIC.
-    Here(Rate),
-    /// The same, answering connections before the server does.
-    Early,
-    /// The gateways, in TLS over TCP.
-    Tls,
-}
-
-impl By {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            By::Small => "kernel-64KB",
-            By::Cubic => "cubic",
-            By::Bbr => "bbr",
-            By::Kcptun => "kcptun",
-            By::Here(Rate::Given) => "given",
-            By::Here(Rate::Auto) => "auto",
-            By::Early => "early",
-            By::Tls => "tls",
-        }
-    }
-    /// The configuration of the pair, where there is one.
-    fn pair(self, path: &Path, window: Option<f64>) -> Option<Pair> {
-        let rate = match self {
-            By::Here(rate) => rate,
-            By::Early | By::Tls => Rate::Given,
-            By::Small | By::Cubic | By::Bbr | By::Kcptun => return None,
-        };
-        Some(Pair {
-            early: self == By::Early,
-            transport: if self == By::Tls { "tls" } else { "quic" },
-            rate,
-            mbps: path.mbps,
-            window: window.map(|window| (window * path.bdp() as f64) as u64),
-            limits: String::new(),
-        })
-    }
-    /// Why it cannot be measured on this machine.
-    pub(crate) fn missing(self) -> Option<&'static str> {
-        let controls = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-        let has = |program| cellway_emu::sys::find_program(program).is_some();
-        match self {
-            By::Bbr if !controls.is_ok_and(|all| all.split_whitespace().any(|one| one == "bbr")) => {
-                Some("the kernel has no bbr")
-            }
-            By::Kcptun if !(has("kcptun-client") && has("kcptun-server")) => Some("kcptun is not installed"),
-            _ => None,
-        }
-    }
-    /// Settings of the hosts' kernels, as lines of a shell.
-    fn settings(self, path: &Path) -> String {
-        let (most, control) = match self {
-            // Half of a receive buffer is window (ip-sysctl.rst, tcp_adv_win_scale).
-            By::Small => (2 * 65_536, "cubic"),
-            By::Cubic => (4 * path.bdp(), "cubic"),
-            By::Bbr => (4 * path.bdp(), "bbr"),
-            By::Kcptun | By::Here(_) | By::Early | By::Tls => return String::new(),
-        };
-        format!(
-            "cd /proc/sys/net/ipv4; echo 4096 {most} {most} > tcp_rmem; echo 4096 {most} {most} > tcp_wmem; \
-             echo {control} > tcp_congestion_control; cd /; "
-        )
-    }
-}
+use crate::{figure, me};
 
 /// The direction of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,9 +63,9 @@ pub(crate) struct Measured {
     pub(crate) costs: Option<Costs>,
     /// Round trips of small packets (s): the least, and the 99th percentile under load.
     pub(crate) echo: Option<[f64; 2]>,
-    /// Processor time of all processors that was used by anything at all during the transfer, as a share.
+    /// The share of all processors that was used by anything during the transfer.
     pub(crate) busy: f64,
-    /// Processors used by all others before the transfer.
+    /// The share of all processors that was used by anything before the transfer.
     pub(crate) load: f64,
 }
 
@@ -177,49 +104,38 @@ impl Transfer {
 
     /// Transfers between the machines of a network.
     pub(crate) fn within(&self, net: &dyn Net) -> Result<Measured, String> {
-        let before = used();
-        std::thread::sleep(Duration::from_millis(500));
-        let load = before.zip(used()).map_or(f64::NAN, |(before, now)| share(before, now));
+        let mut measured = Measured { load: busy_while(|| std::thread::sleep(LOAD)).0, ..Measured::default() };
         let daemons = self.by.pair(&self.path, self.window).map(|pair| Daemons::start(net, &pair)).transpose()?;
-        let _kcptun = if self.by == By::Kcptun { self.kcptun(net)? } else { Vec::new() };
-        let me = me();
-        let first = |words: &[&str]| [&["nice", "-n", "-20", &me, "--program"], words].concat().join(" ");
-        let _echo = Running::start(net, "server", &["sh", "-c", &format!("exec {}", first(&["echo"]))])?;
-        let server = net.address("server").to_string();
-        let streams = |way: usize| self.programs(net, way);
-        let mut running = Vec::new();
-        let costs = daemons.as_ref().map(Daemons::costs).transpose()?;
-        let before = used();
+        let kcptun = if self.by == By::Kcptun { Some(kcptun(net, &self.path, self.direction)?) } else { None };
+        let costs = || match (&daemons, &kcptun) {
+            (Some(daemons), _) => daemons.costs().map(Some),
+            (None, Some(pair)) => Costs::of(pair.iter()).map(Some),
+            (None, None) => Ok(None),
+        };
+        // A program that measures delays is not to wait for a processor, where it may say so.
+        let (me, server) = (me(), net.address("server").to_string());
+        let first = ["nice", "-n", "-20", &me, "--program"];
+        let _echo = Running::start(net, "server", &[&first[..], &["echo"]].concat())?;
         let loaded = format!("{}", 5.0 * self.path.rtt());
-        let probe = Running::start(net, "client", &["sh", "-c", &format!("exec {}", first(&["probe", &server, &loaded]))])?;
-        for &way in self.direction.ways() {
-            running.push((way, streams(way)?));
-        }
-        let mut measured = Measured { load, ..Measured::default() };
-        let mut receivers = Vec::new();
-        let mut senders = Vec::new();
-        for (way, [receiver, sender]) in running {
-            receivers.push((way, receiver));
-            senders.push(sender);
-        }
-        for (way, receiver) in receivers {
-            let text = receiver.output()?;
-            let received = serde_json::from_str(&text).map_err(|e| format!("a receiver printed {text:?}: {e}"))?;
-            measured.received[way] = Some(received);
-        }
-        measured.busy = before.zip(used()).map_or(f64::NAN, |(before, now)| share(before, now));
-        if let (Some(before), Some(daemons)) = (costs, &daemons) {
-            let after = daemons.costs()?;
-            measured.costs = Some(Costs {
-                cpu: after.cpu - before.cpu,
-                switches: after.switches - before.switches,
-                own_drops: after.own_drops - before.own_drops,
-                resent: after.resent - before.resent,
-                ..after
-            });
-        }
-        let said = probe.kill()?;
-        measured.echo = last(&said, "least").zip(last(&said, "p99")).map(|(least, p99)| [least, p99]);
+        let before = costs()?;
+        let (busy, transferred) = busy_while(|| {
+            let probe = Running::start(net, "client", &[&first[..], &["probe", &server, &loaded]].concat())?;
+            let ways = self.direction.ways().iter();
+            let running: Vec<_> =
+                ways.map(|&way| Ok((way, self.programs(net, way)?))).collect::<Result<_, String>>()?;
+            let (receivers, _senders): (Vec<_>, Vec<_>) =
+                running.into_iter().map(|(way, [receiver, sender])| ((way, receiver), sender)).unzip();
+            for (way, receiver) in receivers {
+                let text = receiver.output()?;
+                let received = serde_json::from_str(&text).map_err(|e| format!("a receiver printed {text:?}: {e}"))?;
+                measured.received[way] = Some(received);
+            }
+            probe.kill()
+        });
+        let said = transferred?;
+        measured.busy = busy;
+        measured.costs = costs()?.zip(before).map(|(after, before)| after.since(before));
+        measured.echo = figure(&said, "least").zip(figure(&said, "p99")).map(|(least, p99)| [least, p99]);
         Ok(measured)
     }
 
@@ -230,63 +146,39 @@ impl Transfer {
         let kcptun = self.by == By::Kcptun;
         let server = if kcptun { "127.0.0.1".to_owned() } else { net.address("server").to_string() };
         let of = |role: &str, server: &str, port: u16| {
-            let command = format!("{settings}exec {} --program stream {role} {server} {port} {seconds} {streams}", me());
+            let command =
+                format!("{settings}exec {} --program stream {role} {server} {port} {seconds} {streams}", me());
             ["sh".to_owned(), "-c".to_owned(), command]
         };
-        let start = |machine: &str, words: [String; 3]| Running::start(net, machine, &words.each_ref().map(String::as_str));
+        let start =
+            |machine: &str, words: [String; 3]| Running::start(net, machine, &words.each_ref().map(String::as_str));
         let port = if way == 0 { SINK } else { SOURCE };
         let (serving, asking) = if way == 0 { ("receive", "send") } else { ("send", "receive") };
-        let near = if kcptun { 12_948 + way as u16 } else { port };
+        let near = if kcptun { NEAR } else { port };
         let listening = start("server", of(serving, "-", port))?;
-        // It listens within a few milliseconds; a connection before that would be refused.
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(LISTENING);
         let connecting = start("client", of(asking, &server, near))?;
         Ok(if way == 0 { [listening, connecting] } else { [connecting, listening] })
     }
-
-    /// Tuned as its users do for a line of a known rate: windows of what is on the line, no redundancy, no compression,
-    /// encrypted.
-    fn kcptun(&self, net: &dyn Net) -> Result<Vec<Running>, String> {
-        let bdp = self.path.bdp();
-        let window = (bdp * 11 / 10 / 1444).to_string();
-        let buffer = (4 * bdp).max(4 << 20).to_string();
-        let server = net.address("server");
-        let mut running = Vec::new();
-        for (way, port) in [SINK, SOURCE].into_iter().enumerate() {
-            let carrier = 29_900 + way;
-            let far = ["kcptun-server".to_owned(), "-l".into(), format!(":{carrier}"), "-t".into(), format!("127.0.0.1:{port}")];
-            let (from, to) = (format!("127.0.0.1:{}", 12_948 + way), format!("{server}:{carrier}"));
-            let near = ["kcptun-client".to_owned(), "-l".into(), from, "-r".into(), to];
-            for (machine, ends) in [("server", far), ("client", near)] {
-                let mut words: Vec<&str> = ends.iter().map(String::as_str).collect();
-                words.extend(["--mode", "fast3", "--mtu", "1472", "--ds", "0", "--ps", "0", "--crypt", "aes-128", "--nocomp"]);
-                words.extend(["--sndwnd", &window, "--rcvwnd", &window, "--sockbuf", &buffer]);
-                words.extend(["--smuxver", "2", "--smuxbuf", &buffer, "--streambuf", &buffer, "--quiet"]);
-                running.push(Running::start(net, machine, &words)?);
-            }
-        }
-        std::thread::sleep(Duration::from_millis(500));
-        Ok(running)
-    }
 }
 
-/// The number after the last occurrence of a word.
-fn last(text: &str, word: &str) -> Option<f64> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let at = words.iter().rposition(|&other| other == word)?;
-    words.get(at + 1)?.parse().ok()
+/// How long the load of the machine is measured for before a transfer.
+const LOAD: Duration = Duration::from_millis(500);
+
+/// Returns the share of all processors that was used by anything while `work` ran, and its result.
+fn busy_while<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let before = ticks();
+    let done = work();
+    let share = before.zip(ticks()).map(|(before, now)| (now[0] - before[0]) / (now[1] - before[1]));
+    (share.unwrap_or(f64::NAN), done)
 }
 
 /// Processor time of the machine since it began: used, and all, in ticks (proc_stat(5)).
-fn used() -> Option<[f64; 2]> {
+fn ticks() -> Option<[f64; 2]> {
     let text = std::fs::read_to_string("/proc/stat").ok()?;
-    let ticks: Vec<f64> = text.lines().next()?.split_whitespace().skip(1).take(8).filter_map(|t| t.parse().ok()).collect();
+    let words = text.lines().next()?.split_whitespace().skip(1).take(8);
+    let ticks: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
     let all: f64 = ticks.iter().sum();
     // The fourth and fifth are idle and waiting for a disk.
     Some([all - ticks.get(3)? - ticks.get(4)?, all])
-}
-
-/// The share of processors that was used between two readings.
-fn share(before: [f64; 2], now: [f64; 2]) -> f64 {
-    (now[0] - before[0]) / (now[1] - before[1])
 }

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use crate::me;
 use crate::net::{Net, Running};
+use crate::path::Path;
 use crate::programs::processor;
 
 const PORT: u16 = 4433;
@@ -41,6 +42,14 @@ pub(crate) struct Pair {
     pub(crate) limits: String,
 }
 
+impl Pair {
+    /// The configuration of a user who gives the rate of the line, and else nothing.
+    pub(crate) fn given(path: &Path) -> Pair {
+        let (rate, mbps) = (Rate::Given, path.mbps);
+        Pair { early: false, transport: "quic", rate, mbps, window: None, limits: String::new() }
+    }
+}
+
 /// What the processes of a pair have used, and what was lost in them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Costs {
@@ -56,6 +65,33 @@ pub(crate) struct Costs {
     pub(crate) resident: [f64; 2],
     /// Bytes of connections that both have sent again.
     pub(crate) resent: f64,
+}
+
+impl Costs {
+    /// Of a pair of processes, near and far, but for what only gateways count.
+    pub(crate) fn of<'a>(pair: impl Iterator<Item = &'a Running>) -> Result<Costs, String> {
+        let mut costs = Costs::default();
+        for (at, process) in pair.enumerate().take(2) {
+            let pid = process.id();
+            costs.cpu += processor(pid).map_err(|e| format!("process {pid} of the bench has ended: {e}"))?;
+            costs.switches += switches(pid);
+            costs.own_drops += dropped(pid);
+            costs.peak[at] = memory(pid, "VmHWM:").unwrap_or(f64::NAN);
+            costs.resident[at] = memory(pid, "VmRSS:").unwrap_or(f64::NAN);
+        }
+        Ok(costs)
+    }
+
+    /// The costs since an earlier reading; memory as it is now.
+    pub(crate) fn since(self, before: Costs) -> Costs {
+        Costs {
+            cpu: self.cpu - before.cpu,
+            switches: self.switches - before.switches,
+            own_drops: self.own_drops - before.own_drops,
+            resent: self.resent - before.resent,
+            ..self
+        }
+    }
 }
 
 /// Two daemons that have reached each other.
@@ -110,14 +146,8 @@ impl Daemons {
 
     /// What both have used so far.
     pub(crate) fn costs(&self) -> Result<Costs, String> {
-        let mut costs = Costs::default();
-        for (at, (name, daemon)) in self.running.iter().enumerate() {
-            let pid = daemon.id();
-            costs.cpu += processor(pid).map_err(|e| format!("{name} has ended: {e}"))?;
-            costs.switches += switches(pid);
-            costs.own_drops += dropped(pid);
-            costs.peak[at] = memory(pid, "VmHWM:").unwrap_or(f64::NAN);
-            costs.resident[at] = memory(pid, "VmRSS:").unwrap_or(f64::NAN);
+        let mut costs = Costs::of(self.running.iter().map(|(_, daemon)| daemon))?;
+        for (name, _) in &self.running {
             costs.resent += self.status(name).map_or(f64::NAN, |status| status.peers[0].resent_bytes as f64);
         }
         Ok(costs)
@@ -180,7 +210,8 @@ fn switches(pid: u32) -> f64 {
 
 /// The datagrams that the UDP sockets in the namespace of a process have dropped: the last column of `/proc/net/udp`.
 fn dropped(pid: u32) -> f64 {
-    let tables = ["udp", "udp6"].map(|table| fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default());
+    let tables =
+        ["udp", "udp6"].map(|table| fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default());
     let lines = tables.iter().flat_map(|table| table.lines().skip(1));
     lines.filter_map(|line| line.split_whitespace().next_back()?.parse::<f64>().ok()).sum()
 }

@@ -8,9 +8,13 @@
 #[cfg(target_os = "linux")]
 mod bulk;
 #[cfg(target_os = "linux")]
+mod by;
+#[cfg(target_os = "linux")]
 mod daemons;
 #[cfg(target_os = "linux")]
 mod load;
+#[cfg(target_os = "linux")]
+mod many;
 #[cfg(target_os = "linux")]
 mod net;
 #[cfg(target_os = "linux")]
@@ -21,6 +25,8 @@ mod programs;
 mod report;
 #[cfg(target_os = "linux")]
 mod rows;
+#[cfg(target_os = "linux")]
+mod small;
 #[cfg(target_os = "linux")]
 mod streams;
 
@@ -43,8 +49,8 @@ struct Options {
 #[cfg(target_os = "linux")]
 const HELP: &str = "\
 usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --window X --quick --verbose'
-  --only WORDS   rows whose names contain one of WORDS, with commas between them: `bulk C 8 here-late`, `http A`,
-                 `connections`, `idle`
+  --only WORDS   rows whose names contain one of WORDS, with commas between them: `bulk C 8 given`,
+                 `bulk C 8 both auto`, `bulk C 1 single given`, `http A`, `connections`, `idle`
   --seconds N    length of a transfer (30)
   --repeat N     how often each transfer is measured (1)
   --window X     window of the gateways in bandwidth-delay products (default: what they take by themselves)
@@ -54,7 +60,8 @@ usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --window X -
 #[cfg(target_os = "linux")]
 impl Options {
     fn read(words: &[String]) -> Result<Options, String> {
-        let mut options = Options { only: Vec::new(), seconds: 30, repeat: 1, window: None, quick: false, verbose: false };
+        let mut options =
+            Options { only: Vec::new(), seconds: 30, repeat: 1, window: None, quick: false, verbose: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word}: its value is missing\n{HELP}"));
@@ -90,6 +97,14 @@ impl Options {
 #[cfg(target_os = "linux")]
 fn me() -> String {
     std::env::current_exe().map_or_else(|_| "/proc/self/exe".to_owned(), |path| path.display().to_string())
+}
+
+/// The number after the last occurrence of a word.
+#[cfg(target_os = "linux")]
+fn figure(text: &str, word: &str) -> Option<f64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let at = words.iter().rposition(|&other| other == word)?;
+    words.get(at + 1)?.parse().ok()
 }
 
 #[cfg(target_os = "linux")]
@@ -138,7 +153,9 @@ fn main() -> std::process::ExitCode {
          was to be",
         options.seconds
     ));
+    small::run(&options, &mut report);
     rows::run(&options, &mut report);
+    many::run(&options, &mut report);
     report.end();
     std::process::ExitCode::SUCCESS
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use cellway_emu::Hosts;
 
@@ -24,6 +25,9 @@ impl Net for Hosts {
         self.run(machine, move || command.spawn()).expect("the scenario of the bench has this host")
     }
 }
+
+/// Within this time a server that was started listens: a connection before that would be refused.
+pub(crate) const LISTENING: Duration = Duration::from_millis(300);
 
 /// A running program, killed when dropped.
 #[derive(Debug)]

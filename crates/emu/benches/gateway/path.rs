@@ -192,10 +192,8 @@ fn scenario(trial: &Trial, done: &str) -> String {
         let _ = writeln!(text, "loss = \"{loss}%\"");
     }
     if !path.is_symmetric() {
-        let _ = writeln!(
-            text,
-            "[[change]]\nat = \"0 s\"\nlink = \"line\"\ndirection = \"back\"\nrate = \"{down} Mbit/s\""
-        );
+        let _ =
+            writeln!(text, "[[change]]\nat = \"0 s\"\nlink = \"line\"\ndirection = \"back\"\nrate = \"{down} Mbit/s\"");
     }
     let _ = writeln!(
         text,

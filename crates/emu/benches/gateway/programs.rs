@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use cellway_record::stats::percentile;
@@ -29,7 +29,6 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
         ["stream", role, server, port, seconds, streams] => streams::main(role, server, port, seconds, streams),
         ["echo"] => echo(),
         ["probe", server, loaded] => probe(server, loaded),
-        ["timed", ref command @ ..] => timed(command),
         ["pages"] => pages(),
         ["get", server, size, count] => get(server, size, count),
         ["answer"] => open_files().and_then(|()| Ok(load::answer()?)),
@@ -101,17 +100,6 @@ fn probe(server: &str, loaded: &str) -> Done {
             println!("least {least:.6}{}", p99.unwrap_or_default());
         }
     }
-}
-
-/// Runs a program and prints now and then what it took of a processor (s).
-fn timed(command: &[&str]) -> Done {
-    let (program, words) = command.split_first().ok_or("no program")?;
-    let mut child = Command::new(program).args(words).spawn()?;
-    while child.try_wait()?.is_none() {
-        println!("cpu {:.2}", processor(child.id())?);
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    Err(format!("{program} has ended").into())
 }
 
 /// What a process took of a processor (s): proc_pid_stat(5), `utime` and `stime`.

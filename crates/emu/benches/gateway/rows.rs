@@ -1,7 +1,8 @@
 //! The rows of bulk transfers: which are measured, and how they are judged.
 
 use crate::Options;
-use crate::bulk::{By, Direction, Measured, Transfer};
+use crate::bulk::{Direction, Measured, Transfer};
+use crate::by::By;
 use crate::daemons::Rate;
 use crate::path::{PATHS, Path};
 use crate::report::{Report, Value};
@@ -48,7 +49,7 @@ impl Transfer {
     fn id(&self) -> String {
         let line = if self.coalesced { "" } else { " single" };
         let direction = if self.direction == Direction::Both { " both" } else { "" };
-        format!("bulk {} {}{direction} {}{line}", self.path.name, self.streams, self.by.name())
+        format!("bulk {} {}{direction}{line} {}", self.path.name, self.streams, self.by.name())
     }
 }
 
@@ -98,7 +99,8 @@ fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: 
         ("A", _) => Some(12.0),
         _ => None,
     };
-    let queued = seen.waiting(0.99).map(|packets| packets * path.packet() * 1e3).filter(|_| direction != Direction::Down);
+    let queued =
+        seen.waiting(0.99).map(|packets| packets * path.packet() * 1e3).filter(|_| direction != Direction::Down);
     let memory = costs.map(|costs| costs.peak[0].max(costs.peak[1]) / 1e6);
     report.row(
         "bulk",
@@ -130,7 +132,8 @@ fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: 
     if options.verbose {
         for &way in direction.ways() {
             let Some(received) = &measured.received[way] else { continue };
-            let mbps: Vec<String> = received.seconds.iter().map(|bytes| format!("{:.1}", *bytes as f64 * 8e-6)).collect();
+            let mbps: Vec<String> =
+                received.seconds.iter().map(|bytes| format!("{:.1}", *bytes as f64 * 8e-6)).collect();
             report.say(&format!("   {} by second (Mbit/s): {}", ["up", "down"][way], mbps.join(" ")));
         }
     }
