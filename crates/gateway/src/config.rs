@@ -97,6 +97,10 @@ pub struct GatewayConfig {
     /// The longest probe timeout. The line between gateways is theirs: to
     /// probe it seldom helps nobody, and prolongs every outage.
     pub probe_max: Span,
+    /// The least time beyond a round trip for which a peer may send nothing, while something awaits an answer, before
+    /// it counts as unresponsive: three times as long if the transport is reliable, and three probe timeouts in any case.
+    /// `None`: never.
+    pub patience: Option<Span>,
 }
 
 impl GatewayConfig {
@@ -122,6 +126,7 @@ impl GatewayConfig {
             ack_delay: Span::from_ms(25),
             initial_rtt: Span::from_ms(333),
             probe_max: Span::from_secs(1),
+            patience: None,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::acknowledge::Acknowledger;
 use crate::bottleneck::Bottleneck;
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;
+use crate::liveness::Liveness;
 use crate::output::{Action, Output};
 use crate::pacer::Pacer;
 use crate::packet::{FlowId, Frame, NUMBER_OCTETS, TpPacket};
@@ -31,6 +32,7 @@ pub struct Gateway {
     recovery: Recovery,
     acknowledger: Acknowledger,
     pacer: Pacer,
+    liveness: Liveness,
     /// What is known of the line if its rate is to be found out.
     line: Option<Bottleneck>,
     /// How many packets may leave beyond what the line holds, because nothing is heard of the peer.
@@ -55,6 +57,7 @@ impl Gateway {
             recovery: Recovery::new(&config),
             acknowledger: Acknowledger::new(&config),
             pacer: Pacer::new(line.as_ref().map_or(config.rate, Bottleneck::rate), config.slack),
+            liveness: Liveness::default(),
             line,
             owed: 0,
             full: false,
@@ -117,6 +120,7 @@ impl Gateway {
     pub fn receive(&mut self, now: Time, packet: &TpPacket, out: &mut Output) {
         self.relay.now = now;
         self.relay.stats.packets_received += 1;
+        self.liveness.heard(now);
         // Bytes that have overtaken the opening of their flow: the packet is taken for lost, and its
         // content comes again.
         if self.relay.is_ahead(&packet.frames) {
@@ -144,16 +148,18 @@ impl Gateway {
             self.probe(&mut out.actions);
         }
         self.take_news(now, &mut out.actions);
+        self.check_peer(now, &mut out.actions);
         self.send(now, out);
     }
     /// When to call [`Gateway::wake`] if nothing happens first, and why: `"pace"` (the next packet may
     /// leave), `"ack"` (an acknowledgement is due), `"memory"` (it is short), `"loss"` or `"probe"` (packets may be
-    /// lost).
+    /// lost), `"peer"` (it may be unresponsive).
     pub fn deadline(&self) -> Option<(Time, &'static str)> {
         let pace = (self.waits() && !self.held).then(|| (self.pacer.ready(), "pace"));
         let ack = self.acknowledger.deadline().map(|at| (at, "ack"));
         let memory = self.relay.reclaim_at().map(|at| (at, "memory"));
-        [pace, ack, memory, self.recovery.deadline()].into_iter().flatten().min_by_key(|&(at, _)| at)
+        let peer = self.patience().and_then(|patience| self.liveness.deadline(patience)).map(|at| (at, "peer"));
+        [pace, ack, memory, self.recovery.deadline(), peer].into_iter().flatten().min_by_key(|&(at, _)| at)
     }
 
     /// What was counted, and what is held now.
@@ -192,6 +198,7 @@ impl Gateway {
         self.relay.down(reason, &mut out.actions);
         self.recovery = Recovery::new(self.config());
         self.acknowledger = Acknowledger::new(self.config());
+        self.liveness = Liveness::default();
         (self.data_first, self.held) = (false, false);
         self.forget_line();
         self.pacer.wait(now, false);
@@ -250,10 +257,31 @@ impl Gateway {
         self.relay.stats.line.0 += bits.0;
     }
 
+    /// Whether the peer has sent nothing for longer than [`GatewayConfig::patience`] although something awaits its answer.
+    /// Connections that wait for the far host's answer are refused when this becomes true, and none should be opened
+    /// while it is; carried ones wait. The next packet of the peer ends it.
+    pub fn is_unresponsive(&self) -> bool {
+        self.liveness.is_unresponsive()
+    }
+    fn patience(&self) -> Option<Span> {
+        self.config().patience.map(|least| self.recovery.patience(least))
+    }
+    /// Refuses the connections that wait for an answer if the peer has become unresponsive.
+    fn check_peer(&mut self, now: Time, actions: &mut Vec<Action>) {
+        let Some(patience) = self.patience() else { return };
+        // What a probe sends again waits for the pacer at times.
+        let awaits = self.recovery.awaits() || self.liveness.runs() && self.relay.has_frames();
+        if self.liveness.check(now, awaits, patience) {
+            self.relay.abandon_openings(Reason::PeerLost, actions);
+        }
+    }
     /// Queues again what the oldest two packets under way carry, passing over those whose content
     /// nobody needs any more. RFC 9002, section 6.2.4, allows two.
     fn probe(&mut self, actions: &mut Vec<Action>) {
         self.relay.stats.probes += 1;
+        if let Some(line) = &mut self.line {
+            line.timed_out();
+        }
         let mut again = 0;
         while again < 2 {
             let Some(sent) = self.recovery.take_oldest() else { return };
@@ -325,6 +353,7 @@ impl Gateway {
             self.relay.stats.line.0 += bits.0;
             out.packets.push(packet);
         }
+        self.check_peer(now, &mut out.actions);
         self.full = self.relay.has_frames() && !self.may_send();
         self.pacer.wait(now, self.waits());
     }

@@ -42,6 +42,7 @@ mod error;
 mod flow;
 mod gateway;
 mod inbound;
+mod liveness;
 mod outbound;
 mod output;
 mod pacer;

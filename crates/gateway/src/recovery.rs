@@ -177,6 +177,16 @@ impl Recovery {
         }
         due
     }
+    /// Whether a packet under way awaits an acknowledgement.
+    pub(crate) fn awaits(&self) -> bool {
+        self.awaited > 0
+    }
+    /// Returns how long a peer may send nothing that must answer: three probe timeouts, and a round trip and `least`.
+    /// A reliable transport probes by itself, TCP at first after 200 ms and 400 ms: three times `least` has four attempts.
+    pub(crate) fn patience(&self, least: Span) -> Span {
+        let least = if self.reliable { least * 3 } else { least };
+        (self.rtt.smoothed() + least).max(self.rtt.probe_timeout(self.ack_delay) * 3)
+    }
     /// Gives up the oldest packet under way, so that a probe can carry the same.
     pub(crate) fn take_oldest(&mut self) -> Option<Sent> {
         let oldest = self.under_way.iter_mut().find_map(Option::take)?;

@@ -18,6 +18,7 @@ use crate::scheduler::Scheduler;
 use crate::stats::{FlowStats, GatewayStats};
 use crate::varint;
 
+mod abandon;
 mod admission;
 mod peer;
 mod reclaim;

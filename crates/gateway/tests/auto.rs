@@ -113,13 +113,21 @@ fn both_directions_at_once() {
     assert!(waits[waits.len() / 2] <= 25.0 && waits[waits.len() - 1] <= 50.0);
 }
 
+/// The share from 2 s and two round trips after an outage on.
 #[test]
 fn after_an_outage_the_line_is_filled_again() {
-    let outage = Some((at(10_000), at(13_000)));
-    let mut pair = pair(Line { outage, ..line(30, 100, 0) }, &[endless()]);
-    let share = carried(&mut pair, 0, 17, 27) / 30.0;
-    println!("{share:.3}");
-    assert!(share >= 0.97, "{share}");
+    for (mbps, round_trip, length, least) in
+        [(30, 100, 3_000, 0.97), (30, 175, 500, 0.97), (30, 175, 1_000, 0.97), (100, 40, 500, 0.97)]
+    {
+        let outage = Some((at(10_000), at(10_000 + length)));
+        let mut pair = pair(Line { outage, ..line(mbps, round_trip, 0) }, &[endless()]);
+        pair.run(at(12_000 + length + 2 * round_trip));
+        let before = pair.carried[0];
+        pair.run(at(17_000 + length + 2 * round_trip));
+        let share = (pair.carried[0] - before) as f64 * 1e-6 / 5.0 / mbps as f64;
+        println!("{mbps} Mbit/s {round_trip} ms, {length} ms: {share:.3}");
+        assert!(share >= least, "{share}");
+    }
 }
 
 #[test]

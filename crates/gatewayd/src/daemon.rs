@@ -3,6 +3,7 @@
 
 mod charge;
 mod doors;
+mod drops;
 mod ending;
 mod flow;
 mod handle;
@@ -20,6 +21,7 @@ mod streams;
 mod table;
 mod tally;
 mod timers;
+mod unresponsive;
 
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
@@ -36,6 +38,7 @@ use crate::peering::Peering;
 pub use handle::Handle;
 
 use doors::Doors;
+use drops::Drops;
 use flow::Flow;
 use handle::{Command, Orders};
 use link::Link;
@@ -44,6 +47,7 @@ use route::Routes;
 use table::{FLOW, Table};
 use tally::Tally;
 use timers::{Due, Timers};
+use unresponsive::Attempt;
 
 /// How long nobody is accepted after that failed (ns).
 const PAUSE: u64 = 100_000_000;
@@ -55,6 +59,8 @@ const OLDEST: Span = Span::from_secs(200 * 86_400);
 const PS_PER_NS: u64 = 1000;
 /// Bytes that are taken from a socket at once.
 const SCRATCH: usize = 256 * 1024;
+/// Most timers that are dealt with in one pass.
+const TIMERS: usize = 1_024;
 /// After packets came, more are let come for so long (ns): one pass for each would cost more than its packet.
 const REST: u64 = 250_000;
 
@@ -83,8 +89,13 @@ pub struct Daemon {
     held: HashMap<(std::net::SocketAddr, std::net::SocketAddr), u64>,
     timers: Timers,
     tally: Tally,
+    drops: Drops,
     /// What follows from what the machines asked for, to be told to them when they have finished.
     later: VecDeque<Later>,
+    /// Servers to connect to for peers.
+    attempts: VecDeque<Attempt>,
+    /// When the last of them may begin that came after this thread was suspended (ns).
+    resume_at: u64,
     /// Names that are being looked up.
     lookups: u32,
     /// Connections with something to write.
@@ -153,7 +164,10 @@ impl Daemon {
             held: HashMap::new(),
             timers: Timers::default(),
             tally: Tally::default(),
+            drops: Drops::default(),
             later: VecDeque::new(),
+            attempts: VecDeque::new(),
+            resume_at: 0,
             lookups: 0,
             writers: Vec::new(),
             scratch: vec![0; SCRATCH],
@@ -177,10 +191,13 @@ impl Daemon {
         let mut events = Vec::new();
         while self.running {
             let deadline = self.deadline();
+            let waits = now_ns();
             self.readiness
                 .wait_for(deadline, &mut events)
                 .map_err(|source| Error::System { what: "wait".into(), source })?;
+            let (begun, late) = (self.now, deadline.map_or(0, |at| now_ns().saturating_sub(at.max(waits))));
             self.now = now_ns();
+            self.resume(late.max(waits - begun));
             let from_peers = events.iter().any(|ready| ready.token == PEERS);
             for ready in events.drain(..) {
                 self.happened(ready);
@@ -204,12 +221,13 @@ impl Daemon {
             // A socket has taken all that it might, and now may have more: it tells nothing before it is full.
             return Some(self.now);
         }
+        let attempts = (!self.attempts.is_empty()).then_some(self.resume_at);
         let machines = self.links.iter().filter_map(Link::deadline);
         let peering = self
             .peering
             .deadline()
             .map(|at| self.start.0 + at.saturating_duration_since(self.start.1).as_nanos() as u64);
-        machines.chain(peering).chain(self.timers.deadline()).min()
+        machines.chain(peering).chain(self.timers.deadline()).chain(attempts).min()
     }
 
     fn happened(&mut self, ready: Ready) {
@@ -244,7 +262,10 @@ impl Daemon {
             self.peer_tells(event);
             self.settle();
         }
-        while let Some(due) = self.timers.next(self.now) {
+        self.begin_attempts();
+        // What is left is due in the next pass, which begins at once.
+        for _ in 0..TIMERS {
+            let Some(due) = self.timers.next(self.now) else { break };
             self.is_due(due);
             self.settle();
         }
@@ -267,6 +288,7 @@ impl Daemon {
         self.settle();
         self.peering.flush(self.instant());
         self.charge();
+        self.watch_drops();
     }
 
     fn obey_orders(&mut self) {

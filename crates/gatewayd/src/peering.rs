@@ -80,7 +80,7 @@ pub(crate) struct Peering {
     accept_at: Option<Instant>,
     lookups: Lookups,
     events: VecDeque<PeerEvent>,
-    /// What the fastest line carries in 20 ms (octets).
+    /// What the lines to all peers carry (octets per second).
     line: f64,
     closed: bool,
 }
@@ -170,6 +170,7 @@ impl Peering {
     /// Reads what is there and does what is due. What it leads to leaves with [`Peering::flush`].
     pub(crate) fn turn(&mut self, now: Instant) {
         self.accept_again(now);
+        self.sockets.iter_mut().for_each(|udp| udp.more = false);
         let mut tokens = std::mem::take(&mut self.tokens);
         // Nothing is waited for; what is not seen now is seen at the next turn.
         let _ = self.ready.wait(Some(0), &mut tokens);
@@ -207,6 +208,11 @@ impl Peering {
             warn!("{error}");
         }
         number
+    }
+
+    /// Whether the last [`Peering::turn`] may have left datagrams in a socket.
+    pub(crate) fn has_more(&self) -> bool {
+        self.sockets.iter().any(|udp| udp.more)
     }
 
     /// What has happened since, oldest first.
@@ -251,6 +257,12 @@ impl Peering {
         let of_peer = |link: &&mut Link| link.peer == Some(peer);
         let now: u64 = self.links.values_mut().filter(of_peer).map(Link::octets).sum();
         now + self.peers.get(peer).map_or(0, |peer| peer.past_octets)
+    }
+
+    /// Datagrams that the kernel has dropped here since the start, because nobody read them in time: they came over the
+    /// line.
+    pub(crate) fn drops(&mut self) -> u64 {
+        self.sockets.iter_mut().map(Udp::drops).sum()
     }
 
     /// Octets queued and not handed to the kernel.

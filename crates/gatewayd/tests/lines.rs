@@ -14,6 +14,10 @@ mod churn;
 #[path = "lines/clock.rs"]
 mod clock;
 mod common;
+#[path = "lines/dead.rs"]
+mod dead;
+#[path = "lines/drops.rs"]
+mod drops;
 #[path = "lines/hosts.rs"]
 mod hosts;
 #[path = "lines/load.rs"]

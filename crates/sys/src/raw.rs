@@ -259,6 +259,24 @@ pub(super) fn epoll_wait(
     Ok(())
 }
 
+/// Returns the number of packets dropped at a socket, modulo 2^32: `sk_drops`, the last field of `SO_MEMINFO`.
+pub(super) fn socket_drops(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    const FIELDS: usize = libc::SK_MEMINFO_DROPS as usize + 1;
+    let mut fields = [0_u32; FIELDS];
+    let mut octets = mem::size_of_val(&fields) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `octets` octets to `fields`, and their number to `octets`.
+    check(unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MEMINFO,
+            fields.as_mut_ptr().cast(),
+            &raw mut octets,
+        )
+    })?;
+    Ok(fields[FIELDS - 1])
+}
+
 /// A scheduling policy of a thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Policy {

@@ -10,6 +10,8 @@ impl Flow {
     /// whether it is still wanted.
     pub(crate) fn leaves(&mut self, frame: &mut Frame, share: u64) -> bool {
         match frame {
+            // The peer has it, or must not get it any more.
+            Frame::Open { .. } if self.stage == Stage::Resetting && self.handshake == Delivery::Acked => return false,
             Frame::Open { .. } | Frame::Accepted { .. } | Frame::Refused { .. } => {
                 (self.handshake, self.asked) = (Delivery::Sent, true);
             }

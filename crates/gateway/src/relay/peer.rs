@@ -30,7 +30,8 @@ impl Relay {
             (true, _) => self.change(flow, actions, |flow, context| flow.control(frame, context)),
             (false, _) if self.has_ended(flow) => {}
             (false, Frame::Open { limit, request, .. }) => self.opened(flow, *limit, request, actions),
-            (false, Frame::Reset { .. }) => {}
+            // The `Open` was given up, and may come late.
+            (false, Frame::Reset { .. }) => self.has_now_ended(flow),
             (false, _) => {
                 self.stats.unknown_flows += 1;
                 self.answer(Frame::Reset { flow, at: 0, reason: Reason::Violation });

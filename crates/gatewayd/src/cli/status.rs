@@ -76,6 +76,13 @@ fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
         total(&counters.ended),
         total(&counters.errors),
     ));
+    if now.receive_drops > 0 {
+        out.push_str(&format!(
+            "\n{} packets of peers were lost here, not on the line: this machine did not read them in time. The peers show \
+             them as lost.\nGive it more processor, or a larger net.core.rmem_max.\n",
+            now.receive_drops
+        ));
+    }
     if connections {
         out.push('\n');
         out.push_str(&rows(&list(&now.connections)));
@@ -84,7 +91,13 @@ fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
 }
 
 fn row(peer: &PeerStatus, earlier: Option<&PeerStatus>, seconds: f64) -> [String; 9] {
-    let (state, why) = if peer.up { (&*peer.transport, &peer.why_tls) } else { ("down", &peer.why_down) };
+    let (state, why) = if peer.unresponsive {
+        ("unresponsive", &String::new())
+    } else if peer.up {
+        (&*peer.transport, &peer.why_tls)
+    } else {
+        ("down", &peer.why_down)
+    };
     let state = if why.is_empty() { state.to_owned() } else { format!("{state}: {why}") };
     let octets = peer.line_octets.saturating_sub(earlier.map_or(peer.line_octets, |p| p.line_octets));
     let share = octets as f64 * 8.0 / seconds / peer.rate;
@@ -174,6 +187,7 @@ mod tests {
         let now = Snapshot {
             name: "paris".to_owned(),
             uptime: 10.5,
+            receive_drops: 7,
             peers: vec![later, down, blocked],
             connections: vec![connection],
             ..Snapshot::default()
@@ -188,6 +202,9 @@ lima   down: expired         -                      -            -     -       -
 oslo   tls: QUIC: no answer  -                 0.0 ms            -     -       -      0 B              0
 
 0 opened, 0 refused, 0 ended, 0 errors
+
+7 packets of peers were lost here, not on the line: this machine did not read them in time. The peers show them as lost.
+Give it more processor, or a larger net.core.rmem_max.
 
 peer   from  client         server       state      age     sent  received  held
 tokyo  here  10.0.0.2:4000  10.1.0.2:80  open   1 min 15 s  1.50 kB     999 B   0 B

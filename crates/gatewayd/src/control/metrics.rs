@@ -41,8 +41,9 @@ type PeerCounter = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) ->
 /// A value of a peer as a gauge.
 type PeerGauge = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) -> f64);
 
-const PEER_GAUGES: [PeerGauge; 7] = [
+const PEER_GAUGES: [PeerGauge; 8] = [
     ("peer_up", "Whether the peer can be reached", None, |p| f64::from(u8::from(p.up))),
+    ("peer_responsive", "Whether the peer answers", None, |p| f64::from(u8::from(p.up && !p.unresponsive))),
     ("peer_rtt", "Smoothed round-trip time", Some(Unit::Seconds), |p| p.rtt),
     ("peer_packet", "Largest packet to the peer", Some(Unit::Bytes), |p| p.payload as f64),
     ("peer_line_rate", "Rate of the line to the peer, in bytes per second", None, |p| p.rate / 8.0),
@@ -53,8 +54,9 @@ const PEER_GAUGES: [PeerGauge; 7] = [
     ("peer_opening", "Connections that wait for the far host's answer", None, |p| p.opening as f64),
 ];
 
-const PEER_COUNTERS: [PeerCounter; 8] = [
+const PEER_COUNTERS: [PeerCounter; 9] = [
     ("peer_downs", "How often the peer became unreachable", None, |p| p.downs),
+    ("peer_stalls", "How often the peer became unresponsive", None, |p| p.stalls),
     ("peer_line", "Octets of IP packets sent to the peer, everything included", Some(Unit::Bytes), |p| p.line_octets),
     ("peer_packets_sent", "Packets sent to the peer", None, |p| p.packets_sent),
     ("peer_packets_received", "Packets received from the peer", None, |p| p.packets_received),
@@ -81,6 +83,9 @@ impl Collector for Picture {
         let silent = ConstGauge::new(snapshot.silent as f64);
         let help = "Connections whose host is left without an answer, as the other one has vanished";
         silent.encode(encoder.encode_descriptor("silent", help, None, MetricType::Gauge)?)?;
+        let drops = ConstCounter::new(snapshot.receive_drops);
+        let help = "Packets of peers lost here, not on the line, as they were not read in time";
+        drops.encode(encoder.encode_descriptor("receive_drops", help, None, MetricType::Counter)?)?;
         for (name, help, unit, value) in &PEER_GAUGES {
             let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
             for peer in &snapshot.peers {
@@ -119,6 +124,9 @@ impl Collector for Picture {
         let held_back = ConstCounter::new(counters.held_back);
         let help = "How often a host was not read because the line was behind";
         held_back.encode(encoder.encode_descriptor("held_back", help, None, MetricType::Counter)?)?;
+        let passed = ConstCounter::new(counters.passed);
+        let help = "Openings that went on without the pair, as the peer could not be reached";
+        passed.encode(encoder.encode_descriptor("passed", help, None, MetricType::Counter)?)?;
         let (buckets, count) = buckets(&counters.connect_seconds);
         let help = "Time from an opening to its answer";
         let mut histogram = encoder.encode_descriptor("connect", help, Some(&Unit::Seconds), MetricType::Histogram)?;

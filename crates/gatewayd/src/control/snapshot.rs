@@ -17,6 +17,10 @@ pub struct Snapshot {
     /// Connections that are over but for a host here that is left without an answer, as the other one has vanished.
     #[serde(default)]
     pub silent: u64,
+    /// Packets of peers that were lost here, not on the line: the kernel had no room for them, as they were not read in
+    /// time. The peers see them as lost.
+    #[serde(default)]
+    pub receive_drops: u64,
     /// Connections, if asked for.
     pub connections: Vec<ConnectionStatus>,
     /// What was counted of all peers together.
@@ -41,6 +45,12 @@ pub struct PeerStatus {
     pub why_tls: String,
     /// How often it went down.
     pub downs: u64,
+    /// Whether it does not answer: then new connections are not carried to it, while those that are wait.
+    #[serde(default)]
+    pub unresponsive: bool,
+    /// How often it became unresponsive.
+    #[serde(default)]
+    pub stalls: u64,
     /// Smoothed round-trip time (s).
     pub rtt: f64,
     /// Largest packet to it (octets of payload of the transport).
@@ -108,6 +118,9 @@ pub struct Counters {
     pub connect_seconds_sum: f64,
     /// How often a host was not read because the line was behind.
     pub held_back: u64,
+    /// Openings that went on to their servers without the pair, because the peer could not be reached.
+    #[serde(default)]
+    pub passed: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
 }

@@ -65,6 +65,7 @@ fn picture() -> Snapshot {
         name: "paris".to_owned(),
         uptime: 12.5,
         silent: 2,
+        receive_drops: 9,
         peers: vec![peer, down],
         connections: vec![connection],
         counters: Counters {
@@ -74,6 +75,7 @@ fn picture() -> Snapshot {
             connect_seconds: vec![(0.1, 3), (0.2, 2), (f64::MAX, 1)],
             connect_seconds_sum: 1.25,
             held_back: 6,
+            passed: 4,
             errors: counted(&[("decode", 1)]),
         },
     }
@@ -133,6 +135,11 @@ fn metrics_are_open_metrics() {
     assert_eq!(of("opened_total{class=\"intercepted\"}"), Some(7.0));
     assert_eq!(of("refused_total{reason=\"busy\"}"), Some(1.0));
     assert_eq!((of("held_back_total"), of("silent")), (Some(6.0), Some(2.0)));
+    assert_eq!((of("receive_drops_total"), of("passed_total")), (Some(9.0), Some(4.0)));
+    assert_eq!(
+        (of("peer_responsive{peer=\"tokyo\"}"), of("peer_stalls_total{peer=\"tokyo\"}")),
+        (Some(1.0), Some(0.0))
+    );
     // Buckets hold all that were not above their bound.
     assert_eq!(of("connect_seconds_bucket{le=\"0.1\"}"), Some(3.0));
     assert_eq!(of("connect_seconds_bucket{le=\"0.2\"}"), Some(5.0));

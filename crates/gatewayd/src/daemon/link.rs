@@ -25,6 +25,8 @@ const GATHER_PACKETS: u64 = 16;
 const ACK_EVERY: u32 = 8;
 /// After how many payloads the peer is told how much more it may send.
 const CREDIT_EVERY: u32 = 32;
+/// Beyond a round trip, how long a peer may leave everything unanswered before new connections go another way.
+const PATIENCE: Span = Span::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -53,6 +55,9 @@ pub(crate) struct Link {
     /// The change of the rules that its coming or going was.
     pub(crate) change: u64,
     pub(crate) downs: u64,
+    /// Whether the peer does not answer, and how often that began.
+    pub(crate) unresponsive: bool,
+    pub(crate) stalls: u64,
     pub(crate) why_down: String,
 }
 
@@ -78,6 +83,8 @@ impl Link {
             base: now_ns(),
             change: 0,
             downs: 0,
+            unresponsive: false,
+            stalls: 0,
             why_down: "not reached yet".into(),
         })
     }
@@ -136,6 +143,7 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     machine.transport = Transport::Quic { v6: false };
     (machine.mtu, machine.payload) = (Bytes(1280), Bytes(1200));
     machine.slack = SLACK;
+    machine.patience = Some(PATIENCE);
     machine.ack_every = ACK_EVERY;
     machine.credit_every = CREDIT_EVERY;
     machine

@@ -30,6 +30,7 @@ impl Daemon {
         let now = self.links[peer].time(self.now);
         let mut output = std::mem::take(&mut self.links[peer].output);
         act(&mut self.links[peer].machine, now, &mut output);
+        self.follow(peer);
         // Bytes are taken from hosts before the packets that carry them are written.
         for action in output.actions.drain(..) {
             self.obey(peer, action);
@@ -95,7 +96,7 @@ impl Daemon {
 
     fn obey(&mut self, peer: usize, action: Action) {
         let (id, what) = match action {
-            Action::Connect { flow, request } => return self.connect(peer, flow, request),
+            Action::Connect { flow, request } => return self.attempt(peer, flow, request),
             Action::Accept { flow } => return self.accept(peer, flow),
             Action::Refuse { flow, reason } => return self.refuse(peer, flow, reason),
             Action::Consume { flow, bytes } => (flow, What::Consume(bytes)),

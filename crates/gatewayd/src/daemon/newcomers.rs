@@ -47,6 +47,7 @@ impl Daemon {
                 }
                 Some(flow) if flow.stage == Stage::Silent => self.remove(token),
                 // The far side has the port until it knows of the end.
+                Some(flow) if flow.is_over() && !flow.forgotten && self.links[flow.peer].unresponsive => {}
                 Some(flow) if flow.is_over() && !flow.forgotten => {
                     flow.again = Some(opening);
                     return;
@@ -65,10 +66,7 @@ impl Daemon {
             self.turn_away(&opening, Reason::NetUnreachable);
             return;
         };
-        if !self.links[peer].up && self.will_pass(peer) {
-            // It is sent again in a second, and is not taken then.
-            return;
-        }
+        let Some(opening) = self.divert(peer, opening) else { return };
         if let Some(reason) = self.refusal(peer, opening.client.ip()) {
             self.turn_away(&opening, reason);
             return;
@@ -89,7 +87,7 @@ impl Daemon {
     /// Why a host may open no more now.
     pub(crate) fn refusal(&self, peer: usize, source: IpAddr) -> Option<Reason> {
         let limits = &self.config.limits;
-        if !self.links[peer].up {
+        if !self.links[peer].up || self.links[peer].unresponsive {
             Some(Reason::PeerLost)
         } else if self.table.len() >= limits.connections as usize
             || self.tally.of(source) >= limits.per_source
@@ -153,10 +151,7 @@ impl Daemon {
             // The answer must arrive.
             flow.ending = Some(Ending::Clean);
         }
-        self.tally.refused(reason);
-        if let (Origin::Held(opening), Some(hold)) = (&flow.origin, &mut self.hold) {
-            let _ = hold.refuse(opening, reason);
-        }
+        self.answer_refused(token, peer, reason);
     }
     /// Connections have been accepted that were let go.
     pub(crate) fn accepted(&mut self) {

@@ -85,6 +85,8 @@ impl Daemon {
     }
     /// Every connection over a peer is refused or reset.
     pub(crate) fn lose(&mut self, peer: usize, reason: Reason) {
+        // The rules are not told: whoever calls knows whether the peer is up.
+        self.links[peer].unresponsive = false;
         self.machine(peer, |machine, now, out| machine.down(now, reason, out));
         self.links[peer].early.clear();
         self.settle();

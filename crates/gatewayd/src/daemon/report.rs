@@ -9,6 +9,7 @@ use crate::control::{ConnectionStatus, PeerStatus, Snapshot};
 impl Daemon {
     /// How it stands, with a line for each connection if so wished.
     pub(crate) fn snapshot(&mut self, connections: bool) -> Snapshot {
+        self.read_drops();
         let peers = (0..self.links.len()).map(|peer| self.peer_status(peer)).collect();
         let lines = || self.table.iter().filter(|flow| !flow.forgotten).map(|flow| self.connection_status(flow));
         Snapshot {
@@ -16,6 +17,7 @@ impl Daemon {
             uptime: self.seconds_since(self.start.0),
             peers,
             silent: u64::from(self.tally.silent),
+            receive_drops: self.drops.total,
             connections: if connections { lines().collect() } else { Vec::new() },
             counters: self.tally.counters(),
         }
@@ -42,6 +44,8 @@ impl Daemon {
             },
             why_tls: if up { transport.tried } else { String::new() },
             downs: link.downs,
+            unresponsive: link.unresponsive,
+            stalls: link.stalls,
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,
             rate: link.machine.rate().as_bps() as f64,

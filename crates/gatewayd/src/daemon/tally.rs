@@ -20,6 +20,8 @@ pub(crate) struct Tally {
     answers: [u64; CLASSES.len()],
     answers_sum: f64,
     pub(crate) held_back: u64,
+    /// Openings that went on without the pair.
+    pub(crate) passed: u64,
     /// Openings that wait for their answer now.
     pub(crate) opening: u32,
     /// Connections whose host is left without an answer.
@@ -82,6 +84,7 @@ impl Tally {
             connect_seconds: CLASSES.into_iter().map(|most| most.min(f64::MAX)).zip(self.answers).collect(),
             connect_seconds_sum: self.answers_sum,
             held_back: self.held_back,
+            passed: self.passed,
             errors: named(&self.errors),
         }
     }

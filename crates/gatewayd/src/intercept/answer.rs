@@ -135,10 +135,15 @@ impl Answers {
     /// Answers an opening.
     pub(super) fn send(&self, about: &About<'_>, reason: Reason) -> io::Result<()> {
         let Some(packet) = answer(about, reason, || own_address(about.client))? else { return Ok(()) };
-        let socket = if about.client.is_ipv4() { Some(&self.v4) } else { self.v6.as_ref() };
+        self.pass(&packet, about.client.ip())
+    }
+
+    /// Sends an IP packet to `to`.
+    pub(super) fn pass(&self, packet: &[u8], to: IpAddr) -> io::Result<()> {
+        let socket = if to.is_ipv4() { Some(&self.v4) } else { self.v6.as_ref() };
         // The port of a raw socket's address has no meaning, and IPv6 refuses one.
-        let to = SocketAddr::new(about.client.ip(), 0);
-        match socket.map(|socket| socket.send_to(&packet, &to.into())) {
+        let to = SocketAddr::new(to, 0);
+        match socket.map(|socket| socket.send_to(packet, &to.into())) {
             Some(Ok(_)) => Ok(()),
             Some(Err(e)) => Err(e),
             None => Err(io::ErrorKind::Unsupported.into()),

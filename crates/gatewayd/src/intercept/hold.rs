@@ -99,6 +99,10 @@ impl Hold {
         self.tun.write(&opening.packet).map(drop)
     }
 
+    /// Sends it on to its server, as a router would have done.
+    pub(crate) fn pass(&self, opening: &Opening) -> io::Result<()> {
+        self.answers.pass(&opening.packet[Tun::HEADER..], opening.server.ip())
+    }
     /// Answers it as it would have been answered without a gateway.
     pub(crate) fn refuse(&mut self, opening: &Opening, reason: Reason) -> io::Result<()> {
         let Opening { client, server, acknowledgment, ref packet, .. } = *opening;

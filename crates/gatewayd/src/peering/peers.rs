@@ -10,7 +10,7 @@ use super::dial::{self, Dial};
 use super::hello::Hello;
 use super::identity::{is_of, names_of};
 use super::link::{Ending, Link, Loss, Occurrence, Stage, Wire};
-use super::sockets::in_20_ms;
+use super::sockets::octets_per_second;
 use super::{PeerEvent, Peering, Transport, settings};
 use crate::config::{self, Config, TransportChoice};
 
@@ -82,7 +82,10 @@ impl Peering {
                 None => self.peers.push(fresh),
             }
         }
-        self.line = config.peers.iter().map(|peer| in_20_ms(peer.rate)).fold(0.0, f64::max);
+        // One socket serves all peers that dial, and those that are dialled from the same address.
+        self.line = config.peers.iter().map(|peer| octets_per_second(peer.rate)).sum();
+        let line = self.line;
+        self.sockets.iter_mut().for_each(|udp| udp.set_buffers(line));
         let server = settings::server(&self.identity, self.longest_outage(), None);
         if self.listen.is_some()
             && let Some(udp) = self.sockets.first_mut()

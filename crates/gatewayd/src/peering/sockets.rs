@@ -12,17 +12,18 @@ use crate::config::LineRate;
 use crate::error::Error;
 
 impl Peering {
-    pub(super) fn add_socket(&mut self, udp: Udp) -> Result<usize, Error> {
+    pub(super) fn add_socket(&mut self, mut udp: Udp) -> Result<usize, Error> {
+        udp.set_buffers(self.line);
         let number = self.sockets.len();
         let added = self.ready.add(&udp, SOCKETS + number as u64, Interest::Read);
         added.map_err(|error| failed("watch a UDP socket".to_owned())(std::io::Error::other(error)))?;
         let (receive, send) = udp.granted;
-        if (receive.min(send) as f64) < self.line {
+        if (receive.min(send) as f64) < self.line * LEAST_BUFFERED {
             warn!(
                 "the kernel granted {receive} octets for receiving and {send} for sending, and 20 ms of the line are \
                  {:.0}: packets may be lost here; raise net.core.rmem_max and net.core.wmem_max, or run with \
                  CAP_NET_ADMIN",
-                self.line
+                self.line * LEAST_BUFFERED
             );
         }
         self.sockets.push(udp);
@@ -43,14 +44,18 @@ impl Peering {
     }
 }
 
-/// What a line carries in 20 ms (octets): a socket's buffers are to hold as much while this thread is
-/// busy elsewhere.
-pub(super) fn in_20_ms(rate: LineRate) -> f64 {
+/// How much of the line a socket's buffers must hold so that nothing is said (s).
+const LEAST_BUFFERED: f64 = 0.02;
+/// The rate that a line without a known one is taken to have (bit/s).
+const UNKNOWN: f64 = 1e9;
+
+/// What a line carries (octets per second).
+pub(super) fn octets_per_second(rate: LineRate) -> f64 {
     let rate = match rate {
         LineRate::Fixed { rate, .. } => Some(rate),
         LineRate::Auto { most } => most,
     };
-    rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0 * 0.02)
+    rate.map_or(UNKNOWN, |rate| rate.as_bps() as f64) / 8.0
 }
 
 /// A TCP socket for peers that dial; of both versions of IP at the unspecified address of IPv6.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::BytesMut;
+use cellway_sys::Drops;
 use noq_proto::{DatagramEvent, Endpoint, FourTuple, ServerConfig};
 use noq_udp::{RecvMeta, UdpSocketState};
 use rustix::net::sockopt;
@@ -16,14 +17,17 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::link::Watch;
 use super::settings;
 
-/// Octets asked for each of the socket's buffers.
-const BUFFER: usize = 4 << 20;
+/// Octets asked for each of the socket's buffers, at least and at most.
+const LEAST_BUFFER: usize = 4 << 20;
+const MOST_BUFFER: usize = 64 << 20;
+/// How much of the line they hold (s).
+const BUFFERED: f64 = 0.2;
 /// Most octets of a coalesced receive (`UDP_GRO`).
 const COALESCED: usize = 1 << 16;
 /// Receives of one system call.
-const RECEIVES: usize = 8;
-/// System calls of one turn: a flood leaves time for other things.
-const CALLS: usize = 8;
+const RECEIVES: usize = noq_udp::BATCH_SIZE;
+/// Datagrams of one turn, after which other things have theirs: about 2 ms of work, at 3 us for each.
+const DATAGRAMS: usize = 768;
 /// Most octets of one segmented send: the kernel refuses what does not fit one IP packet of 64 KiB, and
 /// noq takes that for loss.
 const SEGMENTED: usize = 65_000;
@@ -36,8 +40,12 @@ pub(super) struct Udp {
     receive: Box<[u8]>,
     answer: Vec<u8>,
     local: SocketAddr,
-    /// Octets the kernel granted for what comes in and goes out.
+    /// Octets the kernel granted for what comes in and goes out, and octets asked for.
     pub(super) granted: (usize, usize),
+    asked: usize,
+    drops: Drops,
+    /// Whether the last [`Udp::receive`] of this turn may have left datagrams in the socket.
+    pub(super) more: bool,
     /// Whether the kernel had no room at the last attempt.
     pub(super) full: bool,
     /// What the kernel is asked.
@@ -67,31 +75,55 @@ impl Udp {
             socket.set_only_v6(!address.ip().is_unspecified())?;
         }
         socket.bind(&address.into())?;
-        // The forced ones are above the machine's limit and need CAP_NET_ADMIN.
-        let _ = sockopt::set_socket_recv_buffer_size_force(&socket, BUFFER)
-            .or_else(|_| sockopt::set_socket_recv_buffer_size(&socket, BUFFER));
-        let _ = sockopt::set_socket_send_buffer_size_force(&socket, BUFFER)
-            .or_else(|_| sockopt::set_socket_send_buffer_size(&socket, BUFFER));
-        // The kernel doubles what is asked, for its own bookkeeping (socket(7)).
-        let granted = (socket.recv_buffer_size()? / 2, socket.send_buffer_size()? / 2);
         let socket = UdpSocket::from(socket);
         let state = UdpSocketState::new((&socket).into())?;
         let endpoint = Endpoint::new(settings::endpoint(reset), server, !state.may_fragment());
         let local = socket.local_addr()?;
         let receive = vec![0; COALESCED * RECEIVES].into_boxed_slice();
-        Ok(Udp {
+        let mut udp = Udp {
             socket,
             state,
             endpoint,
             receive,
             answer: Vec::new(),
             local,
-            granted,
+            granted: (0, 0),
+            asked: 0,
+            drops: Drops::default(),
+            more: false,
             full: false,
             watch: Watch::default(),
             #[cfg(test)]
             strays: 0,
-        })
+        };
+        udp.set_buffers(0.0);
+        Ok(udp)
+    }
+
+    /// Asks for buffers that hold 200 ms of a line of `rate` octets per second each way: for so long this thread may be busy
+    /// elsewhere, or not scheduled.
+    pub(super) fn set_buffers(&mut self, rate: f64) {
+        let octets = ((rate * BUFFERED) as usize).clamp(LEAST_BUFFER, MOST_BUFFER);
+        if octets == self.asked {
+            return;
+        }
+        self.asked = octets;
+        // The forced ones are above the machine's limit and need CAP_NET_ADMIN.
+        let _ = sockopt::set_socket_recv_buffer_size_force(&self.socket, octets)
+            .or_else(|_| sockopt::set_socket_recv_buffer_size(&self.socket, octets));
+        let _ = sockopt::set_socket_send_buffer_size_force(&self.socket, octets)
+            .or_else(|_| sockopt::set_socket_send_buffer_size(&self.socket, octets));
+        // The kernel doubles what is asked, for its own bookkeeping (socket(7)).
+        let granted = |octets: rustix::io::Result<usize>| octets.unwrap_or(0) / 2;
+        self.granted = (
+            granted(sockopt::socket_recv_buffer_size(&self.socket)),
+            granted(sockopt::socket_send_buffer_size(&self.socket)),
+        );
+    }
+
+    /// Datagrams that the kernel has dropped because the receive buffer was full; 0 where it does not say.
+    pub(super) fn drops(&mut self) -> u64 {
+        self.drops.update(&self.socket).unwrap_or(0)
     }
 
     /// A socket only to dial from: any address, of both families where the machine has both.
@@ -126,14 +158,18 @@ impl Udp {
     /// Reads what is there and hands each datagram's meaning to `meant`.
     pub(super) fn receive(&mut self, now: Instant, mut meant: impl FnMut(&mut Endpoint, DatagramEvent)) {
         let mut meta = [RecvMeta::default(); RECEIVES];
-        for _ in 0..CALLS {
+        let mut datagrams = 0;
+        while datagrams < DATAGRAMS {
             let mut slices = self.receive.chunks_exact_mut(COALESCED).map(IoSliceMut::new);
             let mut buffers: [IoSliceMut<'_>; RECEIVES] =
                 std::array::from_fn(|_| slices.next().unwrap_or_else(|| IoSliceMut::new(&mut [])));
             let count = match self.state.recv((&self.socket).into(), &mut buffers, &mut meta) {
                 Ok(count) => count,
                 // An ICMP error of an earlier send says nothing of a connection, and comes once.
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => continue,
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                    datagrams += 1;
+                    continue;
+                }
                 Err(_) => return,
             };
             for (meta, buffer) in meta.iter().zip(&buffers).take(count) {
@@ -145,6 +181,7 @@ impl Udp {
                 while !data.is_empty() {
                     let datagram = data.split_to(meta.stride.max(1).min(data.len()));
                     self.answer.clear();
+                    datagrams += 1;
                     let event = self.endpoint.handle(now, path, None, datagram, &mut self.answer);
                     #[cfg(test)]
                     if matches!(event, None | Some(DatagramEvent::Response(_))) {
@@ -163,6 +200,7 @@ impl Udp {
                 return;
             }
         }
+        self.more = true;
     }
 
     /// Hands one transmission to the kernel. `WouldBlock` and only that is to be tried again.

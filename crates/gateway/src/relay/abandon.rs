@@ -1,0 +1,39 @@
+//! Gives up the connections that wait for the far host's answer while the peer does not answer.
+
+use super::Relay;
+use crate::flow::{Context, Delivery, Flow, Origin, Stage};
+use crate::output::Action;
+use crate::packet::FlowId;
+use crate::reason::Reason;
+
+impl Relay {
+    /// Refuses every connection of a local host that has had no answer. The peer is sent a reset for each that it may
+    /// have been asked for: it must not connect in the name of a client that has gone another way.
+    pub(crate) fn abandon_openings(&mut self, reason: Reason, actions: &mut Vec<Action>) {
+        let waits = |state: &Flow| {
+            state.origin == Origin::Local && matches!(state.stage, Stage::Waiting | Stage::Opening) && state.told
+        };
+        let waiting: Vec<FlowId> = self.flows.iter().filter(|(_, state)| waits(state)).map(|(&flow, _)| flow).collect();
+        // From the last on: memory that becomes free is not for another of them.
+        for flow in waiting.into_iter().rev() {
+            self.stats.count_refusal(reason);
+            actions.push(Action::Refuse { flow, reason });
+            let Some(state) = self.flows.get_mut(&flow) else { continue };
+            state.cause = Some(reason);
+            if state.asked {
+                self.change(flow, actions, |flow, context| flow.abandon(reason, context));
+            } else {
+                self.end(flow, actions);
+            }
+        }
+    }
+}
+
+impl Flow {
+    /// The local host waits no more. Its reset does not wait for the `Open`, which is not sent again either: a peer that
+    /// gets the reset alone refuses the name from then on.
+    fn abandon(&mut self, reason: Reason, context: &mut Context<'_>) {
+        self.handshake = Delivery::Acked;
+        self.lose_local_side(reason, context);
+    }
+}

@@ -1,0 +1,119 @@
+//! A peer that does not answer: what waits for it is released, what is carried is kept.
+#![allow(clippy::unwrap_used)]
+
+#[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
+mod common;
+
+use cellway_gateway::{Action, FlowId, Frame, GatewayConfig, Reason};
+use cellway_units::{Span, Time};
+use common::script::{FLOW, NOTHING, Script, WINDOW, asked, closed, config, connect, data, open, reset};
+
+const LOST: Reason = Reason::PeerLost;
+
+fn watchful() -> GatewayConfig {
+    GatewayConfig { patience: Some(Span::from_secs(1)), ..config() }
+}
+/// Wakes the gateway whenever it asks for it until `end`; returns all frames and actions.
+fn until(s: &mut Script, end: Time) -> (Vec<Frame>, Vec<Action>) {
+    let mut all = NOTHING;
+    while let Some((at, _)) = s.gateway.deadline().filter(|d| d.0 <= end) {
+        s.now = s.now.max(at);
+        s.gateway.wake(s.now, &mut s.out);
+        let (frames, actions) = s.flush();
+        all.0.extend(frames);
+        all.1.extend(actions);
+    }
+    s.now = s.now.max(end);
+    all
+}
+/// A round trip of 100 ms has been measured on a flow of another name, which stays open.
+fn met() -> Script {
+    let mut s = Script::with(watchful());
+    let other = FlowId(40);
+    s.local(|g, now, out| g.incoming(now, other, asked(), out));
+    s.now += Span::from_ms(98);
+    s.ack(0, 0);
+    s.peer(&[Frame::Accepted { flow: other, limit: WINDOW }]);
+    assert!(s.gateway.rtt() >= Span::from_ms(99) && s.gateway.rtt() <= Span::from_ms(101));
+    s
+}
+
+#[test]
+fn a_held_opening_is_released_within_a_second_and_some_round_trips() {
+    let mut s = met();
+    let idle = s.now + Span::from_secs(30);
+    assert_eq!(until(&mut s, idle), NOTHING, "nothing awaits an answer, so nobody asks");
+    assert!(!s.gateway.is_unresponsive());
+    s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+    let asked_at = s.now;
+    let (frames, actions) = until(&mut s, asked_at + Span::from_ms(1_000));
+    assert!(!frames.is_empty() && frames.iter().all(|frame| *frame == open(FLOW, WINDOW)), "probes: {frames:?}");
+    assert_eq!(actions, []);
+    let (frames, actions) = until(&mut s, asked_at + Span::from_ms(1_300));
+    assert_eq!(actions, [Action::Refuse { flow: FLOW, reason: LOST }]);
+    assert!(s.gateway.is_unresponsive());
+    // The peer may have the `Open`: it is sent the reset, and the `Open` never again.
+    assert!(frames.contains(&reset(FLOW, 0, LOST)), "{frames:?}");
+    let later = s.now + Span::from_secs(20);
+    let (frames, actions) = until(&mut s, later);
+    assert!(frames.len() > 10 && frames.iter().all(|frame| *frame == reset(FLOW, 0, LOST)), "{frames:?}");
+    assert_eq!(actions, []);
+    // It answers: all is as before.
+    let sent = s.sent();
+    assert_eq!(s.ack(sent - 1, sent - 1).1, [closed(FLOW, Some(LOST))]);
+    assert!(!s.gateway.is_unresponsive());
+    let (frames, _) = s.local(|g, now, out| g.incoming(now, FlowId(4), asked(), out));
+    assert_eq!(frames, [open(FlowId(4), WINDOW)]);
+}
+
+#[test]
+fn what_is_carried_is_kept_and_goes_on() {
+    let mut s = Script::with(watchful());
+    s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+    s.ack(0, 0);
+    s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
+    assert_eq!(s.local(|g, now, out| g.received(now, FLOW, 1000, out)).0, [data(0, 1000, false)]);
+    let silent = s.now + Span::from_secs(50);
+    let (frames, actions) = until(&mut s, silent);
+    assert!(frames.iter().all(|frame| *frame == data(0, 1000, false)) && actions.is_empty());
+    assert!(s.gateway.is_unresponsive());
+    // Any packet of the peer will do.
+    assert_eq!(s.peer(&[data(0, 500, false)]).1, []);
+    assert!(!s.gateway.is_unresponsive());
+    assert_eq!(s.gateway.flow_stats(FLOW).unwrap().held_outbound, 1000);
+    let sent = s.sent();
+    s.ack(1, sent - 1);
+    assert_eq!(s.gateway.flow_stats(FLOW).unwrap().held_outbound, 0);
+}
+
+#[test]
+fn a_peer_that_sends_anything_is_there() {
+    let mut s = met();
+    s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+    for n in 0..100 {
+        let next = s.now + Span::from_ms(200);
+        until(&mut s, next);
+        s.peer(&[Frame::Credit { flow: FlowId(40), limit: WINDOW + n }]);
+        assert!(!s.gateway.is_unresponsive());
+    }
+}
+
+#[test]
+fn a_late_opening_whose_reset_came_first_connects_nowhere() {
+    let mut s = Script::new();
+    assert_eq!(s.peer(&[reset(FLOW, 0, LOST)]), NOTHING);
+    assert_eq!(s.peer(&[open(FLOW, WINDOW)]), NOTHING);
+    assert_eq!(s.peer(&[open(FlowId(4), WINDOW)]).1, [connect(FlowId(4))]);
+}
+
+#[test]
+fn the_way_to_the_peer_is_new_after_it_was_lost() {
+    let mut s = met();
+    s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+    let silent = s.now + Span::from_secs(2);
+    until(&mut s, silent);
+    assert!(s.gateway.is_unresponsive());
+    let (_, actions) = s.local(|g, now, out| g.down(now, LOST, out));
+    assert!(actions.contains(&closed(FLOW, Some(LOST))), "{actions:?}");
+    assert!(!s.gateway.is_unresponsive());
+}

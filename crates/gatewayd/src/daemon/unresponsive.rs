@@ -1,0 +1,120 @@
+//! A peer that does not answer: new connections for it go the way that its `down` says, until it answers again.
+
+use std::sync::Arc;
+
+use cellway_gateway::{FlowId, FlowState, Reason, Request};
+
+use super::Daemon;
+use super::flow::{Origin, Stage};
+use crate::config::PeerDown;
+use crate::intercept::Opening;
+
+/// The longest time that a connection attempt of a peer waits while more of its packets can be read (ns).
+const LONGEST_WAIT: u64 = 50_000_000;
+/// A thread that is so late was suspended (ns): half of what a peer waits before it gives up what it has asked for.
+const SUSPENDED: u64 = 500_000_000;
+
+/// A server to connect to for a peer.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    peer: usize,
+    id: FlowId,
+    request: Arc<Request>,
+    since: u64,
+}
+
+impl Daemon {
+    /// Follows the state machine of a peer after each call into it: does it answer?
+    pub(crate) fn follow(&mut self, peer: usize) {
+        let link = &mut self.links[peer];
+        let unresponsive = link.machine.is_unresponsive();
+        if unresponsive == link.unresponsive {
+            return;
+        }
+        link.unresponsive = unresponsive;
+        if unresponsive {
+            link.stalls += 1;
+            tracing::warn!(
+                peer = %link.name,
+                "unresponsive: nothing has arrived that must be answered; new connections go as `down` says, carried ones \
+                 wait for `outage`"
+            );
+        } else {
+            tracing::info!(peer = %link.name, "responsive again");
+        }
+        self.tell_rules(peer, !unresponsive);
+    }
+    /// Whether a connection for a peer that cannot be reached passes this gateway untouched.
+    fn passes(&self, peer: usize) -> bool {
+        self.config.peers[peer].down == PeerDown::Direct
+    }
+    /// Lets an opening go to its server without the pair.
+    pub(crate) fn pass(&mut self, opening: &Opening) {
+        self.tally.passed += 1;
+        if let Some(hold) = &self.hold
+            && let Err(error) = hold.pass(opening)
+        {
+            // Its host sends it again.
+            tracing::debug!("an opening cannot be sent on: {error}");
+        }
+    }
+    /// Deals with an opening for a peer that cannot be reached; returns it if the peer can be.
+    pub(crate) fn divert(&mut self, peer: usize, opening: Opening) -> Option<Opening> {
+        let link = &self.links[peer];
+        let passes = if link.up { link.unresponsive && self.passes(peer) } else { self.will_pass(peer) };
+        if passes {
+            self.pass(&opening);
+            return None;
+        }
+        Some(opening)
+    }
+    /// Answers a host whose opening was refused: for want of the peer, it may go on without the pair.
+    pub(crate) fn answer_refused(&mut self, token: u64, peer: usize, reason: Reason) {
+        let passes = matches!(reason, Reason::PeerLost | Reason::Stopping) && self.passes(peer);
+        let Some(flow) = self.table.get_mut(token) else { return };
+        if let Origin::Held(opening) = &flow.origin {
+            // The same host may use the same port again before the peer knows of the end.
+            flow.stage = Stage::Open;
+            let opening = opening.clone();
+            if passes {
+                return self.pass(&opening);
+            }
+            if let Some(hold) = &mut self.hold {
+                let _ = hold.refuse(&opening, reason);
+            }
+        }
+        self.tally.refused(reason);
+        self.list(token);
+    }
+
+    /// A pass begins, and the one before took `late` (ns) or this one begins so late. A thread that was suspended for as
+    /// long reads packets now in which peers may have asked for connections that they have given up since, and whose
+    /// clients have gone to the same servers directly, from the same ports: nobody may connect there in their name. The
+    /// peers say so in packets that come again within two round trips.
+    pub(crate) fn resume(&mut self, late: u64) {
+        if late >= SUSPENDED {
+            let longest = self.links.iter().map(|link| link.machine.rtt().as_ps() / super::PS_PER_NS).max();
+            self.resume_at = self.now + LONGEST_WAIT + 2 * longest.unwrap_or(0);
+            tracing::warn!("suspended for {} ms: this thread was not scheduled", late / 1_000_000);
+        }
+    }
+    /// The peer wants a server connected to. Nothing leaves before all packets are read that have arrived: one of them may
+    /// take it back.
+    pub(crate) fn attempt(&mut self, peer: usize, id: FlowId, request: Arc<Request>) {
+        self.attempts.push_back(Attempt { peer, id, request, since: self.now });
+    }
+    /// Begins the connections that peers want, if no more of their packets wait.
+    pub(crate) fn begin_attempts(&mut self) {
+        while let Some(first) = self.attempts.front() {
+            if self.now < self.resume_at || self.peering.has_more() && self.now < first.since + LONGEST_WAIT {
+                return;
+            }
+            let Some(Attempt { peer, id, request, .. }) = self.attempts.pop_front() else { return };
+            let stats = self.links[peer].machine.flow_stats(id);
+            if stats.is_some_and(|stats| !stats.opened_here && stats.state == FlowState::Opening) {
+                self.connect(peer, id, request);
+                self.settle();
+            }
+        }
+    }
+}

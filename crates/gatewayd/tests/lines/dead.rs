@@ -1,0 +1,142 @@
+//! A far gateway that dies or is suspended: openings go another way soon, connections wait for it.
+
+use std::net::SocketAddr;
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+use rustix::process::Signal;
+use socket2::Socket;
+
+use crate::common::pair::{Pair, Side, Wish};
+use crate::common::tcp::{accept, errno, failure, listen, ready, socket};
+use crate::common::world::{SERVERS, Version, World, address};
+use crate::common::{self, until};
+use crate::load::{Load, MEGA, meet, never_down, patient, talk, until_crossed};
+
+/// What a busy machine may need for a second and some round trips; a host that sends its SYN again instead needs 3 s.
+const SOON: Duration = Duration::from_millis(2_500);
+
+/// A server, and a client that connects to it; how long that took.
+fn connect(world: &World, version: Version) -> (Result<[Socket; 2], String>, Duration) {
+    let (listener, at) = world.server.run(move || listen((address(version, SERVERS, 2), 0).into(), 1));
+    let begin = Instant::now();
+    let client = world.client.run(move || attempt(at));
+    let took = begin.elapsed();
+    let both = client.map(|client| [client, accept(&listener).unwrap()]);
+    if let Ok(both) = &both {
+        both.iter().for_each(patient);
+    }
+    (both, took)
+}
+fn attempt(at: SocketAddr) -> Result<Socket, String> {
+    let socket = socket(at.ip());
+    socket.connect(&at.into()).map_err(|error| errno(&error))?;
+    Ok(socket)
+}
+fn unresponsive(pair: &Pair<'_>) -> bool {
+    pair.status(Side::Near).unwrap()["peers"][0]["unresponsive"] == true
+}
+
+#[test]
+fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
+    if !common::possible("dead::a_dead_far_gateway_holds_no_opening_and_no_new_connection") {
+        return;
+    }
+    let world = World::new();
+    let mut pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
+    let carried = meet(&world, Version::V4);
+    // Nothing is under way, so that nobody knows of it before the opening.
+    sleep(Duration::from_millis(500));
+    pair.kill(Side::Far);
+    thread::scope(|scope| {
+        for version in [Version::V4, Version::V6] {
+            let (world, pair) = (&world, &pair);
+            scope.spawn(move || {
+                let (held, took) = connect(world, version);
+                assert!(took < SOON, "{version:?}: {took:?}");
+                talk(&held.unwrap());
+                assert!(unresponsive(pair));
+                let (next, took) = connect(world, version);
+                assert!(took < SOON, "{version:?}: {took:?}");
+                talk(&next.unwrap());
+            });
+        }
+    });
+    let passed = pair.number(Side::Near, "/counters/passed");
+    assert!(passed >= 2, "{passed}");
+    assert_eq!(pair.number(Side::Near, "/peers/0/stalls"), 1);
+    never_down_here(&pair);
+    assert!(pair.written(Side::Near).lines().any(|line| line.contains("WARN") && line.contains("unresponsive")));
+    // The one that is carried waits.
+    assert!(!ready(&carried[0], PollFlags::IN, Duration::ZERO));
+    pair.run(Side::Far);
+    assert_eq!(failure(&carried[0]), "ECONNRESET");
+    pair.wait_until_up();
+    until("connections are carried again", || {
+        let before = pair.number(Side::Near, "/counters/opened/intercepted");
+        talk(&meet(&world, Version::V4));
+        pair.number(Side::Near, "/counters/opened/intercepted") > before
+    });
+    assert!(!unresponsive(&pair));
+    pair.stop();
+}
+
+fn never_down_here(pair: &Pair<'_>) {
+    assert_eq!(pair.number(Side::Near, "/peers/0/downs"), 0);
+}
+
+#[test]
+fn where_the_policy_is_to_refuse_openings_are_refused_soon() {
+    if !common::possible("dead::where_the_policy_is_to_refuse_openings_are_refused_soon") {
+        return;
+    }
+    let world = World::new();
+    let mut pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
+    pair.edit(Side::Near, "down = \"direct\"", "down = \"refuse\"");
+    pair.signal(Side::Near, Signal::HUP);
+    until("it is reloaded", || pair.written(Side::Near).contains("reloaded"));
+    pair.kill(Side::Far);
+    for version in [Version::V4, Version::V6] {
+        for _ in 0..2 {
+            let (refused, took) = connect(&world, version);
+            assert_eq!(refused.unwrap_err(), "ECONNREFUSED");
+            assert!(took < SOON, "{version:?}: {took:?}");
+        }
+    }
+    assert_eq!(pair.number(Side::Near, "/counters/passed"), 0);
+    never_down_here(&pair);
+    pair.run(Side::Far);
+    pair.wait_until_up();
+    pair.stop();
+}
+
+/// The far gateway, when it goes on, reads what it was asked in the name of a client that has gone direct since.
+#[test]
+fn a_suspended_far_gateway_loses_no_connection_nor_breaks_one_that_went_direct() {
+    if !common::possible("dead::a_suspended_far_gateway_loses_no_connection_nor_breaks_one_that_went_direct") {
+        return;
+    }
+    let world = World::new();
+    let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
+    let idle = meet(&world, Version::V6);
+    let load = Load::start(&world, 6, 4 * MEGA);
+    until_crossed(&pair, MEGA);
+    pair.signal(Side::Far, Signal::STOP);
+    let begin = Instant::now();
+    let direct = [Version::V4, Version::V6].map(|version| {
+        let (direct, took) = connect(&world, version);
+        assert!(took < SOON, "{version:?}: {took:?}");
+        direct.unwrap()
+    });
+    direct.iter().for_each(talk);
+    sleep(Duration::from_secs(3).saturating_sub(begin.elapsed()));
+    pair.signal(Side::Far, Signal::CONT);
+    load.whole();
+    assert!(!unresponsive(&pair));
+    // Those that went direct and that which was carried are as they were.
+    direct.iter().chain([&idle]).for_each(talk);
+    never_down(&pair);
+    assert!(pair.number(Side::Near, "/counters/passed") >= 1);
+    pair.stop();
+}
