@@ -8,9 +8,11 @@ use crate::delivery::{Delivery, Sample, Stamp, bits_of, rate_of};
 use crate::rtt::GRANULARITY;
 
 mod phase;
+mod queue;
 mod round;
 
 use phase::{Phase, STARTUP};
+use queue::Queue;
 use round::Round;
 
 /// What is sent of what the line is thought to carry, so that it is seldom full.
@@ -21,6 +23,8 @@ const PROBE_RTT: u64 = 500;
 /// The shortest round trip is looked for again when none came so near to it for so long.
 const NEAR: u64 = 1_016;
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
+/// Acknowledgements that are further apart than their packets by more than this and half a round trip: a stall.
+const PATIENCE: Span = Span::from_ms(5);
 /// What is sent before anything is known: ten packets (RFC 6928) or 64 KiB, over 50 ms.
 const INITIAL_PACKETS: u64 = 10;
 const INITIAL_BITS: u64 = 8 * 65_536;
@@ -55,8 +59,6 @@ pub(crate) struct Bottleneck {
     gain: u64,
     /// Rounds since the phase began. The first ends when something is acknowledged that was sent in it.
     rounds: u32,
-    /// Rounds since a phase that drains a queue.
-    steady: u32,
     /// When the next probe for more is due.
     probe_at: Time,
     round: Round,
@@ -70,11 +72,10 @@ pub(crate) struct Bottleneck {
     min_rtt: Option<Span>,
     /// When a round trip near to the shortest was seen.
     min_rtt_at: Time,
-    /// When enough of ProbeRTT has passed, and the shortest round trip in it.
-    probe_rtt_until: Option<Time>,
+    /// When ProbeRTT had as little in flight as it aims for, and the shortest round trip since.
+    probe_rtt_from: Option<Time>,
     probe_rtt_least: Option<Span>,
-    /// Rounds with a queue since the last near the shortest round trip.
-    queues: u32,
+    queue: Queue,
     bounds: Option<Bounds>,
     /// The rate that does not grow any more, and for how many rounds.
     full: (u64, u32),
@@ -93,7 +94,6 @@ impl Bottleneck {
             phase: Phase::Startup,
             gain: STARTUP,
             rounds: 0,
-            steady: 0,
             probe_at: Time::ZERO,
             round: Round::default(),
             rates: [0; 2],
@@ -101,9 +101,9 @@ impl Bottleneck {
             unsure: false,
             min_rtt: None,
             min_rtt_at: Time::ZERO,
-            probe_rtt_until: None,
+            probe_rtt_from: None,
             probe_rtt_least: None,
-            queues: 0,
+            queue: Queue::default(),
             bounds: None,
             full: (0, 0),
             rate: 0,
@@ -161,7 +161,12 @@ impl Bottleneck {
     }
     /// A packet was acknowledged; [`Bottleneck::learn`] ends the acknowledgement.
     pub(crate) fn acked(&mut self, now: Time, stamp: &Stamp) {
-        self.delivery.acked(now, stamp);
+        let patience = self.min_rtt.unwrap_or_default() / 2 + PATIENCE;
+        self.delivery.acked(now, stamp, patience);
+    }
+    /// No acknowledgement came for a probe timeout.
+    pub(crate) fn timed_out(&mut self) {
+        self.delivery.timed_out();
     }
     /// A packet was taken for lost.
     pub(crate) fn lost(&mut self, stamp: &Stamp) {
@@ -172,29 +177,34 @@ impl Bottleneck {
     pub(crate) fn learn(&mut self, now: Time, rtt: Option<Span>) {
         let Some(sample) = self.delivery.sample() else { return };
         if let Some(rtt) = rtt {
-            self.learn_rtt(now, rtt);
+            self.learn_rtt(now, rtt, &sample);
         }
+        let queue = self.sample_queue(now, &sample, rtt);
         let ended = (self.round.ends(&sample)).then(|| self.round.end(&self.delivery));
         self.learn_rate(&sample);
         if let Some(round) = ended {
             self.rounds += 1;
-            self.steady += 1;
             self.judge(now, &round, &sample);
+        }
+        if queue {
+            self.queue_stands(now);
         }
         self.step(now);
         self.pace();
     }
 
-    fn learn_rtt(&mut self, now: Time, rtt: Span) {
+    fn learn_rtt(&mut self, now: Time, rtt: Span, sample: &Sample) {
         let rtt = rtt.max(Span::from_us(1));
         self.round.rtt = Some(shorter(self.round.rtt, rtt));
-        if self.phase == Phase::ProbeRtt {
+        if self.probe_rtt_from.is_some_and(|from| sample.sent >= from) {
             self.probe_rtt_least = Some(shorter(self.probe_rtt_least, rtt));
         }
         let least = shorter(self.min_rtt, rtt);
+        self.shortest(rtt);
         self.min_rtt = Some(least);
         if rtt.as_ps() <= times(least.as_ps(), NEAR) {
-            (self.min_rtt_at, self.queues) = (now, 0);
+            self.min_rtt_at = now;
+            self.queue_drained();
         }
     }
     /// A sample over less than a round trip tells of a burst, not of the line (draft-cheng, section 3.3).
@@ -203,10 +213,10 @@ impl Bottleneck {
             return;
         }
         let rate = sample.rate.as_bps();
-        if !sample.limited {
+        if !sample.limited && !sample.stalled {
             self.round.rate = self.round.rate.max(rate);
         }
-        if !sample.limited || rate >= self.max_rate() {
+        if !sample.limited && !sample.stalled || rate >= self.max_rate() {
             self.rates[1] = self.rates[1].max(rate);
         }
     }

@@ -2,6 +2,8 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
+/// So many times the usual time between acknowledgements is a stall. A link that has become slower is none for long.
+const UNUSUAL: u64 = 4;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
 /// `bits` in `span`; the largest rate if that is no time at all.
@@ -39,7 +41,12 @@ pub(crate) struct Sample {
     /// What had been delivered when the newest of the packets was sent: the first sample with at least the count of the
     /// last round's end begins a new round.
     pub(crate) prior: u64,
+    /// When that packet was sent.
+    pub(crate) sent: Time,
     pub(crate) limited: bool,
+    /// Whether the newest packet was sent before the end of a stall: the time in which nothing was acknowledged counts in
+    /// the interval.
+    pub(crate) stalled: bool,
 }
 
 /// The state of the connection (section 3.1.1, `C`). All amounts are bits on the line.
@@ -55,13 +62,21 @@ pub(crate) struct Delivery {
     /// Packets sent until so much is delivered had room left behind them.
     limited_until: Option<u64>,
     newest: Option<Stamp>,
+    /// When the last packet was acknowledged, and when it had been sent; `None` after an idle time.
+    last: Option<(Time, Time)>,
+    /// The usual time between acknowledgements, smoothed.
+    usual: Span,
+    /// Whether a probe timeout has passed since.
+    silent: bool,
+    /// The end of the last stall: packets sent before it measure the stall.
+    stall_end: Option<Time>,
 }
 
 impl Delivery {
     /// A packet leaves.
     pub(crate) fn sent(&mut self, now: Time, bits: Bits) -> Stamp {
         if self.in_flight == 0 {
-            (self.first_sent, self.delivered_at) = (now, now);
+            (self.first_sent, self.delivered_at, self.last) = (now, now, None);
         }
         self.in_flight += bits.0;
         let &mut Delivery { delivered, delivered_at, first_sent, .. } = self;
@@ -72,8 +87,19 @@ impl Delivery {
     pub(crate) fn nothing_left(&mut self) {
         self.limited_until = Some(self.delivered + self.in_flight);
     }
-    /// A packet was acknowledged; [`Delivery::sample`] ends the acknowledgement.
-    pub(crate) fn acked(&mut self, now: Time, stamp: &Stamp) {
+    /// A packet was acknowledged; [`Delivery::sample`] ends the acknowledgement. If acknowledgements are further apart than
+    /// their packets were, by more than `patience` and some times the usual, the bottleneck link or a gateway stood still.
+    pub(crate) fn acked(&mut self, now: Time, stamp: &Stamp, patience: Span) {
+        let (apart, sent_apart) =
+            self.last.map_or_else(Default::default, |(at, sent)| (now.since(at), stamp.sent.since(sent)));
+        let late = apart > sent_apart + patience + self.usual * UNUSUAL;
+        if apart > Span::ZERO {
+            self.usual = self.usual * 7 / 8 + apart / 8;
+        }
+        if std::mem::take(&mut self.silent) || late {
+            self.stall_end = Some(now);
+        }
+        self.last = Some((now, stamp.sent));
         self.in_flight -= stamp.bits;
         self.delivered += stamp.bits;
         self.delivered_at = now;
@@ -86,10 +112,20 @@ impl Delivery {
             self.limited_until = None;
         }
     }
+    /// No acknowledgement came for a probe timeout: a stall, until one comes.
+    pub(crate) fn timed_out(&mut self) {
+        self.silent = true;
+    }
     /// A packet was taken for lost.
     pub(crate) fn lost(&mut self, stamp: &Stamp) {
         self.in_flight -= stamp.bits;
-        self.packets_lost += 1;
+        // What a stall made overflow says nothing about the rate after it.
+        if !self.silent && !self.measures_stall(stamp) {
+            self.packets_lost += 1;
+        }
+    }
+    fn measures_stall(&self, stamp: &Stamp) -> bool {
+        self.stall_end.is_some_and(|end| stamp.sent < end)
     }
     /// What the packets say that were acknowledged since the last call. The longer of the times in which they were sent
     /// and acknowledged counts, so neither a burst nor acknowledgements that come together are taken for a fast line.
@@ -97,7 +133,8 @@ impl Delivery {
         let newest = self.newest.take()?;
         let interval = newest.sent.since(newest.first_sent).max(self.delivered_at.since(newest.delivered_at));
         let rate = rate_of(self.delivered - newest.delivered, interval);
-        Some(Sample { rate, interval, prior: newest.delivered, limited: newest.limited })
+        let stalled = self.measures_stall(&newest);
+        Some(Sample { rate, interval, prior: newest.delivered, sent: newest.sent, limited: newest.limited, stalled })
     }
 }
 
@@ -116,10 +153,10 @@ mod tests {
         let sent: Vec<_> = (0..10).map(|n| delivery.sent(at(10 * n), Bits(1000))).collect();
         assert_eq!(delivery.in_flight, 10_000);
         for (n, stamp) in (0..).zip(&sent[..9]) {
-            delivery.acked(at(120 + 20 * n), stamp);
+            delivery.acked(at(120 + 20 * n), stamp, Span::from_secs(1));
             delivery.sample();
         }
-        delivery.acked(at(300), &sent[9]);
+        delivery.acked(at(300), &sent[9], Span::from_secs(1));
         let sample = delivery.sample().unwrap();
         // All were sent before the first was acknowledged: 10 000 bits since the first was sent.
         assert_eq!((sample.rate.as_bps(), sample.interval), (33_333, Span::from_ms(300)));
@@ -127,7 +164,7 @@ mod tests {
         let sent: Vec<_> = (0..10).map(|n| delivery.sent(at(290 + n), Bits(1000))).collect();
         assert_eq!(delivery.in_flight, 10_000);
         for (n, stamp) in (0..).zip(&sent) {
-            delivery.acked(at(320 + 20 * n), stamp);
+            delivery.acked(at(320 + 20 * n), stamp, Span::from_secs(1));
         }
         assert_eq!(delivery.sample().unwrap().rate.as_bps(), 10_000 * 1000 / 210);
         assert!(delivery.sample().is_none());
@@ -137,10 +174,10 @@ mod tests {
     fn acknowledgements_that_come_together_are_no_fast_line() {
         let mut delivery = Delivery::default();
         let first = delivery.sent(at(0), Bits(1000));
-        delivery.acked(at(100), &first);
+        delivery.acked(at(100), &first, Span::from_secs(1));
         delivery.sample();
         let late: Vec<_> = (0..10).map(|n| delivery.sent(at(100 + 10 * n), Bits(1000))).collect();
-        late.iter().for_each(|stamp| delivery.acked(at(191), stamp));
+        late.iter().for_each(|stamp| delivery.acked(at(191), stamp, Span::from_secs(1)));
         // In 1 ms if only the last were seen; it was sent 90 ms after the first.
         assert_eq!(delivery.sample().unwrap().rate.as_bps(), 10_000 * 1000 / 91);
     }
@@ -151,12 +188,12 @@ mod tests {
         let before = delivery.sent(at(0), Bits(8));
         delivery.nothing_left();
         let after = delivery.sent(at(1), Bits(8));
-        delivery.acked(at(9), &before);
+        delivery.acked(at(9), &before, Span::from_secs(1));
         assert!(!delivery.sample().unwrap().limited);
-        delivery.acked(at(10), &after);
+        delivery.acked(at(10), &after, Span::from_secs(1));
         assert!(delivery.sample().unwrap().limited);
         let later = delivery.sent(at(11), Bits(8));
-        delivery.acked(at(20), &later);
+        delivery.acked(at(20), &later, Span::from_secs(1));
         assert!(!delivery.sample().unwrap().limited);
     }
 }

@@ -110,6 +110,12 @@ impl Gateway {
         self.relay.writable(flow, room, &mut out.actions);
         self.send(now, out);
     }
+    /// The local TCP has taken `bytes` of what [`Action::Write`] asked for, and can take `room` more. To be called
+    /// where [`GatewayConfig::confirmed_writes`] is set.
+    pub fn wrote(&mut self, now: Time, flow: FlowId, bytes: u64, room: u64, out: &mut Output) {
+        self.relay.wrote(flow, bytes, room, &mut out.actions);
+        self.send(now, out);
+    }
     /// The local host ends its direction, after all that was [`received`](Gateway::received).
     pub fn local_closed(&mut self, now: Time, flow: FlowId, out: &mut Output) {
         self.relay.local_closed(flow, &mut out.actions);
@@ -137,9 +143,9 @@ impl Gateway {
             match frame {
                 Frame::Ack(ack) => {
                     let round_trip = self.recovery.acknowledged(now, ack, &mut self.acked, &mut self.lost);
-                    self.relay.set_rtt(self.recovery.rtt());
                     self.take_news(now, &mut out.actions);
                     self.learn(now, round_trip);
+                    self.see_line();
                 }
                 other => self.relay.arrived(other, &mut out.actions),
             }
@@ -203,7 +209,12 @@ impl Gateway {
         self.liveness = Liveness::default();
         (self.data_first, self.held) = (false, false);
         self.forget_line();
+        self.see_line();
         self.pacer.wait(now, false);
+    }
+    /// Windows follow the line as it is known now.
+    fn see_line(&mut self) {
+        self.relay.set_line(self.rate(), self.recovery.rtt());
     }
     /// What carries the packets from now on, whether it loses and reorders nothing, and the round-trip time that
     /// its handshake has shown, which counts as the first measurement. To be called while nothing is under way:
@@ -218,7 +229,7 @@ impl Gateway {
         if let Some(rtt) = rtt {
             self.recovery.measured(rtt);
         }
-        self.relay.set_rtt(self.recovery.rtt());
+        self.see_line();
     }
     /// The transport can take no more (`held`), because what was sent waits in it; or it can again, and what may
     /// leave does. While held nothing is sent, and the time counts as lateness.
@@ -237,7 +248,7 @@ impl Gateway {
     pub fn set_rate(&mut self, now: Time, rate: Rate, out: &mut Output) {
         self.relay.config.rate = Rate::from_bps(rate.as_bps().max(1));
         self.configure_line(now);
-        self.relay.set_rtt(self.recovery.rtt());
+        self.see_line();
         self.send(now, out);
     }
     /// Something that is not the gateway's took `bits` of the line: what follows waits for it.
@@ -268,6 +279,9 @@ impl Gateway {
     /// nobody needs any more. RFC 9002, section 6.2.4, allows two.
     fn probe(&mut self, actions: &mut Vec<Action>) {
         self.relay.stats.probes += 1;
+        if let Some(line) = &mut self.line {
+            line.timed_out();
+        }
         let mut again = 0;
         while again < 2 {
             let Some(sent) = self.recovery.take_oldest() else { return };
@@ -305,7 +319,7 @@ impl Gateway {
         }
         self.relay.reclaim(now);
         while self.pacer.ready() <= now && !self.held {
-            let Some(frames) = self.next_frames(now) else { break };
+            let Some(frames) = self.next_frames(now, &mut out.actions) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
             let bits = self.config().wire.bits(self.config().transport.overhead() + packet.octets());
             self.pacer.send(now, bits);
@@ -330,7 +344,7 @@ impl Gateway {
     /// The next packet: an acknowledgement if due, control frames, one data frame, as far as they
     /// fit into the MTU. Where they do not fit together data go first every second time, and an
     /// acknowledgement leaves room for the next control frame: none starves another.
-    fn next_frames(&mut self, now: Time) -> Option<Vec<Frame>> {
+    fn next_frames(&mut self, now: Time, actions: &mut Vec<Action>) -> Option<Vec<Frame>> {
         let mut room = self.config().capacity() - NUMBER_OCTETS;
         let mut frames = Vec::with_capacity(2);
         let mut put = |frame: Frame, room: &mut u32| {
@@ -338,7 +352,7 @@ impl Gateway {
             frames.push(frame);
         };
         let may_send = self.may_send();
-        let mut data = if self.data_first && may_send { self.relay.next_data(room) } else { None };
+        let mut data = if self.data_first && may_send { self.relay.next_data(room, actions) } else { None };
         let had_data = data.is_some();
         room -= data.as_ref().map_or(0, Frame::octets);
         // Where the rate is found out, acknowledgements in their own time give better samples of it.
@@ -353,7 +367,7 @@ impl Gateway {
         }
         if !had_data
             && may_send
-            && let Some(frame) = self.relay.next_data(room)
+            && let Some(frame) = self.relay.next_data(room, actions)
         {
             data = Some(frame);
         }

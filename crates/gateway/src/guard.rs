@@ -7,7 +7,7 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
-use crate::delivery::{Delivery, Stamp, rate_of};
+use crate::delivery::rate_of;
 
 /// A window lasts this many of the shortest round trips, and this time at least.
 const WINDOW_TRIPS: u64 = 5;
@@ -71,7 +71,6 @@ pub(crate) struct Guard {
     configured: u64,
     /// Whether it changes the rate, or only reports.
     acts: bool,
-    delivery: Delivery,
     phase: Phase,
     /// The shortest round trip of the last [`MEMORY`] and of the time since it began.
     shortest: [Option<Span>; 2],
@@ -92,7 +91,6 @@ impl Guard {
         Guard {
             configured: configured.as_bps(),
             acts,
-            delivery: Delivery::default(),
             phase: Phase::Configured,
             shortest: [None; 2],
             remembers_since: Time::ZERO,
@@ -107,9 +105,8 @@ impl Guard {
     /// Something else is configured: what was found before does not hold for it.
     pub(crate) fn configure(&mut self, now: Time, configured: Rate, acts: bool) {
         if (self.configured, self.acts) != (configured.as_bps(), acts) {
-            let Guard { delivery, shortest, remembers_since, .. } = self;
-            let (delivery, shortest, remembers_since) = (std::mem::take(delivery), *shortest, *remembers_since);
-            *self = Guard { delivery, shortest, remembers_since, ..Guard::new(configured, acts) };
+            let Guard { shortest, remembers_since, .. } = *self;
+            *self = Guard { shortest, remembers_since, ..Guard::new(configured, acts) };
             self.window.start = now;
         }
     }
@@ -128,32 +125,22 @@ impl Guard {
     }
 
     /// A packet leaves that asks for an acknowledgement.
-    pub(crate) fn sent(&mut self, now: Time, bits: Bits) -> Stamp {
+    pub(crate) fn sent(&mut self, bits: Bits) {
         self.window.sent += bits.0;
-        self.delivery.sent(now, bits)
     }
-    pub(crate) fn acked(&mut self, now: Time, stamp: &Stamp) {
-        let before = self.delivery.delivered;
-        self.delivery.acked(now, stamp);
-        self.window.arrived += self.delivery.delivered - before;
-    }
-    pub(crate) fn lost(&mut self, stamp: &Stamp) {
-        self.delivery.lost(stamp);
+    /// The peer has such a packet.
+    pub(crate) fn acked(&mut self, bits: Bits) {
+        self.window.arrived += bits.0;
     }
     /// An acknowledgement is complete; `rtt` is the round trip without the time for which the peer held it.
-    pub(crate) fn learn(&mut self, now: Time, rtt: Option<Span>) {
-        if self.delivery.sample().is_none() {
-            return;
-        }
-        if let Some(rtt) = rtt {
-            self.remember(now, rtt);
-            self.window.rtt = Some(self.window.rtt.map_or(rtt, |least| least.min(rtt)));
-        }
+    pub(crate) fn learn(&mut self, now: Time, rtt: Span) {
+        self.remember(now, rtt);
+        self.window.rtt = Some(self.window.rtt.map_or(rtt, |least| least.min(rtt)));
         let Some(shortest) = self.shortest() else { return };
         self.window.answers += 1;
         match self.phase {
             Phase::Drain { until } => {
-                let drained = rtt.is_some_and(|rtt| rtt <= shortest + self.queue(shortest) / 2);
+                let drained = rtt <= shortest + self.queue(shortest) / 2;
                 if drained || now >= until {
                     self.enter(now, Phase::Fits { until: now + self.pause });
                 }

@@ -19,6 +19,8 @@ fn at(ms: u64) -> Time {
 fn config() -> GatewayConfig {
     GatewayConfig {
         auto: true,
+        ahead: Bytes(64 << 10),
+        tells_rate: true,
         window: Window::Line { most: Bytes(64 << 20) },
         wire: Wire::Packet,
         transport: Transport::Quic { v6: false },
@@ -64,9 +66,9 @@ fn wait(pair: &Pair, side: usize, from: u64) -> f64 {
 
 #[test]
 fn the_rate_is_found_and_no_queue_stays() {
-    // The last is a line that holds no more packets than one acknowledgement tells of.
+    // The last is a line that holds no more packets than one acknowledgement tells of: how much of it is filled is chance.
     for (mbps, round_trip, loss, least) in
-        [(30, 175, 0, 0.98), (30, 175, 10, 0.98), (100, 100, 0, 0.98), (2, 40, 0, 0.93), (2, 40, 10, 0.93)]
+        [(30, 175, 0, 0.98), (30, 175, 10, 0.98), (100, 100, 0, 0.98), (2, 40, 0, 0.93), (2, 40, 10, 0.9)]
     {
         let mut pair = pair(line(mbps, round_trip, loss), &[endless()]);
         let share = carried(&mut pair, 0, 5, 25) / mbps as f64;
@@ -76,7 +78,8 @@ fn the_rate_is_found_and_no_queue_stays() {
             "{mbps} Mbit/s {round_trip} ms loss {loss} per mille: {share:.3} carried, {found:.3} found, p99 {p99:.1} ms"
         );
         assert!(share >= least, "{share}");
-        assert!((0.97..1.03).contains(&found), "{found}");
+        let most = if mbps == 2 { 1.1 } else { 1.03 };
+        assert!((0.97..most).contains(&found), "{found}");
         // An eighth of a round trip by the probes, 2 ms that are made up for, and an acknowledgement of packets.
         assert!(p99 <= round_trip as f64 / 8.0 + 2.0 + 8.0 * MTU as f64 * 8e-3 / mbps as f64, "{p99}");
     }
@@ -113,13 +116,21 @@ fn both_directions_at_once() {
     assert!(waits[waits.len() / 2] <= 25.0 && waits[waits.len() - 1] <= 50.0);
 }
 
+/// The share from 2 s and two round trips after an outage on.
 #[test]
 fn after_an_outage_the_line_is_filled_again() {
-    let outage = Some((at(10_000), at(13_000)));
-    let mut pair = pair(Line { outage, ..line(30, 100, 0) }, &[endless()]);
-    let share = carried(&mut pair, 0, 17, 27) / 30.0;
-    println!("{share:.3}");
-    assert!(share >= 0.97, "{share}");
+    for (mbps, round_trip, length, least) in
+        [(30, 100, 3_000, 0.97), (30, 175, 500, 0.97), (30, 175, 1_000, 0.97), (100, 40, 500, 0.97)]
+    {
+        let outage = Some((at(10_000), at(10_000 + length)));
+        let mut pair = pair(Line { outage, ..line(mbps, round_trip, 0) }, &[endless()]);
+        pair.run(at(12_000 + length + 2 * round_trip));
+        let before = pair.carried[0];
+        pair.run(at(17_000 + length + 2 * round_trip));
+        let share = (pair.carried[0] - before) as f64 * 1e-6 / 5.0 / mbps as f64;
+        println!("{mbps} Mbit/s {round_trip} ms, {length} ms: {share:.3}");
+        assert!(share >= least, "{share}");
+    }
 }
 
 #[test]

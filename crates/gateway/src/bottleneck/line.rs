@@ -1,23 +1,30 @@
-//! A line for the tests: a queue of so many bits that is served at a rate, a delay, random losses, and endpoints that
-//! answer every second packet, or one after 25 ms. Losses are found when a packet sent three later is acknowledged.
+//! A bottleneck link for the tests: a FIFO queue served at a rate, a delay in each direction, random losses, and stalls of
+//! the link, of a sender's gateway and of its peer.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use cellway_units::{Bits, Rate, Span, Time};
 
-use super::Bottleneck;
-use crate::delivery::{Stamp, bits_of};
+use crate::delivery::bits_of;
+
+mod cubic;
+mod sender;
+
+pub(super) use sender::Sender;
 
 /// Octets of every packet.
 pub(super) const PACKET: u64 = 1_350;
-const ACK_DELAY: Span = Span::from_ms(25);
-const TIMEOUT: Span = Span::from_secs(2);
+pub(super) const PACKET_BITS: u64 = PACKET * 8;
+/// Octets of every acknowledgement.
+const ACK: u64 = 100;
+/// The interval at which the timers of a sender are checked.
+const CHECK: Span = Span::from_ms(20);
 
 pub(super) fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_ms(ms)
 }
 
-/// What a sender has to send.
+/// The data that a sender has.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     Endless,
@@ -25,61 +32,78 @@ pub(super) enum Source {
     Packets(u64),
 }
 
-pub(super) struct Sender {
-    pub(super) model: Bottleneck,
-    source: Source,
-    waiting: u64,
-    ready: Time,
-    carry: u64,
-    scheduled: bool,
-    next: u64,
-    under_way: VecDeque<(u64, Time, Stamp)>,
-    /// At the far end: not yet acknowledged packets, with their arrivals.
-    arrived: Vec<(u64, Time)>,
-    /// Bits that arrived.
-    pub(super) received: u64,
-    pub(super) sent: u64,
-    pub(super) lost: u64,
+/// What stands still.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stall {
+    /// The link: nothing is served, its queue fills.
+    Link,
+    /// The link, and what its queue holds at the end is lost.
+    Outage,
+    /// The process of this sender: it sends nothing, and acknowledgements wait for it.
+    Sender(usize),
+    /// The process of its peer: packets wait for it, and it answers none.
+    Peer(usize),
 }
 
 enum Event {
     Start(usize),
     Pace(usize),
+    Served,
     Arrive(usize, u64),
     Hold(usize, u64),
+    AckPathFree(usize),
     Ack(usize, Vec<u64>, Span),
     Check(usize),
     Change(Rate),
+    Length(Span),
+    Source(usize, Source),
+    Stall(Stall, Time),
+    Clear,
 }
+
+/// A packet in the queue: its sender, its number and its arrival.
+struct Queued(usize, u64, Time);
 
 pub(super) struct Line {
     rate: Rate,
     delay: Span,
+    /// The size of the queue, bits.
     queue: u64,
     loss_per_million: u64,
+    /// The rate of the path of acknowledgements, and the interval at which it lets them pass together.
+    ack_rate: Option<Rate>,
+    ack_interval: Option<Span>,
+    /// A token bucket before the queue: its rate, its size and its tokens (bits) at an instant.
+    policer: Option<(Rate, u64, u64, Time)>,
     random: u64,
-    /// When the line has sent all that is in the queue.
-    free: Time,
+    queued: VecDeque<Queued>,
+    serving: bool,
     carry: u64,
+    stalled_until: Time,
     pub(super) senders: Vec<Sender>,
     events: BTreeMap<(Time, u64), Event>,
     count: u64,
     pub(super) now: Time,
-    /// How long each packet waited in the queue (arrival, wait).
+    /// The wait of each packet in the queue (arrival, wait).
     pub(super) waits: Vec<(Time, Span)>,
 }
 
 impl Line {
-    /// A line with a queue of `queue` thousandths of what it holds.
+    /// A link with a queue of `queue` thousandths of its bandwidth-delay product.
     pub(super) fn new(rate: Rate, round_trip: Span, queue: u64, loss_per_million: u64) -> Line {
         Line {
             rate,
             delay: round_trip / 2,
             queue: bits_of(rate, round_trip) * queue / 1000,
             loss_per_million,
+            ack_rate: None,
+            ack_interval: None,
+            policer: None,
             random: 1,
-            free: Time::ZERO,
+            queued: VecDeque::new(),
+            serving: false,
             carry: 0,
+            stalled_until: Time::ZERO,
             senders: Vec::new(),
             events: BTreeMap::new(),
             count: 0,
@@ -87,25 +111,46 @@ impl Line {
             waits: Vec::new(),
         }
     }
+    /// Adds a sender that is paced by the estimator.
     pub(super) fn add(&mut self, most: Rate, source: Source, start: Time) {
-        self.senders.push(Sender {
-            model: Bottleneck::new(most, Bits(PACKET * 8), 2),
-            source,
-            waiting: 0,
-            ready: start,
-            carry: 0,
-            scheduled: false,
-            next: 0,
-            under_way: VecDeque::new(),
-            arrived: Vec::new(),
-            received: 0,
-            sent: 0,
-            lost: 0,
-        });
+        self.join(Sender::paced(most, source, start), start);
+    }
+    /// Adds a TCP flow with CUBIC from outside the gateways.
+    pub(super) fn add_cubic(&mut self, start: Time) {
+        self.join(Sender::cubic(start), start);
+    }
+    fn join(&mut self, sender: Sender, start: Time) {
+        self.senders.push(sender);
         self.at(start, Event::Start(self.senders.len() - 1));
+        self.at(start, Event::Check(self.senders.len() - 1));
     }
     pub(super) fn change(&mut self, time: Time, rate: Rate) {
         self.at(time, Event::Change(rate));
+    }
+    pub(super) fn stall(&mut self, time: Time, length: Span, what: Stall) {
+        self.at(time, Event::Stall(what, time + length));
+    }
+    pub(super) fn set_source(&mut self, n: usize, source: Source) {
+        self.at(self.now, Event::Source(n, source));
+    }
+    /// The sender sends no more.
+    pub(super) fn stop(&mut self, n: usize) {
+        self.senders[n].stop();
+    }
+    pub(super) fn set_round_trip(&mut self, round_trip: Span) {
+        self.at(self.now, Event::Length(round_trip));
+    }
+    pub(super) fn set_ack_rate(&mut self, rate: Rate) {
+        self.ack_rate = Some(rate);
+    }
+    pub(super) fn set_ack_interval(&mut self, interval: Span) {
+        self.ack_interval = Some(interval);
+    }
+    pub(super) fn police(&mut self, rate: Rate, size: u64) {
+        self.policer = Some((rate, size, size, self.now));
+    }
+    pub(super) fn set_loss(&mut self, per_million: u64) {
+        self.loss_per_million = per_million;
     }
     fn at(&mut self, time: Time, event: Event) {
         self.count += 1;
@@ -120,140 +165,154 @@ impl Line {
         while let Some(entry) = self.events.first_entry().filter(|e| e.key().0 <= until) {
             let ((now, _), event) = entry.remove_entry();
             self.now = now;
-            match event {
-                Event::Change(rate) => self.rate = rate,
-                Event::Start(n) => self.start(n),
-                Event::Pace(n) => {
-                    self.senders[n].scheduled = false;
-                    self.send(n);
-                }
-                Event::Arrive(n, number) => self.arrive(n, number),
-                Event::Hold(n, number) => {
-                    if self.senders[n].arrived.iter().any(|a| a.0 == number) {
-                        self.answer(n);
-                    }
-                }
-                Event::Ack(n, numbers, held) => self.acknowledge(n, &numbers, held),
-                Event::Check(n) => self.check(n),
-            }
+            // What a process that stands still would do waits for its end, in order.
+            let awake = match event {
+                Event::Start(n) | Event::Pace(n) | Event::Ack(n, ..) | Event::Check(n) => self.senders[n].asleep_until,
+                Event::Arrive(n, _) | Event::Hold(n, _) | Event::AckPathFree(n) => self.senders[n].peer_asleep_until,
+                _ => now,
+            };
+            if awake > now { self.at(awake, event) } else { self.handle(event) }
         }
         self.now = until;
     }
-    pub(super) fn set_source(&mut self, n: usize, source: Source) {
-        self.senders[n].source = source;
-        self.senders[n].waiting = 0;
-        self.at(self.now, Event::Start(n));
-    }
-    pub(super) fn set_round_trip(&mut self, round_trip: Span) {
-        self.delay = round_trip / 2;
-    }
-    fn start(&mut self, n: usize) {
-        match self.senders[n].source {
-            Source::Endless => self.senders[n].waiting = u64::MAX,
-            Source::Packets(packets) => {
-                self.senders[n].waiting += packets;
-                self.at(self.now + Span::from_ms(100), Event::Start(n));
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Change(rate) => self.rate = rate,
+            Event::Length(round_trip) => self.delay = round_trip / 2,
+            Event::Source(n, source) => {
+                self.senders[n].set_source(source);
+                self.at(self.now, Event::Start(n));
+            }
+            Event::Stall(Stall::Link, until) => self.stalled_until = until,
+            Event::Stall(Stall::Outage, until) => {
+                self.stalled_until = until;
+                self.at(until, Event::Clear);
+            }
+            Event::Clear => self.queued.clear(),
+            Event::Stall(Stall::Sender(n), until) => self.senders[n].asleep_until = until,
+            Event::Stall(Stall::Peer(n), until) => self.senders[n].peer_asleep_until = until,
+            Event::Start(n) => {
+                if self.senders[n].supply() {
+                    self.at(self.now + Span::from_ms(100), Event::Start(n));
+                }
+                self.send(n);
+            }
+            Event::Pace(n) => {
+                self.senders[n].scheduled = false;
+                self.send(n);
+            }
+            Event::Served => self.served(),
+            Event::Arrive(n, number) => {
+                if self.senders[n].arrive(self.now, number) {
+                    self.answer(n);
+                } else {
+                    self.at(self.now + sender::ACK_DELAY, Event::Hold(n, number));
+                }
+            }
+            Event::Hold(n, number) => {
+                if self.senders[n].holds_back(number) {
+                    self.answer(n);
+                }
+            }
+            Event::AckPathFree(n) => {
+                self.senders[n].ack_path_busy = false;
+                if self.senders[n].holds_back_enough() {
+                    self.answer(n);
+                }
+            }
+            Event::Ack(n, numbers, held) => {
+                self.senders[n].acknowledge(self.now, &numbers, held);
+                self.send(n);
+            }
+            Event::Check(n) => {
+                self.senders[n].check(self.now);
+                self.at(self.now + CHECK, Event::Check(n));
+                self.send(n);
             }
         }
-        if self.senders[n].next == 0 {
-            self.at(self.now, Event::Check(n));
-        }
-        self.send(n);
     }
+
     fn send(&mut self, n: usize) {
         let now = self.now;
-        while self.senders[n].ready <= now {
-            let sender = &mut self.senders[n];
-            if !sender.model.may_send() {
-                return;
-            }
-            if sender.waiting == 0 {
-                return sender.model.nothing_left();
-            }
-            let bits = Bits(PACKET * 8);
-            let stamp = sender.model.sent(now, bits);
-            sender.under_way.push_back((sender.next, now, stamp));
-            let number = sender.next;
-            (sender.next, sender.waiting, sender.sent) = (number + 1, sender.waiting - 1, sender.sent + 1);
-            let (span, carry) = sender.model.rate().time_for(bits, sender.carry);
-            (sender.ready, sender.carry) = (sender.ready.max(now) + span, carry);
+        while let Some(number) = self.senders[n].next_packet(now) {
             self.enqueue(n, number);
         }
-        if !self.senders[n].scheduled {
-            self.senders[n].scheduled = true;
-            self.at(self.senders[n].ready, Event::Pace(n));
+        let sender = &mut self.senders[n];
+        if let Some(ready) = sender.ready.filter(|&ready| ready > now && !sender.scheduled) {
+            sender.scheduled = true;
+            self.at(ready, Event::Pace(n));
         }
     }
     fn enqueue(&mut self, n: usize, number: u64) {
         if self.dice() % 1_000_000 < self.loss_per_million {
             return;
         }
-        let wait = self.free.since(self.now);
-        if bits_of(self.rate, wait) + PACKET * 8 > self.queue.max(2 * PACKET * 8) {
+        if let Some((rate, size, tokens, at)) = &mut self.policer {
+            *tokens = (*tokens + bits_of(*rate, self.now - *at)).min(*size);
+            *at = self.now;
+            let Some(left) = tokens.checked_sub(PACKET_BITS) else { return };
+            *tokens = left;
+        }
+        if self.queued.len() as u64 * PACKET_BITS > self.queue.max(2 * PACKET_BITS) {
             return;
         }
-        self.waits.push((self.now, wait));
-        if self.free < self.now {
-            (self.free, self.carry) = (self.now, 0);
+        self.queued.push_back(Queued(n, number, self.now));
+        if !self.serving {
+            self.carry = 0;
+            self.serve();
         }
-        let (span, carry) = self.rate.time_for(Bits(PACKET * 8), self.carry);
-        (self.free, self.carry) = (self.free + span, carry);
-        self.at(self.free + self.delay, Event::Arrive(n, number));
     }
-    fn arrive(&mut self, n: usize, number: u64) {
-        let now = self.now;
-        self.senders[n].received += PACKET * 8;
-        self.senders[n].arrived.push((number, now));
-        if self.senders[n].arrived.len() >= 2 {
-            self.answer(n);
-        } else {
-            self.at(now + ACK_DELAY, Event::Hold(n, number));
+    fn serve(&mut self) {
+        self.serving = true;
+        let (span, carry) = self.rate.time_for(Bits(PACKET_BITS), self.carry);
+        self.carry = carry;
+        self.at(self.now + span, Event::Served);
+    }
+    fn served(&mut self) {
+        if self.now < self.stalled_until {
+            return self.at(self.stalled_until, Event::Served);
+        }
+        if let Some(Queued(n, number, arrived)) = self.queued.pop_front() {
+            let (service, _) = self.rate.time_for(Bits(PACKET_BITS), 0);
+            self.waits.push((arrived, (self.now - arrived).saturating_sub(service + Span::from_ps(1))));
+            self.at(self.now + self.delay, Event::Arrive(n, number));
+        }
+        self.serving = false;
+        if !self.queued.is_empty() {
+            self.serve();
         }
     }
     fn answer(&mut self, n: usize) {
-        let arrived = std::mem::take(&mut self.senders[n].arrived);
-        let held = self.now - arrived[arrived.len() - 1].1;
-        let numbers = arrived.iter().map(|a| a.0).collect();
-        self.at(self.now + self.delay, Event::Ack(n, numbers, held));
-    }
-    fn acknowledge(&mut self, n: usize, numbers: &[u64], held: Span) {
-        let (now, sender) = (self.now, &mut self.senders[n]);
-        let newest = numbers[numbers.len() - 1];
-        let mut rtt = None;
-        for number in numbers {
-            let Ok(i) = sender.under_way.binary_search_by_key(number, |p| p.0) else { continue };
-            let Some((_, sent, stamp)) = sender.under_way.remove(i) else { continue };
-            if *number == newest {
-                rtt = Some((now - sent).saturating_sub(held));
-            }
-            sender.model.acked(now, &stamp);
+        if self.senders[n].ack_path_busy {
+            return;
         }
-        while let Some((_, _, stamp)) = sender.under_way.front().filter(|p| p.0 + 3 <= newest).copied() {
-            sender.under_way.pop_front();
-            sender.model.lost(&stamp);
-            sender.lost += 1;
+        let mut path = self.delay;
+        if let Some(rate) = self.ack_rate {
+            let (span, _) = rate.time_for(Bits(ACK * 8), 0);
+            self.senders[n].ack_path_busy = true;
+            self.at(self.now + span, Event::AckPathFree(n));
+            path += span;
         }
-        sender.model.learn(now, rtt);
-        self.send(n);
-    }
-    fn check(&mut self, n: usize) {
-        let (now, sender) = (self.now, &mut self.senders[n]);
-        while let Some((_, _, stamp)) = sender.under_way.front().filter(|p| now - p.1 > TIMEOUT * 2).copied() {
-            sender.under_way.pop_front();
-            sender.model.lost(&stamp);
-            sender.lost += 1;
+        let (numbers, held) = self.senders[n].answer(self.now);
+        let mut arrival = self.now + path;
+        if let Some(interval) = self.ack_interval {
+            let behind = arrival.since(Time::ZERO).as_ps() % interval.as_ps();
+            arrival += interval - Span::from_ps(behind);
         }
-        self.at(now + TIMEOUT, Event::Check(n));
-        self.send(n);
+        self.at(arrival, Event::Ack(n, numbers, held));
     }
 
-    /// The share of the rate that arrived from `from` to `to` (ms) of all senders, running the line there.
+    /// The share of the rate that arrived from `from` to `to` (ms) of all senders, running the link there.
     pub(super) fn share(&mut self, from: u64, to: u64, rate: Rate) -> f64 {
+        self.shares(from, to, rate).iter().sum()
+    }
+    /// The share of the rate that arrived of each sender.
+    pub(super) fn shares(&mut self, from: u64, to: u64, rate: Rate) -> Vec<f64> {
         self.run(at(from));
-        let before: u64 = self.senders.iter().map(|s| s.received).sum();
+        let before: Vec<u64> = self.senders.iter().map(|s| s.received).collect();
         self.run(at(to));
-        let after: u64 = self.senders.iter().map(|s| s.received).sum();
-        (after - before) as f64 / (rate.as_bps() as f64 * (to - from) as f64 / 1000.0)
+        let carried = rate.as_bps() as f64 * (to - from) as f64 / 1000.0;
+        self.senders.iter().zip(before).map(|(s, before)| (s.received - before) as f64 / carried).collect()
     }
     /// The wait in the queue that `per_mille` of the packets since `from` did not exceed.
     pub(super) fn wait(&self, per_mille: usize, from: u64) -> Span {

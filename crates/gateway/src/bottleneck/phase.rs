@@ -5,7 +5,6 @@ use cellway_units::{Span, Time};
 use super::round::Round;
 use super::{Bottleneck, Bounds, MIN_RTT_WINDOW, times};
 use crate::delivery::Sample;
-use crate::rtt::GRANULARITY;
 
 /// Gains in thousandths. Startup's rate doubles each round (4 ln 2), Drain undoes in one round what it left behind. A probe
 /// adds an eighth, and a quarter once the line has shown that it takes that.
@@ -21,8 +20,6 @@ const UP_GROWTH: u64 = 1_050;
 const PLATEAU: u32 = 3;
 /// What is left of the bounds after a round with too many losses.
 const BETA: u64 = 700;
-/// A round trip so much longer than the shortest is one with a queue.
-const QUEUE: u64 = 1_125;
 /// How long the line is looked at with little under way, at least.
 const PROBE_RTT_TIME: Span = Span::from_ms(200);
 /// Time from one probe for more to the next: so much, and up to a second more by lot.
@@ -47,7 +44,7 @@ impl Bottleneck {
         if self.probed && self.rounds >= 1 && matches!(self.phase, Phase::Drain | Phase::Down | Phase::Cruise) {
             // All of the probe has been acknowledged: what was before it is forgotten.
             self.probed = false;
-            if !sample.limited && self.rates[1] > 0 {
+            if !sample.limited && !sample.stalled && self.rates[1] > 0 {
                 self.unsure &= self.rates[1] >= times(self.rates[0], UP_GROWTH);
                 if self.unsure {
                     self.probe_at = now;
@@ -55,25 +52,24 @@ impl Bottleneck {
                 self.rates = [self.rates[1], 0];
             }
         }
-        let lossy = !sample.limited && round.is_lossy();
-        if !sample.limited {
+        let measured = !sample.limited && !sample.stalled;
+        // Losses count whether or not the source limited the round, unless a stall made the queue overflow.
+        let lossy = !sample.stalled && round.is_lossy();
+        if measured {
             self.judge_growth();
         }
         match self.phase {
-            Phase::Startup if lossy || self.full.1 >= PLATEAU || self.full.1 >= 1 && self.has_queue(round) => {
+            Phase::Startup if lossy || self.full.1 >= PLATEAU || self.full.1 >= 1 && self.has_queue(round.rtt) => {
                 self.cycle(now);
                 self.unsure = self.full.1 < PLATEAU && !lossy;
-                self.enter(Phase::Drain);
+                self.enter(now, Phase::Drain);
             }
-            Phase::Cruise | Phase::Refill | Phase::Up if self.steady >= 2 && self.has_queue(round) => {
-                self.slower(sample)
-            }
-            Phase::Down if self.rounds >= 2 && self.has_queue(round) => self.slower(sample),
             Phase::Up if lossy || sample.limited || self.full.1 >= PLATEAU => self.down(now),
-            Phase::Refill => self.enter(Phase::Up),
+            Phase::Refill => self.enter(now, Phase::Up),
             _ => {}
         }
-        if lossy && !matches!(self.phase, Phase::Startup | Phase::Refill | Phase::Up) {
+        let bound = lossy || self.queue.contested.is_some() && !sample.stalled && round.has_losses();
+        if bound && !matches!(self.phase, Phase::Startup | Phase::Refill | Phase::Up) {
             let cap = self.inflight_cap().0;
             let rate = self.bandwidth();
             self.bounds = Some(Bounds {
@@ -93,34 +89,16 @@ impl Bottleneck {
             self.gain = UP_MORE;
         }
     }
-    fn has_queue(&self, round: &Round) -> bool {
-        let least = self.min_rtt.map_or(u64::MAX, |least| times((least + GRANULARITY).as_ps(), QUEUE));
-        round.rtt.is_some_and(|rtt| rtt.as_ps() > least)
-    }
-    /// No packet of a round at a steady rate found the line without a queue: then what was delivered is what it carries
-    /// now (or our part of it), whatever it carried before. If the queue is still there after that, it is not ours, or
-    /// no queue: the way has become longer.
-    fn slower(&mut self, sample: &Sample) {
-        self.queues += 1;
-        if self.queues > 2 {
-            return self.enter(Phase::ProbeRtt);
-        }
-        if !sample.limited {
-            self.rates = [sample.rate.as_bps().min(self.max_rate()); 2];
-        }
-        self.enter(Phase::Drain);
-    }
-
     /// What may follow at any time.
     pub(super) fn step(&mut self, now: Time) {
         let in_flight = self.delivery.in_flight;
         match self.phase {
             Phase::Drain | Phase::Down if in_flight <= self.holds(STEADY) || self.rounds >= PLATEAU => {
-                self.enter(Phase::Cruise)
+                self.enter(now, Phase::Cruise)
             }
             Phase::Cruise if now >= self.probe_at => {
                 self.bounds = None;
-                self.enter(Phase::Refill);
+                self.enter(now, Phase::Refill);
             }
             Phase::Up if self.rounds >= 1 && in_flight > self.holds(self.gain) + 2 * self.packet => self.down(now),
             Phase::ProbeRtt => self.probe_rtt(now),
@@ -128,20 +106,25 @@ impl Bottleneck {
         }
         let expired = now.since(self.min_rtt_at) >= MIN_RTT_WINDOW;
         if expired && !matches!(self.phase, Phase::Startup | Phase::ProbeRtt) {
-            self.enter(Phase::ProbeRtt);
+            self.enter(now, Phase::ProbeRtt);
         }
     }
-    /// Once no more is under way than is allowed, a round trip and 200 ms show how long the line is.
+    /// A queue that is not of our making stands.
+    pub(super) fn queue_stands(&mut self, now: Time) {
+        if matches!(self.phase, Phase::Down | Phase::Cruise | Phase::Refill) {
+            self.drain_queue(now);
+        }
+    }
+    /// Once no more is in flight than is allowed, a round trip and 200 ms show how long the path is.
     fn probe_rtt(&mut self, now: Time) {
-        match self.probe_rtt_until {
+        match self.probe_rtt_from {
             None if self.in_flight() <= self.inflight_cap() => {
-                let round_trip = self.round.rtt.or(self.min_rtt).unwrap_or_default();
-                self.probe_rtt_until = Some(now + round_trip.max(PROBE_RTT_TIME));
-                self.probe_rtt_least = None;
+                (self.probe_rtt_from, self.probe_rtt_least) = (Some(now), None);
             }
-            Some(until) if until <= now && self.probe_rtt_least.is_some() => {
-                (self.min_rtt, self.min_rtt_at, self.queues) = (self.probe_rtt_least, now, 0);
-                self.enter(Phase::Cruise);
+            Some(from) if now >= from + PROBE_RTT_TIME && self.probe_rtt_least.is_some() => {
+                (self.min_rtt, self.min_rtt_at) = (self.probe_rtt_least, now);
+                self.measured_length(now);
+                self.enter(now, Phase::Cruise);
             }
             _ => {}
         }
@@ -149,7 +132,7 @@ impl Bottleneck {
     /// A probe for more has ended.
     fn down(&mut self, now: Time) {
         self.cycle(now);
-        self.enter(Phase::Down);
+        self.enter(now, Phase::Down);
     }
     fn cycle(&mut self, now: Time) {
         self.probed = true;
@@ -159,29 +142,29 @@ impl Bottleneck {
         lot = (lot ^ (lot >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         self.probe_at = now + CYCLE + Span::from_ms((lot ^ (lot >> 31)) % 1000);
     }
-    fn enter(&mut self, phase: Phase) {
+    pub(super) fn enter(&mut self, now: Time, phase: Phase) {
         (self.phase, self.rounds) = (phase, 0);
         self.round.restart(self.delivery.delivered);
         self.gain = match phase {
             Phase::Startup => STARTUP,
             Phase::Drain => DRAIN,
             Phase::Down => DOWN,
+            Phase::Up if self.queue.contested.is_some() => UP_MORE,
             Phase::Up => UP,
             Phase::Cruise | Phase::Refill | Phase::ProbeRtt => STEADY,
         };
         match phase {
             Phase::Up => self.full = (self.max_rate(), 0),
-            Phase::ProbeRtt => self.probe_rtt_until = None,
-            _ => {}
+            _ => self.probe_rtt_from = None,
         }
         if !matches!(phase, Phase::Refill | Phase::Up) {
-            self.steady = 0;
+            self.watch_queue(now);
         }
     }
     /// The first packet after all were answered. What is known stays: the line is found again as it was left.
     pub(super) fn wake_up(&mut self, now: Time) {
         if !matches!(self.phase, Phase::Startup | Phase::Cruise) {
-            self.enter(Phase::Cruise);
+            self.enter(now, Phase::Cruise);
             self.pace();
         }
         if now.since(self.min_rtt_at) >= MIN_RTT_WINDOW {

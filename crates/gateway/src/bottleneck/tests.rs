@@ -2,6 +2,10 @@ use cellway_units::{Rate, Span, Time};
 
 use super::line::{Line, Source, at};
 
+mod draft;
+mod shared;
+mod stalls;
+
 fn mbps(n: u64) -> Rate {
     Rate::from_bps(n * 1_000_000)
 }
@@ -53,29 +57,6 @@ fn short_and_long_queues() {
 }
 
 #[test]
-fn two_share_a_line() {
-    for (round_trip, queue, loss) in
-        [(20, 1000, 0), (100, 1000, 0), (100, 1000, 1_000), (100, 1000, 10_000), (100, 4000, 0)]
-    {
-        let mut line = alone(40, round_trip, queue, loss);
-        line.add(mbps(MOST), Source::Endless, at(10_000));
-        line.run(at(50_000));
-        let before: Vec<_> = line.senders.iter().map(|s| s.received).collect();
-        line.run(at(70_000));
-        let rates: Vec<_> = line.senders.iter().zip(before).map(|(s, b)| (s.received - b) as f64 / 20e6).collect();
-        println!(
-            "{round_trip} ms, queue {queue}, loss {loss} ppm: {rates:.1?} Mbit/s, waits p50 {} p99 {}",
-            line.wait(500, 20_000),
-            line.wait(990, 20_000)
-        );
-        assert!(rates[0] <= rates[1] * 4.0 / 3.0 && rates[1] <= rates[0] * 4.0 / 3.0, "{rates:?}");
-        assert!(rates[0] + rates[1] >= 0.93 * 40.0, "{rates:?}");
-        // Half of what either added to the queue at once would be an eighth each.
-        assert!(line.wait(500, 20_000) <= Span::from_ms(round_trip) / 8);
-    }
-}
-
-#[test]
 fn a_rate_that_halves_and_doubles_is_followed() {
     for (rate, round_trip, within) in [(40, 100, 4), (100, 600, 9)] {
         let mut line = alone(rate, round_trip, 1000, 0);
@@ -94,10 +75,10 @@ fn a_rate_that_halves_and_doubles_is_followed() {
 fn a_source_that_pauses_loses_nothing_of_the_estimate() {
     let mut line = alone(40, 100, 1000, 1_000);
     line.run(at(10_000));
-    let before = line.senders[0].model.estimate();
+    let before = line.senders[0].model().estimate();
     line.set_source(0, Source::Packets(20));
     line.run(at(70_000));
-    let after = line.senders[0].model.estimate();
+    let after = line.senders[0].model().estimate();
     assert!(after >= before, "{before} {after}");
     line.set_source(0, Source::Packets(0));
     line.run(at(130_000));
@@ -123,7 +104,7 @@ fn never_more_than_the_most() {
     line.add(mbps(30), Source::Endless, Time::ZERO);
     for ms in (0..20_000).step_by(50) {
         line.run(at(ms));
-        assert!(line.senders[0].model.rate() <= mbps(30));
+        assert!(line.senders[0].model().rate() <= mbps(30));
     }
     let share = s(&mut line, 20, 30, 30);
     assert!((0.985..=1.0).contains(&share), "{share}");

@@ -54,41 +54,37 @@ impl Gateway {
     }
     /// The packet that was sent last, of `bits`, asks for an acknowledgement.
     pub(super) fn asked(&mut self, now: Time, bits: Bits) {
-        let stamp = match (&mut self.line, &mut self.guard) {
-            (Some(line), _) => line.sent(now, bits),
-            (None, Some(guard)) => guard.sent(now, bits),
-            (None, None) => return,
-        };
-        if let Some(sent) = self.recovery.last() {
-            sent.stamp = Some(stamp);
+        let Some(sent) = self.recovery.last() else { return };
+        if let Some(line) = &mut self.line {
+            sent.stamp = Some(line.sent(now, bits));
+            self.owed = self.owed.saturating_sub(1);
+            self.follow_rate();
+        } else if let Some(guard) = &mut self.guard {
+            sent.bits = bits;
+            guard.sent(bits);
         }
-        self.owed = self.owed.saturating_sub(1);
-        self.follow_rate();
     }
     /// The peer has a packet.
     pub(super) fn arrived(&mut self, now: Time, sent: &Sent) {
-        let Some(stamp) = &sent.stamp else { return };
-        if let Some(line) = &mut self.line {
+        if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
             line.acked(now, stamp);
             self.owed = 0;
         } else if let Some(guard) = &mut self.guard {
-            guard.acked(now, stamp);
+            guard.acked(sent.bits);
         }
     }
     /// A packet is taken for lost.
     pub(super) fn missing(&mut self, sent: &Sent) {
-        let Some(stamp) = &sent.stamp else { return };
-        if let Some(line) = &mut self.line {
+        if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
             line.lost(stamp);
-        } else if let Some(guard) = &mut self.guard {
-            guard.lost(stamp);
         }
     }
-    /// An acknowledgement has been dealt with.
+    /// An acknowledgement has been dealt with; `round_trip` is that of the newest packet, if it was not known to have
+    /// arrived.
     pub(super) fn learn(&mut self, now: Time, round_trip: Option<Span>) {
         if let Some(line) = &mut self.line {
             line.learn(now, round_trip);
-        } else if let Some(guard) = &mut self.guard {
+        } else if let (Some(guard), Some(round_trip)) = (&mut self.guard, round_trip) {
             guard.learn(now, round_trip);
         } else {
             return;

@@ -38,7 +38,7 @@ struct Path {
     rival_at: Time,
     next: Time,
     number: u64,
-    under_way: VecDeque<(u64, Time, Stamp)>,
+    under_way: VecDeque<(u64, Time)>,
     acks: VecDeque<(Time, u64)>,
     now: Time,
     received: u64,
@@ -109,8 +109,8 @@ impl Path {
         if self.under_way.len() >= self.window {
             return;
         }
-        let stamp = self.guard.sent(self.now, Bits(PACKET));
-        self.under_way.push_back((self.number, self.now, stamp));
+        self.guard.sent(Bits(PACKET));
+        self.under_way.push_back((self.number, self.now));
         self.number += 1;
         if self.dice() % 1_000_000 < self.loss_per_million {
             return;
@@ -122,19 +122,16 @@ impl Path {
     }
     fn acknowledge(&mut self, time: Time, number: u64) {
         self.now = time;
-        let mut rtt = None;
-        while let Some((first, sent, stamp)) = self.under_way.front().copied().filter(|p| p.0 <= number) {
+        while let Some((first, sent)) = self.under_way.front().copied().filter(|packet| packet.0 <= number) {
             self.under_way.pop_front();
             if first == number {
-                self.guard.acked(time, &stamp);
-                rtt = Some(time - sent);
                 self.received += PACKET;
+                self.guard.acked(Bits(PACKET));
+                self.guard.learn(time, time - sent);
             } else {
-                self.guard.lost(&stamp);
                 self.lost += 1;
             }
         }
-        self.guard.learn(time, rtt);
     }
     fn run(&mut self, until: Time) {
         loop {

@@ -1,0 +1,82 @@
+//! A link shared with a TCP flow from outside the gateways, and with other gateways.
+
+use cellway_units::{Span, Time};
+
+use super::mbps;
+use crate::bottleneck::line::{Line, Source, at};
+
+/// The shares of a gateway and of a CUBIC flow, of which one starts 10 s before the other.
+fn beside_cubic(rate: u64, round_trip: u64, queue: u64, cubic_first: bool) -> (f64, f64) {
+    let mut line = Line::new(mbps(rate), Span::from_ms(round_trip), queue, 0);
+    let (gateway, cubic) = if cubic_first { (10_000, 0) } else { (0, 10_000) };
+    line.add(mbps(1_000), Source::Endless, at(gateway));
+    line.add_cubic(at(cubic));
+    let shares = line.shares(30_000, 120_000, mbps(rate));
+    println!("{rate} Mbit/s {round_trip} ms, queue {queue}, CUBIC first {cubic_first}: {shares:.2?}");
+    (shares[0], shares[1])
+}
+
+/// The aim is an equal share. A queue that stands whatever we send is not answered by sending less.
+#[test]
+fn a_flow_that_fills_the_queue_leaves_a_third() {
+    for (rate, round_trip) in [(30, 175), (100, 100), (40, 20)] {
+        for queue in [1_000, 2_000] {
+            for cubic_first in [false, true] {
+                let (gateway, cubic) = beside_cubic(rate, round_trip, queue, cubic_first);
+                assert!(gateway >= 0.35 && cubic >= 0.15 && gateway + cubic >= 0.95, "{gateway} {cubic}");
+            }
+        }
+    }
+}
+
+/// When the other flow has ended, the link is filled again and no queue stays.
+#[test]
+fn the_queue_of_others_is_forgotten() {
+    let mut line = Line::new(mbps(30), Span::from_ms(175), 1_000, 0);
+    line.add(mbps(1_000), Source::Endless, Time::ZERO);
+    line.add_cubic(at(10_000));
+    line.run(at(60_000));
+    line.stop(1);
+    let share = line.share(75_000, 95_000, mbps(30));
+    let waits = [line.wait(500, 75_000), line.wait(990, 75_000)];
+    println!("{share:.3}, waits {waits:?}");
+    assert!(share >= 0.97 && waits[0] <= Span::from_ms(10), "{share} {waits:?}");
+}
+
+/// One joins the other after 10 s; 40 to 60 s later they have equal shares, more or less: some starts show what is usual.
+#[test]
+fn two_gateways_share() {
+    for (round_trip, queue, loss) in
+        [(20, 1_000, 0), (100, 1_000, 0), (100, 1_000, 1_000), (100, 1_000, 10_000), (100, 4_000, 0)]
+    {
+        let (mut ratios, mut waits) = (Vec::new(), Vec::new());
+        for start in [10_000, 10_377, 10_754, 11_131] {
+            let mut line = Line::new(mbps(40), Span::from_ms(round_trip), queue, loss);
+            line.add(mbps(1_000), Source::Endless, Time::ZERO);
+            line.add(mbps(1_000), Source::Endless, at(start));
+            let shares = line.shares(50_000, 70_000, mbps(40));
+            ratios.push((shares[0] / shares[1]).max(shares[1] / shares[0]));
+            waits.push(line.wait(500, 50_000).as_millis_f64() / round_trip as f64);
+            assert!(shares[0] + shares[1] >= 0.95, "{shares:?}");
+        }
+        println!(
+            "{round_trip} ms, queue {queue}, loss {loss} ppm: {ratios:.2?} to 1, waits p50 {waits:.2?} round trips"
+        );
+        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        assert!(mean <= 1.35 && ratios.iter().all(|&ratio| ratio <= 1.6), "{ratios:?}");
+        // Half of what either added to the queue at once would be an eighth each.
+        assert!(waits.iter().all(|&wait| wait <= 0.125), "{waits:?}");
+    }
+}
+
+/// Four gateways share equally enough, and no queue stands for long.
+#[test]
+fn four_gateways_share() {
+    let mut line = Line::new(mbps(100), Span::from_ms(50), 1_000, 0);
+    (0..4).for_each(|n| line.add(mbps(1_000), Source::Endless, at(n * 5_000)));
+    let shares = line.shares(60_000, 90_000, mbps(100));
+    let wait = line.wait(500, 60_000);
+    println!("{shares:.2?}, p50 {wait}");
+    assert!(shares.iter().all(|share| (0.15..0.37).contains(share)), "{shares:?}");
+    assert!(shares.iter().sum::<f64>() >= 0.95 && wait <= Span::from_ms(50) / 4);
+}
