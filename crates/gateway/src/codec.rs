@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cellway_units::Span;
+use cellway_units::{Rate, Span};
 use thiserror::Error;
 
 use crate::packet::{Ack, FlowId, Frame, NUMBER_OCTETS, PS_PER_US, TpPacket};
@@ -25,6 +25,7 @@ const FIN: u8 = 1;
 const EARLY: u8 = 2;
 const URGENT: u8 = 16;
 const RECALL: u8 = 12;
+const RATE: u8 = 13;
 
 /// What came is not a packet of a gateway.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub enum CodecError {
     #[error("a packet of {0} octets; it must have a number of {NUMBER_OCTETS} octets and a frame")]
     Short(usize),
     /// A type that is not known.
-    #[error("a frame of type {0}; it must be from 1 to 12 or from 24 to 27")]
+    #[error("a frame of type {0}; it must be from 1 to 13 or from 24 to 27")]
     Type(u8),
     /// A frame is cut short, or says what it cannot mean.
     #[error("a frame of type {0} that is cut short or holds what it must not")]
@@ -74,6 +75,7 @@ impl TpPacket {
                 Frame::Ack(ack) => put_ack(ack, out),
                 Frame::Return { flow, total, at } => put(RETURN, [flow.0, *total, *at], out),
                 Frame::Recall => out.push(RECALL),
+                Frame::Rate { rate } => put(RATE, [rate.as_bps().min(varint::MAX)], out),
                 Frame::Data { flow, offset, len, fin, early, urgent } => {
                     let mark = |set: &bool, bit| if *set { bit } else { 0 };
                     let marks = mark(fin, FIN) | mark(early, EARLY) | mark(urgent, URGENT);
@@ -111,6 +113,7 @@ impl Decoded {
             rest = after;
             let frame = match kind {
                 RECALL => Some(Frame::Recall),
+                RATE => varint::take(&mut rest).map(|bps| Frame::Rate { rate: Rate::from_bps(bps) }),
                 OPEN..=RETURN => take_control(kind, &mut rest),
                 _ if kind & !(FIN | EARLY | URGENT) == DATA => take_data(kind, rest).inspect(|frame| {
                     if let Frame::Data { len, .. } = frame {
@@ -251,6 +254,7 @@ mod tests {
             (flow(), number()).prop_map(|(flow, limit)| Frame::Credit { flow, limit }),
             (flow(), number(), number()).prop_map(|(flow, total, at)| Frame::Return { flow, total, at }),
             Just(Frame::Recall),
+            (0..=varint::MAX).prop_map(|bps| Frame::Rate { rate: Rate::from_bps(bps) }),
             (flow(), number(), reason()).prop_map(|(flow, at, reason)| Frame::Reset { flow, at, reason }),
             ack(),
         ]
@@ -309,7 +313,7 @@ mod tests {
         assert_eq!(decode(&[0, 0, 0]), CodecError::Short(3));
         assert_eq!(decode(&[0, 0, 0, 0]), CodecError::Short(4));
         assert_eq!(decode(&[0, 0, 0, 0, 0]), CodecError::Type(0));
-        for kind in [13, 16, 28, 40] {
+        for kind in [14, 16, 28, 40] {
             assert_eq!(decode(&[0, 0, 0, 0, kind, 0, 0]), CodecError::Type(kind));
         }
         for frame in [
@@ -320,6 +324,7 @@ mod tests {
             &[RESET, 1, 1, 14],
             &[CREDIT, 1],
             &[RETURN, 1, 1],
+            &[RATE, 0x40],
             &[ACK, 3, 0, 0, 4],
             &[ACK, 9, 0, 1, 0, 8, 0],
             &[DATA, 0x40],

@@ -33,11 +33,19 @@ pub enum Window {
 impl Window {
     /// The window at `rate` and a round trip of `rtt` (bytes).
     pub(crate) fn at(self, rate: Rate, rtt: Span) -> u64 {
+        self.lines(LINES, rate, rtt)
+    }
+    /// The window of a flow of which nothing has come (bytes): twice what the line holds at `rate` and a round trip of
+    /// `rtt`, as long as it takes until the first bytes have come and more is granted.
+    pub(crate) fn at_first(self, rate: Rate, rtt: Span) -> u64 {
+        self.lines(LINES / 2, rate, rtt)
+    }
+    fn lines(self, lines: u128, rate: Rate, rtt: Span) -> u64 {
         match self {
             Window::Fixed(bytes) => bytes.0,
             Window::Line { most } => {
                 let bits = u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 1_000_000_000_000;
-                u64::try_from(LINES * bits / 8).unwrap_or(u64::MAX).max(MIN_WINDOW).min(most.0)
+                u64::try_from(lines * bits / 8).unwrap_or(u64::MAX).max(MIN_WINDOW).min(most.0)
             }
         }
     }
@@ -60,6 +68,9 @@ pub struct GatewayConfig {
     pub window: Window,
     /// What each flow and direction may hold whatever the others do; more than the window means the window.
     pub floor: Bytes,
+    /// How many bytes are taken from a host beyond those that have left, at most: what else waits for the line waits with
+    /// the host. At least two payloads.
+    pub ahead: Bytes,
     /// Rate of all that is sent to the peer together: data, acknowledgements and what is sent
     /// again, counted as `wire` says. kdd, section 2.2 (5).
     pub rate: Rate,
@@ -77,9 +88,16 @@ pub struct GatewayConfig {
     pub payload: Bytes,
     /// Largest IP packet between the gateways.
     pub mtu: Bytes,
+    /// Whether the peer is told the rate, so that its window follows it; it takes it to be its own otherwise.
+    pub tells_rate: bool,
     /// Memory for all flows. Half of it is for the flows that are opened here, half for those that
     /// the peer opens.
     pub total_buffer: Bytes,
+    /// What a flow takes of it beside the bytes.
+    pub cost: Bytes,
+    /// Whether bytes count as held until [`Gateway::wrote`](crate::Gateway::wrote) says that the local TCP has taken them;
+    /// otherwise it takes them as soon as it is asked.
+    pub confirmed_writes: bool,
     /// How many flows of either origin may wait for memory; one more is refused.
     pub waiting: u32,
     /// Most bytes of a flow that is opened early that are sent before the far host has answered;
@@ -110,6 +128,7 @@ impl GatewayConfig {
         GatewayConfig {
             window: Window::Fixed(Bytes(1 << 20)),
             floor: Bytes(1 << 20),
+            ahead: Bytes(u64::MAX),
             rate,
             auto: false,
             slack: Span::ZERO,
@@ -118,7 +137,10 @@ impl GatewayConfig {
             reliable: false,
             payload: Bytes(8192),
             mtu: Bytes(9180),
+            tells_rate: false,
             total_buffer: Bytes(1 << 30),
+            cost: Bytes(0),
+            confirmed_writes: false,
             waiting: 1024,
             early: Bytes(65_536),
             credit_every: 2,
@@ -167,7 +189,15 @@ impl GatewayConfig {
     }
     /// How many flows of one origin the memory holds.
     pub fn flows_per_origin(&self) -> u64 {
-        self.total_buffer.0 / 4 / self.least()
+        self.total_buffer.0 / 2 / self.per_flow()
+    }
+    /// What a flow takes of the memory at least (bytes).
+    pub(crate) fn per_flow(&self) -> u64 {
+        2 * self.least() + self.cost.0
+    }
+    /// How far beyond what has left is taken from a host (bytes).
+    pub(crate) fn ahead(&self) -> u64 {
+        self.ahead.0.max(2 * self.payload.0)
     }
     /// How far the opener of an early flow may send before it is answered (bytes).
     pub(crate) fn early(&self) -> u64 {

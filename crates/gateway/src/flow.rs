@@ -54,8 +54,9 @@ pub(crate) enum Delivery {
 /// What a flow needs to act.
 pub(crate) struct Context<'a> {
     pub(crate) config: &'a GatewayConfig,
-    /// What a direction of a flow may hold now (bytes).
-    pub(crate) share: u64,
+    /// What may be held now of what the local host has sent, and what the peer may be let send (bytes).
+    pub(crate) outbound: u64,
+    pub(crate) inbound: u64,
     pub(crate) queue: &'a mut Scheduler,
     pub(crate) actions: &'a mut Vec<Action>,
 }
@@ -120,9 +121,11 @@ impl Flow {
     pub(crate) fn held(&self) -> u64 {
         self.out.held() + self.inn.held()
     }
-    /// What its two directions take of the memory, promises included, of which each has `least`.
-    pub(crate) fn committed(&self, least: u64) -> u64 {
-        if self.admitted { self.out.held().max(least) + self.inn.promised().max(least) } else { 0 }
+    /// What it takes of the memory, promises included: each direction `least` at least.
+    pub(crate) fn committed(&self, config: &GatewayConfig) -> u64 {
+        let least = config.least();
+        let bytes = self.out.held().max(least) + self.inn.promised().max(least);
+        if self.admitted { bytes + config.cost.0 } else { 0 }
     }
     /// Whether it waits for an answer of the far host.
     pub(crate) fn opening(&self) -> bool {
@@ -140,7 +143,7 @@ impl Flow {
                 self.stage = Stage::Opening;
                 // No more until the peer has memory for it as well: it could not be given back, and two gateways
                 // that open many flows could wait for each other for ever. An early one does not wait there.
-                let limit = self.inn.grant(if self.request.early { context.share } else { context.config.least() });
+                let limit = self.inn.grant(if self.request.early { context.inbound } else { context.config.least() });
                 self.queue_handshake(Frame::Open { flow: self.id, limit, request: self.request.clone() }, context);
                 if self.request.early {
                     self.stage = Stage::Relaying;
@@ -250,7 +253,7 @@ impl Flow {
                 } else if self.reset_at.is_some() && !std::mem::replace(&mut self.ending_told, true) {
                     context.actions.push(Action::Ending { flow });
                 }
-                reset || (self.out.finished() && self.inn.shut)
+                reset || (self.out.finished() && self.inn.finished())
             }
             // Also if the peer's side is gone: the answer lets it forget what it could not send.
             Stage::Refusing => self.handshake == Delivery::Acked,
@@ -261,17 +264,24 @@ impl Flow {
         }
     }
 
+    /// Takes from the local host what may be held and will leave soon.
+    pub(crate) fn take(&mut self, window: u64, ahead: u64, actions: &mut Vec<Action>) {
+        let bytes = self.out.consume(window, ahead);
+        if bytes > 0 {
+            actions.push(Action::Consume { flow: self.id, bytes });
+        }
+    }
     fn relay(&mut self, context: &mut Context<'_>) {
-        let (flow, share) = (self.id, context.share);
+        let (flow, share) = (self.id, context.inbound);
         if self.reset_at.is_none() {
-            let bytes = self.out.consume(share);
-            if bytes > 0 {
-                context.actions.push(Action::Consume { flow, bytes });
-            }
+            self.take(context.outbound, context.config.ahead(), context.actions);
         }
         let bytes = self.inn.write();
         if bytes > 0 {
             context.actions.push(Action::Write { flow, bytes });
+            if !context.config.confirmed_writes {
+                self.inn.wrote(bytes);
+            }
         }
         if let Some(at) = self.inn.marked() {
             context.actions.push(Action::Urgent { flow, at });

@@ -104,6 +104,12 @@ impl Gateway {
         self.relay.writable(flow, room, &mut out.actions);
         self.send(now, out);
     }
+    /// The local TCP has taken `bytes` of what [`Action::Write`] asked for, and can take `room` more. To be called
+    /// where [`GatewayConfig::confirmed_writes`] is set.
+    pub fn wrote(&mut self, now: Time, flow: FlowId, bytes: u64, room: u64, out: &mut Output) {
+        self.relay.wrote(flow, bytes, room, &mut out.actions);
+        self.send(now, out);
+    }
     /// The local host ends its direction, after all that was [`received`](Gateway::received).
     pub fn local_closed(&mut self, now: Time, flow: FlowId, out: &mut Output) {
         self.relay.local_closed(flow, &mut out.actions);
@@ -131,9 +137,9 @@ impl Gateway {
             match frame {
                 Frame::Ack(ack) => {
                     let round_trip = self.recovery.acknowledged(now, ack, &mut self.acked, &mut self.lost);
-                    self.relay.set_rtt(self.recovery.rtt());
                     self.take_news(now, &mut out.actions);
                     self.learn(now, round_trip);
+                    self.see_line();
                 }
                 other => self.relay.arrived(other, &mut out.actions),
             }
@@ -201,12 +207,17 @@ impl Gateway {
         self.liveness = Liveness::default();
         (self.data_first, self.held) = (false, false);
         self.forget_line();
+        self.see_line();
         self.pacer.wait(now, false);
     }
     fn forget_line(&mut self) {
         (self.line, self.owed, self.full) = (unknown(self.config()), 0, false);
         let rate = self.line.as_ref().map_or(self.config().rate, Bottleneck::rate);
         self.pacer = Pacer::new(rate, self.config().slack);
+    }
+    /// Windows follow the line as it is known now.
+    fn see_line(&mut self) {
+        self.relay.set_line(self.rate(), self.recovery.rtt());
     }
     /// What carries the packets from now on, whether it loses and reorders nothing, and the round-trip time that
     /// its handshake has shown, which counts as the first measurement. To be called while nothing is under way:
@@ -221,7 +232,7 @@ impl Gateway {
         if let Some(rtt) = rtt {
             self.recovery.measured(rtt);
         }
-        self.relay.set_rtt(self.recovery.rtt());
+        self.see_line();
     }
     /// The transport can take no more (`held`), because what was sent waits in it; or it can again, and what may
     /// leave does. While held nothing is sent, and the time counts as lateness.
@@ -240,7 +251,7 @@ impl Gateway {
     pub fn set_rate(&mut self, now: Time, rate: Rate, out: &mut Output) {
         self.relay.config.rate = Rate::from_bps(rate.as_bps().max(1));
         self.configure_line();
-        self.relay.set_rtt(self.recovery.rtt());
+        self.see_line();
         self.send(now, out);
     }
     fn configure_line(&mut self) {
@@ -335,7 +346,7 @@ impl Gateway {
         }
         self.relay.reclaim(now);
         while self.pacer.ready() <= now && !self.held {
-            let Some(frames) = self.next_frames(now) else { break };
+            let Some(frames) = self.next_frames(now, &mut out.actions) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
             let bits = self.config().wire.bits(self.config().transport.overhead() + packet.octets());
             self.pacer.send(now, bits);
@@ -367,7 +378,7 @@ impl Gateway {
     /// The next packet: an acknowledgement if due, control frames, one data frame, as far as they
     /// fit into the MTU. Where they do not fit together data go first every second time, and an
     /// acknowledgement leaves room for the next control frame: none starves another.
-    fn next_frames(&mut self, now: Time) -> Option<Vec<Frame>> {
+    fn next_frames(&mut self, now: Time, actions: &mut Vec<Action>) -> Option<Vec<Frame>> {
         let mut room = self.config().capacity() - NUMBER_OCTETS;
         let mut frames = Vec::with_capacity(2);
         let mut put = |frame: Frame, room: &mut u32| {
@@ -375,7 +386,7 @@ impl Gateway {
             frames.push(frame);
         };
         let may_send = self.may_send();
-        let mut data = if self.data_first && may_send { self.relay.next_data(room) } else { None };
+        let mut data = if self.data_first && may_send { self.relay.next_data(room, actions) } else { None };
         let had_data = data.is_some();
         room -= data.as_ref().map_or(0, Frame::octets);
         // Where the rate is found out, acknowledgements in their own time give better samples of it.
@@ -390,7 +401,7 @@ impl Gateway {
         }
         if !had_data
             && may_send
-            && let Some(frame) = self.relay.next_data(room)
+            && let Some(frame) = self.relay.next_data(room, actions)
         {
             data = Some(frame);
         }

@@ -1,7 +1,7 @@
 //! One direction of a flow from the peer to the local TCP: what arrived, what was written, and how
 //! far the peer may send.
 //!
-//! All places count bytes since the start of the flow: `written <= in_order <= granted`.
+//! All places count bytes since the start of the flow: `written <= asked <= in_order <= granted`.
 
 use std::ops::Range;
 
@@ -17,8 +17,9 @@ pub(crate) struct Inbound {
     /// What arrived beyond `in_order`, and how much it is.
     beyond: Ranges,
     beyond_len: u64,
-    /// What the local TCP has taken.
+    /// What the local TCP has taken, and what it was asked to take.
     pub(crate) written: u64,
+    asked: u64,
     /// What the send buffer of the local TCP can take now.
     pub(crate) room: u64,
     /// How far the peer may send: what it was told, less what it has given back.
@@ -32,7 +33,7 @@ pub(crate) struct Inbound {
     /// Where the flow ends.
     end: Option<u64>,
     /// Whether the local TCP was told of the end.
-    pub(crate) shut: bool,
+    shut: bool,
 }
 
 impl Inbound {
@@ -93,21 +94,29 @@ impl Inbound {
         }
         Ok(())
     }
-    /// The place of the urgent byte, once, when it is written.
+    /// The place of the urgent byte, once, when it is to be written.
     pub(crate) fn marked(&mut self) -> Option<u64> {
-        let written = self.written;
-        self.urgent.take_if(|at| *at < written)
+        let asked = self.asked;
+        self.urgent.take_if(|at| *at < asked)
     }
-    /// Writes what is in order and fits; how much.
+    /// Asks for what is in order and fits to be written; how much.
     pub(crate) fn write(&mut self) -> u64 {
-        let bytes = (self.in_order - self.written).min(self.room);
-        self.written += bytes;
+        let bytes = (self.in_order - self.asked).min(self.room);
+        self.asked += bytes;
         self.room -= bytes;
         bytes
     }
+    /// The local TCP has taken `bytes` of what it was asked to take.
+    pub(crate) fn wrote(&mut self, bytes: u64) {
+        self.written = (self.written + bytes).min(self.asked);
+    }
+    /// Whether the local TCP has all bytes and was told of the end.
+    pub(crate) fn finished(&self) -> bool {
+        self.shut && self.written == self.asked
+    }
     /// Whether the local TCP is to be told of the end now.
     pub(crate) fn shut(&mut self) -> bool {
-        let now = !self.shut && self.end == Some(self.written);
+        let now = !self.shut && self.end == Some(self.asked);
         self.shut |= now;
         now
     }
@@ -147,18 +156,40 @@ impl Inbound {
 mod tests {
     use super::*;
 
+    /// Writes what is asked for at once.
+    fn wrote(inn: &mut Inbound) -> u64 {
+        let bytes = inn.write();
+        inn.wrote(bytes);
+        bytes
+    }
+
+    #[test]
+    fn what_the_local_side_has_not_taken_is_held() {
+        let mut inn = Inbound { granted: 100, room: 50, ..Inbound::default() };
+        assert_eq!(inn.arrive(0, 60, true), Ok(()));
+        assert_eq!((inn.write(), inn.held(), inn.promised(), inn.open()), (50, 60, 60, 0..100));
+        inn.wrote(20);
+        inn.room = 30;
+        assert_eq!((inn.held(), inn.write(), inn.shut(), inn.finished()), (40, 10, true, false));
+        inn.wrote(40);
+        assert_eq!((inn.held(), inn.finished()), (0, true));
+        // More than was asked for cannot be.
+        inn.wrote(1);
+        assert_eq!((inn.written, inn.held()), (60, 0));
+    }
+
     #[test]
     fn bytes_are_written_once_in_order_and_as_there_is_room() {
         let mut inn = Inbound { granted: 100, ..Inbound::default() };
         assert_eq!(inn.arrive(10, 10, false), Ok(()));
         inn.room = 15;
-        assert_eq!((inn.write(), inn.held()), (0, 10));
+        assert_eq!((wrote(&mut inn), inn.held()), (0, 10));
         assert_eq!(inn.arrive(0, 12, false), Ok(()));
         assert_eq!(inn.arrive(0, 12, false), Ok(()));
-        assert_eq!((inn.held(), inn.write(), inn.held()), (20, 15, 5));
+        assert_eq!((inn.held(), wrote(&mut inn), inn.held()), (20, 15, 5));
         assert!(!inn.owes_credit(100, 20));
         inn.room = 80;
-        assert_eq!(inn.write(), 5);
+        assert_eq!(wrote(&mut inn), 5);
         assert!(inn.owes_credit(100, 20));
         assert_eq!(inn.grant(100), 120);
         assert_eq!(inn.arrive(20, 0, true), Ok(()));
@@ -195,7 +226,7 @@ mod tests {
         let mut inn = Inbound { room: 1000, ..Inbound::default() };
         assert_eq!(inn.grant(100), 100);
         assert_eq!(inn.arrive(0, 10, false), Ok(()));
-        inn.write();
+        wrote(&mut inn);
         assert_eq!(inn.take_back(70, 10), Ok(()));
         // Late and twice: no more than that.
         assert_eq!((inn.take_back(70, 10), inn.take_back(40, 5)), (Ok(()), Ok(())));
@@ -217,10 +248,10 @@ mod tests {
     fn an_urgent_byte_is_told_once_and_a_later_one_takes_its_place() {
         let mut inn = Inbound { granted: 100, room: 15, ..Inbound::default() };
         let arrive = |inn: &mut Inbound, offset| inn.arrive(offset, 10, false).and_then(|()| inn.mark(offset, 10));
-        assert_eq!((arrive(&mut inn, 10), inn.write(), inn.marked()), (Ok(()), 0, None));
-        assert_eq!((arrive(&mut inn, 0), inn.write(), inn.marked()), (Ok(()), 15, None));
+        assert_eq!((arrive(&mut inn, 10), wrote(&mut inn), inn.marked()), (Ok(()), 0, None));
+        assert_eq!((arrive(&mut inn, 0), wrote(&mut inn), inn.marked()), (Ok(()), 15, None));
         inn.room = 100;
-        assert_eq!((inn.write(), inn.marked(), inn.marked()), (5, Some(19), None));
+        assert_eq!((wrote(&mut inn), inn.marked(), inn.marked()), (5, Some(19), None));
         // Again, as the packet was taken for lost.
         assert_eq!((arrive(&mut inn, 10), inn.marked()), (Ok(()), None));
         assert_eq!(inn.mark(20, 0), Err(Violation));

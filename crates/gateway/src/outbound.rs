@@ -57,9 +57,12 @@ impl Outbound {
     pub(crate) fn held(&self) -> u64 {
         self.consumed - self.freed
     }
-    /// Takes as much from the local TCP as the window lets; how much.
-    pub(crate) fn consume(&mut self, window: u64) -> u64 {
-        let more = (self.received - self.consumed).min(window.saturating_sub(self.held()));
+    /// Takes as much from the local TCP as the window lets, and at most `ahead` beyond what was sent, unless half of that
+    /// is still there; how much.
+    pub(crate) fn consume(&mut self, window: u64, ahead: u64) -> u64 {
+        let waits = self.consumed - self.next;
+        let room = if waits > ahead / 2 { 0 } else { ahead - waits };
+        let more = (self.received - self.consumed).min(window.saturating_sub(self.held())).min(room);
         self.consumed += more;
         more
     }
@@ -187,15 +190,15 @@ mod tests {
     #[test]
     fn the_window_bounds_what_is_held_and_credit_what_is_sent() {
         let mut out = Outbound { received: 1000, limit: 250, ..Outbound::default() };
-        assert_eq!(out.consume(400), 400);
+        assert_eq!(out.consume(400, u64::MAX), 400);
         assert_eq!(sent(&mut out), piece(0, 100, false, false));
         assert_eq!(sent(&mut out), piece(100, 100, false, false));
         // 50 B of credit are not worth a packet while others are under way.
         assert_eq!(sent(&mut out), None);
         out.acked(100, 200, false);
-        assert_eq!((out.held(), out.consume(400)), (400, 0));
+        assert_eq!((out.held(), out.consume(400, u64::MAX)), (400, 0));
         out.acked(0, 100, false);
-        assert_eq!((out.held(), out.consume(400)), (200, 200));
+        assert_eq!((out.held(), out.consume(400, u64::MAX)), (200, 200));
         assert_eq!(sent(&mut out), piece(200, 50, false, false));
         out.limit = 10_000;
         assert_eq!(sent(&mut out), piece(250, 100, false, false));
@@ -204,7 +207,7 @@ mod tests {
     #[test]
     fn who_idles_gives_back_and_later_limits_count_that() {
         let mut out = Outbound { received: 100, limit: 1000, ..Outbound::default() };
-        out.consume(1000);
+        out.consume(1000, u64::MAX);
         assert_eq!(sent(&mut out), piece(0, 100, false, false));
         assert!(!out.give_back(50, 1), "something is under way");
         out.acked(0, 100, false);
@@ -222,7 +225,7 @@ mod tests {
     #[test]
     fn what_is_lost_goes_first_and_the_end_with_the_last_byte() {
         let mut out = Outbound { received: 250, limit: 1000, ended: true, ..Outbound::default() };
-        out.consume(1000);
+        out.consume(1000, u64::MAX);
         let pieces: Vec<_> = std::iter::from_fn(|| sent(&mut out)).collect();
         assert_eq!(
             pieces.iter().map(|p| (p.offset, p.fin)).collect::<Vec<_>>(),
@@ -241,7 +244,7 @@ mod tests {
     fn the_urgent_byte_ends_its_piece_each_time_it_is_sent() {
         let mut out = Outbound { received: 250, limit: 1000, ended: true, ..Outbound::default() };
         out.mark(120);
-        out.consume(1000);
+        out.consume(1000, u64::MAX);
         let pieces: Vec<_> = std::iter::from_fn(|| sent(&mut out)).map(|p| (p.offset, p.len, p.urgent)).collect();
         assert_eq!(pieces, [(0, 100, false), (100, 21, true), (121, 100, false), (221, 29, false)]);
         out.lose(100, 250, true);
@@ -257,7 +260,7 @@ mod tests {
     #[test]
     fn an_end_after_all_bytes_is_a_piece_of_its_own() {
         let mut out = Outbound { received: 10, limit: 10, ..Outbound::default() };
-        out.consume(100);
+        out.consume(100, u64::MAX);
         assert_eq!(sent(&mut out), piece(0, 10, false, false));
         out.ended = true;
         assert_eq!(sent(&mut out), piece(10, 0, true, false));
@@ -270,7 +273,7 @@ mod tests {
     #[test]
     fn news_may_come_late_twice_and_against_each_other() {
         let mut out = Outbound { received: 300, limit: 300, ..Outbound::default() };
-        out.consume(300);
+        out.consume(300, u64::MAX);
         let pieces = std::iter::from_fn(|| sent(&mut out)).count();
         assert_eq!(pieces, 3);
         out.acked(100, 200, false);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cellway_units::Span;
+use cellway_units::{Rate, Span};
 
 use crate::reason::Reason;
 use crate::request::Request;
@@ -105,6 +105,11 @@ pub enum Frame {
     },
     /// Memory is short: flows that idle may give back what they were promised.
     Recall,
+    /// What the sender of the frame sends in a second: the receiver lets it send so much ahead as that asks for.
+    Rate {
+        /// Counted as the sender's `wire` says.
+        rate: Rate,
+    },
     /// The connection at the sender's side is gone.
     Reset {
         /// The flow.
@@ -129,7 +134,7 @@ impl Frame {
             | Frame::Credit { flow, .. }
             | Frame::Return { flow, .. }
             | Frame::Reset { flow, .. } => Some(flow),
-            Frame::Ack(_) | Frame::Recall => None,
+            Frame::Ack(_) | Frame::Recall | Frame::Rate { .. } => None,
         }
     }
     /// Its length (octets).
@@ -145,6 +150,7 @@ impl Frame {
                 1 + varint::octets(flow.0) + varint::octets(*total) + varint::octets(*at)
             }
             Frame::Recall => 1,
+            Frame::Rate { rate } => 1 + varint::octets(rate.as_bps().min(varint::MAX)),
             Frame::Refused { flow, .. } => 1 + varint::octets(flow.0) + 1,
             Frame::Data { flow, offset, len, .. } => data_octets(*flow, *offset) + len,
             Frame::Reset { flow, at, .. } => 1 + varint::octets(flow.0) + varint::octets(*at) + 1,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use cellway_units::{Span, Time};
+use cellway_units::{Rate, Span, Time};
 
 use crate::config::GatewayConfig;
 use crate::flow::{Context, Flow, Origin, Stage};
@@ -23,12 +23,14 @@ mod admission;
 mod peer;
 mod reclaim;
 mod sending;
+mod windows;
+
+use windows::Windows;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Relay {
     pub(crate) config: GatewayConfig,
-    /// The window now (bytes).
-    window: u64,
+    windows: Windows,
     flows: BTreeMap<FlowId, Flow>,
     queue: Scheduler,
     /// Flows that wait for memory, by origin, in order.
@@ -41,9 +43,13 @@ pub(crate) struct Relay {
     /// Flows that are not here, about which the peer has an answer to acknowledge.
     answers: BTreeSet<FlowId>,
     held: u64,
+    /// What of it was taken from local hosts (bytes).
+    taken: u64,
     /// What flows hold, what was promised them, and what is kept for them (bytes).
     committed: u64,
     reclaim: reclaim::Reclaim,
+    /// Whether the rate waits to be told.
+    rate_queued: bool,
     /// The time of the call that is dealt with; only who idles is told from it.
     pub(crate) now: Time,
     pub(crate) stats: GatewayStats,
@@ -53,7 +59,7 @@ impl Relay {
     pub(crate) fn new(config: GatewayConfig) -> Relay {
         Relay {
             config,
-            window: config.window.at(config.rate, config.initial_rtt),
+            windows: Windows::new(&config),
             flows: BTreeMap::new(),
             queue: Scheduler::default(),
             waiting: Default::default(),
@@ -61,8 +67,10 @@ impl Relay {
             ended: Default::default(),
             answers: BTreeSet::new(),
             held: 0,
+            taken: 0,
             committed: 0,
             reclaim: reclaim::Reclaim::default(),
+            rate_queued: false,
             now: Time::ZERO,
             stats: GatewayStats::default(),
         }
@@ -94,7 +102,7 @@ impl Relay {
         self.change(flow, actions, |flow, context| {
             if flow.stage == Stage::Connecting {
                 flow.stage = Stage::Relaying;
-                let limit = flow.inn.grant(context.share);
+                let limit = flow.inn.grant(context.inbound);
                 flow.queue_handshake(Frame::Accepted { flow: flow.id, limit }, context);
             }
         });
@@ -129,6 +137,13 @@ impl Relay {
     /// The local TCP can take `room` bytes.
     pub(crate) fn writable(&mut self, flow: FlowId, room: u64, actions: &mut Vec<Action>) {
         self.change(flow, actions, |flow, _| flow.inn.room = room);
+    }
+    /// The local TCP has taken `bytes` of what it was asked to, and can take `room`.
+    pub(crate) fn wrote(&mut self, flow: FlowId, bytes: u64, room: u64, actions: &mut Vec<Action>) {
+        self.change(flow, actions, |flow, _| {
+            flow.inn.wrote(bytes);
+            flow.inn.room = room;
+        });
     }
     /// The local host sends no more.
     pub(crate) fn local_closed(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
@@ -175,9 +190,18 @@ impl Relay {
         let state = self.flows.get(&flow)?;
         (!matches!(state.stage, Stage::Refusing | Stage::Resetting)).then(|| state.inn.open())
     }
-    /// The rate is configured, and the round-trip time is `rtt`.
-    pub(crate) fn set_rtt(&mut self, rtt: Span) {
-        self.window = self.config.window.at(self.config.rate, rtt);
+    /// This gateway sends at `rate`, and the smoothed round-trip time is `rtt`.
+    pub(crate) fn set_line(&mut self, rate: Rate, rtt: Span) {
+        self.windows.set_line(rate, rtt);
+        if !self.flows.is_empty() {
+            self.tell_rate();
+        }
+    }
+    /// Tells the peer the rate, unless it knows it.
+    fn tell_rate(&mut self) {
+        if self.config.tells_rate && self.windows.owes_rate() && !std::mem::replace(&mut self.rate_queued, true) {
+            self.queue.push(Frame::Rate { rate: Rate::from_bps(varint::MAX) });
+        }
     }
     /// Ends every flow: the way to the peer is lost.
     pub(crate) fn down(&mut self, reason: Reason, actions: &mut Vec<Action>) {
@@ -199,11 +223,13 @@ impl Relay {
 
     /// Changes a flow, does all that this makes possible, and ends the flow if that was all.
     fn change(&mut self, flow: FlowId, actions: &mut Vec<Action>, change: impl FnOnce(&mut Flow, &mut Context<'_>)) {
-        let share = self.share();
+        let Some(state) = self.flows.get(&flow) else { return };
+        let held = state.out.held();
+        let (outbound, inbound) = (self.outbound_share(held), self.inbound_share(state.inn.arrived() > 0));
+        let memory = self.memory_share();
         let Some(state) = self.flows.get_mut(&flow) else { return };
-        let least = self.config.least();
-        let (before, committed, freed) = (state.held(), state.committed(least), state.out.freed);
-        let mut context = Context { config: &self.config, share, queue: &mut self.queue, actions };
+        let (before, committed, freed) = (state.held(), state.committed(&self.config), state.out.freed);
+        let mut context = Context { config: &self.config, outbound, inbound, queue: &mut self.queue, actions };
         change(state, &mut context);
         let bytes = state.out.freed - freed;
         if bytes > 0 {
@@ -215,8 +241,10 @@ impl Relay {
         let after = state.held();
         self.stats.buffered_max = self.stats.buffered_max.max(self.held - before + most.max(after));
         self.held = self.held - before + after;
-        let now_committed = state.committed(least);
-        let short = state.stage == Stage::Relaying && state.out.received > state.out.consumed && share < self.window;
+        self.taken = self.taken - held + state.out.held();
+        let now_committed = state.committed(&self.config);
+        let short =
+            state.stage == Stage::Relaying && state.out.received > state.out.consumed && memory < self.windows.outbound;
         self.committed = self.committed - committed + now_committed;
         if short {
             self.want_memory();
@@ -231,7 +259,8 @@ impl Relay {
     fn end(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
         let Some(state) = self.flows.remove(&flow) else { return };
         self.held -= state.held();
-        self.committed -= state.committed(self.config.least());
+        self.taken -= state.out.held();
+        self.committed -= state.committed(&self.config);
         self.has_now_ended(flow);
         if state.told {
             actions.push(Action::Closed { flow, reason: state.cause });

@@ -1,6 +1,7 @@
 //! The thread that touches bytes: one loop over the sockets of hosts, the transport to the peers and
 //! the state machines between them.
 
+mod block;
 mod charge;
 mod doors;
 mod drops;
@@ -57,8 +58,6 @@ const MOST_BACKLOG: usize = 256 * 1024;
 const OLDEST: Span = Span::from_secs(200 * 86_400);
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u64 = 1000;
-/// Bytes that are taken from a socket at once.
-const SCRATCH: usize = 256 * 1024;
 /// Most timers that are dealt with in one pass.
 const TIMERS: usize = 1_024;
 /// After packets came, more are let come for so long (ns): one pass for each would cost more than its packet.
@@ -100,7 +99,6 @@ pub struct Daemon {
     lookups: u32,
     /// Connections with something to write.
     writers: Vec<u64>,
-    scratch: Vec<u8>,
     packet: Vec<u8>,
     /// The instant of this pass (ns), and as the transport counts.
     now: u64,
@@ -170,7 +168,6 @@ impl Daemon {
             resume_at: 0,
             lookups: 0,
             writers: Vec::new(),
-            scratch: vec![0; SCRATCH],
             packet: Vec::new(),
             now,
             start: (now, instant),

@@ -29,7 +29,7 @@ impl Flow {
                 (*total, *at) = (self.out.returned, self.out.returned_at);
                 return self.stage == Stage::Relaying;
             }
-            Frame::Data { .. } | Frame::Ack(_) | Frame::Recall => {}
+            Frame::Data { .. } | Frame::Ack(_) | Frame::Recall | Frame::Rate { .. } => {}
         }
         true
     }
@@ -77,7 +77,7 @@ impl Flow {
                 }
                 again
             }
-            Frame::Reset { .. } | Frame::Ack(_) | Frame::Recall => false,
+            Frame::Reset { .. } | Frame::Ack(_) | Frame::Recall | Frame::Rate { .. } => false,
         }
     }
     /// The piece to send next: as much as fits into a packet.

@@ -11,14 +11,22 @@ use crate::request::Request;
 const ENDED: usize = 1 << 16;
 
 impl Relay {
-    /// What a direction of a flow may hold now (bytes): the window, but no more than a quarter of the
-    /// memory that nothing is promised of, so that some is always left for the others. This is
-    /// the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6 (2), 1998, section III.
-    /// An eighth of the memory is left out of it: promises stay when shares shrink, and those that come need
-    /// what is certain at once.
-    pub(super) fn share(&self) -> u64 {
+    /// What memory leaves for a direction of a flow (bytes): a quarter of what nothing is promised of, so that some is
+    /// always left for the others. This is the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6
+    /// (2), 1998, section III. An eighth of the memory is left out of it: promises stay when shares shrink, and those
+    /// that come need what is certain at once.
+    pub(super) fn memory_share(&self) -> u64 {
         let kept = self.config.total_buffer.0 / 8;
-        (self.free().saturating_sub(kept) / 4).max(self.config.least()).min(self.window)
+        (self.free().saturating_sub(kept) / 4).max(self.config.least())
+    }
+    /// What a flow that holds `held` may hold now of what its host has sent (bytes).
+    pub(super) fn outbound_share(&self, held: u64) -> u64 {
+        let line = self.windows.outbound_share(self.taken, held).max(self.config.least());
+        self.memory_share().min(line).min(self.windows.outbound)
+    }
+    /// What the peer may be let send now to a flow of which something has come if `began` (bytes).
+    pub(super) fn inbound_share(&self, began: bool) -> u64 {
+        self.memory_share().min(self.windows.inbound(began))
     }
     /// Memory that is neither held nor promised (bytes).
     fn free(&self) -> u64 {
@@ -38,13 +46,14 @@ impl Relay {
         ended.join_lowest(ENDED);
     }
     pub(super) fn is_full(&self, origin: Origin) -> bool {
-        self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < 2 * self.config.least()
+        self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < self.config.per_flow()
     }
     pub(super) fn may_wait(&self, origin: Origin) -> bool {
         !self.is_full(origin) || self.waiting[origin as usize].len() < self.config.waiting as usize
     }
     /// A new flow gets its memory, or waits for it.
     pub(super) fn enter(&mut self, flow: FlowId, origin: Origin, actions: &mut Vec<Action>) {
+        self.tell_rate();
         self.waiting[origin as usize].push_back(flow);
         self.admit(origin, actions);
     }

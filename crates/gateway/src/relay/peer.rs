@@ -16,8 +16,10 @@ const ANSWERS: usize = 1 << 16;
 impl Relay {
     /// The peer sent `frame`, which is no acknowledgement.
     pub(crate) fn arrived(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
-        if matches!(frame, Frame::Recall) {
-            self.recalled();
+        match frame {
+            Frame::Recall => self.recalled(),
+            Frame::Rate { rate } => self.windows.set_peer(*rate),
+            _ => {}
         }
         let Some(flow) = frame.flow() else { return };
         match (self.flows.contains_key(&flow), frame) {

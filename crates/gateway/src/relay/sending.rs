@@ -1,7 +1,9 @@
 //! What leaves next, and what becomes of it.
 
+use cellway_units::Rate;
+
 use super::Relay;
-use crate::flow::{Delivery, Origin};
+use crate::flow::{Delivery, Origin, Stage};
 use crate::outbound::Piece;
 use crate::output::Action;
 use crate::packet::{FlowId, Frame, data_octets};
@@ -17,7 +19,13 @@ impl Relay {
     }
     /// The packet with `frame` was lost; whether that must be sent again.
     pub(crate) fn lost(&mut self, frame: Frame, actions: &mut Vec<Action>) -> bool {
-        let Some(flow) = frame.flow() else { return matches!(frame, Frame::Recall) && self.recall_lost() };
+        let Some(flow) = frame.flow() else {
+            return match frame {
+                Frame::Recall => self.recall_lost(),
+                Frame::Rate { rate } => self.rate_lost(rate),
+                _ => false,
+            };
+        };
         let mut again = false;
         match frame {
             // The peer may still wait for it although the flow has ended here.
@@ -31,6 +39,12 @@ impl Relay {
             }
             _ => self.change(flow, actions, |flow, context| again = flow.lost(frame, context)),
         }
+        again
+    }
+    /// The packet with the rate was lost; whether it must be told again.
+    fn rate_lost(&mut self, rate: Rate) -> bool {
+        let again = self.windows.untold(rate);
+        self.tell_rate();
         again
     }
     pub(crate) fn has_frames(&self) -> bool {
@@ -55,8 +69,14 @@ impl Relay {
                 self.recall_leaves();
                 return Some(frame);
             }
-            let share = self.share();
-            if matches!(frame, Frame::Credit { .. }) && share < self.window {
+            if let Frame::Rate { rate } = &mut frame {
+                self.rate_queued = false;
+                *rate = self.windows.tell();
+                return Some(frame);
+            }
+            let began = frame.flow().and_then(|flow| self.flows.get(&flow)).is_some_and(|flow| flow.inn.arrived() > 0);
+            let share = self.inbound_share(began);
+            if matches!(frame, Frame::Credit { .. }) && share < self.windows.inbound(began) {
                 self.want_memory();
             }
             let Some(state) = frame.flow().and_then(|flow| self.flows.get_mut(&flow)) else {
@@ -66,10 +86,9 @@ impl Relay {
                 }
                 continue;
             };
-            let least = self.config.least();
-            let before = state.committed(least);
+            let before = state.committed(&self.config);
             let wanted = state.leaves(&mut frame, share);
-            self.committed = self.committed - before + state.committed(least);
+            self.committed = self.committed - before + state.committed(&self.config);
             if state.wants_token(&self.config) {
                 state.token = true;
                 self.queue.push_token(state.id);
@@ -81,7 +100,7 @@ impl Relay {
         None
     }
     /// The data frame to send next, of at most `payload` bytes, if it fits into `room` octets.
-    pub(crate) fn next_data(&mut self, room: u32) -> Option<Frame> {
+    pub(crate) fn next_data(&mut self, room: u32, actions: &mut Vec<Action>) -> Option<Frame> {
         while let Some(flow) = self.queue.front_token() {
             let state = self.flows.get_mut(&flow);
             let Some((state, mut piece)) = state.and_then(|s| s.peek(&self.config).map(|piece| (s, piece))) else {
@@ -98,6 +117,8 @@ impl Relay {
             }
             state.out.sent(piece);
             state.active = self.now;
+            self.take_more(flow, actions);
+            let state = self.flows.get_mut(&flow)?;
             let more = state.peek(&self.config).is_some();
             let early = state.origin == Origin::Local && state.handshake != Delivery::Acked;
             self.stats.data_bytes += u64::from(piece.len);
@@ -115,6 +136,21 @@ impl Relay {
             return Some(Frame::Data { flow, offset, len, fin, early, urgent });
         }
         None
+    }
+    /// Bytes of `flow` have left: more may be taken from its host.
+    fn take_more(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
+        let ahead = self.config.ahead();
+        let Some(held) = self.flows.get(&flow).map(|state| state.out.held()) else { return };
+        let share = self.outbound_share(held);
+        let Some(state) = self.flows.get_mut(&flow).filter(|state| state.stage == Stage::Relaying) else { return };
+        let committed = state.committed(&self.config);
+        if state.reset_at.is_none() {
+            state.take(share, ahead, actions);
+        }
+        let more = state.out.held() - held;
+        self.committed = self.committed - committed + state.committed(&self.config);
+        (self.held, self.taken) = (self.held + more, self.taken + more);
+        self.stats.buffered_max = self.stats.buffered_max.max(self.held);
     }
     fn drop_token(&mut self, flow: FlowId) {
         self.queue.pop_token();

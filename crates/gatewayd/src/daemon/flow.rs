@@ -1,6 +1,6 @@
 //! One connection as the daemon holds it: its socket and the bytes on their way.
 
-use std::io::{self, IoSlice, Write};
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -16,9 +16,6 @@ use crate::intercept::Opening;
 
 /// Most bytes that wait for room in the socket of a slow host (bytes).
 const PENDING: u64 = 256 * 1024;
-/// How much is taken from a host before the machine asks for it (bytes). It asks for one packet after the other, and a
-/// call of the kernel for each would cost as much as the packet.
-const AHEAD: u64 = 16 * 1024;
 
 /// How a connection came.
 #[derive(Debug)]
@@ -96,8 +93,6 @@ pub(crate) struct Flow {
     pub(crate) since: u64,
     /// Taken from the host, not acknowledged by the peer.
     out: Ring,
-    /// Bytes that the machine has asked for.
-    consumed: u64,
     /// Bytes that the machine knows to have come from the host.
     received: u64,
     /// The end of what comes from the host, to be passed on to the machine.
@@ -140,7 +135,6 @@ impl Flow {
             socket: None,
             since,
             out: Ring::default(),
-            consumed: 0,
             received: 0,
             end_out: End::Open,
             inn: Ring::default(),
@@ -183,7 +177,7 @@ impl Flow {
         if ended && self.end_out == End::Open {
             self.end_out = End::Known;
         }
-        // What the machine knows of and has not asked for is still in the socket, or was taken ahead.
+        // What the machine knows of and has not asked for is still in the socket.
         let waiting = ioctl_fionread(socket).unwrap_or(0);
         let fresh = (self.out.end() + waiting).saturating_sub(self.received);
         // Looked for after the bytes were counted: none of them can be urgent without its mark.
@@ -229,20 +223,18 @@ impl Flow {
     }
     /// Whether the host has bytes that the machine does not take yet.
     pub(crate) fn waits(&self) -> bool {
-        self.received > self.consumed
+        self.received > self.out.end()
     }
-    /// The machine asks for `bytes`: takes them out of the socket, if that was not done ahead; whether all were there.
-    pub(crate) fn consume(&mut self, bytes: u64, scratch: &mut [u8]) -> bool {
+    /// The machine asks for `bytes`: takes them out of the socket; whether all were there.
+    pub(crate) fn consume(&mut self, bytes: u64) -> bool {
         let Some(socket) = &self.socket else { return false };
-        self.consumed += bytes;
-        while self.out.end() < self.consumed {
-            let least = self.consumed - self.out.end();
-            // No more than the machine has heard of.
-            let most = (self.received - self.out.end()).min(AHEAD).max(least).min(scratch.len() as u64) as usize;
-            match rustix::io::read(socket, &mut scratch[..most]) {
+        let end = self.out.end() + bytes;
+        while self.out.end() < end {
+            let most = (end - self.out.end()) as usize;
+            match self.out.fill(most, |parts| rustix::io::readv(socket, parts).map_err(io::Error::from)) {
                 Ok(0) => return false,
-                Ok(n) => self.out.push(&scratch[..n]),
-                Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return false,
             }
         }
@@ -298,10 +290,10 @@ impl Flow {
             let mark = self.urgent.filter(|at| (base..self.allowed).contains(at));
             let wrote = if mark == Some(base) {
                 // The mark stands behind the last byte of the call (tcp(7)).
-                socket.send_out_of_band(self.inn.front(1)[0])
+                socket.send_out_of_band(&self.inn.front(1).0[0])
             } else {
-                let parts = self.inn.front((mark.unwrap_or(self.allowed) - base) as usize);
-                (&*socket).write_vectored(&parts.map(IoSlice::new))
+                let (parts, used) = self.inn.front((mark.unwrap_or(self.allowed) - base) as usize);
+                (&*socket).write_vectored(&parts[..used])
             };
             match wrote {
                 Ok(written) => self.inn.release(written as u64),

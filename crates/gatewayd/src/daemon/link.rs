@@ -6,14 +6,22 @@ use cellway_gateway::{Decoded, FlowId, Gateway, GatewayConfig, Output, Transport
 use cellway_sys::now_ns;
 use cellway_units::{Bytes, Rate, Span, Time};
 
+use super::block::BLOCK;
 use super::ring::Ring;
 use crate::config::{Config, LineRate, Peer};
 use crate::error::Error;
 
 /// The largest window that a line is taken to need, unless one is configured.
 const WINDOW_MOST: Bytes = Bytes(64 << 20);
-/// What every connection may hold, however many there are.
-const FLOOR: Bytes = Bytes(16 << 10);
+/// What every direction of a connection may hold, however many there are.
+const FLOOR: Bytes = Bytes(12 << 10);
+/// What a connection takes beside its bytes: a block more than they fill in each direction, and what describes it.
+const COST: Bytes = Bytes(2 * BLOCK as u64 + (3 << 10));
+/// What of the memory is for bytes: a packet under way that is described by the machine and by QUIC takes up to a
+/// third more than its bytes.
+const FOR_BYTES: (u64, u64) = (3, 4);
+/// How far beyond what has left hosts are read (bytes): few calls of the kernel, and little that waits here.
+const AHEAD: Bytes = Bytes(32 << 10);
 /// How much lateness of this thread is made up for.
 const SLACK: Span = Span::from_ms(4);
 /// Longest time for which packets are gathered that the line has room for (ns).
@@ -133,11 +141,15 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
         Some(window) => Window::Fixed(window),
         None => Window::Line { most: WINDOW_MOST },
     };
-    let memory = Bytes(config.limits.memory.0 / config.peers.len().max(1) as u64);
+    let memory = Bytes(config.limits.memory.0 / FOR_BYTES.1 * FOR_BYTES.0 / config.peers.len().max(1) as u64);
     let mut machine = GatewayConfig::new(rate);
     machine.auto = matches!(peer.rate, LineRate::Auto { .. });
     machine.window = window;
     machine.floor = FLOOR;
+    machine.cost = COST;
+    machine.confirmed_writes = true;
+    machine.ahead = AHEAD;
+    machine.tells_rate = true;
     machine.total_buffer = memory;
     machine.wire = if atm { Wire::Atm { llc: true } } else { Wire::Packet };
     machine.transport = Transport::Quic { v6: false };

@@ -18,8 +18,8 @@ pub(crate) enum Later {
     News(u64, bool),
     /// The host's connection is gone.
     Gone(u64, Reason),
-    /// The socket of the host has taken bytes.
-    Room(u64),
+    /// The socket of the host has taken so many bytes.
+    Room(u64, u64),
     /// What the machine sent cannot be carried.
     Broken(usize),
 }
@@ -76,12 +76,12 @@ impl Daemon {
                         self.list(token);
                     }
                 }
-                Later::Room(token) => {
+                Later::Room(token, bytes) => {
                     if let Some(flow) = self.table.get(token)
                         && !flow.forgotten
                     {
                         let (peer, id, room) = (flow.peer, flow.id, flow.room());
-                        self.machine(peer, |machine, now, out| machine.writable(now, id, room, out));
+                        self.machine(peer, |machine, now, out| machine.wrote(now, id, bytes, room, out));
                     }
                 }
                 Later::Broken(peer) => {
@@ -116,7 +116,7 @@ impl Daemon {
         let Some(flow) = self.table.get_mut(token) else { return };
         match what {
             What::Consume(bytes) => {
-                if !flow.consume(bytes, &mut self.scratch) {
+                if !flow.consume(bytes) {
                     self.later.push_back(Later::Broken(peer));
                 }
             }

@@ -131,7 +131,7 @@ impl Daemon {
             _ => {
                 flow.answer_socks(None);
                 flow.stage = Stage::Open;
-                self.later.push_back(super::Later::Room(token));
+                self.later.push_back(super::Later::Room(token, 0));
                 self.later.push_back(super::Later::News(token, false));
             }
         }

@@ -1,15 +1,22 @@
 //! Bytes of one direction of a connection, by their place since its start.
 
 use std::collections::VecDeque;
+use std::io::{self, IoSlice, IoSliceMut};
 
-/// Up to this much memory stays with an empty ring (bytes).
-const KEPT: usize = 16 * 1024;
+use super::block::{BLOCK, Block};
 
-/// A run of bytes whose front is let go and whose end grows. Empty, it holds next to no memory.
+/// Most blocks of one call to the kernel.
+const PARTS: usize = 32;
+
+/// A run of bytes whose front is let go and whose end grows, in blocks: nothing moves when it grows, and empty it holds
+/// no memory.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     base: u64,
-    bytes: VecDeque<u8>,
+    len: usize,
+    /// Where in the first block the first byte is.
+    skip: usize,
+    blocks: VecDeque<Block>,
 }
 
 impl Ring {
@@ -19,74 +26,121 @@ impl Ring {
     }
     /// The place after the last byte held.
     pub(crate) fn end(&self) -> u64 {
-        self.base + self.bytes.len() as u64
+        self.base + self.len as u64
     }
     /// How many bytes are held.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
+        self.len
     }
 
-    /// Adds bytes at the end.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend(bytes);
+    /// Adds up to `most` bytes at the end, which `read` puts into the buffers given; how many it was. Nothing is added
+    /// if it fails.
+    pub(crate) fn fill(
+        &mut self,
+        most: usize,
+        read: impl FnOnce(&mut [IoSliceMut<'_>]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let start = self.skip + self.len;
+        let most = most.min(PARTS * BLOCK - start % BLOCK);
+        self.reserve(most);
+        let (first, offset) = (start / BLOCK, start % BLOCK);
+        let mut parts: [IoSliceMut<'_>; PARTS] = std::array::from_fn(|_| IoSliceMut::new(&mut []));
+        let (mut used, mut left) = (0, most);
+        for (part, block) in parts.iter_mut().zip(self.blocks.range_mut(first..)) {
+            let from = if used == 0 { offset } else { 0 };
+            let take = left.min(BLOCK - from);
+            *part = IoSliceMut::new(&mut block[from..from + take]);
+            (used, left) = (used + 1, left - take);
+        }
+        let count = read(&mut parts[..used]);
+        self.len += count.as_ref().map_or(0, |&count| count.min(most));
+        self.trim();
+        count
     }
     /// Puts bytes at `offset`; what lies before the base is left out, a gap is filled with zeros
     /// until its bytes come.
     pub(crate) fn place(&mut self, offset: u64, bytes: &[u8]) {
-        let skip = self.base.saturating_sub(offset);
-        if skip >= bytes.len() as u64 {
+        let before = self.base.saturating_sub(offset);
+        if before >= bytes.len() as u64 {
             return;
         }
-        let (offset, bytes) = (offset + skip, &bytes[skip as usize..]);
+        let (offset, mut bytes) = (offset + before, &bytes[before as usize..]);
         let at = (offset - self.base) as usize;
-        let len = self.bytes.len();
-        if at >= len {
-            self.bytes.resize(at, 0);
-            self.bytes.extend(bytes);
-            return;
+        if at > self.len {
+            self.reserve(at - self.len);
+            self.each(self.len, at - self.len, |part| part.fill(0));
+            self.len = at;
         }
-        let (over, beyond) = bytes.split_at(bytes.len().min(len - at));
-        let (front, back) = self.bytes.as_mut_slices();
-        if at < front.len() {
-            let here = over.len().min(front.len() - at);
-            front[at..at + here].copy_from_slice(&over[..here]);
-            back[..over.len() - here].copy_from_slice(&over[here..]);
-        } else {
-            let at = at - front.len();
-            back[at..at + over.len()].copy_from_slice(over);
-        }
-        self.bytes.extend(beyond);
+        let end = at + bytes.len();
+        self.reserve(end.saturating_sub(self.len));
+        self.each(at, bytes.len(), |part| {
+            let (now, later) = bytes.split_at(part.len());
+            part.copy_from_slice(now);
+            bytes = later;
+        });
+        self.len = self.len.max(end);
     }
     /// Appends `len` bytes from `offset` on to `out`; whether all of them are held.
     pub(crate) fn copy(&self, offset: u64, len: usize, out: &mut Vec<u8>) -> bool {
         if offset < self.base || offset + len as u64 > self.end() {
             return false;
         }
-        let at = (offset - self.base) as usize;
-        let (front, back) = self.bytes.as_slices();
-        if at < front.len() {
-            let here = len.min(front.len() - at);
-            out.extend_from_slice(&front[at..at + here]);
-            out.extend_from_slice(&back[..len - here]);
-        } else {
-            let at = at - front.len();
-            out.extend_from_slice(&back[at..at + len]);
-        }
+        self.parts((offset - self.base) as usize, len).for_each(|part| out.extend_from_slice(part));
         true
     }
-    /// The first `len` bytes, in two parts.
-    pub(crate) fn front(&self, len: usize) -> [&[u8]; 2] {
-        let (front, back) = self.bytes.as_slices();
-        let here = len.min(front.len());
-        [&front[..here], &back[..(len - here).min(back.len())]]
+    /// The first `len` bytes, or as many as one call takes, in up to [`PARTS`] parts; and how many parts those are.
+    pub(crate) fn front(&self, len: usize) -> ([IoSlice<'_>; PARTS], usize) {
+        let mut parts = [IoSlice::new(&[]); PARTS];
+        let mut used = 0;
+        for (slot, part) in parts.iter_mut().zip(self.parts(0, len.min(self.len))) {
+            *slot = IoSlice::new(part);
+            used += 1;
+        }
+        (parts, used)
     }
     /// Lets the first `len` bytes go.
     pub(crate) fn release(&mut self, len: u64) {
-        let len = len.min(self.bytes.len() as u64);
+        let len = len.min(self.len as u64);
         self.base += len;
-        self.bytes.drain(..len as usize);
-        if self.bytes.is_empty() && self.bytes.capacity() > KEPT {
-            self.bytes = VecDeque::new();
+        self.len -= len as usize;
+        self.skip += len as usize;
+        let over = self.skip / BLOCK;
+        self.blocks.drain(..over);
+        self.skip -= over * BLOCK;
+        self.trim();
+    }
+
+    /// There are blocks for `more` bytes at the end.
+    fn reserve(&mut self, more: usize) {
+        let blocks = (self.skip + self.len + more).div_ceil(BLOCK);
+        while self.blocks.len() < blocks {
+            self.blocks.push_back(Block::take());
+        }
+    }
+    /// Blocks without a byte go.
+    fn trim(&mut self) {
+        if self.len == 0 {
+            self.skip = 0;
+        }
+        self.blocks.truncate((self.skip + self.len).div_ceil(BLOCK));
+    }
+    /// The parts of `len` bytes from `at` bytes behind the first on.
+    fn parts(&self, at: usize, len: usize) -> impl Iterator<Item = &[u8]> {
+        let (start, end) = (self.skip + at, self.skip + at + len);
+        let blocks = start / BLOCK..end.div_ceil(BLOCK).max(start / BLOCK);
+        blocks.filter_map(move |n| {
+            let part = start.saturating_sub(n * BLOCK)..(end - n * BLOCK).min(BLOCK);
+            (!part.is_empty()).then(|| &self.blocks[n][part])
+        })
+    }
+    /// Does `what` with each part of `len` bytes from `at` bytes behind the first on, for which there are blocks.
+    fn each(&mut self, at: usize, len: usize, mut what: impl FnMut(&mut [u8])) {
+        let (mut start, mut left) = (self.skip + at, len);
+        while left > 0 {
+            let from = start % BLOCK;
+            let take = left.min(BLOCK - from);
+            what(&mut self.blocks[start / BLOCK][from..from + take]);
+            (start, left) = (start + take, left - take);
         }
     }
 }
@@ -96,6 +150,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn fill(ring: &mut Ring, bytes: &[u8]) {
+        let count = ring.fill(bytes.len(), |parts| {
+            let mut left = bytes;
+            parts.iter_mut().for_each(|part| {
+                let (now, later) = left.split_at(part.len());
+                part.copy_from_slice(now);
+                left = later;
+            });
+            Ok(bytes.len() - left.len())
+        });
+        assert_eq!(count.unwrap(), bytes.len());
+    }
 
     proptest! {
         #[test]
@@ -111,11 +178,11 @@ mod tests {
                 ring.place(start as u64, &data[start..end]);
                 there[start..end].fill(true);
                 let ready = there[out.len()..].iter().take_while(|&&t| t).count().min(take as usize);
-                let parts = ring.front(ready);
-                prop_assert_eq!(parts[0].len() + parts[1].len(), ready);
+                let (parts, used) = ring.front(ready);
+                let front: Vec<u8> = parts[..used].iter().flat_map(|part| part.to_vec()).collect();
                 let mut copy = Vec::new();
                 prop_assert!(ring.copy(ring.base(), ready, &mut copy));
-                prop_assert_eq!(&copy, &parts.concat());
+                prop_assert_eq!(&copy, &front);
                 out.extend(copy);
                 ring.release(ready as u64);
                 prop_assert_eq!(ring.base(), out.len() as u64);
@@ -127,11 +194,56 @@ mod tests {
     #[test]
     fn what_is_not_held_is_not_copied() {
         let mut ring = Ring::default();
-        ring.push(b"abcdef");
+        fill(&mut ring, b"abcdef");
         ring.release(2);
         let mut out = Vec::new();
         assert!(!ring.copy(1, 2, &mut out) && !ring.copy(4, 3, &mut out) && out.is_empty());
         assert!(ring.copy(2, 4, &mut out));
         assert_eq!((&out[..], ring.end(), ring.len()), (&b"cdef"[..], 6, 4));
+    }
+
+    #[test]
+    fn bytes_come_out_as_they_went_in_across_blocks() {
+        let bytes: Vec<u8> = (0..5 * BLOCK as u32 + 77).map(|n| (n * 7 / 3) as u8).collect();
+        let mut ring = Ring::default();
+        let mut out = Vec::new();
+        for (n, piece) in bytes.chunks(BLOCK / 2 + 13).enumerate() {
+            if n % 2 == 0 {
+                fill(&mut ring, piece)
+            } else {
+                ring.place(ring.end(), piece)
+            }
+            let take = ring.len() * 2 / 3;
+            assert!(ring.copy(ring.base(), take, &mut out));
+            ring.release(take as u64);
+        }
+        assert!(ring.copy(ring.base(), ring.len(), &mut out));
+        assert_eq!(out, bytes);
+        ring.release(ring.len() as u64);
+        assert_eq!((ring.blocks.len(), ring.base()), (0, bytes.len() as u64));
+    }
+
+    #[test]
+    fn a_read_that_brings_less_or_fails_keeps_no_block() {
+        let mut ring = Ring::default();
+        assert!(ring.fill(3 * BLOCK, |_| Err(io::ErrorKind::WouldBlock.into())).is_err());
+        assert_eq!((ring.len(), ring.blocks.len()), (0, 0));
+        assert_eq!(ring.fill(3 * BLOCK, |parts| Ok(parts[0].len().min(5))).unwrap(), 5);
+        assert_eq!((ring.len(), ring.blocks.len()), (5, 1));
+        // One call takes no more than its parts hold.
+        let most = |parts: &mut [IoSliceMut<'_>]| Ok(parts.iter().map(|part| part.len()).sum());
+        assert_eq!(ring.fill(usize::MAX / 2, most).unwrap(), PARTS * BLOCK - 5);
+        assert_eq!(ring.len(), PARTS * BLOCK);
+    }
+
+    #[test]
+    fn gaps_hold_zeros() {
+        let mut ring = Ring::default();
+        fill(&mut ring, &[7; 3 * BLOCK]);
+        ring.release(3 * BLOCK as u64);
+        ring.place(ring.base() + BLOCK as u64 + 3, b"x");
+        let mut out = Vec::new();
+        assert!(ring.copy(ring.base(), BLOCK + 4, &mut out));
+        assert!(out[..BLOCK + 3].iter().all(|&byte| byte == 0) && out[BLOCK + 3] == b'x');
     }
 }

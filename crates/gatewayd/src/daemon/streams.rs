@@ -109,7 +109,7 @@ impl Daemon {
             self.list(token);
             return;
         }
-        self.later.push_back(Later::Room(token));
+        self.later.push_back(Later::Room(token, 0));
         self.later.push_back(Later::News(token, false));
         self.list(token);
     }
@@ -131,7 +131,7 @@ impl Daemon {
                 }
                 flow.stage = Stage::Open;
                 self.machine(peer, |machine, now, out| machine.connected(now, id, out));
-                self.later.push_back(Later::Room(token));
+                self.later.push_back(Later::Room(token, 0));
                 self.later.push_back(Later::News(token, ready.ended && !reset));
                 if reset {
                     self.later.push_back(Later::Gone(token, Reason::Reset));
@@ -186,7 +186,7 @@ impl Daemon {
             if flow.stage == Stage::Open {
                 match flow.flush() {
                     Ok(0) => {}
-                    Ok(_) => self.later.push_back(Later::Room(token)),
+                    Ok(bytes) => self.later.push_back(Later::Room(token, bytes)),
                     Err(error) => {
                         flow.ending = flow.ending.or(Some(Ending::Reset));
                         self.later.push_back(Later::Gone(token, loss(&error)));

@@ -69,13 +69,13 @@ fn who_ends_its_half_and_reads_slowly_gets_all() {
 const CLIENTS: u64 = 200;
 
 /// Small buffers fill soon.
-fn crowd() -> (World, Wish) {
+fn crowd(limits: &str) -> (World, Wish) {
     let world = World::new();
     for namespace in [&world.client, &world.near, &world.far, &world.server] {
         namespace.set("net/ipv4/tcp_wmem", "4096 65536 131072").unwrap();
         namespace.set("net/ipv4/tcp_rmem", "4096 65536 131072").unwrap();
     }
-    let limits = format!("connections = {CLIENTS}\nper-source = {CLIENTS}\nwindow = \"256 KiB\"");
+    let limits = format!("connections = {CLIENTS}\nper-source = {CLIENTS}\n{limits}");
     (world, Wish { limits, ..Wish::default() })
 }
 
@@ -132,7 +132,7 @@ fn clients_that_reset_with_answers_pending_leave_nothing() {
     if !common::possible("hosts::clients_that_reset_with_answers_pending_leave_nothing") {
         return;
     }
-    let (world, wish) = crowd();
+    let (world, wish) = crowd("window = \"256 KiB\"");
     let pair = Pair::start(&world, &wish);
     let mut full = None;
     let at = [Version::V4, Version::V6].map(|version| serve_files(&world.server, address(version, SERVERS, 2)));
@@ -162,7 +162,7 @@ fn clients_that_reset_with_requests_pending_leave_nothing() {
     if !common::possible("hosts::clients_that_reset_with_requests_pending_leave_nothing") {
         return;
     }
-    let (world, wish) = crowd();
+    let (world, wish) = crowd("window = \"256 KiB\"");
     let pair = Pair::start(&world, &wish);
     let mut full = None;
     for version in [Version::V4, Version::V6] {
@@ -202,5 +202,40 @@ fn clients_that_reset_with_requests_pending_leave_nothing() {
         }
     }
     talk(&meet(&world, Version::V4));
+    pair.stop();
+}
+
+/// What hosts that read nothing leave with the gateways: windows that together are ten times the memory.
+#[test]
+fn the_process_takes_no_more_than_the_memory_that_it_may() {
+    if !common::possible("hosts::the_process_takes_no_more_than_the_memory_that_it_may") {
+        return;
+    }
+    const MEMORY: u64 = 24 << 20;
+    let (world, wish) = crowd("memory = \"24 MiB\"\nwindow = \"1 MiB\"");
+    let pair = Pair::start(&world, &wish);
+    talk(&meet(&world, Version::V4));
+    let before = memory(&pair);
+    let at = [Version::V4, Version::V6].map(|version| serve_files(&world.server, address(version, SERVERS, 2)));
+    let clients: Vec<Socket> = (0..CLIENTS)
+        .map(|number| {
+            let to = at[(number % 2) as usize];
+            connect(&world, to).unwrap_or_else(|error| panic!("client {number}: {error}"))
+        })
+        .collect();
+    for mut client in &clients {
+        client.write_all(format!("GET /1/{}/open HTTP/1.0\r\n\r\n", 50 * MEGA).as_bytes()).unwrap();
+    }
+    until_full(&pair);
+    let of = |name: &str| Side::BOTH.map(|side| pair.number(side, &format!("/peers/0/{name}")));
+    println!("{:?} held, {:?} received", of("buffered_bytes"), of("received_bytes"));
+    for (side, (full, before)) in Side::BOTH.into_iter().zip(memory(&pair).into_iter().zip(before)) {
+        println!("{side:?}: {} B more than before", full - before);
+        assert!(full - before <= MEMORY, "{side:?}: {full} B, {before} B before");
+    }
+    // And it is used: nobody goes short for what is not there.
+    let held: u64 = Side::BOTH.map(|side| pair.number(side, "/peers/0/buffered_bytes")).into_iter().max().unwrap();
+    assert!(held >= MEMORY / 4, "{held} B are held");
+    drop(clients);
     pair.stop();
 }

@@ -1,0 +1,149 @@
+//! How much a flow may hold on either side, as far as the line asks for it.
+//!
+//! What is taken from local hosts waits for the line to the peer, at the rate of this gateway. What the peer is let send
+//! waits for local hosts and for packets that come again, at the rate of the peer, which the peer tells.
+
+use cellway_units::{Rate, Span};
+
+use crate::config::{GatewayConfig, Window};
+
+/// What all flows together take from local hosts, as a multiple of the window: one flow alone gets the window, of many
+/// each gets an equal part of nearly all of it.
+const SHARED: (u64, u64) = (3, 2);
+/// One flow takes at most so many times what the others leave. With [`SHARED`], `SHARE * (3/2 - 1) = 1`.
+const SHARE: u64 = 2;
+
+/// The windows of flows, and the rates and the round trip that they follow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Windows {
+    window: Window,
+    /// The rate at which this gateway sends, and that of the peer: until it has told it, the most that is configured here.
+    own: Rate,
+    peer: Rate,
+    rtt: Span,
+    /// The rate that the peer was told.
+    told: Option<Rate>,
+    /// Most bytes of one flow that are taken from its host, and that the peer is let send.
+    pub(crate) outbound: u64,
+    inbound: u64,
+}
+
+impl Windows {
+    pub(crate) fn new(config: &GatewayConfig) -> Windows {
+        let GatewayConfig { window, rate: own, initial_rtt: rtt, .. } = *config;
+        let mut new = Windows { window, own, peer: own, rtt, told: None, outbound: 0, inbound: 0 };
+        new.follow();
+        new
+    }
+    fn follow(&mut self) {
+        self.outbound = self.window.at(self.own, self.rtt);
+        self.inbound = self.window.at(self.peer, self.rtt);
+    }
+    /// This gateway sends at `rate`, and the smoothed round-trip time is `rtt`.
+    pub(crate) fn set_line(&mut self, rate: Rate, rtt: Span) {
+        if (rate, rtt) != (self.own, self.rtt) {
+            (self.own, self.rtt) = (rate, rtt);
+            self.follow();
+        }
+    }
+    /// The peer sends at `rate`.
+    pub(crate) fn set_peer(&mut self, rate: Rate) {
+        self.peer = rate;
+        self.follow();
+    }
+
+    /// What a flow may hold of what its host has sent when it holds `held` bytes of that and all flows hold `taken`: its
+    /// window, but where the window follows the line no more than twice what is left of 3/2 windows, and never more than
+    /// is left. This is the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6 (2), 1998, section III.
+    pub(crate) fn outbound_share(&self, taken: u64, held: u64) -> u64 {
+        match self.window {
+            Window::Fixed(bytes) => bytes.0,
+            Window::Line { .. } => {
+                let all = self.outbound.saturating_mul(SHARED.0) / SHARED.1;
+                let left = all.saturating_sub(taken);
+                (left * SHARE).min(held + left).min(self.outbound)
+            }
+        }
+    }
+
+    /// What the peer is let send to a flow. While nothing has come half the window is enough, for more is granted when that
+    /// comes; many flows that begin at once, or never, so leave memory for each other.
+    pub(crate) fn inbound(&self, began: bool) -> u64 {
+        match self.window {
+            Window::Line { .. } if !began => self.window.at_first(self.peer, self.rtt),
+            _ => self.inbound,
+        }
+    }
+
+    /// Whether the rate differs by an eighth or more from what the peer was told.
+    pub(crate) fn owes_rate(&self) -> bool {
+        self.told.is_none_or(|told| self.own.as_bps().abs_diff(told.as_bps()) > told.as_bps() / 8)
+    }
+    /// The rate to tell the peer now.
+    pub(crate) fn tell(&mut self) -> Rate {
+        self.told = Some(self.own);
+        self.own
+    }
+    /// The peer may not have heard of `rate`; whether it was what it was told last.
+    pub(crate) fn untold(&mut self, rate: Rate) -> bool {
+        self.told.take_if(|told| *told == rate).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cellway_units::Bytes;
+
+    use super::*;
+
+    fn windows(mbps: u64) -> Windows {
+        let window = Window::Line { most: Bytes(64 << 20) };
+        let mut windows =
+            Windows::new(&GatewayConfig { window, ..GatewayConfig::new(Rate::from_bps(mbps * 1_000_000)) });
+        windows.set_line(Rate::from_bps(mbps * 1_000_000), Span::from_ms(600));
+        windows
+    }
+
+    #[test]
+    fn each_direction_follows_the_rate_of_its_sender() {
+        let mut windows = windows(5);
+        assert_eq!((windows.outbound, windows.inbound(true)), (1_500_000, 1_500_000));
+        windows.set_peer(Rate::from_bps(100_000_000));
+        assert_eq!(
+            (windows.outbound, windows.inbound(true), windows.inbound(false)),
+            (1_500_000, 30_000_000, 15_000_000)
+        );
+        windows.set_line(Rate::from_bps(10_000_000), Span::from_ms(300));
+        assert_eq!((windows.outbound, windows.inbound(true)), (1_500_000, 15_000_000));
+    }
+
+    #[test]
+    fn flows_share_what_is_taken_from_hosts() {
+        let windows = windows(100);
+        let window = windows.outbound;
+        for flows in [1, 8, 64] {
+            // Where all hold the same and none may take more.
+            let mut each = 0;
+            while windows.outbound_share(each * flows, each) > each {
+                each += 1_000;
+            }
+            assert!(each * flows >= window && each * flows <= window * 3 / 2 + 1_000 * flows, "{flows}: {each}");
+        }
+        assert_eq!(windows.outbound_share(u64::MAX, 0), 0);
+    }
+
+    #[test]
+    fn a_rate_is_told_when_it_has_changed_by_an_eighth() {
+        let mut windows = windows(80);
+        let rtt = Span::from_ms(600);
+        assert!(windows.owes_rate());
+        assert_eq!(windows.tell(), Rate::from_bps(80_000_000));
+        windows.set_line(Rate::from_bps(89_000_000), rtt);
+        assert!(!windows.owes_rate());
+        windows.set_line(Rate::from_bps(91_000_000), rtt);
+        assert!(windows.owes_rate());
+        let told = windows.tell();
+        assert!(!windows.owes_rate() && !windows.untold(Rate::from_bps(1)) && windows.untold(told));
+        assert!(windows.owes_rate());
+    }
+}

@@ -1,0 +1,133 @@
+//! How far a pair of gateways reads ahead of the line, and whether that is enough to fill it: lines that differ by
+//! direction, many flows that begin at once, told rates and rates that are found out.
+#![allow(clippy::unwrap_used)]
+
+#[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
+mod common;
+
+use cellway_gateway::{FlowId, GatewayConfig, Transport, Window, Wire};
+use cellway_units::{Bits, Bytes, Rate, Span, Time};
+use common::host::Plan;
+use common::pair::{FlowPlan, Line, Pair};
+
+const MBPS: u64 = 1_000_000;
+
+fn config(mbps: u64, auto: bool) -> GatewayConfig {
+    GatewayConfig {
+        auto,
+        window: Window::Line { most: Bytes(64 << 20) },
+        floor: Bytes(16 << 10),
+        ahead: Bytes(64 << 10),
+        tells_rate: true,
+        wire: Wire::Packet,
+        transport: Transport::Quic { v6: false },
+        mtu: Bytes(1_400),
+        payload: Bytes(1_325),
+        ack_every: 8,
+        credit_every: 32,
+        slack: Span::from_ms(4),
+        ..GatewayConfig::new(Rate::from_bps(mbps * MBPS))
+    }
+}
+fn at(seconds: u64) -> Time {
+    Time::ZERO + Span::from_secs(seconds)
+}
+/// `flows` that begin at once, all from the host behind `from` to the one behind the other gateway; opened at gateway 0.
+fn pair(configs: [GatewayConfig; 2], line: Line, flows: usize, from: usize) -> Pair {
+    let sender = Plan { buffer: 1 << 20, sends: 1 << 20, ..Plan::sender(1 << 40) };
+    let reader = Plan { waits_for_peer: true, buffer: 1 << 20, reads: 1 << 20, ..Plan::sender(0) };
+    let hosts = if from == 0 { [sender, reader] } else { [reader, sender] };
+    let plan = FlowPlan { opener: 0, start: Time::ZERO, refuse: false, early: false, hosts };
+    let mut pair = Pair::new(configs, line, &vec![plan; flows], 1);
+    pair.late = Span::from_us(500);
+    pair
+}
+/// Bytes that the hosts behind `side` have read, of all flows.
+fn read(pair: &Pair, side: usize, flows: usize) -> u64 {
+    (0..flows as u64).map(|n| pair.host(side, FlowId(2 * n)).read).sum()
+}
+/// Bytes read behind `side` in each second up to `end`, as shares of `mbps`, and the most that either gateway held.
+fn by_second(pair: &mut Pair, side: usize, flows: usize, mbps: u64, end: u64) -> (Vec<f64>, u64) {
+    let (mut before, mut shares, mut most) = (0, Vec::new(), 0);
+    for second in 1..=end {
+        pair.run(at(second));
+        let now = read(pair, side, flows);
+        shares.push((now - before) as f64 * 8.0 / (mbps * MBPS) as f64);
+        before = now;
+        most = most.max(pair.gateways[0].stats().buffered).max(pair.gateways[1].stats().buffered);
+    }
+    (shares, most)
+}
+
+#[test]
+fn each_direction_of_an_asymmetric_line_is_filled() {
+    for (up, down, round_trip) in [(5, 100, 600), (1, 10, 100)] {
+        for from in [0, 1] {
+            let line = Line::good(Span::from_ms(round_trip) / 2);
+            let mut pair = pair([config(up, false), config(down, false)], line, 1, from);
+            let mbps = if from == 0 { up } else { down };
+            let (shares, _) = by_second(&mut pair, 1 - from, 1, mbps, 12);
+            println!("{up}/{down} Mbit/s, {round_trip} ms, sent by {from}: {shares:.3?}");
+            // 1325 of 1400 octets are payload.
+            assert!(shares[4..].iter().all(|&share| share >= 0.93), "{shares:.3?}");
+        }
+    }
+}
+
+#[test]
+fn eight_cold_flows_are_as_good_as_one_and_hold_no_more() {
+    for (mbps, round_trip, loss_per_mille) in [(30, 175, 0), (100, 600, 0), (100, 600, 1), (400, 100, 10)] {
+        let bdp = mbps * MBPS * round_trip / 8000;
+        for flows in [1, 8, 64] {
+            let line = Line { loss_per_mille, losses: u32::MAX, ..Line::good(Span::from_ms(round_trip) / 2) };
+            let mut pair = pair([config(mbps, false); 2], line, flows, 0);
+            let (shares, most) = by_second(&mut pair, 1, flows, mbps, 10);
+            println!(
+                "{mbps} Mbit/s {round_trip} ms, {loss_per_mille} per mille, {flows}: {shares:.3?}, {:.2} BDP",
+                most as f64 / bdp as f64
+            );
+            // A byte that is lost holds back those behind it for a round trip.
+            assert!(loss_per_mille > 0 || shares[2..].iter().all(|&share| share >= 0.9), "{shares:.3?}");
+            let mean = shares[3..].iter().sum::<f64>() / 7.0;
+            assert!(mean >= 0.93 - loss_per_mille as f64 / 500.0, "{mean}");
+            // Six, and of each what is taken ahead.
+            assert!(most <= 6 * bdp + flows as u64 * (64 << 10), "{most} of {bdp}");
+        }
+    }
+}
+
+#[test]
+fn a_rate_that_is_found_out_bounds_what_is_read_ahead() {
+    for (mbps, round_trip) in [(30, 175), (100, 600)] {
+        let bdp = mbps * MBPS * round_trip / 8000;
+        for flows in [1, 8, 64] {
+            let queue = Some((Rate::from_bps(mbps * MBPS), Bits(8 * bdp)));
+            let line = Line { queue, ..Line::good(Span::from_ms(round_trip) / 2) };
+            let mut pair = pair([config(10_000, true); 2], line, flows, 0);
+            let (shares, most) = by_second(&mut pair, 1, flows, mbps, 20);
+            println!("{mbps} Mbit/s {round_trip} ms, {flows}: {shares:.2?}, {:.2} BDP", most as f64 / bdp as f64);
+            assert!(shares[12..].iter().all(|&share| share >= 0.85), "{shares:.3?}");
+            // The start tries up to 2.8 times the rate, and the queue makes the round trip longer.
+            assert!(most <= 18 * bdp + flows as u64 * (64 << 10), "{most} of {bdp}");
+        }
+    }
+}
+
+/// A host that reads nothing holds back nobody else.
+#[test]
+fn stuck_hosts_leave_the_others_their_windows() {
+    let sender = Plan { buffer: 1 << 20, sends: 1 << 20, ..Plan::sender(1 << 40) };
+    let reader = Plan { waits_for_peer: true, buffer: 1 << 20, reads: 1 << 20, ..Plan::sender(0) };
+    let stuck = Plan { reads: 0, buffer: 16 << 10, ..reader };
+    let plan = |hosts| FlowPlan { opener: 0, start: Time::ZERO, refuse: false, early: false, hosts };
+    let mut flows = vec![plan([sender, stuck]); 16];
+    flows.push(plan([sender, reader]));
+    let mut pair = Pair::new([config(30, false); 2], Line::good(Span::from_ms(175) / 2), &flows, 1);
+    pair.late = Span::from_us(500);
+    // Before the round trip is measured it counts as 333 ms: the windows of the stuck hosts take 22 s of the line.
+    pair.run(at(30));
+    let before = pair.host(1, FlowId(32)).read;
+    pair.run(at(40));
+    let share = (pair.host(1, FlowId(32)).read - before) as f64 * 8.0 / (30 * MBPS) as f64 / 10.0;
+    assert!(share >= 0.93, "{share}");
+}
