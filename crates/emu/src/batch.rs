@@ -20,12 +20,13 @@ pub(crate) struct Batch {
 
 /// Sorts what is due into batches. The packets of each connection keep their order, and nothing of a host overtakes a
 /// packet that stands alone.
-pub(crate) fn batches(due: &[Due]) -> Vec<Batch> {
+/// Without `join` each packet is a batch of its own.
+pub(crate) fn batches(due: &[Due], join: bool) -> Vec<Batch> {
     let mut done: Vec<Batch> = Vec::with_capacity(due.len());
     let mut open: Vec<Batch> = Vec::new();
     for (place, packet) in due.iter().enumerate() {
         let of_host = |batch: &Batch| batch.host == packet.host;
-        let begun = if packet.sound { Joined::begin(&packet.octets) } else { None };
+        let begun = if join && packet.sound { Joined::begin(&packet.octets) } else { None };
         let Some(begun) = begun else {
             done.extend(open.extract_if(.., |batch| of_host(batch)));
             done.push(Batch { host: packet.host, joined: None, members: vec![place] });
@@ -79,7 +80,7 @@ mod tests {
     }
 
     fn members(due: &[Due]) -> Vec<Vec<usize>> {
-        batches(due).into_iter().map(|batch| batch.members).collect()
+        batches(due, true).into_iter().map(|batch| batch.members).collect()
     }
 
     #[test]
@@ -87,6 +88,13 @@ mod tests {
         let (a, b) = (segments(0, 1, 3), segments(0, 2, 3));
         let mixed: Vec<Due> = a.into_iter().zip(b).flat_map(|(a, b)| [a, b]).collect();
         assert_eq!(members(&mixed), [vec![0, 2, 4], vec![1, 3, 5]]);
+    }
+
+    #[test]
+    fn without_joining_each_packet_is_alone() {
+        let due = segments(0, 1, 3);
+        let alone: Vec<Vec<usize>> = batches(&due, false).into_iter().map(|batch| batch.members).collect();
+        assert_eq!(alone, [[0], [1], [2]]);
     }
 
     #[test]

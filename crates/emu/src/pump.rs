@@ -58,6 +58,8 @@ pub(crate) struct Pump<D = Tun, C = Clock> {
     pub(crate) engine: Engine,
     /// One for each host, in their order.
     pub(crate) devices: Vec<D>,
+    /// Segments of a connection that arrive together are written as one.
+    pub(crate) joins: bool,
     clock: C,
     limit: Span,
     /// Of the whole run.
@@ -101,6 +103,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
             engine,
             devices,
             intake,
+            joins: true,
             clock,
             limit,
             lateness: Lateness::default(),

@@ -207,6 +207,7 @@ pub fn emulate(
     let stop = Arc::new(AtomicBool::new(false));
     let Network { engine, tuns, namespaces, names, .. } = network;
     let mut pump = Pump::new(engine, tuns, clock, limit);
+    pump.joins = scenario.emulate.offload;
     let capture = control.capture.take();
     let beside = control.beside.take();
     let hosts = Hosts { names: names.clone(), handles: namespaces.iter().map(Namespace::handle).collect() };

@@ -176,6 +176,35 @@ fn coalesced_datagrams_of_a_gateway_are_cut() {
     }
 }
 
+/// Packets that the device of a host has received and sent: `/proc/net/dev`.
+fn device_packets(hosts: &Hosts, host: &str) -> [u64; 2] {
+    let text = hosts.run(host, || std::fs::read_to_string("/proc/thread-self/net/dev")).unwrap().unwrap();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("cell0:")).unwrap();
+    let columns: Vec<u64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    [columns[1], columns[9]]
+}
+
+#[test]
+fn without_offload_each_packet_crosses_its_device_alone() {
+    if !possible("without_offload_each_packet_crosses_its_device_alone") {
+        return;
+    }
+    let _one = one_at_a_time();
+    const OCTETS: usize = 1_000_000;
+    let segments = (OCTETS / 1460) as u64;
+    for (offload, alone) in [("true", false), ("false", true)] {
+        let set = [("run.emulate.gateways", "false"), ("run.emulate.offload", offload)];
+        let (emulated, (sent, received)) = run(&set, |hosts| {
+            transfer(hosts, OCTETS);
+            (device_packets(hosts, "client")[1], device_packets(hosts, "server")[0])
+        })
+        .unwrap();
+        assert_eq!(sent > segments, alone, "{sent} units for {segments} segments, offload = {offload}");
+        assert!(!alone || received > segments, "{received} units for {segments} segments");
+        assert!(emulated.notes.is_empty(), "{:?}", emulated.notes);
+    }
+}
+
 #[test]
 fn the_addresses_of_gateways_follow_those_of_hosts() {
     if !possible("the_addresses_of_gateways_follow_those_of_hosts") {

@@ -72,10 +72,13 @@ impl Scenario {
             }
             let (kind, name, key) = match change.what {
                 ChangeOf::Shaper(shaper) => ("shaper", &self.shapers[shaper].name, "rate"),
-                ChangeOf::Link(link) => ("link", &self.links[link.0].name, "rate"),
+                ChangeOf::Link(link, _) => ("link", &self.links[link.0].name, "rate"),
                 ChangeOf::Pcr(group) => ("traffic", &self.traffic[group].name, "pcr"),
             };
             writeln!(out, "{kind} = {}\n{key} = \"{}\"", quoted(name), change.rate)?;
+            if let ChangeOf::Link(_, direction) = change.what {
+                writeln!(out, "direction = {}", word(direction))?;
+            }
         }
         let abr = &self.abr;
         writeln!(out, "\n[abr]\nmarking = {}\ntarget = {:?}", word(abr.marking), abr.target)?;

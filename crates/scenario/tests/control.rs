@@ -89,12 +89,13 @@ fn changes_are_of_shapers_links_and_groups() {
         let s = scenario(&enriched(&[("shaper = \"spacer\"\nrate = \"5 Mbit/s\"", text)]));
         (s.changes[0].what, s.changes[0].rate)
     };
-    assert_eq!(change("link = \"wan\"\nrate = \"e3\""), (ChangeOf::Link(WAN), Rate::from_bps(33_920_000)));
+    let both = |link| ChangeOf::Link(link, LinkDirection::Both);
+    assert_eq!(change("link = \"wan\"\nrate = \"e3\""), (both(WAN), Rate::from_bps(33_920_000)));
     assert_eq!(change("traffic = \"cells\"\npcr = \"3 Mbit/s\""), (ChangeOf::Pcr(1), mbit(3)));
     // As slow as the gateway that sends on it; and slower than the peak rate of an ABR group, whose rate the network
     // sets.
-    assert_eq!(change("link = \"g1-s1\"\nrate = \"30 Mbit/s\""), (ChangeOf::Link(LinkIndex(1)), mbit(30)));
-    assert_eq!(change("link = \"atm-s1\"\nrate = \"2 Mbit/s\""), (ChangeOf::Link(LinkIndex(4)), mbit(2)));
+    assert_eq!(change("link = \"g1-s1\"\nrate = \"30 Mbit/s\""), (both(LinkIndex(1)), mbit(30)));
+    assert_eq!(change("link = \"atm-s1\"\nrate = \"2 Mbit/s\""), (both(LinkIndex(4)), mbit(2)));
 }
 
 #[test]
@@ -165,6 +166,22 @@ fn sweeps_reach_every_new_key() {
 fn all_of_it_is_written_and_read_again() {
     let s = scenario(RICH);
     assert_eq!(scenario(&s.to_toml()), s);
+}
+
+/// On the link between g1 and s1, g1 sends forward at 30 Mbit/s and g2 back at 20 Mbit/s.
+#[test]
+fn a_change_of_one_direction_concerns_those_who_send_in_it() {
+    let slower = |direction: &str| {
+        let text = format!("link = \"g1-s1\"\ndirection = \"{direction}\"\nrate = \"25 Mbit/s\"");
+        Plan::parse(&enriched(&[("shaper = \"spacer\"\nrate = \"5 Mbit/s\"", &text)]), "t.toml")
+    };
+    for direction in ["forward", "both"] {
+        let refused = slower(direction).unwrap_err().to_string();
+        assert!(refused.contains("gateway \"g1\" sends at 30 Mbit/s"), "{refused}");
+    }
+    let plan = slower("back").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(plan.base().changes[0].what, ChangeOf::Link(LinkIndex(1), LinkDirection::Back));
+    assert_eq!(scenario(&plan.base().to_toml()), *plan.base());
 }
 
 /// What a contradiction would be at another moment, or without the sweep, is none.

@@ -13,7 +13,7 @@ name = "two hosts"
 
 [run]
 duration = "20 s"
-emulate = { lateness-limit = "2 ms", conversations = 16, idle = "5 s", play = false, gateways = false, gateway = { transport = "tls", connect = "early" } }
+emulate = { lateness-limit = "2 ms", conversations = 16, idle = "5 s", play = false, gateways = false, offload = false, gateway = { transport = "tls", connect = "early" } }
 
 [[run.command]]
 name = "server"
@@ -83,6 +83,7 @@ fn commands_come_with_their_hosts_times_and_figures() {
             idle: Span::from_secs(5),
             play: false,
             gateways: false,
+            offload: false,
             gateway_transport: GatewayTransport::Tls,
             gateway_connect: GatewayConnect::Early,
         }
@@ -115,6 +116,7 @@ fn limits_have_their_defaults() {
         idle: Span::from_secs(60),
         play: true,
         gateways: true,
+        offload: true,
         gateway_transport: GatewayTransport::Auto,
         gateway_connect: GatewayConnect::Late,
     };

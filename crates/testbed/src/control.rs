@@ -103,7 +103,10 @@ impl<B: Clone> Testbed<B> {
         let change = &scenario.changes[index];
         let rate = change.rate;
         match change.what {
-            ChangeOf::Link(link) => self.ports[link.0].iter().for_each(|&p| self.fabric.set_line_rate(now, p, rate)),
+            ChangeOf::Link(link, direction) => {
+                let ports = self.ports[link.0];
+                direction.ports().iter().for_each(|&end| self.fabric.set_line_rate(now, ports[end], rate));
+            }
             ChangeOf::Shaper(shaper) => {
                 self.control.shaper_rates[shaper] = Some(rate);
                 let shaped = self.control.queues.iter().filter(|(_, set)| set.shapers.contains(&shaper));

@@ -184,10 +184,11 @@ fn opened_at_any_time_or_planned_a_conversation_is_the_same() {
 fn changes_reach_what_is_open_and_what_comes_later() {
     let changes = "[[change]]\nat = \"3 s\"\nshaper = \"spacer\"\nrate = \"2 Mbit/s\"\n\
                    [[change]]\nat = \"4 s\"\ntraffic = \"up\"\npcr = \"1 Mbit/s\"\n\
-                   [[change]]\nat = \"5 s\"\nlink = \"r2-far\"\nrate = \"10 Mbit/s\"\n";
+                   [[change]]\nat = \"5 s\"\nlink = \"r2-far\"\nrate = \"10 Mbit/s\"\n\
+                   [[change]]\nat = \"6 s\"\nlink = \"r2-far\"\ndirection = \"back\"\nrate = \"3 Mbit/s\"\n";
     let mut bed = bed(&format!("{NET}{changes}"), &[]);
     let at: Vec<Time> = bed.changes().collect();
-    assert_eq!(at, [3, 4, 5].map(|s| Time::ZERO + Span::from_secs(s)));
+    assert_eq!(at, [3, 4, 5, 6].map(|s| Time::ZERO + Span::from_secs(s)));
     let [ftp, up] = [("ftp-1", "ftp-1-sink"), ("desk", "far")].map(|(a, b)| way(&bed, a, b, OTHER_KIND));
     let before = [&ftp, &up].map(|way| bed.open(Time::ZERO, way, OTHER_KIND).unwrap());
     at.iter().enumerate().for_each(|(index, &at)| bed.change(at, index));
@@ -201,7 +202,9 @@ fn changes_reach_what_is_open_and_what_comes_later() {
             now = *came.last().unwrap();
         }
     }
-    assert_eq!(bed.fabric.port_rate(up.there()[5]).as_bps(), 10_000_000);
+    // The last hop there is the first hop back.
+    let ends = [up.there()[5], *up.back().first().unwrap()];
+    assert_eq!(ends.map(|port| bed.fabric.port_rate(port).as_bps()), [10_000_000, 3_000_000]);
 }
 
 #[test]

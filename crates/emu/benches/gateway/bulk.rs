@@ -1,240 +1,184 @@
-//! What share of the line transfers get, start-up included.
+//! One bulk transfer: its programs, and what is measured of it.
+
+use std::time::Duration;
 
 use cellway_record::stats::jain;
 
-use crate::path::{Command, Middle, PATHS, Path, Seen, Trial, emulate};
-use crate::report::{Report, Value};
-use crate::{Options, me};
+use crate::by::{By, NEAR, kcptun};
+use crate::daemons::{Costs, Daemons};
+use crate::net::{LISTENING, Net, Running};
+use crate::path::{Path, Seen, Trial, emulate};
+use crate::streams::{Received, SINK, SOURCE};
+use crate::{figure, me};
 
-/// Who carries the bytes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
-    /// The kernel with a window of 64 KB.
-    Small,
-    /// The kernel with buffers of four times bandwidth times delay.
-    Cubic,
-    Bbr,
-    Kcptun,
-    Late,
-    Early,
-    /// Late, in TLS over TCP.
-    Tls,
+/// The direction of the data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Direction {
+    /// To the server.
+    Up,
+    /// To the client.
+    Down,
+    Both,
 }
 
-impl By {
-    const ALL: [By; 7] = [By::Small, By::Cubic, By::Bbr, By::Kcptun, By::Late, By::Early, By::Tls];
-
+impl Direction {
+    /// 0 is to the server, 1 to the client.
+    pub(crate) fn ways(self) -> &'static [usize] {
+        match self {
+            Direction::Up => &[0],
+            Direction::Down => &[1],
+            Direction::Both => &[0, 1],
+        }
+    }
     pub(crate) fn name(self) -> &'static str {
         match self {
-            By::Small => "kernel-64KB",
-            By::Cubic => "cubic",
-            By::Bbr => "bbr",
-            By::Kcptun => "kcptun",
-            By::Late => "here-late",
-            By::Early => "here-early",
-            By::Tls => "here-tls",
+            Direction::Up => "up",
+            Direction::Down => "down",
+            Direction::Both => "both",
         }
     }
-    fn is_here(self) -> bool {
-        matches!(self, By::Late | By::Early | By::Tls)
+}
+
+/// A bulk transfer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) path: Path,
+    /// In each direction.
+    pub(crate) streams: usize,
+    pub(crate) direction: Direction,
+    pub(crate) by: By,
+    pub(crate) coalesced: bool,
+    pub(crate) seconds: u64,
+    /// `limits.window` in bandwidth-delay products; the gateways' own default if absent.
+    pub(crate) window: Option<f64>,
+}
+
+/// The measurements of one transfer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    pub(crate) seen: Seen,
+    /// By direction of the data: to the server, to the client.
+    pub(crate) received: [Option<Received>; 2],
+    /// Of the daemons, during the transfer.
+    pub(crate) costs: Option<Costs>,
+    /// Round trips of small packets (s): the least, and the 99th percentile under load.
+    pub(crate) echo: Option<[f64; 2]>,
+    /// The share of all processors that was used by anything during the transfer.
+    pub(crate) busy: f64,
+    /// The share of all processors that was used by anything before the transfer.
+    pub(crate) load: f64,
+}
+
+impl Measured {
+    /// The bytes of all streams, both directions.
+    pub(crate) fn bytes(&self) -> f64 {
+        self.received.iter().flatten().map(|received| received.bytes() as f64).sum()
     }
-    fn middle(self) -> Middle {
-        let transport = if self == By::Tls { "tls" } else { "quic" };
-        if self.is_here() { Middle::Gateways { early: self == By::Early, transport } } else { Middle::Routers }
+    /// The goodput in one direction as a share of `mbps`.
+    pub(crate) fn share(&self, way: usize, mbps: u64) -> Option<f64> {
+        let received = self.received[way].as_ref()?;
+        Some(received.bytes() as f64 * 8.0 / received.seconds.len() as f64 / (mbps as f64 * 1e6))
     }
-    /// Why it cannot be measured on this machine.
-    fn missing(self) -> Option<&'static str> {
-        let controls = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-        let has = |program| cellway_emu::sys::find_program(program).is_some();
-        match self {
-            By::Bbr if !controls.is_ok_and(|all| all.split_whitespace().any(|one| one == "bbr")) => {
-                Some("the kernel has no bbr")
+    /// The least goodput of a second after the third, as a share of `mbps`.
+    pub(crate) fn least_second(&self, way: usize, mbps: u64) -> Option<f64> {
+        let least = self.received[way].as_ref()?.seconds.iter().skip(3).min()?;
+        Some(*least as f64 * 8.0 / (mbps as f64 * 1e6))
+    }
+    /// Jain's index over the streams of one direction.
+    pub(crate) fn jain(&self, way: usize) -> Option<f64> {
+        let streams: Vec<f64> = self.received[way].as_ref()?.streams.iter().map(|bytes| *bytes as f64).collect();
+        if streams.len() > 1 { jain(&streams) } else { None }
+    }
+}
+
+impl Transfer {
+    /// Emulates the path and transfers over it.
+    pub(crate) fn run(&self, seed: u64) -> Result<Measured, String> {
+        let Transfer { path, coalesced, seconds, .. } = *self;
+        let most = seconds as f64 + 40.0 + 30.0 * path.rtt();
+        let trial = Trial { path, seed, coalesced, most };
+        let (seen, mut measured) = emulate(&trial, |net| self.within(net))?;
+        measured.seen = seen;
+        Ok(measured)
+    }
+
+    /// Transfers between the machines of a network.
+    pub(crate) fn within(&self, net: &dyn Net) -> Result<Measured, String> {
+        let mut measured = Measured { load: busy_while(|| std::thread::sleep(LOAD)).0, ..Measured::default() };
+        let daemons = self.by.pair(&self.path, self.window).map(|pair| Daemons::start(net, &pair)).transpose()?;
+        let kcptun = if self.by == By::Kcptun { Some(kcptun(net, &self.path, self.direction)?) } else { None };
+        let costs = || match (&daemons, &kcptun) {
+            (Some(daemons), _) => daemons.costs().map(Some),
+            (None, Some(pair)) => Costs::of(pair.iter()).map(Some),
+            (None, None) => Ok(None),
+        };
+        // A program that measures delays is not to wait for a processor, where it may say so.
+        let (me, server) = (me(), net.address("server").to_string());
+        let first = ["nice", "-n", "-20", &me, "--program"];
+        let _echo = Running::start(net, "server", &[&first[..], &["echo"]].concat())?;
+        let loaded = format!("{}", 5.0 * self.path.rtt());
+        let before = costs()?;
+        let (busy, transferred) = busy_while(|| {
+            let probe = Running::start(net, "client", &[&first[..], &["probe", &server, &loaded]].concat())?;
+            let ways = self.direction.ways().iter();
+            let running: Vec<_> =
+                ways.map(|&way| Ok((way, self.programs(net, way)?))).collect::<Result<_, String>>()?;
+            let (receivers, _senders): (Vec<_>, Vec<_>) =
+                running.into_iter().map(|(way, [receiver, sender])| ((way, receiver), sender)).unzip();
+            for (way, receiver) in receivers {
+                let text = receiver.output()?;
+                let received = serde_json::from_str(&text).map_err(|e| format!("a receiver printed {text:?}: {e}"))?;
+                measured.received[way] = Some(received);
             }
-            By::Kcptun if !(has("kcptun-client") && has("kcptun-server")) => Some("kcptun is not installed"),
-            _ => None,
-        }
+            probe.kill()
+        });
+        let said = transferred?;
+        measured.busy = busy;
+        measured.costs = costs()?.zip(before).map(|(after, before)| after.since(before));
+        measured.echo = figure(&said, "least").zip(figure(&said, "p99")).map(|(least, p99)| [least, p99]);
+        Ok(measured)
+    }
+
+    /// Starts the receiver and the sender of one direction.
+    fn programs(&self, net: &dyn Net, way: usize) -> Result<[Running; 2], String> {
+        let settings = self.by.settings(&self.path);
+        let (seconds, streams) = (self.seconds, self.streams);
+        let kcptun = self.by == By::Kcptun;
+        let server = if kcptun { "127.0.0.1".to_owned() } else { net.address("server").to_string() };
+        let of = |role: &str, server: &str, port: u16| {
+            let command =
+                format!("{settings}exec {} --program stream {role} {server} {port} {seconds} {streams}", me());
+            ["sh".to_owned(), "-c".to_owned(), command]
+        };
+        let start =
+            |machine: &str, words: [String; 3]| Running::start(net, machine, &words.each_ref().map(String::as_str));
+        let port = if way == 0 { SINK } else { SOURCE };
+        let (serving, asking) = if way == 0 { ("receive", "send") } else { ("send", "receive") };
+        let near = if kcptun { NEAR } else { port };
+        let listening = start("server", of(serving, "-", port))?;
+        std::thread::sleep(LISTENING);
+        let connecting = start("client", of(asking, &server, near))?;
+        Ok(if way == 0 { [listening, connecting] } else { [connecting, listening] })
     }
 }
 
-/// When the transfer begins (s): what runs beside it is there by then.
-const START: f64 = 1.5;
+/// How long the load of the machine is measured for before a transfer.
+const LOAD: Duration = Duration::from_millis(500);
 
-pub(crate) fn run(options: &Options, report: &mut Report) {
-    if cellway_emu::sys::find_program("iperf3").is_none() {
-        report.say("skipped: iperf3 is missing: no transfers");
-        return;
-    }
-    for path in PATHS {
-        for streams in [1, 8] {
-            let mut shares = Vec::new();
-            for by in By::ALL {
-                let id = format!("bulk {} {streams} {}", path.name, by.name());
-                // A window of 64 KB is what it is on a line that loses, too. An answer that comes early changes the start,
-                // and what carries the packets changes them for all connections.
-                let told_already = match by {
-                    By::Small => path.loss > 0.0,
-                    By::Early | By::Tls => streams > 1,
-                    By::Cubic | By::Bbr | By::Kcptun | By::Late => false,
-                };
-                if !options.wants(&id) || told_already {
-                    continue;
-                }
-                if let Some(missing) = by.missing() {
-                    report.say(&format!("{id}: skipped, {missing}"));
-                    continue;
-                }
-                for seed in 1..=options.repeat {
-                    match one(&path, streams, by, options, seed) {
-                        Ok(seen) => {
-                            shares.extend(told(report, &path, streams, by, options.seconds, &seen).map(|s| (by, s)))
-                        }
-                        Err(why) => report.say(&format!("{id}: {why}")),
-                    }
-                }
-            }
-            ratios(report, &path, streams, &shares);
-        }
-    }
+/// Returns the share of all processors that was used by anything while `work` ran, and its result.
+fn busy_while<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let before = ticks();
+    let done = work();
+    let share = before.zip(ticks()).map(|(before, now)| (now[0] - before[0]) / (now[1] - before[1]));
+    (share.unwrap_or(f64::NAN), done)
 }
 
-fn one(path: &Path, streams: usize, by: By, options: &Options, seed: u64) -> Result<Seen, String> {
-    let (seconds, window) = (options.seconds, options.window);
-    let tuned = 4 * path.bdp();
-    let buffers = match by {
-        By::Cubic | By::Bbr => format!(
-            "echo 4096 {tuned} {tuned} > /proc/sys/net/ipv4/tcp_rmem; echo 4096 {tuned} {tuned} > /proc/sys/net/ipv4/tcp_wmem; "
-        ),
-        _ => String::new(),
-    };
-    let (server, port) = if by == By::Kcptun { ("127.0.0.1", 12948) } else { ("$CELLWAY_HOST_server", 5201) };
-    let mut client = format!("{buffers}exec iperf3 -J -i 0 -c {server} -p {port} -t {seconds} -P {streams}");
-    client += match by {
-        By::Small => " -w 64K",
-        By::Bbr => " -C bbr",
-        By::Cubic => " -C cubic",
-        By::Kcptun | By::Late | By::Early | By::Tls => "",
-    };
-    let mut iperf = Command::new("iperf", "client", START, &["sh", "-c", &client])
-        .json("rate", "end.sum_received.bits_per_second")
-        .json("seconds", "end.sum_received.seconds");
-    for stream in 0..streams {
-        iperf = iperf.json(&format!("stream_{stream}"), &format!("end.streams.{stream}.receiver.bytes"));
-    }
-    // The transfer has been agreed on and fills the line.
-    let loaded = format!("{}", START + 5.0 * path.rtt());
-    let mut commands = vec![
-        Command::new("served", "server", 0.0, &["sh", "-c", &format!("{buffers}exec iperf3 -s -1")]),
-        Command::new("echo", "server", 0.0, &first(&[&me(), "--program", "echo"])),
-        Command::new("probe", "client", 0.1, &first(&[&me(), "--program", "probe", "$CELLWAY_HOST_server", &loaded]))
-            .pattern("least", r"least ([\d.]+)")
-            .pattern("p99", r"p99 ([\d.]+)"),
-        iperf,
-    ];
-    if by == By::Kcptun {
-        commands.extend(kcptun(path));
-    }
-    let most = seconds as f64 + START + 30.0 * path.rtt() + 3.0;
-    emulate(Trial {
-        path: *path,
-        middle: by.middle(),
-        window,
-        seed,
-        commands,
-        until: Some("iperf"),
-        most,
-        beside: None,
-    })
-}
-
-/// A program that measures delays is not to wait for a processor, where it may say so.
-fn first<'a>(words: &[&'a str]) -> Vec<&'a str> {
-    [&["nice", "-n", "-20"], words].concat()
-}
-
-/// Tuned as its users do for a line of a known rate: windows of what is on the line, no redundancy, no compression,
-/// encrypted.
-fn kcptun(path: &Path) -> [Command; 2] {
-    let window = (path.bdp() * 11 / 10 / 1444).to_string();
-    let buffer = (4 * path.bdp()).max(4 << 20).to_string();
-    let of = |name, host, program: &'static str, ends: [&str; 4]| {
-        let exe = me();
-        let mut words = vec![exe.as_str(), "--program", "timed", program];
-        words.extend(ends);
-        words.extend(["--mode", "fast3", "--mtu", "1472", "--ds", "0", "--ps", "0", "--crypt", "aes-128", "--nocomp"]);
-        words.extend(["--sndwnd", &window, "--rcvwnd", &window, "--sockbuf", &buffer]);
-        words.extend(["--smuxver", "2", "--smuxbuf", &buffer, "--streambuf", &buffer, "--quiet"]);
-        Command::new(name, host, 0.2, &words).pattern("cpu", r"cpu ([\d.]+)")
-    };
-    [
-        of("kcptun-far", "server", "kcptun-server", ["-l", ":29900", "-t", "127.0.0.1:5201"]),
-        of("kcptun-near", "client", "kcptun-client", ["-l", "127.0.0.1:12948", "-r", "$CELLWAY_HOST_server:29900"]),
-    ]
-}
-
-/// A line of the table; the share of the line.
-fn told(report: &mut Report, path: &Path, streams: usize, by: By, seconds: u64, seen: &Seen) -> Option<f64> {
-    let share = seen.get("iperf", "rate").map(|rate| rate / (path.mbps as f64 * 1e6));
-    let each: Vec<f64> = (0..streams).filter_map(|n| seen.get("iperf", &format!("stream_{n}"))).collect();
-    let bytes: f64 = each.iter().sum();
-    let both = |[a, b]: [&str; 2], metric| Some(seen.get(a, metric)? + seen.get(b, metric)?);
-    let cpu = match by {
-        By::Late | By::Early | By::Tls => both(["g1", "g2"], "gateway_cpu"),
-        By::Kcptun => both(["kcptun-near", "kcptun-far"], "cpu"),
-        By::Small | By::Cubic | By::Bbr => None,
-    };
-    let jain = (streams > 1).then(|| jain(&each)).flatten();
-    let dropped = both(["g1>g2", "g2>g1"], "dropped_packets");
-    let queued = seen.waiting(0.99).map(|packets| packets * path.packet() * 1e3);
-    let added = Some((seen.get("probe", "p99")? - seen.get("probe", "least")?) * 1e3);
-    let per_gb = cpu.filter(|_| bytes > 0.0).map(|cpu| cpu / (bytes / 1e9));
-    let here = by.is_here();
-    // The targets are those of QUIC.
-    let judged = matches!(by, By::Late | By::Early);
-    let resent = seen.get("g1", "gateway_resent").filter(|_| here).map(|resent| resent / bytes);
-    report.row(
-        "bulk",
-        seen,
-        vec![
-            ("path", Value::Word(path.name.to_owned())),
-            ("streams", Value::Number(streams as f64, 0)),
-            ("by", Value::Word(by.name().to_owned())),
-            ("seconds", Value::Number(seconds as f64, 0)),
-            ("share", Value::judged(share, 3, judged.then_some(path.target), |share, least| share >= least)),
-            ("jain", Value::judged(jain, 4, here.then_some(0.99), |jain, least| jain >= least)),
-            ("dropped", Value::judged(dropped, 0, judged.then_some(0.0), |dropped, most| dropped <= most)),
-            ("queue_p99_ms", Value::judged(queued, 2, judged.then_some(10.0), |ms, most| ms < most)),
-            ("echo_p99_ms", Value::judged(added, 2, judged.then_some(10.0), |ms, most| ms < most)),
-            (
-                "cpu_s_per_gb",
-                Value::judged(per_gb, 2, (judged && path.name == "C").then_some(10.0), |cpu, most| cpu <= most),
-            ),
-            ("resent", Value::maybe(resent, 4)),
-        ],
-    );
-    share
-}
-
-/// What the gateway gives against each of the others.
-fn ratios(report: &mut Report, path: &Path, streams: usize, shares: &[(By, f64)]) {
-    let mean = |which: &dyn Fn(By) -> bool| {
-        let of: Vec<f64> = shares.iter().filter(|(by, _)| which(*by)).map(|(_, share)| *share).collect();
-        (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
-    };
-    let Some(here) = mean(&|by| by == By::Late).or(mean(&|by| by == By::Early)) else { return };
-    let kernels =
-        [By::Cubic, By::Bbr].into_iter().filter_map(|kernel| Some((kernel.name(), mean(&|by| by == kernel)?)));
-    let best = kernels.max_by(|a, b| a.1.total_cmp(&b.1));
-    let mut told = Vec::new();
-    if let Some(small) = mean(&|by| by == By::Small) {
-        told.push(format!("kernel with 64 KB {:.1}", here / small));
-    }
-    if let Some((name, best)) = best {
-        told.push(format!("best kernel ({name}) {:.2}", here / best));
-    }
-    if let Some(kcptun) = mean(&|by| by == By::Kcptun) {
-        told.push(format!("kcptun {:.2}", here / kcptun));
-    }
-    if !told.is_empty() {
-        report.say(&format!("   {} {streams}: here / {}", path.name, told.join(", here / ")));
-    }
+/// Processor time of the machine since it began: used, and all, in ticks (proc_stat(5)).
+fn ticks() -> Option<[f64; 2]> {
+    let text = std::fs::read_to_string("/proc/stat").ok()?;
+    let words = text.lines().next()?.split_whitespace().skip(1).take(8);
+    let ticks: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+    let all: f64 = ticks.iter().sum();
+    // The fourth and fifth are idle and waiting for a disk.
+    Some([all - ticks.get(3)? - ticks.get(4)?, all])
 }

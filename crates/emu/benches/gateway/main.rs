@@ -8,9 +8,15 @@
 #[cfg(target_os = "linux")]
 mod bulk;
 #[cfg(target_os = "linux")]
+mod by;
+#[cfg(target_os = "linux")]
+mod daemons;
+#[cfg(target_os = "linux")]
 mod load;
 #[cfg(target_os = "linux")]
 mod many;
+#[cfg(target_os = "linux")]
+mod net;
 #[cfg(target_os = "linux")]
 mod path;
 #[cfg(target_os = "linux")]
@@ -18,7 +24,11 @@ mod programs;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
+mod rows;
+#[cfg(target_os = "linux")]
 mod small;
+#[cfg(target_os = "linux")]
+mod streams;
 
 /// What was asked for.
 #[cfg(target_os = "linux")]
@@ -29,25 +39,29 @@ struct Options {
     seconds: u64,
     /// How often each transfer is measured.
     repeat: u64,
-    /// The window of the gateways in bandwidth-delay products. They take four by themselves.
-    window: f64,
+    /// `limits.window` of the gateways in bandwidth-delay products; their default if absent.
+    window: Option<f64>,
     quick: bool,
+    /// Prints the goodput of each second.
+    verbose: bool,
 }
 
 #[cfg(target_os = "linux")]
 const HELP: &str = "\
-usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --window X --quick'
-  --only WORDS   rows whose names contain one of WORDS, with commas between them: `bulk C 8 here-late`, `http A`,
-                 `connections`, `idle`
+usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --window X --quick --verbose'
+  --only WORDS   rows whose names contain one of WORDS, with commas between them: `bulk C 8 given`,
+                 `bulk C 8 both auto`, `bulk C 1 single given`, `http A`, `connections`, `idle`
   --seconds N    length of a transfer (30)
   --repeat N     how often each transfer is measured (1)
-  --window X     window of the gateways in bandwidth-delay products (4, their default)
+  --window X     window of the gateways in bandwidth-delay products (default: what they take by themselves)
+  --verbose      the goodput of each second, too
   --quick        6 s, fewer requests, a tenth of the idle connections";
 
 #[cfg(target_os = "linux")]
 impl Options {
     fn read(words: &[String]) -> Result<Options, String> {
-        let mut options = Options { only: Vec::new(), seconds: 30, repeat: 1, window: 4.0, quick: false };
+        let mut options =
+            Options { only: Vec::new(), seconds: 30, repeat: 1, window: None, quick: false, verbose: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word}: its value is missing\n{HELP}"));
@@ -62,8 +76,9 @@ impl Options {
                 "--window" => {
                     let value = value()?;
                     let positive = value.parse().ok().filter(|window| *window > 0.0);
-                    options.window = positive.ok_or_else(|| format!("{value:?} is no number above 0\n{HELP}"))?;
+                    options.window = Some(positive.ok_or_else(|| format!("{value:?} is no number above 0\n{HELP}"))?);
                 }
+                "--verbose" => options.verbose = true,
                 "--quick" => (options.quick, options.seconds) = (true, 6),
                 // Cargo says so to every bench.
                 "--bench" => {}
@@ -84,6 +99,14 @@ fn me() -> String {
     std::env::current_exe().map_or_else(|_| "/proc/self/exe".to_owned(), |path| path.display().to_string())
 }
 
+/// The number after the last occurrence of a word.
+#[cfg(target_os = "linux")]
+fn figure(text: &str, word: &str) -> Option<f64> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let at = words.iter().rposition(|&other| other == word)?;
+    words.get(at + 1)?.parse().ok()
+}
+
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
     use cellway_emu::sys::{Reentry, Support, SysError, reenter, support};
@@ -92,7 +115,7 @@ fn main() -> std::process::ExitCode {
     match words.first().map(String::as_str) {
         Some("--program") => return programs::main(&words[1..]),
         // A gateway in a process of its own.
-        Some("run" | "rules") => {
+        Some("run" | "rules" | "status") => {
             if let Err(error) = programs::open_files() {
                 eprintln!("{error}");
             }
@@ -126,12 +149,12 @@ fn main() -> std::process::ExitCode {
     };
     report.say(&machine());
     report.say(&format!(
-        "transfers of {} s; shares are of the line's rate, from the start of the transfer at the server to its end; \
-         windows of the gateways are {} bandwidth-delay products; X!Y is X where Y was to be",
-        options.seconds, options.window
+        "transfers of {} s; shares are of the line's rate, from the start of the transfer at the receiver; X!Y is X where Y \
+         was to be",
+        options.seconds
     ));
     small::run(&options, &mut report);
-    bulk::run(&options, &mut report);
+    rows::run(&options, &mut report);
     many::run(&options, &mut report);
     report.end();
     std::process::ExitCode::SUCCESS

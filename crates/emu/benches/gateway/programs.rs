@@ -3,13 +3,14 @@
 use std::error::Error;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use cellway_record::stats::percentile;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::load;
+use crate::{load, streams};
 
 /// Where echoes are, pages, and the server of many connections.
 const ECHO: u16 = 7007;
@@ -19,14 +20,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often `probe` asks (ms). A packet of 36 octets takes less than 3 kbit/s then.
 const ASK: Duration = Duration::from_millis(100);
 
-type Done = Result<(), Box<dyn Error>>;
+pub(crate) type Done = Result<(), Box<dyn Error>>;
 
 pub(crate) fn main(words: &[String]) -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
+        ["wait", file] => wait(file),
+        ["stream", role, server, port, seconds, streams] => streams::main(role, server, port, seconds, streams),
         ["echo"] => echo(),
         ["probe", server, loaded] => probe(server, loaded),
-        ["timed", ref command @ ..] => timed(command),
         ["pages"] => pages(),
         ["get", server, size, count] => get(server, size, count),
         ["answer"] => open_files().and_then(|()| Ok(load::answer()?)),
@@ -48,6 +50,14 @@ pub(crate) fn open_files() -> Done {
     // The superuser may have more than the limit says, which on some machines is little.
     let more = Rlimit { current: Some(1 << 18), maximum: Some(1 << 18) };
     setrlimit(Resource::Nofile, more).or_else(|_| setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }))?;
+    Ok(())
+}
+
+/// Ends when a file exists.
+fn wait(file: &str) -> Done {
+    while !Path::new(file).exists() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
     Ok(())
 }
 
@@ -90,17 +100,6 @@ fn probe(server: &str, loaded: &str) -> Done {
             println!("least {least:.6}{}", p99.unwrap_or_default());
         }
     }
-}
-
-/// Runs a program and prints now and then what it took of a processor (s).
-fn timed(command: &[&str]) -> Done {
-    let (program, words) = command.split_first().ok_or("no program")?;
-    let mut child = Command::new(program).args(words).spawn()?;
-    while child.try_wait()?.is_none() {
-        println!("cpu {:.2}", processor(child.id())?);
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    Err(format!("{program} has ended").into())
 }
 
 /// What a process took of a processor (s): proc_pid_stat(5), `utime` and `stime`.

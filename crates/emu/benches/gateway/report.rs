@@ -78,9 +78,6 @@ impl Report {
     pub(crate) fn row(&mut self, table: &'static str, seen: &Seen, mut cells: Vec<(&'static str, Value)>) {
         cells.push(("late_p99_us", Value::Number(seen.late.as_secs_f64() * 1e6, 0)));
         cells.push(("emulator", Value::Word(if seen.valid { "in time" } else { "INVALID" }.to_owned())));
-        let load = fs::read_to_string("/proc/loadavg").ok();
-        let load = load.as_deref().and_then(|load| load.split(' ').next()).unwrap_or_default();
-        cells.push(("load", Value::Word(load.to_owned())));
         let columns: Vec<&str> = cells.iter().map(|(name, _)| *name).collect();
         if !self.tables.contains_key(table) {
             match File::create(self.folder.join(format!("{table}.csv"))) {

@@ -100,7 +100,7 @@ impl<D: Device, C: TimeSource> Pump<D, C> {
             return;
         }
         let due = std::mem::take(self.engine.due());
-        for mut batch in batches(&due) {
+        for mut batch in batches(&due, self.joins) {
             let device = &self.devices[batch.host.0];
             // Read before the write: the host cannot have the packet before this instant, and may have it at any time
             // after.

@@ -81,7 +81,10 @@ impl Network {
                 set_forwarding(&namespace)?;
             }
             let mtu = host.mtu.0.min(u64::from(u16::MAX)) as u32;
-            tuns.push(Tun::open(&namespace, &device(address, mtu, is_here.then_some(block)))?);
+            tuns.push(Tun::open(
+                &namespace,
+                &device(address, mtu, is_here.then_some(block)).offload(scenario.emulate.offload),
+            )?);
             namespaces.push(namespace);
             names.hosts.push((host.name.clone(), address));
             let behind = match (here, is_here) {
@@ -111,6 +114,7 @@ impl Network {
         let engine = Engine::new(testbed, self.engine.hosts().to_vec(), limits(scenario));
         let tuns = std::mem::take(&mut self.tuns);
         let mut pump = Pump::new(engine, tuns, Clock::start(), scenario.emulate.lateness_limit);
+        pump.joins = scenario.emulate.offload;
         let stop = Arc::new(AtomicBool::new(false));
         let watch = Watch { stop: stop.clone(), end: Time::MAX, view: None, observed: Arc::default(), capture: None };
         let (worked, ended) = std::thread::scope(|scope| {

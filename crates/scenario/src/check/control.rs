@@ -273,6 +273,12 @@ impl Check<'_> {
         if other.1 {
             self.refuse(&path(other.0), format!("does not go with {key}"), rate_key);
         }
+        if file.direction.is_some() && *key != "link" {
+            self.refuse(&path("direction"), format!("does not go with {key}"), "a link, or no direction");
+        }
+        if self.is_bad(&path("direction")) {
+            return None;
+        }
         let Some(rate) = given else {
             if !self.is_bad(&path(rate_key)) {
                 self.refuse(&path(rate_key), "is missing", "the new rate, like \"5 Mbit/s\"");
@@ -289,7 +295,7 @@ impl Check<'_> {
                 self.at_least(&path("rate"), rate, least);
                 ChangeOf::Shaper(place)
             }
-            "link" => ChangeOf::Link(LinkIndex(place)),
+            "link" => ChangeOf::Link(LinkIndex(place), file.direction.unwrap_or_default()),
             _ => {
                 let least = match &traffic[place].service {
                     Service::Ubr { pcr: None } => {

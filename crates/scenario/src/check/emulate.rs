@@ -29,7 +29,7 @@ impl Check<'_> {
     pub(super) fn emulate(&mut self, file: Option<&EmulateFile>) -> Option<Emulate> {
         let none = EmulateFile::default();
         let file = file.unwrap_or(&none);
-        let keys = ["lateness-limit", "conversations", "idle", "play", "gateways", "gateway"];
+        let keys = ["lateness-limit", "conversations", "idle", "play", "gateways", "offload", "gateway"];
         let of_gateways = ["transport", "connect"];
         if keys.iter().any(|key| self.is_bad(&at!["run", "emulate", *key]))
             || of_gateways.iter().any(|key| self.is_bad(&at!["run", "emulate", "gateway", *key]))
@@ -53,6 +53,7 @@ impl Check<'_> {
             idle: idle?,
             play: file.play.unwrap_or(true),
             gateways: file.gateways.unwrap_or(true),
+            offload: file.offload.unwrap_or(true),
             gateway_transport: gateway.transport.unwrap_or_default(),
             gateway_connect: gateway.connect.unwrap_or_default(),
         })

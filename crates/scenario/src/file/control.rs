@@ -4,7 +4,7 @@ use cellway_units::{CellRate, Cells, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{Fraction, Marking, PolicerAction};
+use crate::model::{Fraction, LinkDirection, Marking, PolicerAction};
 use crate::quantity::{LineRate, Quantity, RttSpan};
 
 /// The service that channels ask of the network. Rates are those of cells of 53 octets.
@@ -151,8 +151,11 @@ pub(crate) struct ChangeFile {
     pub(crate) at: Option<Quantity<RttSpan>>,
     /// The shaper whose peak rate changes.
     pub(crate) shaper: Option<String>,
-    /// The link whose rate changes, in both directions.
+    /// The link whose rate changes.
     pub(crate) link: Option<String>,
+    /// link: the direction whose rate changes; forward is from the first node of its `between` to the second.
+    #[schemars(extend("default" = "both"))]
+    pub(crate) direction: Option<LinkDirection>,
     /// The group whose peak cell rate changes.
     pub(crate) traffic: Option<String>,
     /// shaper, link: the new rate.

@@ -26,6 +26,10 @@ pub(crate) struct EmulateFile {
     /// Whether gateways split connections. If not they forward packets as routers do.
     #[schemars(extend("default" = true))]
     pub(crate) gateways: Option<bool>,
+    /// Whether packets cross the devices of hosts in coalesced units, as with a network card that segments and joins
+    /// (TSO, USO, GRO). If not, every packet is read and written on its own.
+    #[schemars(extend("default" = true))]
+    pub(crate) offload: Option<bool>,
     pub(crate) gateway: Option<EmulatedGatewayFile>,
 }
 

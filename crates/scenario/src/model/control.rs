@@ -68,13 +68,37 @@ pub struct Change {
     pub rate: Rate,
 }
 
+/// A direction of a link, or both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkDirection {
+    /// Both.
+    #[default]
+    Both,
+    /// From the first node of `between` to the second.
+    Forward,
+    /// From the second node of `between` to the first.
+    Back,
+}
+
+impl LinkDirection {
+    /// Returns the directions as indices of ports: 0 is forward, 1 is back.
+    pub const fn ports(self) -> &'static [usize] {
+        match self {
+            LinkDirection::Both => &[0, 1],
+            LinkDirection::Forward => &[0],
+            LinkDirection::Back => &[1],
+        }
+    }
+}
+
 /// Which rate changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChangeOf {
     /// The peak rate of a shaper: its place in [`Scenario::shapers`](crate::Scenario::shapers).
     Shaper(usize),
-    /// Both directions of a link.
-    Link(LinkIndex),
+    /// The rate of a link.
+    Link(LinkIndex, LinkDirection),
     /// The peak cell rate of the service of a group: its place in [`Scenario::traffic`](crate::Scenario::traffic).
     Pcr(usize),
 }

@@ -20,6 +20,8 @@ pub struct Emulate {
     pub play: bool,
     /// Whether gateways split connections; if not they forward packets.
     pub gateways: bool,
+    /// Packets cross the devices of hosts in coalesced units; if not, each is read and written on its own.
+    pub offload: bool,
     /// How packets travel between them.
     pub gateway_transport: GatewayTransport,
     /// When they answer a connection.

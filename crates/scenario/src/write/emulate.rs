@@ -12,6 +12,7 @@ impl Scenario {
         writeln!(out, "\n[run.emulate]\nlateness-limit = \"{}\"", emulate.lateness_limit)?;
         writeln!(out, "conversations = {}\nidle = \"{}\"", emulate.conversations, emulate.idle)?;
         writeln!(out, "play = {}\ngateways = {}", emulate.play, emulate.gateways)?;
+        writeln!(out, "offload = {}", emulate.offload)?;
         let transport = match emulate.gateway_transport {
             GatewayTransport::Auto => "auto",
             GatewayTransport::Quic => "quic",

@@ -250,6 +250,11 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
         ("a change of what is unknown", change("shaper = \"space\"\nrate = \"5 Mbit/s\"")),
         ("a change of a shaper past its line", change("shaper = \"spacer\"\nrate = \"41 Mbit/s\"")),
         ("a change to no rate", change("shaper = \"spacer\"\nrate = \"0 bit/s\"")),
+        (
+            "a change of a direction of a shaper",
+            change("shaper = \"spacer\"\ndirection = \"back\"\nrate = \"5 Mbit/s\""),
+        ),
+        ("a change of no direction", change("link = \"wan\"\ndirection = \"up\"\nrate = \"30 Mbit/s\"")),
         ("a change without rate", change("link = \"wan\"")),
         ("a change with a rate of the wrong kind", change("traffic = \"cells\"\nrate = \"5 Mbit/s\"")),
         ("a change of a pcr below mcr", change("traffic = \"cells\"\npcr = \"999 kbit/s\"")),

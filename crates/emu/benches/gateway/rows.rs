@@ -1,0 +1,140 @@
+//! The rows of bulk transfers: which are measured, and how they are judged.
+
+use crate::Options;
+use crate::bulk::{Direction, Measured, Transfer};
+use crate::by::By;
+use crate::daemons::Rate;
+use crate::path::{PATHS, Path};
+use crate::report::{Report, Value};
+
+/// The least that any second after the third is to have, as a share of the line.
+const LEAST_SECOND: f64 = 0.6;
+/// The most resident memory of a daemon on path B with 8 streams (MB).
+const MOST_MB: f64 = 80.0;
+
+/// The transfers over one path, in the order of the table.
+fn of_path(path: &Path, options: &Options) -> Vec<Transfer> {
+    let transfer = |streams, direction, by, coalesced| Transfer {
+        path: *path,
+        streams,
+        direction,
+        by,
+        coalesced,
+        seconds: options.seconds,
+        window: options.window,
+    };
+    let [given, auto] = [Rate::Given, Rate::Auto].map(By::Here);
+    let mut all = Vec::new();
+    let main = if path.is_symmetric() { Direction::Up } else { Direction::Down };
+    for by in [given, auto] {
+        all.extend([1, 8, 64].map(|streams| transfer(streams, main, by, true)));
+    }
+    if path.is_symmetric() && path.loss == 0.0 {
+        all.extend([given, auto].map(|by| transfer(8, Direction::Both, by, true)));
+        all.extend([1, 8].map(|streams| transfer(streams, main, given, false)));
+    }
+    for by in [By::Cubic, By::Bbr, By::Kcptun] {
+        all.extend([1, 8].map(|streams| transfer(streams, main, by, true)));
+    }
+    // An early answer changes the start only, and a window of 64 KB is what it is on a line that loses, too.
+    all.extend([By::Early, By::Tls].map(|by| transfer(1, main, by, true)));
+    if path.loss == 0.0 {
+        all.push(transfer(1, main, By::Small, true));
+    }
+    all
+}
+
+impl Transfer {
+    /// The name of the row.
+    fn id(&self) -> String {
+        let line = if self.coalesced { "" } else { " single" };
+        let direction = if self.direction == Direction::Both { " both" } else { "" };
+        format!("bulk {} {}{direction}{line} {}", self.path.name, self.streams, self.by.name())
+    }
+}
+
+pub(crate) fn run(options: &Options, report: &mut Report) {
+    for path in PATHS {
+        for transfer in of_path(&path, options) {
+            let id = transfer.id();
+            if !options.wants(&id) {
+                continue;
+            }
+            if let Some(missing) = transfer.by.missing() {
+                report.say(&format!("{id}: skipped, {missing}"));
+                continue;
+            }
+            for seed in 1..=options.repeat {
+                match transfer.run(seed) {
+                    Ok(measured) => tell(report, &transfer, &measured, options),
+                    Err(why) => report.say(&format!("{id}: {why}")),
+                }
+            }
+        }
+    }
+}
+
+fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: &Options) {
+    let Transfer { path, streams, direction, by, coalesced, seconds, .. } = *transfer;
+    let is_pair = matches!(by, By::Here(_) | By::Early | By::Tls);
+    // The targets are those of QUIC at a given rate, on any line.
+    let judged = matches!(by, By::Here(Rate::Given) | By::Early);
+    let least = |value: Option<f64>, digits, to: f64, applies: bool| {
+        Value::judged(value, digits, applies.then_some(to), |value, least| value >= least)
+    };
+    let most = |value: Option<f64>, digits, to: f64, applies: bool| {
+        Value::judged(value, digits, applies.then_some(to), |value, most| value <= most)
+    };
+    let target = if direction == Direction::Both { 0.9 } else { path.target };
+    let [there, back] = [0, 1].map(|way| measured.share(way, path.mbps[way]));
+    let seconds_least = direction.ways().iter().filter_map(|&way| measured.least_second(way, path.mbps[way]));
+    let jain = direction.ways().iter().filter_map(|&way| measured.jain(way)).reduce(f64::min);
+    let costs = measured.costs;
+    let cpu = costs.map(|costs| costs.cpu / (measured.bytes() / 1e9));
+    let seen = &measured.seen;
+    let dropped = ["g1>g2", "g2>g1"].map(|port| seen.get(port, "dropped_packets").unwrap_or(f64::NAN)).iter().sum();
+    let cpu_target = match (path.name, coalesced) {
+        ("C", true) => Some(5.0),
+        ("C", false) => Some(8.0),
+        ("A", _) => Some(12.0),
+        _ => None,
+    };
+    let queued =
+        seen.waiting(0.99).map(|packets| packets * path.packet() * 1e3).filter(|_| direction != Direction::Down);
+    let memory = costs.map(|costs| costs.peak[0].max(costs.peak[1]) / 1e6);
+    report.row(
+        "bulk",
+        seen,
+        vec![
+            ("path", Value::Word(path.name.to_owned())),
+            ("streams", Value::Number(streams as f64, 0)),
+            ("to", Value::Word(direction.name().to_owned())),
+            ("by", Value::Word(by.name().to_owned())),
+            ("line", Value::Word(if coalesced { "coalesced" } else { "single" }.to_owned())),
+            ("seconds", Value::Number(seconds as f64, 0)),
+            ("share_up", least(there, 3, target, judged)),
+            ("share_down", least(back, 3, target, judged)),
+            ("least_s", least(seconds_least.reduce(f64::min), 3, LEAST_SECOND, judged)),
+            ("jain", least(jain, 4, 0.99, judged)),
+            ("mb_peak", most(memory, 1, MOST_MB, path.name == "B" && streams == 8 && is_pair)),
+            ("own_drops", most(costs.map(|costs| costs.own_drops), 0, 0.0, is_pair)),
+            ("cpu_s_gb", Value::judged(cpu, 2, cpu_target.filter(|_| judged), |cpu, most| cpu <= most)),
+            ("switch_mb", Value::maybe(costs.map(|costs| costs.switches / (measured.bytes() / 1e6)), 1)),
+            ("resent", Value::maybe(costs.map(|costs| costs.resent / measured.bytes()), 4)),
+            ("dropped", most(Some(dropped), 0, 0.0, judged)),
+            ("queue_ms", Value::maybe(queued, 1)),
+            ("echo_ms", Value::maybe(measured.echo.map(|[least, p99]| (p99 - least) * 1e3), 1)),
+            ("busy", Value::Number(measured.busy, 2)),
+            ("emu_cpu", Value::Number(seen.emulator, 2)),
+            ("load", Value::Number(measured.load, 2)),
+        ],
+    );
+    if options.verbose {
+        for &way in direction.ways() {
+            let Some(received) = &measured.received[way] else { continue };
+            let mbps: Vec<String> =
+                received.seconds.iter().map(|bytes| format!("{:.1}", *bytes as f64 * 8e-6)).collect();
+            report.say(&format!("   {} by second (Mbit/s): {}", ["up", "down"][way], mbps.join(" ")));
+        }
+    }
+}
