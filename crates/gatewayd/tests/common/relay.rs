@@ -39,6 +39,8 @@ pub(crate) struct Ills {
     pub(crate) twice: u64,
     /// Each takes so long.
     pub(crate) delay: Duration,
+    /// The rate in octets per second, and the longest that a packet waits for its turn.
+    pub(crate) carries: Option<(u64, Duration)>,
     /// IP packets of more octets vanish.
     pub(crate) most: usize,
     /// All vanish.
@@ -47,7 +49,7 @@ pub(crate) struct Ills {
 
 impl Ills {
     pub(crate) const NONE: Ills =
-        Ills { lost: 0, late: 0, twice: 0, delay: Duration::ZERO, most: usize::MAX, silent: false };
+        Ills { lost: 0, late: 0, twice: 0, delay: Duration::ZERO, carries: None, most: usize::MAX, silent: false };
 }
 
 /// What has become of datagrams.
@@ -59,6 +61,8 @@ pub(crate) struct Counts {
     pub(crate) twice: u64,
     pub(crate) too_large: u64,
     pub(crate) silenced: u64,
+    /// Those that found the queue full.
+    pub(crate) crowded: u64,
     /// The largest IP packet that was carried (octets).
     pub(crate) largest: usize,
 }
@@ -102,6 +106,7 @@ impl Relay {
             near: None,
             far: Side::Far.address(version),
             waiting: BinaryHeap::new(),
+            free: [Instant::now(); 2],
             count: 0,
             numbers: Numbers(seed),
         };
@@ -187,6 +192,8 @@ struct Line {
     near: Option<SocketAddr>,
     far: SocketAddr,
     waiting: BinaryHeap<Waiting>,
+    /// When the line has carried what waits for its turn, each way.
+    free: [Instant; 2],
     count: u64,
     numbers: Numbers,
 }
@@ -229,22 +236,36 @@ impl Line {
             // Drawn for each, so that what befalls one does not hang on what befell others.
             let [lost, late, twice] = [ills.lost, ills.late, ills.twice].map(|of| self.numbers.below(1_000) < of);
             let more = LATE + LATE.mul_f64(self.numbers.below(1_000) as f64 / 1_000.0);
+            let turn = match ills.carries {
+                Some((rate, queue)) => {
+                    let free = &mut self.free[toward as usize];
+                    let begins = now.max(*free);
+                    let fits = begins - now <= queue;
+                    if fits {
+                        *free = begins + Duration::from_secs_f64(length as f64 / rate as f64);
+                    }
+                    fits.then_some(*free)
+                }
+                None => Some(now),
+            };
             if ills.silent {
                 counts.silenced += 1;
             } else if length > ills.most {
                 counts.too_large += 1;
             } else if lost {
                 counts.lost += 1;
-            } else {
+            } else if let Some(turn) = turn {
                 counts.carried += 1;
                 counts.late += u64::from(late);
                 counts.twice += u64::from(twice);
                 counts.largest = counts.largest.max(length);
-                let due = now + ills.delay + if late { more } else { Duration::ZERO };
+                let due = turn + ills.delay + if late { more } else { Duration::ZERO };
                 for _ in 0..=u32::from(twice) {
                     self.count += 1;
                     self.waiting.push(Reverse((due, self.count, toward, buffer[..octets].to_vec())));
                 }
+            } else {
+                counts.crowded += 1;
             }
         }
     }
