@@ -17,8 +17,10 @@ use round::Round;
 
 /// What is sent of what the line is thought to carry, so that it is seldom full.
 const MARGIN: u64 = 990;
-/// How much may be under way: twice what the line holds, half of that to find out its length.
+/// How much may be in flight, in thousandths of what the path holds: in general, beside others who fill the queue, and to
+/// measure its length.
 const CAP: u64 = 2_000;
+const CONTESTED_CAP: u64 = 1_750;
 const PROBE_RTT: u64 = 500;
 /// The shortest round trip is looked for again when none came so near to it for so long.
 const NEAR: u64 = 1_016;
@@ -134,8 +136,10 @@ impl Bottleneck {
         let cap = match (self.min_rtt, self.phase) {
             (None, _) => self.initial(),
             (_, Phase::Startup) => self.holds(CAP).max(self.initial()),
-            (_, Phase::ProbeRtt) => self.holds(PROBE_RTT),
-            _ => self.holds(CAP).min(self.bounds.map_or(u64::MAX, |b| b.in_flight)),
+            (_, Phase::ProbeRtt) => self.holds_at(self.queue.base(), PROBE_RTT),
+            _ => self
+                .holds(if self.queue.is_contested() { CONTESTED_CAP } else { CAP })
+                .min(self.bounds.map_or(u64::MAX, |b| b.in_flight)),
         };
         Bits(cap.max(LEAST_PACKETS.max(LEAST_ACKS * self.ack_every) * self.packet))
     }
@@ -200,11 +204,11 @@ impl Bottleneck {
             self.probe_rtt_least = Some(shorter(self.probe_rtt_least, rtt));
         }
         let least = shorter(self.min_rtt, rtt);
-        self.shortest(rtt);
+        self.queue.note_rtt(rtt);
         self.min_rtt = Some(least);
         if rtt.as_ps() <= times(least.as_ps(), NEAR) {
             self.min_rtt_at = now;
-            self.queue_drained();
+            self.queue.drained();
         }
     }
     /// A sample over less than a round trip tells of a burst, not of the line (draft-cheng, section 3.3).
@@ -229,7 +233,10 @@ impl Bottleneck {
     }
     /// What the line holds without a queue, times `gain`. A millisecond more is for clocks and packets sent together.
     fn holds(&self, gain: u64) -> u64 {
-        let round_trip = self.min_rtt.unwrap_or_default() + GRANULARITY;
+        self.holds_at(self.min_rtt, gain)
+    }
+    fn holds_at(&self, round_trip: Option<Span>, gain: u64) -> u64 {
+        let round_trip = round_trip.unwrap_or_default() + GRANULARITY;
         times(bits_of(Rate::from_bps(self.bandwidth().min(self.most)), round_trip), gain)
     }
     fn pace(&mut self) {

@@ -57,6 +57,19 @@ impl Window {
     }
 }
 
+/// What becomes of a configured rate that is above what the path carries, over a transport that may lose packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateGuard {
+    /// It is not looked for.
+    #[default]
+    Off,
+    /// It is reported ([`Gateway::fits`](crate::Gateway::fits)).
+    Reports,
+    /// It is reported, and less is sent until the queue is gone, then as much as fits. The configured rate is tried again
+    /// after 10 s, and ever more seldom.
+    Acts,
+}
+
 /// Everything that can be chosen about a gateway. Both gateways of a pair must use the same
 /// `ack_delay` and `early`, and rates close enough that an acknowledgement does not wait for a packet
 /// of the peer much longer than for an own one; the rest may differ.
@@ -119,6 +132,8 @@ pub struct GatewayConfig {
     /// it counts as unresponsive: three times as long if the transport is reliable, and three probe timeouts in any case.
     /// `None`: never.
     pub patience: Option<Span>,
+    /// What becomes of a configured rate that is above what the path carries.
+    pub guard: RateGuard,
 }
 
 impl GatewayConfig {
@@ -149,6 +164,7 @@ impl GatewayConfig {
             initial_rtt: Span::from_ms(333),
             probe_max: Span::from_secs(1),
             patience: None,
+            guard: RateGuard::Off,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::acknowledge::Acknowledger;
 use crate::bottleneck::Bottleneck;
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;
+use crate::guard::Guard;
 use crate::liveness::Liveness;
 use crate::output::{Action, Output};
 use crate::pacer::Pacer;
@@ -19,6 +20,8 @@ use crate::relay::Relay;
 use crate::request::Request;
 use crate::stats::{FlowStats, GatewayStats};
 use crate::wire::Transport;
+
+mod rate;
 
 /// One gateway towards one peer.
 ///
@@ -35,6 +38,8 @@ pub struct Gateway {
     liveness: Liveness,
     /// What is known of the line if its rate is to be found out.
     line: Option<Bottleneck>,
+    /// What watches a configured rate, if that is wanted.
+    guard: Option<Guard>,
     /// How many packets may leave beyond what the line holds, because nothing is heard of the peer.
     owed: u32,
     /// Whether what waits may not leave because too much is under way.
@@ -51,7 +56,7 @@ impl Gateway {
     /// A gateway without flows.
     pub fn new(config: GatewayConfig) -> Result<Gateway, ConfigError> {
         config.validate()?;
-        let line = unknown(&config);
+        let line = rate::unknown(&config);
         Ok(Gateway {
             relay: Relay::new(config),
             recovery: Recovery::new(&config),
@@ -59,6 +64,7 @@ impl Gateway {
             pacer: Pacer::new(line.as_ref().map_or(config.rate, Bottleneck::rate), config.slack),
             liveness: Liveness::default(),
             line,
+            guard: rate::guard(&config),
             owed: 0,
             full: false,
             held: false,
@@ -180,10 +186,6 @@ impl Gateway {
     pub fn rtt(&self) -> Span {
         self.recovery.rtt()
     }
-    /// What the line carries: as configured, or as found out until now.
-    pub fn rate(&self) -> Rate {
-        self.line.as_ref().map_or(self.config().rate, Bottleneck::estimate)
-    }
     /// How it is configured now.
     pub fn config(&self) -> &GatewayConfig {
         &self.relay.config
@@ -209,11 +211,6 @@ impl Gateway {
         self.forget_line();
         self.see_line();
         self.pacer.wait(now, false);
-    }
-    fn forget_line(&mut self) {
-        (self.line, self.owed, self.full) = (unknown(self.config()), 0, false);
-        let rate = self.line.as_ref().map_or(self.config().rate, Bottleneck::rate);
-        self.pacer = Pacer::new(rate, self.config().slack);
     }
     /// Windows follow the line as it is known now.
     fn see_line(&mut self) {
@@ -244,23 +241,15 @@ impl Gateway {
     /// lost are sent again in pieces. What is too small for any frame, 298 octets, counts as so much.
     pub fn set_payload(&mut self, now: Time, octets: usize, out: &mut Output) {
         self.relay.config.set_capacity(octets);
-        self.configure_line();
+        self.configure_line(now);
         self.send(now, out);
     }
     /// What is sent from now on leaves at `rate`, more than 0; if the rate is found out, never faster than that.
     pub fn set_rate(&mut self, now: Time, rate: Rate, out: &mut Output) {
         self.relay.config.rate = Rate::from_bps(rate.as_bps().max(1));
-        self.configure_line();
+        self.configure_line(now);
         self.see_line();
         self.send(now, out);
-    }
-    fn configure_line(&mut self) {
-        let config = &self.relay.config;
-        self.recovery.configure(config);
-        if let Some(line) = &mut self.line {
-            line.configure(config.rate, config.wire.bits(config.mtu.0 as u32));
-        }
-        self.pacer.set_rate(self.line.as_ref().map_or(config.rate, Bottleneck::rate));
     }
     /// Something that is not the gateway's took `bits` of the line: what follows waits for it.
     pub fn charge(&mut self, now: Time, bits: Bits) {
@@ -306,10 +295,7 @@ impl Gateway {
             if let Some(told) = sent.told {
                 self.acknowledger.told(told);
             }
-            if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
-                line.acked(now, stamp);
-                self.owed = 0;
-            }
+            self.arrived(now, &sent);
             sent.frames().for_each(|frame| self.relay.acked(frame, actions));
         }
         self.acked = acked;
@@ -322,27 +308,14 @@ impl Gateway {
     /// A packet is taken for lost; whether anything of it must be sent again.
     fn give_up(&mut self, sent: Sent, actions: &mut Vec<Action>) -> bool {
         self.relay.stats.packets_lost += 1;
-        if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
-            line.lost(stamp);
-        }
+        self.missing(&sent);
         sent.into_frames().fold(false, |again, frame| self.relay.lost(frame, actions) | again)
-    }
-
-    /// An acknowledgement has been dealt with.
-    fn learn(&mut self, now: Time, round_trip: Option<Span>) {
-        let Some(line) = &mut self.line else { return };
-        line.learn(now, round_trip);
-        if line.rate() != self.pacer.rate() {
-            self.pacer.set_rate(line.rate());
-        }
     }
 
     /// Sends what may leave now.
     fn send(&mut self, now: Time, out: &mut Output) {
-        // Nothing waited although the line was free: what was sent tells less of the line than it can carry.
-        let idle = !self.full && self.pacer.idle(now);
-        if let Some(line) = self.line.as_mut().filter(|_| idle) {
-            line.nothing_left();
+        if !self.full && self.pacer.idle(now) {
+            self.nothing_left();
         }
         self.relay.reclaim(now);
         while self.pacer.ready() <= now && !self.held {
@@ -350,15 +323,8 @@ impl Gateway {
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
             let bits = self.config().wire.bits(self.config().transport.overhead() + packet.octets());
             self.pacer.send(now, bits);
-            if let Some(line) = &mut self.line
-                && packet.ack_eliciting()
-                && let Some(sent) = self.recovery.last()
-            {
-                sent.stamp = Some(line.sent(now, bits));
-                self.owed = self.owed.saturating_sub(1);
-                if line.rate() != self.pacer.rate() {
-                    self.pacer.set_rate(line.rate());
-                }
+            if packet.ack_eliciting() {
+                self.asked(now, bits);
             }
             self.relay.stats.packets_sent += 1;
             self.relay.stats.line.0 += bits.0;
@@ -409,9 +375,4 @@ impl Gateway {
         frames.extend(data);
         (!frames.is_empty()).then_some(frames)
     }
-}
-
-/// What is known of a line at first, if its rate is to be found out.
-fn unknown(config: &GatewayConfig) -> Option<Bottleneck> {
-    config.auto.then(|| Bottleneck::new(config.rate, config.wire.bits(config.mtu.0 as u32), config.ack_every))
 }

@@ -41,6 +41,7 @@ mod delivery;
 mod error;
 mod flow;
 mod gateway;
+mod guard;
 mod inbound;
 mod liveness;
 mod outbound;
@@ -59,7 +60,7 @@ mod varint;
 mod wire;
 
 pub use codec::{CodecError, Decoded};
-pub use config::{GatewayConfig, Window};
+pub use config::{GatewayConfig, RateGuard, Window};
 pub use error::ConfigError;
 pub use gateway::Gateway;
 pub use output::{Action, Output};

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use cellway_units::{Span, Time};
+use cellway_units::{Bits, Span, Time};
 
 use crate::config::GatewayConfig;
 use crate::delivery::Stamp;
@@ -24,6 +24,8 @@ pub(crate) struct Sent {
     pub(crate) told: Option<u64>,
     /// What a sample of the rate needs, where it is found out.
     pub(crate) stamp: Option<Stamp>,
+    /// What it takes of the line, where a configured rate is watched.
+    pub(crate) bits: Bits,
 }
 
 impl Sent {
@@ -98,7 +100,14 @@ impl Recovery {
             _ => None,
         });
         let mut kept = frames.iter().filter(|frame| !matches!(frame, Frame::Ack(_))).cloned();
-        let sent = kept.next().map(|frame| Sent { at: now, frame, more: kept.collect(), told, stamp: None });
+        let sent = kept.next().map(|frame| Sent {
+            at: now,
+            frame,
+            more: kept.collect(),
+            told,
+            stamp: None,
+            bits: Bits::default(),
+        });
         let awaited = sent.is_some();
         if awaited {
             (self.awaited, self.armed) = (self.awaited + 1, now);

@@ -122,6 +122,8 @@ pub struct Peer {
     pub prefixes: Vec<IpNet>,
     /// The rate of all that is sent to it.
     pub rate: LineRate,
+    /// What is done where the rate is above what the line carries.
+    pub rate_guard: RateGuard,
     /// How packets travel to it: QUIC, TLS over TCP, or QUIC and else TLS.
     pub transport: TransportChoice,
     /// When a client's connection is answered.
@@ -148,6 +150,16 @@ pub enum LineRate {
         /// Never more than this.
         most: Option<Rate>,
     },
+}
+
+/// What is done where a rate that is given is above what the line carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RateGuard {
+    /// It is reported, and less is sent, as much as fits.
+    #[default]
+    On,
+    /// It is reported.
+    Off,
 }
 
 /// How packets travel.

@@ -23,7 +23,7 @@ mod peering;
 pub use cli::main;
 pub use config::{
     Config, ConfigErrors, Connect, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown,
-    Problem, Socks, Source, TransportChoice,
+    Problem, RateGuard, Socks, Source, TransportChoice,
 };
 pub use control::{ConnectionStatus, Counters, PeerStatus, Snapshot};
 pub use daemon::{Daemon, Handle};

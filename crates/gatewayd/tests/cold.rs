@@ -22,6 +22,9 @@ const MBIT: u64 = 1_000_000;
 /// How long a transfer is measured for, from its connections' first `connect`.
 const SECONDS: u64 = 8;
 
+/// The longest that a packet waits for the line.
+const QUEUE: Duration = Duration::from_millis(200);
+
 /// A line and what crosses it.
 struct Trial {
     /// Towards the far gateway and towards the near one (bit/s).
@@ -54,7 +57,7 @@ impl Trial {
         let world = World::routed(1_500);
         let relay = Relay::start(&world, Version::V4, 1);
         for (toward, rate) in [(Side::Far, self.rates[0]), (Side::Near, self.rates[1])] {
-            relay.set(toward, Ills { delay: self.delay, rate: Some(rate), ..Ills::NONE });
+            relay.set(toward, Ills { delay: self.delay, carries: Some((rate / 8, QUEUE)), ..Ills::NONE });
         }
         let [rate, back] = self.configured;
         let wish = Wish { rate, back: Some(back), through: Some(relay.door()), ..Wish::default() };
@@ -82,7 +85,7 @@ impl Trial {
             share: bits as f64 / (line * SECONDS) as f64,
             memory: [near, far].map(|side| pair.peak_memory(side)),
             own_drops: [near, far].map(|side| pair.number(side, "/receive_drops")),
-            dropped: relay.counts(receiver).dropped,
+            dropped: relay.counts(receiver).crowded,
         };
         // The end of both daemons ends the connections.
         [near, far].into_iter().for_each(|side| pair.kill(side));

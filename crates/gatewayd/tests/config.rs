@@ -81,6 +81,8 @@ fn cases() -> Vec<(&'static str, String)> {
         ),
         ("most beside a rate", edited(&[(rate, "rate = \"30 Mbit/s\"\nmost = \"40 Mbit/s\"")])),
         ("cells where the rate is found out", edited(&[(rate, "framing = \"atm\"")])),
+        ("a guard of a rate that is found out", edited(&[(rate, "rate-guard = \"off\"")])),
+        ("a guard that is neither", edited(&[(rate, "rate = \"30 Mbit/s\"\nrate-guard = \"onn\"")])),
         ("outages", edited(&[(rate, "outage = \"1 ms\""), ("\"lima\"", "\"lima\"\noutage = \"2 h\"")])),
         ("names", edited(&[("\"paris\"", "\"Paris\""), ("\"tokyo\"", "\"to kyo\""), ("\"lima\"", "\"-\"")])),
         ("its own name as a peer", edited(&[("\"tokyo\"", "\"paris\"")])),

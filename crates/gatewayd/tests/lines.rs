@@ -18,6 +18,8 @@ mod common;
 mod dead;
 #[path = "lines/drops.rs"]
 mod drops;
+#[path = "lines/guard.rs"]
+mod guard;
 #[path = "lines/hosts.rs"]
 mod hosts;
 #[path = "lines/load.rs"]

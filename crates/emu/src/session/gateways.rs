@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cellway_gatewayd::{
-    Config, Connect, Control, Daemon, Handle, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown, Snapshot,
-    TransportChoice,
+    Config, Connect, Control, Daemon, Handle, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown, RateGuard,
+    Snapshot, TransportChoice,
 };
 use cellway_net::{Framing, NodeId};
 use cellway_record::Row;
@@ -269,6 +269,8 @@ fn configs(scenario: &Scenario, names: &Names, pairs: &[Pair], folder: &Path) ->
             address: Some(format!("{}:{PORT}", address(&other))),
             prefixes: prefixes(1 - which),
             rate: LineRate::Fixed { rate: spec.rate, atm: pair.atm },
+            // A simulated gateway keeps its rate.
+            rate_guard: RateGuard::Off,
             transport: match scenario.emulate.gateway_transport {
                 GatewayTransport::Auto => TransportChoice::Auto,
                 GatewayTransport::Quic => TransportChoice::Quic,

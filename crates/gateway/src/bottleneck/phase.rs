@@ -68,8 +68,7 @@ impl Bottleneck {
             Phase::Refill => self.enter(now, Phase::Up),
             _ => {}
         }
-        let bound = lossy || self.queue.contested.is_some() && !sample.stalled && round.has_losses();
-        if bound && !matches!(self.phase, Phase::Startup | Phase::Refill | Phase::Up) {
+        if lossy && !matches!(self.phase, Phase::Startup | Phase::Refill | Phase::Up) {
             let cap = self.inflight_cap().0;
             let rate = self.bandwidth();
             self.bounds = Some(Bounds {
@@ -109,7 +108,7 @@ impl Bottleneck {
             self.enter(now, Phase::ProbeRtt);
         }
     }
-    /// A queue that is not of our making stands.
+    /// A window has shown a queue.
     pub(super) fn queue_stands(&mut self, now: Time) {
         if matches!(self.phase, Phase::Down | Phase::Cruise | Phase::Refill) {
             self.drain_queue(now);
@@ -149,7 +148,7 @@ impl Bottleneck {
             Phase::Startup => STARTUP,
             Phase::Drain => DRAIN,
             Phase::Down => DOWN,
-            Phase::Up if self.queue.contested.is_some() => UP_MORE,
+            Phase::Up if self.queue.is_contested() => UP_MORE,
             Phase::Up => UP,
             Phase::Cruise | Phase::Refill | Phase::ProbeRtt => STEADY,
         };
@@ -158,7 +157,7 @@ impl Bottleneck {
             _ => self.probe_rtt_from = None,
         }
         if !matches!(phase, Phase::Refill | Phase::Up) {
-            self.watch_queue(now);
+            self.queue.watch(now);
         }
     }
     /// The first packet after all were answered. What is known stays: the line is found again as it was left.

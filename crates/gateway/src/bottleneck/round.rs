@@ -36,9 +36,6 @@ impl Round {
     pub(super) fn restart(&mut self, delivered: u64) {
         (self.end, self.rtt) = (delivered, None);
     }
-    pub(super) fn has_losses(&self) -> bool {
-        self.lost > 0
-    }
     /// Of a round that has ended: whether more than [`LOSS`] of its packets were lost beyond doubt, by three standard
     /// deviations.
     pub(super) fn is_lossy(&self) -> bool {

@@ -98,7 +98,10 @@ fn row(peer: &PeerStatus, earlier: Option<&PeerStatus>, seconds: f64) -> [String
     } else {
         ("down", &peer.why_down)
     };
-    let state = if why.is_empty() { state.to_owned() } else { format!("{state}: {why}") };
+    let mut state = if why.is_empty() { state.to_owned() } else { format!("{state}: {why}") };
+    if let Some(fits) = peer.fits {
+        state.push_str(&format!("; rate too high, {} fits", scaled(fits, "bit/s")));
+    }
     let octets = peer.line_octets.saturating_sub(earlier.map_or(peer.line_octets, |p| p.line_octets));
     let share = octets as f64 * 8.0 / seconds / peer.rate;
     let lost = peer.packets_lost as f64 / peer.packets_sent as f64;
@@ -169,6 +172,7 @@ mod tests {
             transport: "tls".to_owned(),
             why_down: "not reached yet".to_owned(),
             why_tls: "QUIC: no answer".to_owned(),
+            fits: Some(24.5e6),
             ..PeerStatus::default()
         };
         let before = Snapshot { uptime: 10.0, peers: vec![up.clone(), down.clone()], ..Snapshot::default() };
@@ -199,7 +203,7 @@ paris, up 10 s
 peer   state                 address            rtt       rate   use    lost     held    connections
 tokyo  quic                  192.0.2.1:4433  175.0 ms  30.0 Mbit/s  50 %  0.50 %  1.21 MB  3 + 2 opening
 lima   down: expired         -                      -            -     -       -      0 B              0
-oslo   tls: QUIC: no answer  -                 0.0 ms            -     -       -      0 B              0
+oslo   tls: QUIC: no answer; rate too high, 24.5 Mbit/s fits  -                 0.0 ms            -     -       -      0 B              0
 
 0 opened, 0 refused, 0 ended, 0 errors
 

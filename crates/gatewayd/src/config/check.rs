@@ -15,7 +15,7 @@ use super::file::{ControlFile, File, ForwardFile, IdentityFile, InterceptFile, L
 use super::kinds::{Devices, Framing, HostPort, Name};
 use super::leaf::{Kind, Leaf};
 use super::problem::{Found, nearest, one_of};
-use super::{Config, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, Socks};
+use super::{Config, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, RateGuard, Socks};
 
 /// The check of one file.
 pub(super) struct Check<'a> {
@@ -169,6 +169,7 @@ impl<'a> Check<'a> {
             address: address.map(|HostPort(address)| address),
             prefixes,
             rate,
+            rate_guard: self.value(file.rate_guard).unwrap_or_default(),
             transport: self.value(file.transport).unwrap_or_default(),
             connect: self.value(file.connect).unwrap_or_default(),
             down: self.value(file.down).unwrap_or_default(),
@@ -202,6 +203,9 @@ impl<'a> Check<'a> {
                 let atm = file.framing.as_ref().filter(|leaf| leaf.get() == Some(&Framing::Atm));
                 let message = "has no meaning where the rate is found out: what is measured are packets";
                 self.found.extend(atm.map(|leaf| leaf.wrong(message).accepted("\"packet\", or a rate")));
+                let message = "has no meaning where the rate is found out";
+                let guard = file.rate_guard.as_ref().filter(|leaf| leaf.get() == Some(&RateGuard::Off));
+                self.found.extend(guard.map(|leaf| leaf.wrong(message).accepted("\"on\", or a rate")));
             }
             _ => {}
         }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::kinds::{Device, Devices, Framing, HostPort, Name, RateOrAuto};
 use super::leaf::Leaf;
-use super::{Connect, PeerDown, Source, TransportChoice};
+use super::{Connect, PeerDown, RateGuard, Source, TransportChoice};
 
 /// What a gateway is told. Quantities are texts with units; relative paths start at the folder of the file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -80,6 +80,9 @@ pub(super) struct PeerFile {
     /// With a rate: what counts on the line.
     #[schemars(extend("default" = "packet"))]
     pub(super) framing: Option<Leaf<Framing>>,
+    /// With a rate: what is done if it is above what the line carries, so that a queue stands before the line.
+    #[schemars(extend("default" = "on"))]
+    pub(super) rate_guard: Option<Leaf<RateGuard>>,
     /// How packets travel to it.
     #[schemars(extend("default" = "auto"))]
     pub(super) transport: Option<Leaf<TransportChoice>>,

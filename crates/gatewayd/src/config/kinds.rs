@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::leaf::{Kind, Refusal};
 use super::problem::{nearest, one_of};
-use super::{Connect, PeerDown, Source, TransportChoice};
+use super::{Connect, PeerDown, RateGuard, Source, TransportChoice};
 
 fn text(value: &Value) -> Result<&str, Refusal> {
     match value {
@@ -328,6 +328,10 @@ macro_rules! words {
 words!(Framing {
     "packet" => Framing::Packet, "The octets of IP packets count.";
     "atm" => Framing::Atm, "Whole cells of AAL5 frames count (53 octets for 48).";
+});
+words!(RateGuard {
+    "on" => RateGuard::On, "It is reported, and less is sent: until the queue is gone, and then as much as fits. The rate is tried again after 10 s, and ever more seldom.";
+    "off" => RateGuard::Off, "It is reported.";
 });
 words!(TransportChoice {
     "auto" => TransportChoice::Auto, "QUIC, and TLS over TCP where UDP does not get through.";

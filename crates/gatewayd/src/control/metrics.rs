@@ -41,12 +41,15 @@ type PeerCounter = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) ->
 /// A value of a peer as a gauge.
 type PeerGauge = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) -> f64);
 
-const PEER_GAUGES: [PeerGauge; 8] = [
+const PEER_GAUGES: [PeerGauge; 9] = [
     ("peer_up", "Whether the peer can be reached", None, |p| f64::from(u8::from(p.up))),
     ("peer_responsive", "Whether the peer answers", None, |p| f64::from(u8::from(p.up && !p.unresponsive))),
     ("peer_rtt", "Smoothed round-trip time", Some(Unit::Seconds), |p| p.rtt),
     ("peer_packet", "Largest packet to the peer", Some(Unit::Bytes), |p| p.payload as f64),
     ("peer_line_rate", "Rate of the line to the peer, in bytes per second", None, |p| p.rate / 8.0),
+    ("peer_line_rate_fits", "Rate that the line carries, if less than that, in bytes per second", None, |p| {
+        p.fits.unwrap_or(p.rate) / 8.0
+    }),
     ("peer_held", "Bytes held: not acknowledged by the peer, or not taken by a host", Some(Unit::Bytes), |p| {
         p.buffered_bytes as f64
     }),
@@ -54,9 +57,10 @@ const PEER_GAUGES: [PeerGauge; 8] = [
     ("peer_opening", "Connections that wait for the far host's answer", None, |p| p.opening as f64),
 ];
 
-const PEER_COUNTERS: [PeerCounter; 9] = [
+const PEER_COUNTERS: [PeerCounter; 10] = [
     ("peer_downs", "How often the peer became unreachable", None, |p| p.downs),
     ("peer_stalls", "How often the peer became unresponsive", None, |p| p.stalls),
+    ("peer_overloads", "How often the rate was found to be above what the line carries", None, |p| p.overloads),
     ("peer_line", "Octets of IP packets sent to the peer, everything included", Some(Unit::Bytes), |p| p.line_octets),
     ("peer_packets_sent", "Packets sent to the peer", None, |p| p.packets_sent),
     ("peer_packets_received", "Packets received from the peer", None, |p| p.packets_received),

@@ -57,6 +57,12 @@ pub struct PeerStatus {
     pub payload: u64,
     /// The rate now (bit/s).
     pub rate: f64,
+    /// The rate that fits, while the one that is configured is above what the line carries (bit/s).
+    #[serde(default)]
+    pub fits: Option<f64>,
+    /// How often the configured rate was found to be too high.
+    #[serde(default)]
+    pub overloads: u64,
     /// Octets of IP packets sent to it, everything included.
     pub line_octets: u64,
     /// Packets sent to it.

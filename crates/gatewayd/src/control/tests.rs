@@ -43,6 +43,7 @@ fn picture() -> Snapshot {
         address: Some("192.0.2.1:4433".parse().unwrap()),
         rtt: 0.175,
         rate: 30e6,
+        fits: Some(24e6),
         line_octets: 12_345,
         packets_sent: 99,
         packets_lost: 3,
@@ -130,6 +131,7 @@ fn metrics_are_open_metrics() {
     assert_eq!(of("peer_rtt_seconds{peer=\"tokyo\"}"), Some(0.175));
     assert_eq!(of("peer_line_bytes_total{peer=\"tokyo\"}"), Some(12_345.0));
     assert_eq!(of("peer_line_rate{peer=\"tokyo\"}"), Some(3.75e6));
+    assert_eq!(of("peer_line_rate_fits{peer=\"tokyo\"}"), Some(3e6));
     assert_eq!(of("peer_packets_lost_total{peer=\"tokyo\"}"), Some(3.0));
     assert_eq!(of("peer_transport_info{peer=\"tokyo\",transport=\"quic\"}"), Some(1.0), "{samples:?}");
     assert_eq!(of("opened_total{class=\"intercepted\"}"), Some(7.0));

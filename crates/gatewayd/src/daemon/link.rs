@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cellway_gateway::{Decoded, FlowId, Gateway, GatewayConfig, Output, Transport, Window, Wire};
+use cellway_gateway::{Decoded, FlowId, Gateway, GatewayConfig, Output, RateGuard, Transport, Window, Wire};
 use cellway_sys::now_ns;
 use cellway_units::{Bytes, Rate, Span, Time};
 
@@ -66,6 +66,9 @@ pub(crate) struct Link {
     /// Whether the peer does not answer, and how often that began.
     pub(crate) unresponsive: bool,
     pub(crate) stalls: u64,
+    /// Whether the configured rate is above what the line carries, and how often that was found.
+    pub(crate) too_high: bool,
+    pub(crate) overloads: u64,
     pub(crate) why_down: String,
 }
 
@@ -93,6 +96,8 @@ impl Link {
             downs: 0,
             unresponsive: false,
             stalls: 0,
+            too_high: false,
+            overloads: 0,
             why_down: "not reached yet".into(),
         })
     }
@@ -123,6 +128,29 @@ impl Link {
         // Packets that could leave one by one leave by the dozen: the line's queue takes them, and the
         // machine makes up for what it waited.
         Some(if why == "pace" { at + self.gather() } else { at })
+    }
+    /// Reports a configured rate that is above what the line carries, and the end of that.
+    pub(crate) fn follow_rate(&mut self) {
+        let fits = self.machine.fits();
+        if fits.is_some() == self.too_high {
+            return;
+        }
+        self.too_high = fits.is_some();
+        let rate = self.machine.rate();
+        match fits {
+            Some(fits) => {
+                self.overloads += 1;
+                tracing::warn!(
+                    peer = %self.name,
+                    %rate,
+                    %fits,
+                    "the rate is above what the line carries: a queue stands before it that does not drain, and less arrives than \
+                     is sent"
+                );
+            }
+            None if self.up => tracing::info!(peer = %self.name, %rate, "the line carries the rate"),
+            None => {}
+        }
     }
     fn gather(&self) -> u64 {
         let rate = self.machine.rate().as_bps().max(1);
@@ -156,6 +184,10 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     (machine.mtu, machine.payload) = (Bytes(1280), Bytes(1200));
     machine.slack = SLACK;
     machine.patience = Some(PATIENCE);
+    machine.guard = match peer.rate_guard {
+        crate::config::RateGuard::On => RateGuard::Acts,
+        crate::config::RateGuard::Off => RateGuard::Reports,
+    };
     machine.ack_every = ACK_EVERY;
     machine.credit_every = CREDIT_EVERY;
     machine

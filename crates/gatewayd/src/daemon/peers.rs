@@ -1,6 +1,6 @@
 //! What comes from the peers, and how they come and go.
 
-use cellway_gateway::{Decoded, Frame, Reason, Transport};
+use cellway_gateway::{Decoded, Frame, GatewayConfig, Reason, Transport};
 use cellway_units::Span;
 
 use super::Daemon;
@@ -86,7 +86,7 @@ impl Daemon {
     /// Every connection over a peer is refused or reset.
     pub(crate) fn lose(&mut self, peer: usize, reason: Reason) {
         // The rules are not told: whoever calls knows whether the peer is up.
-        self.links[peer].unresponsive = false;
+        (self.links[peer].unresponsive, self.links[peer].too_high) = (false, false);
         self.machine(peer, |machine, now, out| machine.down(now, reason, out));
         self.links[peer].early.clear();
         self.settle();
@@ -147,8 +147,11 @@ impl Daemon {
             tracing::warn!("reload: `{name}` needs a restart and stays as it was");
         }
         for (index, peer) in config.peers.iter().enumerate() {
-            let rate = machine_config(peer, &config).rate;
-            self.machine(index, |machine, now, out| machine.set_rate(now, rate, out));
+            let GatewayConfig { rate, guard, .. } = machine_config(peer, &config);
+            self.machine(index, |machine, now, out| {
+                machine.set_guard(now, guard);
+                machine.set_rate(now, rate, out);
+            });
         }
         let Config { intercept, forwards, socks, control, listen, .. } = self.config.clone();
         self.config = Config { intercept, forwards, socks, control, listen, ..config };

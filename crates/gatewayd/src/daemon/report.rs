@@ -49,6 +49,8 @@ impl Daemon {
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,
             rate: link.machine.rate().as_bps() as f64,
+            fits: link.machine.fits().map(|rate| rate.as_bps() as f64),
+            overloads: link.overloads,
             line_octets: link.line_octets,
             packets_sent: stats.packets_sent,
             packets_received: stats.packets_received,

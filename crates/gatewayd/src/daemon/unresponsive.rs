@@ -24,9 +24,11 @@ pub(crate) struct Attempt {
 }
 
 impl Daemon {
-    /// Follows the state machine of a peer after each call into it: does it answer?
+    /// Follows the state machine of a peer after each call into it: whether the peer answers, and whether the line carries
+    /// the configured rate.
     pub(crate) fn follow(&mut self, peer: usize) {
         let link = &mut self.links[peer];
+        link.follow_rate();
         let unresponsive = link.machine.is_unresponsive();
         if unresponsive == link.unresponsive {
             return;

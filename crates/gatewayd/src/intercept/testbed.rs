@@ -14,7 +14,7 @@ use socket2::Socket;
 
 use super::{Hold, Listeners, Opening, Rules, connect, prepare, reason};
 use crate::config::{
-    Config, Connect, Control, Identity, Intercept, Limits, LineRate, Peer, PeerDown, Source, TransportChoice,
+    Config, Connect, Control, Identity, Intercept, Limits, LineRate, Peer, PeerDown, RateGuard, Source, TransportChoice,
 };
 
 /// Turns a hang into a failure.
@@ -162,6 +162,7 @@ pub(super) fn config(prefixes: &[&str], down: PeerDown, interfaces: &[&str]) -> 
             address: None,
             prefixes,
             rate: LineRate::Auto { most: None },
+            rate_guard: RateGuard::On,
             transport: TransportChoice::Auto,
             connect: Connect::Late,
             down,

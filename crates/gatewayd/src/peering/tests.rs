@@ -62,6 +62,7 @@ impl Keys {
                 address: None,
                 prefixes: Vec::new(),
                 rate: LineRate::Fixed { rate: Rate::from_bps(100_000_000), atm: false },
+                rate_guard: config::RateGuard::On,
                 transport: TransportChoice::Quic,
                 connect: Connect::Late,
                 down: PeerDown::Direct,

@@ -25,9 +25,6 @@ const LOOK: Duration = Duration::from_millis(10);
 /// How long a datagram that is overtaken is late: this and up to twice as much.
 const LATE: Duration = Duration::from_millis(2);
 
-/// The longest that a packet waits for the line; one that would wait longer is dropped.
-const QUEUE: Duration = Duration::from_millis(200);
-
 /// The addresses from which the far gateway sees the near one, at first the first.
 pub(crate) const HOSTS: [u8; 2] = [3, 4];
 
@@ -40,10 +37,10 @@ pub(crate) struct Ills {
     pub(crate) late: u64,
     /// Of a thousand, so many arrive twice.
     pub(crate) twice: u64,
-    /// The propagation delay.
+    /// Each takes so long.
     pub(crate) delay: Duration,
-    /// The rate of the line before it, in bit/s of IP packets, if it has one, with a drop-tail queue of [`QUEUE`].
-    pub(crate) rate: Option<u64>,
+    /// The rate in octets per second, and the longest that a packet waits for its turn.
+    pub(crate) carries: Option<(u64, Duration)>,
     /// IP packets of more octets vanish.
     pub(crate) most: usize,
     /// All vanish.
@@ -52,7 +49,7 @@ pub(crate) struct Ills {
 
 impl Ills {
     pub(crate) const NONE: Ills =
-        Ills { lost: 0, late: 0, twice: 0, delay: Duration::ZERO, rate: None, most: usize::MAX, silent: false };
+        Ills { lost: 0, late: 0, twice: 0, delay: Duration::ZERO, carries: None, most: usize::MAX, silent: false };
 }
 
 /// What has become of datagrams.
@@ -64,8 +61,8 @@ pub(crate) struct Counts {
     pub(crate) twice: u64,
     pub(crate) too_large: u64,
     pub(crate) silenced: u64,
-    /// Dropped at the full queue of the line.
-    pub(crate) dropped: u64,
+    /// Those that found the queue full.
+    pub(crate) crowded: u64,
     /// The largest IP packet that was carried (octets).
     pub(crate) largest: usize,
 }
@@ -109,7 +106,7 @@ impl Relay {
             near: None,
             far: Side::Far.address(version),
             waiting: BinaryHeap::new(),
-            idle: [Instant::now(); 2],
+            free: [Instant::now(); 2],
             count: 0,
             numbers: Numbers(seed),
         };
@@ -195,8 +192,8 @@ struct Line {
     near: Option<SocketAddr>,
     far: SocketAddr,
     waiting: BinaryHeap<Waiting>,
-    /// When the line towards each gateway has sent all that it has accepted.
-    idle: [Instant; 2],
+    /// When the line has carried what waits for its turn, each way.
+    free: [Instant; 2],
     count: u64,
     numbers: Numbers,
 }
@@ -236,30 +233,39 @@ impl Line {
                 self.near = Some(from);
             }
             let length = octets + self.headers;
-            let begin = self.idle[toward as usize].max(now);
-            let sent = begin + Duration::from_nanos(ills.rate.map_or(0, |rate| length as u64 * 8_000_000_000 / rate));
             // Drawn for each, so that what befalls one does not hang on what befell others.
             let [lost, late, twice] = [ills.lost, ills.late, ills.twice].map(|of| self.numbers.below(1_000) < of);
             let more = LATE + LATE.mul_f64(self.numbers.below(1_000) as f64 / 1_000.0);
+            let turn = match ills.carries {
+                Some((rate, queue)) => {
+                    let free = &mut self.free[toward as usize];
+                    let begins = now.max(*free);
+                    let fits = begins - now <= queue;
+                    if fits {
+                        *free = begins + Duration::from_secs_f64(length as f64 / rate as f64);
+                    }
+                    fits.then_some(*free)
+                }
+                None => Some(now),
+            };
             if ills.silent {
                 counts.silenced += 1;
             } else if length > ills.most {
                 counts.too_large += 1;
             } else if lost {
                 counts.lost += 1;
-            } else if begin - now > QUEUE {
-                counts.dropped += 1;
-            } else {
-                self.idle[toward as usize] = sent;
+            } else if let Some(turn) = turn {
                 counts.carried += 1;
                 counts.late += u64::from(late);
                 counts.twice += u64::from(twice);
                 counts.largest = counts.largest.max(length);
-                let due = sent + ills.delay + if late { more } else { Duration::ZERO };
+                let due = turn + ills.delay + if late { more } else { Duration::ZERO };
                 for _ in 0..=u32::from(twice) {
                     self.count += 1;
                     self.waiting.push(Reverse((due, self.count, toward, buffer[..octets].to_vec())));
                 }
+            } else {
+                counts.crowded += 1;
             }
         }
     }

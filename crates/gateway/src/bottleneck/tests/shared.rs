@@ -16,16 +16,30 @@ fn beside_cubic(rate: u64, round_trip: u64, queue: u64, cubic_first: bool) -> (f
     (shares[0], shares[1])
 }
 
-/// The aim is an equal share. A queue that stands whatever we send is not answered by sending less.
+/// The aim is an equal share. With a queue of one product a gateway took 0.17 to 0.29 while it gave way to each queue.
 #[test]
-fn a_flow_that_fills_the_queue_leaves_a_third() {
+fn a_flow_that_fills_the_queue_gets_an_equal_share() {
     for (rate, round_trip) in [(30, 175), (100, 100), (40, 20)] {
         for queue in [1_000, 2_000] {
             for cubic_first in [false, true] {
                 let (gateway, cubic) = beside_cubic(rate, round_trip, queue, cubic_first);
-                assert!(gateway >= 0.35 && cubic >= 0.15 && gateway + cubic >= 0.95, "{gateway} {cubic}");
+                let least = if queue == 1_000 { 0.35 } else { 0.3 };
+                assert!(gateway >= least && cubic >= 0.4 && gateway + cubic >= 0.95, "{gateway} {cubic}");
             }
         }
+    }
+}
+
+/// More flows that fill the queue are left more of it.
+#[test]
+fn four_flows_that_fill_the_queue_are_not_starved() {
+    for (rate, round_trip) in [(30, 175), (100, 50)] {
+        let mut line = Line::new(mbps(rate), Span::from_ms(round_trip), 1_000, 0);
+        line.add(mbps(1_000), Source::Endless, Time::ZERO);
+        (0..4).for_each(|n| line.add_cubic(at(10_000 + n * 3_000)));
+        let shares = line.shares(30_000, 120_000, mbps(rate));
+        println!("{rate} Mbit/s {round_trip} ms: {shares:.2?}");
+        assert!((0.15..0.6).contains(&shares[0]) && shares[1..].iter().all(|&share| share >= 0.07), "{shares:?}");
     }
 }
 
@@ -69,14 +83,23 @@ fn two_gateways_share() {
     }
 }
 
-/// Four gateways share equally enough, and no queue stands for long.
+/// Four and eight gateways share equally enough, no queue stands for long, and none takes the others for flows that fill it.
 #[test]
-fn four_gateways_share() {
-    let mut line = Line::new(mbps(100), Span::from_ms(50), 1_000, 0);
-    (0..4).for_each(|n| line.add(mbps(1_000), Source::Endless, at(n * 5_000)));
-    let shares = line.shares(60_000, 90_000, mbps(100));
-    let wait = line.wait(500, 60_000);
-    println!("{shares:.2?}, p50 {wait}");
-    assert!(shares.iter().all(|share| (0.15..0.37).contains(share)), "{shares:?}");
-    assert!(shares.iter().sum::<f64>() >= 0.95 && wait <= Span::from_ms(50) / 4);
+fn many_gateways_share() {
+    for (gateways, rate, round_trip, apart) in
+        [(4, 100, 50, 5_000), (8, 100, 50, 3_000), (8, 100, 50, 13), (4, 100, 175, 13)]
+    {
+        let mut line = Line::new(mbps(rate), Span::from_ms(round_trip), 1_000, 0);
+        (0..gateways).for_each(|n| line.add(mbps(1_000), Source::Endless, at(n * apart)));
+        line.run(at(50_000));
+        let shares = line.shares(60_000, 90_000, mbps(rate));
+        let wait = line.wait(500, 60_000);
+        let jain = shares.iter().sum::<f64>().powi(2) / shares.iter().map(|s| s * s).sum::<f64>() / gateways as f64;
+        println!(
+            "{gateways} on {rate} Mbit/s {round_trip} ms, {apart} ms apart: {shares:.2?}, Jain {jain:.2}, p50 {wait}"
+        );
+        assert!(jain >= 0.85 && shares.iter().sum::<f64>() >= 0.95, "{jain} {shares:?}");
+        assert!(wait <= Span::from_ms(round_trip) / 6, "{wait}");
+        assert!(line.senders.iter().all(|s| !s.model().queue.is_contested()));
+    }
 }

@@ -1,0 +1,111 @@
+//! The rate at which packets leave: configured, and watched by a guard; or found out.
+
+use cellway_units::{Bits, Rate, Span, Time};
+
+use super::Gateway;
+use crate::bottleneck::Bottleneck;
+use crate::config::{GatewayConfig, RateGuard};
+use crate::guard::Guard;
+use crate::pacer::Pacer;
+use crate::recovery::Sent;
+
+impl Gateway {
+    /// What the line carries: as configured, or as found out until now.
+    pub fn rate(&self) -> Rate {
+        self.line.as_ref().map_or(self.config().rate, Bottleneck::estimate)
+    }
+    /// Returns the rate that fits, while the configured one is above what the path carries; see [`GatewayConfig::guard`].
+    pub fn fits(&self) -> Option<Rate> {
+        self.guard.as_ref().and_then(Guard::fits)
+    }
+    /// Sets what becomes of a configured rate that is too high; to and from [`RateGuard::Off`] it changes with the next
+    /// [`Gateway::set_transport`] only.
+    pub fn set_guard(&mut self, now: Time, guard: RateGuard) {
+        self.relay.config.guard = guard;
+        self.configure_line(now);
+    }
+    /// The rate at which packets leave now.
+    fn pace(&self) -> Rate {
+        let guarded = self.guard.as_ref().map_or(self.config().rate, Guard::rate);
+        self.line.as_ref().map_or(guarded, Bottleneck::rate)
+    }
+    /// Nothing is known of the path any more.
+    pub(super) fn forget_line(&mut self) {
+        (self.line, self.guard, self.owed, self.full) = (unknown(self.config()), guard(self.config()), 0, false);
+        self.pacer = Pacer::new(self.pace(), self.config().slack);
+    }
+    /// The rate or the largest packet is another.
+    pub(super) fn configure_line(&mut self, now: Time) {
+        let config = &self.relay.config;
+        self.recovery.configure(config);
+        if let Some(line) = &mut self.line {
+            line.configure(config.rate, config.wire.bits(config.mtu.0 as u32));
+        }
+        if let Some(guard) = &mut self.guard {
+            guard.configure(now, config.rate, config.guard == RateGuard::Acts);
+        }
+        self.pacer.set_rate(self.pace());
+    }
+    /// Nothing waited although the line was free: what was sent tells less of the line than it can carry.
+    pub(super) fn nothing_left(&mut self) {
+        if let Some(line) = &mut self.line {
+            line.nothing_left();
+        }
+    }
+    /// The packet that was sent last, of `bits`, asks for an acknowledgement.
+    pub(super) fn asked(&mut self, now: Time, bits: Bits) {
+        let Some(sent) = self.recovery.last() else { return };
+        if let Some(line) = &mut self.line {
+            sent.stamp = Some(line.sent(now, bits));
+            self.owed = self.owed.saturating_sub(1);
+            self.follow_rate();
+        } else if let Some(guard) = &mut self.guard {
+            sent.bits = bits;
+            guard.sent(bits);
+        }
+    }
+    /// The peer has a packet.
+    pub(super) fn arrived(&mut self, now: Time, sent: &Sent) {
+        if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
+            line.acked(now, stamp);
+            self.owed = 0;
+        } else if let Some(guard) = &mut self.guard {
+            guard.acked(sent.bits);
+        }
+    }
+    /// A packet is taken for lost.
+    pub(super) fn missing(&mut self, sent: &Sent) {
+        if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
+            line.lost(stamp);
+        }
+    }
+    /// An acknowledgement has been dealt with; `round_trip` is that of the newest packet, if it was not known to have
+    /// arrived.
+    pub(super) fn learn(&mut self, now: Time, round_trip: Option<Span>) {
+        if let Some(line) = &mut self.line {
+            line.learn(now, round_trip);
+        } else if let (Some(guard), Some(round_trip)) = (&mut self.guard, round_trip) {
+            guard.learn(now, round_trip);
+        } else {
+            return;
+        }
+        self.follow_rate();
+    }
+    fn follow_rate(&mut self) {
+        let rate = self.pace();
+        if rate != self.pacer.rate() {
+            self.pacer.set_rate(rate);
+        }
+    }
+}
+
+/// What is known of a line at first, if its rate is to be found out.
+pub(super) fn unknown(config: &GatewayConfig) -> Option<Bottleneck> {
+    config.auto.then(|| Bottleneck::new(config.rate, config.wire.bits(config.mtu.0 as u32), config.ack_every))
+}
+
+/// The guard of a configured rate. A reliable transport has a congestion control of its own, which finds the rate.
+pub(super) fn guard(config: &GatewayConfig) -> Option<Guard> {
+    let wanted = !config.auto && !config.reliable && config.guard != RateGuard::Off;
+    wanted.then(|| Guard::new(config.rate, config.guard == RateGuard::Acts))
+}

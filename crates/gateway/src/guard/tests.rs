@@ -1,0 +1,295 @@
+//! The guard over a simulated path: a queue that is served at a rate, a delay, losses, stalls.
+
+use std::collections::VecDeque;
+
+use super::*;
+use crate::delivery::bits_of;
+
+const PACKET: u64 = 1_500 * 8;
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_ms(ms)
+}
+fn mbps(n: u64) -> Rate {
+    Rate::from_bps(n * 1_000_000)
+}
+
+struct Path {
+    guard: Guard,
+    rate: Rate,
+    round_trip: Span,
+    /// What the queue holds (bits).
+    queue: u64,
+    loss_per_million: u64,
+    /// The sender is late with each packet by this share of its time (per mille): its processor is too slow.
+    late: u64,
+    /// A window of a flow that bounds what is under way (packets).
+    window: usize,
+    /// A delay of acknowledgements that grows by this share of the time (per mille), up to a most: the queue of the other
+    /// direction.
+    back: (u64, Span),
+    back_since: Time,
+    /// The path serves nothing from the first to the second.
+    stall: (Time, Time),
+    /// What a competing flow sends, and of how much time how much (bit/s, ms).
+    rival: (Rate, u64, u64),
+    random: u64,
+    free: Time,
+    rival_at: Time,
+    next: Time,
+    number: u64,
+    under_way: VecDeque<(u64, Time)>,
+    acks: VecDeque<(Time, u64)>,
+    now: Time,
+    received: u64,
+    lost: u64,
+    /// Waits of the packets in the queue, with their arrivals.
+    waits: Vec<(Time, Span)>,
+}
+
+impl Path {
+    /// `told` over a path of 25 Mbit/s and 175 ms, with a queue of one bandwidth-delay product.
+    fn new(told: Rate) -> Path {
+        let (rate, round_trip) = (mbps(25), Span::from_ms(175));
+        Path {
+            guard: Guard::new(told, true),
+            rate,
+            round_trip,
+            queue: bits_of(rate, round_trip),
+            loss_per_million: 0,
+            late: 0,
+            window: usize::MAX,
+            back: (0, Span::ZERO),
+            back_since: Time::ZERO,
+            stall: (Time::ZERO, Time::ZERO),
+            rival: (Rate::from_bps(0), 1, 0),
+            random: 1,
+            free: Time::ZERO,
+            rival_at: Time::ZERO,
+            next: Time::ZERO,
+            number: 0,
+            under_way: VecDeque::new(),
+            acks: VecDeque::new(),
+            now: Time::ZERO,
+            received: 0,
+            lost: 0,
+            waits: Vec::new(),
+        }
+    }
+    fn dice(&mut self) -> u64 {
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random >> 33
+    }
+    /// Puts a packet of `bits` into the queue; returns when it has been served.
+    fn enqueue(&mut self, now: Time, bits: u64) -> Option<Time> {
+        if now >= self.stall.0 && now < self.stall.1 {
+            self.free = self.free.max(self.stall.1);
+        }
+        let wait = self.free.since(now);
+        if bits_of(self.rate, wait) + bits > self.queue {
+            return None;
+        }
+        self.free = self.free.max(now) + self.rate.time_for(Bits(bits), 0).0;
+        Some(self.free)
+    }
+    /// What the competing flow has sent until now.
+    fn compete(&mut self) {
+        let (rate, period, of_it) = self.rival;
+        while rate.as_bps() > 0 && self.rival_at <= self.now {
+            if (self.rival_at - Time::ZERO).as_ps() / 1_000_000_000 % period < of_it {
+                self.enqueue(self.rival_at, PACKET);
+            }
+            self.rival_at += rate.time_for(Bits(PACKET), 0).0;
+        }
+    }
+    fn send(&mut self) {
+        self.now = self.next;
+        self.compete();
+        self.next += self.guard.rate().time_for(Bits(PACKET), 0).0 * (1000 + self.late) / 1000;
+        if self.under_way.len() >= self.window {
+            return;
+        }
+        self.guard.sent(Bits(PACKET));
+        self.under_way.push_back((self.number, self.now));
+        self.number += 1;
+        if self.dice() % 1_000_000 < self.loss_per_million {
+            return;
+        }
+        let Some(served) = self.enqueue(self.now, PACKET) else { return };
+        self.waits.push((self.now, (served - self.now).saturating_sub(self.rate.time_for(Bits(PACKET), 0).0)));
+        let grows = (self.now.since(self.back_since) * self.back.0 / 1000).min(self.back.1);
+        self.acks.push_back((served + self.round_trip + grows, self.number - 1));
+    }
+    fn acknowledge(&mut self, time: Time, number: u64) {
+        self.now = time;
+        while let Some((first, sent)) = self.under_way.front().copied().filter(|packet| packet.0 <= number) {
+            self.under_way.pop_front();
+            if first == number {
+                self.received += PACKET;
+                self.guard.acked(Bits(PACKET));
+                self.guard.learn(time, time - sent);
+            } else {
+                self.lost += 1;
+            }
+        }
+    }
+    fn run(&mut self, until: Time) {
+        loop {
+            let ack = self.acks.front().copied().filter(|ack| ack.0 <= self.next.min(until));
+            match ack {
+                Some((time, number)) => {
+                    self.acks.pop_front();
+                    self.acknowledge(time, number);
+                }
+                None if self.next > until => break,
+                None => self.send(),
+            }
+        }
+    }
+    /// The rate that arrived from `from` to `to` (ms), in Mbit/s.
+    fn arrives(&mut self, from: u64, to: u64) -> f64 {
+        self.run(at(from));
+        let before = self.received;
+        self.run(at(to));
+        (self.received - before) as f64 / 1e3 / (to - from) as f64
+    }
+    /// The longest wait in the queue from `from` to `to` (ms).
+    fn longest_wait(&self, from: u64, to: u64) -> Span {
+        let waits = self.waits.iter().filter(|wait| wait.0 >= at(from) && wait.0 <= at(to)).map(|wait| wait.1);
+        waits.max().unwrap_or_default()
+    }
+    /// The guard finds nothing until `ms`.
+    #[track_caller]
+    fn quiet_until(&mut self, ms: u64) {
+        let configured = self.guard.configured;
+        for step in (0..=ms).step_by(100) {
+            self.run(at(step));
+            assert_eq!((self.guard.fits(), self.guard.rate().as_bps()), (None, configured), "at {step} ms");
+        }
+    }
+}
+
+#[test]
+fn a_rate_20_percent_too_high_is_found_and_its_queue_drained() {
+    let mut path = Path::new(mbps(30));
+    path.run(at(1_800));
+    assert!(path.longest_wait(0, 1_800) > Span::from_ms(170), "the queue is full");
+    path.run(at(4_000));
+    let fits = path.guard.fits().unwrap().as_bps() as f64 / 1e6;
+    assert!((24.0..=25.0).contains(&fits), "{fits}");
+    // Within 10 s of the pause the queue is empty, nothing is lost, and the path is used.
+    let lost = path.lost;
+    let arrives = path.arrives(6_000, 12_000);
+    assert!(arrives > 24.0, "{arrives}");
+    assert_eq!(path.lost, lost);
+    assert!(path.longest_wait(6_000, 12_000) < Span::from_ms(10), "{}", path.longest_wait(6_000, 12_000));
+}
+
+#[test]
+fn the_configured_rate_is_tried_again_more_and_more_seldom() {
+    let mut path = Path::new(mbps(30));
+    let mut tries = Vec::new();
+    let mut before = path.guard.phase;
+    for ms in (0..900_000).step_by(50) {
+        path.run(at(ms));
+        if path.guard.phase == Phase::Configured && before != Phase::Configured {
+            tries.push(ms / 1000);
+        }
+        before = path.guard.phase;
+    }
+    let pauses: Vec<u64> = tries.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // A pause, and the time to find the rate too high again and to drain.
+    for (pause, expected) in pauses.iter().zip([20, 40, 80, 160, 300]) {
+        assert!((expected..expected + 6).contains(pause), "{pauses:?}");
+    }
+    assert!(pauses.len() >= 4, "{pauses:?}");
+}
+
+#[test]
+fn a_path_that_carries_the_rate_again_gets_it() {
+    let mut path = Path::new(mbps(30));
+    path.run(at(8_000));
+    assert!(path.guard.fits().is_some());
+    path.rate = mbps(40);
+    path.run(at(30_000));
+    assert_eq!((path.guard.fits(), path.guard.rate()), (None, mbps(30)));
+}
+
+#[test]
+fn a_path_that_becomes_slower_is_found() {
+    let mut path = Path::new(mbps(24));
+    path.quiet_until(20_000);
+    path.rate = mbps(20);
+    path.run(at(30_000));
+    let fits = path.guard.fits().unwrap().as_bps() as f64 / 1e6;
+    assert!((19.0..=20.0).contains(&fits), "{fits}");
+}
+
+#[test]
+fn a_rate_that_fits_is_left_alone() {
+    for told in [mbps(5), mbps(24), mbps(25)] {
+        Path::new(told).quiet_until(60_000);
+    }
+}
+
+#[test]
+fn random_loss_is_no_queue() {
+    for loss_per_million in [1_000, 10_000, 50_000] {
+        let mut path = Path { loss_per_million, ..Path::new(mbps(24)) };
+        path.quiet_until(60_000);
+    }
+}
+
+#[test]
+fn a_stall_is_no_slow_path() {
+    for (told, long) in [(24, 500), (24, 1_000), (25, 1_000), (24, 3_000)] {
+        for start in (9_000..12_000).step_by(250) {
+            let mut path = Path { stall: (at(start), at(start + long)), ..Path::new(mbps(told)) };
+            path.quiet_until(25_000);
+        }
+    }
+}
+
+#[test]
+fn bursts_of_a_competing_flow_are_no_slow_path() {
+    // Three quarters of a second every five: the path is overloaded, and the queue full, for as long.
+    let mut path = Path { rival: (mbps(10), 5_000, 750), ..Path::new(mbps(24)) };
+    path.quiet_until(60_000);
+    assert!(path.lost > 100, "{}", path.lost);
+}
+
+#[test]
+fn a_queue_of_the_other_direction_is_not_ours() {
+    // It is there from the start, or grows for as long as a queue of one bandwidth-delay product does at a rate that is
+    // 20 % too high.
+    let mut path = Path { back: (200, Span::from_ms(175)), ..Path::new(mbps(24)) };
+    path.quiet_until(20_000);
+    let mut path = Path { back: (200, Span::from_ms(175)), back_since: at(10_000), ..Path::new(mbps(24)) };
+    path.quiet_until(30_000);
+}
+
+#[test]
+fn a_sender_that_is_too_slow_blames_nobody() {
+    // A queue of the other direction stands meanwhile.
+    let mut path = Path { late: 200, back: (1_000, Span::from_ms(100)), ..Path::new(mbps(24)) };
+    path.quiet_until(30_000);
+}
+
+#[test]
+fn a_source_with_little_to_send_is_not_judged() {
+    let mut path = Path { window: 20, ..Path::new(mbps(30)) };
+    path.quiet_until(30_000);
+}
+
+#[test]
+fn a_guard_that_only_reports_keeps_the_rate() {
+    let mut path = Path { guard: Guard::new(mbps(30), false), ..Path::new(mbps(30)) };
+    path.run(at(10_000));
+    assert_eq!(path.guard.rate(), mbps(30));
+    assert!(path.guard.fits().is_some());
+    // A new rate is judged anew.
+    path.guard.configure(at(10_000), mbps(24), true);
+    assert_eq!((path.guard.fits(), path.guard.rate()), (None, mbps(24)));
+    path.run(at(20_000));
+    assert_eq!(path.guard.fits(), None);
+}
