@@ -113,6 +113,25 @@ fn a_rate_that_is_found_out_bounds_what_is_read_ahead() {
     }
 }
 
+/// Nothing sent for half a second arrives: what was under way comes again, and nothing more is read meanwhile than the
+/// bound allows.
+#[test]
+fn a_stall_of_the_line_costs_itself_and_two_round_trips() {
+    for (mbps, round_trip, flows) in [(30, 175, 8), (100, 600, 1), (100, 600, 64)] {
+        let bdp = mbps * MBPS * round_trip / 8000;
+        let outage = Some((at(5), at(5) + Span::from_ms(500)));
+        let mut pair =
+            pair([config(mbps, false); 2], Line { outage, ..Line::good(Span::from_ms(round_trip) / 2) }, flows, 0);
+        let (shares, most) = by_second(&mut pair, 1, flows, mbps, 12);
+        println!("{mbps} Mbit/s {round_trip} ms, {flows}: {shares:.2?}, {:.2} BDP", most as f64 / bdp as f64);
+        assert!(shares[8..].iter().all(|&share| share >= 0.93), "{shares:.3?}");
+        // All but what would have left in the stall.
+        let lost = shares[2..].iter().map(|share| 0.954 - share).sum::<f64>();
+        assert!(lost <= 0.5 + 0.05, "{lost}");
+        assert!(most <= 6 * bdp + flows as u64 * (64 << 10), "{most} of {bdp}");
+    }
+}
+
 /// A host that reads nothing holds back nobody else.
 #[test]
 fn stuck_hosts_leave_the_others_their_windows() {
