@@ -112,8 +112,8 @@ pub(crate) struct Run<'a> {
     touched: Vec<usize>,
 }
 
-/// Instants with something to do for hosts, after which a request to stop is looked for: the largest packet has 1,366
-/// cells, so between two looks are some million events at most on a path of a few lines.
+/// Instants with something to do for hosts after which a stop request is checked: the largest packet has 1,366
+/// cells, so between two checks are at most some million events on a path of a few lines.
 const STOP_AFTER: u64 = 1 << 10;
 
 impl Run<'_> {
