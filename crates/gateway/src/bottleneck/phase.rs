@@ -92,14 +92,14 @@ impl Bottleneck {
     pub(super) fn step(&mut self, now: Time) {
         let in_flight = self.delivery.in_flight;
         match self.phase {
-            Phase::Drain | Phase::Down if in_flight <= self.holds(STEADY) || self.rounds >= PLATEAU => {
+            Phase::Drain | Phase::Down if in_flight <= self.fills(STEADY) || self.rounds >= PLATEAU => {
                 self.enter(now, Phase::Cruise)
             }
             Phase::Cruise if now >= self.probe_at => {
                 self.bounds = None;
                 self.enter(now, Phase::Refill);
             }
-            Phase::Up if self.rounds >= 1 && in_flight > self.holds(self.gain) + 2 * self.packet => self.down(now),
+            Phase::Up if self.rounds >= 1 && in_flight > self.fills(self.gain) + 2 * self.packet => self.down(now),
             Phase::ProbeRtt => self.probe_rtt(now),
             _ => {}
         }

@@ -113,6 +113,11 @@ impl Bottleneck {
     pub(super) fn has_queue(&self, rtt: Option<Span>) -> bool {
         longer(rtt, self.min_rtt, QUEUE)
     }
+    /// What is in flight at the bandwidth times `gain`: without a queue, but with that of others if they keep it.
+    pub(super) fn fills(&self, gain: u64) -> u64 {
+        let round_trip = if self.queue.is_contested() { self.min_rtt.max(self.queue.last) } else { self.min_rtt };
+        self.holds_at(self.bandwidth(), round_trip, gain)
+    }
     /// Takes an acknowledgement into the window. True if that ends it and it shows a queue that we should drain.
     pub(super) fn sample_queue(&mut self, now: Time, sample: &Sample, rtt: Option<Span>) -> bool {
         if sample.sent < self.queue.since {
