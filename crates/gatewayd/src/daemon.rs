@@ -28,6 +28,7 @@ use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use bytes::BytesMut;
 use cellway_sys::{Interest, Readiness, Ready, now_ns};
 use cellway_units::Span;
 
@@ -60,7 +61,7 @@ const OLDEST: Span = Span::from_secs(200 * 86_400);
 const PS_PER_NS: u64 = 1000;
 /// Most timers that are dealt with in one pass.
 const TIMERS: usize = 1_024;
-/// After packets came, more are let come for so long (ns): one pass for each would cost more than its packet.
+/// After packets came, more are let come for so long at least (ns): one pass for each would cost more than its packet.
 const REST: u64 = 250_000;
 
 const ORDERS: u64 = 0;
@@ -99,7 +100,7 @@ pub struct Daemon {
     lookups: u32,
     /// Connections with something to write.
     writers: Vec<u64>,
-    packet: Vec<u8>,
+    packet: BytesMut,
     /// The instant of this pass (ns), and as the transport counts.
     now: u64,
     start: (u64, Instant),
@@ -168,7 +169,7 @@ impl Daemon {
             resume_at: 0,
             lookups: 0,
             writers: Vec::new(),
-            packet: Vec::new(),
+            packet: BytesMut::new(),
             now,
             start: (now, instant),
             running: true,
@@ -195,20 +196,26 @@ impl Daemon {
             let (begun, late) = (self.now, deadline.map_or(0, |at| now_ns().saturating_sub(at.max(waits))));
             self.now = now_ns();
             self.resume(late.max(waits - begun));
+            let came = !events.is_empty();
             let from_peers = events.iter().any(|ready| ready.token == PEERS);
             for ready in events.drain(..) {
                 self.happened(ready);
                 self.settle();
             }
             self.turn();
-            if from_peers {
-                std::thread::sleep(Duration::from_nanos((self.now + REST).saturating_sub(now_ns())));
+            let rest = if from_peers { self.rest().max(REST) } else { self.rest() };
+            if came && self.writers.is_empty() {
+                std::thread::sleep(Duration::from_nanos((self.now + rest).saturating_sub(now_ns())));
             }
         }
         self.stop();
         self.failed.take().map_or(Ok(()), Err)
     }
 
+    /// How long more is let come after a pass (ns).
+    fn rest(&self) -> u64 {
+        self.links.iter().filter(|link| link.up).map(Link::batch).min().unwrap_or(0)
+    }
     /// The instant on the transport's clock.
     fn instant(&self) -> Instant {
         self.start.1 + Duration::from_nanos(self.now - self.start.0)

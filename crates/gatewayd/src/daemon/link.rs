@@ -23,11 +23,15 @@ const FOR_BYTES: (u64, u64) = (3, 4);
 /// How far beyond what has left hosts are read (bytes): few calls of the kernel, and little that waits here.
 const AHEAD: Bytes = Bytes(32 << 10);
 /// How much lateness of this thread is made up for.
-const SLACK: Span = Span::from_ms(4);
+const SLACK: Span = Span::from_ms(5);
 /// Longest time for which packets are gathered that the line has room for (ns).
 const GATHER_MOST: u64 = 1_000_000;
 /// Most packets that are gathered.
 const GATHER_PACKETS: u64 = 16;
+/// Work is put off for at most so many packets' time, such a part of the round trip, and so long (ns).
+const BATCH_PACKETS: u64 = 32;
+const BATCH_OF_ROUND_TRIP: u64 = 32;
+const BATCH_MOST: u64 = 4_000_000;
 /// After how many packets the peer is told what arrived. Many, as packets are lost seldom and each
 /// answer takes a place on the line back.
 const ACK_EVERY: u32 = 8;
@@ -153,9 +157,17 @@ impl Link {
         }
     }
     fn gather(&self) -> u64 {
-        let rate = self.machine.rate().as_bps().max(1);
-        let packet = self.payload as u64 * 8 * 1_000_000_000 / rate;
-        (packet * GATHER_PACKETS).min(GATHER_MOST)
+        (self.packet() * GATHER_PACKETS).min(GATHER_MOST).max(self.batch())
+    }
+    /// For how long work may be put off so that more is done at once (ns): a wait that nobody notices beside the round
+    /// trip, and no longer burst than the line's queue takes.
+    pub(crate) fn batch(&self) -> u64 {
+        let round_trip = self.machine.rtt().as_ps() / super::PS_PER_NS;
+        (self.packet() * BATCH_PACKETS).min(round_trip / BATCH_OF_ROUND_TRIP).min(BATCH_MOST)
+    }
+    /// How long a full packet takes on the line (ns).
+    fn packet(&self) -> u64 {
+        self.payload as u64 * 8 * 1_000_000_000 / self.machine.rate().as_bps().max(1)
     }
 }
 
