@@ -105,7 +105,7 @@ pub(crate) fn kcptun(net: &dyn Net, path: &Path, direction: Direction) -> Result
         let mut words = ends.to_vec();
         words.extend(["--mode", "fast3", "--mtu", "1472", "--ds", "0", "--ps", "0", "--crypt", "aes-128", "--nocomp"]);
         words.extend(["--sndwnd", &window, "--rcvwnd", &window, "--sockbuf", &buffer]);
-        words.extend(["--smuxver", "2", "--smuxbuf", &buffer, "--streambuf", &buffer, "--quiet"]);
+        words.extend(["--smuxver", "2", "--smuxbuf", &buffer, "--streambuf", &buffer, "--quiet", "--log", "/dev/null"]);
         Running::start(net, machine, &words)
     };
     let far_end = start("server", ["kcptun-server", "-l", ":29900", "-t", &target])?;
