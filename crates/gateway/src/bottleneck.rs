@@ -31,6 +31,10 @@ const PATIENCE: Span = Span::from_ms(5);
 const INITIAL_PACKETS: u64 = 10;
 const INITIAL_BITS: u64 = 8 * 65_536;
 const INITIAL_TIME: Span = Span::from_ms(50);
+/// Then, until the first acknowledgement, what a slow link carries, for a second at most: on a long path most of the first
+/// round trip would pass without it.
+const TRICKLE: Rate = Rate::from_bps(2_000_000);
+const TRICKLE_TIME: Span = Span::from_secs(1);
 /// The least that may be under way, in packets and in acknowledgements.
 const LEAST_PACKETS: u64 = 4;
 const LEAST_ACKS: u64 = 2;
@@ -110,13 +114,16 @@ impl Bottleneck {
             full: (0, 0),
             rate: 0,
         };
-        new.rate = rate_of(new.initial(), INITIAL_TIME).as_bps().min(new.most);
+        new.rate = new.initial_rate();
         new
     }
     /// The rate is at most `most` from now on, and the largest packet takes `packet`.
     pub(crate) fn configure(&mut self, most: Rate, packet: Bits) {
         (self.most, self.packet) = (most.as_bps(), packet.0);
         self.rate = self.rate.min(self.most);
+    }
+    fn initial_rate(&self) -> u64 {
+        rate_of(self.initial(), INITIAL_TIME).as_bps().min(self.most)
     }
     fn initial(&self) -> u64 {
         INITIAL_BITS.max(INITIAL_PACKETS * self.packet)
@@ -134,9 +141,12 @@ impl Bottleneck {
     /// How much may be under way.
     pub(crate) fn inflight_cap(&self) -> Bits {
         let cap = match (self.min_rtt, self.phase) {
-            (None, _) => self.initial(),
+            (None, _) => self.initial() + bits_of(TRICKLE, TRICKLE_TIME),
             (_, Phase::Startup) => self.holds(CAP).max(self.initial()),
-            (_, Phase::ProbeRtt) => self.holds_at(self.queue.base(), PROBE_RTT),
+            (_, Phase::ProbeRtt) => {
+                let rate = self.bandwidth().min(self.queue.measured());
+                self.holds_at(rate, self.queue.base(), PROBE_RTT)
+            }
             _ => self
                 .holds(if self.queue.is_contested() { CONTESTED_CAP } else { CAP })
                 .min(self.bounds.map_or(u64::MAX, |b| b.in_flight)),
@@ -157,7 +167,11 @@ impl Bottleneck {
         if self.delivery.in_flight == 0 {
             self.wake_up(now);
         }
-        self.delivery.sent(now, bits)
+        let stamp = self.delivery.sent(now, bits);
+        if self.min_rtt.is_none() && self.delivery.in_flight >= self.initial() {
+            self.rate = TRICKLE.as_bps().min(self.most);
+        }
+        stamp
     }
     /// Nothing is left to be sent although more would be allowed.
     pub(crate) fn nothing_left(&mut self) {
@@ -203,6 +217,9 @@ impl Bottleneck {
         if self.probe_rtt_from.is_some_and(|from| sample.sent >= from) {
             self.probe_rtt_least = Some(shorter(self.probe_rtt_least, rtt));
         }
+        if self.min_rtt.is_none() {
+            self.rate = self.initial_rate();
+        }
         let least = shorter(self.min_rtt, rtt);
         self.queue.note_rtt(rtt);
         self.min_rtt = Some(least);
@@ -233,11 +250,11 @@ impl Bottleneck {
     }
     /// What the line holds without a queue, times `gain`. A millisecond more is for clocks and packets sent together.
     fn holds(&self, gain: u64) -> u64 {
-        self.holds_at(self.min_rtt, gain)
+        self.holds_at(self.bandwidth(), self.min_rtt, gain)
     }
-    fn holds_at(&self, round_trip: Option<Span>, gain: u64) -> u64 {
+    fn holds_at(&self, rate: u64, round_trip: Option<Span>, gain: u64) -> u64 {
         let round_trip = round_trip.unwrap_or_default() + GRANULARITY;
-        times(bits_of(Rate::from_bps(self.bandwidth().min(self.most)), round_trip), gain)
+        times(bits_of(Rate::from_bps(rate.min(self.most)), round_trip), gain)
     }
     fn pace(&mut self) {
         let least = rate_of(self.packet, Span::from_secs(1)).as_bps();

@@ -110,7 +110,8 @@ impl Bottleneck {
     }
     /// A window has shown a queue.
     pub(super) fn queue_stands(&mut self, now: Time) {
-        if matches!(self.phase, Phase::Down | Phase::Cruise | Phase::Refill) {
+        let steady = matches!(self.phase, Phase::Down | Phase::Cruise | Phase::Refill);
+        if steady || self.phase == Phase::Up && self.has_deep_queue() {
             self.drain_queue(now);
         }
     }

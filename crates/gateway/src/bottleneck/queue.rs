@@ -52,6 +52,8 @@ pub(super) struct Queue {
     /// Since when each window had a queue, and the rate at which the last of them was delivered (bit/s; 0: limited).
     stands_since: Option<Time>,
     delivered: u64,
+    /// The rate at which the last window was delivered that neither the source nor a stall limited (bit/s).
+    measured: Option<u64>,
     /// Drains since a round trip near to the shortest was seen, and the bandwidth filter before the first of them.
     drains: u32,
     before: Option<[u64; 2]>,
@@ -73,6 +75,10 @@ impl Queue {
     /// The shortest round trip of the path, whatever others have put into the queue since.
     pub(super) fn base(&self) -> Option<Span> {
         self.base
+    }
+    /// The last rate that was delivered to the peer for a round trip (bit/s), if the bandwidth filter does not know of it.
+    pub(super) fn measured(&self) -> u64 {
+        self.measured.unwrap_or(u64::MAX)
     }
     pub(super) fn note_rtt(&mut self, rtt: Span) {
         self.base = Some(shorter(self.base, rtt));
@@ -131,6 +137,7 @@ impl Bottleneck {
         let queue = &mut self.queue;
         queue.delivered = if has_queue && !window.limited { rate } else { 0 };
         queue.stands_since = has_queue.then(|| queue.stands_since.unwrap_or(window.start));
+        queue.measured = if window.limited { queue.measured } else { Some(rate) };
         let before = std::mem::replace(&mut queue.last, window.rtt);
         let Some(seen) = queue.contested else { return has_queue };
         if !longer(queue.last, queue.base, QUEUE) {
@@ -158,9 +165,9 @@ impl Bottleneck {
         let before = *queue.before.get_or_insert(self.rates);
         let outlasts = queue.drains > DRAINS;
         if outlasts && queue.truce.is_some_and(|until| now < until) {
-            self.rates = before;
             queue.contested = Some(now);
             queue.drained();
+            self.undo(before);
             return self.enter(now, Phase::Cruise);
         }
         let long = queue.stands_since.is_some_and(|since| now.since(since) >= STANDING.max(shortest * STANDING_ROUNDS));
@@ -178,9 +185,19 @@ impl Bottleneck {
         if !stands {
             queue.give_up(now);
         } else if queue.drains > 0 && (deep || queue.failed >= FAILED) {
-            self.rates = queue.before.unwrap_or(self.rates);
             queue.contested = Some(now);
+            let before = queue.before.unwrap_or(self.rates);
+            self.undo(before);
         }
-        queue.drained();
+        self.queue.drained();
+    }
+    /// The bandwidth is again as `before` the drains, or at first twice what it is: what follows shows whether more is true.
+    fn undo(&mut self, before: [u64; 2]) {
+        let most = self.max_rate().saturating_mul(2);
+        self.rates = before.map(|rate| rate.min(most));
+    }
+    /// Whether the last window shows a queue that is deeper than a probe makes it.
+    pub(super) fn has_deep_queue(&self) -> bool {
+        longer(self.queue.last, self.min_rtt, DEEP)
     }
 }
