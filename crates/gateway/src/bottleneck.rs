@@ -1,6 +1,6 @@
-//! A model of a line whose rate is not known: what it delivers and how long it is, and from these how fast to send and
-//! how much may be under way. After BBR (draft-ietf-ccwg-bbr, version 3); `docs/models/gateway.md` says what is kept and
-//! what is not. Whole numbers only, so that it does the same on every machine.
+//! Estimates the bandwidth and the length of a path, and from these the pacing rate and the data in flight. It follows BBR
+//! version 3 (draft-ietf-ccwg-bbr); `docs/models/gateway.md` lists the differences. It uses whole numbers only, so that it
+//! behaves the same on every machine.
 
 use cellway_units::{Bits, Rate, Span, Time};
 
@@ -15,27 +15,27 @@ use phase::{Phase, STARTUP};
 use queue::Queue;
 use round::Round;
 
-/// What is sent of what the line is thought to carry, so that it is seldom full.
+/// The pacing rate as a part of the bandwidth, in thousandths, so that the link is seldom full.
 const MARGIN: u64 = 990;
 /// How much may be in flight, in thousandths of what the path holds: in general, beside others who fill the queue, and to
 /// measure its length.
 const CAP: u64 = 2_000;
 const CONTESTED_CAP: u64 = 1_750;
 const PROBE_RTT: u64 = 500;
-/// The shortest round trip is looked for again when none came so near to it for so long.
+/// The shortest round trip is measured anew when none came so near to it (thousandths) for so long.
 const NEAR: u64 = 1_016;
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
 /// Acknowledgements that are further apart than their packets by more than this and half a round trip: a stall.
 const PATIENCE: Span = Span::from_ms(5);
-/// What is sent before anything is known: ten packets (RFC 6928) or 64 KiB, over 50 ms.
+/// The initial flight: ten packets (RFC 6928) or 64 KiB, over 50 ms.
 const INITIAL_PACKETS: u64 = 10;
 const INITIAL_BITS: u64 = 8 * 65_536;
 const INITIAL_TIME: Span = Span::from_ms(50);
-/// Then, until the first acknowledgement, what a slow link carries, for a second at most: on a long path most of the first
-/// round trip would pass without it.
+/// The rate after it until the first acknowledgement, for a second at most: a long path would otherwise be idle for most of
+/// its first round trip, and slow links carry this much.
 const TRICKLE: Rate = Rate::from_bps(2_000_000);
 const TRICKLE_TIME: Span = Span::from_secs(1);
-/// The least that may be under way, in packets and in acknowledgements.
+/// The least that may be in flight, in packets and in acknowledgements.
 const LEAST_PACKETS: u64 = 4;
 const LEAST_ACKS: u64 = 2;
 
@@ -57,7 +57,7 @@ struct Bounds {
 #[derive(Clone, Debug)]
 pub(crate) struct Bottleneck {
     most: u64,
-    /// The largest packet, and after how many the peer answers.
+    /// The largest packet (bits), and the packets per acknowledgement of the peer.
     packet: u64,
     ack_every: u64,
     delivery: Delivery,
@@ -70,9 +70,9 @@ pub(crate) struct Bottleneck {
     round: Round,
     /// The largest rates delivered in the last cycle and in this one.
     rates: [u64; 2],
-    /// Whether what was sent in the last probe is still to be acknowledged.
+    /// Set until all packets of the last probe are acknowledged.
     probed: bool,
-    /// Whether Startup ended by a queue that may be the other direction's, which delays the answers, and every probe
+    /// Set if Startup ended by a queue that may be the other direction's, which delays the answers, and every probe
     /// since has found more.
     unsure: bool,
     min_rtt: Option<Span>,
@@ -89,8 +89,8 @@ pub(crate) struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// Nothing is known but that the rate is at most `most`; the largest packet takes `packet`, and the peer answers every
-    /// `ack_every` packets.
+    /// A path without measurements. The rate is at most `most`, the largest packet takes `packet`, and the peer acknowledges
+    /// every `ack_every` packets.
     pub(crate) fn new(most: Rate, packet: Bits, ack_every: u32) -> Bottleneck {
         let mut new = Bottleneck {
             most: most.as_bps(),
@@ -129,16 +129,16 @@ impl Bottleneck {
         INITIAL_BITS.max(INITIAL_PACKETS * self.packet)
     }
 
-    /// How fast to send.
+    /// The pacing rate.
     pub(crate) fn rate(&self) -> Rate {
         Rate::from_bps(self.rate)
     }
-    /// What the line carries as far as is known; in Startup, at what rate it is tried.
+    /// The estimated bandwidth; in Startup, the pacing rate.
     pub(crate) fn estimate(&self) -> Rate {
         let startup = self.phase == Phase::Startup;
         Rate::from_bps(if startup { self.rate } else { self.bandwidth().min(self.most) })
     }
-    /// How much may be under way.
+    /// The most that may be in flight.
     pub(crate) fn inflight_cap(&self) -> Bits {
         let cap = match (self.min_rtt, self.phase) {
             (None, _) => self.initial() + bits_of(TRICKLE, TRICKLE_TIME),
@@ -153,11 +153,11 @@ impl Bottleneck {
         };
         Bits(cap.max(LEAST_PACKETS.max(LEAST_ACKS * self.ack_every) * self.packet))
     }
-    /// What is sent and neither acknowledged nor lost.
+    /// The data in flight: sent, and neither acknowledged nor lost.
     pub(crate) fn in_flight(&self) -> Bits {
         Bits(self.delivery.in_flight)
     }
-    /// Whether a packet may leave that asks for an acknowledgement.
+    /// True if a packet that asks for an acknowledgement may leave.
     pub(crate) fn may_send(&self) -> bool {
         self.in_flight() < self.inflight_cap()
     }
@@ -228,7 +228,7 @@ impl Bottleneck {
             self.queue.drained();
         }
     }
-    /// A sample over less than a round trip tells of a burst, not of the line (draft-cheng, section 3.3).
+    /// A sample over less than a round trip measures a burst, not the link (draft-cheng, section 3.3).
     fn learn_rate(&mut self, sample: &Sample) {
         if self.min_rtt.is_none_or(|least| sample.interval < least) {
             return;
@@ -248,7 +248,7 @@ impl Bottleneck {
     fn bandwidth(&self) -> u64 {
         self.max_rate().min(self.bounds.map_or(u64::MAX, |b| b.rate))
     }
-    /// What the line holds without a queue, times `gain`. A millisecond more is for clocks and packets sent together.
+    /// The bandwidth-delay product times `gain` (thousandths). A millisecond is added for clocks and packets sent together.
     fn holds(&self, gain: u64) -> u64 {
         self.holds_at(self.bandwidth(), self.min_rtt, gain)
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::BufMut;
 use cellway_units::{Rate, Span};
 use thiserror::Error;
 
@@ -54,8 +55,8 @@ pub struct Decoded {
 impl TpPacket {
     /// Appends the packet to `out`. `payload` appends the bytes of the data frame: so many of the
     /// flow from that place on, and exactly those.
-    pub fn encode(&self, out: &mut Vec<u8>, mut payload: impl FnMut(FlowId, u64, u32, &mut Vec<u8>)) {
-        out.extend((self.number as u32).to_be_bytes());
+    pub fn encode<B: BufMut>(&self, out: &mut B, mut payload: impl FnMut(FlowId, u64, u32, &mut B)) {
+        out.put_u32(self.number as u32);
         for frame in &self.frames {
             match frame {
                 Frame::Open { flow, limit, request } => {
@@ -65,24 +66,24 @@ impl TpPacket {
                 Frame::Accepted { flow, limit } => put(ACCEPTED, [flow.0, *limit], out),
                 Frame::Refused { flow, reason } => {
                     put(REFUSED, [flow.0], out);
-                    out.push(*reason as u8);
+                    out.put_u8(*reason as u8);
                 }
                 Frame::Credit { flow, limit } => put(CREDIT, [flow.0, *limit], out),
                 Frame::Reset { flow, at, reason } => {
                     put(RESET, [flow.0, *at], out);
-                    out.push(*reason as u8);
+                    out.put_u8(*reason as u8);
                 }
                 Frame::Ack(ack) => put_ack(ack, out),
                 Frame::Return { flow, total, at } => put(RETURN, [flow.0, *total, *at], out),
-                Frame::Recall => out.push(RECALL),
+                Frame::Recall => out.put_u8(RECALL),
                 Frame::Rate { rate } => put(RATE, [rate.as_bps().min(varint::MAX)], out),
                 Frame::Data { flow, offset, len, fin, early, urgent } => {
                     let mark = |set: &bool, bit| if *set { bit } else { 0 };
                     let marks = mark(fin, FIN) | mark(early, EARLY) | mark(urgent, URGENT);
                     put(DATA | marks, [flow.0, *offset], out);
-                    let before = out.len();
+                    let before = out.remaining_mut();
                     payload(*flow, *offset, *len, out);
-                    debug_assert_eq!(out.len() - before, *len as usize, "bytes of {flow:?} at {offset}");
+                    debug_assert_eq!(before - out.remaining_mut(), *len as usize, "bytes of {flow:?} at {offset}");
                 }
             }
         }
@@ -142,11 +143,11 @@ fn full_number(low: u32, expected: u64) -> u64 {
     }
 }
 
-fn put<const N: usize>(kind: u8, numbers: [u64; N], out: &mut Vec<u8>) {
-    out.push(kind);
+fn put<const N: usize>(kind: u8, numbers: [u64; N], out: &mut impl BufMut) {
+    out.put_u8(kind);
     numbers.into_iter().for_each(|number| varint::put(number, out));
 }
-fn put_ack(ack: &Ack, out: &mut Vec<u8>) {
+fn put_ack(ack: &Ack, out: &mut impl BufMut) {
     let Some(&(first, newest)) = ack.ranges.first() else { return };
     let more = ack.ranges.len() as u64 - 1;
     put(ACK, [newest, ack.delay.as_ps() / PS_PER_US, more, newest - first], out);

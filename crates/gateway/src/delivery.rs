@@ -2,7 +2,7 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
-/// So many times the usual time between acknowledgements is a stall. A link that has become slower is none for long.
+/// A stall is longer than so many times the usual time between acknowledgements, which soon follows a slower link.
 const UNUSUAL: u64 = 4;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
@@ -32,7 +32,7 @@ pub(crate) struct Stamp {
     limited: bool,
 }
 
-/// What one acknowledgement tells of the rate.
+/// The rate sample of one acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) rate: Rate,
@@ -44,8 +44,7 @@ pub(crate) struct Sample {
     /// When that packet was sent.
     pub(crate) sent: Time,
     pub(crate) limited: bool,
-    /// Whether the newest packet was sent before the end of a stall: the time in which nothing was acknowledged counts in
-    /// the interval.
+    /// Set if the newest packet was sent before the end of a stall, whose time is part of the interval.
     pub(crate) stalled: bool,
 }
 
@@ -66,7 +65,7 @@ pub(crate) struct Delivery {
     last: Option<(Time, Time)>,
     /// The usual time between acknowledgements, smoothed.
     usual: Span,
-    /// Whether a probe timeout has passed since.
+    /// Set from a probe timeout until the next acknowledgement.
     silent: bool,
     /// The end of the last stall: packets sent before it measure the stall.
     stall_end: Option<Time>,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
+use bytes::BufMut;
+
 /// Most octets of a server's name. RFC 1928, section 5.
 pub const MAX_NAME: usize = 255;
 
@@ -51,13 +53,13 @@ impl Request {
         };
         1 + self.client.as_ref().map_or(0, address_octets) + server
     }
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut impl BufMut) {
         let client = self.client.map_or(0, |address| version(&address));
         let server = match &self.server {
             Server::Address(address) => version(address),
             Server::Name(..) => NAME,
         };
-        out.push(u8::from(self.early) << 4 | client << 2 | server);
+        out.put_u8(u8::from(self.early) << 4 | client << 2 | server);
         if let Some(client) = &self.client {
             put_address(client, out);
         }
@@ -65,9 +67,9 @@ impl Request {
             Server::Address(address) => put_address(address, out),
             Server::Name(name, port) => {
                 let name = &name.as_bytes()[..name.len().min(MAX_NAME)];
-                out.push(name.len() as u8);
-                out.extend_from_slice(name);
-                out.extend(port.to_be_bytes());
+                out.put_u8(name.len() as u8);
+                out.put_slice(name);
+                out.put_u16(*port);
             }
         }
     }
@@ -108,12 +110,12 @@ fn version(address: &SocketAddr) -> u8 {
 fn address_octets(address: &SocketAddr) -> u32 {
     if address.is_ipv4() { 6 } else { 18 }
 }
-fn put_address(address: &SocketAddr, out: &mut Vec<u8>) {
+fn put_address(address: &SocketAddr, out: &mut impl BufMut) {
     match address {
-        SocketAddr::V4(v4) => out.extend(v4.ip().octets()),
-        SocketAddr::V6(v6) => out.extend(v6.ip().octets()),
+        SocketAddr::V4(v4) => out.put_slice(&v4.ip().octets()),
+        SocketAddr::V6(v6) => out.put_slice(&v6.ip().octets()),
     }
-    out.extend(address.port().to_be_bytes());
+    out.put_u16(address.port());
 }
 fn take_address(version: u8, input: &mut &[u8]) -> Option<SocketAddr> {
     let address = match version {

@@ -1,6 +1,8 @@
 //! Whole numbers of variable length: the two highest bits of the first octet say whether 1, 2, 4 or
 //! 8 octets hold the number. RFC 9000, section 16.
 
+use bytes::BufMut;
+
 /// The largest number that can be written.
 pub(crate) const MAX: u64 = (1 << 62) - 1;
 
@@ -15,13 +17,13 @@ pub(crate) const fn octets(value: u64) -> u32 {
 }
 
 /// Appends `value`, which is at most [`MAX`].
-pub(crate) fn put(value: u64, out: &mut Vec<u8>) {
+pub(crate) fn put(value: u64, out: &mut impl BufMut) {
     debug_assert!(value <= MAX, "{value} is too large for a varint");
     match octets(value) {
-        1 => out.push(value as u8),
-        2 => out.extend((0x4000 | value as u16).to_be_bytes()),
-        4 => out.extend((0x8000_0000 | value as u32).to_be_bytes()),
-        _ => out.extend((0b11 << 62 | value).to_be_bytes()),
+        1 => out.put_u8(value as u8),
+        2 => out.put_u16(0x4000 | value as u16),
+        4 => out.put_u32(0x8000_0000 | value as u32),
+        _ => out.put_u64(0b11 << 62 | value),
     }
 }
 

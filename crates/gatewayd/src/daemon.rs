@@ -28,6 +28,7 @@ use std::collections::{HashMap, VecDeque};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use bytes::BytesMut;
 use cellway_sys::{Interest, Readiness, Ready, now_ns};
 use cellway_units::Span;
 
@@ -99,7 +100,7 @@ pub struct Daemon {
     lookups: u32,
     /// Connections with something to write.
     writers: Vec<u64>,
-    packet: Vec<u8>,
+    packet: BytesMut,
     /// The instant of this pass (ns), and as the transport counts.
     now: u64,
     start: (u64, Instant),
@@ -168,7 +169,7 @@ impl Daemon {
             resume_at: 0,
             lookups: 0,
             writers: Vec::new(),
-            packet: Vec::new(),
+            packet: BytesMut::new(),
             now,
             start: (now, instant),
             running: true,

@@ -141,13 +141,15 @@ impl Transfer {
 
     /// Starts the receiver and the sender of one direction.
     fn programs(&self, net: &dyn Net, way: usize) -> Result<[Running; 2], String> {
-        let settings = self.by.settings(&self.path);
+        let (settings, control) = (self.by.settings(&self.path), self.by.control());
         let (seconds, streams) = (self.seconds, self.streams);
         let kcptun = self.by == By::Kcptun;
         let server = if kcptun { "127.0.0.1".to_owned() } else { net.address("server").to_string() };
         let of = |role: &str, server: &str, port: u16| {
-            let command =
-                format!("{settings}exec {} --program stream {role} {server} {port} {seconds} {streams}", me());
+            let command = format!(
+                "{settings}exec {} --program stream {role} {server} {port} {seconds} {streams} {control}",
+                me()
+            );
             ["sh".to_owned(), "-c".to_owned(), command]
         };
         let start =

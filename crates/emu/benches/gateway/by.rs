@@ -56,28 +56,34 @@ impl By {
     /// Why it cannot be measured on this machine.
     pub(crate) fn missing(self) -> Option<&'static str> {
         let controls = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+        let controls = controls.unwrap_or_default();
+        let knows = |control| controls.split_whitespace().any(|one| one == control);
         let has = |program| cellway_emu::sys::find_program(program).is_some();
         match self {
-            By::Bbr if !controls.is_ok_and(|all| all.split_whitespace().any(|one| one == "bbr")) => {
-                Some("the kernel has no bbr")
-            }
+            By::Cubic if !knows("cubic") => Some("the kernel has no cubic"),
+            By::Bbr if !knows("bbr") => Some("the kernel has no bbr"),
             By::Kcptun if !(has("kcptun-client") && has("kcptun-server")) => Some("kcptun is not installed"),
             _ => None,
         }
     }
-    /// Settings of the hosts' kernels, as lines of a shell.
+    /// Settings of the hosts' kernels, as commands of a shell before another.
     pub(crate) fn settings(self, path: &Path) -> String {
-        let (most, control) = match self {
+        let most = match self {
             // Half of a receive buffer is window (ip-sysctl.rst, tcp_adv_win_scale).
-            By::Small => (2 * 65_536, "cubic"),
-            By::Cubic => (4 * path.bdp(), "cubic"),
-            By::Bbr => (4 * path.bdp(), "bbr"),
+            By::Small => 2 * 65_536,
+            By::Cubic | By::Bbr => 4 * path.bdp(),
             By::Kcptun | By::Here(_) | By::Early | By::Tls => return String::new(),
         };
-        format!(
-            "cd /proc/sys/net/ipv4; echo 4096 {most} {most} > tcp_rmem; echo 4096 {most} {most} > tcp_wmem; \
-             echo {control} > tcp_congestion_control; cd /; "
-        )
+        let set = |key| format!("echo 4096 {most} {most} > /proc/sys/net/ipv4/{key} && ");
+        set("tcp_rmem") + &set("tcp_wmem")
+    }
+    /// The congestion control of the senders; `-` is the kernel's default.
+    pub(crate) fn control(self) -> &'static str {
+        match self {
+            By::Small | By::Cubic => "cubic",
+            By::Bbr => "bbr",
+            By::Kcptun | By::Here(_) | By::Early | By::Tls => "-",
+        }
     }
 }
 
@@ -99,7 +105,7 @@ pub(crate) fn kcptun(net: &dyn Net, path: &Path, direction: Direction) -> Result
         let mut words = ends.to_vec();
         words.extend(["--mode", "fast3", "--mtu", "1472", "--ds", "0", "--ps", "0", "--crypt", "aes-128", "--nocomp"]);
         words.extend(["--sndwnd", &window, "--rcvwnd", &window, "--sockbuf", &buffer]);
-        words.extend(["--smuxver", "2", "--smuxbuf", &buffer, "--streambuf", &buffer, "--quiet"]);
+        words.extend(["--smuxver", "2", "--smuxbuf", &buffer, "--streambuf", &buffer, "--quiet", "--log", "/dev/null"]);
         Running::start(net, machine, &words)
     };
     let far_end = start("server", ["kcptun-server", "-l", ":29900", "-t", &target])?;

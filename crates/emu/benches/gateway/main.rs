@@ -10,6 +10,8 @@ mod bulk;
 #[cfg(target_os = "linux")]
 mod by;
 #[cfg(target_os = "linux")]
+mod cable;
+#[cfg(target_os = "linux")]
 mod daemons;
 #[cfg(target_os = "linux")]
 mod load;
@@ -50,7 +52,8 @@ struct Options {
 const HELP: &str = "\
 usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --window X --quick --verbose'
   --only WORDS   rows whose names contain one of WORDS, with commas between them: `bulk C 8 given`,
-                 `bulk C 8 both auto`, `bulk C 1 single given`, `http A`, `connections`, `idle`
+                 `bulk C 8 both auto`, `bulk C 1 single given`, `http A`,
+                 `cable 8 given`, `connections`, `idle`
   --seconds N    length of a transfer (30)
   --repeat N     how often each transfer is measured (1)
   --window X     window of the gateways in bandwidth-delay products (default: what they take by themselves)
@@ -155,6 +158,7 @@ fn main() -> std::process::ExitCode {
     ));
     small::run(&options, &mut report);
     rows::run(&options, &mut report);
+    cable::run(&options, &mut report);
     many::run(&options, &mut report);
     report.end();
     std::process::ExitCode::SUCCESS

@@ -85,6 +85,7 @@ pub(crate) struct Seen {
     figures: BTreeMap<(String, String), f64>,
     /// Packets in the queue of the line towards the server at each sample under load, in order.
     waiting: Vec<f64>,
+    /// The 99th percentile of lateness, or of the wait before packets are read if that is longer.
     pub(crate) late: Span,
     pub(crate) valid: bool,
     pub(crate) notes: Vec<String>,
@@ -142,7 +143,7 @@ pub(crate) fn emulate<T: Send>(
     let seen = Seen {
         figures,
         waiting,
-        late: emulated.lateness.p99(),
+        late: emulated.lateness.p99().max(emulated.ingress.p99()),
         valid: emulated.is_valid(),
         emulator: cpu / emulated.duration.as_secs_f64(),
         notes: emulated.notes,

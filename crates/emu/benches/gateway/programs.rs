@@ -26,7 +26,9 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["wait", file] => wait(file),
-        ["stream", role, server, port, seconds, streams] => streams::main(role, server, port, seconds, streams),
+        ["stream", role, server, port, seconds, streams, control] => {
+            streams::main(role, server, port, seconds, streams, control)
+        }
         ["echo"] => echo(),
         ["probe", server, loaded] => probe(server, loaded),
         ["pages"] => pages(),

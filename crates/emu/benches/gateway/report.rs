@@ -15,8 +15,8 @@ pub(crate) enum Value {
     Word(String),
     /// With so many digits after the point.
     Number(f64, usize),
-    /// With what it was to be, and whether it is.
-    Judged(f64, usize, f64, bool),
+    /// With its target, and the comparison that must hold of the two.
+    Judged(f64, usize, f64, fn(f64, f64) -> bool),
     None,
 }
 
@@ -27,7 +27,7 @@ impl Value {
     /// A number that has a target, where it has.
     pub(crate) fn judged(value: Option<f64>, digits: usize, to: Option<f64>, is_met: fn(f64, f64) -> bool) -> Value {
         match (value, to) {
-            (Some(value), Some(to)) => Value::Judged(value, digits, to, is_met(value, to)),
+            (Some(value), Some(to)) => Value::Judged(value, digits, to, is_met),
             (value, _) => Value::maybe(value, digits),
         }
     }
@@ -35,9 +35,15 @@ impl Value {
         match self {
             Value::Word(word) => word.clone(),
             Value::Number(number, digits) => format!("{number:.digits$}"),
-            Value::Judged(number, digits, _, true) => format!("{number:.digits$}"),
-            Value::Judged(number, digits, to, false) => format!("{number:.digits$}!{to}"),
+            Value::Judged(number, digits, to, is_met) if !is_met(*number, *to) => format!("{number:.digits$}!{to}"),
+            Value::Judged(number, digits, ..) => format!("{number:.digits$}"),
             Value::None => "-".to_owned(),
+        }
+    }
+    fn number(&self) -> Option<f64> {
+        match self {
+            Value::Number(number, _) | Value::Judged(number, ..) => Some(*number),
+            Value::Word(_) | Value::None => None,
         }
     }
     fn csv(&self) -> String {
@@ -49,9 +55,13 @@ impl Value {
     }
 }
 
+/// The cells of a row by the names of their columns.
+pub(crate) type Cells = Vec<(&'static str, Value)>;
+
 pub(crate) struct Report {
     folder: PathBuf,
     text: File,
+    markdown: BTreeMap<&'static str, String>,
     tables: BTreeMap<&'static str, File>,
     missed: Vec<String>,
     invalid: u32,
@@ -63,7 +73,7 @@ impl Report {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(FOLDER);
         fs::create_dir_all(&folder)?;
         let text = File::create(folder.join("gateway.txt"))?;
-        Ok(Report { folder, text, tables: BTreeMap::new(), missed: Vec::new(), invalid: 0 })
+        Ok(Report { folder, text, markdown: BTreeMap::new(), tables: BTreeMap::new(), missed: Vec::new(), invalid: 0 })
     }
 
     /// A line of text.
@@ -74,8 +84,15 @@ impl Report {
         }
     }
 
-    /// A row of the table `table`; the first has the header before it. How late the emulation was goes with it.
-    pub(crate) fn row(&mut self, table: &'static str, seen: &Seen, mut cells: Vec<(&'static str, Value)>) {
+    /// A row of the table `table` that is measured once.
+    pub(crate) fn row(&mut self, table: &'static str, seen: &Seen, cells: Cells) {
+        let cells = self.one_of(table, seen, cells);
+        self.all(table, &[cells]);
+    }
+
+    /// A row that may be one of several of the same kind; the first of a table has the header before it. The lateness of
+    /// the emulation is added to it.
+    pub(crate) fn one_of(&mut self, table: &'static str, seen: &Seen, mut cells: Cells) -> Cells {
         cells.push(("late_p99_us", Value::Number(seen.late.as_secs_f64() * 1e6, 0)));
         cells.push(("emulator", Value::Word(if seen.valid { "in time" } else { "INVALID" }.to_owned())));
         let columns: Vec<&str> = cells.iter().map(|(name, _)| *name).collect();
@@ -96,13 +113,6 @@ impl Report {
         for note in &seen.notes {
             self.say(&format!("   note: {note}"));
         }
-        let words: Vec<String> =
-            cells.iter().filter(|(_, v)| matches!(v, Value::Word(_))).map(|(_, v)| v.text()).collect();
-        for (name, value) in &cells {
-            if let Value::Judged(number, digits, to, false) = value {
-                self.missed.push(format!("{table} {}: {name} {number:.digits$}, to be {to}", words.join(" ")));
-            }
-        }
         self.invalid += u32::from(!seen.valid);
         let csv: Vec<String> = cells.iter().map(|(_, value)| value.csv()).collect();
         let notes = seen.notes.join("; ").replace('"', "'");
@@ -110,6 +120,67 @@ impl Report {
             && let Err(e) = writeln!(file, "{},\"{notes}\"", csv.join(","))
         {
             eprintln!("{table}.csv: {e}");
+        }
+        cells
+    }
+
+    /// Judges rows of the same kind by their medians; of several, prints these with the least and the most, and adds them
+    /// to a table in Markdown.
+    pub(crate) fn all(&mut self, table: &'static str, rows: &[Cells]) {
+        let Some(first) = rows.first() else { return };
+        let is_valid = |cells: &&Cells| cells.iter().all(|(_, value)| value.text() != "INVALID");
+        let invalid = rows.len() - rows.iter().filter(is_valid).count();
+        let words = first.iter().filter(|(name, v)| *name != "emulator" && matches!(v, Value::Word(_)));
+        let words: Vec<String> = words.map(|(_, word)| word.text()).collect();
+        let (mut said, mut columns, mut cells) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, (name, value)) in first.iter().enumerate() {
+            let (digits, judged) = match value {
+                Value::Number(_, digits) => (*digits, None),
+                Value::Judged(_, digits, to, is_met) => (*digits, Some((*to, is_met))),
+                Value::Word(_) | Value::None => {
+                    columns.push((*name).to_owned());
+                    cells.push(if matches!(value, Value::None) { String::new() } else { value.text() });
+                    continue;
+                }
+            };
+            let mut numbers: Vec<f64> = rows.iter().filter_map(|row| row[at].1.number()).collect();
+            numbers.sort_by(f64::total_cmp);
+            let (Some(least), Some(median), Some(most)) =
+                (numbers.first(), numbers.get(numbers.len() / 2), numbers.last())
+            else {
+                continue;
+            };
+            let spread = if least == most {
+                format!("{median:.digits$}")
+            } else {
+                format!("{median:.digits$} ({least:.digits$} to {most:.digits$})")
+            };
+            if !matches!(*name, "streams" | "seconds") {
+                said.push(format!("{name} {spread}"));
+            }
+            columns.push((*name).to_owned());
+            let mut cell = spread;
+            if let Some((to, is_met)) = judged
+                && !is_met(*median, to)
+            {
+                self.missed.push(format!("{table} {}: {name} {median:.digits$}, to be {to}", words.join(" ")));
+                cell += &format!(", missed: {to}");
+            }
+            cells.push(cell);
+        }
+        if rows.len() > 1 {
+            self.say(&format!("   median of {} (least to most), {invalid} invalid: {}", rows.len(), said.join(", ")));
+        }
+        self.markdown(table, &columns, &cells);
+    }
+
+    /// Adds a row to the table in Markdown, with its header if it is the first.
+    fn markdown(&mut self, table: &'static str, columns: &[String], cells: &[String]) {
+        let header = format!("| {} |\n|{}\n", columns.join(" | "), "---|".repeat(columns.len()));
+        let text = self.markdown.entry(table).or_insert(header);
+        *text += &format!("| {} |\n", cells.join(" | "));
+        if let Err(e) = fs::write(self.folder.join(format!("{table}.md")), text.as_bytes()) {
+            eprintln!("{table}.md: {e}");
         }
     }
 
@@ -127,6 +198,6 @@ impl Report {
                 self.invalid
             ));
         }
-        println!("text and CSV are in {FOLDER}");
+        println!("text, CSV and Markdown are in {FOLDER}");
     }
 }

@@ -5,7 +5,7 @@ use crate::bulk::{Direction, Measured, Transfer};
 use crate::by::By;
 use crate::daemons::Rate;
 use crate::path::{PATHS, Path};
-use crate::report::{Report, Value};
+use crate::report::{Cells, Report, Value};
 
 /// The least that any second after the third is to have, as a share of the line.
 const LEAST_SECOND: f64 = 0.6;
@@ -64,17 +64,19 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                 report.say(&format!("{id}: skipped, {missing}"));
                 continue;
             }
+            let mut rows = Vec::new();
             for seed in 1..=options.repeat {
                 match transfer.run(seed) {
-                    Ok(measured) => tell(report, &transfer, &measured, options),
+                    Ok(measured) => rows.push(tell(report, &transfer, &measured, options)),
                     Err(why) => report.say(&format!("{id}: {why}")),
                 }
             }
+            report.all("bulk", &rows);
         }
     }
 }
 
-fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: &Options) {
+fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: &Options) -> Cells {
     let Transfer { path, streams, direction, by, coalesced, seconds, .. } = *transfer;
     let is_pair = matches!(by, By::Here(_) | By::Early | By::Tls);
     // The targets are those of QUIC at a given rate, on any line.
@@ -85,6 +87,7 @@ fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: 
     let most = |value: Option<f64>, digits, to: f64, applies: bool| {
         Value::judged(value, digits, applies.then_some(to), |value, most| value <= most)
     };
+    // With both directions at once, what the processors leave decides on the fastest path.
     let target = if direction == Direction::Both { 0.9 } else { path.target };
     let [there, back] = [0, 1].map(|way| measured.share(way, path.mbps[way]));
     let seconds_least = direction.ways().iter().filter_map(|&way| measured.least_second(way, path.mbps[way]));
@@ -102,7 +105,7 @@ fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: 
     let queued =
         seen.waiting(0.99).map(|packets| packets * path.packet() * 1e3).filter(|_| direction != Direction::Down);
     let memory = costs.map(|costs| costs.peak[0].max(costs.peak[1]) / 1e6);
-    report.row(
+    let cells = report.one_of(
         "bulk",
         seen,
         vec![
@@ -119,7 +122,7 @@ fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: 
             ("mb_peak", most(memory, 1, MOST_MB, path.name == "B" && streams == 8 && is_pair)),
             ("own_drops", most(costs.map(|costs| costs.own_drops), 0, 0.0, is_pair)),
             ("cpu_s_gb", Value::judged(cpu, 2, cpu_target.filter(|_| judged), |cpu, most| cpu <= most)),
-            ("switch_mb", Value::maybe(costs.map(|costs| costs.switches / (measured.bytes() / 1e6)), 1)),
+            ("switch_s", Value::maybe(costs.map(|costs| costs.switches / seconds as f64), 0)),
             ("resent", Value::maybe(costs.map(|costs| costs.resent / measured.bytes()), 4)),
             ("dropped", most(Some(dropped), 0, 0.0, judged)),
             ("queue_ms", Value::maybe(queued, 1)),
@@ -137,4 +140,5 @@ fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: 
             report.say(&format!("   {} by second (Mbit/s): {}", ["up", "down"][way], mbps.join(" ")));
         }
     }
+    cells
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
+use rustix::net::sockopt::set_tcp_congestion;
 use rustix::net::{RecvFlags, recv};
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +37,9 @@ impl Received {
     }
 }
 
-/// `ROLE SERVER PORT SECONDS STREAMS`: the role is `send` or `receive`; the server is an address, or `-` to be one.
-pub(crate) fn main(role: &str, server: &str, port: &str, seconds: &str, streams: &str) -> Done {
+/// `ROLE SERVER PORT SECONDS STREAMS CONTROL`: the role is `send` or `receive`; the server is an address, or `-` to be one;
+/// the congestion control is of senders, `-` for the default.
+pub(crate) fn main(role: &str, server: &str, port: &str, seconds: &str, streams: &str, control: &str) -> Done {
     let port: u16 = port.parse()?;
     let (seconds, count): (u64, usize) = (seconds.parse()?, streams.parse()?);
     let (begun, sockets): (Instant, Box<dyn Iterator<Item = std::io::Result<TcpStream>>>) = if server == "-" {
@@ -53,10 +55,18 @@ pub(crate) fn main(role: &str, server: &str, port: &str, seconds: &str, streams:
         (Instant::now(), Box::new(joined))
     };
     if role == "send" {
-        let sending: Vec<_> = sockets.map(|socket| socket.map(|s| std::thread::spawn(move || send(s)))).collect();
+        let mut sending = Vec::new();
+        for socket in sockets {
+            let socket = socket?;
+            // Not by sysctl: a namespace may only choose among those that the machine allows to everyone.
+            if control != "-" {
+                set_tcp_congestion(&socket, control)?;
+            }
+            sending.push(std::thread::spawn(move || send(socket)));
+        }
         for thread in sending {
             // It ends when the receiver does.
-            let _ = thread?.join();
+            let _ = thread.join();
         }
         return Ok(());
     }

@@ -73,6 +73,8 @@ pub(super) struct Line {
     /// The rate of the path of acknowledgements, and the interval at which it lets them pass together.
     ack_rate: Option<Rate>,
     ack_interval: Option<Span>,
+    /// The largest delay that an acknowledgement has beyond the others, in order.
+    jitter: Span,
     /// A token bucket before the queue: its rate, its size and its tokens (bits) at an instant.
     policer: Option<(Rate, u64, u64, Time)>,
     random: u64,
@@ -98,6 +100,7 @@ impl Line {
             loss_per_million,
             ack_rate: None,
             ack_interval: None,
+            jitter: Span::ZERO,
             policer: None,
             random: 1,
             queued: VecDeque::new(),
@@ -145,6 +148,9 @@ impl Line {
     }
     pub(super) fn set_ack_interval(&mut self, interval: Span) {
         self.ack_interval = Some(interval);
+    }
+    pub(super) fn set_jitter(&mut self, jitter: Span) {
+        self.jitter = jitter;
     }
     pub(super) fn police(&mut self, rate: Rate, size: u64) {
         self.policer = Some((rate, size, size, self.now));
@@ -299,6 +305,9 @@ impl Line {
             let behind = arrival.since(Time::ZERO).as_ps() % interval.as_ps();
             arrival += interval - Span::from_ps(behind);
         }
+        arrival += self.jitter * (self.dice() % 1_000) / 1_000;
+        arrival = arrival.max(self.senders[n].last_answer);
+        self.senders[n].last_answer = arrival;
         self.at(arrival, Event::Ack(n, numbers, held));
     }
 

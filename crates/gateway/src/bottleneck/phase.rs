@@ -1,4 +1,4 @@
-//! The phases of the estimator: what it does to the line to learn of it, and when one follows from another.
+//! The phases of the estimator and the transitions between them.
 
 use cellway_units::{Span, Time};
 
@@ -7,7 +7,7 @@ use super::{Bottleneck, Bounds, MIN_RTT_WINDOW, times};
 use crate::delivery::Sample;
 
 /// Gains in thousandths. Startup's rate doubles each round (4 ln 2), Drain undoes in one round what it left behind. A probe
-/// adds an eighth, and a quarter once the line has shown that it takes that.
+/// adds an eighth, and a quarter once the link has carried that.
 pub(super) const STARTUP: u64 = 2_773;
 const DRAIN: u64 = 361;
 const DOWN: u64 = 750;
@@ -20,17 +20,17 @@ const UP_GROWTH: u64 = 1_050;
 const PLATEAU: u32 = 3;
 /// What is left of the bounds after a round with too many losses.
 const BETA: u64 = 700;
-/// How long the line is looked at with little under way, at least.
+/// The least time of ProbeRTT with little in flight.
 const PROBE_RTT_TIME: Span = Span::from_ms(200);
 /// Time from one probe for more to the next: so much, and up to a second more by lot.
 const CYCLE: Span = Span::from_secs(2);
 
-/// What is being done.
+/// The phase of the state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Startup,
     Drain,
-    /// The cycle of probing for bandwidth: less until no queue is left, a steady rate, a round to fill the line, more.
+    /// The cycle of probing for bandwidth: less until no queue is left, a steady rate, a round to fill the path, more.
     Down,
     Cruise,
     Refill,
@@ -39,7 +39,7 @@ pub(super) enum Phase {
 }
 
 impl Bottleneck {
-    /// What follows from a round: bounds, the end of growth, the line that has become slower.
+    /// Applies a round that has ended: transitions, growth, and bounds after losses.
     pub(super) fn judge(&mut self, now: Time, round: &Round, sample: &Sample) {
         if self.probed && self.rounds >= 1 && matches!(self.phase, Phase::Drain | Phase::Down | Phase::Cruise) {
             // All of the probe has been acknowledged: what was before it is forgotten.
@@ -88,18 +88,18 @@ impl Bottleneck {
             self.gain = UP_MORE;
         }
     }
-    /// What may follow at any time.
+    /// Takes the transitions that are possible at any acknowledgement.
     pub(super) fn step(&mut self, now: Time) {
         let in_flight = self.delivery.in_flight;
         match self.phase {
-            Phase::Drain | Phase::Down if in_flight <= self.holds(STEADY) || self.rounds >= PLATEAU => {
+            Phase::Drain | Phase::Down if in_flight <= self.fills(STEADY) || self.rounds >= PLATEAU => {
                 self.enter(now, Phase::Cruise)
             }
             Phase::Cruise if now >= self.probe_at => {
                 self.bounds = None;
                 self.enter(now, Phase::Refill);
             }
-            Phase::Up if self.rounds >= 1 && in_flight > self.holds(self.gain) + 2 * self.packet => self.down(now),
+            Phase::Up if self.rounds >= 1 && in_flight > self.fills(self.gain) + 2 * self.packet => self.down(now),
             Phase::ProbeRtt => self.probe_rtt(now),
             _ => {}
         }
@@ -136,7 +136,7 @@ impl Bottleneck {
     }
     fn cycle(&mut self, now: Time) {
         self.probed = true;
-        // By lot, so that those who share a line do not probe together: the clock's picoseconds, mixed (SplitMix64).
+        // By lot, so that senders on one link do not probe together: the clock's picoseconds, mixed (SplitMix64).
         let mut lot = now.as_ps().wrapping_add(0x9e37_79b9_7f4a_7c15);
         lot = (lot ^ (lot >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         lot = (lot ^ (lot >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -161,7 +161,7 @@ impl Bottleneck {
             self.queue.watch(now);
         }
     }
-    /// The first packet after all were answered. What is known stays: the line is found again as it was left.
+    /// Restarts from idle: the first packet after all were acknowledged. The model stays as it was.
     pub(super) fn wake_up(&mut self, now: Time) {
         if !matches!(self.phase, Phase::Startup | Phase::Cruise) {
             self.enter(now, Phase::Cruise);

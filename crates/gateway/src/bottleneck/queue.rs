@@ -37,7 +37,7 @@ struct Window {
     delivered: u64,
     packets: u64,
     rtt: Option<Span>,
-    /// Whether the source or a stall limited it.
+    /// Set if the source or a stall limited it.
     limited: bool,
 }
 
@@ -76,7 +76,7 @@ impl Queue {
     pub(super) fn base(&self) -> Option<Span> {
         self.base
     }
-    /// The last rate that was delivered to the peer for a round trip (bit/s), if the bandwidth filter does not know of it.
+    /// The rate at which the last window was delivered (bit/s). It may be far below the bandwidth filter.
     pub(super) fn measured(&self) -> u64 {
         self.measured.unwrap_or(u64::MAX)
     }
@@ -97,14 +97,14 @@ impl Queue {
             self.truce = Some(now + TRUCE);
         }
     }
-    /// Whether the queue fell since the window before as if another sender were in ProbeRTT.
+    /// True if the queue fell since the window before as if another sender were in ProbeRTT.
     fn falls(&self, before: Option<Span>) -> bool {
         let [base, before, last] = [self.base, before, self.last].map(Option::unwrap_or_default);
         before.saturating_sub(last) > before.saturating_sub(base) / FALL
     }
 }
 
-/// Whether `rtt` is longer than `least` by a queue of `by` thousandths.
+/// True if `rtt` is longer than `least`, as by a queue, `by` thousandths of it.
 fn longer(rtt: Option<Span>, least: Option<Span>, by: u64) -> bool {
     rtt.zip(least).is_some_and(|(rtt, least)| rtt.as_ps() > times((least + GRANULARITY).as_ps(), by))
 }
@@ -112,6 +112,11 @@ fn longer(rtt: Option<Span>, least: Option<Span>, by: u64) -> bool {
 impl Bottleneck {
     pub(super) fn has_queue(&self, rtt: Option<Span>) -> bool {
         longer(rtt, self.min_rtt, QUEUE)
+    }
+    /// What is in flight at the bandwidth times `gain`: without a queue, but with that of others if they keep it.
+    pub(super) fn fills(&self, gain: u64) -> u64 {
+        let round_trip = if self.queue.is_contested() { self.min_rtt.max(self.queue.last) } else { self.min_rtt };
+        self.holds_at(self.bandwidth(), round_trip, gain)
     }
     /// Takes an acknowledgement into the window. True if that ends it and it shows a queue that we should drain.
     pub(super) fn sample_queue(&mut self, now: Time, sample: &Sample, rtt: Option<Span>) -> bool {
@@ -196,7 +201,7 @@ impl Bottleneck {
         let most = self.max_rate().saturating_mul(2);
         self.rates = before.map(|rate| rate.min(most));
     }
-    /// Whether the last window shows a queue that is deeper than a probe makes it.
+    /// True if the last window shows a queue that is deeper than a probe makes it.
     pub(super) fn has_deep_queue(&self) -> bool {
         longer(self.queue.last, self.min_rtt, DEEP)
     }

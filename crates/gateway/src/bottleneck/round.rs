@@ -4,10 +4,10 @@ use cellway_units::Span;
 
 use crate::delivery::{Delivery, Sample};
 
-/// Losses in thousandths that a line may have without being too full (draft-ietf-ccwg-bbr, `LossThresh`).
+/// Losses in thousandths that a link may have without being too full (draft-ietf-ccwg-bbr, `LossThresh`).
 const LOSS: u128 = 20;
 
-/// What was seen in a round.
+/// The measurements of a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Round {
     /// It ends with the first sample of a packet that was sent when so much had been delivered.
@@ -25,7 +25,7 @@ impl Round {
     pub(super) fn ends(&self, sample: &Sample) -> bool {
         sample.prior >= self.end
     }
-    /// What was seen in this round; the next one begins.
+    /// Returns the measurements of this round and begins the next one.
     pub(super) fn end(&mut self, now: &Delivery) -> Round {
         let &Delivery { delivered, packets_delivered: packets, packets_lost: lost, .. } = now;
         let next = Round { end: delivered, delivered, packets, lost, ..Round::default() };

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use bytes::BufMut;
 use cellway_gateway::{FlowId, Reason, Request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionread;
@@ -241,7 +242,7 @@ impl Flow {
         true
     }
     /// Appends bytes taken from the host to `out`; whether all of them are held.
-    pub(crate) fn copy_out(&self, offset: u64, len: usize, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn copy_out(&self, offset: u64, len: usize, out: &mut impl BufMut) -> bool {
         self.out.copy(offset, len, out)
     }
     /// The peer has so many more of them.

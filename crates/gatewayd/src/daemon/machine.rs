@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use cellway_gateway::{Action, FlowId, Gateway, Output, Reason, Request};
 use cellway_units::Time;
 
 use super::flow::{Ending, Origin, Stage};
 use super::{Daemon, Flow};
+
+/// Octets of packets that are written one behind the other.
+const GATHERED: usize = 64 * 1024;
 
 /// What a machine is told when it has finished with what it is at.
 #[derive(Debug)]
@@ -37,7 +39,11 @@ impl Daemon {
         }
         let mut broken = false;
         for packet in output.packets.drain(..) {
-            self.packet.clear();
+            let octets = packet.octets() as usize;
+            if self.packet.capacity() < octets {
+                // What was there before has left, and is used again.
+                self.packet.reserve(octets.max(GATHERED));
+            }
             let (table, flows) = (&self.table, &self.links[peer].flows);
             packet.encode(&mut self.packet, |flow, offset, len, out| {
                 let held = flows.get(&flow).and_then(|token| table.get(*token));
@@ -45,9 +51,10 @@ impl Daemon {
             });
             if !broken {
                 let overhead = self.links[peer].machine.config().transport.overhead();
-                self.links[peer].uncounted -= self.packet.len() as i64 + i64::from(overhead);
-                self.peering.send(peer, Bytes::copy_from_slice(&self.packet));
+                self.links[peer].uncounted -= octets as i64 + i64::from(overhead);
+                self.peering.send(peer, self.packet.split().freeze());
             }
+            self.packet.clear();
         }
         if broken {
             self.later.push_back(Later::Broken(peer));

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 
+use bytes::BufMut;
+
 use super::block::{BLOCK, Block};
 
 /// Most blocks of one call to the kernel.
@@ -81,11 +83,11 @@ impl Ring {
         self.len = self.len.max(end);
     }
     /// Appends `len` bytes from `offset` on to `out`; whether all of them are held.
-    pub(crate) fn copy(&self, offset: u64, len: usize, out: &mut Vec<u8>) -> bool {
+    pub(crate) fn copy(&self, offset: u64, len: usize, out: &mut impl BufMut) -> bool {
         if offset < self.base || offset + len as u64 > self.end() {
             return false;
         }
-        self.parts((offset - self.base) as usize, len).for_each(|part| out.extend_from_slice(part));
+        self.parts((offset - self.base) as usize, len).for_each(|part| out.put_slice(part));
         true
     }
     /// The first `len` bytes, or as many as one call takes, in up to [`PARTS`] parts; and how many parts those are.

@@ -28,6 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Wish {
     /// The rate of the line each way.
     pub(crate) rate: &'static str,
+    /// The rate towards the near gateway, if it is another.
+    pub(crate) back: Option<&'static str>,
     /// Lines of `[limits]`, of both.
     pub(crate) limits: String,
     /// Lines of `[[peer]]`, of both.
@@ -48,6 +50,7 @@ impl Default for Wish {
     fn default() -> Wish {
         Wish {
             rate: "1 Gbit/s",
+            back: None,
             limits: String::new(),
             peer: String::new(),
             allowed: FAR.to_vec(),
@@ -231,10 +234,20 @@ impl<'a> Pair<'a> {
         daemon.wait().unwrap();
     }
 
-    /// `VmRSS` of a daemon, in bytes.
+    /// Resident memory of a daemon (`VmRSS`), in bytes.
     pub(crate) fn memory(&self, side: Side) -> u64 {
+        self.of_process(side, "VmRSS:")
+    }
+
+    /// The peak of a daemon's resident memory (`VmHWM`), in bytes.
+    pub(crate) fn peak_memory(&self, side: Side) -> u64 {
+        self.of_process(side, "VmHWM:")
+    }
+
+    /// A field of `/proc/PID/status`, in bytes: proc_pid_status(5).
+    fn of_process(&self, side: Side, field: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.daemon(side).id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
@@ -280,7 +293,8 @@ impl<'a> Pair<'a> {
             let at = wish.through.unwrap_or(other.address(wish.line));
             writeln!(text, "address = \"{at}\"").unwrap();
         }
-        writeln!(text, "prefixes = {}\nrate = \"{}\"\ndown = \"direct\"", other.prefixes(), wish.rate).unwrap();
+        let rate = wish.back.filter(|_| side == Side::Far).unwrap_or(wish.rate);
+        writeln!(text, "prefixes = {}\nrate = \"{rate}\"\ndown = \"direct\"", other.prefixes()).unwrap();
         writeln!(text, "{}\n\n[intercept]\n\n[limits]\n{}\n", wish.peer, wish.limits).unwrap();
         writeln!(text, "[control]\nsocket = {:?}", self.socket(side)).unwrap();
         text

@@ -10,7 +10,7 @@ use socket2::Socket;
 
 use crate::common::pair::{Pair, Side, Wish};
 use crate::common::tcp::{accept, errno, failure, listen, ready, socket};
-use crate::common::world::{SERVERS, Version, World, address};
+use crate::common::world::{Filter, SERVERS, Version, World, address};
 use crate::common::{self, until};
 use crate::load::{Load, MEGA, meet, never_down, patient, talk, until_crossed};
 
@@ -79,6 +79,32 @@ fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
         pair.number(Side::Near, "/counters/opened/intercepted") > before
     });
     assert!(!unresponsive(&pair));
+    pair.stop();
+}
+
+/// TCP between the gateways repeats what is lost by itself, so that an answer may take longer; and it will deliver what
+/// the far gateway was asked for, from the same port.
+#[test]
+fn over_tls_an_opening_is_released_as_well() {
+    if !common::possible("dead::over_tls_an_opening_is_released_as_well") {
+        return;
+    }
+    let world = World::routed(1_500);
+    let peer = "transport = \"tls\"".into();
+    let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", peer, ..Wish::default() });
+    let carried = meet(&world, Version::V4);
+    let silent = Filter::new(world.middle.as_ref().unwrap(), "forward", "tcp dport 4433 drop; tcp sport 4433 drop");
+    let (held, took) = connect(&world, Version::V6);
+    assert_eq!(held.unwrap_err(), "ECONNREFUSED");
+    assert!(took < 3 * SOON, "{took:?}");
+    assert!(unresponsive(&pair));
+    let (next, took) = connect(&world, Version::V6);
+    assert!(took < SOON, "{took:?}");
+    drop(silent);
+    until("it answers again", || !unresponsive(&pair));
+    talk(&next.unwrap());
+    talk(&carried);
+    never_down(&pair);
     pair.stop();
 }
 

@@ -43,6 +43,7 @@ pub(in crate::bottleneck) struct Sender {
     arrived: Vec<(u64, Time)>,
     pub(super) peer_asleep_until: Time,
     pub(super) ack_path_busy: bool,
+    pub(super) last_answer: Time,
     /// Bits that arrived.
     pub(in crate::bottleneck) received: u64,
     pub(in crate::bottleneck) sent: u64,
@@ -69,6 +70,7 @@ impl Sender {
             arrived: Vec::new(),
             peer_asleep_until: Time::ZERO,
             ack_path_busy: false,
+            last_answer: Time::ZERO,
             received: 0,
             sent: 0,
             lost: 0,

@@ -68,6 +68,24 @@ fn acknowledgements_may_be_slow() {
     }
 }
 
+/// Each acknowledgement is late by chance, by up to a quarter of the round trip: more is taken for a queue.
+#[test]
+fn round_trips_may_vary() {
+    for (rate, round_trip, jitter) in
+        [(100, 40, 5), (100, 40, 10), (30, 175, 20), (30, 175, 40), (100, 600, 60), (100, 5, 2)]
+    {
+        let mut line = alone(rate, round_trip, 1_000, 0);
+        line.set_jitter(Span::from_ms(jitter));
+        let share = line.share(10_000, 30_000, super::mbps(rate));
+        let estimate = line.senders[0].model().estimate();
+        println!(
+            "{rate} Mbit/s {round_trip} ms, {jitter} ms of jitter: {share:.3}, {estimate}, p50 {}",
+            line.wait(500, 10_000)
+        );
+        assert!(share >= 0.94 && estimate <= super::mbps(rate * 11 / 10), "{share} {estimate}");
+    }
+}
+
 /// After a change of the rate by a factor no queue of the old rate stays, and the new one is found.
 #[test]
 fn a_rate_that_changes_by_four_and_by_ten_is_followed() {
