@@ -4,13 +4,14 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway cross soak check fmt bench bench-gateway docs wheel deb clean
+.PHONY: help run test live live-gateway cross soak check audit fmt bench bench-gateway docs wheel deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 WHEELS := target/wheels
 CARGO_DEB := target/tools/bin/cargo-deb
+CARGO_AUDIT := target/tools/bin/cargo-audit
 
 # The first of these that runs and is 3.11 or later; `make PYTHON=...` overrides.
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
@@ -50,6 +51,9 @@ check: $(INSTALLED) ## Formatting, lints and types
 	$(BIN)/ruff check python tests/python tools
 	$(BIN)/mypy
 
+audit: $(CARGO_AUDIT) ## Compare the dependencies with the advisories of RustSec (needs the network)
+	PATH="$(CURDIR)/$(dir $(CARGO_AUDIT)):$$PATH" cargo audit $(ARGS)
+
 fmt: $(INSTALLED) ## Format the code
 	cargo fmt --all
 	$(BIN)/ruff format python tests/python tools
@@ -78,6 +82,9 @@ clean: ## Remove what was built, and the results in out
 
 $(CARGO_DEB):
 	cargo install --locked --root target/tools cargo-deb --version '^3'
+
+$(CARGO_AUDIT):
+	cargo install --locked --root target/tools cargo-audit --version '^0.22'
 
 $(VENV)/.tools:
 	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust from https://rustup.rs" >&2; exit 1; }

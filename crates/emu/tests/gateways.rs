@@ -13,7 +13,7 @@ use std::time::Duration;
 use cellway_emu::{Control, Emulated, Error, Hosts, emulate};
 use cellway_scenario::{Override, Plan};
 use common::{one_at_a_time, possible, skip};
-use noq_udp::{Transmit, UdpSocketState};
+use quinn_udp::{Transmit, UdpSocketState};
 
 /// 20 ms and 8 Mbit/s of cells between two gateways, hosts at both of them, a router beside the server.
 const NET: &str = r#"version = 1
@@ -156,7 +156,7 @@ fn coalesced_datagrams_of_a_gateway_are_cut() {
         receiver.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         let sender = hosts.run("g1", move || UdpSocket::bind(near)).unwrap().unwrap();
         let state = UdpSocketState::new((&sender).into()).unwrap();
-        let segments = state.max_gso_segments().get();
+        let segments = state.max_gso_segments();
         let contents: Vec<u8> = (0..20 * 1200 + 7).map(|i| (i / 1200) as u8).collect();
         let transmit =
             Transmit { destination: far, ecn: None, contents: &contents, segment_size: Some(1200), src_ip: None };

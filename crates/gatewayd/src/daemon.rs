@@ -220,17 +220,17 @@ impl Daemon {
     fn instant(&self) -> Instant {
         self.start.1 + Duration::from_nanos(self.now - self.start.0)
     }
-    fn deadline(&self) -> Option<u64> {
+    fn deadline(&mut self) -> Option<u64> {
         if !self.writers.is_empty() {
             // A socket has taken all that it might, and now may have more: it tells nothing before it is full.
             return Some(self.now);
         }
         let attempts = (!self.attempts.is_empty()).then_some(self.resume_at);
-        let machines = self.links.iter().filter_map(Link::deadline);
         let peering = self
             .peering
             .deadline()
             .map(|at| self.start.0 + at.saturating_duration_since(self.start.1).as_nanos() as u64);
+        let machines = self.links.iter().filter_map(Link::deadline);
         machines.chain(peering).chain(self.timers.deadline()).chain(attempts).min()
     }
 

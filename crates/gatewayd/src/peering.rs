@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cellway_sys::{Interest, Readiness};
-use noq_proto::ConnectionHandle;
+use quinn_proto::ConnectionHandle;
 use socket2::Socket;
 use tracing::{debug, warn};
 
@@ -184,7 +184,8 @@ impl Peering {
             }
         }
         self.tokens = tokens;
-        touched.extend(self.links.iter().filter(|(_, link)| is_due(link, now)).map(|(&number, _)| number));
+        let due = self.links.iter_mut().filter_map(|(&number, link)| is_due(link, now).then_some(number));
+        touched.extend(due);
         touched.sort_unstable();
         touched.dedup();
         for number in touched {
@@ -245,10 +246,10 @@ impl Peering {
     }
 
     /// When [`Peering::turn`] has something to do though nothing comes.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        let links = self.links.values().filter_map(deadline_of);
+    pub(crate) fn deadline(&mut self) -> Option<Instant> {
+        let links = self.links.values_mut().filter_map(deadline_of).min();
         let dials = (0..self.peers.len()).filter_map(|peer| self.dial_deadline(peer));
-        links.chain(dials).chain(self.accept_at).min()
+        dials.chain(links).chain(self.accept_at).min()
     }
 
     /// Octets of IP packets sent to the peer since the start: headers, QUIC's own packets, handshakes and
@@ -331,11 +332,11 @@ impl Peering {
     }
 }
 
-fn is_due(link: &Link, now: Instant) -> bool {
+fn is_due(link: &mut Link, now: Instant) -> bool {
     deadline_of(link).is_some_and(|at| at <= now) || link.is_over()
 }
 
-fn deadline_of(link: &Link) -> Option<Instant> {
+fn deadline_of(link: &mut Link) -> Option<Instant> {
     let waits = matches!(link.stage, Stage::Handshake | Stage::Greeting);
     let give_up = waits.then(|| link.began + dial::ATTEMPT);
     link.deadline().into_iter().chain(give_up).min()

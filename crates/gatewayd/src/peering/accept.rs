@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use cellway_sys::Interest;
-use noq_proto::{DatagramEvent, Incoming};
+use quinn_proto::{DatagramEvent, Incoming};
 use tracing::{info, warn};
 
 use super::link::{Link, Wire};

@@ -1,25 +1,27 @@
 //! Who this gateway is, whom it trusts, and what is wrong with a certificate, in words.
 
 mod make;
+mod remembering;
 mod words;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
-use rustls::{ClientConfig, DistinguishedName, RootCertStore, ServerConfig};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use crate::config::Identity as Files;
 
 #[cfg(test)]
 pub(crate) use make::make_between;
 pub(crate) use make::{Authority, Made, make_authority, make_certificate};
+use remembering::{Refusals, Remembering};
 pub(crate) use words::{alert_words, names_of, tls_words};
 
 /// The protocol of gateways in ALPN (RFC 7301): nobody else's TLS gets past the handshake.
@@ -65,8 +67,7 @@ pub(crate) struct Identity {
     pub(crate) client: Arc<ClientConfig>,
     /// For being dialled.
     pub(crate) server: Arc<ServerConfig>,
-    /// Names in the certificate refused last, if a peer's was.
-    refused: Arc<Mutex<Option<Vec<String>>>>,
+    refusals: Arc<Refusals>,
     verifier: Arc<dyn ClientCertVerifier>,
     chain: Vec<CertificateDer<'static>>,
     secret: [u8; 32],
@@ -115,14 +116,11 @@ impl Identity {
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider))
             .build()
             .map_err(|error| tls(rustls::Error::General(error.to_string())))?;
-        let refused = Arc::new(Mutex::new(None));
+        let refusals = Arc::new(Refusals::default());
         let mut server = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(tls)?
-            .with_client_cert_verifier(Arc::new(Remembering {
-                inner: Arc::clone(&verifier),
-                refused: Arc::clone(&refused),
-            }))
+            .with_client_cert_verifier(Arc::new(Remembering::new(Arc::clone(&verifier), &refusals)))
             .with_single_cert(chain.clone(), key.clone_key())
             .map_err(tls)?;
         // Every connection shows certificates anew: nothing is resumed.
@@ -135,7 +133,8 @@ impl Identity {
         let mut client = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(tls)?
-            .with_webpki_verifier(server_verifier)
+            .dangerous() // The name of the method: the certificate is verified as without it.
+            .with_custom_certificate_verifier(Arc::new(Remembering::new(server_verifier, &refusals)))
             .with_client_auth_cert(chain.clone(), key)
             .map_err(tls)?;
         client.resumption = Resumption::disabled();
@@ -143,7 +142,7 @@ impl Identity {
         Ok(Identity {
             client: Arc::new(client),
             server: Arc::new(server),
-            refused,
+            refusals,
             verifier,
             chain,
             secret,
@@ -180,7 +179,12 @@ impl Identity {
 
     /// The names in the certificate that was refused last; asked once.
     pub(crate) fn refused_names(&self) -> Vec<String> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+        self.refusals.take_names()
+    }
+
+    /// Returns the error with which a verifier of this identity refused a certificate, by the error's text.
+    pub(crate) fn refusal(&self, text: &str) -> Option<rustls::Error> {
+        self.refusals.take(text)
     }
 
     /// A secret that is the same whenever this key is read, and tells nothing of it.
@@ -231,47 +235,4 @@ fn secret_of(provider: &CryptoProvider, key: &[u8]) -> [u8; 32] {
         }
     }
     secret
-}
-
-/// Verifies as its inner one does, and remembers whose certificate was refused: TLS forgets it, and
-/// who set up a gateway wants to know which.
-#[derive(Debug)]
-struct Remembering {
-    inner: Arc<dyn ClientCertVerifier>,
-    refused: Arc<Mutex<Option<Vec<String>>>>,
-}
-
-impl ClientCertVerifier for Remembering {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.inner.root_hint_subjects()
-    }
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: UnixTime,
-    ) -> Result<ClientCertVerified, rustls::Error> {
-        self.inner.verify_client_cert(end_entity, intermediates, now).inspect_err(|_| {
-            *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(words::names(end_entity));
-        })
-    }
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        self.inner.verify_tls12_signature(message, cert, dss)
-    }
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &rustls::DigitallySignedStruct,
-    ) -> Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        self.inner.verify_tls13_signature(message, cert, dss)
-    }
-    fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
-        self.inner.supported_verify_schemes()
-    }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -10,6 +9,7 @@ use cellway_sys::Interest;
 use rustls::pki_types::CertificateDer;
 
 use super::Transport;
+use super::identity::Identity;
 use super::quic::QuicLink;
 use super::tls::TlsLink;
 use super::udp::Udp;
@@ -150,20 +150,26 @@ impl Link {
     /// Where the peer is now.
     pub(super) fn remote(&self) -> SocketAddr {
         match &self.wire {
-            Wire::Quic(quic) => quic.remote().unwrap_or(self.address),
+            Wire::Quic(quic) => quic.remote(),
             Wire::Tls(_) => self.address,
         }
     }
     /// Reads what is there, runs what is due, and tells what has happened.
-    pub(super) fn turn(&mut self, sockets: &mut [Udp], authority: &Path, now: Instant, out: &mut VecDeque<Occurrence>) {
+    pub(super) fn turn(
+        &mut self,
+        sockets: &mut [Udp],
+        identity: &Identity,
+        now: Instant,
+        out: &mut VecDeque<Occurrence>,
+    ) {
         match &mut self.wire {
             Wire::Quic(quic) => {
                 quic.turn(now);
                 if let Some(udp) = sockets.get_mut(quic.socket) {
-                    quic.collect(udp, authority, out);
+                    quic.collect(udp, identity, out);
                 }
             }
-            Wire::Tls(tls) => tls.turn(authority, now, out),
+            Wire::Tls(tls) => tls.turn(identity.authority(), now, out),
         }
     }
     /// The next packet of those that came.
@@ -196,8 +202,8 @@ impl Link {
             Wire::Tls(tls) => tls.flush(now),
         }
     }
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        match &self.wire {
+    pub(super) fn deadline(&mut self) -> Option<Instant> {
+        match &mut self.wire {
             Wire::Quic(quic) => quic.deadline(),
             Wire::Tls(tls) => tls.deadline(),
         }
@@ -230,7 +236,7 @@ impl Link {
     }
     pub(super) fn rtt(&self) -> Option<Duration> {
         match &self.wire {
-            Wire::Quic(quic) => quic.rtt(),
+            Wire::Quic(quic) => Some(quic.rtt()),
             Wire::Tls(tls) => tls.rtt(),
         }
     }

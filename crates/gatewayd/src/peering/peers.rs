@@ -98,7 +98,7 @@ impl Peering {
     pub(super) fn turn_link(&mut self, number: u64, now: Instant) {
         let Some(mut link) = self.links.remove(&number) else { return };
         let mut told = VecDeque::new();
-        link.turn(&mut self.sockets, self.identity.authority(), now, &mut told);
+        link.turn(&mut self.sockets, &self.identity, now, &mut told);
         for occurrence in told {
             match occurrence {
                 Occurrence::Ready(chain) => self.ready(&mut link, &chain, now),

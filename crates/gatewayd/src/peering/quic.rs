@@ -2,17 +2,16 @@
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use noq_proto::{
-    Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Dir, Event, PathId, SendDatagramError, Side,
-    StreamEvent, StreamId, Transmit, VarInt,
+use quinn_proto::{
+    Connection, ConnectionError, ConnectionEvent, ConnectionHandle, Dir, Event, SendDatagramError, Side, StreamEvent,
+    StreamId, Transmit, VarInt,
 };
 use rustls::pki_types::CertificateDer;
 
-use super::identity::{alert_words, tls_words};
+use super::identity::{Identity, alert_words};
 use super::link::{Ending, Loss, Occurrence, cut};
 use super::udp::Udp;
 use super::{hello, settings};
@@ -63,12 +62,12 @@ impl QuicLink {
         }
     }
 
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub(super) fn deadline(&mut self) -> Option<Instant> {
         self.connection.poll_timeout()
     }
 
     /// Takes what has happened since.
-    pub(super) fn collect(&mut self, udp: &mut Udp, authority: &Path, out: &mut VecDeque<Occurrence>) {
+    pub(super) fn collect(&mut self, udp: &mut Udp, identity: &Identity, out: &mut VecDeque<Occurrence>) {
         self.exchange(udp);
         while let Some(event) = self.connection.poll() {
             match event {
@@ -78,7 +77,7 @@ impl QuicLink {
                     self.read_hello(out);
                 }
                 Event::Stream(StreamEvent::Readable { .. }) => self.read_hello(out),
-                Event::ConnectionLost { reason } => out.push_back(Occurrence::Lost(loss(&reason, authority))),
+                Event::ConnectionLost { reason } => out.push_back(Occurrence::Lost(loss(&reason, identity))),
                 _ => {}
             }
         }
@@ -172,7 +171,7 @@ impl QuicLink {
                         self.refused = None;
                     }
                     // Probes of the path's MTU are meant to fail so.
-                    Err(error) if noq_udp::is_msg_size_err(&error) => {}
+                    Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {}
                     // To QUIC it looks like loss.
                     Err(error) => self.refused = Some(error),
                 }
@@ -180,8 +179,8 @@ impl QuicLink {
             self.buffer.clear();
             let segments = udp.segments(self.connection.current_mtu());
             self.waiting = self.connection.poll_transmit(now, segments, &mut self.buffer);
-            // What noq calls free is short of one entry of its list.
-            let free = self.connection.datagrams().send_buffer_space() + size_of::<noq_proto::Datagram>();
+            // The library reports the free space less one entry of its list.
+            let free = self.connection.datagrams().send_buffer_space() + size_of::<quinn_proto::Datagram>();
             self.queued = settings::DATAGRAMS.saturating_sub(free);
             if self.waiting.is_none() {
                 break;
@@ -202,13 +201,13 @@ impl QuicLink {
         self.octets
     }
 
-    pub(super) fn remote(&self) -> Option<SocketAddr> {
-        let remote = self.connection.network_path(PathId::ZERO).ok()?.remote();
-        Some(SocketAddr::new(remote.ip().to_canonical(), remote.port()))
+    pub(super) fn remote(&self) -> SocketAddr {
+        let remote = self.connection.remote_address();
+        SocketAddr::new(remote.ip().to_canonical(), remote.port())
     }
 
-    pub(super) fn rtt(&self) -> Option<Duration> {
-        self.connection.rtt(PathId::ZERO)
+    pub(super) fn rtt(&self) -> Duration {
+        self.connection.rtt()
     }
 
     pub(super) fn close(&mut self, now: Instant, ending: Ending, why: &str) {
@@ -229,7 +228,7 @@ fn on_the_line(transmit: &Transmit) -> u64 {
     (transmit.size + datagrams * headers) as u64
 }
 
-fn loss(error: &ConnectionError, authority: &Path) -> Loss {
+fn loss(error: &ConnectionError, identity: &Identity) -> Loss {
     match error {
         ConnectionError::TimedOut => Loss::silent(),
         ConnectionError::Reset => Loss::other("it has started anew and knows nothing of this connection"),
@@ -243,13 +242,23 @@ fn loss(error: &ConnectionError, authority: &Path) -> Loss {
             None => Loss::other(&format!("it ended the connection: {close}")),
         },
         ConnectionError::TransportError(error) => {
-            let cause = error.crypto.as_deref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+            // quinn-proto keeps only the text of an error of TLS, and the alert that it sends.
+            let cause = identity.refusal(&error.reason).or_else(|| cause_of(alert(u64::from(error.code))?));
             match cause {
-                Some(cause) => Loss::refused(cause, &tls_words(cause, authority)),
+                Some(cause) => Loss::refused(&cause, &identity.words(&cause)),
                 None => Loss::other(&format!("QUIC failed: {error}")),
             }
         }
         error => Loss::other(&format!("QUIC failed: {error}")),
+    }
+}
+
+/// Returns the error of TLS behind an alert that this gateway sends, where no verifier has reported it.
+fn cause_of(alert: u8) -> Option<rustls::Error> {
+    match rustls::AlertDescription::from(alert) {
+        rustls::AlertDescription::CertificateRequired => Some(rustls::Error::NoCertificatesPresented),
+        rustls::AlertDescription::NoApplicationProtocol => Some(rustls::Error::NoApplicationProtocol),
+        _ => None,
     }
 }
 

@@ -4,9 +4,9 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
-use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use noq_proto::crypto::{CryptoError, HmacKey};
-use noq_proto::{
+use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use quinn_proto::crypto::{CryptoError, HmacKey};
+use quinn_proto::{
     AckFrequencyConfig, ClientConfig, EndpointConfig, IdleTimeout, MtuDiscoveryConfig, RandomConnectionIdGenerator,
     ServerConfig, TransportConfig, VarInt,
 };
@@ -31,7 +31,7 @@ pub(super) const DATAGRAMS: usize = 8 << 20;
 /// can tell its peer (a stateless reset, RFC 9000, section 10.3) instead of leaving it to the silence.
 pub(super) fn endpoint(reset: [u8; 32]) -> Arc<EndpointConfig> {
     let mut config = EndpointConfig::new(Arc::new(ResetKey(reset)));
-    config.cid_generator(Arc::new(|| Box::new(RandomConnectionIdGenerator::new(CONNECTION_ID))));
+    config.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(CONNECTION_ID)));
     config.supported_versions(vec![1]);
     // In bounds by definition; the default is right where it would not be.
     let _ = config.max_udp_payload_size(MOST_PAYLOAD);

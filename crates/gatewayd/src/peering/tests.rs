@@ -107,7 +107,7 @@ fn run_until<const N: usize>(all: [&mut Peering; N], mut done: impl FnMut(&mut [
         }
         let now = Instant::now();
         assert!(now < end, "nothing more happens; told so far: {told:?}");
-        let next = all.iter().filter_map(|peering| peering.deadline()).min().unwrap_or(end).min(end);
+        let next = all.iter_mut().filter_map(|peering| peering.deadline()).min().unwrap_or(end).min(end);
         let left = next.saturating_duration_since(now).min(Duration::from_millis(20));
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(left.subsec_nanos()) };
         let mut fds: Vec<_> =

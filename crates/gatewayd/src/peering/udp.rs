@@ -2,15 +2,14 @@
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::BytesMut;
 use cellway_sys::Drops;
-use noq_proto::{DatagramEvent, Endpoint, FourTuple, ServerConfig};
-use noq_udp::{RecvMeta, UdpSocketState};
+use quinn_proto::{DatagramEvent, Endpoint, ServerConfig};
+use quinn_udp::{RecvMeta, UdpSocketState};
 use rustix::net::sockopt;
 use socket2::{Domain, Protocol, Socket, Type};
 
@@ -25,11 +24,11 @@ const BUFFERED: f64 = 0.2;
 /// Most octets of a coalesced receive (`UDP_GRO`).
 const COALESCED: usize = 1 << 16;
 /// Receives of one system call.
-const RECEIVES: usize = noq_udp::BATCH_SIZE;
+const RECEIVES: usize = quinn_udp::BATCH_SIZE;
 /// Datagrams of one turn, after which other things have theirs: about 2 ms of work, at 3 us for each.
 const DATAGRAMS: usize = 768;
 /// Most octets of one segmented send: the kernel refuses what does not fit one IP packet of 64 KiB, and
-/// noq takes that for loss.
+/// QUIC takes that for loss.
 const SEGMENTED: usize = 65_000;
 
 /// A socket, its endpoint, and where packets land.
@@ -77,7 +76,7 @@ impl Udp {
         socket.bind(&address.into())?;
         let socket = UdpSocket::from(socket);
         let state = UdpSocketState::new((&socket).into())?;
-        let endpoint = Endpoint::new(settings::endpoint(reset), server, !state.may_fragment());
+        let endpoint = Endpoint::new(settings::endpoint(reset), server, !state.may_fragment(), None);
         let local = socket.local_addr()?;
         let receive = vec![0; COALESCED * RECEIVES].into_boxed_slice();
         let mut udp = Udp {
@@ -150,9 +149,9 @@ impl Udp {
     }
 
     /// Datagrams that may leave in one call when each has up to `mtu` octets.
-    pub(super) fn segments(&self, mtu: u16) -> NonZeroUsize {
-        let most = NonZeroUsize::new(SEGMENTED / usize::from(mtu.max(1))).unwrap_or(NonZeroUsize::MIN);
-        self.state.max_gso_segments().min(most)
+    pub(super) fn segments(&self, mtu: u16) -> usize {
+        let most = SEGMENTED / usize::from(mtu.max(1));
+        self.state.max_gso_segments().min(most).max(1)
     }
 
     /// Reads what is there and hands each datagram's meaning to `meant`.
@@ -177,12 +176,11 @@ impl Udp {
                 let mut data = BytesMut::from(&buffer[..meta.len]);
                 // Where the socket has one address only, there is none to choose for an answer.
                 let own = if self.local.ip().is_unspecified() { meta.dst_ip } else { None };
-                let path = FourTuple::new(meta.addr, own);
                 while !data.is_empty() {
                     let datagram = data.split_to(meta.stride.max(1).min(data.len()));
                     self.answer.clear();
                     datagrams += 1;
-                    let event = self.endpoint.handle(now, path, None, datagram, &mut self.answer);
+                    let event = self.endpoint.handle(now, meta.addr, own, None, datagram, &mut self.answer);
                     #[cfg(test)]
                     if matches!(event, None | Some(DatagramEvent::Response(_))) {
                         self.strays += 1;
@@ -204,7 +202,12 @@ impl Udp {
     }
 
     /// Hands one transmission to the kernel. `WouldBlock` and only that is to be tried again.
-    pub(super) fn send(&mut self, transmit: &noq_proto::Transmit, data: &[u8], from: Option<IpAddr>) -> io::Result<()> {
+    pub(super) fn send(
+        &mut self,
+        transmit: &quinn_proto::Transmit,
+        data: &[u8],
+        from: Option<IpAddr>,
+    ) -> io::Result<()> {
         let sent = send(&self.socket, &self.state, transmit, data, from);
         self.full = matches!(&sent, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
         sent
@@ -223,11 +226,11 @@ impl Udp {
 fn send(
     socket: &UdpSocket,
     state: &UdpSocketState,
-    transmit: &noq_proto::Transmit,
+    transmit: &quinn_proto::Transmit,
     data: &[u8],
     src_ip: Option<IpAddr>,
 ) -> io::Result<()> {
-    let transmit = noq_udp::Transmit {
+    let transmit = quinn_udp::Transmit {
         destination: transmit.destination,
         // Nothing here slows down for a mark, so no packet may say that something would (RFC 3168,
         // section 6.1).

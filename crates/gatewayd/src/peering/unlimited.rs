@@ -4,9 +4,9 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
-use noq_proto::congestion::{Controller, ControllerFactory};
+use quinn_proto::congestion::{Controller, ControllerFactory};
 
-/// Above 4 GiB noq also stops pacing.
+/// Above 4 GiB quinn-proto also stops pacing.
 const WINDOW: u64 = u64::MAX / 2;
 
 /// The gateway's state machine decides when a packet leaves and at what rate, for all that is sent
@@ -27,9 +27,7 @@ impl Controller for Unlimited {
         _now: Instant,
         _sent: Instant,
         _is_persistent_congestion: bool,
-        _is_ecn: bool,
         _lost_bytes: u64,
-        _largest_lost_pn: u64,
     ) {
     }
     fn on_mtu_update(&mut self, _new_mtu: u16) {}
