@@ -132,3 +132,13 @@ fn a_flow_that_is_reset_behind_bytes_before_it_is_connected_ends() {
     assert_eq!(scene.daemon.links[PEER].machine.stats().flows, 0);
     assert!(scene.daemon.links[PEER].early.is_empty());
 }
+
+#[test]
+fn a_slow_start_is_no_suspension() {
+    let mut scene = Scene::new();
+    // As if the rules had taken a minute.
+    scene.daemon.now -= 60_000_000_000;
+    scene.daemon.handle().stop();
+    scene.daemon.run().unwrap();
+    assert_eq!(scene.daemon.resume_at, 0);
+}

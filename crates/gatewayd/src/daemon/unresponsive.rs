@@ -88,7 +88,8 @@ impl Daemon {
         self.list(token);
     }
 
-    /// A pass begins, and the one before took `late` (ns) or this one begins so late. A thread that was suspended for as
+    /// A pass begins, and the one before took `late` (ns), this one begins so late, or the process was stopped in the wait of
+    /// so long before it. A thread that was suspended for as
     /// long reads packets now in which peers may have asked for connections that they have given up since, and whose
     /// clients have gone to the same servers directly, from the same ports: nobody may connect there in their name. The
     /// peers say so in packets that come again within two round trips.
@@ -96,7 +97,7 @@ impl Daemon {
         if late >= SUSPENDED {
             let longest = self.links.iter().map(|link| link.machine.rtt().as_ps() / super::PS_PER_NS).max();
             self.resume_at = self.now + LONGEST_WAIT + 2 * longest.unwrap_or(0);
-            tracing::warn!("suspended for {} ms: this thread was not scheduled", late / 1_000_000);
+            tracing::warn!("suspended for up to {} ms: this thread was not scheduled", late / 1_000_000);
         }
     }
     /// The peer wants a server connected to. Nothing leaves before all packets are read that have arrived: one of them may
