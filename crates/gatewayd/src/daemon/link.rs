@@ -115,6 +115,10 @@ impl Link {
     pub(crate) fn is_ours(&self, flow: FlowId) -> bool {
         flow.0 & 1 == self.next & 1
     }
+    /// Whether `flow`, a name that this side gives, has been given.
+    pub(crate) fn has_named(&self, flow: FlowId) -> bool {
+        flow.0 < self.next
+    }
     /// A name that no flow has had.
     pub(crate) fn name_flow(&mut self) -> FlowId {
         let name = FlowId(self.next);

@@ -142,3 +142,26 @@ fn a_slow_start_is_no_suspension() {
     scene.daemon.run().unwrap();
     assert_eq!(scene.daemon.resume_at, 0);
 }
+
+#[test]
+fn a_peer_ends_no_flow_that_is_not_open_yet() {
+    let mut scene = Scene::new();
+    let malformed = |scene: &Scene| scene.daemon.tally.counters().errors.get("malformed").copied().unwrap_or(0);
+    // Our names are odd ones.
+    let request = || Request { client: None, server: Server::Address("192.0.2.9:80".parse().unwrap()), early: false };
+    let begin = |scene: &mut Scene| {
+        let token = scene.daemon.open(PEER, request(), super::flow::Origin::Forward);
+        scene.daemon.begin_opening(token, "127.0.0.1".parse().unwrap(), "forward");
+        scene.daemon.settle();
+        token
+    };
+    begin(&mut scene);
+    scene.receive(vec![reset(3, 0)]);
+    assert_eq!(malformed(&scene), 1);
+    let second = begin(&mut scene);
+    assert!(scene.daemon.table.get(second).is_some_and(|flow| flow.ending.is_none()), "refused before it was opened");
+    // One that has been opened may be reset.
+    scene.receive(vec![reset(1, 0)]);
+    scene.receive(vec![reset(1, 0)]);
+    assert_eq!(malformed(&scene), 1);
+}
