@@ -21,7 +21,7 @@ mod silence;
 pub(crate) mod socks;
 mod streams;
 mod table;
-mod tally;
+pub(crate) mod tally;
 #[cfg(test)]
 mod tests;
 mod timers;

@@ -10,7 +10,9 @@ use cellway_units::Span;
 use tempfile::TempDir;
 
 use super::Daemon;
-use crate::config::{Config, Listen};
+use super::flow::Origin;
+use crate::config::{Config, Listen, PeerDown};
+use crate::intercept::Opening;
 use crate::peering::{PeerEvent, Transport};
 
 const PEER: usize = 0;
@@ -150,7 +152,7 @@ fn a_peer_ends_no_flow_that_is_not_open_yet() {
     // Our names are odd ones.
     let request = || Request { client: None, server: Server::Address("192.0.2.9:80".parse().unwrap()), early: false };
     let begin = |scene: &mut Scene| {
-        let token = scene.daemon.open(PEER, request(), super::flow::Origin::Forward);
+        let token = scene.daemon.open(PEER, request(), Origin::Forward);
         scene.daemon.begin_opening(token, "127.0.0.1".parse().unwrap(), "forward");
         scene.daemon.settle();
         token
@@ -164,4 +166,25 @@ fn a_peer_ends_no_flow_that_is_not_open_yet() {
     scene.receive(vec![reset(1, 0)]);
     scene.receive(vec![reset(1, 0)]);
     assert_eq!(malformed(&scene), 1);
+}
+
+#[test]
+fn an_opening_that_goes_on_without_the_pair_is_neither_answered_nor_lost() {
+    let [client, server] = ["192.0.2.7:5000", "198.51.100.9:80"].map(|at| at.parse::<SocketAddr>().unwrap());
+    let refused = [("passed", PeerDown::Direct), ("peer-lost", PeerDown::Refuse)];
+    for (answers, (how, down)) in refused.into_iter().enumerate() {
+        let mut scene = Scene::new();
+        scene.daemon.config.peers[PEER].down = down;
+        let request = Request { client: Some(client), server: Server::Address(server), early: false };
+        let token = scene.daemon.open(PEER, request, Origin::Held(Opening::between(client, server)));
+        scene.daemon.begin_opening(token, client.ip(), "intercepted");
+        scene.daemon.now += 1_300_000_000;
+        scene.down();
+        scene.daemon.write();
+        let counters = scene.daemon.tally.counters();
+        assert_eq!(counters.ended, [(how.to_owned(), 1)].into(), "{down:?}");
+        assert_eq!(counters.passed + counters.refused.values().sum::<u64>(), 1);
+        assert_eq!(counters.connect_seconds.iter().map(|class| class.1).sum::<u64>(), answers as u64, "{down:?}");
+        assert_eq!((scene.daemon.tally.opening, scene.daemon.table.len()), (0, 0));
+    }
 }

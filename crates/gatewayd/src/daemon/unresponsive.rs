@@ -66,18 +66,21 @@ impl Daemon {
         }
         Some(opening)
     }
-    /// Answers a host whose opening was refused: for want of the peer, it may go on without the pair. Not over TLS: what
-    /// the peer was asked for is in the stream of TCP, which delivers it alone, before the word that takes it back. The
-    /// client would meet its own port, so it is refused, and the next attempt goes direct from another one.
-    pub(crate) fn answer_refused(&mut self, token: u64, peer: usize, reason: Reason) {
+    /// Returns true if an opening that was refused for this reason, for want of the peer, goes on without the pair. Not over
+    /// TLS: what the peer was asked for is in the stream of TCP, which delivers it alone, before the word that takes it back.
+    /// The client would meet its own port, so it is refused, and the next attempt goes direct from another one.
+    pub(crate) fn passes_refused(&self, peer: usize, reason: Reason) -> bool {
         let lost = matches!(reason, Reason::PeerLost | Reason::Stopping);
-        let passes = lost && self.passes(peer) && !self.links[peer].machine.config().reliable;
+        lost && self.passes(peer) && !self.links[peer].machine.config().reliable
+    }
+    /// Answers a host whose opening was refused, or lets the opening go on.
+    pub(crate) fn answer_refused(&mut self, token: u64, reason: Reason) {
         let Some(flow) = self.table.get_mut(token) else { return };
         if let Origin::Held(opening) = &flow.origin {
             // The same host may use the same port again before the peer knows of the end.
             flow.stage = Stage::Open;
             let opening = opening.clone();
-            if passes {
+            if flow.passed {
                 return self.pass(&opening);
             }
             if let Some(hold) = &mut self.hold {

@@ -66,6 +66,12 @@ fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
     let passed = pair.number(Side::Near, "/counters/passed");
     assert!(passed >= 2, "{passed}");
     assert_eq!(pair.number(Side::Near, "/peers/0/stalls"), 1);
+    let answers = |pair: &Pair<'_>| -> u64 {
+        let status = pair.status(Side::Near).unwrap();
+        let classes = status["counters"]["connect_seconds"].as_array().unwrap();
+        classes.iter().map(|class| class[1].as_u64().unwrap()).sum()
+    };
+    assert_eq!(answers(&pair), 1, "that of the one that is carried");
     never_down_here(&pair);
     assert!(pair.written(Side::Near).lines().any(|line| line.contains("WARN") && line.contains("unresponsive")));
     // The one that is carried waits.
@@ -73,6 +79,9 @@ fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
     pair.run(Side::Far);
     assert_eq!(failure(&carried[0]), "ECONNRESET");
     pair.wait_until_up();
+    // Two were held when the peer was found to be unresponsive, at most; the others were never opened over the pair.
+    assert!((1..=2).contains(&pair.number(Side::Near, "/counters/ended/passed")));
+    assert_eq!(pair.number(Side::Near, "/counters/ended/peer-lost"), 1, "the one that was carried");
     until("connections are carried again", || {
         let before = pair.number(Side::Near, "/counters/opened/intercepted");
         talk(&meet(&world, Version::V4));
