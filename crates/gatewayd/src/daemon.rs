@@ -8,6 +8,7 @@ mod drops;
 mod ending;
 mod flow;
 mod handle;
+mod leftover;
 mod link;
 mod machine;
 mod newcomers;
@@ -290,6 +291,7 @@ impl Daemon {
         }
         self.write();
         self.settle();
+        self.tell_leftover();
         self.peering.flush(self.instant());
         self.charge();
         self.watch_drops();

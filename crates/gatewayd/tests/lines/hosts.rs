@@ -2,7 +2,9 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
-use std::thread::{self, sleep};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 
 use socket2::Socket;
@@ -237,5 +239,54 @@ fn the_process_takes_no_more_than_the_memory_that_it_may() {
     let held: u64 = Side::BOTH.map(|side| pair.number(side, "/peers/0/buffered_bytes")).into_iter().max().unwrap();
     assert!(held >= MEMORY / 4, "{held} B are held");
     drop(clients);
+    pair.stop();
+}
+
+/// Connects to a file server, asks for more than any buffer holds, and reads a kilobyte a second.
+fn crawl(world: &World, to: SocketAddr, stop: &Arc<AtomicBool>) -> JoinHandle<()> {
+    let mut client = connect(world, to).unwrap();
+    let stop = Arc::clone(stop);
+    client.set_recv_buffer_size(4 << 10).unwrap();
+    client.write_all(format!("GET /1/{}/open HTTP/1.0\r\n\r\n", 50 * MEGA).as_bytes()).unwrap();
+    thread::spawn(move || {
+        let mut piece = [0; 512];
+        while !stop.load(Ordering::Relaxed) && client.read(&mut piece).is_ok_and(|count| count > 0) {
+            sleep(Duration::from_millis(500));
+        }
+        reset(client);
+    })
+}
+
+/// Hosts still take what is here for them when the peer is lost, at their own pace. What that is counts against the memory
+/// that connections over the next connection to the peer may take.
+#[test]
+fn what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost() {
+    if !common::possible("hosts::what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost") {
+        return;
+    }
+    const MEMORY: u64 = 24 << 20;
+    const AT_ONCE: usize = 45;
+    let (world, wish) = crowd("memory = \"24 MiB\"\nwindow = \"1 MiB\"");
+    let mut pair = Pair::start(&world, &wish);
+    talk(&meet(&world, Version::V4));
+    let before = pair.memory(Side::Near);
+    let at = [Version::V4, Version::V6].map(|version| serve_files(&world.server, address(version, SERVERS, 2)));
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut hosts = Vec::new();
+    for round in 0..4 {
+        hosts.extend((0..AT_ONCE).map(|number| crawl(&world, at[number % 2], &stop)));
+        until_full(&pair);
+        let full = pair.memory(Side::Near);
+        println!("{round}: {} B more than before", full - before);
+        assert!(full - before <= MEMORY, "lost {round} times: {full} B, {before} B before");
+        if round < 3 {
+            pair.end(Side::Far);
+            pair.run(Side::Far);
+            pair.wait_until_up();
+        }
+    }
+    assert!(pair.number(Side::Near, "/peers/0/buffered_bytes") >= MEMORY / 4);
+    stop.store(true, Ordering::Relaxed);
+    hosts.into_iter().for_each(|host| host.join().unwrap());
     pair.stop();
 }
