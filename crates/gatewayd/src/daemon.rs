@@ -292,6 +292,7 @@ impl Daemon {
         self.write();
         self.settle();
         self.tell_leftover();
+        self.watch_blocks();
         self.peering.flush(self.instant());
         self.charge();
         self.watch_drops();
@@ -321,6 +322,7 @@ impl Daemon {
             Due::Silence(token) => self.remove(token),
             Due::Listen => self.listen(true),
             Due::Greeting(token) => self.doors.forget(token),
+            Due::Blocks => self.give_back_blocks(),
         }
     }
 
