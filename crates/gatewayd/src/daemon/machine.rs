@@ -118,7 +118,11 @@ impl Daemon {
             _ => return,
         };
         let Some(&token) = self.links[peer].flows.get(&id) else {
-            self.links[peer].early.remove(&id);
+            // The peer has taken back what it asked for.
+            if matches!(what, What::Reset(_) | What::Closed(_)) {
+                self.links[peer].early.remove(&id);
+                self.attempts.remove(peer, id);
+            }
             return;
         };
         let Some(flow) = self.table.get_mut(token) else { return };
