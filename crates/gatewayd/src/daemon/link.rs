@@ -40,7 +40,7 @@ const ACK_EVERY: u32 = 8;
 /// After how many payloads the peer is told how much more it may send.
 const CREDIT_EVERY: u32 = 32;
 /// Beyond a round trip, how long a peer may leave everything unanswered before new connections go another way.
-const PATIENCE: Span = Span::from_secs(1);
+pub(crate) const PATIENCE: Span = Span::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct Link {

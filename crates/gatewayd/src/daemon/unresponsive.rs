@@ -7,6 +7,7 @@ use cellway_gateway::{FlowId, FlowState, Reason, Request};
 use super::Daemon;
 use super::attempts::Attempt;
 use super::flow::{Origin, Stage};
+use super::link::PATIENCE;
 use super::machine::Later;
 use crate::config::PeerDown;
 use crate::intercept::Opening;
@@ -14,7 +15,7 @@ use crate::intercept::Opening;
 /// The longest time that a connection attempt of a peer waits while more of its packets can be read (ns).
 const LONGEST_WAIT: u64 = 50_000_000;
 /// A thread that is so late was suspended (ns): half of what a peer waits before it gives up what it has asked for.
-const SUSPENDED: u64 = 500_000_000;
+const SUSPENDED: u64 = PATIENCE.as_ps() / super::PS_PER_NS / 2;
 
 /// Most connections that are begun in one pass: about 2 ms of work, at 30 us for each.
 const ATTEMPTS: usize = 64;
