@@ -123,14 +123,17 @@ mod tests {
     #[test]
     fn the_round_is_divided_among_the_flows() {
         let mut queue = with(2, (6, 16));
-        assert_eq!(next(&mut queue, 2), [0, 1], "the first frame of each");
-        assert_eq!(next(&mut queue, 9), [0, 0, 0, 1, 1, 1, 0, 0, 0]);
+        assert_eq!(next(&mut queue, 3), [0, 0, 1], "the second flow's first frame interrupts the first flow's turn");
+        assert_eq!(next(&mut queue, 8), [0, 0, 1, 1, 1, 0, 0, 0]);
         let mut queue = with(2, (100, 4));
-        assert_eq!(next(&mut queue, 10)[2..], [0, 0, 0, 0, 1, 1, 1, 1]);
+        assert_eq!(next(&mut queue, 14)[3..], [0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0]);
         // More flows than the round has frames.
         let mut queue = with(8, (6, 16));
-        next(&mut queue, 8);
-        assert_eq!(next(&mut queue, 16), [[0, 1, 2, 3, 4, 5, 6, 7]; 2].concat());
+        next(&mut queue, 16);
+        let mut sent = next(&mut queue, 16);
+        assert!(sent[..8] == sent[8..], "{sent:?}");
+        sent.sort_unstable();
+        assert_eq!(sent, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
     }
 
     #[test]
