@@ -9,6 +9,7 @@ mod drops;
 mod ending;
 mod flow;
 mod handle;
+mod leftover;
 mod link;
 mod machine;
 mod newcomers;
@@ -302,6 +303,8 @@ impl Daemon {
         }
         self.write();
         self.settle();
+        self.tell_leftover();
+        self.watch_blocks();
         self.peering.flush(self.instant());
         self.charge();
         self.watch_drops();
@@ -331,6 +334,7 @@ impl Daemon {
             Due::Silence(token) => self.remove(token),
             Due::Listen => self.listen(true),
             Due::Greeting(token) => self.doors.forget(token),
+            Due::Blocks => self.give_back_blocks(),
         }
     }
 

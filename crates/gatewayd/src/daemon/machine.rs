@@ -84,6 +84,7 @@ impl Daemon {
                     }
                 }
                 Later::Room(token, bytes) => {
+                    self.count_leftover(token);
                     if let Some(flow) = self.table.get(token)
                         && !flow.forgotten
                     {
@@ -154,11 +155,12 @@ impl Daemon {
             }
             What::Closed(reason) => {
                 tracing::debug!(flow = id.0, ?reason, "closed");
-                flow.forgotten = true;
+                flow.forget();
                 flow.ending = flow.ending.or(Some(if reason.is_some() { Ending::Reset } else { Ending::Clean }));
                 self.tally.ended(reason);
                 self.links[peer].flows.remove(&id);
                 self.links[peer].early.remove(&id);
+                self.count_leftover(token);
                 self.list(token);
             }
         }
