@@ -66,7 +66,7 @@ pub enum RateGuard {
     /// It is reported ([`Gateway::fits`](crate::Gateway::fits)).
     Reports,
     /// It is reported, and less is sent until the queue is gone, then as much as fits. The configured rate is tried again
-    /// after 10 s, and ever more seldom.
+    /// after 10 s, and ever more seldom. A queue that does not go is not ours: the configured rate is sent.
     Acts,
 }
 

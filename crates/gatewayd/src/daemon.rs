@@ -22,7 +22,7 @@ mod silence;
 pub(crate) mod socks;
 mod streams;
 mod table;
-mod tally;
+pub(crate) mod tally;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -193,15 +193,18 @@ impl Daemon {
     /// The kernel has no memory left to wait with.
     pub fn run(&mut self) -> Result<(), Error> {
         let mut events = Vec::new();
+        // Rules may have taken their time since the start, in which no peer was there.
+        self.now = now_ns();
         while self.running {
             let deadline = self.deadline();
             let waits = now_ns();
-            self.readiness
+            let stopped = self
+                .readiness
                 .wait_for(deadline, &mut events)
                 .map_err(|source| Error::System { what: "wait".into(), source })?;
-            let (begun, late) = (self.now, deadline.map_or(0, |at| now_ns().saturating_sub(at.max(waits))));
-            self.now = now_ns();
-            self.resume(late.max(waits - begun));
+            let begun = std::mem::replace(&mut self.now, now_ns());
+            let due = if stopped { waits } else { deadline.map_or(self.now, |at| at.max(waits)) };
+            self.resume(self.now.saturating_sub(due).max(waits - begun));
             let came = !events.is_empty();
             let from_peers = events.iter().any(|ready| ready.token == PEERS);
             for ready in events.drain(..) {

@@ -12,6 +12,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::{PeerStatus, Snapshot};
+use crate::daemon::tally::PASSED;
 
 /// What the text is.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -126,7 +127,7 @@ impl Collector for Picture {
             fmt::Result::Ok(())
         };
         let reasons = Reason::ALL.map(Reason::name);
-        let ways: Vec<&str> = std::iter::once("clean").chain(reasons).collect();
+        let ways: Vec<&str> = ["clean", PASSED].into_iter().chain(reasons).collect();
         by("opened", "Connections by how they came", "class", &CLASSES, &counters.opened)?;
         by("refused", "Refused openings by reason", "reason", &reasons, &counters.refused)?;
         by("ended", "Ended connections by how", "how", &ways, &counters.ended)?;

@@ -43,7 +43,7 @@ const CREDIT_EVERY: u32 = 32;
 /// are read ahead of what has left.
 const TURN: u32 = 16;
 /// Beyond a round trip, how long a peer may leave everything unanswered before new connections go another way.
-const PATIENCE: Span = Span::from_secs(1);
+pub(crate) const PATIENCE: Span = Span::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -122,6 +122,10 @@ impl Link {
     /// Whether `flow` is a name that this side gives.
     pub(crate) fn is_ours(&self, flow: FlowId) -> bool {
         flow.0 & 1 == self.next & 1
+    }
+    /// Whether `flow`, a name that this side gives, has been given.
+    pub(crate) fn has_named(&self, flow: FlowId) -> bool {
+        flow.0 < self.next
     }
     /// A name that no flow has had.
     pub(crate) fn name_flow(&mut self) -> FlowId {
