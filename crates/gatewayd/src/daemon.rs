@@ -67,6 +67,8 @@ const PS_PER_NS: u64 = 1000;
 const TIMERS: usize = 1_024;
 /// After packets came, more are let come for so long at least (ns): one pass for each would cost more than its packet.
 const REST: u64 = 250_000;
+/// A pass that takes longer than this is counted (ns).
+const LONG_PASS: u64 = 5_000_000;
 
 const ORDERS: u64 = 0;
 const PEERS: u64 = 1;
@@ -210,8 +212,9 @@ impl Daemon {
                 self.settle();
             }
             self.turn();
+            self.tally.passed_in(now_ns().saturating_sub(self.now));
             let rest = if from_peers { self.rest().max(REST) } else { self.rest() };
-            if came && self.writers.is_empty() {
+            if came && !self.has_left() {
                 std::thread::sleep(Duration::from_nanos((self.now + rest).saturating_sub(now_ns())));
             }
         }
@@ -219,6 +222,12 @@ impl Daemon {
         self.failed.take().map_or(Ok(()), Err)
     }
 
+    /// Whether a pass has left something that can be done at once.
+    fn has_left(&self) -> bool {
+        let due = |at: Option<u64>| at.is_some_and(|at| at <= self.now);
+        let attempts = (!self.attempts.is_empty()).then_some(self.resume_at);
+        !self.writers.is_empty() || self.peering.has_more() || due(self.timers.deadline()) || due(attempts)
+    }
     /// How long more is let come after a pass (ns).
     fn rest(&self) -> u64 {
         self.links.iter().filter(|link| link.up).map(Link::batch).min().unwrap_or(0)

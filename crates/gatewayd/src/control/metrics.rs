@@ -91,6 +91,12 @@ impl Collector for Picture {
         let drops = ConstCounter::new(snapshot.receive_drops);
         let help = "Packets of peers lost here, not on the line, as they were not read in time";
         drops.encode(encoder.encode_descriptor("receive_drops", help, None, MetricType::Counter)?)?;
+        let long = ConstCounter::new(snapshot.long_passes);
+        let help = "Passes of the thread that moves bytes that took longer than 5 ms";
+        long.encode(encoder.encode_descriptor("long_passes", help, None, MetricType::Counter)?)?;
+        let longest = ConstGauge::new(snapshot.longest_pass);
+        let help = "The longest of these passes";
+        longest.encode(encoder.encode_descriptor("longest_pass", help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
         for (name, help, unit, value) in &PEER_GAUGES {
             let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
             for peer in &snapshot.peers {

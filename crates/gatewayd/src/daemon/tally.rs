@@ -23,6 +23,9 @@ pub(crate) struct Tally {
     answers: [u64; CLASSES.len()],
     answers_sum: f64,
     pub(crate) held_back: u64,
+    /// The longest pass of the thread that touches bytes (ns), and how many took longer than [`super::LONG_PASS`].
+    pub(crate) longest_pass: u64,
+    pub(crate) long_passes: u64,
     /// Openings that went on without the pair.
     pub(crate) passed: u64,
     /// Openings that wait for their answer now.
@@ -44,6 +47,11 @@ impl Tally {
     }
     pub(crate) fn ended(&mut self, how: &'static str) {
         *self.ended.entry(how).or_default() += 1;
+    }
+    /// A pass took so long (ns).
+    pub(crate) fn passed_in(&mut self, ns: u64) {
+        self.longest_pass = self.longest_pass.max(ns);
+        self.long_passes += u64::from(ns > super::LONG_PASS);
     }
     pub(crate) fn error(&mut self, kind: &'static str) {
         *self.errors.entry(kind).or_default() += 1;
