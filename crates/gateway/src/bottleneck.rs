@@ -4,7 +4,7 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
-use crate::delivery::{Delivery, Sample, Stamp, bits_of, rate_of};
+use crate::delivery::{Delivery, Sample, Stamp, bits_of, rate_of, times};
 use crate::rtt::GRANULARITY;
 
 mod phase;
@@ -47,9 +47,6 @@ const LEAST_ACKS: u64 = 2;
 
 fn shorter(least: Option<Span>, rtt: Span) -> Span {
     least.map_or(rtt, |least| least.min(rtt))
-}
-fn times(n: u64, per_mille: u64) -> u64 {
-    u64::try_from(u128::from(n) * u128::from(per_mille) / 1000).unwrap_or(u64::MAX)
 }
 
 /// Bounds for the time until the next probe, after a round with too many losses.

@@ -17,6 +17,10 @@ pub(crate) fn bits_of(rate: Rate, span: Span) -> u64 {
     let bits = u128::from(rate.as_bps()) * u128::from(span.as_ps()) / PS_PER_S;
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
+/// Returns `per_mille` thousandths of `n`.
+pub(crate) fn times(n: u64, per_mille: u64) -> u64 {
+    u64::try_from(u128::from(n) * u128::from(per_mille) / 1000).unwrap_or(u64::MAX)
+}
 
 /// What is remembered of a packet under way until it is acknowledged or lost (section 3.1.2, `P`).
 #[derive(Clone, Copy, Debug)]

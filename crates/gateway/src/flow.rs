@@ -127,6 +127,13 @@ impl Flow {
         let bytes = self.out.held().max(least) + self.inn.promised().max(least);
         if self.admitted { bytes + config.cost.0 } else { 0 }
     }
+    /// The memory that it takes once it has ended here: the local TCP still gets what it was asked to write.
+    pub(crate) fn leftover(&self, config: &GatewayConfig) -> u64 {
+        match self.inn.asked() {
+            0 => 0,
+            bytes => bytes + config.cost.0,
+        }
+    }
     /// Whether it waits for an answer of the far host.
     pub(crate) fn opening(&self) -> bool {
         match self.stage {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use cellway_units::{Bits, Rate, Span, Time};
+use cellway_units::{Bits, Bytes, Rate, Span, Time};
 
 use crate::acknowledge::Acknowledger;
 use crate::bottleneck::Bottleneck;
@@ -211,6 +211,17 @@ impl Gateway {
         self.forget_line();
         self.see_line();
         self.pacer.wait(now, false);
+    }
+    /// The caller holds `bytes` of memory for flows that have ended, as local hosts still take what [`Action::Write`] asked
+    /// for: they count against [`GatewayConfig::total_buffer`]. Between two calls, and when the way to the peer is lost,
+    /// the gateway adds what a flow leaves when it ends.
+    pub fn set_leftover(&mut self, now: Time, bytes: Bytes, out: &mut Output) {
+        self.relay.set_leftover(bytes.0, &mut out.actions);
+        self.send(now, out);
+    }
+    /// The memory that counts as held for flows that have ended.
+    pub fn leftover(&self) -> Bytes {
+        Bytes(self.relay.leftover)
     }
     /// Windows follow the line as it is known now.
     fn see_line(&mut self) {

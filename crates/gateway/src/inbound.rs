@@ -41,6 +41,10 @@ impl Inbound {
     pub(crate) fn held(&self) -> u64 {
         self.in_order + self.beyond_len - self.written
     }
+    /// The bytes that the local TCP was asked to take and has not taken.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked - self.written
+    }
     /// The bytes held, and those that the peer may send still.
     pub(crate) fn promised(&self) -> u64 {
         self.end.unwrap_or(self.granted).saturating_sub(self.written)

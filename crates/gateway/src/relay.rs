@@ -47,6 +47,8 @@ pub(crate) struct Relay {
     taken: u64,
     /// What flows hold, what was promised them, and what is kept for them (bytes).
     committed: u64,
+    /// Memory of flows that have ended here while the local TCP still takes their last bytes.
+    pub(crate) leftover: u64,
     reclaim: reclaim::Reclaim,
     /// Whether the rate waits to be told.
     rate_queued: bool,
@@ -69,6 +71,7 @@ impl Relay {
             held: 0,
             taken: 0,
             committed: 0,
+            leftover: 0,
             reclaim: reclaim::Reclaim::default(),
             rate_queued: false,
             now: Time::ZERO,
@@ -177,7 +180,7 @@ impl Relay {
             flows: self.flows.len() as u64,
             flows_opening: opening,
             flows_waiting: waiting,
-            committed: self.committed,
+            committed: self.committed + self.leftover,
             ..self.stats
         }
     }
@@ -206,6 +209,7 @@ impl Relay {
     /// Ends every flow: the way to the peer is lost.
     pub(crate) fn down(&mut self, reason: Reason, actions: &mut Vec<Action>) {
         for (flow, state) in std::mem::take(&mut self.flows) {
+            self.leftover += state.leftover(&self.config);
             match state.stage {
                 Stage::Waiting | Stage::Opening if state.told => {
                     self.stats.count_refusal(reason);
@@ -218,7 +222,14 @@ impl Relay {
                 actions.push(Action::Closed { flow, reason: state.cause.or(Some(reason)) });
             }
         }
-        *self = Relay { stats: self.stats, ..Relay::new(self.config) };
+        *self = Relay { stats: self.stats, leftover: self.leftover, ..Relay::new(self.config) };
+    }
+
+    /// The local side holds `bytes` for flows that have ended.
+    pub(crate) fn set_leftover(&mut self, bytes: u64, actions: &mut Vec<Action>) {
+        if std::mem::replace(&mut self.leftover, bytes) > bytes {
+            self.admit_all(actions);
+        }
     }
 
     /// Changes a flow, does all that this makes possible, and ends the flow if that was all.
@@ -261,6 +272,7 @@ impl Relay {
         self.held -= state.held();
         self.taken -= state.out.held();
         self.committed -= state.committed(&self.config);
+        self.leftover += state.leftover(&self.config);
         self.has_now_ended(flow);
         if state.told {
             actions.push(Action::Closed { flow, reason: state.cause });

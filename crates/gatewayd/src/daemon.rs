@@ -1,6 +1,7 @@
 //! The thread that touches bytes: one loop over the sockets of hosts, the transport to the peers and
 //! the state machines between them.
 
+mod attempts;
 mod block;
 mod charge;
 mod doors;
@@ -8,6 +9,7 @@ mod drops;
 mod ending;
 mod flow;
 mod handle;
+mod leftover;
 mod link;
 mod machine;
 mod newcomers;
@@ -21,6 +23,8 @@ pub(crate) mod socks;
 mod streams;
 mod table;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod timers;
 mod unresponsive;
 
@@ -39,6 +43,7 @@ use crate::peering::Peering;
 
 pub use handle::Handle;
 
+use attempts::Attempts;
 use doors::Doors;
 use drops::Drops;
 use flow::Flow;
@@ -49,7 +54,6 @@ use route::Routes;
 use table::{FLOW, Table};
 use tally::Tally;
 use timers::{Due, Timers};
-use unresponsive::Attempt;
 
 /// How long nobody is accepted after that failed (ns).
 const PAUSE: u64 = 100_000_000;
@@ -93,7 +97,7 @@ pub struct Daemon {
     /// What follows from what the machines asked for, to be told to them when they have finished.
     later: VecDeque<Later>,
     /// Servers to connect to for peers.
-    attempts: VecDeque<Attempt>,
+    attempts: Attempts,
     /// When the last of them may begin that came after this thread was suspended (ns).
     resume_at: u64,
     /// Names that are being looked up.
@@ -165,7 +169,7 @@ impl Daemon {
             tally: Tally::default(),
             drops: Drops::default(),
             later: VecDeque::new(),
-            attempts: VecDeque::new(),
+            attempts: Attempts::default(),
             resume_at: 0,
             lookups: 0,
             writers: Vec::new(),
@@ -290,6 +294,8 @@ impl Daemon {
         }
         self.write();
         self.settle();
+        self.tell_leftover();
+        self.watch_blocks();
         self.peering.flush(self.instant());
         self.charge();
         self.watch_drops();
@@ -319,6 +325,7 @@ impl Daemon {
             Due::Silence(token) => self.remove(token),
             Due::Listen => self.listen(true),
             Due::Greeting(token) => self.doors.forget(token),
+            Due::Blocks => self.give_back_blocks(),
         }
     }
 

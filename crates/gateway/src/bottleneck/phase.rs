@@ -4,8 +4,9 @@ use cellway_units::{Span, Time};
 
 use super::round::Round;
 use super::startup::Startup;
-use super::{Bottleneck, Bounds, MIN_RTT_WINDOW, times};
+use super::{Bottleneck, Bounds, MIN_RTT_WINDOW};
 use crate::delivery::Sample;
+use crate::delivery::times;
 
 /// Gains in thousandths. Startup's rate doubles each round (4 ln 2), Drain undoes in one round what it left behind. A probe
 /// adds an eighth, and a quarter once the link has carried that; in a contested queue at most a half.

@@ -4,7 +4,8 @@ use cellway_units::{Span, Time};
 
 use super::phase::Phase;
 use super::round::Round;
-use super::{Bottleneck, shorter, times};
+use super::{Bottleneck, shorter};
+use crate::delivery::times;
 use crate::delivery::{Sample, rate_of};
 use crate::rtt::GRANULARITY;
 

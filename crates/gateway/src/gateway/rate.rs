@@ -83,6 +83,8 @@ impl Gateway {
     pub(super) fn missing(&mut self, sent: &Sent) {
         if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
             line.lost(stamp);
+        } else if let Some(guard) = &mut self.guard {
+            guard.lost(sent.bits);
         }
     }
     /// An acknowledgement has been dealt with; `round_trip` is that of the newest packet, if it was not known to have

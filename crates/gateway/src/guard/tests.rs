@@ -14,6 +14,23 @@ fn mbps(n: u64) -> Rate {
     Rate::from_bps(n * 1_000_000)
 }
 
+/// A competing flow with additive increase and multiplicative decrease, as RFC 8312 decreases.
+#[derive(Clone, Copy)]
+struct Rival {
+    /// Its round trip without a queue.
+    base: Span,
+    /// What it may have under way (packets).
+    window: f64,
+    next: Time,
+    reduced: Time,
+}
+
+impl Rival {
+    fn from(start: Time) -> Rival {
+        Rival { base: Span::from_ms(40), window: 10.0, next: start, reduced: start }
+    }
+}
+
 struct Path {
     guard: Guard,
     rate: Rate,
@@ -33,6 +50,7 @@ struct Path {
     stall: (Time, Time),
     /// What a competing flow sends, and of how much time how much (bit/s, ms).
     rival: (Rate, u64, u64),
+    rivals: Vec<Rival>,
     random: u64,
     free: Time,
     rival_at: Time,
@@ -63,6 +81,7 @@ impl Path {
             back_since: Time::ZERO,
             stall: (Time::ZERO, Time::ZERO),
             rival: (Rate::from_bps(0), 1, 0),
+            rivals: Vec::new(),
             random: 1,
             free: Time::ZERO,
             rival_at: Time::ZERO,
@@ -92,8 +111,21 @@ impl Path {
         self.free = self.free.max(now) + self.rate.time_for(Bits(bits), 0).0;
         Some(self.free)
     }
-    /// What the competing flow has sent until now.
+    /// What the competing flows have sent until now.
     fn compete(&mut self) {
+        for index in 0..self.rivals.len() {
+            let mut rival = self.rivals[index];
+            while rival.next <= self.now {
+                let round_trip = rival.base + self.free.since(rival.next);
+                if self.enqueue(rival.next, PACKET).is_some() {
+                    rival.window += 1.0 / rival.window;
+                } else if rival.next > rival.reduced + round_trip {
+                    (rival.window, rival.reduced) = ((rival.window * 0.7).max(1.0), rival.next);
+                }
+                rival.next += Span::from_ps((round_trip.as_ps() as f64 / rival.window) as u64);
+            }
+            self.rivals[index] = rival;
+        }
         let (rate, period, of_it) = self.rival;
         while rate.as_bps() > 0 && self.rival_at <= self.now {
             if (self.rival_at - Time::ZERO).as_ps() / 1_000_000_000 % period < of_it {
@@ -130,6 +162,7 @@ impl Path {
                 self.guard.learn(time, time - sent);
             } else {
                 self.lost += 1;
+                self.guard.lost(Bits(PACKET));
             }
         }
     }
@@ -292,4 +325,107 @@ fn a_guard_that_only_reports_keeps_the_rate() {
     assert_eq!((path.guard.fits(), path.guard.rate()), (None, mbps(24)));
     path.run(at(20_000));
     assert_eq!(path.guard.fits(), None);
+}
+
+/// At least `share` per mille of what the path delivers at the configured rate arrives in the five minutes after `from`.
+#[track_caller]
+fn carries_on(path: &mut Path, from: u64, share: u64) {
+    let most = path.guard.configured as f64 / 1e6 * (1.0 - path.loss_per_million as f64 / 1e6);
+    let arrives = path.arrives(from, from + 300_000);
+    assert!(arrives > most * share as f64 / 1000.0, "{arrives} of {most} Mbit/s");
+    // In no ten seconds less than three quarters, which is the rate of a look.
+    for start in (from + 300_000..from + 400_000).step_by(10_000) {
+        let arrives = path.arrives(start, start + 10_000);
+        assert!(arrives > most * 0.75, "{arrives} of {most} Mbit/s from {start} ms on");
+    }
+}
+
+#[test]
+fn random_loss_on_a_path_that_becomes_longer_is_no_slow_path() {
+    for (loss_per_million, longer) in [(50_000, 200), (35_000, 190), (100_000, 350)] {
+        let mut path = Path { loss_per_million, ..Path::new(mbps(24)) };
+        path.quiet_until(20_000);
+        path.round_trip = Span::from_ms(longer);
+        path.quiet_until(120_000);
+    }
+}
+
+#[test]
+fn loss_that_begins_when_the_path_becomes_longer_costs_little() {
+    let mut path = Path::new(mbps(24));
+    path.quiet_until(20_000);
+    (path.loss_per_million, path.round_trip) = (50_000, Span::from_ms(200));
+    carries_on(&mut path, 20_000, 960);
+}
+
+#[test]
+fn random_loss_beside_a_queue_of_the_other_direction_costs_little() {
+    let back = (200, Span::from_ms(175));
+    let mut path = Path { back, loss_per_million: 50_000, ..Path::new(mbps(24)) };
+    carries_on(&mut path, 0, 960);
+    let mut path = Path { back, back_since: at(10_000), loss_per_million: 50_000, ..Path::new(mbps(24)) };
+    path.quiet_until(30_000);
+}
+
+#[test]
+fn beside_lasting_competition_most_of_the_share_is_kept() {
+    let none = (Rate::from_bps(0), 1, 0);
+    for told in [24, 30] {
+        for (flows, rival) in [(8, none), (16, none), (32, none), (0, (mbps(10), 1, 1)), (0, (mbps(20), 1, 1))] {
+            let [share, kept] = [false, true].map(|acts| {
+                let rivals = vec![Rival::from(at(20_000)); flows];
+                let mut path = Path { guard: Guard::new(mbps(told), acts), rivals, rival, ..Path::new(mbps(told)) };
+                path.arrives(40_000, 340_000)
+            });
+            assert!(kept > share * 0.82, "{told} Mbit/s, {flows} flows, {rival:?}: {kept} of {share} Mbit/s");
+        }
+    }
+}
+
+#[test]
+fn a_deep_queue_is_given_time_to_drain() {
+    let told = Path::new(mbps(60));
+    let mut path = Path { queue: bits_of(told.rate, Span::from_ms(1_500)), round_trip: Span::from_ms(20), ..told };
+    path.run(at(11_000));
+    assert!(path.longest_wait(0, 5_000) > Span::from_ms(1_400), "{}", path.longest_wait(0, 5_000));
+    path.run(at(15_000));
+    let fits = path.guard.fits().unwrap().as_bps() as f64 / 1e6;
+    assert!((24.0..=25.0).contains(&fits), "{fits}");
+    assert!(path.longest_wait(11_000, 15_000) < Span::from_ms(10), "{}", path.longest_wait(11_000, 15_000));
+}
+
+#[test]
+fn a_path_that_becomes_slower_still_is_found_below_the_configured_rate() {
+    let mut path = Path::new(mbps(30));
+    path.run(at(60_000));
+    assert!(path.guard.fits().is_some());
+    path.rate = mbps(15);
+    path.run(at(80_000));
+    let fits = path.guard.fits().unwrap().as_bps() as f64 / 1e6;
+    assert!((14.0..=15.0).contains(&fits), "{fits}");
+    let lost = path.lost;
+    path.run(at(82_000));
+    assert_eq!(path.lost, lost);
+}
+
+#[test]
+fn a_queue_that_was_not_ours_and_becomes_ours_is_found() {
+    // The competing flow alone is more than the path carries; when it has ended, we keep its queue full.
+    let mut path = Path { rival: (mbps(26), 1, 1), ..Path::new(mbps(30)) };
+    path.run(at(15_000));
+    assert!(path.guard.foreign.is_some() && path.guard.fits().is_none());
+    path.rival.0 = Rate::from_bps(0);
+    path.run(at(60_000));
+    let fits = path.guard.fits().unwrap().as_bps() as f64 / 1e6;
+    assert!((24.0..=25.0).contains(&fits), "{fits}");
+}
+
+#[test]
+fn a_rate_that_stays_too_high_stays_reported() {
+    let mut path = Path { guard: Guard::new(mbps(30), false), ..Path::new(mbps(30)) };
+    path.run(at(10_000));
+    for second in 10..1_500 {
+        path.run(at(second * 1_000));
+        assert!(path.guard.fits().is_some(), "{second} s");
+    }
 }

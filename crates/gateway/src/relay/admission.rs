@@ -29,8 +29,8 @@ impl Relay {
         self.memory_share().min(self.windows.inbound(began))
     }
     /// Memory that is neither held nor promised (bytes).
-    fn free(&self) -> u64 {
-        self.config.total_buffer.0.saturating_sub(self.committed)
+    pub(super) fn free(&self) -> u64 {
+        self.config.total_buffer.0.saturating_sub(self.committed + self.leftover)
     }
     /// Whether the opening with `request` fits into a packet.
     pub(super) fn has_room_for(&self, request: &Request) -> bool {

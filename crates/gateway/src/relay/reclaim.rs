@@ -35,7 +35,7 @@ impl Relay {
         // Asked for every packet: what is seldom so comes first.
         let may_enter = |origin: Origin| self.admitted[origin as usize] < self.config.flows_per_origin();
         let waits = |origin: Origin| !self.waiting[origin as usize].is_empty() && may_enter(origin);
-        self.committed > self.config.total_buffer.0 / 2
+        self.free() < self.config.total_buffer.0.div_ceil(2)
             && (self.reclaim.wanted || waits(Origin::Local) || waits(Origin::Peer))
     }
     /// The peer is short of memory.

@@ -92,6 +92,7 @@ impl Daemon {
     /// A connection is over.
     pub(crate) fn remove(&mut self, token: u64) {
         let Some(mut flow) = self.table.remove(token) else { return };
+        self.links[flow.peer].leftover -= flow.leftover;
         if let Origin::Held(opening) = &flow.origin {
             let key = (opening.client, opening.server);
             if self.held.get(&key) == Some(&token) {

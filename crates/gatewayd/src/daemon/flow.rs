@@ -109,6 +109,8 @@ pub(crate) struct Flow {
     pub(crate) ending: Option<Ending>,
     /// The machine has forgotten it.
     pub(crate) forgotten: bool,
+    /// The memory that it counts for since then.
+    pub(crate) leftover: u64,
     /// It waits in the daemon's list of those with something to write.
     pub(crate) listed: bool,
     writable: bool,
@@ -144,6 +146,7 @@ impl Flow {
             end_inn: End::Open,
             ending: None,
             forgotten: false,
+            leftover: 0,
             listed: false,
             writable: true,
             watch: None,
@@ -199,6 +202,16 @@ impl Flow {
         if self.end_inn == End::Known {
             self.end_inn = End::Open;
         }
+    }
+    /// The machine forgets it: what came from the host is nobody's, and of what is for it no more will be let be written.
+    pub(crate) fn forget(&mut self) {
+        self.forgotten = true;
+        self.out.release(u64::MAX);
+        self.inn.truncate(self.allowed);
+    }
+    /// The memory of its bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        self.out.memory() + self.inn.memory()
     }
     /// The host has all its bytes and hears nothing more.
     pub(crate) fn fall_silent(&mut self) -> io::Result<()> {

@@ -15,8 +15,10 @@ use crate::error::Error;
 const WINDOW_MOST: Bytes = Bytes(64 << 20);
 /// What every direction of a connection may hold, however many there are.
 const FLOOR: Bytes = Bytes(12 << 10);
+/// What describes a connection (bytes).
+pub(crate) const DESCRIPTION: u64 = 3 << 10;
 /// What a connection takes beside its bytes: a block more than they fill in each direction, and what describes it.
-const COST: Bytes = Bytes(2 * BLOCK as u64 + (3 << 10));
+const COST: Bytes = Bytes(2 * BLOCK as u64 + DESCRIPTION);
 /// What of the memory is for bytes: a packet under way that is described by the machine and by QUIC takes up to a
 /// third more than its bytes.
 const FOR_BYTES: (u64, u64) = (3, 4);
@@ -58,6 +60,8 @@ pub(crate) struct Link {
     pub(crate) flows: HashMap<FlowId, u64>,
     /// Bytes of flows that are not connections here yet.
     pub(crate) early: HashMap<FlowId, Ring>,
+    /// Memory of connections that the machine has forgotten, whose hosts still take their last bytes.
+    pub(crate) leftover: u64,
     /// Octets that the transport has sent and the machine has not counted; less than 0 if it counted more.
     pub(crate) uncounted: i64,
     pub(crate) seen_octets: u64,
@@ -92,6 +96,7 @@ impl Link {
             next: 0,
             flows: HashMap::new(),
             early: HashMap::new(),
+            leftover: 0,
             uncounted: 0,
             seen_octets: 0,
             line_octets: 0,

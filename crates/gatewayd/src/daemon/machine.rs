@@ -84,6 +84,7 @@ impl Daemon {
                     }
                 }
                 Later::Room(token, bytes) => {
+                    self.count_leftover(token);
                     if let Some(flow) = self.table.get(token)
                         && !flow.forgotten
                     {
@@ -117,7 +118,11 @@ impl Daemon {
             _ => return,
         };
         let Some(&token) = self.links[peer].flows.get(&id) else {
-            self.links[peer].early.remove(&id);
+            // The peer has taken back what it asked for.
+            if matches!(what, What::Reset(_) | What::Closed(_)) {
+                self.links[peer].early.remove(&id);
+                self.attempts.remove(peer, id);
+            }
             return;
         };
         let Some(flow) = self.table.get_mut(token) else { return };
@@ -150,11 +155,12 @@ impl Daemon {
             }
             What::Closed(reason) => {
                 tracing::debug!(flow = id.0, ?reason, "closed");
-                flow.forgotten = true;
+                flow.forget();
                 flow.ending = flow.ending.or(Some(if reason.is_some() { Ending::Reset } else { Ending::Clean }));
                 self.tally.ended(reason);
                 self.links[peer].flows.remove(&id);
                 self.links[peer].early.remove(&id);
+                self.count_leftover(token);
                 self.list(token);
             }
         }

@@ -58,7 +58,7 @@ impl Daemon {
             resent_bytes: stats.resent_bytes,
             sent_bytes: stats.data_bytes - stats.resent_bytes,
             received_bytes: stats.received_bytes,
-            buffered_bytes: flows().map(|flow| flow.held() as u64).sum(),
+            buffered_bytes: self.table.iter().filter(|flow| flow.peer == peer).map(|flow| flow.held() as u64).sum(),
             connections: link.flows.len() as u64,
             opening,
         }

@@ -10,8 +10,11 @@ use super::block::{BLOCK, Block};
 /// Most blocks of one call to the kernel.
 const PARTS: usize = 32;
 
+/// Places for blocks that are kept when there is no block: few bytes wait for long.
+const PLACES: usize = 64;
+
 /// A run of bytes whose front is let go and whose end grows, in blocks: nothing moves when it grows, and empty it holds
-/// no memory.
+/// no block.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     base: u64,
@@ -119,12 +122,26 @@ impl Ring {
             self.blocks.push_back(Block::take());
         }
     }
-    /// Blocks without a byte go.
+    /// Lets the bytes from `end` on go.
+    pub(crate) fn truncate(&mut self, end: u64) {
+        self.len = self.len.min(end.saturating_sub(self.base) as usize);
+        self.trim();
+    }
+    /// The memory that it takes (bytes).
+    pub(crate) fn memory(&self) -> u64 {
+        (self.blocks.len() * BLOCK) as u64
+    }
+
+    /// Blocks without a byte go, and places for them that are far too many.
     fn trim(&mut self) {
         if self.len == 0 {
             self.skip = 0;
         }
         self.blocks.truncate((self.skip + self.len).div_ceil(BLOCK));
+        let places = self.blocks.len().max(PLACES / 4) * 4;
+        if self.blocks.capacity() > places {
+            self.blocks.shrink_to(places / 2);
+        }
     }
     /// The parts of `len` bytes from `at` bytes behind the first on.
     fn parts(&self, at: usize, len: usize) -> impl Iterator<Item = &[u8]> {
@@ -236,6 +253,29 @@ mod tests {
         let most = |parts: &mut [IoSliceMut<'_>]| Ok(parts.iter().map(|part| part.len()).sum());
         assert_eq!(ring.fill(usize::MAX / 2, most).unwrap(), PARTS * BLOCK - 5);
         assert_eq!(ring.len(), PARTS * BLOCK);
+    }
+
+    #[test]
+    fn what_is_cut_off_takes_no_memory() {
+        let mut ring = Ring::default();
+        fill(&mut ring, &[7; 9 * BLOCK]);
+        ring.release(BLOCK as u64 + 5);
+        ring.truncate(3 * BLOCK as u64 + 1);
+        assert_eq!(
+            (ring.base(), ring.end(), ring.memory()),
+            (BLOCK as u64 + 5, 3 * BLOCK as u64 + 1, 3 * BLOCK as u64)
+        );
+        ring.truncate(0);
+        assert_eq!((ring.base(), ring.len(), ring.memory()), (BLOCK as u64 + 5, 0, 0));
+    }
+
+    #[test]
+    fn an_empty_ring_keeps_few_places_however_full_it_was() {
+        let mut ring = Ring::default();
+        ring.place(4096 * BLOCK as u64, b"x");
+        assert!(ring.blocks.capacity() > 4096);
+        ring.release(u64::MAX);
+        assert!(ring.blocks.capacity() <= PLACES, "{}", ring.blocks.capacity());
     }
 
     #[test]

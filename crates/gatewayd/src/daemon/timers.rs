@@ -16,6 +16,8 @@ pub(crate) enum Due {
     Listen,
     /// A SOCKS client must have said where to by now.
     Greeting(u64),
+    /// Blocks that nobody has used go back to the machine.
+    Blocks,
 }
 
 /// Instants (ns) and what is due then, the earliest first.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use cellway_gateway::{FlowId, FlowState, Reason, Request};
 
 use super::Daemon;
+use super::attempts::Attempt;
 use super::flow::{Origin, Stage};
+use super::machine::Later;
 use crate::config::PeerDown;
 use crate::intercept::Opening;
 
@@ -16,15 +18,6 @@ const SUSPENDED: u64 = 500_000_000;
 
 /// Most connections that are begun in one pass: about 2 ms of work, at 30 us for each.
 const ATTEMPTS: usize = 64;
-
-/// A server to connect to for a peer.
-#[derive(Debug)]
-pub(crate) struct Attempt {
-    peer: usize,
-    id: FlowId,
-    request: Arc<Request>,
-    since: u64,
-}
 
 impl Daemon {
     /// Follows the state machine of a peer after each call into it: whether the peer answers, and whether the line carries
@@ -109,21 +102,23 @@ impl Daemon {
     /// The peer wants a server connected to. Nothing leaves before all packets are read that have arrived: one of them may
     /// take it back.
     pub(crate) fn attempt(&mut self, peer: usize, id: FlowId, request: Arc<Request>) {
-        self.attempts.push_back(Attempt { peer, id, request, since: self.now });
+        self.attempts.add(Attempt { peer, id, request, since: self.now });
     }
     /// Begins the connections that peers want, if no more of their packets wait.
     pub(crate) fn begin_attempts(&mut self) {
         for _ in 0..ATTEMPTS {
-            let Some(first) = self.attempts.front() else { return };
+            let Some(first) = self.attempts.first() else { return };
             if self.now < self.resume_at || self.peering.has_more() && self.now < first.since + LONGEST_WAIT {
                 return;
             }
-            let Some(Attempt { peer, id, request, .. }) = self.attempts.pop_front() else { return };
-            let stats = self.links[peer].machine.flow_stats(id);
-            if stats.is_some_and(|stats| !stats.opened_here && stats.state == FlowState::Opening) {
-                self.connect(peer, id, request);
-                self.settle();
+            let Some(Attempt { peer, id, request, .. }) = self.attempts.take_first() else { return };
+            match self.links[peer].machine.flow_stats(id).map(|stats| stats.state) {
+                Some(FlowState::Opening) => self.connect(peer, id, request),
+                // Reset by the peer behind bytes that nobody will take.
+                Some(_) => self.later.push_back(Later::Refused(peer, id, Reason::Reset)),
+                None => {}
             }
+            self.settle();
         }
     }
 }

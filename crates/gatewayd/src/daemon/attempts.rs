@@ -1,0 +1,56 @@
+//! Connection attempts that peers have asked for and that have not begun.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use cellway_gateway::{FlowId, Request};
+
+/// A server to connect to for a peer.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) peer: usize,
+    pub(crate) id: FlowId,
+    pub(crate) request: Arc<Request>,
+    /// When the peer asked (ns).
+    pub(crate) since: u64,
+}
+
+/// Attempts in the order in which peers asked, at most one for each flow that has not ended: a flow takes its attempt with
+/// it, and the next connection of the peer, whose flows have the same names again, finds none.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    by_order: BTreeMap<u64, Attempt>,
+    order: HashMap<(usize, FlowId), u64>,
+    next: u64,
+}
+
+impl Attempts {
+    pub(crate) fn add(&mut self, attempt: Attempt) {
+        let (peer, id) = (attempt.peer, attempt.id);
+        self.remove(peer, id);
+        self.order.insert((peer, id), self.next);
+        self.by_order.insert(self.next, attempt);
+        self.next += 1;
+    }
+    /// Drops the attempt of a flow that has ended, if there is one.
+    pub(crate) fn remove(&mut self, peer: usize, id: FlowId) {
+        if let Some(order) = self.order.remove(&(peer, id)) {
+            self.by_order.remove(&order);
+        }
+    }
+    pub(crate) fn first(&self) -> Option<&Attempt> {
+        self.by_order.values().next()
+    }
+    pub(crate) fn take_first(&mut self) -> Option<Attempt> {
+        let (_, attempt) = self.by_order.pop_first()?;
+        self.order.remove(&(attempt.peer, attempt.id));
+        Some(attempt)
+    }
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.by_order.len()
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_order.is_empty()
+    }
+}

@@ -1,0 +1,134 @@
+//! A daemon whose peer is the test: packets and losses of the connection between gateways are handed to it directly.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use cellway_gateway::{Ack, FlowId, Frame, Reason, Request, Server, TpPacket};
+use cellway_sys::now_ns;
+use cellway_units::Span;
+use tempfile::TempDir;
+
+use super::Daemon;
+use crate::config::{Config, Listen};
+use crate::peering::{PeerEvent, Transport};
+
+const PEER: usize = 0;
+const WINDOW: u64 = 65_536;
+
+struct Scene {
+    daemon: Daemon,
+    /// The number of the peer's next packet.
+    number: u64,
+    _folder: TempDir,
+}
+
+impl Scene {
+    /// A daemon that may connect to this machine, with a peer that is up and gives even names to flows.
+    fn new() -> Scene {
+        let folder = TempDir::new().unwrap();
+        let identity = crate::make_identities(folder.path(), &["far".into()]).unwrap().remove(0);
+        let text = format!(
+            "name = \"far\"\nlocal = [\"127.0.0.0/8\"]\n[identity]\nauthority = {:?}\ncertificate = {:?}\nkey = {:?}\n\
+             [listen]\naddress = \"127.0.0.1:1\"\n[[peer]]\nname = \"near\"\nprefixes = [\"192.0.2.0/24\"]\nrate = \"10 Mbit/s\"\n",
+            identity.authority, identity.certificate, identity.key
+        );
+        let mut config = Config::parse(&text, &folder.path().join("gateway.toml")).unwrap();
+        config.listen = Some(Listen { address: "127.0.0.1:0".parse().unwrap() });
+        let mut scene = Scene { daemon: Daemon::new(config).unwrap(), number: 0, _folder: folder };
+        scene.up();
+        scene
+    }
+    fn up(&mut self) {
+        self.number = 0;
+        self.daemon.peer_tells(PeerEvent::Up {
+            peer: PEER,
+            dialer: false,
+            transport: Transport::Quic,
+            payload: 1_200,
+            address: "192.0.2.1:4433".parse().unwrap(),
+        });
+        self.daemon.settle();
+    }
+    fn down(&mut self) {
+        self.daemon.peer_tells(PeerEvent::Down { peer: PEER, why: "the path is lost".into() });
+        self.daemon.settle();
+    }
+    fn receive(&mut self, frames: Vec<Frame>) {
+        let packet = TpPacket { number: self.number, frames };
+        self.number += 1;
+        let mut octets = BytesMut::new();
+        packet.encode(&mut octets, |_, _, len, octets| octets.extend_from_slice(&vec![7; len as usize]));
+        self.daemon.peer_tells(PeerEvent::Packet { peer: PEER, packet: octets.freeze() });
+        self.daemon.settle();
+    }
+    /// Lets `ms` pass, then begins what is due of that for which peers have asked.
+    fn attempt_after(&mut self, ms: u64) {
+        self.daemon.now += ms * 1_000_000;
+        self.daemon.begin_attempts();
+    }
+}
+
+fn server() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let at = listener.local_addr().unwrap();
+    (listener, at)
+}
+fn asking(flow: u64, server: SocketAddr, early: bool) -> Frame {
+    let request = Arc::new(Request { client: None, server: Server::Address(server), early });
+    Frame::Open { flow: FlowId(flow), limit: WINDOW, request }
+}
+fn open(flow: u64, server: SocketAddr) -> Frame {
+    asking(flow, server, false)
+}
+fn reset(flow: u64, at: u64) -> Frame {
+    Frame::Reset { flow: FlowId(flow), at, reason: Reason::Reset }
+}
+
+#[test]
+fn what_an_earlier_connection_of_the_peer_asked_for_is_connected_to_by_no_later_one() {
+    let [(old, old_at), (new, new_at)] = [server(), server()];
+    let mut scene = Scene::new();
+    scene.daemon.now = now_ns();
+    scene.daemon.resume(2_000_000_000);
+    scene.receive(vec![open(0, old_at)]);
+    scene.attempt_after(10);
+    // The peer dials again while the attempt waits; names begin anew.
+    scene.down();
+    scene.up();
+    scene.receive(vec![open(0, new_at)]);
+    scene.attempt_after(60_000);
+    assert!(new.accept().is_ok(), "what the peer asks for now");
+    assert!(old.accept().is_err(), "connected to the server of a connection that has ended");
+    assert_eq!((scene.daemon.table.len(), scene.daemon.links[PEER].flows.len()), (1, 1));
+}
+
+#[test]
+fn a_peer_that_takes_back_what_it_asks_for_takes_no_memory() {
+    let (listener, at) = server();
+    let mut scene = Scene::new();
+    for first in (0..200_000).step_by(40) {
+        scene.receive((first..first + 40).step_by(2).flat_map(|flow| [open(flow, at), reset(flow, 0)]).collect());
+        assert_eq!(scene.daemon.attempts.len(), 0, "after {} flows", first / 2 + 20);
+    }
+    scene.attempt_after(60_000);
+    assert!(listener.accept().is_err());
+}
+
+#[test]
+fn a_flow_that_is_reset_behind_bytes_before_it_is_connected_ends() {
+    let (listener, at) = server();
+    let mut scene = Scene::new();
+    let data = Frame::Data { flow: FlowId(0), offset: 0, len: 10, fin: false, early: true, urgent: false };
+    scene.receive(vec![asking(0, at, true), data]);
+    scene.receive(vec![reset(0, 10)]);
+    scene.attempt_after(60_000);
+    assert!(listener.accept().is_err());
+    let stats = scene.daemon.links[PEER].machine.stats();
+    assert_eq!((stats.flows, stats.refused(Reason::Reset)), (1, 1), "the peer is told");
+    let last = stats.packets_sent - 1;
+    scene.receive(vec![Frame::Ack(Ack { ranges: vec![(0, last)], delay: Span::ZERO })]);
+    assert_eq!(scene.daemon.links[PEER].machine.stats().flows, 0);
+    assert!(scene.daemon.links[PEER].early.is_empty());
+}

@@ -1,0 +1,120 @@
+//! Memory in pages that go back to the kernel one by one.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
+
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::param::page_size;
+
+/// Octets of a page.
+const SIZE: usize = 4096;
+
+/// A page of memory that nobody else has. Dropped, it goes back to the kernel.
+#[derive(Debug)]
+pub struct Page(NonNull<[u8; SIZE]>);
+
+// SAFETY: it owns what it points to, as a box does.
+unsafe impl Send for Page {}
+// SAFETY: the same.
+unsafe impl Sync for Page {}
+
+impl Page {
+    /// Octets of a page.
+    pub const SIZE: usize = SIZE;
+
+    /// Appends `count` new pages, which lie side by side, to `pages`. They hold zeros, and take memory from when they are
+    /// first written to.
+    ///
+    /// # Errors
+    /// The kernel has no memory left.
+    pub fn map(count: usize, pages: &mut Vec<Page>) -> io::Result<()> {
+        let len = count * SIZE;
+        pages.reserve(count);
+        // SAFETY: the kernel chooses where; nothing is there.
+        let start = unsafe {
+            mmap_anonymous(ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?.cast::<u8>()
+        };
+        // A huge page would be taken as a whole for one that is written to. Where there are none this fails.
+        // SAFETY: no content changes by it.
+        let _ = unsafe { madvise(start.cast(), len, Advice::LinuxNoHugepage) };
+        // SAFETY: each is within what was mapped, which does not begin at 0.
+        pages.extend((0..count).map(|n| Page(unsafe { NonNull::new_unchecked(start.add(n * SIZE)) }.cast())));
+        Ok(())
+    }
+
+    /// Gives its memory back to the kernel, as far as that has pages of this size. It holds zeros from then on, or what
+    /// it held before.
+    pub fn discard(&mut self) {
+        if is_whole() {
+            // SAFETY: it is a page of an anonymous mapping and borrowed alone: nobody sees it change.
+            let _ = unsafe { madvise(self.0.as_ptr().cast(), SIZE, Advice::LinuxDontNeed) };
+        }
+    }
+}
+
+/// Whether the kernel's pages are as large. Of larger ones none is ever whole here, and they stay with the process.
+fn is_whole() -> bool {
+    page_size() == SIZE
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        if is_whole() {
+            // SAFETY: it was mapped, it is not lent, and nobody has it any more.
+            let _ = unsafe { munmap(self.0.as_ptr().cast(), SIZE) };
+        }
+    }
+}
+
+impl Deref for Page {
+    type Target = [u8; SIZE];
+
+    fn deref(&self) -> &[u8; SIZE] {
+        // SAFETY: it is mapped, holds octets, and is borrowed as long as this.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl DerefMut for Page {
+    fn deref_mut(&mut self) -> &mut [u8; SIZE] {
+        // SAFETY: the same, borrowed alone.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Memory of this process (octets): proc_pid_statm(5).
+    fn resident() -> usize {
+        let text = fs::read_to_string("/proc/self/statm").unwrap();
+        text.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * page_size()
+    }
+
+    #[test]
+    fn pages_go_back_one_by_one_and_can_be_used_again() {
+        const COUNT: usize = 16_384;
+        let mut pages = Vec::new();
+        let before = resident();
+        Page::map(COUNT, &mut pages).unwrap();
+        assert_eq!(pages.len(), COUNT);
+        pages.iter_mut().zip(0u8..=255).for_each(|(page, value)| page.fill(value));
+        pages.iter_mut().for_each(|page| page[7] = 1);
+        // Others of this process are at work meanwhile: half of what it takes is more than they do.
+        assert!(resident() > before + COUNT * SIZE / 2);
+        // All but every 64th: a few in use keep none of those beside them.
+        pages.iter_mut().enumerate().filter(|(n, _)| n % 64 != 0).for_each(|(_, page)| page.discard());
+        assert!(resident() < before + COUNT * SIZE / 2);
+        assert_eq!((pages[64][0], pages[64][7]), (64, 1));
+        assert_eq!((pages[65][0], pages[65][7]), (0, 0));
+        pages[65].fill(9);
+        assert_eq!((pages[64][4095], pages[65][0], pages[66][0]), (64, 9, 0));
+        drop(pages);
+        assert!(resident() < before + COUNT * SIZE / 2);
+    }
+}
