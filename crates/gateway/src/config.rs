@@ -66,7 +66,7 @@ pub enum RateGuard {
     /// It is reported ([`Gateway::fits`](crate::Gateway::fits)).
     Reports,
     /// It is reported, and less is sent until the queue is gone, then as much as fits. The configured rate is tried again
-    /// after 10 s, and ever more seldom.
+    /// after 10 s, and ever more seldom. A queue that does not go is not ours: the configured rate is sent.
     Acts,
 }
 
@@ -119,6 +119,9 @@ pub struct GatewayConfig {
     /// By how many payloads a limit must have grown to be told again; an eighth of what may be held is enough where
     /// that is two payloads or more, and half of it in any case.
     pub credit_every: u32,
+    /// How many data frames a flow may send one behind the other while others have data, if the line has room for that in
+    /// an eighth of the round trip; otherwise, and with 1, they take turns frame by frame.
+    pub turn: u32,
     /// After how many packets an acknowledgement is due. RFC 9000, section 13.2.2.
     pub ack_every: u32,
     /// After what time at the latest it is due. RFC 9000, section 18.2, `max_ack_delay`.
@@ -159,6 +162,7 @@ impl GatewayConfig {
             waiting: 1024,
             early: Bytes(65_536),
             credit_every: 2,
+            turn: 1,
             ack_every: 2,
             ack_delay: Span::from_ms(25),
             initial_rtt: Span::from_ms(333),

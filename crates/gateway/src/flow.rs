@@ -241,7 +241,7 @@ impl Flow {
         }
         if self.wants_token(context.config) {
             self.token = true;
-            context.queue.push_token(flow);
+            context.queue.push_flow(flow);
         }
         match self.stage {
             Stage::Waiting | Stage::Opening => {

@@ -22,8 +22,8 @@ const WINDOWS: u32 = 2;
 const GOOD: u32 = 4;
 /// Acknowledgements that a window must have.
 const ANSWERS: u32 = 8;
-/// A queue stands where no round trip of a window is nearer to the shortest than this and a sixteenth of it. Gateways that
-/// wait for their processor, and up to 4 ms of packets that leave together, are below.
+/// A queue stands where no round trip of a window is nearer to the shortest than this, or a sixteenth of it if that is more.
+/// Gateways that wait for their processor, and up to 4 ms of packets that leave together, are below.
 const QUEUE: Span = Span::from_ms(10);
 /// A path that carries less than this of what is sent, random loss subtracted, is too slow (per mille).
 const CARRIED: u64 = 970;

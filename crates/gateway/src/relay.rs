@@ -196,6 +196,7 @@ impl Relay {
     /// This gateway sends at `rate`, and the smoothed round-trip time is `rtt`.
     pub(crate) fn set_line(&mut self, rate: Rate, rtt: Span) {
         self.windows.set_line(rate, rtt);
+        self.queue.set_round(self.windows.round(self.config.payload), self.config.turn);
         if !self.flows.is_empty() {
             self.tell_rate();
         }

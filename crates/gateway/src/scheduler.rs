@@ -1,18 +1,29 @@
-//! What waits to be sent: control frames in order of arrival, and the token queue of flows.
+//! What waits to be sent: control frames in order of arrival, and the flows with data in turns.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 
-/// Control frames go first: they are few and small. Then every flow that has something to send
-/// holds one token; the flow of the front token sends one data frame and goes to the back.
+/// Control frames go first: they are few and small. Then the flows that have data send in turns, a turn being as many data
+/// frames of one flow as all turns together may take, so that either end deals with few flows at a time. A flow that
+/// has just got data sends its first frame ahead of the turns, one for each frame of theirs, as the sparse flows of
+/// FQ-CoDel do (RFC 8290, section 4.2). Where a turn is one frame, flows send in the order in which they got data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scheduler {
     control: VecDeque<Frame>,
     /// The flows whose reset is among the control frames.
     resets: BTreeSet<FlowId>,
-    tokens: VecDeque<FlowId>,
+    /// Flows with data that have not sent since they got it.
+    fresh: VecDeque<FlowId>,
+    /// Flows with data in the order of their turns.
+    turns: VecDeque<FlowId>,
+    /// Data frames that the first of `turns` has sent in its turn.
+    sent: u32,
+    /// Whether the first of `turns` sends before the first of `fresh`.
+    turn_first: bool,
+    /// Data frames in all turns together, and in one turn at most.
+    round: (u32, u32),
 }
 
 impl Scheduler {
@@ -35,16 +46,120 @@ impl Scheduler {
         }
         frame
     }
-    pub(crate) fn push_token(&mut self, flow: FlowId) {
-        self.tokens.push_back(flow);
+
+    /// From now on the turns of all flows take `all` data frames together, and one turn `one` at most; each takes at least
+    /// one.
+    pub(crate) fn set_round(&mut self, all: u32, one: u32) {
+        self.round = (all, one);
     }
-    pub(crate) fn front_token(&self) -> Option<FlowId> {
-        self.tokens.front().copied()
+    /// Data frames of one turn.
+    fn turn(&self) -> u32 {
+        let flows = (self.fresh.len() + self.turns.len()).max(1) as u32;
+        (self.round.0 / flows).min(self.round.1).max(1)
     }
-    pub(crate) fn pop_token(&mut self) {
-        self.tokens.pop_front();
+    /// Adds a flow that has got data.
+    pub(crate) fn push_flow(&mut self, flow: FlowId) {
+        if self.turn() > 1 {
+            self.fresh.push_back(flow);
+        } else {
+            self.turns.push_back(flow);
+        }
+    }
+    fn is_fresh_next(&self) -> bool {
+        !self.fresh.is_empty() && (self.turns.is_empty() || !self.turn_first)
+    }
+    /// The flow that sends next.
+    pub(crate) fn next_flow(&self) -> Option<FlowId> {
+        let queue = if self.is_fresh_next() { &self.fresh } else { &self.turns };
+        queue.front().copied()
+    }
+    /// The flow that sends next has sent a data frame, and has `more` or not.
+    pub(crate) fn flow_sent(&mut self, more: bool) {
+        self.turn_first = self.is_fresh_next();
+        if self.turn_first {
+            self.turns.extend(self.fresh.pop_front().filter(|_| more));
+            return;
+        }
+        self.sent += 1;
+        if !more || self.sent >= self.turn() {
+            self.sent = 0;
+            let flow = self.turns.pop_front();
+            self.turns.extend(flow.filter(|_| more));
+        }
     }
     pub(crate) fn is_empty(&self) -> bool {
-        self.control.is_empty() && self.tokens.is_empty()
+        self.control.is_empty() && self.fresh.is_empty() && self.turns.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names of the flows that send the next `count` frames, all of which have more to send.
+    fn next(queue: &mut Scheduler, count: usize) -> Vec<u64> {
+        let mut sent = |_| {
+            let flow = queue.next_flow().unwrap();
+            queue.flow_sent(true);
+            flow.0
+        };
+        (0..count).map(&mut sent).collect()
+    }
+    fn with(flows: u64, round: (u32, u32)) -> Scheduler {
+        let mut queue = Scheduler::default();
+        queue.set_round(round.0, round.1);
+        (0..flows).for_each(|flow| queue.push_flow(FlowId(flow)));
+        queue
+    }
+
+    #[test]
+    fn a_turn_of_one_frame_is_the_order_of_arrival() {
+        let mut queue = with(3, (0, 1));
+        assert_eq!(next(&mut queue, 4), [0, 1, 2, 0]);
+        queue.push_flow(FlowId(9));
+        assert_eq!(next(&mut queue, 5), [1, 2, 0, 9, 1]);
+    }
+
+    #[test]
+    fn the_round_is_divided_among_the_flows() {
+        let mut queue = with(2, (6, 16));
+        assert_eq!(next(&mut queue, 3), [0, 0, 1], "the second flow's first frame interrupts the first flow's turn");
+        assert_eq!(next(&mut queue, 8), [0, 0, 1, 1, 1, 0, 0, 0]);
+        let mut queue = with(2, (100, 4));
+        assert_eq!(next(&mut queue, 14)[3..], [0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0]);
+        // More flows than the round has frames.
+        let mut queue = with(8, (6, 16));
+        next(&mut queue, 16);
+        let mut sent = next(&mut queue, 16);
+        assert!(sent[..8] == sent[8..], "{sent:?}");
+        sent.sort_unstable();
+        assert_eq!(sent, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7]);
+    }
+
+    #[test]
+    fn a_flow_with_a_little_data_waits_for_one_frame_and_takes_no_more_than_half() {
+        let mut queue = with(2, (32, 16));
+        next(&mut queue, 5);
+        for flow in 10..14 {
+            queue.push_flow(FlowId(flow));
+        }
+        let mut sent = Vec::new();
+        for _ in 0..8 {
+            let flow = queue.next_flow().unwrap();
+            queue.flow_sent(flow.0 < 10);
+            sent.push(flow.0);
+        }
+        assert_eq!(sent, [10, 0, 11, 0, 12, 0, 13, 0]);
+    }
+
+    #[test]
+    fn a_flow_without_more_ends_its_turn() {
+        let mut queue = with(2, (8, 16));
+        next(&mut queue, 3);
+        assert_eq!(queue.next_flow(), Some(FlowId(0)));
+        queue.flow_sent(false);
+        assert_eq!(next(&mut queue, 3), [1, 1, 1]);
+        queue.flow_sent(false);
+        assert!(queue.is_empty() && queue.next_flow().is_none());
     }
 }

@@ -22,7 +22,7 @@ mod silence;
 pub(crate) mod socks;
 mod streams;
 mod table;
-mod tally;
+pub(crate) mod tally;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -67,6 +67,8 @@ const PS_PER_NS: u64 = 1000;
 const TIMERS: usize = 1_024;
 /// After packets came, more are let come for so long at least (ns): one pass for each would cost more than its packet.
 const REST: u64 = 250_000;
+/// A pass that takes longer than this is counted (ns).
+const LONG_PASS: u64 = 5_000_000;
 
 const ORDERS: u64 = 0;
 const PEERS: u64 = 1;
@@ -191,15 +193,18 @@ impl Daemon {
     /// The kernel has no memory left to wait with.
     pub fn run(&mut self) -> Result<(), Error> {
         let mut events = Vec::new();
+        // Rules may have taken their time since the start, in which no peer was there.
+        self.now = now_ns();
         while self.running {
             let deadline = self.deadline();
             let waits = now_ns();
-            self.readiness
+            let stopped = self
+                .readiness
                 .wait_for(deadline, &mut events)
                 .map_err(|source| Error::System { what: "wait".into(), source })?;
-            let (begun, late) = (self.now, deadline.map_or(0, |at| now_ns().saturating_sub(at.max(waits))));
-            self.now = now_ns();
-            self.resume(late.max(waits - begun));
+            let begun = std::mem::replace(&mut self.now, now_ns());
+            let due = if stopped { waits } else { deadline.map_or(self.now, |at| at.max(waits)) };
+            self.resume(self.now.saturating_sub(due).max(waits - begun));
             let came = !events.is_empty();
             let from_peers = events.iter().any(|ready| ready.token == PEERS);
             for ready in events.drain(..) {
@@ -207,8 +212,9 @@ impl Daemon {
                 self.settle();
             }
             self.turn();
+            self.tally.passed_in(now_ns().saturating_sub(self.now));
             let rest = if from_peers { self.rest().max(REST) } else { self.rest() };
-            if came && self.writers.is_empty() {
+            if came && !self.has_left() {
                 std::thread::sleep(Duration::from_nanos((self.now + rest).saturating_sub(now_ns())));
             }
         }
@@ -216,6 +222,12 @@ impl Daemon {
         self.failed.take().map_or(Ok(()), Err)
     }
 
+    /// Whether a pass has left something that can be done at once.
+    fn has_left(&self) -> bool {
+        let due = |at: Option<u64>| at.is_some_and(|at| at <= self.now);
+        let attempts = (!self.attempts.is_empty()).then_some(self.resume_at);
+        !self.writers.is_empty() || self.peering.has_more() || due(self.timers.deadline()) || due(attempts)
+    }
     /// How long more is let come after a pass (ns).
     fn rest(&self) -> u64 {
         self.links.iter().filter(|link| link.up).map(Link::batch).min().unwrap_or(0)

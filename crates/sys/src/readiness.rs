@@ -10,6 +10,9 @@ use super::SysError;
 use super::clock::now_ns;
 use super::raw;
 
+/// All signals but the two by which the C library changes the identity of all threads and cancels them.
+const SIGNALS: u64 = !(0b11 << 31);
+
 /// What to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
@@ -120,18 +123,20 @@ impl Readiness {
     /// The kernel has no memory left.
     pub fn wait(&mut self, deadline: Option<u64>, ready: &mut Vec<u64>) -> Result<(), SysError> {
         ready.clear();
-        self.collect(deadline)?;
+        self.collect(deadline, None)?;
         ready.extend(self.events.iter().map(|event| event.data.u64()));
         Ok(())
     }
 
-    /// As [`Readiness::wait`], and says what happened.
+    /// As [`Readiness::wait`], and says what happened. The calling thread blocks all signals meanwhile. Returns true if the
+    /// process was stopped (`SIGSTOP`) or frozen (control groups) during the wait, which ends it when the process continues:
+    /// signal(7), "Interruption of system calls and library functions by stop signals". It is not detected before Linux 5.11.
     ///
     /// # Errors
     /// The kernel has no memory left.
-    pub fn wait_for(&mut self, deadline: Option<u64>, ready: &mut Vec<Ready>) -> Result<(), SysError> {
+    pub fn wait_for(&mut self, deadline: Option<u64>, ready: &mut Vec<Ready>) -> Result<bool, SysError> {
         ready.clear();
-        self.collect(deadline)?;
+        let stopped = self.collect(deadline, Some(&SIGNALS))?;
         ready.extend(self.events.iter().map(|event| {
             let (token, flags) = (event.data.u64(), event.flags);
             Ready {
@@ -142,10 +147,11 @@ impl Readiness {
                 failed: flags.contains(epoll::EventFlags::ERR),
             }
         }));
-        Ok(())
+        Ok(stopped)
     }
 
-    fn collect(&mut self, deadline: Option<u64>) -> Result<(), SysError> {
+    /// Returns true if the wait was interrupted.
+    fn collect(&mut self, deadline: Option<u64>, mask: Option<&u64>) -> Result<bool, SysError> {
         self.events.clear();
         let left = deadline.map(|deadline| deadline.saturating_sub(now_ns()));
         if self.one_call {
@@ -153,13 +159,12 @@ impl Readiness {
                 tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
                 tv_nsec: libc::c_long::try_from(ns % 1_000_000_000).unwrap_or(0),
             });
-            match raw::epoll_wait(self.epoll.as_fd(), &mut self.events, timeout.as_ref()) {
+            match raw::epoll_wait(self.epoll.as_fd(), &mut self.events, timeout.as_ref(), mask) {
                 // A kernel before Linux 5.11, or a system call filter that does not allow the call.
                 Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => self.one_call = false,
-                Err(e) if e.kind() != io::ErrorKind::Interrupted => {
-                    return Err(SysError::Watch { what: "wait for descriptors", source: e });
-                }
-                _ => return Ok(()),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => return Ok(true),
+                Err(e) => return Err(SysError::Watch { what: "wait for descriptors", source: e }),
+                Ok(()) => return Ok(false),
             }
         }
         if left != Some(0) {
@@ -170,7 +175,8 @@ impl Readiness {
             });
             let mut set = [PollFd::new(&self.epoll, PollFlags::IN)];
             match poll(&mut set, timeout.as_ref()) {
-                Ok(0) | Err(Errno::INTR) => return Ok(()),
+                // It goes on by itself after a stop: a signal has ended it.
+                Ok(0) | Err(Errno::INTR) => return Ok(false),
                 Ok(_) => {}
                 Err(e) => return Err(watch("wait for descriptors", e)),
             }
@@ -180,7 +186,7 @@ impl Readiness {
             Ok(_) | Err(Errno::INTR) => {}
             Err(e) => return Err(watch("wait for descriptors", e)),
         }
-        Ok(())
+        Ok(false)
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
         let (direction, path) = (Direction::Up, PATH);
         let transfer = Transfer { path, streams, direction, by, coalesced: true, seconds, window: None };
         let mut rows = Vec::new();
-        for _ in 1..=options.repeat {
+        for _ in 1..=options.repeat.unwrap_or(3) {
             let cable = Cable::new().map_err(|e| e.to_string());
             let measured = match cable.and_then(|cable| transfer.within(&cable)) {
                 Ok(measured) => measured,

@@ -124,12 +124,16 @@ impl Report {
         cells
     }
 
-    /// Judges rows of the same kind by their medians; of several, prints these with the least and the most, and adds them
+    /// Judges rows of the same kind by the medians of those that are valid, or of all if none is; of several, prints these with the least and the most, and adds them
     /// to a table in Markdown.
     pub(crate) fn all(&mut self, table: &'static str, rows: &[Cells]) {
-        let Some(first) = rows.first() else { return };
         let is_valid = |cells: &&Cells| cells.iter().all(|(_, value)| value.text() != "INVALID");
-        let invalid = rows.len() - rows.iter().filter(is_valid).count();
+        let mut counted: Vec<&Cells> = rows.iter().filter(is_valid).collect();
+        let invalid = rows.len() - counted.len();
+        if counted.is_empty() {
+            counted.extend(rows);
+        }
+        let Some(first) = counted.first() else { return };
         let words = first.iter().filter(|(name, v)| *name != "emulator" && matches!(v, Value::Word(_)));
         let words: Vec<String> = words.map(|(_, word)| word.text()).collect();
         let (mut said, mut columns, mut cells) = (Vec::new(), Vec::new(), Vec::new());
@@ -143,7 +147,7 @@ impl Report {
                     continue;
                 }
             };
-            let mut numbers: Vec<f64> = rows.iter().filter_map(|row| row[at].1.number()).collect();
+            let mut numbers: Vec<f64> = counted.iter().filter_map(|row| row[at].1.number()).collect();
             numbers.sort_by(f64::total_cmp);
             let (Some(least), Some(median), Some(most)) =
                 (numbers.first(), numbers.get(numbers.len() / 2), numbers.last())
@@ -169,7 +173,7 @@ impl Report {
             cells.push(cell);
         }
         if rows.len() > 1 {
-            self.say(&format!("   median of {} (least to most), {invalid} invalid: {}", rows.len(), said.join(", ")));
+            self.say(&format!("   median of {} (least to most), {invalid} of {} invalid: {}", counted.len(), rows.len(), said.join(", ")));
         }
         self.markdown(table, &columns, &cells);
     }

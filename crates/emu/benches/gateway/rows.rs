@@ -45,6 +45,10 @@ fn of_path(path: &Path, options: &Options) -> Vec<Transfer> {
 }
 
 impl Transfer {
+    /// Whether it has targets: those of QUIC at a given rate, on any line.
+    fn is_judged(&self) -> bool {
+        matches!(self.by, By::Here(Rate::Given) | By::Early)
+    }
     /// The name of the row.
     fn id(&self) -> String {
         let line = if self.coalesced { "" } else { " single" };
@@ -65,7 +69,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                 continue;
             }
             let mut rows = Vec::new();
-            for seed in 1..=options.repeat {
+            for seed in 1..=options.repeat.unwrap_or(if transfer.is_judged() { 3 } else { 1 }) {
                 match transfer.run(seed) {
                     Ok(measured) => rows.push(tell(report, &transfer, &measured, options)),
                     Err(why) => report.say(&format!("{id}: {why}")),
@@ -79,8 +83,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
 fn tell(report: &mut Report, transfer: &Transfer, measured: &Measured, options: &Options) -> Cells {
     let Transfer { path, streams, direction, by, coalesced, seconds, .. } = *transfer;
     let is_pair = matches!(by, By::Here(_) | By::Early | By::Tls);
-    // The targets are those of QUIC at a given rate, on any line.
-    let judged = matches!(by, By::Here(Rate::Given) | By::Early);
+    let judged = transfer.is_judged();
     let least = |value: Option<f64>, digits, to: f64, applies: bool| {
         Value::judged(value, digits, applies.then_some(to), |value, least| value >= least)
     };

@@ -52,7 +52,7 @@ impl Relay {
     }
     /// Whether a flow has bytes to send, or had.
     pub(crate) fn has_data(&self) -> bool {
-        self.queue.front_token().is_some()
+        self.queue.next_flow().is_some()
     }
     /// Octets of the control frame that waits longest.
     pub(crate) fn next_control_octets(&self) -> u32 {
@@ -91,7 +91,7 @@ impl Relay {
             self.committed = self.committed - before + state.committed(&self.config);
             if state.wants_token(&self.config) {
                 state.token = true;
-                self.queue.push_token(state.id);
+                self.queue.push_flow(state.id);
             }
             if wanted {
                 return Some(frame);
@@ -101,7 +101,7 @@ impl Relay {
     }
     /// The data frame to send next, of at most `payload` bytes, if it fits into `room` octets.
     pub(crate) fn next_data(&mut self, room: u32, actions: &mut Vec<Action>) -> Option<Frame> {
-        while let Some(flow) = self.queue.front_token() {
+        while let Some(flow) = self.queue.next_flow() {
             let state = self.flows.get_mut(&flow);
             let Some((state, mut piece)) = state.and_then(|s| s.peek(&self.config).map(|piece| (s, piece))) else {
                 self.drop_token(flow);
@@ -127,8 +127,7 @@ impl Relay {
                 self.stats.retransmissions += 1;
             }
             if more {
-                self.queue.pop_token();
-                self.queue.push_token(flow);
+                self.queue.flow_sent(true);
             } else {
                 self.drop_token(flow);
             }
@@ -153,7 +152,7 @@ impl Relay {
         self.stats.buffered_max = self.stats.buffered_max.max(self.held);
     }
     fn drop_token(&mut self, flow: FlowId) {
-        self.queue.pop_token();
+        self.queue.flow_sent(false);
         if let Some(state) = self.flows.get_mut(&flow) {
             state.token = false;
         }

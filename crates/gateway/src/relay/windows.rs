@@ -3,7 +3,7 @@
 //! What is taken from local hosts waits for the line to the peer, at the rate of this gateway. What the peer is let send
 //! waits for local hosts and for packets that come again, at the rate of the peer, which the peer tells.
 
-use cellway_units::{Rate, Span};
+use cellway_units::{Bytes, Rate, Span};
 
 use crate::config::{GatewayConfig, Window};
 
@@ -12,6 +12,8 @@ use crate::config::{GatewayConfig, Window};
 const SHARED: (u64, u64) = (3, 2);
 /// One flow takes at most so many times what the others leave. With [`SHARED`], `SHARE * (3/2 - 1) = 1`.
 const SHARE: u64 = 2;
+/// The part of the round trip that the turns of all flows take.
+const ROUND: u128 = 8;
 
 /// The windows of flows, and the rates and the round trip that they follow.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +77,13 @@ impl Windows {
         }
     }
 
+    /// Data frames of `payload` that leave in an eighth of the round trip: so long a flow with more to send may wait for its
+    /// turn.
+    pub(crate) fn round(&self, payload: Bytes) -> u32 {
+        let bits = u128::from(self.own.as_bps()) * u128::from(self.rtt.as_ps()) / ROUND / 1_000_000_000_000;
+        u32::try_from(bits / (8 * u128::from(payload.0))).unwrap_or(u32::MAX)
+    }
+
     /// Whether the rate differs by an eighth or more from what the peer was told.
     pub(crate) fn owes_rate(&self) -> bool {
         self.told.is_none_or(|told| self.own.as_bps().abs_diff(told.as_bps()) > told.as_bps() / 8)
@@ -92,8 +101,6 @@ impl Windows {
 
 #[cfg(test)]
 mod tests {
-    use cellway_units::Bytes;
-
     use super::*;
 
     fn windows(mbps: u64) -> Windows {

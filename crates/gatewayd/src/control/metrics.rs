@@ -12,6 +12,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::{PeerStatus, Snapshot};
+use crate::daemon::tally::PASSED;
 
 /// What the text is.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -90,6 +91,12 @@ impl Collector for Picture {
         let drops = ConstCounter::new(snapshot.receive_drops);
         let help = "Packets of peers lost here, not on the line, as they were not read in time";
         drops.encode(encoder.encode_descriptor("receive_drops", help, None, MetricType::Counter)?)?;
+        let long = ConstCounter::new(snapshot.long_passes);
+        let help = "Passes of the thread that moves bytes that took longer than 5 ms";
+        long.encode(encoder.encode_descriptor("long_passes", help, None, MetricType::Counter)?)?;
+        let longest = ConstGauge::new(snapshot.longest_pass);
+        let help = "The longest of these passes";
+        longest.encode(encoder.encode_descriptor("longest_pass", help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
         for (name, help, unit, value) in &PEER_GAUGES {
             let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
             for peer in &snapshot.peers {
@@ -120,7 +127,7 @@ impl Collector for Picture {
             fmt::Result::Ok(())
         };
         let reasons = Reason::ALL.map(Reason::name);
-        let ways: Vec<&str> = std::iter::once("clean").chain(reasons).collect();
+        let ways: Vec<&str> = ["clean", PASSED].into_iter().chain(reasons).collect();
         by("opened", "Connections by how they came", "class", &CLASSES, &counters.opened)?;
         by("refused", "Refused openings by reason", "reason", &reasons, &counters.refused)?;
         by("ended", "Ended connections by how", "how", &ways, &counters.ended)?;

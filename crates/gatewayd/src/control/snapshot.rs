@@ -21,6 +21,13 @@ pub struct Snapshot {
     /// time. The peers see them as lost.
     #[serde(default)]
     pub receive_drops: u64,
+    /// The longest pass of the thread that moves bytes (s): so long nothing was read, sent or acknowledged. What the
+    /// machine did meanwhile counts.
+    #[serde(default)]
+    pub longest_pass: f64,
+    /// Passes that took longer than 5 ms.
+    #[serde(default)]
+    pub long_passes: u64,
     /// Connections, if asked for.
     pub connections: Vec<ConnectionStatus>,
     /// What was counted of all peers together.

@@ -67,6 +67,8 @@ fn picture() -> Snapshot {
         uptime: 12.5,
         silent: 2,
         receive_drops: 9,
+        longest_pass: 0.004,
+        long_passes: 3,
         peers: vec![peer, down],
         connections: vec![connection],
         counters: Counters {
@@ -137,6 +139,7 @@ fn metrics_are_open_metrics() {
     assert_eq!(of("opened_total{class=\"intercepted\"}"), Some(7.0));
     assert_eq!(of("refused_total{reason=\"busy\"}"), Some(1.0));
     assert_eq!((of("held_back_total"), of("silent")), (Some(6.0), Some(2.0)));
+    assert_eq!((of("longest_pass_seconds"), of("long_passes_total")), (Some(0.004), Some(3.0)));
     assert_eq!((of("receive_drops_total"), of("passed_total")), (Some(9.0), Some(4.0)));
     assert_eq!(
         (of("peer_responsive{peer=\"tokyo\"}"), of("peer_stalls_total{peer=\"tokyo\"}")),

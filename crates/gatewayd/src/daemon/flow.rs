@@ -124,6 +124,8 @@ pub(crate) struct Flow {
     pub(crate) again: Option<Opening>,
     /// The answer has been counted.
     pub(crate) answered: bool,
+    /// Its opening went on without the pair.
+    pub(crate) passed: bool,
 }
 
 impl Flow {
@@ -154,6 +156,7 @@ impl Flow {
             counted: false,
             again: None,
             answered: false,
+            passed: false,
         }
     }
 

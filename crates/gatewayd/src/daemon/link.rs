@@ -31,7 +31,7 @@ const GATHER_MOST: u64 = 1_000_000;
 /// Most packets that are gathered.
 const GATHER_PACKETS: u64 = 16;
 /// Work is put off for at most so many packets' time, such a part of the round trip, and so long (ns).
-const BATCH_PACKETS: u64 = 32;
+const BATCH_PACKETS: u64 = 64;
 const BATCH_OF_ROUND_TRIP: u64 = 32;
 const BATCH_MOST: u64 = 4_000_000;
 /// After how many packets the peer is told what arrived. Many, as packets are lost seldom and each
@@ -39,8 +39,11 @@ const BATCH_MOST: u64 = 4_000_000;
 const ACK_EVERY: u32 = 8;
 /// After how many payloads the peer is told how much more it may send.
 const CREDIT_EVERY: u32 = 32;
+/// How many data frames a connection may send one behind the other, so that a pass deals with few sockets: as many as
+/// are read ahead of what has left.
+const TURN: u32 = 16;
 /// Beyond a round trip, how long a peer may leave everything unanswered before new connections go another way.
-const PATIENCE: Span = Span::from_secs(1);
+pub(crate) const PATIENCE: Span = Span::from_secs(1);
 
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -119,6 +122,10 @@ impl Link {
     /// Whether `flow` is a name that this side gives.
     pub(crate) fn is_ours(&self, flow: FlowId) -> bool {
         flow.0 & 1 == self.next & 1
+    }
+    /// Whether `flow`, a name that this side gives, has been given.
+    pub(crate) fn has_named(&self, flow: FlowId) -> bool {
+        flow.0 < self.next
     }
     /// A name that no flow has had.
     pub(crate) fn name_flow(&mut self) -> FlowId {
@@ -207,5 +214,6 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     };
     machine.ack_every = ACK_EVERY;
     machine.credit_every = CREDIT_EVERY;
+    machine.turn = TURN;
     machine
 }

@@ -6,6 +6,7 @@ use cellway_gateway::{Action, FlowId, Gateway, Output, Reason, Request};
 use cellway_units::Time;
 
 use super::flow::{Ending, Origin, Stage};
+use super::tally::PASSED;
 use super::{Daemon, Flow};
 
 /// Octets of packets that are written one behind the other.
@@ -157,7 +158,7 @@ impl Daemon {
                 tracing::debug!(flow = id.0, ?reason, "closed");
                 flow.forget();
                 flow.ending = flow.ending.or(Some(if reason.is_some() { Ending::Reset } else { Ending::Clean }));
-                self.tally.ended(reason);
+                self.tally.ended(if flow.passed { PASSED } else { reason.map_or("clean", Reason::name) });
                 self.links[peer].flows.remove(&id);
                 self.links[peer].early.remove(&id);
                 self.count_leftover(token);

@@ -139,19 +139,24 @@ impl Daemon {
     /// The far side has said no.
     pub(crate) fn refuse(&mut self, peer: usize, id: FlowId, reason: Reason) {
         let Some(&token) = self.links[peer].flows.get(&id) else { return };
+        let passes = self.passes_refused(peer, reason);
         let Some(flow) = self.table.get_mut(token) else { return };
+        flow.passed = passes && matches!(flow.origin, Origin::Held(_));
         if !flow.answered {
             flow.answered = true;
-            self.tally.answered(self.now - flow.since);
+            match flow.passed {
+                true => self.tally.unanswered(),
+                false => self.tally.answered(self.now - flow.since),
+            }
         }
-        tracing::debug!(flow = id.0, %reason, "refused");
+        tracing::debug!(flow = id.0, %reason, passed = flow.passed, "refused");
         flow.ending = Some(Ending::Reset);
         flow.answer_socks(Some(reason));
         if matches!(flow.origin, Origin::Socks) {
             // The answer must arrive.
             flow.ending = Some(Ending::Clean);
         }
-        self.answer_refused(token, peer, reason);
+        self.answer_refused(token, reason);
     }
     /// Connections have been accepted that were let go.
     pub(crate) fn accepted(&mut self) {

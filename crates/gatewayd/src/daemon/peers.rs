@@ -99,10 +99,18 @@ impl Daemon {
             tracing::debug!(peer = %link.name, "not a packet: {e}");
             self.tally.error("malformed");
         } else {
-            let ours = |frame: &Frame| matches!(frame, Frame::Open { flow, .. } if link.is_ours(*flow));
+            // A reset of a name that we have not given would end the flow that gets it.
+            let ours = |frame: &Frame| match frame {
+                Frame::Open { flow, .. } => link.is_ours(*flow),
+                Frame::Reset { flow, .. } => link.is_ours(*flow) && !link.has_named(*flow),
+                _ => false,
+            };
             if decoded.packet.frames.iter().any(ours) {
+                // The same words are read at both.
+                let why = format!("{} used the number of a flow that {} has not opened", link.name, self.config.name);
                 self.tally.error("malformed");
-                self.peering.abandon(peer, self.instant(), "it opened a connection in our name");
+                self.links[peer].decoded = decoded;
+                self.peering.abandon(peer, self.instant(), &why);
                 return;
             }
             let kept = self.keep(peer, &decoded, octets);

@@ -18,6 +18,8 @@ impl Daemon {
             peers,
             silent: u64::from(self.tally.silent),
             receive_drops: self.drops.total,
+            longest_pass: self.tally.longest_pass as f64 / 1e9,
+            long_passes: self.tally.long_passes,
             connections: if connections { lines().collect() } else { Vec::new() },
             counters: self.tally.counters(),
         }

@@ -10,6 +10,9 @@ use crate::control::Counters;
 /// Upper bounds of the classes of the time to an answer (s).
 const CLASSES: [f64; 14] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, f64::INFINITY];
 
+/// How a flow ends whose opening went on without the pair.
+pub(crate) const PASSED: &str = "passed";
+
 /// Counts since the start, and how many connections each client has now.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -20,6 +23,9 @@ pub(crate) struct Tally {
     answers: [u64; CLASSES.len()],
     answers_sum: f64,
     pub(crate) held_back: u64,
+    /// The longest pass of the thread that touches bytes (ns), and how many took longer than [`super::LONG_PASS`].
+    pub(crate) longest_pass: u64,
+    pub(crate) long_passes: u64,
     /// Openings that went on without the pair.
     pub(crate) passed: u64,
     /// Openings that wait for their answer now.
@@ -39,8 +45,13 @@ impl Tally {
     pub(crate) fn refused(&mut self, reason: Reason) {
         *self.refused.entry(reason.name()).or_default() += 1;
     }
-    pub(crate) fn ended(&mut self, reason: Option<Reason>) {
-        *self.ended.entry(reason.map_or("clean", Reason::name)).or_default() += 1;
+    pub(crate) fn ended(&mut self, how: &'static str) {
+        *self.ended.entry(how).or_default() += 1;
+    }
+    /// A pass took so long (ns).
+    pub(crate) fn passed_in(&mut self, ns: u64) {
+        self.longest_pass = self.longest_pass.max(ns);
+        self.long_passes += u64::from(ns > super::LONG_PASS);
     }
     pub(crate) fn error(&mut self, kind: &'static str) {
         *self.errors.entry(kind).or_default() += 1;

@@ -10,7 +10,9 @@ use cellway_units::Span;
 use tempfile::TempDir;
 
 use super::Daemon;
-use crate::config::{Config, Listen};
+use super::flow::Origin;
+use crate::config::{Config, Listen, PeerDown};
+use crate::intercept::Opening;
 use crate::peering::{PeerEvent, Transport};
 
 const PEER: usize = 0;
@@ -131,4 +133,58 @@ fn a_flow_that_is_reset_behind_bytes_before_it_is_connected_ends() {
     scene.receive(vec![Frame::Ack(Ack { ranges: vec![(0, last)], delay: Span::ZERO })]);
     assert_eq!(scene.daemon.links[PEER].machine.stats().flows, 0);
     assert!(scene.daemon.links[PEER].early.is_empty());
+}
+
+#[test]
+fn a_slow_start_is_no_suspension() {
+    let mut scene = Scene::new();
+    // As if the rules had taken a minute.
+    scene.daemon.now -= 60_000_000_000;
+    scene.daemon.handle().stop();
+    scene.daemon.run().unwrap();
+    assert_eq!(scene.daemon.resume_at, 0);
+}
+
+#[test]
+fn a_peer_ends_no_flow_that_is_not_open_yet() {
+    let mut scene = Scene::new();
+    let malformed = |scene: &Scene| scene.daemon.tally.counters().errors.get("malformed").copied().unwrap_or(0);
+    // Our names are odd ones.
+    let request = || Request { client: None, server: Server::Address("192.0.2.9:80".parse().unwrap()), early: false };
+    let begin = |scene: &mut Scene| {
+        let token = scene.daemon.open(PEER, request(), Origin::Forward);
+        scene.daemon.begin_opening(token, "127.0.0.1".parse().unwrap(), "forward");
+        scene.daemon.settle();
+        token
+    };
+    begin(&mut scene);
+    scene.receive(vec![reset(3, 0)]);
+    assert_eq!(malformed(&scene), 1);
+    let second = begin(&mut scene);
+    assert!(scene.daemon.table.get(second).is_some_and(|flow| flow.ending.is_none()), "refused before it was opened");
+    // One that has been opened may be reset.
+    scene.receive(vec![reset(1, 0)]);
+    scene.receive(vec![reset(1, 0)]);
+    assert_eq!(malformed(&scene), 1);
+}
+
+#[test]
+fn an_opening_that_goes_on_without_the_pair_is_neither_answered_nor_lost() {
+    let [client, server] = ["192.0.2.7:5000", "198.51.100.9:80"].map(|at| at.parse::<SocketAddr>().unwrap());
+    let refused = [("passed", PeerDown::Direct), ("peer-lost", PeerDown::Refuse)];
+    for (answers, (how, down)) in refused.into_iter().enumerate() {
+        let mut scene = Scene::new();
+        scene.daemon.config.peers[PEER].down = down;
+        let request = Request { client: Some(client), server: Server::Address(server), early: false };
+        let token = scene.daemon.open(PEER, request, Origin::Held(Opening::between(client, server)));
+        scene.daemon.begin_opening(token, client.ip(), "intercepted");
+        scene.daemon.now += 1_300_000_000;
+        scene.down();
+        scene.daemon.write();
+        let counters = scene.daemon.tally.counters();
+        assert_eq!(counters.ended, [(how.to_owned(), 1)].into(), "{down:?}");
+        assert_eq!(counters.passed + counters.refused.values().sum::<u64>(), 1);
+        assert_eq!(counters.connect_seconds.iter().map(|class| class.1).sum::<u64>(), answers as u64, "{down:?}");
+        assert_eq!((scene.daemon.tally.opening, scene.daemon.table.len()), (0, 0));
+    }
 }

@@ -7,6 +7,7 @@ use cellway_gateway::{FlowId, FlowState, Reason, Request};
 use super::Daemon;
 use super::attempts::Attempt;
 use super::flow::{Origin, Stage};
+use super::link::PATIENCE;
 use super::machine::Later;
 use crate::config::PeerDown;
 use crate::intercept::Opening;
@@ -14,7 +15,7 @@ use crate::intercept::Opening;
 /// The longest time that a connection attempt of a peer waits while more of its packets can be read (ns).
 const LONGEST_WAIT: u64 = 50_000_000;
 /// A thread that is so late was suspended (ns): half of what a peer waits before it gives up what it has asked for.
-const SUSPENDED: u64 = 500_000_000;
+const SUSPENDED: u64 = PATIENCE.as_ps() / super::PS_PER_NS / 2;
 
 /// Most connections that are begun in one pass: about 2 ms of work, at 30 us for each.
 const ATTEMPTS: usize = 64;
@@ -66,18 +67,21 @@ impl Daemon {
         }
         Some(opening)
     }
-    /// Answers a host whose opening was refused: for want of the peer, it may go on without the pair. Not over TLS: what
-    /// the peer was asked for is in the stream of TCP, which delivers it alone, before the word that takes it back. The
-    /// client would meet its own port, so it is refused, and the next attempt goes direct from another one.
-    pub(crate) fn answer_refused(&mut self, token: u64, peer: usize, reason: Reason) {
+    /// Returns true if an opening that was refused for this reason, for want of the peer, goes on without the pair. Not over
+    /// TLS: what the peer was asked for is in the stream of TCP, which delivers it alone, before the word that takes it back.
+    /// The client would meet its own port, so it is refused, and the next attempt goes direct from another one.
+    pub(crate) fn passes_refused(&self, peer: usize, reason: Reason) -> bool {
         let lost = matches!(reason, Reason::PeerLost | Reason::Stopping);
-        let passes = lost && self.passes(peer) && !self.links[peer].machine.config().reliable;
+        lost && self.passes(peer) && !self.links[peer].machine.config().reliable
+    }
+    /// Answers a host whose opening was refused, or lets the opening go on.
+    pub(crate) fn answer_refused(&mut self, token: u64, reason: Reason) {
         let Some(flow) = self.table.get_mut(token) else { return };
         if let Origin::Held(opening) = &flow.origin {
             // The same host may use the same port again before the peer knows of the end.
             flow.stage = Stage::Open;
             let opening = opening.clone();
-            if passes {
+            if flow.passed {
                 return self.pass(&opening);
             }
             if let Some(hold) = &mut self.hold {
@@ -88,7 +92,8 @@ impl Daemon {
         self.list(token);
     }
 
-    /// A pass begins, and the one before took `late` (ns) or this one begins so late. A thread that was suspended for as
+    /// A pass begins, and the one before took `late` (ns), this one begins so late, or the process was stopped in the wait of
+    /// so long before it. A thread that was suspended for as
     /// long reads packets now in which peers may have asked for connections that they have given up since, and whose
     /// clients have gone to the same servers directly, from the same ports: nobody may connect there in their name. The
     /// peers say so in packets that come again within two round trips.
@@ -96,7 +101,7 @@ impl Daemon {
         if late >= SUSPENDED {
             let longest = self.links.iter().map(|link| link.machine.rtt().as_ps() / super::PS_PER_NS).max();
             self.resume_at = self.now + LONGEST_WAIT + 2 * longest.unwrap_or(0);
-            tracing::warn!("suspended for {} ms: this thread was not scheduled", late / 1_000_000);
+            tracing::warn!("suspended for up to {} ms: this thread was not scheduled", late / 1_000_000);
         }
     }
     /// The peer wants a server connected to. Nothing leaves before all packets are read that have arrived: one of them may

@@ -35,6 +35,14 @@ pub(crate) struct Opening {
     packet: Vec<u8>,
 }
 
+#[cfg(test)]
+impl Opening {
+    /// One without a packet, where there is no device that it could go to.
+    pub(crate) fn between(client: SocketAddr, server: SocketAddr) -> Opening {
+        Opening { client, server, acknowledgment: 0, packet: Vec::new() }
+    }
+}
+
 /// The TUN device where opening segments wait. It is gone, and the route to it, when this is dropped or the
 /// process dies: then they pass this machine as if it were a router.
 #[derive(Debug)]

@@ -24,14 +24,27 @@ pub(crate) struct Hello {
 }
 
 /// Why something is no hello.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoHello {
-    /// It speaks another version.
-    #[error("it speaks version {0} of the gateways' protocol, and version {VERSION} is spoken here")]
+    /// The sender has this version.
     Version(u16),
     /// It is cut short, too long or garbled.
-    #[error("its first words are not understood")]
     Garbled,
+    /// The sender has this name, and not the one in its certificate.
+    Name(String),
+}
+
+impl NoHello {
+    /// Returns the reason in words that mean the same at both gateways, as it is logged at `own` and sent to `peer`.
+    pub(crate) fn words(&self, own: &str, peer: &str) -> String {
+        match self {
+            NoHello::Version(theirs) => {
+                format!("{peer} has version {theirs} of the protocol between gateways, and {own} has version {VERSION}")
+            }
+            NoHello::Garbled => format!("{own} does not understand the first words of {peer}"),
+            NoHello::Name(name) => format!("{peer} calls itself {}", name.escape_debug()),
+        }
+    }
 }
 
 impl Hello {

@@ -270,3 +270,24 @@ pub(super) fn cut(text: &str) -> &str {
     let end = (0..=text.len().min(MOST)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
     &text[..end]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::hello::{Hello, NoHello, VERSION};
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_the_same_gateway_at_both() {
+        // `far` has got the hello of `near`, whose version is 2.
+        let mut octets = Hello { instance: 1, session: 2, name: "near".into() }.encode();
+        octets[1] = 2;
+        let here = Hello::decode(&octets).unwrap_err().words("far", "near");
+        let there = Loss::told(Ending::Refusal, &here).why;
+        let text = format!("near has version 2 of the protocol between gateways, and far has version {VERSION}");
+        assert_eq!((&here, there), (&text, format!("it refuses: {text}")));
+        for error in [NoHello::Garbled, NoHello::Name("other".into())] {
+            let words = error.words("far", "near");
+            assert!(words.contains("near") && !words.starts_with("it "), "{words}");
+        }
+    }
+}

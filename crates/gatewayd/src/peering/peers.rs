@@ -7,7 +7,7 @@ use rustls::pki_types::CertificateDer;
 use tracing::{debug, info};
 
 use super::dial::{self, Dial};
-use super::hello::Hello;
+use super::hello::{Hello, NoHello};
 use super::identity::{is_of, names_of};
 use super::link::{Ending, Link, Loss, Occurrence, Stage, Wire};
 use super::sockets::octets_per_second;
@@ -174,14 +174,13 @@ impl Peering {
     /// The peer has verified us too.
     fn hello(&mut self, number: u64, link: &mut Link, octets: &[u8], now: Instant) {
         let (Stage::Greeting, Some(peer)) = (link.stage, link.peer) else { return };
-        let hello = Hello::decode(octets).map_err(|error| error.to_string());
-        let hello = hello.and_then(|hello| {
-            let name = &self.peers[peer].name;
-            if hello.name == *name { Ok(hello) } else { Err(format!("it calls itself {}", hello.name)) }
-        });
+        let name = &self.peers[peer].name;
+        let hello = Hello::decode(octets)
+            .and_then(|hello| if hello.name == *name { Ok(hello) } else { Err(NoHello::Name(hello.name)) });
         let hello = match hello {
             Ok(hello) => hello,
-            Err(why) => {
+            Err(error) => {
+                let why = error.words(&self.name, name);
                 link.close(&mut self.sockets, now, Ending::Refusal, &why);
                 self.attempt_failed(link, &why, false);
                 return;

@@ -4,7 +4,7 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use cellway_sys::Drops;
@@ -23,10 +23,12 @@ const MOST_BUFFER: usize = 64 << 20;
 const BUFFERED: f64 = 0.2;
 /// Most octets of a coalesced receive (`UDP_GRO`).
 const COALESCED: usize = 1 << 16;
+/// Octets of datagrams that are kept one behind the other.
+const ARRIVED: usize = 1 << 18;
 /// Receives of one system call.
 const RECEIVES: usize = quinn_udp::BATCH_SIZE;
-/// Datagrams of one turn, after which other things have theirs: about 2 ms of work, at 3 us for each.
-const DATAGRAMS: usize = 768;
+/// How long one turn reads, after which other things have their turn: the system call during which that has passed is the last.
+const READING: Duration = Duration::from_millis(2);
 /// Most octets of one segmented send: the kernel refuses what does not fit one IP packet of 64 KiB, and
 /// QUIC takes that for loss.
 const SEGMENTED: usize = 65_000;
@@ -37,6 +39,8 @@ pub(super) struct Udp {
     state: UdpSocketState,
     pub(super) endpoint: Endpoint,
     receive: Box<[u8]>,
+    /// What was received last.
+    arrived: BytesMut,
     answer: Vec<u8>,
     local: SocketAddr,
     /// Octets the kernel granted for what comes in and goes out, and octets asked for.
@@ -84,6 +88,7 @@ impl Udp {
             state,
             endpoint,
             receive,
+            arrived: BytesMut::with_capacity(ARRIVED),
             answer: Vec::new(),
             local,
             granted: (0, 0),
@@ -157,29 +162,27 @@ impl Udp {
     /// Reads what is there and hands each datagram's meaning to `meant`.
     pub(super) fn receive(&mut self, now: Instant, mut meant: impl FnMut(&mut Endpoint, DatagramEvent)) {
         let mut meta = [RecvMeta::default(); RECEIVES];
-        let mut datagrams = 0;
-        while datagrams < DATAGRAMS {
+        let begun = Instant::now();
+        while begun.elapsed() < READING {
             let mut slices = self.receive.chunks_exact_mut(COALESCED).map(IoSliceMut::new);
             let mut buffers: [IoSliceMut<'_>; RECEIVES] =
                 std::array::from_fn(|_| slices.next().unwrap_or_else(|| IoSliceMut::new(&mut [])));
             let count = match self.state.recv((&self.socket).into(), &mut buffers, &mut meta) {
                 Ok(count) => count,
                 // An ICMP error of an earlier send says nothing of a connection, and comes once.
-                Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
-                    datagrams += 1;
-                    continue;
-                }
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => continue,
                 Err(_) => return,
             };
             for (meta, buffer) in meta.iter().zip(&buffers).take(count) {
-                // One copy for all datagrams of a coalesced receive; they are slices of it.
-                let mut data = BytesMut::from(&buffer[..meta.len]);
+                // One copy for all datagrams of a coalesced receive, which are slices of it. Its memory is used again when the
+                // last of them is gone.
+                self.arrived.extend_from_slice(&buffer[..meta.len]);
+                let mut data = self.arrived.split();
                 // Where the socket has one address only, there is none to choose for an answer.
                 let own = if self.local.ip().is_unspecified() { meta.dst_ip } else { None };
                 while !data.is_empty() {
                     let datagram = data.split_to(meta.stride.max(1).min(data.len()));
                     self.answer.clear();
-                    datagrams += 1;
                     let event = self.endpoint.handle(now, meta.addr, own, None, datagram, &mut self.answer);
                     #[cfg(test)]
                     if matches!(event, None | Some(DatagramEvent::Response(_))) {

@@ -66,6 +66,12 @@ fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
     let passed = pair.number(Side::Near, "/counters/passed");
     assert!(passed >= 2, "{passed}");
     assert_eq!(pair.number(Side::Near, "/peers/0/stalls"), 1);
+    let answers = |pair: &Pair<'_>| -> u64 {
+        let status = pair.status(Side::Near).unwrap();
+        let classes = status["counters"]["connect_seconds"].as_array().unwrap();
+        classes.iter().map(|class| class[1].as_u64().unwrap()).sum()
+    };
+    assert_eq!(answers(&pair), 1, "that of the one that is carried");
     never_down_here(&pair);
     assert!(pair.written(Side::Near).lines().any(|line| line.contains("WARN") && line.contains("unresponsive")));
     // The one that is carried waits.
@@ -73,6 +79,9 @@ fn a_dead_far_gateway_holds_no_opening_and_no_new_connection() {
     pair.run(Side::Far);
     assert_eq!(failure(&carried[0]), "ECONNRESET");
     pair.wait_until_up();
+    // Two were held when the peer was found to be unresponsive, at most; the others were never opened over the pair.
+    assert!((1..=2).contains(&pair.number(Side::Near, "/counters/ended/passed")));
+    assert_eq!(pair.number(Side::Near, "/counters/ended/peer-lost"), 1, "the one that was carried");
     until("connections are carried again", || {
         let before = pair.number(Side::Near, "/counters/opened/intercepted");
         talk(&meet(&world, Version::V4));
@@ -164,5 +173,28 @@ fn a_suspended_far_gateway_loses_no_connection_nor_breaks_one_that_went_direct()
     direct.iter().chain([&idle]).for_each(talk);
     never_down(&pair);
     assert!(pair.number(Side::Near, "/counters/passed") >= 1);
+    pair.stop();
+}
+
+/// Its next timer is seconds away: the kernel says that the wait was interrupted.
+#[test]
+fn a_suspension_is_noticed_by_a_gateway_that_idles() {
+    if !common::possible("dead::a_suspension_is_noticed_by_a_gateway_that_idles") {
+        return;
+    }
+    let world = World::new();
+    let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
+    sleep(Duration::from_secs(1));
+    let suspended = || pair.written(Side::Far).contains("suspended");
+    // The signals that it handles are no suspension.
+    pair.signal(Side::Far, Signal::HUP);
+    until("it is reloaded", || pair.written(Side::Far).contains("reloaded"));
+    assert!(!suspended());
+    pair.signal(Side::Far, Signal::STOP);
+    sleep(Duration::from_secs(2));
+    pair.signal(Side::Far, Signal::CONT);
+    until("the suspension is noticed", suspended);
+    talk(&meet(&world, Version::V4));
+    never_down(&pair);
     pair.stop();
 }

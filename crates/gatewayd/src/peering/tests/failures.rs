@@ -97,7 +97,9 @@ fn a_hello_without_an_end_is_none() {
     let keys = Keys::new();
     let (mut near, mut far) = dialing(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
     let (mut told, end) = (Vec::new(), Instant::now() + HANG);
-    let says = |told: &[PeerEvent]| whys(told).iter().any(|why| why.contains("its first words are not understood"));
+    let says = |told: &[PeerEvent]| {
+        whys(told).iter().any(|why| why.contains("near does not understand the first words of far"))
+    };
     while !says(&told) {
         assert!(Instant::now() < end, "it listens for ever: {told:?}");
         step(&mut near, &mut told);
