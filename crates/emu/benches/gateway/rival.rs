@@ -30,7 +30,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
                 report.say(&format!("{id}: skipped, {missing}"));
                 continue;
             }
-            for seed in 1..=options.repeat {
+            for seed in 1..=options.repeat.unwrap_or(1) {
                 if let Err(why) = measure(path, first, seed, options, report) {
                     report.say(&format!("{id}: {why}"));
                 }
