@@ -202,6 +202,12 @@ impl Guard {
         }
     }
 
+    /// Returns the bits of this window that left, arrived and were lost.
+    #[cfg(test)]
+    pub(crate) fn seen(&self) -> [u64; 3] {
+        [self.window.sent, self.window.arrived, self.window.lost]
+    }
+
     fn enter(&mut self, now: Time, phase: Phase) {
         (self.phase, self.bad, self.good) = (phase, 0, 0);
         self.window = Window { start: now, ..Window::default() };
@@ -279,5 +285,7 @@ fn queue(shortest: Span) -> Span {
     QUEUE.max(shortest / 16)
 }
 
+#[cfg(test)]
+mod path;
 #[cfg(test)]
 mod tests;

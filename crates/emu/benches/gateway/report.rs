@@ -173,7 +173,12 @@ impl Report {
             cells.push(cell);
         }
         if rows.len() > 1 {
-            self.say(&format!("   median of {} (least to most), {invalid} of {} invalid: {}", counted.len(), rows.len(), said.join(", ")));
+            self.say(&format!(
+                "   median of {} (least to most), {invalid} of {} invalid: {}",
+                counted.len(),
+                rows.len(),
+                said.join(", ")
+            ));
         }
         self.markdown(table, &columns, &cells);
     }

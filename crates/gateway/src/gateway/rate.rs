@@ -34,6 +34,12 @@ impl Gateway {
         (self.line, self.guard, self.owed, self.full) = (unknown(self.config()), guard(self.config()), 0, false);
         self.pacer = Pacer::new(self.pace(), self.config().slack);
     }
+    /// The handshake of the transport took so long for a round trip.
+    pub(super) fn measured(&mut self, rtt: Span) {
+        if let Some(line) = &mut self.line {
+            line.measured(rtt);
+        }
+    }
     /// The rate or the largest packet is another.
     pub(super) fn configure_line(&mut self, now: Time) {
         let config = &self.relay.config;
@@ -110,4 +116,45 @@ pub(super) fn unknown(config: &GatewayConfig) -> Option<Bottleneck> {
 pub(super) fn guard(config: &GatewayConfig) -> Option<Guard> {
     let wanted = !config.auto && !config.reliable && config.guard != RateGuard::Off;
     wanted.then(|| Guard::new(config.rate, config.guard == RateGuard::Acts))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Ack, FlowId, Frame, Output, Request, TpPacket, Window};
+    use cellway_units::Bytes;
+
+    #[test]
+    fn the_guard_counts_what_left_what_arrived_and_what_was_lost() {
+        let config = GatewayConfig {
+            guard: RateGuard::Reports,
+            window: Window::Fixed(Bytes(100_000)),
+            payload: Bytes(1_000),
+            mtu: Bytes(1_500),
+            ..GatewayConfig::new(Rate::from_bps(1_000_000_000))
+        };
+        let (mut gateway, mut out, flow) = (Gateway::new(config).unwrap(), Output::default(), FlowId(0));
+        let request = Request { early: false, ..Request::UNNAMED };
+        gateway.incoming(Time::ZERO, flow, Arc::new(request), &mut out);
+        let receive = |gateway: &mut Gateway, number, ms, frames| {
+            gateway.receive(Time::ZERO + Span::from_ms(ms), &TpPacket { number, frames }, &mut Output::default());
+        };
+        let ack = |ranges: Vec<(u64, u64)>| vec![Frame::Ack(Ack { ranges, delay: Span::ZERO })];
+        receive(&mut gateway, 0, 10, ack(vec![(0, 0)]));
+        receive(&mut gateway, 1, 10, vec![Frame::Accepted { flow, limit: 100_000 }]);
+        gateway.received(Time::ZERO + Span::from_ms(11), flow, 20_000, &mut out);
+        while let Some((at, _)) = gateway.deadline().filter(|(at, _)| *at < Time::ZERO + Span::from_ms(15)) {
+            gateway.wake(at, &mut out);
+        }
+        let [sent, opened, lost] = gateway.guard.as_ref().map(Guard::seen).unwrap();
+        assert!(opened > 0 && sent > opened && lost == 0);
+        // The first ten packets with bytes never come.
+        let last = gateway.stats().packets_sent - 1;
+        assert!(last >= 15, "{last}");
+        receive(&mut gateway, 2, 40, ack(vec![(last - 4, last)]));
+        let [_, arrived, lost] = gateway.guard.as_ref().map(Guard::seen).unwrap();
+        assert!(arrived > opened && lost > arrived - opened, "{arrived} {opened} {lost}");
+    }
 }

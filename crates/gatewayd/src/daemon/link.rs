@@ -45,6 +45,15 @@ const TURN: u32 = 16;
 /// Beyond a round trip, how long a peer may leave everything unanswered before new connections go another way.
 pub(crate) const PATIENCE: Span = Span::from_secs(1);
 
+/// What a state machine has found out about peer and line, compared before and after each call into it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Findings {
+    /// The peer does not answer.
+    pub(crate) unresponsive: bool,
+    /// The configured rate is above what the line carries.
+    pub(crate) too_high: bool,
+}
+
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) name: String,
@@ -74,11 +83,8 @@ pub(crate) struct Link {
     /// The change of the rules that its coming or going was.
     pub(crate) change: u64,
     pub(crate) downs: u64,
-    /// Whether the peer does not answer, and how often that began.
-    pub(crate) unresponsive: bool,
+    /// How often the peer became unresponsive, and the configured rate was found to be above what the line carries.
     pub(crate) stalls: u64,
-    /// Whether the configured rate is above what the line carries, and how often that was found.
-    pub(crate) too_high: bool,
     pub(crate) overloads: u64,
     pub(crate) why_down: String,
 }
@@ -106,9 +112,7 @@ impl Link {
             base: now_ns(),
             change: 0,
             downs: 0,
-            unresponsive: false,
             stalls: 0,
-            too_high: false,
             overloads: 0,
             why_down: "not reached yet".into(),
         })
@@ -145,15 +149,14 @@ impl Link {
         // machine makes up for what it waited.
         Some(if why == "pace" { at + self.gather() } else { at })
     }
-    /// Reports a configured rate that is above what the line carries, and the end of that.
-    pub(crate) fn follow_rate(&mut self) {
-        let fits = self.machine.fits();
-        if fits.is_some() == self.too_high {
-            return;
-        }
-        self.too_high = fits.is_some();
+    /// Returns what the state machine has found out about peer and line.
+    pub(crate) fn findings(&self) -> Findings {
+        Findings { unresponsive: self.machine.is_unresponsive(), too_high: self.machine.fits().is_some() }
+    }
+    /// Reports that the configured rate is above what the line carries, or no longer.
+    pub(crate) fn report_rate(&mut self) {
         let rate = self.machine.rate();
-        match fits {
+        match self.machine.fits() {
             Some(fits) => {
                 self.overloads += 1;
                 tracing::warn!(
@@ -164,7 +167,9 @@ impl Link {
                      is sent"
                 );
             }
-            None if self.up => tracing::info!(peer = %self.name, %rate, "the line carries the rate"),
+            None if self.up => {
+                tracing::info!(peer = %self.name, %rate, "the line carries the rate, or its queue is not ours")
+            }
             None => {}
         }
     }

@@ -30,10 +30,20 @@ pub(crate) enum Later {
 impl Daemon {
     /// Calls the machine of `peer`, does what it asks for, and sends what it sends.
     pub(crate) fn machine(&mut self, peer: usize, act: impl FnOnce(&mut Gateway, Time, &mut Output)) {
+        let before = self.links[peer].findings();
+        self.call(peer, act, |daemon| daemon.follow(peer, before));
+    }
+    /// The same, with `follow` before anything is done.
+    pub(crate) fn call(
+        &mut self,
+        peer: usize,
+        act: impl FnOnce(&mut Gateway, Time, &mut Output),
+        follow: impl FnOnce(&mut Daemon),
+    ) {
         let now = self.links[peer].time(self.now);
         let mut output = std::mem::take(&mut self.links[peer].output);
         act(&mut self.links[peer].machine, now, &mut output);
-        self.follow(peer);
+        follow(self);
         // Bytes are taken from hosts before the packets that carry them are written.
         for action in output.actions.drain(..) {
             self.obey(peer, action);

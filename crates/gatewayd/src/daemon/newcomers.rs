@@ -47,7 +47,7 @@ impl Daemon {
                 }
                 Some(flow) if flow.stage == Stage::Silent => self.remove(token),
                 // The far side has the port until it knows of the end.
-                Some(flow) if flow.is_over() && !flow.forgotten && self.links[flow.peer].unresponsive => {}
+                Some(flow) if flow.is_over() && !flow.forgotten && self.links[flow.peer].machine.is_unresponsive() => {}
                 Some(flow) if flow.is_over() && !flow.forgotten => {
                     flow.again = Some(opening);
                     return;
@@ -87,7 +87,7 @@ impl Daemon {
     /// Why a host may open no more now.
     pub(crate) fn refusal(&self, peer: usize, source: IpAddr) -> Option<Reason> {
         let limits = &self.config.limits;
-        if !self.links[peer].up || self.links[peer].unresponsive {
+        if !self.links[peer].up || self.links[peer].machine.is_unresponsive() {
             Some(Reason::PeerLost)
         } else if self.table.len() >= limits.connections as usize
             || self.tally.of(source) >= limits.per_source

@@ -85,9 +85,8 @@ impl Daemon {
     }
     /// Every connection over a peer is refused or reset.
     pub(crate) fn lose(&mut self, peer: usize, reason: Reason) {
-        // The rules are not told: whoever calls knows whether the peer is up.
-        (self.links[peer].unresponsive, self.links[peer].too_high) = (false, false);
-        self.machine(peer, |machine, now, out| machine.down(now, reason, out));
+        // Nothing is reported of a peer that is lost, and the rules are not told: whoever calls knows whether it is up.
+        self.call(peer, |machine, now, out| machine.down(now, reason, out), |_| {});
         self.links[peer].early.clear();
         self.settle();
     }

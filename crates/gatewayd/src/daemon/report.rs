@@ -46,7 +46,7 @@ impl Daemon {
             },
             why_tls: if up { transport.tried } else { String::new() },
             downs: link.downs,
-            unresponsive: link.unresponsive,
+            unresponsive: link.machine.is_unresponsive(),
             stalls: link.stalls,
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,

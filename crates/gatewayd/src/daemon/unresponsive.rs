@@ -7,7 +7,7 @@ use cellway_gateway::{FlowId, FlowState, Reason, Request};
 use super::Daemon;
 use super::attempts::Attempt;
 use super::flow::{Origin, Stage};
-use super::link::PATIENCE;
+use super::link::{Findings, PATIENCE};
 use super::machine::Later;
 use crate::config::PeerDown;
 use crate::intercept::Opening;
@@ -21,16 +21,17 @@ const SUSPENDED: u64 = PATIENCE.as_ps() / super::PS_PER_NS / 2;
 const ATTEMPTS: usize = 64;
 
 impl Daemon {
-    /// Follows the state machine of a peer after each call into it: whether the peer answers, and whether the line carries
-    /// the configured rate.
-    pub(crate) fn follow(&mut self, peer: usize) {
+    /// Follows the state machine of a peer, which had found `before` the call into it: whether the peer answers, and whether
+    /// the line carries the configured rate.
+    pub(crate) fn follow(&mut self, peer: usize, before: Findings) {
         let link = &mut self.links[peer];
-        link.follow_rate();
-        let unresponsive = link.machine.is_unresponsive();
-        if unresponsive == link.unresponsive {
+        let Findings { unresponsive, too_high } = link.findings();
+        if too_high != before.too_high {
+            link.report_rate();
+        }
+        if unresponsive == before.unresponsive {
             return;
         }
-        link.unresponsive = unresponsive;
         if unresponsive {
             link.stalls += 1;
             tracing::warn!(
@@ -60,7 +61,7 @@ impl Daemon {
     /// Deals with an opening for a peer that cannot be reached; returns it if the peer can be.
     pub(crate) fn divert(&mut self, peer: usize, opening: Opening) -> Option<Opening> {
         let link = &self.links[peer];
-        let passes = if link.up { link.unresponsive && self.passes(peer) } else { self.will_pass(peer) };
+        let passes = if link.up { link.machine.is_unresponsive() && self.passes(peer) } else { self.will_pass(peer) };
         if passes {
             self.pass(&opening);
             return None;
