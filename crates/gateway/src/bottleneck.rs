@@ -10,10 +10,12 @@ use crate::rtt::GRANULARITY;
 mod phase;
 mod queue;
 mod round;
+mod startup;
 
 use phase::{Phase, STARTUP};
 use queue::Queue;
 use round::Round;
+use startup::Startup;
 
 /// The pacing rate as a part of the bandwidth, in thousandths, so that the link is seldom full.
 const MARGIN: u64 = 990;
@@ -21,7 +23,11 @@ const MARGIN: u64 = 990;
 /// measure its length.
 const CAP: u64 = 2_000;
 const CONTESTED_CAP: u64 = 1_750;
+/// Room in a contested queue beyond what the phase aims for.
+const ROOM: u64 = 1_050;
 const PROBE_RTT: u64 = 500;
+/// The same in conservative slow start, with the round trip that began it.
+const SLOW: u64 = 1_500;
 /// The shortest round trip is measured anew when none came so near to it (thousandths) for so long.
 const NEAR: u64 = 1_016;
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
@@ -31,8 +37,8 @@ const PATIENCE: Span = Span::from_ms(5);
 const INITIAL_PACKETS: u64 = 10;
 const INITIAL_BITS: u64 = 8 * 65_536;
 const INITIAL_TIME: Span = Span::from_ms(50);
-/// The rate after it until the first acknowledgement, for a second at most: a long path would otherwise be idle for most of
-/// its first round trip, and slow links carry this much.
+/// The rate after it for a round trip, and for a second at most: a long path would otherwise be idle for most of its first
+/// round trip, and slow links carry this much.
 const TRICKLE: Rate = Rate::from_bps(2_000_000);
 const TRICKLE_TIME: Span = Span::from_secs(1);
 /// The least that may be in flight, in packets and in acknowledgements.
@@ -58,6 +64,7 @@ pub(crate) struct Bottleneck {
     packet: u64,
     ack_every: u64,
     delivery: Delivery,
+    startup: Startup,
     phase: Phase,
     gain: u64,
     /// Rounds since the phase began. The first ends when something is acknowledged that was sent in it.
@@ -94,6 +101,7 @@ impl Bottleneck {
             packet: packet.0,
             ack_every: ack_every.into(),
             delivery: Delivery::default(),
+            startup: Startup::default(),
             phase: Phase::Startup,
             gain: STARTUP,
             rounds: 0,
@@ -119,8 +127,21 @@ impl Bottleneck {
         (self.most, self.packet) = (most.as_bps(), packet.0);
         self.rate = self.rate.min(self.most);
     }
+    /// The handshake of the transport took so long for a round trip: the first measurement.
+    pub(crate) fn measured(&mut self, rtt: Span) {
+        let rtt = rtt.max(Span::from_us(1));
+        self.min_rtt = Some(shorter(self.min_rtt, rtt));
+        self.queue.note_rtt(rtt);
+    }
+    /// The least rate in Startup.
     fn initial_rate(&self) -> u64 {
-        rate_of(self.initial(), INITIAL_TIME).as_bps().min(self.most)
+        let starts = self.delivery.in_flight < self.initial();
+        let rate = if starts { rate_of(self.initial(), INITIAL_TIME) } else { TRICKLE };
+        rate.as_bps().min(self.most)
+    }
+    /// What may be in flight in Startup whatever is known.
+    fn first_flight(&self) -> u64 {
+        self.initial() + bits_of(TRICKLE, self.min_rtt.map_or(TRICKLE_TIME, |rtt| rtt.min(TRICKLE_TIME)))
     }
     fn initial(&self) -> u64 {
         INITIAL_BITS.max(INITIAL_PACKETS * self.packet)
@@ -138,15 +159,22 @@ impl Bottleneck {
     /// The most that may be in flight.
     pub(crate) fn inflight_cap(&self) -> Bits {
         let cap = match (self.min_rtt, self.phase) {
-            (None, _) => self.initial() + bits_of(TRICKLE, TRICKLE_TIME),
-            (_, Phase::Startup) => self.holds(CAP).max(self.initial()),
+            (None, _) => self.first_flight(),
+            (_, Phase::Startup) => {
+                let slow = self.startup.slow().map(|rtt| self.holds_at(self.bandwidth(), Some(rtt), SLOW));
+                slow.unwrap_or_else(|| self.holds(CAP)).max(self.first_flight())
+            }
             (_, Phase::ProbeRtt) => {
                 let rate = self.bandwidth().min(self.queue.measured());
                 self.holds_at(rate, self.queue.base(), PROBE_RTT)
             }
-            _ => self
-                .holds(if self.queue.is_contested() { CONTESTED_CAP } else { CAP })
-                .min(self.bounds.map_or(u64::MAX, |b| b.in_flight)),
+            _ => {
+                let contested = self.queue.is_contested();
+                let cap = self.holds(if contested { CONTESTED_CAP } else { CAP });
+                // With the queue of others the round trip may be longer than any multiple of the shortest.
+                let cap = if contested { cap.max(times(self.fills(self.gain), ROOM)) } else { cap };
+                cap.min(self.bounds.map_or(u64::MAX, |b| b.in_flight))
+            }
         };
         Bits(cap.max(LEAST_PACKETS.max(LEAST_ACKS * self.ack_every) * self.packet))
     }
@@ -165,8 +193,8 @@ impl Bottleneck {
             self.wake_up(now);
         }
         let stamp = self.delivery.sent(now, bits);
-        if self.min_rtt.is_none() && self.delivery.in_flight >= self.initial() {
-            self.rate = TRICKLE.as_bps().min(self.most);
+        if self.phase == Phase::Startup {
+            self.pace();
         }
         stamp
     }
@@ -211,11 +239,11 @@ impl Bottleneck {
     fn learn_rtt(&mut self, now: Time, rtt: Span, sample: &Sample) {
         let rtt = rtt.max(Span::from_us(1));
         self.round.rtt = Some(shorter(self.round.rtt, rtt));
+        if self.phase == Phase::Startup {
+            self.startup.sample(now, rtt, shorter(self.min_rtt, rtt));
+        }
         if self.probe_rtt_from.is_some_and(|from| sample.sent >= from) {
             self.probe_rtt_least = Some(shorter(self.probe_rtt_least, rtt));
-        }
-        if self.min_rtt.is_none() {
-            self.rate = self.initial_rate();
         }
         let least = shorter(self.min_rtt, rtt);
         self.queue.note_rtt(rtt);
@@ -255,10 +283,9 @@ impl Bottleneck {
     }
     fn pace(&mut self) {
         let least = rate_of(self.packet, Span::from_secs(1)).as_bps();
-        let rate = times(times(self.bandwidth(), self.gain), MARGIN).max(least).min(self.most);
-        if self.phase != Phase::Startup || rate > self.rate {
-            self.rate = rate;
-        }
+        let startup = self.phase == Phase::Startup;
+        let rate = times(times(self.bandwidth(), self.gain), MARGIN);
+        self.rate = rate.max(if startup { self.initial_rate() } else { least }).min(self.most);
     }
 }
 

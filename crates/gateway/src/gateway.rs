@@ -239,6 +239,7 @@ impl Gateway {
         self.forget_line();
         if let Some(rtt) = rtt {
             self.recovery.measured(rtt);
+            self.measured(rtt);
         }
         self.see_line();
     }

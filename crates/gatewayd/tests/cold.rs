@@ -125,6 +125,11 @@ fn a_download_fills_the_fast_direction_of_an_asymmetric_line() {
     }
 }
 
+/// Most memory of a gateway that carries eight streams over 30 Mbit/s and 175 ms (bytes). A process takes 10 MB before it
+/// carries anything; the line holds 0.66 MB, of which one and a half windows are taken from hosts, 3.9 MB, and a third more
+/// describes the packets. 10.0 to 12.0 MB were seen: memory does not depend on how busy the machine is.
+const MEMORY: u64 = 16_000_000;
+
 /// What the line can hold bounds what is taken from hosts, whatever the rate is said to be. Where the ceiling of
 /// `rate = "auto"` was the measure, these eight streams took 570 MB.
 #[test]
@@ -139,7 +144,7 @@ fn eight_cold_streams_take_no_more_memory_than_the_line_needs() {
         let trial = Trial { rates, delay, configured: [configured; 2], streams: 8, download: false };
         let seen = trial.run();
         println!("{configured}: {seen:?}");
-        assert!(seen.memory.iter().all(|&memory| memory <= 80 * MBIT), "{configured}: {seen:?}");
+        assert!(seen.memory.iter().all(|&memory| memory <= MEMORY), "{configured}: {seen:?}");
         assert_eq!(seen.own_drops, [0, 0], "{configured}");
         assert!(seen.share >= 0.4, "{configured}: {seen:?}");
         // At a given rate nothing queues before the line.

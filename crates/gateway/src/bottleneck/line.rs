@@ -118,6 +118,10 @@ impl Line {
     pub(super) fn add(&mut self, most: Rate, source: Source, start: Time) {
         self.join(Sender::paced(most, source, start), start);
     }
+    /// The transport of a sender has measured the round trip while nothing queued.
+    pub(super) fn measured(&mut self, n: usize) {
+        self.senders[n].measured(self.delay * 2);
+    }
     /// Adds a TCP flow with CUBIC from outside the gateways.
     pub(super) fn add_cubic(&mut self, start: Time) {
         self.join(Sender::cubic(start), start);

@@ -3,24 +3,29 @@
 use cellway_units::{Span, Time};
 
 use super::round::Round;
+use super::startup::Startup;
 use super::{Bottleneck, Bounds, MIN_RTT_WINDOW};
 use crate::delivery::Sample;
 use crate::delivery::times;
 
 /// Gains in thousandths. Startup's rate doubles each round (4 ln 2), Drain undoes in one round what it left behind. A probe
-/// adds an eighth, and a quarter once the link has carried that.
+/// adds an eighth, and a quarter once the link has carried that; in a contested queue at most a half.
 pub(super) const STARTUP: u64 = 2_773;
 const DRAIN: u64 = 361;
 const DOWN: u64 = 750;
 const UP: u64 = 1_125;
 const UP_MORE: u64 = 1_250;
+const UP_MOST: u64 = 1_500;
 const STEADY: u64 = 1_000;
 /// A rate that grows less in a round does not grow (in Startup, in a probe), and after three such rounds there is no more.
 const GROWTH: u64 = 1_250;
 const UP_GROWTH: u64 = 1_050;
 const PLATEAU: u32 = 3;
-/// What is left of the bounds after a round with too many losses.
+/// The rounds of a probe in a contested queue: one shows the effect of the one before.
+const CONTESTED_ROUNDS: u32 = 2;
+/// What is left of the bounds after a round with too many losses, and of the bandwidth after a loss in a contested queue.
 const BETA: u64 = 700;
+const YIELD: u64 = 900;
 /// The least time of ProbeRTT with little in flight.
 const PROBE_RTT_TIME: Span = Span::from_ms(200);
 /// Time from one probe for more to the next: so much, and up to a second more by lot.
@@ -59,17 +64,20 @@ impl Bottleneck {
         if measured {
             self.judge_growth();
         }
+        self.startup.end_round();
         match self.phase {
-            Phase::Startup if lossy || self.full.1 >= PLATEAU || self.full.1 >= 1 && self.has_queue(round.rtt) => {
+            Phase::Startup if lossy || self.full.1 >= PLATEAU || self.full.1 >= 1 && self.startup_queues(round) => {
                 self.cycle(now);
                 self.unsure = self.full.1 < PLATEAU && !lossy;
                 self.enter(now, Phase::Drain);
             }
-            Phase::Up if lossy || sample.limited || self.full.1 >= PLATEAU => self.down(now),
+            Phase::Up if lossy || sample.limited || self.full.1 >= PLATEAU || self.takes_enough() => self.down(now),
             Phase::Refill => self.enter(now, Phase::Up),
             _ => {}
         }
-        if lossy && !matches!(self.phase, Phase::Startup | Phase::Refill | Phase::Up) {
+        if self.queue.is_contested() && round.loses() && !sample.stalled {
+            self.yield_queue();
+        } else if lossy && !matches!(self.phase, Phase::Startup | Phase::Refill | Phase::Up) {
             let cap = self.inflight_cap().0;
             let rate = self.bandwidth();
             self.bounds = Some(Bounds {
@@ -78,6 +86,25 @@ impl Bottleneck {
             });
         }
     }
+    /// A contested queue has overflowed: each who fills it takes less, and more again from the next probe on. Once for
+    /// each probe.
+    fn yield_queue(&mut self) {
+        if self.bounds.is_none() {
+            self.bounds = Some(Bounds { rate: times(self.max_rate(), YIELD), in_flight: u64::MAX });
+        }
+    }
+    /// True if a probe in a contested queue has had its effect: it takes one step.
+    fn takes_enough(&self) -> bool {
+        self.queue.is_contested() && self.rounds >= CONTESTED_ROUNDS
+    }
+    /// The gain of a probe in a contested queue. CUBIC is back at a window of w packets K = (w (1 - 0.7) / 0.4)^(1/3) s after
+    /// an overflow (RFC 9438, section 4.2), so a step, one in 2 to 3 s, is the smaller the longer that is: 1 + 1.3 s / K.
+    fn contend(&self) -> u64 {
+        let window = self.fills(STEADY) / self.packet;
+        // In tenths of a second.
+        let k = (1..200u64).find(|k| k.pow(3) >= 750 * window).unwrap_or(200);
+        (1_000 + 13_000 / k).min(UP_MOST)
+    }
     fn judge_growth(&mut self) {
         let up = self.phase == Phase::Up;
         if self.max_rate() < times(self.full.0, if up { UP_GROWTH } else { GROWTH }) {
@@ -85,7 +112,7 @@ impl Bottleneck {
             return;
         }
         self.full = (self.max_rate(), 0);
-        if up {
+        if up && !self.queue.is_contested() {
             self.gain = UP_MORE;
         }
     }
@@ -97,7 +124,10 @@ impl Bottleneck {
                 self.enter(now, Phase::Cruise)
             }
             Phase::Cruise if now >= self.probe_at => {
-                self.bounds = None;
+                let bounds = self.bounds.take();
+                if let Some(bounds) = bounds.filter(|_| self.queue.is_contested()) {
+                    self.rates = self.rates.map(|rate| rate.min(bounds.rate));
+                }
                 self.enter(now, Phase::Refill);
             }
             Phase::Up if self.rounds >= 1 && in_flight > self.fills(self.gain) + 2 * self.packet => self.down(now),
@@ -150,7 +180,7 @@ impl Bottleneck {
             Phase::Startup => STARTUP,
             Phase::Drain => DRAIN,
             Phase::Down => DOWN,
-            Phase::Up if self.queue.is_contested() => UP_MORE,
+            Phase::Up if self.queue.is_contested() => self.contend(),
             Phase::Up => UP,
             Phase::Cruise | Phase::Refill | Phase::ProbeRtt => STEADY,
         };
@@ -164,6 +194,7 @@ impl Bottleneck {
     }
     /// Restarts from idle: the first packet after all were acknowledged. The model stays as it was.
     pub(super) fn wake_up(&mut self, now: Time) {
+        self.startup = Startup::default();
         if !matches!(self.phase, Phase::Startup | Phase::Cruise) {
             self.enter(now, Phase::Cruise);
             self.pace();

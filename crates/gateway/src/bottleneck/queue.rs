@@ -3,6 +3,7 @@
 use cellway_units::{Span, Time};
 
 use super::phase::Phase;
+use super::round::Round;
 use super::{Bottleneck, shorter};
 use crate::delivery::times;
 use crate::delivery::{Sample, rate_of};
@@ -113,6 +114,10 @@ fn longer(rtt: Option<Span>, least: Option<Span>, by: u64) -> bool {
 impl Bottleneck {
     pub(super) fn has_queue(&self, rtt: Option<Span>) -> bool {
         longer(rtt, self.min_rtt, QUEUE)
+    }
+    /// True if a round of Startup shows a queue that was not there in its first.
+    pub(super) fn startup_queues(&self, round: &Round) -> bool {
+        longer(round.rtt, self.startup.first().max(self.min_rtt), QUEUE)
     }
     /// What is in flight at the bandwidth times `gain`: without a queue, but with that of others if they keep it.
     pub(super) fn fills(&self, gain: u64) -> u64 {

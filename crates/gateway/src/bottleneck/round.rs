@@ -36,7 +36,11 @@ impl Round {
     pub(super) fn restart(&mut self, delivered: u64) {
         (self.end, self.rtt) = (delivered, None);
     }
-    /// Of a round that has ended: whether more than [`LOSS`] of its packets were lost beyond doubt, by three standard
+    /// Of a round that has ended: true if any of its packets was lost.
+    pub(super) fn loses(&self) -> bool {
+        self.lost > 0
+    }
+    /// Of a round that has ended: true if more than [`LOSS`] of its packets were lost beyond doubt, by three standard
     /// deviations.
     pub(super) fn is_lossy(&self) -> bool {
         let (lost, expected) = (u128::from(self.lost) * 1000, u128::from(self.packets + self.lost) * LOSS);

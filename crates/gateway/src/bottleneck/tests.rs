@@ -58,6 +58,19 @@ fn a_long_path_is_filled_in_six_seconds() {
     assert_eq!(slow.senders[0].lost, 0);
 }
 
+/// In Startup twice what the path holds was in flight: the queue was full at the end of it, and often overflowed.
+#[test]
+fn startup_ends_before_the_queue_is_full() {
+    for (rate, round_trip) in [(30, 175), (100, 600), (400, 100), (100, 40)] {
+        let mut line = alone(rate, round_trip, 1000, 0);
+        line.measured(0);
+        line.run(at(10_000));
+        let most = line.wait(1000, 0).as_millis_f64() / round_trip as f64;
+        println!("{rate} Mbit/s {round_trip} ms: at most {most:.2} round trips in the queue");
+        assert!(most <= 0.95 && line.senders[0].lost == 0, "{most}");
+    }
+}
+
 #[test]
 fn short_and_long_queues() {
     for queue in [100, 300, 4000] {

@@ -34,6 +34,12 @@ impl Gateway {
         (self.line, self.guard, self.owed, self.full) = (unknown(self.config()), guard(self.config()), 0, false);
         self.pacer = Pacer::new(self.pace(), self.config().slack);
     }
+    /// The handshake of the transport took so long for a round trip.
+    pub(super) fn measured(&mut self, rtt: Span) {
+        if let Some(line) = &mut self.line {
+            line.measured(rtt);
+        }
+    }
     /// The rate or the largest packet is another.
     pub(super) fn configure_line(&mut self, now: Time) {
         let config = &self.relay.config;

@@ -91,6 +91,12 @@ impl Sender {
         }
     }
 
+    /// The transport's handshake has measured the round trip.
+    pub(super) fn measured(&mut self, rtt: Span) {
+        if let Control::Model(model) = &mut self.control {
+            model.measured(rtt);
+        }
+    }
     pub(super) fn set_source(&mut self, source: Source) {
         (self.source, self.waiting) = (source, 0);
     }

@@ -5,41 +5,48 @@ use cellway_units::{Span, Time};
 use super::mbps;
 use crate::bottleneck::line::{Line, Source, at};
 
-/// The shares of a gateway and of a CUBIC flow, of which one starts 10 s before the other.
-fn beside_cubic(rate: u64, round_trip: u64, queue: u64, cubic_first: bool) -> (f64, f64) {
-    let mut line = Line::new(mbps(rate), Span::from_ms(round_trip), queue, 0);
-    let (gateway, cubic) = if cubic_first { (10_000, 0) } else { (0, 10_000) };
-    line.add(mbps(1_000), Source::Endless, at(gateway));
-    line.add_cubic(at(cubic));
-    let shares = line.shares(30_000, 120_000, mbps(rate));
-    println!("{rate} Mbit/s {round_trip} ms, queue {queue}, CUBIC first {cubic_first}: {shares:.2?}");
-    (shares[0], shares[1])
+/// The mean share of a gateway beside CUBIC flows over some starts, 30 to 90 s after the first: the gateway or CUBIC
+/// begins 10 s later. The transport of the gateway has measured the round trip without a queue.
+fn beside_cubic(rate: u64, round_trip: u64, queue: u64, flows: u64, cubic_first: bool) -> f64 {
+    let starts = [10_000, 10_377, 10_754, 11_131];
+    let shares = starts.map(|start| {
+        let mut line = Line::new(mbps(rate), Span::from_ms(round_trip), queue, 0);
+        let (gateway, cubic) = if cubic_first { (start, 0) } else { (0, start) };
+        line.add(mbps(1_000), Source::Endless, at(gateway));
+        line.measured(0);
+        (0..flows).for_each(|n| line.add_cubic(at(cubic + n * 1_300)));
+        let shares = line.shares(30_000, 90_000, mbps(rate));
+        assert!(shares.iter().sum::<f64>() >= 0.95 && shares[0] >= 0.2, "{shares:?}");
+        assert!(shares[1..].iter().all(|&share| share >= 0.25 / flows as f64), "{shares:?}");
+        shares[0]
+    });
+    println!("{rate} Mbit/s {round_trip} ms, queue {queue}, {flows} CUBIC, first {cubic_first}: gateway {shares:.2?}");
+    shares.iter().sum::<f64>() / shares.len() as f64
 }
 
-/// The aim is an equal share. With a queue of one product a gateway took 0.17 to 0.29 while it gave way to each queue.
+/// The aim is an equal share. While what may be in flight was bounded by the shortest round trip, a gateway that came to a
+/// queue of others as deep could not grow: on real hosts it had 0.11.
 #[test]
 fn a_flow_that_fills_the_queue_gets_an_equal_share() {
     for (rate, round_trip) in [(30, 175), (100, 100), (40, 20)] {
         for queue in [1_000, 2_000] {
             for cubic_first in [false, true] {
-                let (gateway, cubic) = beside_cubic(rate, round_trip, queue, cubic_first);
-                let least = if queue == 1_000 { 0.35 } else { 0.25 };
-                assert!(gateway >= least && cubic >= 0.35 && gateway + cubic >= 0.95, "{gateway} {cubic}");
+                let share = beside_cubic(rate, round_trip, queue, 1, cubic_first);
+                let least = if queue == 1_000 { 0.35 } else { 0.3 };
+                assert!((least..=0.6).contains(&share), "{share}");
             }
         }
     }
 }
 
-/// More flows that fill the queue are left more of it.
+/// Beside more flows that fill the queue it takes more than an equal share, but leaves most of the rate to them or nearly.
 #[test]
 fn four_flows_that_fill_the_queue_are_not_starved() {
     for (rate, round_trip) in [(30, 175), (100, 50)] {
-        let mut line = Line::new(mbps(rate), Span::from_ms(round_trip), 1_000, 0);
-        line.add(mbps(1_000), Source::Endless, Time::ZERO);
-        (0..4).for_each(|n| line.add_cubic(at(10_000 + n * 3_000)));
-        let shares = line.shares(30_000, 120_000, mbps(rate));
-        println!("{rate} Mbit/s {round_trip} ms: {shares:.2?}");
-        assert!((0.15..0.6).contains(&shares[0]) && shares[1..].iter().all(|&share| share >= 0.07), "{shares:?}");
+        for cubic_first in [false, true] {
+            let share = beside_cubic(rate, round_trip, 1_000, 4, cubic_first);
+            assert!((0.2..=0.6).contains(&share), "{share}");
+        }
     }
 }
 

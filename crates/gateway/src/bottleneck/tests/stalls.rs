@@ -68,21 +68,31 @@ fn acknowledgements_may_be_slow() {
     }
 }
 
-/// Each acknowledgement is late by chance, by up to a quarter of the round trip: more is taken for a queue.
+/// Each acknowledgement is late by chance, by up to a quarter of the round trip: more is taken for a queue. Some starts show
+/// what is usual.
 #[test]
 fn round_trips_may_vary() {
-    for (rate, round_trip, jitter) in
-        [(100, 40, 5), (100, 40, 10), (30, 175, 20), (30, 175, 40), (100, 600, 60), (100, 5, 2)]
-    {
-        let mut line = alone(rate, round_trip, 1_000, 0);
-        line.set_jitter(Span::from_ms(jitter));
-        let share = line.share(10_000, 30_000, super::mbps(rate));
-        let estimate = line.senders[0].model().estimate();
-        println!(
-            "{rate} Mbit/s {round_trip} ms, {jitter} ms of jitter: {share:.3}, {estimate}, p50 {}",
-            line.wait(500, 10_000)
-        );
-        assert!(share >= 0.94 && estimate <= super::mbps(rate * 11 / 10), "{share} {estimate}");
+    // The fifth has a ProbeRTT of 0.8 s every 11 s, for no round trip comes near to the shortest.
+    for (rate, round_trip, jitter, least) in [
+        (100, 40, 5, 0.97),
+        (100, 40, 10, 0.96),
+        (30, 175, 20, 0.96),
+        (30, 175, 40, 0.94),
+        (100, 600, 60, 0.91),
+        (100, 5, 2, 0.97),
+    ] {
+        let mut shares = Vec::new();
+        for start in [0, 377, 754, 1_131] {
+            let mut line = Line::new(super::mbps(rate), Span::from_ms(round_trip), 1_000, 0);
+            line.add(super::mbps(super::MOST), Source::Endless, at(start));
+            line.set_jitter(Span::from_ms(jitter));
+            shares.push(line.share(10_000, 30_000, super::mbps(rate)));
+            let estimate = line.senders[0].model().estimate();
+            assert!(estimate <= super::mbps(rate * 11 / 10), "{estimate}");
+        }
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        println!("{rate} Mbit/s {round_trip} ms, {jitter} ms of jitter: {shares:.3?}");
+        assert!(mean >= least && shares.iter().all(|&share| share >= least - 0.02), "{shares:?}");
     }
 }
 
