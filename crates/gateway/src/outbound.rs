@@ -57,12 +57,14 @@ impl Outbound {
     pub(crate) fn held(&self) -> u64 {
         self.consumed - self.freed
     }
-    /// Takes as much from the local TCP as the window lets, and at most `ahead` beyond what was sent, unless half of that
-    /// is still there; how much.
+    /// Takes as much from the local TCP as the window and the peer let, and at most `ahead` beyond what was sent, unless half
+    /// of that is still there; how much. What the peer does not let send yet stays with the host: here it would take the
+    /// part of other flows for as long as the far host reads nothing.
     pub(crate) fn consume(&mut self, window: u64, ahead: u64) -> u64 {
         let waits = self.consumed - self.next;
         let room = if waits > ahead / 2 { 0 } else { ahead - waits };
-        let more = (self.received - self.consumed).min(window.saturating_sub(self.held())).min(room);
+        let may_be_sent = self.limit.saturating_sub(self.consumed);
+        let more = (self.received - self.consumed).min(window.saturating_sub(self.held())).min(room).min(may_be_sent);
         self.consumed += more;
         more
     }
@@ -190,17 +192,22 @@ mod tests {
     #[test]
     fn the_window_bounds_what_is_held_and_credit_what_is_sent() {
         let mut out = Outbound { received: 1000, limit: 250, ..Outbound::default() };
-        assert_eq!(out.consume(400, u64::MAX), 400);
+        assert_eq!(out.consume(400, u64::MAX), 250);
         assert_eq!(sent(&mut out), piece(0, 100, false, false));
         assert_eq!(sent(&mut out), piece(100, 100, false, false));
         // 50 B of credit are not worth a packet while others are under way.
         assert_eq!(sent(&mut out), None);
         out.acked(100, 200, false);
-        assert_eq!((out.held(), out.consume(400, u64::MAX)), (400, 0));
+        assert_eq!((out.held(), out.consume(400, u64::MAX)), (250, 0));
         out.acked(0, 100, false);
-        assert_eq!((out.held(), out.consume(400, u64::MAX)), (200, 200));
+        assert_eq!(
+            (out.held(), out.consume(400, u64::MAX)),
+            (50, 0),
+            "what the peer does not let send stays with the host"
+        );
         assert_eq!(sent(&mut out), piece(200, 50, false, false));
         out.limit = 10_000;
+        assert_eq!((out.consume(400, u64::MAX), out.held()), (350, 400));
         assert_eq!(sent(&mut out), piece(250, 100, false, false));
     }
 

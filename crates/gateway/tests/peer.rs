@@ -107,6 +107,7 @@ fn bytes_are_released_in_order_once() {
     // The one before was sent again meanwhile.
     s.ack(first + 1, s.sent() - 1);
     assert_eq!(s.released, 4000);
+    s.peer(&[Frame::Credit { flow: FLOW, limit: 6000 }]);
     s.local(|g, now, out| g.received(now, FLOW, 2000, out));
     // A reset of the peer frees the rest, though the flow goes on.
     assert_eq!(s.peer(&[reset(FLOW, 10, Reason::Reset)]), (vec![], vec![Action::Ending { flow: FLOW }]));
@@ -163,7 +164,7 @@ fn what_the_handshake_measured_counts_from_the_start() {
         let mut s = Script::with(GatewayConfig { window, floor: Bytes(65_536), ..config() });
         s.gateway.set_transport(Transport::Quic { v6: false }, false, rtt);
         s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
-        s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
+        s.peer(&[Frame::Accepted { flow: FLOW, limit: 1 << 40 }]);
         let (_, actions) = s.local(|g, now, out| g.received(now, FLOW, 1 << 40, out));
         (s.gateway.rtt(), actions[0].clone())
     };
