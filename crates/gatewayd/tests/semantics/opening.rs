@@ -1,7 +1,7 @@
 //! How connections begin, or do not.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
 
 use rustix::event::PollFlags;
@@ -150,9 +150,9 @@ fn empty(scene: &Scene<'_>) -> Seen {
 }
 
 fn refused(scene: &Scene<'_>) -> Seen {
-    // A port that was just given back.
     let (listener, at) = scene.listen(0, 1);
-    drop(listener);
+    // Not closed but ended: a program that another thread is just starting has a copy of the descriptor until it is executed.
+    listener.shutdown(Shutdown::Both).unwrap();
     scene.try_to(at)
 }
 
