@@ -215,6 +215,10 @@ impl Bottleneck {
     pub(crate) fn lost(&mut self, stamp: &Stamp) {
         self.delivery.lost(stamp);
     }
+    /// A packet that was taken for lost has come after all.
+    pub(crate) fn came_late(&mut self, stamp: &Stamp) {
+        self.delivery.came_late(stamp);
+    }
     /// The acknowledgement is complete, and so are the losses it shows. `rtt` is the round trip without the time for which
     /// the peer held it.
     pub(crate) fn learn(&mut self, now: Time, rtt: Option<Span>) {

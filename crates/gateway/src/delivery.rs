@@ -127,6 +127,14 @@ impl Delivery {
             self.packets_lost += 1;
         }
     }
+    /// A packet that was taken for lost has come after all: it was delivered.
+    pub(crate) fn came_late(&mut self, stamp: &Stamp) {
+        self.delivered += stamp.bits;
+        if !self.measures_stall(stamp) {
+            self.packets_lost = self.packets_lost.saturating_sub(1);
+            self.packets_delivered += 1;
+        }
+    }
     fn measures_stall(&self, stamp: &Stamp) -> bool {
         self.stall_end.is_some_and(|end| stamp.sent < end)
     }

@@ -174,6 +174,11 @@ impl Guard {
     pub(crate) fn lost(&mut self, bits: Bits) {
         self.window.lost += bits.0;
     }
+    /// A packet that was taken for lost has come after all.
+    pub(crate) fn came_late(&mut self, bits: Bits) {
+        self.window.arrived += bits.0;
+        self.window.lost = self.window.lost.saturating_sub(bits.0);
+    }
     /// An acknowledgement is complete; `rtt` is the round trip without the time for which the peer held it.
     pub(crate) fn learn(&mut self, now: Time, rtt: Span) {
         self.remember(now, rtt);

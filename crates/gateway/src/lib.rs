@@ -53,6 +53,7 @@ mod ranges;
 mod reason;
 mod recovery;
 mod relay;
+mod reordering;
 mod request;
 mod rtt;
 mod scheduler;

@@ -8,10 +8,11 @@ use cellway_units::{Bits, Span, Time};
 use crate::config::GatewayConfig;
 use crate::delivery::Stamp;
 use crate::packet::{Ack, Frame};
+use crate::reordering::{Lost, Reordering};
 use crate::rtt::Rtt;
 
-/// A packet is lost when one sent so many later was acknowledged. RFC 9002, section 6.1.1.
-const REORDERING: u64 = 3;
+/// A packet that was taken for lost and comes after all is known for so many round trips.
+const LATE: u64 = 4;
 
 /// A packet under way that asks for an acknowledgement.
 #[derive(Clone, Debug)]
@@ -57,6 +58,7 @@ pub(crate) struct Recovery {
     probes: u32,
     /// When the oldest packet before the largest acknowledged one is lost.
     loss_at: Option<Time>,
+    reordering: Reordering,
 }
 
 impl Recovery {
@@ -73,6 +75,7 @@ impl Recovery {
             armed: Time::ZERO,
             probes: 0,
             loss_at: None,
+            reordering: Reordering::default(),
         };
         recovery.configure(config);
         recovery
@@ -140,11 +143,14 @@ impl Recovery {
         if let Some(Some(sent)) = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)) {
             round_trip = Some(self.rtt.measure(now.since(sent.at), ack.delay.min(self.ack_delay)));
         }
+        let (usual, smoothed) = (self.rtt.loss_delay(), self.rtt.smoothed());
         let before = acked.len();
         for &(start, end) in ack.ranges.iter().rev() {
             let span = start.max(first)..(end + 1).min(self.next);
             acked.extend(span.filter_map(|number| self.under_way[(number - first) as usize].take()));
+            self.reordering.told(now, (start, end), newest, usual, smoothed);
         }
+        self.reordering.forget(now, Time::ZERO + now.since(Time::ZERO + smoothed * LATE));
         self.largest_acked = self.largest_acked.max(Some(newest));
         if acked.len() > before {
             (self.awaited, self.probes) = (self.awaited - (acked.len() - before), 0);
@@ -159,12 +165,13 @@ impl Recovery {
     /// Takes what is lost by the packet or the time threshold. RFC 9002, section 6.1.
     fn detect_losses(&mut self, now: Time, lost: &mut Vec<Sent>) {
         self.loss_at = None;
-        let (first, delay) = (self.first(), self.rtt.loss_delay());
+        let (first, delay) = (self.first(), self.rtt.loss_delay() + self.reordering.time());
         let Some(largest) = self.largest_acked.filter(|&l| l >= first) else { return };
         for (slot, number) in self.under_way.iter_mut().zip(first..largest) {
             let Some(sent) = slot else { continue };
             let lost_at = sent.at + delay;
-            if number + REORDERING <= largest || lost_at <= now {
+            if number + self.reordering.packets() <= largest || lost_at <= now {
+                self.reordering.lost(number, Lost { sent: sent.at, stamp: sent.stamp, bits: sent.bits });
                 lost.extend(slot.take());
                 self.awaited -= 1;
             } else {
@@ -174,6 +181,10 @@ impl Recovery {
         self.forget_answered();
     }
 
+    /// The next packet that was taken for lost and came after all.
+    pub(crate) fn next_late(&mut self) -> Option<Lost> {
+        self.reordering.next_late()
+    }
     /// Takes what has become lost by now; whether a probe is due instead.
     pub(crate) fn wake(&mut self, now: Time, lost: &mut Vec<Sent>) -> bool {
         if self.loss_at.is_some_and(|at| at <= now) {

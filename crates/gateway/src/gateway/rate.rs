@@ -87,6 +87,16 @@ impl Gateway {
             guard.lost(sent.bits);
         }
     }
+    /// Packets that were taken for lost have come after all.
+    pub(super) fn take_late(&mut self) {
+        while let Some(late) = self.recovery.next_late() {
+            if let (Some(line), Some(stamp)) = (&mut self.line, &late.stamp) {
+                line.came_late(stamp);
+            } else if let Some(guard) = &mut self.guard {
+                guard.came_late(late.bits);
+            }
+        }
+    }
     /// An acknowledgement has been dealt with; `round_trip` is that of the newest packet, if it was not known to have
     /// arrived.
     pub(super) fn learn(&mut self, now: Time, round_trip: Option<Span>) {
