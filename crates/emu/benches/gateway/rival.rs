@@ -79,7 +79,7 @@ fn within(net: &dyn Net, path: &Path, gateway_first: bool, seconds: u64) -> Resu
     let pair = by.pair(path, None).ok_or("no configuration of a pair")?;
     let _daemons = Daemons::start(net, &pair)?;
     let start = |machine: &str, role: &str, server: &str, seconds: u64, rival: bool| {
-        let (settings, control) = if rival { (By::Cubic.settings(path), "cubic") } else { (String::new(), "-") };
+        let (settings, control) = if rival { (By::Cubic.settings(path), "cubic") } else { (String::new(), "cubic") };
         let command = format!("{settings}exec {} --program stream {role} {server} {SINK} {seconds} 1 {control}", me());
         Running::start(net, machine, &["sh", "-c", &command])
     };
