@@ -67,7 +67,7 @@ impl Reordering {
     /// The peer tells of the packets `start..=end`, and of `newest` as the last of all. Without reordering they would have
     /// been known after `usual`; at most `most` more is allowed from now on.
     pub(crate) fn told(&mut self, now: Time, (start, end): (u64, u64), newest: u64, usual: Span, most: Span) {
-        while let Some((&number, &packet)) = self.lost.range(start..=end).next() {
+        while let Some((&number, &packet)) = self.lost.range(start..).next().filter(|(number, _)| **number <= end) {
             self.lost.remove(&number);
             self.packets = self.packets.max(newest.saturating_sub(number) + 1);
             self.time = self.time.max(now.since(packet.sent).saturating_sub(usual)).min(most);
