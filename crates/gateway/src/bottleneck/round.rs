@@ -30,7 +30,12 @@ impl Round {
         let &Delivery { delivered, packets_delivered: packets, packets_lost: lost, .. } = now;
         let next = Round { end: delivered, delivered, packets, lost, ..Round::default() };
         let seen = std::mem::replace(self, next);
-        Round { delivered: delivered - seen.delivered, packets: packets - seen.packets, lost: lost.saturating_sub(seen.lost), ..seen }
+        Round {
+            delivered: delivered - seen.delivered,
+            packets: packets - seen.packets,
+            lost: lost.saturating_sub(seen.lost),
+            ..seen
+        }
     }
     /// The round goes on until a packet is acknowledged that is sent from now on.
     pub(super) fn restart(&mut self, delivered: u64) {
