@@ -222,11 +222,14 @@ impl Daemon {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// Whether a pass has left something that can be done at once.
+    /// True if a pass has left something that can be done at once.
     fn has_left(&self) -> bool {
         let due = |at: Option<u64>| at.is_some_and(|at| at <= self.now);
-        let attempts = (!self.attempts.is_empty()).then_some(self.resume_at);
-        !self.writers.is_empty() || self.peering.has_more() || due(self.timers.deadline()) || due(attempts)
+        !self.writers.is_empty() || self.peering.has_more() || due(self.timers.deadline()) || due(self.next_attempt())
+    }
+    /// The time from which the first connection attempt may begin (ns).
+    fn next_attempt(&self) -> Option<u64> {
+        (!self.attempts.is_empty()).then_some(self.resume_at)
     }
     /// How long more is let come after a pass (ns).
     fn rest(&self) -> u64 {
@@ -241,7 +244,7 @@ impl Daemon {
             // A socket has taken all that it might, and now may have more: it tells nothing before it is full.
             return Some(self.now);
         }
-        let attempts = (!self.attempts.is_empty()).then_some(self.resume_at);
+        let attempts = self.next_attempt();
         let peering = self
             .peering
             .deadline()
