@@ -1,6 +1,6 @@
-//! Estimates the bandwidth and the round-trip time of a path, and from these the pacing rate and the limit of data in flight.
-//! It follows BBR version 3 (draft-ietf-ccwg-bbr); `docs/models/gateway.md` lists the differences. It uses integers only, so
-//! results are the same on every machine.
+//! Estimates the bandwidth and the round-trip time of a path, and from these the pacing rate and the limit of data in
+//! flight. It follows BBR version 3 (draft-ietf-ccwg-bbr); `docs/models/gateway.md` lists the differences. It uses
+//! integers only, so results are the same on every machine.
 
 use cellway_units::{Bits, Rate, Span, Time};
 
@@ -33,14 +33,15 @@ const SLOW: u64 = 1_500;
 const NEAR: u64 = 1_016;
 /// ProbeRTT begins when no sample has confirmed the minimum for this time.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
-/// Two acknowledgements show a stall if they are further apart than their packets were by half a round trip and this time.
+/// Two acknowledgements show a stall if they are further apart than their packets were by half a round trip and this
+/// time.
 const PATIENCE: Span = Span::from_ms(5);
 /// The initial flight: ten packets (RFC 6928) or 64 KiB, whichever is more, sent over 50 ms.
 const INITIAL_PACKETS: u64 = 10;
 const INITIAL_BITS: u64 = 8 * 65_536;
 const INITIAL_TIME: Span = Span::from_ms(50);
-/// The pacing rate after the initial flight, for one round trip or [`TRICKLE_TIME`] if that is shorter. Without it a long path
-/// is idle for most of its first round trip; slow links carry this rate.
+/// The pacing rate after the initial flight, for one round trip or [`TRICKLE_TIME`] if that is shorter. Without it a
+/// long path is idle for most of its first round trip; slow links carry this rate.
 const TRICKLE: Rate = Rate::from_bps(2_000_000);
 const TRICKLE_TIME: Span = Span::from_secs(1);
 /// The lower bound of the limit of data in flight, in packets and in acknowledgements.
@@ -78,8 +79,8 @@ pub(crate) struct Bottleneck {
     rates: [u64; 2],
     /// Set until all packets of the last probe are acknowledged.
     probed: bool,
-    /// Set if Startup ended because of a queue that may be that of acknowledgements in the other direction, and every probe
-    /// since has found more bandwidth.
+    /// Set if Startup ended because of a queue that may be that of acknowledgements in the other direction, and every
+    /// probe since has found more bandwidth.
     unsure: bool,
     min_rtt: Option<Span>,
     /// When a round trip near to the shortest was seen.
@@ -95,8 +96,8 @@ pub(crate) struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// Creates an estimator without samples. The rate is at most `most`, the largest packet takes `packet`, and the peer
-    /// acknowledges every `ack_every` packets.
+    /// Creates an estimator without samples. The rate is at most `most`, the largest packet takes `packet`, and the
+    /// peer acknowledges every `ack_every` packets.
     pub(crate) fn new(most: Rate, packet: Bits, ack_every: u32) -> Bottleneck {
         let mut new = Bottleneck {
             most: most.as_bps(),
@@ -259,8 +260,8 @@ impl Bottleneck {
             self.queue.drained();
         }
     }
-    /// Takes a rate sample. One over less than a round trip measures a burst, not the link, and is ignored (draft-cheng, section
-    /// 3.3).
+    /// Takes a rate sample. One over less than a round trip measures a burst, not the link, and is ignored
+    /// (draft-cheng, section 3.3).
     fn learn_rate(&mut self, sample: &Sample) {
         if self.min_rtt.is_none_or(|least| sample.interval < least) {
             return;

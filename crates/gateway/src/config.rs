@@ -66,8 +66,8 @@ pub enum RateGuard {
     /// It is reported ([`Gateway::fits`](crate::Gateway::fits)).
     Reports,
     /// It is reported, and the gateway sends less until the queue has drained, then at the rate that fits. It tries the
-    /// configured rate again after 10 s, then after intervals that double up to 5 minutes. A queue that does not drain is that
-    /// of other traffic: the gateway returns to the configured rate.
+    /// configured rate again after 10 s, then after intervals that double up to 5 minutes. A queue that does not drain
+    /// is that of other traffic: the gateway returns to the configured rate.
     Acts,
 }
 
@@ -120,8 +120,8 @@ pub struct GatewayConfig {
     /// By how many payloads a limit must have grown to be told again; an eighth of what may be held is enough where
     /// that is two payloads or more, and half of it in any case.
     pub credit_every: u32,
-    /// The most consecutive data frames of one flow while other flows have data. A turn is shorter if the turns of all flows
-    /// together would take longer than an eighth of the round-trip time, and at least one frame.
+    /// The most consecutive data frames of one flow while other flows have data. A turn is shorter if the turns of all
+    /// flows together would take longer than an eighth of the round-trip time, and at least one frame.
     pub turn: u32,
     /// After how many packets an acknowledgement is due. RFC 9000, section 13.2.2.
     pub ack_every: u32,

@@ -2,8 +2,8 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
-/// A time without acknowledgements is a stall if it exceeds this many times their smoothed interval, which soon adapts to a
-/// slower link.
+/// A time without acknowledgements is a stall if it exceeds this many times their smoothed interval, which soon adapts
+/// to a slower link.
 const UNUSUAL: u64 = 4;
 const PS_PER_S: u128 = 1_000_000_000_000;
 

@@ -214,8 +214,8 @@ impl Gateway {
         self.pacer.wait(now, false);
     }
     /// Sets the memory that the caller holds for flows that have ended, while local hosts still read the bytes of
-    /// [`Action::Write`]. It counts against [`GatewayConfig::total_buffer`]. The gateway itself adds to it when a flow ends or
-    /// the connection to the peer is lost.
+    /// [`Action::Write`]. It counts against [`GatewayConfig::total_buffer`]. The gateway itself adds to it when a flow
+    /// ends or the connection to the peer is lost.
     pub fn set_leftover(&mut self, now: Time, bytes: Bytes, out: &mut Output) {
         self.relay.set_leftover(bytes.0, &mut out.actions);
         self.send(now, out);

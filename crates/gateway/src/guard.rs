@@ -1,13 +1,13 @@
 //! Detects a configured rate above the bandwidth of the path, and reduces the sending rate until the queue has drained.
 //!
-//! A rate that is too high has two signs together: the round-trip time stays above its minimum, and less is delivered than is
-//! sent. Random loss has only the second. A queue in the other direction, a longer route, or a competing flow that backs off
-//! has only the first. A stall or a short burst has both for less than two windows. A gateway whose processor is too slow
-//! sends less, but all of it is delivered.
+//! A rate that is too high has two signs together: the round-trip time stays above its minimum, and less is delivered
+//! than is sent. Random loss has only the second. A queue in the other direction, a longer route, or a competing flow
+//! that backs off has only the first. A stall or a short burst has both for less than two windows. A gateway whose
+//! processor is too slow sends less, but all of it is delivered.
 //!
-//! Loss and a longer round trip of different causes can coincide. The loss rate of windows without a queue is random loss, and
-//! is subtracted. A queue of our own drains when less is sent; if it does not, it is that of other traffic (foreign), and its
-//! round-trip time counts as the minimum until the next check.
+//! Loss and a longer round trip of different causes can coincide. The loss rate of windows without a queue is random
+//! loss, and is subtracted. A queue of our own drains when less is sent; if it does not, it is that of other traffic
+//! (foreign), and its round-trip time counts as the minimum until the next check.
 
 use cellway_units::{Bits, Rate, Span, Time};
 
@@ -22,8 +22,8 @@ const WINDOWS: u32 = 2;
 const GOOD: u32 = 4;
 /// Acknowledgements that a window must have.
 const ANSWERS: u32 = 8;
-/// A window has a standing queue if all its round trips exceed the minimum by this, or by a sixteenth of it if that is more.
-/// Scheduling delays of gateways, and packets sent together (up to 4 ms), are below it.
+/// A window has a standing queue if all its round trips exceed the minimum by this, or by a sixteenth of it if that is
+/// more. Scheduling delays of gateways, and packets sent together (up to 4 ms), are below it.
 const QUEUE: Span = Span::from_ms(10);
 /// The rate is too high if less than this share of what is sent is delivered, random loss subtracted (per mille).
 const CARRIED: u64 = 970;
@@ -67,8 +67,8 @@ struct Window {
     answers: u32,
 }
 
-/// The rate of random loss: bits lost and all bits of windows without a queue. Each window halves the weight of those before
-/// it.
+/// The rate of random loss: bits lost and all bits of windows without a queue. Each window halves the weight of those
+/// before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Loss {
     lost: u64,
@@ -268,7 +268,8 @@ impl Guard {
     /// Reacts to a rate that is too high: `arrives` bit/s are delivered, and no round trip is shorter than `rtt`.
     fn too_high(&mut self, now: Time, shortest: Span, rtt: Span, arrives: u64) {
         if let Phase::Fits { since, .. } = self.phase {
-            // Below the configured rate a competing flow gets more, so each measurement here would be lower than the last.
+            // Below the configured rate a competing flow gets more, so each measurement here would be lower than the
+            // last.
             if now >= since + PAUSE {
                 self.check(now);
             }

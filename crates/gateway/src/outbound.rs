@@ -57,9 +57,9 @@ impl Outbound {
     pub(crate) fn held(&self) -> u64 {
         self.consumed - self.freed
     }
-    /// Takes bytes from the local TCP and returns their number: as many as the window and the peer's limit allow, and at most
-    /// `ahead` beyond those sent; none while more than half of `ahead` is unsent. Bytes beyond the peer's limit stay with the
-    /// host: here they would use the memory of other flows until the far host reads.
+    /// Takes bytes from the local TCP and returns their number: as many as the window and the peer's limit allow, and
+    /// at most `ahead` beyond those sent; none while more than half of `ahead` is unsent. Bytes beyond the peer's limit
+    /// stay with the host: here they would use the memory of other flows until the far host reads.
     pub(crate) fn consume(&mut self, window: u64, ahead: u64) -> u64 {
         let waits = self.consumed - self.next;
         let room = if waits > ahead / 2 { 0 } else { ahead - waits };

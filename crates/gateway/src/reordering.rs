@@ -1,5 +1,5 @@
-//! Adaptive loss detection thresholds. Late acknowledgements of packets that were declared lost show reordering, and raise the
-//! packet and the time threshold. RFC 9002, section 6.1, allows that; RFC 8985, section 6.2, does it for TCP.
+//! Adaptive loss detection thresholds. Late acknowledgements of packets that were declared lost show reordering, and
+//! raise the packet and the time threshold. RFC 9002, section 6.1, allows that; RFC 8985, section 6.2, does it for TCP.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -64,8 +64,9 @@ impl Reordering {
         }
         self.lost.insert(number, packet);
     }
-    /// The peer acknowledges the packets `start..=end`, and `newest` is the largest acknowledged. Raises the thresholds if one
-    /// of them was declared lost: `usual` is the time threshold without reordering, `most` the largest addition to it.
+    /// The peer acknowledges the packets `start..=end`, and `newest` is the largest acknowledged. Raises the thresholds
+    /// if one of them was declared lost: `usual` is the time threshold without reordering, `most` the largest addition
+    /// to it.
     pub(crate) fn acknowledged(&mut self, now: Time, (start, end): (u64, u64), newest: u64, usual: Span, most: Span) {
         while let Some((&number, &packet)) = self.lost.range(start..).next().filter(|(number, _)| **number <= end) {
             self.lost.remove(&number);

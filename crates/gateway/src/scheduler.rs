@@ -5,11 +5,11 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 
-/// Control frames go first: they are few and small. Then flows with data take turns. A turn is several data frames of one
-/// flow, bounded by the time that the turns of all flows take together, so that both gateways access few sockets in each
-/// pass. A flow that has just received data sends its first frame before the turns, alternating with their frames, as the
-/// sparse flows of FQ-CoDel do (RFC 8290, section 4.2). If a turn is one frame, flows send in the order in which they received
-/// data.
+/// Control frames go first: they are few and small. Then flows with data take turns. A turn is several data frames of
+/// one flow, bounded by the time that the turns of all flows take together, so that both gateways access few sockets in
+/// each pass. A flow that has just received data sends its first frame before the turns, alternating with their frames,
+/// as the sparse flows of FQ-CoDel do (RFC 8290, section 4.2). If a turn is one frame, flows send in the order in which
+/// they received data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scheduler {
     control: VecDeque<Frame>,
@@ -48,8 +48,8 @@ impl Scheduler {
         frame
     }
 
-    /// Sets the most data frames of the turns of all flows together, `all`, and of one turn, `one`. A turn is at least one
-    /// frame.
+    /// Sets the most data frames of the turns of all flows together, `all`, and of one turn, `one`. A turn is at least
+    /// one frame.
     pub(crate) fn set_round(&mut self, all: u32, one: u32) {
         self.round = (all, one);
     }

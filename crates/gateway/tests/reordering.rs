@@ -33,8 +33,8 @@ fn config(auto: bool) -> GatewayConfig {
     }
 }
 
-/// Returns the share of the link that hosts receive from 5 s to 25 s, and the share of bytes that were retransmitted. Each
-/// packet has a random additional delay of up to `jitter`.
+/// Returns the share of the link that hosts receive from 5 s to 25 s, and the share of bytes that were retransmitted.
+/// Each packet has a random additional delay of up to `jitter`.
 fn over(jitter: Span, auto: bool) -> (f64, f64) {
     let at = |seconds| Time::ZERO + Span::from_secs(seconds);
     let sender = Plan { buffer: 1 << 20, sends: 1 << 20, ..Plan::sender(1 << 40) };

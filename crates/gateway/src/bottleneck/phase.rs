@@ -8,8 +8,8 @@ use super::{Bottleneck, Bounds, MIN_RTT_WINDOW};
 use crate::delivery::Sample;
 use crate::delivery::times;
 
-/// Pacing gains in thousandths. In Startup the rate doubles each round (4 ln 2); Drain empties the queue of Startup in one
-/// round. A probe adds an eighth, and a quarter once more was delivered; in a contested queue at most a half.
+/// Pacing gains in thousandths. In Startup the rate doubles each round (4 ln 2); Drain empties the queue of Startup in
+/// one round. A probe adds an eighth, and a quarter once more was delivered; in a contested queue at most a half.
 pub(super) const STARTUP: u64 = 2_773;
 const DRAIN: u64 = 361;
 const DOWN: u64 = 750;
@@ -17,7 +17,8 @@ const UP: u64 = 1_125;
 const UP_MORE: u64 = 1_250;
 const UP_MOST: u64 = 1_500;
 const STEADY: u64 = 1_000;
-/// The growth of the delivered rate in a round (thousandths) below which it counts as constant: in Startup, and in a probe.
+/// The growth of the delivered rate in a round (thousandths) below which it counts as constant: in Startup, and in a
+/// probe.
 const GROWTH: u64 = 1_250;
 const UP_GROWTH: u64 = 1_050;
 /// The number of constant rounds after which the link counts as full.
@@ -38,7 +39,8 @@ const CYCLE: Span = Span::from_secs(2);
 pub(super) enum Phase {
     Startup,
     Drain,
-    /// ProbeBW: Down drains the queue, Cruise keeps a constant rate, Refill fills the path for a round, Up probes for bandwidth.
+    /// ProbeBW: Down drains the queue, Cruise keeps a constant rate, Refill fills the path for a round, Up probes for
+    /// bandwidth.
     Down,
     Cruise,
     Refill,
@@ -98,8 +100,9 @@ impl Bottleneck {
     fn takes_enough(&self) -> bool {
         self.queue.is_contested() && self.rounds >= CONTESTED_ROUNDS
     }
-    /// The gain of a probe in a contested queue (thousandths): 1 + 1.3 s / K, where K = (w (1 - 0.7) / 0.4)^(1/3) s is the time
-    /// in which CUBIC recovers a window of w packets after a loss (RFC 9438, section 4.2). There is a probe every 2 to 3 s.
+    /// The gain of a probe in a contested queue (thousandths): 1 + 1.3 s / K, where K = (w (1 - 0.7) / 0.4)^(1/3) s is
+    /// the time in which CUBIC recovers a window of w packets after a loss (RFC 9438, section 4.2). There is a probe
+    /// every 2 to 3 s.
     fn contend(&self) -> u64 {
         let window = self.fills(STEADY) / self.packet;
         // In tenths of a second.

@@ -78,8 +78,8 @@ impl Queue {
     pub(super) fn base(&self) -> Option<Span> {
         self.base
     }
-    /// The rate (bit/s) at which the last window was delivered that neither the source nor a stall limited. It may be far below
-    /// the bandwidth filter. Without such a window, the largest rate.
+    /// The rate (bit/s) at which the last window was delivered that neither the source nor a stall limited. It may be
+    /// far below the bandwidth filter. Without such a window, the largest rate.
     pub(super) fn measured(&self) -> u64 {
         self.measured.unwrap_or(u64::MAX)
     }
@@ -120,7 +120,8 @@ impl Bottleneck {
     pub(super) fn startup_queues(&self, round: &Round) -> bool {
         longer(round.rtt, self.startup.first().max(self.min_rtt), QUEUE)
     }
-    /// The data in flight (bits) at the bandwidth times `gain` (thousandths), with the queue of competing flows if there is one.
+    /// The data in flight (bits) at the bandwidth times `gain` (thousandths), with the queue of competing flows if
+    /// there is one.
     pub(super) fn fills(&self, gain: u64) -> u64 {
         let round_trip = if self.queue.is_contested() { self.min_rtt.max(self.queue.last) } else { self.min_rtt };
         self.holds_at(self.bandwidth(), round_trip, gain)

@@ -1,6 +1,6 @@
-//! Detection of rising delay in Startup, after HyStart++ (RFC 9406). When round trips become longer than in the round before,
-//! conservative slow start begins: data in flight grows by a half in each round instead of doubling. Startup ends by the same
-//! rules, with a shorter queue.
+//! Detection of rising delay in Startup, after HyStart++ (RFC 9406). When round trips become longer than in the round
+//! before, conservative slow start begins: data in flight grows by a half in each round instead of doubling. Startup
+//! ends by the same rules, with a shorter queue.
 
 use cellway_units::{Span, Time};
 
@@ -11,11 +11,12 @@ const SAMPLES: u32 = 8;
 const LEAST: Span = Span::from_ms(4);
 const MOST: Span = Span::from_ms(16);
 const DIVISOR: u64 = 8;
-/// A window of samples lasts at least the round-trip time divided by this, as packets sent in one batch make one sample.
+/// A window of samples lasts at least the round-trip time divided by this, as packets sent in one batch make one
+/// sample.
 const WINDOWS: u64 = 16;
 
-/// The round-trip times of Startup. RFC 9406 compares the minima of whole rounds, which shows a queue one round late if the
-/// round begins without it; here the minimum of a window of samples is compared with the round before.
+/// The round-trip times of Startup. RFC 9406 compares the minima of whole rounds, which shows a queue one round late if
+/// the round begins without it; here the minimum of a window of samples is compared with the round before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Startup {
     /// The window: its start, the number of samples and the shortest of them.
@@ -42,7 +43,8 @@ impl Startup {
     pub(super) fn slow(&self) -> Option<Span> {
         self.slow.map(|slow| slow.rtt)
     }
-    /// The shortest round trip of the first round. It can exceed the minimum of the path if competing flows fill the queue.
+    /// The shortest round trip of the first round. It can exceed the minimum of the path if competing flows fill the
+    /// queue.
     pub(super) fn first(&self) -> Option<Span> {
         self.first
     }
@@ -63,7 +65,8 @@ impl Startup {
         let queue = last + (last / DIVISOR).max(LEAST).min(MOST);
         self.slow = (least >= queue).then_some(Slow { rtt: least, queue, seen: true });
     }
-    /// Ends a round. If none of its windows has reached the threshold, slow start resumes, as the delay was not our queue.
+    /// Ends a round. If none of its windows has reached the threshold, slow start resumes, as the delay was not our
+    /// queue.
     pub(super) fn end_round(&mut self) {
         self.last = self.current.take().or(self.last);
         self.first = self.first.or(self.last);

@@ -1,4 +1,5 @@
-//! A simulated path for the tests of the guard: a FIFO queue with a service rate, a delay, losses, stalls, competing flows.
+//! A simulated path for the tests of the guard: a FIFO queue with a service rate, a delay, losses, stalls, competing
+//! flows.
 
 use std::collections::VecDeque;
 
@@ -42,8 +43,8 @@ pub(super) struct Path {
     pub(super) late: u64,
     /// The limit of packets in flight.
     pub(super) window: usize,
-    /// A delay of acknowledgements that grows by this share of the time (per mille) up to a limit: the queue of the other
-    /// direction.
+    /// A delay of acknowledgements that grows by this share of the time (per mille) up to a limit: the queue of the
+    /// other direction.
     pub(super) back: (u64, Span),
     pub(super) back_since: Time,
     /// The start and the end of a stall, in which the path serves nothing.
@@ -67,7 +68,8 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// Creates a path of 25 Mbit/s and 175 ms with a queue of one bandwidth-delay product, and a guard of the rate `configured`.
+    /// Creates a path of 25 Mbit/s and 175 ms with a queue of one bandwidth-delay product, and a guard of the rate
+    /// `configured`.
     pub(super) fn new(configured: Rate) -> Path {
         let (rate, round_trip) = (mbps(25), Span::from_ms(175));
         Path {
@@ -100,7 +102,8 @@ impl Path {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.random >> 33
     }
-    /// Puts a packet of `bits` into the queue and returns the time at which it has been served; `None` if the queue is full.
+    /// Puts a packet of `bits` into the queue and returns the time at which it has been served; `None` if the queue is
+    /// full.
     fn enqueue(&mut self, now: Time, bits: u64) -> Option<Time> {
         if now >= self.stall.0 && now < self.stall.1 {
             self.free = self.free.max(self.stall.1);

@@ -129,8 +129,8 @@ fn a_guard_that_only_reports_keeps_the_rate() {
     assert_eq!(path.guard.fits(), None);
 }
 
-/// Asserts that in the five minutes after `from` (ms) at least `share` per mille of what the path delivers at the configured
-/// rate is delivered.
+/// Asserts that in the five minutes after `from` (ms) at least `share` per mille of what the path delivers at the
+/// configured rate is delivered.
 #[track_caller]
 fn keeps_the_rate(path: &mut Path, from: u64, share: u64) {
     let most = path.guard.configured as f64 / 1e6 * (1.0 - path.loss_per_million as f64 / 1e6);

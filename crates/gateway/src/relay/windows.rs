@@ -77,8 +77,8 @@ impl Windows {
         }
     }
 
-    /// Returns the number of data frames of `payload` that can be sent in an eighth of the round-trip time, which is the longest
-    /// time that a flow waits for its next turn.
+    /// Returns the number of data frames of `payload` that can be sent in an eighth of the round-trip time, which is
+    /// the longest time that a flow waits for its next turn.
     pub(crate) fn round(&self, payload: Bytes) -> u32 {
         let bits = u128::from(self.own.as_bps()) * u128::from(self.rtt.as_ps()) / ROUND / 1_000_000_000_000;
         u32::try_from(bits / (8 * u128::from(payload.0))).unwrap_or(u32::MAX)

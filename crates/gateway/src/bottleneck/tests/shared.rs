@@ -5,8 +5,8 @@ use cellway_units::{Span, Time};
 use super::mbps;
 use crate::bottleneck::line::{Line, Source, at};
 
-/// Returns the mean share of a gateway that competes with CUBIC flows, 30 to 90 s after the first start, over several start
-/// times: the gateway or CUBIC starts 10 s later. The gateway begins with the round-trip time without a queue.
+/// Returns the mean share of a gateway that competes with CUBIC flows, 30 to 90 s after the first start, over several
+/// start times: the gateway or CUBIC starts 10 s later. The gateway begins with the round-trip time without a queue.
 fn beside_cubic(rate: u64, round_trip: u64, queue: u64, flows: u64, cubic_first: bool) -> f64 {
     let starts = [10_000, 10_377, 10_754, 11_131];
     let shares = starts.map(|start| {
@@ -26,8 +26,8 @@ fn beside_cubic(rate: u64, round_trip: u64, queue: u64, flows: u64, cubic_first:
     shares.iter().sum::<f64>() / shares.len() as f64
 }
 
-/// The aim is an equal share. With a limit of data in flight from the minimum round-trip time alone, a gateway that joined a
-/// full queue could not grow: on real hosts its share was 0.11.
+/// The aim is an equal share. With a limit of data in flight from the minimum round-trip time alone, a gateway that
+/// joined a full queue could not grow: on real hosts its share was 0.11.
 #[test]
 fn a_flow_that_fills_the_queue_gets_an_equal_share() {
     for (rate, round_trip) in [(30, 175), (100, 100), (40, 20)] {

@@ -68,8 +68,8 @@ fn acknowledgements_may_be_slow() {
     }
 }
 
-/// Each acknowledgement has a random delay of up to a quarter of the round trip; more would count as a queue. The bound is on
-/// the mean over several start times.
+/// Each acknowledgement has a random delay of up to a quarter of the round trip; more would count as a queue. The bound
+/// is on the mean over several start times.
 #[test]
 fn round_trips_may_vary() {
     // The fifth has a ProbeRTT of 0.8 s every 11 s, as no sample is near to the minimum round-trip time.
