@@ -1,6 +1,6 @@
-//! Estimates the bandwidth and the length of a path, and from these the pacing rate and the data in flight. It follows BBR
-//! version 3 (draft-ietf-ccwg-bbr); `docs/models/gateway.md` lists the differences. It uses whole numbers only, so that it
-//! behaves the same on every machine.
+//! Estimates the bandwidth and the round-trip time of a path, and from these the pacing rate and the limit of data in
+//! flight. It follows BBR version 3 (draft-ietf-ccwg-bbr); `docs/models/gateway.md` lists the differences. It uses
+//! integers only, so results are the same on every machine.
 
 use cellway_units::{Bits, Rate, Span, Time};
 
@@ -17,31 +17,34 @@ use queue::Queue;
 use round::Round;
 use startup::Startup;
 
-/// The pacing rate as a part of the bandwidth, in thousandths, so that the link is seldom full.
+/// The pacing rate as a fraction of the bandwidth (thousandths), less than 1 so that no queue builds up.
 const MARGIN: u64 = 990;
-/// How much may be in flight, in thousandths of what the path holds: in general, beside others who fill the queue, and to
-/// measure its length.
+/// The limit of data in flight, in thousandths of the bandwidth-delay product.
 const CAP: u64 = 2_000;
+/// The same while competing flows fill the queue.
 const CONTESTED_CAP: u64 = 1_750;
-/// Room in a contested queue beyond what the phase aims for.
+/// The limit in a contested queue, in thousandths of the data in flight that the phase aims for.
 const ROOM: u64 = 1_050;
+/// The limit in ProbeRTT, in thousandths of the bandwidth-delay product.
 const PROBE_RTT: u64 = 500;
-/// The same in conservative slow start, with the round trip that began it.
+/// The limit in conservative slow start, in thousandths of the bandwidth times the round-trip time that began it.
 const SLOW: u64 = 1_500;
-/// The shortest round trip is measured anew when none came so near to it (thousandths) for so long.
+/// A sample up to this many thousandths of the minimum round-trip time confirms it.
 const NEAR: u64 = 1_016;
+/// ProbeRTT begins when no sample has confirmed the minimum for this time.
 const MIN_RTT_WINDOW: Span = Span::from_secs(10);
-/// Acknowledgements that are further apart than their packets by more than this and half a round trip: a stall.
+/// Two acknowledgements show a stall if they are further apart than their packets were by half a round trip and this
+/// time.
 const PATIENCE: Span = Span::from_ms(5);
-/// The initial flight: ten packets (RFC 6928) or 64 KiB, over 50 ms.
+/// The initial flight: ten packets (RFC 6928) or 64 KiB, whichever is more, sent over 50 ms.
 const INITIAL_PACKETS: u64 = 10;
 const INITIAL_BITS: u64 = 8 * 65_536;
 const INITIAL_TIME: Span = Span::from_ms(50);
-/// The rate after it for a round trip, and for a second at most: a long path would otherwise be idle for most of its first
-/// round trip, and slow links carry this much.
+/// The pacing rate after the initial flight, for one round trip or [`TRICKLE_TIME`] if that is shorter. Without it a
+/// long path is idle for most of its first round trip; slow links carry this rate.
 const TRICKLE: Rate = Rate::from_bps(2_000_000);
 const TRICKLE_TIME: Span = Span::from_secs(1);
-/// The least that may be in flight, in packets and in acknowledgements.
+/// The lower bound of the limit of data in flight, in packets and in acknowledgements.
 const LEAST_PACKETS: u64 = 4;
 const LEAST_ACKS: u64 = 2;
 
@@ -56,7 +59,7 @@ struct Bounds {
     in_flight: u64,
 }
 
-/// The estimator. Rates are bit/s, amounts bits as the line counts them.
+/// The estimator. Rates are in bit/s, amounts of data in bits on the link, headers included.
 #[derive(Clone, Debug)]
 pub(crate) struct Bottleneck {
     most: u64,
@@ -76,8 +79,8 @@ pub(crate) struct Bottleneck {
     rates: [u64; 2],
     /// Set until all packets of the last probe are acknowledged.
     probed: bool,
-    /// Set if Startup ended by a queue that may be the other direction's, which delays the answers, and every probe
-    /// since has found more.
+    /// Set if Startup ended because of a queue that may be that of acknowledgements in the other direction, and every
+    /// probe since has found more bandwidth.
     unsure: bool,
     min_rtt: Option<Span>,
     /// When a round trip near to the shortest was seen.
@@ -93,8 +96,8 @@ pub(crate) struct Bottleneck {
 }
 
 impl Bottleneck {
-    /// A path without measurements. The rate is at most `most`, the largest packet takes `packet`, and the peer acknowledges
-    /// every `ack_every` packets.
+    /// Creates an estimator without samples. The rate is at most `most`, the largest packet takes `packet`, and the
+    /// peer acknowledges every `ack_every` packets.
     pub(crate) fn new(most: Rate, packet: Bits, ack_every: u32) -> Bottleneck {
         let mut new = Bottleneck {
             most: most.as_bps(),
@@ -127,19 +130,19 @@ impl Bottleneck {
         (self.most, self.packet) = (most.as_bps(), packet.0);
         self.rate = self.rate.min(self.most);
     }
-    /// The handshake of the transport took so long for a round trip: the first measurement.
+    /// Takes the round-trip time of the transport's handshake as the first sample.
     pub(crate) fn measured(&mut self, rtt: Span) {
         let rtt = rtt.max(Span::from_us(1));
         self.min_rtt = Some(shorter(self.min_rtt, rtt));
         self.queue.note_rtt(rtt);
     }
-    /// The least rate in Startup.
+    /// The lower bound of the pacing rate in Startup (bit/s).
     fn initial_rate(&self) -> u64 {
         let starts = self.delivery.in_flight < self.initial();
         let rate = if starts { rate_of(self.initial(), INITIAL_TIME) } else { TRICKLE };
         rate.as_bps().min(self.most)
     }
-    /// What may be in flight in Startup whatever is known.
+    /// The lower bound of the limit of data in flight in Startup (bits).
     fn first_flight(&self) -> u64 {
         self.initial() + bits_of(TRICKLE, self.min_rtt.map_or(TRICKLE_TIME, |rtt| rtt.min(TRICKLE_TIME)))
     }
@@ -156,7 +159,7 @@ impl Bottleneck {
         let startup = self.phase == Phase::Startup;
         Rate::from_bps(if startup { self.rate } else { self.bandwidth().min(self.most) })
     }
-    /// The most that may be in flight.
+    /// The limit of data in flight.
     pub(crate) fn inflight_cap(&self) -> Bits {
         let cap = match (self.min_rtt, self.phase) {
             (None, _) => self.first_flight(),
@@ -171,7 +174,7 @@ impl Bottleneck {
             _ => {
                 let contested = self.queue.is_contested();
                 let cap = self.holds(if contested { CONTESTED_CAP } else { CAP });
-                // With the queue of others the round trip may be longer than any multiple of the shortest.
+                // The queue of competing flows may hold more than any multiple of the bandwidth-delay product.
                 let cap = if contested { cap.max(times(self.fills(self.gain), ROOM)) } else { cap };
                 cap.min(self.bounds.map_or(u64::MAX, |b| b.in_flight))
             }
@@ -182,7 +185,7 @@ impl Bottleneck {
     pub(crate) fn in_flight(&self) -> Bits {
         Bits(self.delivery.in_flight)
     }
-    /// True if a packet that asks for an acknowledgement may leave.
+    /// True if an ack-eliciting packet may be sent.
     pub(crate) fn may_send(&self) -> bool {
         self.in_flight() < self.inflight_cap()
     }
@@ -215,7 +218,7 @@ impl Bottleneck {
     pub(crate) fn lost(&mut self, stamp: &Stamp) {
         self.delivery.lost(stamp);
     }
-    /// A packet that was taken for lost has come after all.
+    /// A packet that was declared lost is acknowledged late.
     pub(crate) fn came_late(&mut self, stamp: &Stamp) {
         self.delivery.came_late(stamp);
     }
@@ -257,7 +260,8 @@ impl Bottleneck {
             self.queue.drained();
         }
     }
-    /// A sample over less than a round trip measures a burst, not the link (draft-cheng, section 3.3).
+    /// Takes a rate sample. One over less than a round trip measures a burst, not the link, and is ignored
+    /// (draft-cheng, section 3.3).
     fn learn_rate(&mut self, sample: &Sample) {
         if self.min_rtt.is_none_or(|least| sample.interval < least) {
             return;
@@ -277,7 +281,8 @@ impl Bottleneck {
     fn bandwidth(&self) -> u64 {
         self.max_rate().min(self.bounds.map_or(u64::MAX, |b| b.rate))
     }
-    /// The bandwidth-delay product times `gain` (thousandths). A millisecond is added for clocks and packets sent together.
+    /// The bandwidth-delay product times `gain` (thousandths), in bits. The round-trip time is extended by 1 ms for the
+    /// granularity of clocks and packets sent together.
     fn holds(&self, gain: u64) -> u64 {
         self.holds_at(self.bandwidth(), self.min_rtt, gain)
     }

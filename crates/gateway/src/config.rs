@@ -57,16 +57,17 @@ impl Window {
     }
 }
 
-/// What becomes of a configured rate that is above what the path carries, over a transport that may lose packets.
+/// The response to a configured rate above the bandwidth of the path, over a transport that may lose packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RateGuard {
-    /// It is not looked for.
+    /// Such a rate is not detected.
     #[default]
     Off,
     /// It is reported ([`Gateway::fits`](crate::Gateway::fits)).
     Reports,
-    /// It is reported, and less is sent until the queue is gone, then as much as fits. The configured rate is tried again
-    /// after 10 s, and ever more seldom. A queue that does not go is not ours: the configured rate is sent.
+    /// It is reported, and the gateway sends less until the queue has drained, then at the rate that fits. It tries the
+    /// configured rate again after 10 s, then after intervals that double up to 5 minutes. A queue that does not drain
+    /// is that of other traffic: the gateway returns to the configured rate.
     Acts,
 }
 
@@ -119,8 +120,8 @@ pub struct GatewayConfig {
     /// By how many payloads a limit must have grown to be told again; an eighth of what may be held is enough where
     /// that is two payloads or more, and half of it in any case.
     pub credit_every: u32,
-    /// How many data frames a flow may send one behind the other while others have data, if the line has room for that in
-    /// an eighth of the round trip; otherwise, and with 1, they take turns frame by frame.
+    /// The most consecutive data frames of one flow while other flows have data. A turn is shorter if the turns of all
+    /// flows together would take longer than an eighth of the round-trip time, and at least one frame.
     pub turn: u32,
     /// After how many packets an acknowledgement is due. RFC 9000, section 13.2.2.
     pub ack_every: u32,

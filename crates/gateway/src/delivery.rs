@@ -2,7 +2,8 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
-/// A stall is longer than so many times the usual time between acknowledgements, which soon follows a slower link.
+/// A time without acknowledgements is a stall if it exceeds this many times their smoothed interval, which soon adapts
+/// to a slower link.
 const UNUSUAL: u64 = 4;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
@@ -48,7 +49,7 @@ pub(crate) struct Sample {
     /// When that packet was sent.
     pub(crate) sent: Time,
     pub(crate) limited: bool,
-    /// Set if the newest packet was sent before the end of a stall, whose time is part of the interval.
+    /// Set if the newest packet was sent before the end of a stall, so that the interval includes the stall.
     pub(crate) stalled: bool,
 }
 
@@ -127,7 +128,7 @@ impl Delivery {
             self.packets_lost += 1;
         }
     }
-    /// A packet that was taken for lost has come after all: it was delivered.
+    /// A packet that was declared lost is acknowledged late: it counts as delivered.
     pub(crate) fn came_late(&mut self, stamp: &Stamp) {
         self.delivered += stamp.bits;
         if !self.measures_stall(stamp) {

@@ -130,7 +130,8 @@ impl Flow {
         let bytes = self.out.held().max(least) + self.inn.promised().max(least);
         if self.admitted { bytes + config.cost.0 } else { 0 }
     }
-    /// The memory that it takes once it has ended here: the local TCP still gets what it was asked to write.
+    /// The memory (bytes) that the flow takes after its end: the local TCP still receives the bytes that it was asked
+    /// to write.
     pub(crate) fn leftover(&self, config: &GatewayConfig) -> u64 {
         match self.inn.asked() {
             0 => 0,

@@ -213,14 +213,14 @@ impl Gateway {
         self.see_line();
         self.pacer.wait(now, false);
     }
-    /// The caller holds `bytes` of memory for flows that have ended, as local hosts still take what [`Action::Write`] asked
-    /// for: they count against [`GatewayConfig::total_buffer`]. Between two calls, and when the way to the peer is lost,
-    /// the gateway adds what a flow leaves when it ends.
+    /// Sets the memory that the caller holds for flows that have ended, while local hosts still read the bytes of
+    /// [`Action::Write`]. It counts against [`GatewayConfig::total_buffer`]. The gateway itself adds to it when a flow
+    /// ends or the connection to the peer is lost.
     pub fn set_leftover(&mut self, now: Time, bytes: Bytes, out: &mut Output) {
         self.relay.set_leftover(bytes.0, &mut out.actions);
         self.send(now, out);
     }
-    /// The memory that counts as held for flows that have ended.
+    /// Returns the memory held for flows that have ended.
     pub fn leftover(&self) -> Bytes {
         Bytes(self.relay.leftover)
     }

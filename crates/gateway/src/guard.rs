@@ -1,73 +1,74 @@
-//! Detects a configured rate that is above what the path carries, and sends more slowly until the queue is gone.
+//! Detects a configured rate above the bandwidth of the path, and reduces the sending rate until the queue has drained.
 //!
-//! A rate that is too high leaves two traces together: the round trip never falls back to its shortest, and the peer gets
-//! less than is sent. Random loss leaves the second alone. A queue of the other direction, a longer route, or a competing
-//! flow that we push aside, leaves the first alone; a stall or a short burst leaves both for less than two windows; a
-//! gateway whose processor is too slow sends less, but what it sends arrives.
+//! A rate that is too high has two signs together: the round-trip time stays above its minimum, and less is delivered
+//! than is sent. Random loss has only the second. A queue in the other direction, a longer route, or a competing flow
+//! that backs off has only the first. A stall or a short burst has both for less than two windows. A gateway whose
+//! processor is too slow sends less, but all of it is delivered.
 //!
-//! Where loss and a longer round trip of different causes come together, two things tell them from an overload. The loss
-//! that windows without any queue have is random, and is subtracted. And a queue of ours drains when less is sent: one that
-//! does not is not ours, and its round trip counts as the shortest until that is checked again.
+//! Loss and a longer round trip of different causes can coincide. The loss rate of windows without a queue is random
+//! loss, and is subtracted. A queue of our own drains when less is sent; if it does not, it is that of other traffic
+//! (foreign), and its round-trip time counts as the minimum until the next check.
 
 use cellway_units::{Bits, Rate, Span, Time};
 
 use crate::delivery::{rate_of, times};
 
-/// A window lasts this many of the shortest round trips, and this time at least.
+/// A window lasts this many minimum round-trip times, and at least [`WINDOW`].
 const WINDOW_TRIPS: u64 = 5;
 const WINDOW: Span = Span::from_secs(1);
-/// Consecutive windows that must show both traces.
+/// Consecutive windows that must show both signs.
 const WINDOWS: u32 = 2;
 /// Consecutive windows without them after which the configured rate counts as right.
 const GOOD: u32 = 4;
 /// Acknowledgements that a window must have.
 const ANSWERS: u32 = 8;
-/// A queue stands where no round trip of a window is nearer to the shortest than this, or a sixteenth of it if that is more.
-/// Gateways that wait for their processor, and up to 4 ms of packets that leave together, are below.
+/// A window has a standing queue if all its round trips exceed the minimum by this, or by a sixteenth of it if that is
+/// more. Scheduling delays of gateways, and packets sent together (up to 4 ms), are below it.
 const QUEUE: Span = Span::from_ms(10);
-/// A path that carries less than this of what is sent, random loss subtracted, is too slow (per mille).
+/// The rate is too high if less than this share of what is sent is delivered, random loss subtracted (per mille).
 const CARRIED: u64 = 970;
-/// The rate while a queue drains, and after that, of what the path carries (per mille).
+/// The sending rate while the queue drains, as a share of the bandwidth (per mille).
 const DRAIN: u64 = 750;
+/// The sending rate after that, as a share of the bandwidth (per mille).
 const FITS: u64 = 980;
-/// A queue is not ours that has not drained after twice the time that its length takes at [`DRAIN`], so many of the shortest
-/// round trips, and a second.
-const DRAIN_QUEUES: u64 = 2 * 1000 / (1000 - DRAIN);
+/// A queue counts as foreign if it has not drained after twice the time that it takes at [`DRAIN`], this many minimum
+/// round-trip times, and 1 s.
 const DRAIN_TRIPS: u64 = 8;
-/// The least rate, as a part of what is configured: a competing flow could push us further and further down.
+const DRAIN_QUEUES: u64 = 2 * 1000 / (1000 - DRAIN);
+/// The configured rate divided by this is the lower bound of the rate: a competing flow could reduce it step by step.
 const LEAST_PART: u64 = 4;
-/// How long a finding is not checked again: doubled each time it is found again soon after.
+/// The time until a finding is checked again; doubled each time when it recurs within [`SOON`] of a check.
 const PAUSE: Span = Span::from_secs(10);
 const LONGEST_PAUSE: Span = Span::from_secs(300);
 const SOON: Span = Span::from_secs(60);
-/// The shortest round trip is of the last one to two of these, findings not counted.
+/// The minimum round-trip time is that of the last one to two of these periods; time with a finding does not count.
 const MEMORY: Span = Span::from_secs(300);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// At the configured rate.
     Configured,
-    /// Below what the path carries, until the queue is gone or this time has come.
+    /// Below the bandwidth of the path, until the queue has drained or until this time.
     Drain { until: Time },
-    /// At what the path carries, until the configured rate is tried again.
+    /// At the rate that fits, until the configured rate is tried again.
     Fits { since: Time, until: Time },
 }
 
-/// What has been seen since `start`.
+/// The measurements since `start`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     start: Time,
     /// The shortest and the longest round trip.
     rtt: Option<(Span, Span)>,
-    /// Bits that left, and bits that arrived or were lost as the acknowledgements say.
+    /// Bits that were sent, acknowledged, and declared lost.
     sent: u64,
     arrived: u64,
     lost: u64,
     answers: u32,
 }
 
-/// The share of random loss: what windows without a queue have lost, and all that they have sent (bits). Each window halves
-/// the weight of those before it.
+/// The rate of random loss: bits lost and all bits of windows without a queue. Each window halves the weight of those
+/// before it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Loss {
     lost: u64,
@@ -79,11 +80,11 @@ impl Loss {
         self.lost = self.lost / 2 + window.lost;
         self.all = self.all / 2 + window.lost + window.arrived;
     }
-    /// Returns what is left of `n` bits.
+    /// Returns the number of bits that arrive of `n` bits sent.
     fn leaves(&self, n: u64) -> u64 {
         scale(n, self.all - self.lost, self.all)
     }
-    /// Returns what was sent, of which `n` are left.
+    /// Returns the number of bits sent of which `n` arrive.
     fn before(&self, n: u64) -> u64 {
         scale(n, self.all, self.all - self.lost)
     }
@@ -108,17 +109,17 @@ pub(crate) struct Guard {
     /// The shortest round trip of the last [`MEMORY`] and of the time since it began.
     shortest: [Option<Span>; 2],
     remembers_since: Time,
-    /// The shortest round trip with a queue that is not ours, and when that is checked again.
+    /// The shortest round trip with a foreign queue, and the time of the next check.
     foreign: Option<(Span, Time)>,
     loss: Loss,
     window: Window,
-    /// Consecutive windows with both traces, and without.
+    /// Consecutive windows with both signs, and without.
     bad: u32,
     good: u32,
-    /// What the path carries (bit/s), once the configured rate has been found too high.
+    /// The bandwidth of the path (bit/s), while the configured rate counts as too high.
     carries: Option<u64>,
     pause: Span,
-    /// When a finding was checked again.
+    /// The time of the last check of a finding.
     checked: Option<Time>,
 }
 
@@ -140,7 +141,7 @@ impl Guard {
             checked: None,
         }
     }
-    /// Something else is configured: what was found before does not hold for it.
+    /// Applies a new configuration. Findings do not hold for it and are dropped.
     pub(crate) fn configure(&mut self, now: Time, configured: Rate, acts: bool) {
         if (self.configured, self.acts) != (configured.as_bps(), acts) {
             let Guard { shortest, remembers_since, loss, .. } = *self;
@@ -162,19 +163,19 @@ impl Guard {
         self.carries.map(|carries| Rate::from_bps(times(carries, FITS)))
     }
 
-    /// A packet leaves that asks for an acknowledgement.
+    /// An ack-eliciting packet is sent.
     pub(crate) fn sent(&mut self, bits: Bits) {
         self.window.sent += bits.0;
     }
-    /// The peer has such a packet.
+    /// Such a packet is acknowledged.
     pub(crate) fn acked(&mut self, bits: Bits) {
         self.window.arrived += bits.0;
     }
-    /// Such a packet was taken for lost.
+    /// Such a packet is declared lost.
     pub(crate) fn lost(&mut self, bits: Bits) {
         self.window.lost += bits.0;
     }
-    /// A packet that was taken for lost has come after all.
+    /// A packet that was declared lost is acknowledged late.
     pub(crate) fn came_late(&mut self, bits: Bits) {
         self.window.arrived += bits.0;
         self.window.lost = self.window.lost.saturating_sub(bits.0);
@@ -192,7 +193,7 @@ impl Guard {
             }
             Phase::Drain { until } => {
                 if now >= until {
-                    // Less was sent for long enough, and the queue stands: it is not ours.
+                    // The rate was reduced for long enough, and the queue has not drained: it is foreign.
                     let least = self.window.rtt.map_or(rtt, |(least, _)| least);
                     (self.foreign, self.carries) = (Some((least, now + self.pause)), None);
                     self.enter(now, Phase::Configured);
@@ -207,7 +208,7 @@ impl Guard {
         }
     }
 
-    /// Returns the bits of this window that left, arrived and were lost.
+    /// Returns the bits of this window that were sent, acknowledged and declared lost.
     #[cfg(test)]
     pub(crate) fn seen(&self) -> [u64; 3] {
         [self.window.sent, self.window.arrived, self.window.lost]
@@ -217,13 +218,13 @@ impl Guard {
         (self.phase, self.bad, self.good) = (phase, 0, 0);
         self.window = Window { start: now, ..Window::default() };
     }
-    /// What was found is found out anew, at the configured rate.
+    /// Drops the findings, and measures again at the configured rate.
     fn check(&mut self, now: Time) {
         (self.checked, self.foreign) = (Some(now), None);
         self.enter(now, Phase::Configured);
     }
     fn remember(&mut self, now: Time, rtt: Span) {
-        // While there is a queue, ours or not, the shortest may not be seen for long.
+        // While there is a queue, ours or foreign, no sample may be near the minimum for long.
         let finding = self.carries.is_some() || self.foreign.is_some();
         if now >= self.remembers_since + MEMORY && !finding {
             (self.shortest, self.remembers_since) = ([self.shortest[1], None], now);
@@ -245,7 +246,7 @@ impl Guard {
             return self.check(now);
         }
         if window.answers < ANSWERS || rate(window.sent) < self.rate().as_bps() / 2 {
-            // Too little was sent to tell.
+            // Too little was sent to judge.
             self.bad = 0;
             return;
         }
@@ -264,10 +265,11 @@ impl Guard {
             self.carries = None;
         }
     }
-    /// Less arrives than is sent, `arrives` in a second, and no round trip is shorter than `rtt`.
+    /// Reacts to a rate that is too high: `arrives` bit/s are delivered, and no round trip is shorter than `rtt`.
     fn too_high(&mut self, now: Time, shortest: Span, rtt: Span, arrives: u64) {
         if let Phase::Fits { since, .. } = self.phase {
-            // At less than the configured rate a competing flow gets more, so that each look here would find less.
+            // Below the configured rate a competing flow gets more, so each measurement here would be lower than the
+            // last.
             if now >= since + PAUSE {
                 self.check(now);
             }
@@ -285,7 +287,7 @@ impl Guard {
     }
 }
 
-/// Returns how much longer than the shortest round trip one with a queue is.
+/// Returns the excess over the minimum round-trip time from which a round trip shows a queue.
 fn queue(shortest: Span) -> Span {
     QUEUE.max(shortest / 16)
 }

@@ -41,7 +41,7 @@ impl Inbound {
     pub(crate) fn held(&self) -> u64 {
         self.in_order + self.beyond_len - self.written
     }
-    /// The bytes that the local TCP was asked to take and has not taken.
+    /// The bytes that the local TCP was asked to write and has not yet confirmed.
     pub(crate) fn asked(&self) -> u64 {
         self.asked - self.written
     }

@@ -28,9 +28,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`) knows no packets, and
-//! of time only who idles; the transport below it (`recovery`, `acknowledge`, `pacer`) knows no flows. Its rate
-//! is configured and watched (`guard`), or found out (`bottleneck`); a peer that does not answer is detected (`liveness`). What carries
+//! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`) knows no packets, and of time only who
+//! idles; the transport below it (`recovery`, `acknowledge`, `reordering`, `pacer`) knows no flows. Its rate is
+//! configured and checked (`guard`), or estimated (`bottleneck`); `liveness` detects an unresponsive peer. What carries
 //! the packets ([`Transport`]) is known by its headers only; [`TpPacket::encode`] gives their octets.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -57,9 +57,9 @@ impl Outbound {
     pub(crate) fn held(&self) -> u64 {
         self.consumed - self.freed
     }
-    /// Takes as much from the local TCP as the window and the peer let, and at most `ahead` beyond what was sent, unless half
-    /// of that is still there; how much. What the peer does not let send yet stays with the host: here it would take the
-    /// part of other flows for as long as the far host reads nothing.
+    /// Takes bytes from the local TCP and returns their number: as many as the window and the peer's limit allow, and
+    /// at most `ahead` beyond those sent; none while more than half of `ahead` is unsent. Bytes beyond the peer's limit
+    /// stay with the host: here they would use the memory of other flows until the far host reads.
     pub(crate) fn consume(&mut self, window: u64, ahead: u64) -> u64 {
         let waits = self.consumed - self.next;
         let room = if waits > ahead / 2 { 0 } else { ahead - waits };
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(
             (out.held(), out.consume(400, u64::MAX)),
             (50, 0),
-            "what the peer does not let send stays with the host"
+            "bytes beyond the peer's limit stay with the host"
         );
         assert_eq!(sent(&mut out), piece(200, 50, false, false));
         out.limit = 10_000;

@@ -11,7 +11,7 @@ use crate::packet::{Ack, Frame};
 use crate::reordering::{Lost, Reordering};
 use crate::rtt::Rtt;
 
-/// A packet that was taken for lost and comes after all is known for so many round trips.
+/// Round trips for which a packet that was declared lost is remembered, in case it is acknowledged late.
 const LATE: u64 = 4;
 
 /// A packet under way that asks for an acknowledgement.
@@ -148,9 +148,9 @@ impl Recovery {
         for &(start, end) in ack.ranges.iter().rev() {
             let span = start.max(first)..(end + 1).min(self.next);
             acked.extend(span.filter_map(|number| self.under_way[(number - first) as usize].take()));
-            self.reordering.told(now, (start, end), newest, usual, smoothed);
+            self.reordering.acknowledged(now, (start, end), newest, usual, smoothed);
         }
-        self.reordering.forget(now, Time::ZERO + now.since(Time::ZERO + smoothed * LATE));
+        self.reordering.expire(now, Time::ZERO + now.since(Time::ZERO + smoothed * LATE));
         self.largest_acked = self.largest_acked.max(Some(newest));
         if acked.len() > before {
             (self.awaited, self.probes) = (self.awaited - (acked.len() - before), 0);
@@ -181,7 +181,7 @@ impl Recovery {
         self.forget_answered();
     }
 
-    /// The next packet that was taken for lost and came after all.
+    /// Returns the next packet that was declared lost and acknowledged late.
     pub(crate) fn next_late(&mut self) -> Option<Lost> {
         self.reordering.next_late()
     }

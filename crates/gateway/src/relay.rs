@@ -52,7 +52,7 @@ pub(crate) struct Relay {
     taken: u64,
     /// What flows hold, what was promised them, and what is kept for them (bytes).
     committed: u64,
-    /// Memory of flows that have ended here while the local TCP still takes their last bytes.
+    /// Memory (bytes) of flows that have ended here while the local TCP still takes their last bytes.
     pub(crate) leftover: u64,
     reclaim: reclaim::Reclaim,
     /// Whether the rate waits to be told.
@@ -231,7 +231,7 @@ impl Relay {
         *self = Relay { stats: self.stats, leftover: self.leftover, ..Relay::new(self.config) };
     }
 
-    /// The local side holds `bytes` for flows that have ended.
+    /// Sets the memory (bytes) that the caller holds for flows that have ended.
     pub(crate) fn set_leftover(&mut self, bytes: u64, actions: &mut Vec<Action>) {
         if std::mem::replace(&mut self.leftover, bytes) > bytes {
             self.admit_all(actions);

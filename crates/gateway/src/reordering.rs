@@ -1,5 +1,5 @@
-//! Packets that overtake each other: where some come that were taken for lost, packets are taken for lost later. RFC 9002,
-//! section 6.1, lets a sender adapt both thresholds; RFC 8985, section 6.2, does so for TCP.
+//! Adaptive loss detection thresholds. Late acknowledgements of packets that were declared lost show reordering, and
+//! raise the packet and the time threshold. RFC 9002, section 6.1, allows that; RFC 8985, section 6.2, does it for TCP.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,14 +7,14 @@ use cellway_units::{Bits, Span, Time};
 
 use crate::delivery::Stamp;
 
-/// A packet is lost when one sent so many later was acknowledged. RFC 9002, section 6.1.1.
+/// The initial packet threshold (`kPacketThreshold`). RFC 9002, section 6.1.1.
 const PACKETS: u64 = 3;
-/// Most packets taken for lost that are remembered.
+/// The most lost packets that are remembered.
 const REMEMBERED: usize = 8_192;
-/// After so long without a late packet the thresholds are the least ones again.
-const FORGOTTEN: Span = Span::from_secs(60);
+/// The thresholds return to their initial values after this time without a late acknowledgement.
+const EXPIRY: Span = Span::from_secs(60);
 
-/// A packet that was taken for lost.
+/// A packet that was declared lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
     pub(crate) sent: Time,
@@ -22,17 +22,17 @@ pub(crate) struct Lost {
     pub(crate) bits: Bits,
 }
 
-/// The thresholds beyond which packets are lost.
+/// The thresholds of loss detection, and the packets that were declared lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Reordering {
-    /// A packet is lost when one sent so many later was acknowledged.
+    /// The packet threshold: a packet is lost when one sent this many packets later is acknowledged.
     packets: u64,
-    /// How much longer than without reordering a packet may take.
+    /// The addition to the time threshold.
     time: Span,
-    /// When a late packet was seen last.
+    /// The time of the last late acknowledgement.
     seen: Time,
     lost: BTreeMap<u64, Lost>,
-    /// Late packets that nobody has asked for yet.
+    /// Packets that were acknowledged late, until [`Reordering::next_late`] returns them.
     late: VecDeque<Lost>,
 }
 
@@ -49,24 +49,25 @@ impl Default for Reordering {
 }
 
 impl Reordering {
-    /// How many packets later the oldest packet may have been sent that shows a loss.
+    /// The packet threshold: a packet is lost when one sent this many packets later is acknowledged.
     pub(crate) fn packets(&self) -> u64 {
         self.packets
     }
-    /// How much longer than without reordering a packet may take.
+    /// The addition to the time threshold.
     pub(crate) fn time(&self) -> Span {
         self.time
     }
-    /// The packet `number` is taken for lost.
+    /// The packet `number` is declared lost.
     pub(crate) fn lost(&mut self, number: u64, packet: Lost) {
         if self.lost.len() >= REMEMBERED {
             self.lost.pop_first();
         }
         self.lost.insert(number, packet);
     }
-    /// The peer tells of the packets `start..=end`, and of `newest` as the last of all. Without reordering they would have
-    /// been known after `usual`; at most `most` more is allowed from now on.
-    pub(crate) fn told(&mut self, now: Time, (start, end): (u64, u64), newest: u64, usual: Span, most: Span) {
+    /// The peer acknowledges the packets `start..=end`, and `newest` is the largest acknowledged. Raises the thresholds
+    /// if one of them was declared lost: `usual` is the time threshold without reordering, `most` the largest addition
+    /// to it.
+    pub(crate) fn acknowledged(&mut self, now: Time, (start, end): (u64, u64), newest: u64, usual: Span, most: Span) {
         while let Some((&number, &packet)) = self.lost.range(start..).next().filter(|(number, _)| **number <= end) {
             self.lost.remove(&number);
             self.packets = self.packets.max(newest.saturating_sub(number) + 1);
@@ -75,16 +76,16 @@ impl Reordering {
             self.late.push_back(packet);
         }
     }
-    /// Forgets packets that were sent before `oldest`, and thresholds that have not been needed for long.
-    pub(crate) fn forget(&mut self, now: Time, oldest: Time) {
+    /// Forgets packets that were sent before `oldest`, and resets thresholds that have not been needed for [`EXPIRY`].
+    pub(crate) fn expire(&mut self, now: Time, oldest: Time) {
         while self.lost.first_entry().is_some_and(|entry| entry.get().sent < oldest) {
             self.lost.pop_first();
         }
-        if now.since(self.seen) > FORGOTTEN {
+        if now.since(self.seen) > EXPIRY {
             (self.packets, self.time) = (PACKETS, Span::ZERO);
         }
     }
-    /// The next packet that was taken for lost and came after all.
+    /// Returns the next packet that was declared lost and acknowledged late.
     pub(crate) fn next_late(&mut self) -> Option<Lost> {
         self.late.pop_front()
     }
@@ -102,20 +103,20 @@ mod tests {
     }
 
     #[test]
-    fn a_late_packet_widens_the_thresholds_for_a_minute() {
+    fn a_late_acknowledgement_raises_the_thresholds_for_a_minute() {
         let mut reordering = Reordering::default();
         (0..4).for_each(|n| reordering.lost(n, packet(n)));
-        reordering.told(at(130), (1, 2), 40, Span::from_ms(112), Span::from_ms(100));
+        reordering.acknowledged(at(130), (1, 2), 40, Span::from_ms(112), Span::from_ms(100));
         assert_eq!((reordering.packets(), reordering.time()), (40, Span::from_ms(17)));
         assert_eq!(reordering.next_late().map(|lost| lost.sent), Some(at(1)));
         assert_eq!(reordering.next_late().map(|lost| lost.sent), Some(at(2)));
-        // Each comes late once.
-        reordering.told(at(131), (0, 2), 90, Span::from_ms(112), Span::from_ms(100));
+        // Each packet counts once.
+        reordering.acknowledged(at(131), (0, 2), 90, Span::from_ms(112), Span::from_ms(100));
         assert_eq!((reordering.packets(), reordering.time()), (91, Span::from_ms(19)));
         assert!(reordering.next_late().is_some() && reordering.next_late().is_none());
-        reordering.forget(at(60_131), at(0));
+        reordering.expire(at(60_131), at(0));
         assert_eq!(reordering.packets(), 91);
-        reordering.forget(at(60_132), at(0));
+        reordering.expire(at(60_132), at(0));
         assert_eq!((reordering.packets(), reordering.time()), (3, Span::ZERO));
     }
 
@@ -124,9 +125,15 @@ mod tests {
         let mut reordering = Reordering::default();
         (0..2 * REMEMBERED as u64).for_each(|n| reordering.lost(n, packet(n)));
         assert_eq!(reordering.lost.len(), REMEMBERED);
-        reordering.told(at(90_000), (REMEMBERED as u64, REMEMBERED as u64), 9_000, Span::from_ms(1), Span::from_ms(70));
+        reordering.acknowledged(
+            at(90_000),
+            (REMEMBERED as u64, REMEMBERED as u64),
+            9_000,
+            Span::from_ms(1),
+            Span::from_ms(70),
+        );
         assert_eq!(reordering.time(), Span::from_ms(70));
-        reordering.forget(at(90_000), at(90_000));
+        reordering.expire(at(90_000), at(90_000));
         assert!(reordering.lost.is_empty());
     }
 }

@@ -1,28 +1,29 @@
-//! What waits to be sent: control frames in order of arrival, and the flows with data in turns.
+//! The send queue: control frames in order of arrival, and flows with data by turns.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 
-/// Control frames go first: they are few and small. Then the flows that have data send in turns, a turn being as many data
-/// frames of one flow as all turns together may take, so that either end deals with few flows at a time. A flow that
-/// has just got data sends its first frame ahead of the turns, one for each frame of theirs, as the sparse flows of
-/// FQ-CoDel do (RFC 8290, section 4.2). Where a turn is one frame, flows send in the order in which they got data.
+/// Control frames go first: they are few and small. Then flows with data take turns. A turn is several data frames of
+/// one flow, bounded by the time that the turns of all flows take together, so that both gateways access few sockets in
+/// each pass. A flow that has just received data sends its first frame before the turns, alternating with their frames,
+/// as the sparse flows of FQ-CoDel do (RFC 8290, section 4.2). If a turn is one frame, flows send in the order in which
+/// they received data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scheduler {
     control: VecDeque<Frame>,
     /// The flows whose reset is among the control frames.
     resets: BTreeSet<FlowId>,
-    /// Flows with data that have not sent since they got it.
+    /// Flows that have received data and not sent since.
     fresh: VecDeque<FlowId>,
     /// Flows with data in the order of their turns.
     turns: VecDeque<FlowId>,
     /// Data frames that the first of `turns` has sent in its turn.
     sent: u32,
-    /// Whether the first of `turns` sends before the first of `fresh`.
+    /// True if the first of `turns` sends before the first of `fresh`.
     turn_first: bool,
-    /// Data frames in all turns together, and in one turn at most.
+    /// The most data frames of all turns together, and of one turn.
     round: (u32, u32),
 }
 
@@ -47,17 +48,17 @@ impl Scheduler {
         frame
     }
 
-    /// From now on the turns of all flows take `all` data frames together, and one turn `one` at most; each takes at least
-    /// one.
+    /// Sets the most data frames of the turns of all flows together, `all`, and of one turn, `one`. A turn is at least
+    /// one frame.
     pub(crate) fn set_round(&mut self, all: u32, one: u32) {
         self.round = (all, one);
     }
-    /// Data frames of one turn.
+    /// Returns the data frames of one turn.
     fn turn(&self) -> u32 {
         let flows = (self.fresh.len() + self.turns.len()).max(1) as u32;
         (self.round.0 / flows).min(self.round.1).max(1)
     }
-    /// Adds a flow that has got data.
+    /// Adds a flow that has received data.
     pub(crate) fn push_flow(&mut self, flow: FlowId) {
         if self.turn() > 1 {
             self.fresh.push_back(flow);
@@ -68,12 +69,12 @@ impl Scheduler {
     fn is_fresh_next(&self) -> bool {
         !self.fresh.is_empty() && (self.turns.is_empty() || !self.turn_first)
     }
-    /// The flow that sends next.
+    /// Returns the flow that sends next.
     pub(crate) fn next_flow(&self) -> Option<FlowId> {
         let queue = if self.is_fresh_next() { &self.fresh } else { &self.turns };
         queue.front().copied()
     }
-    /// The flow that sends next has sent a data frame, and has `more` or not.
+    /// The flow that was next has sent a data frame; `more` is true if it has more data.
     pub(crate) fn flow_sent(&mut self, more: bool) {
         self.turn_first = self.is_fresh_next();
         if self.turn_first {
@@ -96,7 +97,7 @@ impl Scheduler {
 mod tests {
     use super::*;
 
-    /// Names of the flows that send the next `count` frames, all of which have more to send.
+    /// Returns the flows that send the next `count` frames; all of them have more data.
     fn next(queue: &mut Scheduler, count: usize) -> Vec<u64> {
         let mut sent = |_| {
             let flow = queue.next_flow().unwrap();
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_with_a_little_data_waits_for_one_frame_and_takes_no_more_than_half() {
+    fn a_sparse_flow_waits_for_one_frame_and_sparse_flows_send_at_most_every_second_frame() {
         let mut queue = with(2, (32, 16));
         next(&mut queue, 5);
         for flow in 10..14 {
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_without_more_ends_its_turn() {
+    fn a_flow_without_more_data_ends_its_turn() {
         let mut queue = with(2, (8, 16));
         next(&mut queue, 3);
         assert_eq!(queue.next_flow(), Some(FlowId(0)));

@@ -50,7 +50,8 @@ pub struct GatewayStats {
     pub buffered: u64,
     /// The most that was ever held (bytes).
     pub buffered_max: u64,
-    /// Bytes held now, promised to the peer, kept for flows that need no more, and left by flows that have ended.
+    /// Memory in use (bytes): held, granted to the peer, reserved for flows that need no more, and left by flows that
+    /// have ended.
     pub committed: u64,
     /// Bytes that flows might have sent and gave back to the peer, as it was short of memory.
     pub given_back: u64,

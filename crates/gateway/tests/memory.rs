@@ -105,7 +105,7 @@ fn ten_thousand_idle_flows_leave_a_busy_one_its_window() {
     assert!(line.credit(busy) <= floor);
     line.run(Time::ZERO + Span::from_secs(1) + DELAY * 8);
     let held = line.gateways[0].flow_stats(busy).unwrap().held_outbound;
-    // All but what the peer has and has not granted anew.
+    // All but the bytes that the peer has received and for which it has not granted new credit.
     assert!(held >= window * 15 / 16, "{held}");
     assert!(line.credit(busy) >= window / 2, "{}", line.credit(busy));
     let stats = line.gateways.each_ref().map(Gateway::stats);
@@ -202,27 +202,27 @@ fn what_was_given_back_and_used_all_the_same_is_a_violation() {
     assert_eq!(far.gateway.stats().violations, 1);
 }
 
-/// A gateway with memory for four windows and a host that has taken 100 of the 3,000 bytes that it was asked to take.
+/// A gateway with memory for four windows, and a host that has taken 100 of the 3,000 bytes that it was asked to write.
 fn slow_host() -> Script {
     let cost = Bytes(500);
     let mut s = Script::with(GatewayConfig { total_buffer: Bytes(20_000), confirmed_writes: true, cost, ..config() });
     s.peer(&[open(FLOW, WINDOW)]);
     s.local(|g, now, out| g.connected(now, FLOW, out));
     s.local(|g, now, out| g.writable(now, FLOW, 3000, out));
-    for place in 0..4 {
-        s.peer(&[data(1000 * place, 1000, false)]);
+    for n in 0..4 {
+        s.peer(&[data(1000 * n, 1000, false)]);
     }
     s.local(|g, now, out| g.wrote(now, FLOW, 100, 0, out));
     s
 }
 
 #[test]
-fn what_hosts_are_still_to_get_takes_memory_when_the_peer_is_lost() {
+fn unwritten_bytes_count_as_memory_after_the_peer_is_lost() {
     let mut s = slow_host();
     s.local(|g, now, out| g.down(now, Reason::PeerLost, out));
-    // Of what it was not asked to take nobody has use any more.
+    // Bytes that it was not asked to write are discarded.
     assert_eq!((s.gateway.stats().committed, s.gateway.leftover()), (3400, Bytes(3400)));
-    // It is not free however often that happens: 16,600 are not enough for two flows with windows for certain.
+    // The memory stays in use each time: 16,600 B are not enough for two flows with guaranteed windows.
     for _ in 0..2 {
         s.local(|g, now, out| g.incoming(now, FlowId(3), asked(), out));
         assert_eq!(s.peer(&[open(FLOW, WINDOW)]).1, []);
@@ -231,7 +231,7 @@ fn what_hosts_are_still_to_get_takes_memory_when_the_peer_is_lost() {
     }
     s.local(|g, now, out| g.incoming(now, FlowId(3), asked(), out));
     assert_eq!(s.peer(&[open(FLOW, WINDOW)]).1, []);
-    // The host takes some more, and who waits gets its turn.
+    // The host takes more bytes, and the flow that waits is admitted.
     let (_, actions) = s.local(|g, now, out| g.set_leftover(now, Bytes(3000), out));
     assert!(matches!(actions[..], [Action::Connect { flow: FLOW, .. }]), "{actions:?}");
     s.local(|g, now, out| g.set_leftover(now, Bytes(0), out));
@@ -239,7 +239,7 @@ fn what_hosts_are_still_to_get_takes_memory_when_the_peer_is_lost() {
 }
 
 #[test]
-fn what_a_host_is_still_to_get_takes_memory_when_its_peer_breaks_the_rules() {
+fn unwritten_bytes_count_as_memory_after_a_violation_of_the_peer() {
     let mut s = slow_host();
     s.peer(&[data(1 << 40, 1, false)]);
     assert_eq!(s.gateway.stats().violations, 1);

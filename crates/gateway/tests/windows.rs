@@ -109,11 +109,12 @@ fn a_stall_of_the_line_costs_itself_and_two_round_trips() {
     }
 }
 
-/// Hosts that read nothing hold back nobody else, however many they are and however short the line: what is read ahead for
-/// 16 of them would be twice what all flows may take from their hosts on the second line.
+/// Hosts that do not read leave other flows their throughput, even many hosts on a short path: on the second path the
+/// bytes read ahead for 16 of them would be twice what all flows together may take from their hosts.
 #[test]
 fn stuck_hosts_leave_the_others_their_windows() {
-    // Before the round trip is measured it counts as 333 ms: the windows of the stuck hosts take 22 s of each line.
+    // Before the first sample the round-trip time counts as 333 ms: the windows of the stuck hosts take 22 s of each
+    // link.
     for (mbps, round_trip, stuck_flows, filled) in [(30, 175, 16, 30), (10, 20, 16, 40)] {
         let stuck = Plan { reads: 0, buffer: 16 << 10, ..reader() };
         let mut hosts = vec![[sender(), stuck]; stuck_flows];

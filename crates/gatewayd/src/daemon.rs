@@ -65,7 +65,8 @@ const OLDEST: Span = Span::from_secs(200 * 86_400);
 const PS_PER_NS: u64 = 1000;
 /// Most timers that are dealt with in one pass.
 const TIMERS: usize = 1_024;
-/// After packets came, more are let come for so long at least (ns): one pass for each would cost more than its packet.
+/// The least coalescing delay after a batch from a peer (ns): waking once per packet would cost more than the packet
+/// itself.
 const REST: u64 = 250_000;
 /// A pass that takes longer than this is counted (ns).
 const LONG_PASS: u64 = 5_000_000;
@@ -193,7 +194,7 @@ impl Daemon {
     /// The kernel has no memory left to wait with.
     pub fn run(&mut self) -> Result<(), Error> {
         let mut events = Vec::new();
-        // Rules may have taken their time since the start, in which no peer was there.
+        // The rules may have taken long since `new`; that time counts as no suspension, as no peer was connected.
         self.now = now_ns();
         while self.running {
             let deadline = self.deadline();
@@ -212,9 +213,9 @@ impl Daemon {
                 self.settle();
             }
             self.turn();
-            self.tally.passed_in(now_ns().saturating_sub(self.now));
+            self.tally.add_pass(now_ns().saturating_sub(self.now));
             let rest = if from_peers { self.rest().max(REST) } else { self.rest() };
-            if came && !self.has_left() {
+            if came && !self.has_work() {
                 std::thread::sleep(Duration::from_nanos((self.now + rest).saturating_sub(now_ns())));
             }
         }
@@ -222,8 +223,8 @@ impl Daemon {
         self.failed.take().map_or(Ok(()), Err)
     }
 
-    /// True if a pass has left something that can be done at once.
-    fn has_left(&self) -> bool {
+    /// True if the last pass has left work that can be done at once.
+    fn has_work(&self) -> bool {
         let due = |at: Option<u64>| at.is_some_and(|at| at <= self.now);
         !self.writers.is_empty() || self.peering.has_more() || due(self.timers.deadline()) || due(self.next_attempt())
     }
@@ -231,7 +232,7 @@ impl Daemon {
     fn next_attempt(&self) -> Option<u64> {
         (!self.attempts.is_empty()).then_some(self.resume_at)
     }
-    /// How long more is let come after a pass (ns).
+    /// Returns the coalescing delay after a pass (ns).
     fn rest(&self) -> u64 {
         self.links.iter().filter(|link| link.up).map(Link::batch).min().unwrap_or(0)
     }
@@ -309,8 +310,8 @@ impl Daemon {
         }
         self.write();
         self.settle();
-        self.tell_leftover();
-        self.watch_blocks();
+        self.report_leftover();
+        self.schedule_blocks();
         self.peering.flush(self.instant());
         self.charge();
         self.watch_drops();

@@ -245,7 +245,7 @@ impl Peering {
         }
     }
 
-    /// When [`Peering::turn`] has something to do though nothing comes.
+    /// Returns the time at which [`Peering::turn`] is due even if nothing arrives.
     pub(crate) fn deadline(&mut self) -> Option<Instant> {
         let links = self.links.values_mut().filter_map(deadline_of).min();
         let dials = (0..self.peers.len()).filter_map(|peer| self.dial_deadline(peer));

@@ -112,8 +112,8 @@ pub(crate) struct Run<'a> {
     touched: Vec<usize>,
 }
 
-/// Instants with something to do for hosts after which a stop request is checked: the largest packet has 1,366
-/// cells, so between two checks are at most some million events on a path of a few lines.
+/// The number of instants with host events between two checks for a stop request. The largest packet has 1,366 cells,
+/// so there are at most some million events between two checks on a path of a few lines.
 const STOP_AFTER: u64 = 1 << 10;
 
 impl Run<'_> {

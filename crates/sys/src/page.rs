@@ -1,4 +1,4 @@
-//! Memory in pages that go back to the kernel one by one.
+//! Memory in pages that are returned to the kernel one by one.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -11,7 +11,7 @@ use rustix::param::page_size;
 /// Octets of a page.
 const SIZE: usize = 4096;
 
-/// A page of memory that nobody else has. Dropped, it goes back to the kernel.
+/// An owned page of anonymous memory. Dropping it unmaps it, if the pages of the kernel have this size.
 #[derive(Debug)]
 pub struct Page(NonNull<[u8; SIZE]>);
 
@@ -24,8 +24,8 @@ impl Page {
     /// Octets of a page.
     pub const SIZE: usize = SIZE;
 
-    /// Appends `count` new pages, which lie side by side, to `pages`. They hold zeros, and take memory from when they are
-    /// first written to.
+    /// Maps `count` adjacent pages and appends them to `pages`. They hold zeros, and take no memory until they are
+    /// written to.
     ///
     /// # Errors
     /// The kernel has no memory left.
@@ -36,25 +36,26 @@ impl Page {
         let start = unsafe {
             mmap_anonymous(ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?.cast::<u8>()
         };
-        // A huge page would be taken as a whole for one that is written to. Where there are none this fails.
-        // SAFETY: no content changes by it.
+        // A write to one page would otherwise allocate a huge page. Fails on kernels without huge pages, which does no
+        // harm. SAFETY: no content changes by it.
         let _ = unsafe { madvise(start.cast(), len, Advice::LinuxNoHugepage) };
         // SAFETY: each is within what was mapped, which does not begin at 0.
         pages.extend((0..count).map(|n| Page(unsafe { NonNull::new_unchecked(start.add(n * SIZE)) }.cast())));
         Ok(())
     }
 
-    /// Gives its memory back to the kernel, as far as that has pages of this size. It holds zeros from then on, or what
-    /// it held before.
+    /// Returns its memory to the kernel, if the pages of the kernel have this size. After that it holds zeros;
+    /// otherwise it keeps its contents.
     pub fn discard(&mut self) {
         if is_whole() {
-            // SAFETY: it is a page of an anonymous mapping and borrowed alone: nobody sees it change.
+            // SAFETY: it is a page of an anonymous mapping, borrowed exclusively, so no reference sees the contents
+            // change.
             let _ = unsafe { madvise(self.0.as_ptr().cast(), SIZE, Advice::LinuxDontNeed) };
         }
     }
 }
 
-/// Whether the kernel's pages are as large. Of larger ones none is ever whole here, and they stay with the process.
+/// True if the kernel's pages have this size. Larger ones are shared by several [`Page`]s and are never returned.
 fn is_whole() -> bool {
     page_size() == SIZE
 }
@@ -62,7 +63,7 @@ fn is_whole() -> bool {
 impl Drop for Page {
     fn drop(&mut self) {
         if is_whole() {
-            // SAFETY: it was mapped, it is not lent, and nobody has it any more.
+            // SAFETY: it is mapped and owned, and no borrow outlives it.
             let _ = unsafe { munmap(self.0.as_ptr().cast(), SIZE) };
         }
     }
@@ -72,14 +73,14 @@ impl Deref for Page {
     type Target = [u8; SIZE];
 
     fn deref(&self) -> &[u8; SIZE] {
-        // SAFETY: it is mapped, holds octets, and is borrowed as long as this.
+        // SAFETY: it is mapped, any octets are valid, and the reference borrows `self`.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl DerefMut for Page {
     fn deref_mut(&mut self) -> &mut [u8; SIZE] {
-        // SAFETY: the same, borrowed alone.
+        // SAFETY: the same; the borrow is exclusive.
         unsafe { self.0.as_mut() }
     }
 }
@@ -90,14 +91,14 @@ mod tests {
 
     use super::*;
 
-    /// Memory of this process (octets): proc_pid_statm(5).
+    /// Returns the resident memory of this process (octets); proc_pid_statm(5).
     fn resident() -> usize {
         let text = fs::read_to_string("/proc/self/statm").unwrap();
         text.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() * page_size()
     }
 
     #[test]
-    fn pages_go_back_one_by_one_and_can_be_used_again() {
+    fn pages_are_returned_one_by_one_and_can_be_reused() {
         const COUNT: usize = 16_384;
         let mut pages = Vec::new();
         let before = resident();
@@ -105,9 +106,9 @@ mod tests {
         assert_eq!(pages.len(), COUNT);
         pages.iter_mut().zip(0u8..=255).for_each(|(page, value)| page.fill(value));
         pages.iter_mut().for_each(|page| page[7] = 1);
-        // Others of this process are at work meanwhile: half of what it takes is more than they do.
+        // Half of the size, as other tests of this process allocate meanwhile.
         assert!(resident() > before + COUNT * SIZE / 2);
-        // All but every 64th: a few in use keep none of those beside them.
+        // All but every 64th: a page in use does not keep adjacent ones.
         pages.iter_mut().enumerate().filter(|(n, _)| n % 64 != 0).for_each(|(_, page)| page.discard());
         assert!(resident() < before + COUNT * SIZE / 2);
         assert_eq!((pages[64][0], pages[64][7]), (64, 1));

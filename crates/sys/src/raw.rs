@@ -231,8 +231,8 @@ pub(super) fn tun_offload(tun: BorrowedFd<'_>, flags: libc::c_uint) -> io::Resul
     check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(flags)) })
 }
 
-/// `epoll_pwait2(2)`, available since Linux 5.11: fills the spare capacity of `events`. Meanwhile the calling thread blocks
-/// the signals in `mask`, where bit 0 is signal 1.
+/// `epoll_pwait2(2)`, available since Linux 5.11: fills the spare capacity of `events`. The calling thread blocks the
+/// signals in `mask` during the call; bit 0 is signal 1.
 pub(super) fn epoll_wait(
     epoll: BorrowedFd<'_>,
     events: &mut Vec<rustix::event::epoll::Event>,

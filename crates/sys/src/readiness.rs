@@ -10,10 +10,11 @@ use super::SysError;
 use super::clock::now_ns;
 use super::raw;
 
-/// All signals but the two by which the C library changes the identity of all threads and cancels them.
+/// The mask of all signals but 32 and 33, which the C library uses to cancel threads and to change their credentials;
+/// nptl(7).
 const SIGNALS: u64 = !(0b11 << 31);
 
-/// What to wait for.
+/// The events to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
     /// Something can be read, or the other end is gone.
@@ -128,9 +129,10 @@ impl Readiness {
         Ok(())
     }
 
-    /// As [`Readiness::wait`], and says what happened. The calling thread blocks all signals meanwhile. Returns true if the
-    /// process was stopped (`SIGSTOP`) or frozen (control groups) during the wait, which ends it when the process continues:
-    /// signal(7), "Interruption of system calls and library functions by stop signals". It is not detected before Linux 5.11.
+    /// As [`Readiness::wait`], with the events of each descriptor. The calling thread blocks all signals during the
+    /// wait. Returns true if the process was stopped (`SIGSTOP`) or frozen (control groups) during the wait, which ends
+    /// when the process continues: signal(7), "Interruption of system calls and library functions by stop signals".
+    /// Kernels before Linux 5.11 do not report that: it returns false.
     ///
     /// # Errors
     /// The kernel has no memory left.
@@ -175,7 +177,7 @@ impl Readiness {
             });
             let mut set = [PollFd::new(&self.epoll, PollFlags::IN)];
             match poll(&mut set, timeout.as_ref()) {
-                // It goes on by itself after a stop: a signal has ended it.
+                // The kernel resumes this call after a stop, so only a signal handler interrupts it.
                 Ok(0) | Err(Errno::INTR) => return Ok(false),
                 Ok(_) => {}
                 Err(e) => return Err(watch("wait for descriptors", e)),

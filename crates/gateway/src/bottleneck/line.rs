@@ -73,7 +73,7 @@ pub(super) struct Line {
     /// The rate of the path of acknowledgements, and the interval at which it lets them pass together.
     ack_rate: Option<Rate>,
     ack_interval: Option<Span>,
-    /// The largest delay that an acknowledgement has beyond the others, in order.
+    /// The largest random delay of an acknowledgement; their order is kept.
     jitter: Span,
     /// A token bucket before the queue: its rate, its size and its tokens (bits) at an instant.
     policer: Option<(Rate, u64, u64, Time)>,
@@ -118,7 +118,7 @@ impl Line {
     pub(super) fn add(&mut self, most: Rate, source: Source, start: Time) {
         self.join(Sender::paced(most, source, start), start);
     }
-    /// The transport of a sender has measured the round trip while nothing queued.
+    /// Gives sender `n` the round-trip time without a queue, as from the transport's handshake.
     pub(super) fn measured(&mut self, n: usize) {
         self.senders[n].measured(self.delay * 2);
     }

@@ -8,8 +8,8 @@ use super::{Bottleneck, Bounds, MIN_RTT_WINDOW};
 use crate::delivery::Sample;
 use crate::delivery::times;
 
-/// Gains in thousandths. Startup's rate doubles each round (4 ln 2), Drain undoes in one round what it left behind. A probe
-/// adds an eighth, and a quarter once the link has carried that; in a contested queue at most a half.
+/// Pacing gains in thousandths. In Startup the rate doubles each round (4 ln 2); Drain empties the queue of Startup in
+/// one round. A probe adds an eighth, and a quarter once more was delivered; in a contested queue at most a half.
 pub(super) const STARTUP: u64 = 2_773;
 const DRAIN: u64 = 361;
 const DOWN: u64 = 750;
@@ -17,18 +17,21 @@ const UP: u64 = 1_125;
 const UP_MORE: u64 = 1_250;
 const UP_MOST: u64 = 1_500;
 const STEADY: u64 = 1_000;
-/// A rate that grows less in a round does not grow (in Startup, in a probe), and after three such rounds there is no more.
+/// The growth of the delivered rate in a round (thousandths) below which it counts as constant: in Startup, and in a
+/// probe.
 const GROWTH: u64 = 1_250;
 const UP_GROWTH: u64 = 1_050;
+/// The number of constant rounds after which the link counts as full.
 const PLATEAU: u32 = 3;
-/// The rounds of a probe in a contested queue: one shows the effect of the one before.
+/// The number of rounds of a probe in a contested queue; the second one shows the effect of the first.
 const CONTESTED_ROUNDS: u32 = 2;
-/// What is left of the bounds after a round with too many losses, and of the bandwidth after a loss in a contested queue.
+/// The factor (thousandths) that reduces the bounds after a round with too many losses.
 const BETA: u64 = 700;
+/// The factor (thousandths) that reduces the bandwidth after a loss in a contested queue.
 const YIELD: u64 = 900;
-/// The least time of ProbeRTT with little in flight.
+/// The least duration of ProbeRTT once the data in flight is below its limit.
 const PROBE_RTT_TIME: Span = Span::from_ms(200);
-/// Time from one probe for more to the next: so much, and up to a second more by lot.
+/// The time between two bandwidth probes, without the random part of up to 1 s.
 const CYCLE: Span = Span::from_secs(2);
 
 /// The phase of the state machine.
@@ -36,7 +39,8 @@ const CYCLE: Span = Span::from_secs(2);
 pub(super) enum Phase {
     Startup,
     Drain,
-    /// The cycle of probing for bandwidth: less until no queue is left, a steady rate, a round to fill the path, more.
+    /// ProbeBW: Down drains the queue, Cruise keeps a constant rate, Refill fills the path for a round, Up probes for
+    /// bandwidth.
     Down,
     Cruise,
     Refill,
@@ -45,7 +49,7 @@ pub(super) enum Phase {
 }
 
 impl Bottleneck {
-    /// Applies a round that has ended: transitions, growth, and bounds after losses.
+    /// Evaluates a round that has ended: growth, transitions, and bounds after losses.
     pub(super) fn judge(&mut self, now: Time, round: &Round, sample: &Sample) {
         if self.probed && self.rounds >= 1 && matches!(self.phase, Phase::Drain | Phase::Down | Phase::Cruise) {
             // All of the probe has been acknowledged: what was before it is forgotten.
@@ -86,19 +90,19 @@ impl Bottleneck {
             });
         }
     }
-    /// A contested queue has overflowed: each who fills it takes less, and more again from the next probe on. Once for
-    /// each probe.
+    /// Reduces the bandwidth after a loss in a contested queue, as competing flows do, at most once between two probes.
     fn yield_queue(&mut self) {
         if self.bounds.is_none() {
             self.bounds = Some(Bounds { rate: times(self.max_rate(), YIELD), in_flight: u64::MAX });
         }
     }
-    /// True if a probe in a contested queue has had its effect: it takes one step.
+    /// True if a probe in a contested queue has lasted long enough to show its effect.
     fn takes_enough(&self) -> bool {
         self.queue.is_contested() && self.rounds >= CONTESTED_ROUNDS
     }
-    /// The gain of a probe in a contested queue. CUBIC is back at a window of w packets K = (w (1 - 0.7) / 0.4)^(1/3) s after
-    /// an overflow (RFC 9438, section 4.2), so a step, one in 2 to 3 s, is the smaller the longer that is: 1 + 1.3 s / K.
+    /// The gain of a probe in a contested queue (thousandths): 1 + 1.3 s / K, where K = (w (1 - 0.7) / 0.4)^(1/3) s is
+    /// the time in which CUBIC recovers a window of w packets after a loss (RFC 9438, section 4.2). There is a probe
+    /// every 2 to 3 s.
     fn contend(&self) -> u64 {
         let window = self.fills(STEADY) / self.packet;
         // In tenths of a second.
@@ -116,7 +120,7 @@ impl Bottleneck {
             self.gain = UP_MORE;
         }
     }
-    /// Takes the transitions that are possible at any acknowledgement.
+    /// Makes the transitions that an acknowledgement can cause within a round.
     pub(super) fn step(&mut self, now: Time) {
         let in_flight = self.delivery.in_flight;
         match self.phase {
@@ -167,11 +171,11 @@ impl Bottleneck {
     }
     fn cycle(&mut self, now: Time) {
         self.probed = true;
-        // By lot, so that senders on one link do not probe together: the clock's picoseconds, mixed (SplitMix64).
-        let mut lot = now.as_ps().wrapping_add(0x9e37_79b9_7f4a_7c15);
-        lot = (lot ^ (lot >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        lot = (lot ^ (lot >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        self.probe_at = now + CYCLE + Span::from_ms((lot ^ (lot >> 31)) % 1000);
+        // Pseudo-random, so that senders on one link do not probe at the same time: a hash of the clock (SplitMix64).
+        let mut hash = now.as_ps().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        self.probe_at = now + CYCLE + Span::from_ms((hash ^ (hash >> 31)) % 1000);
     }
     pub(super) fn enter(&mut self, now: Time, phase: Phase) {
         (self.phase, self.rounds) = (phase, 0);
@@ -192,7 +196,7 @@ impl Bottleneck {
             self.queue.watch(now);
         }
     }
-    /// Restarts from idle: the first packet after all were acknowledged. The model stays as it was.
+    /// Restarts from idle, at the first packet after all were acknowledged, with the model as it was.
     pub(super) fn wake_up(&mut self, now: Time) {
         self.startup = Startup::default();
         if !matches!(self.phase, Phase::Startup | Phase::Cruise) {

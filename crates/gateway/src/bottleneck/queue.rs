@@ -39,7 +39,7 @@ struct Window {
     delivered: u64,
     packets: u64,
     rtt: Option<Span>,
-    /// Set if the source or a stall limited it.
+    /// Set if the source or a stall limited the rate.
     limited: bool,
 }
 
@@ -78,7 +78,8 @@ impl Queue {
     pub(super) fn base(&self) -> Option<Span> {
         self.base
     }
-    /// The rate at which the last window was delivered (bit/s). It may be far below the bandwidth filter.
+    /// The rate (bit/s) at which the last window was delivered that neither the source nor a stall limited. It may be
+    /// far below the bandwidth filter. Without such a window, the largest rate.
     pub(super) fn measured(&self) -> u64 {
         self.measured.unwrap_or(u64::MAX)
     }
@@ -99,14 +100,14 @@ impl Queue {
             self.truce = Some(now + TRUCE);
         }
     }
-    /// True if the queue fell since the window before as if another sender were in ProbeRTT.
+    /// True if the queue became shorter since the window before, as if another sender were in ProbeRTT.
     fn falls(&self, before: Option<Span>) -> bool {
         let [base, before, last] = [self.base, before, self.last].map(Option::unwrap_or_default);
         before.saturating_sub(last) > before.saturating_sub(base) / FALL
     }
 }
 
-/// True if `rtt` is longer than `least`, as by a queue, `by` thousandths of it.
+/// True if `rtt` is longer than `by` thousandths of `least` and [`GRANULARITY`], which means that there is a queue.
 fn longer(rtt: Option<Span>, least: Option<Span>, by: u64) -> bool {
     rtt.zip(least).is_some_and(|(rtt, least)| rtt.as_ps() > times((least + GRANULARITY).as_ps(), by))
 }
@@ -115,11 +116,12 @@ impl Bottleneck {
     pub(super) fn has_queue(&self, rtt: Option<Span>) -> bool {
         longer(rtt, self.min_rtt, QUEUE)
     }
-    /// True if a round of Startup shows a queue that was not there in its first.
+    /// True if a round of Startup shows a queue that its first round did not.
     pub(super) fn startup_queues(&self, round: &Round) -> bool {
         longer(round.rtt, self.startup.first().max(self.min_rtt), QUEUE)
     }
-    /// What is in flight at the bandwidth times `gain`: without a queue, but with that of others if they keep it.
+    /// The data in flight (bits) at the bandwidth times `gain` (thousandths), with the queue of competing flows if
+    /// there is one.
     pub(super) fn fills(&self, gain: u64) -> u64 {
         let round_trip = if self.queue.is_contested() { self.min_rtt.max(self.queue.last) } else { self.min_rtt };
         self.holds_at(self.bandwidth(), round_trip, gain)
@@ -207,7 +209,7 @@ impl Bottleneck {
         let most = self.max_rate().saturating_mul(2);
         self.rates = before.map(|rate| rate.min(most));
     }
-    /// True if the last window shows a queue that is deeper than a probe makes it.
+    /// True if the last window shows a longer queue than a probe causes.
     pub(super) fn has_deep_queue(&self) -> bool {
         longer(self.queue.last, self.min_rtt, DEEP)
     }

@@ -4,7 +4,7 @@ use cellway_units::Span;
 
 use crate::delivery::{Delivery, Sample};
 
-/// Losses in thousandths that a link may have without being too full (draft-ietf-ccwg-bbr, `LossThresh`).
+/// The loss rate (thousandths) above which the link counts as full (draft-ietf-ccwg-bbr, `LossThresh`).
 const LOSS: u128 = 20;
 
 /// The measurements of a round.
@@ -41,12 +41,11 @@ impl Round {
     pub(super) fn restart(&mut self, delivered: u64) {
         (self.end, self.rtt) = (delivered, None);
     }
-    /// Of a round that has ended: true if any of its packets was lost.
+    /// True if any packet of this round, which has ended, was lost.
     pub(super) fn loses(&self) -> bool {
         self.lost > 0
     }
-    /// Of a round that has ended: true if more than [`LOSS`] of its packets were lost beyond doubt, by three standard
-    /// deviations.
+    /// True if the loss rate of this round, which has ended, exceeds [`LOSS`] by three standard deviations.
     pub(super) fn is_lossy(&self) -> bool {
         let (lost, expected) = (u128::from(self.lost) * 1000, u128::from(self.packets + self.lost) * LOSS);
         lost > expected && (lost - expected).pow(2) > 9 * 1000 * expected

@@ -1,6 +1,6 @@
-//! Rising delay in Startup, after HyStart++ (RFC 9406): where round trips have become longer since the round before, a
-//! conservative slow start follows, in which what is in flight grows by a half in each round instead of doubling. It ends
-//! Startup by the same rules, with less in the queue.
+//! Detection of rising delay in Startup, after HyStart++ (RFC 9406). When round trips become longer than in the round
+//! before, conservative slow start begins: data in flight grows by a half in each round instead of doubling. Startup
+//! ends by the same rules, with a shorter queue.
 
 use cellway_units::{Span, Time};
 
@@ -11,14 +11,15 @@ const SAMPLES: u32 = 8;
 const LEAST: Span = Span::from_ms(4);
 const MOST: Span = Span::from_ms(16);
 const DIVISOR: u64 = 8;
-/// Samples are taken together for at least this part of the round trip: packets of one pass of a thread are one sample.
+/// A window of samples lasts at least the round-trip time divided by this, as packets sent in one batch make one
+/// sample.
 const WINDOWS: u64 = 16;
 
-/// The round trips of Startup. RFC 9406 compares the shortest of a whole round, in which a queue shows a round too late
-/// where rounds begin without one; here the shortest of some samples in a row is compared with the round before.
+/// The round-trip times of Startup. RFC 9406 compares the minima of whole rounds, which shows a queue one round late if
+/// the round begins without it; here the minimum of a window of samples is compared with the round before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Startup {
-    /// The window: its begin, its samples and the shortest of them.
+    /// The window: its start, the number of samples and the shortest of them.
     window: Option<(Time, u32, Span)>,
     /// The shortest round trip of this round, of the last one and of the first one.
     current: Option<Span>,
@@ -30,23 +31,24 @@ pub(super) struct Startup {
 /// Conservative slow start.
 #[derive(Clone, Copy, Debug)]
 struct Slow {
-    /// The round trip that began it, and the least that would have.
+    /// The round-trip time that began it, and the threshold.
     rtt: Span,
     queue: Span,
-    /// Set if a window of this round has a queue.
+    /// Set if a window of this round has reached the threshold.
     seen: bool,
 }
 
 impl Startup {
-    /// In conservative slow start, the round trip that began it.
+    /// Returns the round-trip time that began conservative slow start, while it lasts.
     pub(super) fn slow(&self) -> Option<Span> {
         self.slow.map(|slow| slow.rtt)
     }
-    /// The shortest round trip of the first round: others may have filled the queue since the path was shorter.
+    /// The shortest round trip of the first round. It can exceed the minimum of the path if competing flows fill the
+    /// queue.
     pub(super) fn first(&self) -> Option<Span> {
         self.first
     }
-    /// Takes a sample; `shortest` is the shortest round trip of the path.
+    /// Adds the sample `rtt`; `shortest` is the shortest round trip of the path.
     pub(super) fn sample(&mut self, now: Time, rtt: Span, shortest: Span) {
         self.current = Some(shorter(self.current, rtt));
         let (start, samples, least) = self.window.map_or((now, 1, rtt), |(at, n, least)| (at, n + 1, least.min(rtt)));
@@ -63,7 +65,8 @@ impl Startup {
         let queue = last + (last / DIVISOR).max(LEAST).min(MOST);
         self.slow = (least >= queue).then_some(Slow { rtt: least, queue, seen: true });
     }
-    /// A round has ended. If no window of it has shown a queue, the delay was none of ours.
+    /// Ends a round. If none of its windows has reached the threshold, slow start resumes, as the delay was not our
+    /// queue.
     pub(super) fn end_round(&mut self) {
         self.last = self.current.take().or(self.last);
         self.first = self.first.or(self.last);
@@ -75,7 +78,7 @@ impl Startup {
 mod tests {
     use super::*;
 
-    /// A round on a path of 100 ms with one sample a millisecond.
+    /// Simulates a round on a path of 100 ms, with one sample per millisecond.
     fn round(startup: &mut Startup, ms: impl Fn(u64) -> u64) {
         for n in 0..64 {
             startup.sample(Time::ZERO + Span::from_ms(n), Span::from_ms(ms(n)), Span::from_ms(100));
@@ -93,7 +96,7 @@ mod tests {
                 assert_eq!(startup.slow(), slow, "{before} {rtt}");
             }
         }
-        // In the second half of a round, too, but not for single packets.
+        // Also in the second half of a round, but not for single packets.
         let mut startup = Startup::default();
         round(&mut startup, |_| 100);
         round(&mut startup, |n| if n % 5 == 0 { 100 } else { 150 });

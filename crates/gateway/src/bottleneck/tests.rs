@@ -58,7 +58,7 @@ fn a_long_path_is_filled_in_six_seconds() {
     assert_eq!(slow.senders[0].lost, 0);
 }
 
-/// In Startup twice what the path holds was in flight: the queue was full at the end of it, and often overflowed.
+/// With two bandwidth-delay products in flight until the end of Startup the queue was full, and often overflowed.
 #[test]
 fn startup_ends_before_the_queue_is_full() {
     for (rate, round_trip) in [(30, 175), (100, 600), (400, 100), (100, 40)] {

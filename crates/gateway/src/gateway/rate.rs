@@ -34,7 +34,7 @@ impl Gateway {
         (self.line, self.guard, self.owed, self.full) = (unknown(self.config()), guard(self.config()), 0, false);
         self.pacer = Pacer::new(self.pace(), self.config().slack);
     }
-    /// The handshake of the transport took so long for a round trip.
+    /// Takes the round-trip time of the transport's handshake.
     pub(super) fn measured(&mut self, rtt: Span) {
         if let Some(line) = &mut self.line {
             line.measured(rtt);
@@ -79,7 +79,7 @@ impl Gateway {
             guard.acked(sent.bits);
         }
     }
-    /// A packet is taken for lost.
+    /// A packet is declared lost.
     pub(super) fn missing(&mut self, sent: &Sent) {
         if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
             line.lost(stamp);
@@ -87,7 +87,7 @@ impl Gateway {
             guard.lost(sent.bits);
         }
     }
-    /// Packets that were taken for lost have come after all.
+    /// Passes on late acknowledgements of packets that were declared lost.
     pub(super) fn take_late(&mut self) {
         while let Some(late) = self.recovery.next_late() {
             if let (Some(line), Some(stamp)) = (&mut self.line, &late.stamp) {
@@ -137,7 +137,7 @@ mod tests {
     use cellway_units::Bytes;
 
     #[test]
-    fn the_guard_counts_what_left_what_arrived_and_what_was_lost() {
+    fn the_guard_counts_bits_sent_acknowledged_and_lost() {
         let config = GatewayConfig {
             guard: RateGuard::Reports,
             window: Window::Fixed(Bytes(100_000)),
@@ -160,7 +160,7 @@ mod tests {
         }
         let [sent, opened, lost] = gateway.guard.as_ref().map(Guard::seen).unwrap();
         assert!(opened > 0 && sent > opened && lost == 0);
-        // The first ten packets with bytes never come.
+        // The first ten packets with data are lost.
         let last = gateway.stats().packets_sent - 1;
         assert!(last >= 15, "{last}");
         receive(&mut gateway, 2, 40, ack(vec![(last - 4, last)]));

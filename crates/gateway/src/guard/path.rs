@@ -1,4 +1,5 @@
-//! A simulated path for the tests of the guard: a queue that is served at a rate, a delay, losses, stalls, competing flows.
+//! A simulated path for the tests of the guard: a FIFO queue with a service rate, a delay, losses, stalls, competing
+//! flows.
 
 use std::collections::VecDeque;
 
@@ -14,20 +15,20 @@ pub(super) fn mbps(n: u64) -> Rate {
     Rate::from_bps(n * 1_000_000)
 }
 
-/// A competing flow with additive increase and multiplicative decrease, as RFC 8312 decreases.
+/// A competing flow with additive increase and the multiplicative decrease of CUBIC (RFC 9438, section 4.6).
 #[derive(Clone, Copy)]
-pub(super) struct Rival {
-    /// Its round trip without a queue.
+pub(super) struct Competing {
+    /// The round-trip time without a queue.
     pub(super) base: Span,
-    /// What it may have under way (packets).
+    /// The congestion window (packets).
     pub(super) window: f64,
     pub(super) next: Time,
     pub(super) reduced: Time,
 }
 
-impl Rival {
-    pub(super) fn from(start: Time) -> Rival {
-        Rival { base: Span::from_ms(40), window: 10.0, next: start, reduced: start }
+impl Competing {
+    pub(super) fn from(start: Time) -> Competing {
+        Competing { base: Span::from_ms(40), window: 10.0, next: start, reduced: start }
     }
 }
 
@@ -35,28 +36,29 @@ pub(super) struct Path {
     pub(super) guard: Guard,
     pub(super) rate: Rate,
     pub(super) round_trip: Span,
-    /// What the queue holds (bits).
+    /// The size of the queue (bits).
     pub(super) queue: u64,
     pub(super) loss_per_million: u64,
-    /// The sender is late with each packet by this share of its time (per mille): its processor is too slow.
+    /// The sender sends each packet late by this share of the packet interval (per mille): its processor is too slow.
     pub(super) late: u64,
-    /// A window of a flow that bounds what is under way (packets).
+    /// The limit of packets in flight.
     pub(super) window: usize,
-    /// A delay of acknowledgements that grows by this share of the time (per mille), up to a most: the queue of the other
-    /// direction.
+    /// A delay of acknowledgements that grows by this share of the time (per mille) up to a limit: the queue of the
+    /// other direction.
     pub(super) back: (u64, Span),
     pub(super) back_since: Time,
-    /// The path serves nothing from the first to the second.
+    /// The start and the end of a stall, in which the path serves nothing.
     pub(super) stall: (Time, Time),
-    /// What a competing flow sends, and of how much time how much (bit/s, ms).
-    pub(super) rival: (Rate, u64, u64),
-    pub(super) rivals: Vec<Rival>,
+    /// Cross traffic at a constant rate in bursts: its rate, the period of the bursts and their length (ms).
+    pub(super) cross: (Rate, u64, u64),
+    pub(super) competing: Vec<Competing>,
     pub(super) random: u64,
     pub(super) free: Time,
-    pub(super) rival_at: Time,
+    pub(super) cross_at: Time,
     pub(super) next: Time,
     pub(super) number: u64,
-    pub(super) under_way: VecDeque<(u64, Time)>,
+    /// Packets in flight: number and time of sending.
+    pub(super) in_flight: VecDeque<(u64, Time)>,
     pub(super) acks: VecDeque<(Time, u64)>,
     pub(super) now: Time,
     pub(super) received: u64,
@@ -66,11 +68,12 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// `told` over a path of 25 Mbit/s and 175 ms, with a queue of one bandwidth-delay product.
-    pub(super) fn new(told: Rate) -> Path {
+    /// Creates a path of 25 Mbit/s and 175 ms with a queue of one bandwidth-delay product, and a guard of the rate
+    /// `configured`.
+    pub(super) fn new(configured: Rate) -> Path {
         let (rate, round_trip) = (mbps(25), Span::from_ms(175));
         Path {
-            guard: Guard::new(told, true),
+            guard: Guard::new(configured, true),
             rate,
             round_trip,
             queue: bits_of(rate, round_trip),
@@ -80,14 +83,14 @@ impl Path {
             back: (0, Span::ZERO),
             back_since: Time::ZERO,
             stall: (Time::ZERO, Time::ZERO),
-            rival: (Rate::from_bps(0), 1, 0),
-            rivals: Vec::new(),
+            cross: (Rate::from_bps(0), 1, 0),
+            competing: Vec::new(),
             random: 1,
             free: Time::ZERO,
-            rival_at: Time::ZERO,
+            cross_at: Time::ZERO,
             next: Time::ZERO,
             number: 0,
-            under_way: VecDeque::new(),
+            in_flight: VecDeque::new(),
             acks: VecDeque::new(),
             now: Time::ZERO,
             received: 0,
@@ -99,7 +102,8 @@ impl Path {
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.random >> 33
     }
-    /// Puts a packet of `bits` into the queue; returns when it has been served.
+    /// Puts a packet of `bits` into the queue and returns the time at which it has been served; `None` if the queue is
+    /// full.
     fn enqueue(&mut self, now: Time, bits: u64) -> Option<Time> {
         if now >= self.stall.0 && now < self.stall.1 {
             self.free = self.free.max(self.stall.1);
@@ -111,38 +115,38 @@ impl Path {
         self.free = self.free.max(now) + self.rate.time_for(Bits(bits), 0).0;
         Some(self.free)
     }
-    /// What the competing flows have sent until now.
+    /// Puts the packets that competing flows and cross traffic have sent until now into the queue.
     fn compete(&mut self) {
-        for index in 0..self.rivals.len() {
-            let mut rival = self.rivals[index];
-            while rival.next <= self.now {
-                let round_trip = rival.base + self.free.since(rival.next);
-                if self.enqueue(rival.next, PACKET).is_some() {
-                    rival.window += 1.0 / rival.window;
-                } else if rival.next > rival.reduced + round_trip {
-                    (rival.window, rival.reduced) = ((rival.window * 0.7).max(1.0), rival.next);
+        for index in 0..self.competing.len() {
+            let mut flow = self.competing[index];
+            while flow.next <= self.now {
+                let round_trip = flow.base + self.free.since(flow.next);
+                if self.enqueue(flow.next, PACKET).is_some() {
+                    flow.window += 1.0 / flow.window;
+                } else if flow.next > flow.reduced + round_trip {
+                    (flow.window, flow.reduced) = ((flow.window * 0.7).max(1.0), flow.next);
                 }
-                rival.next += Span::from_ps((round_trip.as_ps() as f64 / rival.window) as u64);
+                flow.next += Span::from_ps((round_trip.as_ps() as f64 / flow.window) as u64);
             }
-            self.rivals[index] = rival;
+            self.competing[index] = flow;
         }
-        let (rate, period, of_it) = self.rival;
-        while rate.as_bps() > 0 && self.rival_at <= self.now {
-            if (self.rival_at - Time::ZERO).as_ps() / 1_000_000_000 % period < of_it {
-                self.enqueue(self.rival_at, PACKET);
+        let (rate, period, burst) = self.cross;
+        while rate.as_bps() > 0 && self.cross_at <= self.now {
+            if (self.cross_at - Time::ZERO).as_ps() / 1_000_000_000 % period < burst {
+                self.enqueue(self.cross_at, PACKET);
             }
-            self.rival_at += rate.time_for(Bits(PACKET), 0).0;
+            self.cross_at += rate.time_for(Bits(PACKET), 0).0;
         }
     }
     fn send(&mut self) {
         self.now = self.next;
         self.compete();
         self.next += self.guard.rate().time_for(Bits(PACKET), 0).0 * (1000 + self.late) / 1000;
-        if self.under_way.len() >= self.window {
+        if self.in_flight.len() >= self.window {
             return;
         }
         self.guard.sent(Bits(PACKET));
-        self.under_way.push_back((self.number, self.now));
+        self.in_flight.push_back((self.number, self.now));
         self.number += 1;
         if self.dice() % 1_000_000 < self.loss_per_million {
             return;
@@ -154,8 +158,8 @@ impl Path {
     }
     fn acknowledge(&mut self, time: Time, number: u64) {
         self.now = time;
-        while let Some((first, sent)) = self.under_way.front().copied().filter(|packet| packet.0 <= number) {
-            self.under_way.pop_front();
+        while let Some((first, sent)) = self.in_flight.front().copied().filter(|packet| packet.0 <= number) {
+            self.in_flight.pop_front();
             if first == number {
                 self.received += PACKET;
                 self.guard.acked(Bits(PACKET));
@@ -179,19 +183,19 @@ impl Path {
             }
         }
     }
-    /// The rate that arrived from `from` to `to` (ms), in Mbit/s.
+    /// Returns the rate delivered from `from` to `to` (ms), in Mbit/s.
     pub(super) fn arrives(&mut self, from: u64, to: u64) -> f64 {
         self.run(at(from));
         let before = self.received;
         self.run(at(to));
         (self.received - before) as f64 / 1e3 / (to - from) as f64
     }
-    /// The longest wait in the queue from `from` to `to` (ms).
+    /// Returns the longest wait in the queue from `from` to `to` (ms).
     pub(super) fn longest_wait(&self, from: u64, to: u64) -> Span {
         let waits = self.waits.iter().filter(|wait| wait.0 >= at(from) && wait.0 <= at(to)).map(|wait| wait.1);
         waits.max().unwrap_or_default()
     }
-    /// The guard finds nothing until `ms`.
+    /// Asserts that the guard has no finding until `ms`.
     #[track_caller]
     pub(super) fn quiet_until(&mut self, ms: u64) {
         let configured = self.guard.configured;

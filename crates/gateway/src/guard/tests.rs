@@ -1,6 +1,6 @@
 //! The guard over a simulated path.
 
-use super::path::{Path, Rival, at, mbps};
+use super::path::{Competing, Path, at, mbps};
 use super::*;
 use crate::delivery::bits_of;
 
@@ -88,7 +88,7 @@ fn a_stall_is_no_slow_path() {
 #[test]
 fn bursts_of_a_competing_flow_are_no_slow_path() {
     // Three quarters of a second every five: the path is overloaded, and the queue full, for as long.
-    let mut path = Path { rival: (mbps(10), 5_000, 750), ..Path::new(mbps(24)) };
+    let mut path = Path { cross: (mbps(10), 5_000, 750), ..Path::new(mbps(24)) };
     path.quiet_until(60_000);
     assert!(path.lost > 100, "{}", path.lost);
 }
@@ -129,13 +129,14 @@ fn a_guard_that_only_reports_keeps_the_rate() {
     assert_eq!(path.guard.fits(), None);
 }
 
-/// At least `share` per mille of what the path delivers at the configured rate arrives in the five minutes after `from`.
+/// Asserts that in the five minutes after `from` (ms) at least `share` per mille of what the path delivers at the
+/// configured rate is delivered.
 #[track_caller]
-fn carries_on(path: &mut Path, from: u64, share: u64) {
+fn keeps_the_rate(path: &mut Path, from: u64, share: u64) {
     let most = path.guard.configured as f64 / 1e6 * (1.0 - path.loss_per_million as f64 / 1e6);
     let arrives = path.arrives(from, from + 300_000);
     assert!(arrives > most * share as f64 / 1000.0, "{arrives} of {most} Mbit/s");
-    // In no ten seconds less than three quarters, which is the rate of a look.
+    // In no ten seconds less than three quarters, which is the rate while a queue drains.
     for start in (from + 300_000..from + 400_000).step_by(10_000) {
         let arrives = path.arrives(start, start + 10_000);
         assert!(arrives > most * 0.75, "{arrives} of {most} Mbit/s from {start} ms on");
@@ -143,7 +144,7 @@ fn carries_on(path: &mut Path, from: u64, share: u64) {
 }
 
 #[test]
-fn random_loss_on_a_path_that_becomes_longer_is_no_slow_path() {
+fn random_loss_on_a_path_that_becomes_longer_is_not_an_overload() {
     for (loss_per_million, longer) in [(50_000, 200), (35_000, 190), (100_000, 350)] {
         let mut path = Path { loss_per_million, ..Path::new(mbps(24)) };
         path.quiet_until(20_000);
@@ -157,37 +158,38 @@ fn loss_that_begins_when_the_path_becomes_longer_costs_little() {
     let mut path = Path::new(mbps(24));
     path.quiet_until(20_000);
     (path.loss_per_million, path.round_trip) = (50_000, Span::from_ms(200));
-    carries_on(&mut path, 20_000, 960);
+    keeps_the_rate(&mut path, 20_000, 960);
 }
 
 #[test]
 fn random_loss_beside_a_queue_of_the_other_direction_costs_little() {
     let back = (200, Span::from_ms(175));
     let mut path = Path { back, loss_per_million: 50_000, ..Path::new(mbps(24)) };
-    carries_on(&mut path, 0, 960);
+    keeps_the_rate(&mut path, 0, 960);
     let mut path = Path { back, back_since: at(10_000), loss_per_million: 50_000, ..Path::new(mbps(24)) };
     path.quiet_until(30_000);
 }
 
 #[test]
-fn beside_lasting_competition_most_of_the_share_is_kept() {
+fn with_lasting_competition_most_of_the_share_is_kept() {
     let none = (Rate::from_bps(0), 1, 0);
-    for told in [24, 30] {
-        for (flows, rival) in [(8, none), (16, none), (32, none), (0, (mbps(10), 1, 1)), (0, (mbps(20), 1, 1))] {
+    for configured in [24, 30] {
+        for (flows, cross) in [(8, none), (16, none), (32, none), (0, (mbps(10), 1, 1)), (0, (mbps(20), 1, 1))] {
             let [share, kept] = [false, true].map(|acts| {
-                let rivals = vec![Rival::from(at(20_000)); flows];
-                let mut path = Path { guard: Guard::new(mbps(told), acts), rivals, rival, ..Path::new(mbps(told)) };
+                let competing = vec![Competing::from(at(20_000)); flows];
+                let guard = Guard::new(mbps(configured), acts);
+                let mut path = Path { guard, competing, cross, ..Path::new(mbps(configured)) };
                 path.arrives(40_000, 340_000)
             });
-            assert!(kept > share * 0.82, "{told} Mbit/s, {flows} flows, {rival:?}: {kept} of {share} Mbit/s");
+            assert!(kept > share * 0.82, "{configured} Mbit/s, {flows} flows, {cross:?}: {kept} of {share} Mbit/s");
         }
     }
 }
 
 #[test]
 fn a_deep_queue_is_given_time_to_drain() {
-    let told = Path::new(mbps(60));
-    let mut path = Path { queue: bits_of(told.rate, Span::from_ms(1_500)), round_trip: Span::from_ms(20), ..told };
+    let usual = Path::new(mbps(60));
+    let mut path = Path { queue: bits_of(usual.rate, Span::from_ms(1_500)), round_trip: Span::from_ms(20), ..usual };
     path.run(at(11_000));
     assert!(path.longest_wait(0, 5_000) > Span::from_ms(1_400), "{}", path.longest_wait(0, 5_000));
     path.run(at(15_000));
@@ -211,12 +213,12 @@ fn a_path_that_becomes_slower_still_is_found_below_the_configured_rate() {
 }
 
 #[test]
-fn a_queue_that_was_not_ours_and_becomes_ours_is_found() {
-    // The competing flow alone is more than the path carries; when it has ended, we keep its queue full.
-    let mut path = Path { rival: (mbps(26), 1, 1), ..Path::new(mbps(30)) };
+fn a_foreign_queue_that_becomes_our_own_is_found() {
+    // Cross traffic alone exceeds the bandwidth of the path; after its end our traffic keeps the queue full.
+    let mut path = Path { cross: (mbps(26), 1, 1), ..Path::new(mbps(30)) };
     path.run(at(15_000));
     assert!(path.guard.foreign.is_some() && path.guard.fits().is_none());
-    path.rival.0 = Rate::from_bps(0);
+    path.cross.0 = Rate::from_bps(0);
     path.run(at(60_000));
     let fits = path.guard.fits().unwrap().as_bps() as f64 / 1e6;
     assert!((24.0..=25.0).contains(&fits), "{fits}");

@@ -12,7 +12,7 @@ use crate::config::{GatewayConfig, LINES, MIN_WINDOW, Window};
 const SHARED: (u64, u64) = (3, 2);
 /// One flow takes at most so many times what the others leave. With [`SHARED`], `SHARE * (3/2 - 1) = 1`.
 const SHARE: u64 = 2;
-/// The part of the round trip that the turns of all flows take.
+/// The turns of all flows together take the round-trip time divided by this.
 const ROUND: u128 = 8;
 
 /// The windows of flows, and the rates and the round trip that they follow.
@@ -78,8 +78,8 @@ impl Windows {
         (window / flows).max(arrived.saturating_mul(LINES)).max(MIN_WINDOW).min(window)
     }
 
-    /// Data frames of `payload` that leave in an eighth of the round trip: so long a flow with more to send may wait for its
-    /// turn.
+    /// Returns the number of data frames of `payload` that can be sent in an eighth of the round-trip time, which is
+    /// the longest time that a flow waits for its next turn.
     pub(crate) fn round(&self, payload: Bytes) -> u32 {
         let bits = u128::from(self.own.as_bps()) * u128::from(self.rtt.as_ps()) / ROUND / 1_000_000_000_000;
         u32::try_from(bits / (8 * u128::from(payload.0))).unwrap_or(u32::MAX)

@@ -5,9 +5,9 @@
 #[cfg(target_env = "gnu")]
 const OWN: libc::c_int = 128 << 10;
 
-/// Lets tables that were large go back to the machine when they are freed. Left alone, glibc raises its threshold to the
-/// largest block that was freed, up to 32 MiB, and keeps smaller ones between those still in use (mallopt(3)). The bytes of
-/// connections are none of the heap's: `daemon/block.rs`.
+/// Makes the C library return large allocations, such as tables, to the kernel when they are freed. By default glibc
+/// raises the threshold to the size of the largest freed block, up to 32 MiB, and keeps smaller ones (mallopt(3)). The
+/// buffers of connections are not on the heap, see `daemon/block.rs`.
 pub(super) fn give_back() {
     // SAFETY: it takes two numbers, and no other thread is running yet that could allocate meanwhile.
     #[cfg(target_env = "gnu")]

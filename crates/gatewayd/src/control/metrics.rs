@@ -92,10 +92,10 @@ impl Collector for Picture {
         let help = "Packets of peers lost here, not on the line, as they were not read in time";
         drops.encode(encoder.encode_descriptor("receive_drops", help, None, MetricType::Counter)?)?;
         let long = ConstCounter::new(snapshot.long_passes);
-        let help = "Passes of the thread that moves bytes that took longer than 5 ms";
+        let help = "Passes of the data thread that took longer than 5 ms";
         long.encode(encoder.encode_descriptor("long_passes", help, None, MetricType::Counter)?)?;
         let longest = ConstGauge::new(snapshot.longest_pass);
-        let help = "The longest of these passes";
+        let help = "Duration of the longest pass of the data thread since the start";
         longest.encode(encoder.encode_descriptor("longest_pass", help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
         for (name, help, unit, value) in &PEER_GAUGES {
             let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;

@@ -21,11 +21,11 @@ pub struct Snapshot {
     /// time. The peers see them as lost.
     #[serde(default)]
     pub receive_drops: u64,
-    /// The longest pass of the thread that moves bytes (s): so long nothing was read, sent or acknowledged. What the
-    /// machine did meanwhile counts.
+    /// The longest pass of the data thread (s). It is the longest time without a read of a socket, a packet or an
+    /// acknowledgement, and includes time in which the thread was not scheduled.
     #[serde(default)]
     pub longest_pass: f64,
-    /// Passes that took longer than 5 ms.
+    /// Passes of the data thread that took longer than 5 ms.
     #[serde(default)]
     pub long_passes: u64,
     /// Connections, if asked for.

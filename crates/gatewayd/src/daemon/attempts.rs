@@ -1,4 +1,4 @@
-//! Connection attempts that peers have asked for and that have not begun.
+//! Connection attempts that peers have requested and that have not begun.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ pub(crate) struct Attempt {
     pub(crate) peer: usize,
     pub(crate) id: FlowId,
     pub(crate) request: Arc<Request>,
-    /// When the peer asked (ns).
+    /// The time of the request (ns).
     pub(crate) since: u64,
 }
 
-/// Attempts in the order in which peers asked, at most one for each flow that has not ended: a flow takes its attempt with
-/// it, and the next connection of the peer, whose flows have the same names again, finds none.
+/// Attempts in the order of the requests, at most one for each flow that has not ended. An attempt is removed with its
+/// flow: the next connection to the peer uses the same flow identifiers again.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     by_order: BTreeMap<u64, Attempt>,

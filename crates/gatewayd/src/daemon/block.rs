@@ -1,4 +1,4 @@
-//! The memory of bytes on their way: blocks that are used again, and go back to the machine when they are not.
+//! Buffer memory in blocks, from a pool that reuses them and returns unused ones to the kernel.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::cell::RefCell;
@@ -11,36 +11,38 @@ use super::timers::Due;
 
 /// Bytes of a block.
 pub(crate) const BLOCK: usize = Page::SIZE;
-/// How many blocks the kernel is asked for at once.
+/// Blocks that are mapped by one call.
 const AT_ONCE: usize = 64;
-/// Most blocks that are kept while nobody uses them.
+/// The most unused blocks that keep their memory.
 const KEPT: usize = 1024;
-/// For how long a block must have been one too many to go back (ns).
+/// The time (ns) for which a block must have been unused before its memory is returned.
 const UNUSED: u64 = 1_000_000_000;
-/// Most blocks that go back before everything else has its turn, and how long that is (ns): each takes a system call.
+/// The most blocks returned in one step, as each takes a system call.
 const AT_A_TIME: usize = 256;
-const TURN: u64 = 5_000_000;
+/// The interval between two steps (ns).
+const STEP: u64 = 5_000_000;
 
 thread_local! {
-    /// Blocks for the next use, of the thread that moves all bytes.
+    /// The pool of the data thread.
     static POOL: RefCell<Pool> = const { RefCell::new(Pool::new()) };
 }
 
-/// Blocks that nobody uses.
+/// Unused blocks.
 #[derive(Debug)]
 struct Pool {
-    /// Those that take memory, and those that take none until they are written to.
+    /// Blocks that hold memory, the most recently used last.
     free: Vec<Page>,
-    gone: Vec<Page>,
-    /// The fewest that were free since this was last set.
+    /// Blocks without memory until they are written to.
+    discarded: Vec<Page>,
+    /// The minimum of `free.len()` since it was last set.
     least: usize,
-    /// There is a time set to look at them.
-    watched: bool,
+    /// True if a timer ([`Due::Blocks`]) is set.
+    scheduled: bool,
 }
 
 impl Pool {
     const fn new() -> Pool {
-        Pool { free: Vec::new(), gone: Vec::new(), least: 0, watched: false }
+        Pool { free: Vec::new(), discarded: Vec::new(), least: 0, scheduled: false }
     }
     fn take(&mut self) -> Page {
         if let Some(page) = self.free.pop() {
@@ -48,48 +50,48 @@ impl Pool {
             return page;
         }
         self.least = 0;
-        if self.gone.is_empty() && Page::map(AT_ONCE, &mut self.gone).is_err() {
+        if self.discarded.is_empty() && Page::map(AT_ONCE, &mut self.discarded).is_err() {
             handle_alloc_error(Layout::new::<[u8; BLOCK]>());
         }
-        self.gone.pop().unwrap_or_else(|| handle_alloc_error(Layout::new::<[u8; BLOCK]>()))
+        self.discarded.pop().unwrap_or_else(|| handle_alloc_error(Layout::new::<[u8; BLOCK]>()))
     }
-    /// Whether there are more than are kept, and no time is set to look at them; now there is.
-    fn begins(&mut self) -> bool {
-        let begins = self.free.len() > KEPT && !self.watched;
-        if begins {
-            (self.least, self.watched) = (self.free.len(), true);
+    /// Returns true if more than [`KEPT`] blocks are unused and no timer is set; the caller sets it.
+    fn schedule(&mut self) -> bool {
+        let excess = self.free.len() > KEPT && !self.scheduled;
+        if excess {
+            (self.least, self.scheduled) = (self.free.len(), true);
         }
-        begins
+        excess
     }
-    /// Lets blocks go that were free all the time since this was last done and are more than are kept. How long until it
-    /// is to be done again, if it is (ns).
+    /// Discards the memory of blocks beyond [`KEPT`] that have been unused since the last call. Returns the time until
+    /// the next call (ns), if one is needed.
     fn give_back(&mut self) -> Option<u64> {
         let more = self.least.saturating_sub(KEPT);
         let now = more.min(AT_A_TIME);
-        // The last that were used are the first to be used again.
-        self.gone.extend(self.free.drain(..now).map(|mut page| {
+        // From the front: the last ones are reused first.
+        self.discarded.extend(self.free.drain(..now).map(|mut page| {
             page.discard();
             page
         }));
         if more > now {
             self.least -= now;
-            return Some(TURN);
+            return Some(STEP);
         }
         self.least = self.free.len();
-        self.watched = self.free.len() > KEPT;
-        self.watched.then_some(UNUSED)
+        self.scheduled = self.free.len() > KEPT;
+        self.scheduled.then_some(UNUSED)
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // From the lowest on: a mapping that loses a page in its middle is two.
-        self.free.append(&mut self.gone);
+        // In the order of addresses: unmapping a page in the middle splits a mapping in two.
+        self.free.append(&mut self.discarded);
         self.free.sort_unstable_by_key(|page| page.as_ptr());
     }
 }
 
-/// A block; what it held before is still in it. It goes back to the others when it is dropped.
+/// A block of memory, with the contents of its last use. Dropping it returns it to the pool.
 #[derive(Debug)]
 pub(crate) struct Block(Option<Page>);
 
@@ -102,7 +104,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let page = self.0.take();
-        // Where the thread ends there is no pool any more, and the kernel gets it.
+        // The pool is gone when the thread ends; then the page is unmapped.
         let _ = POOL.try_with(|pool| pool.borrow_mut().free.extend(page));
     }
 }
@@ -122,14 +124,13 @@ impl DerefMut for Block {
 }
 
 impl Daemon {
-    /// Sets a time to look at blocks that nobody uses, if there are more than are kept.
-    pub(crate) fn watch_blocks(&mut self) {
-        let begins = POOL.with_borrow_mut(|pool| pool.begins());
-        if begins {
+    /// Sets a timer to return unused blocks to the kernel, if there are too many.
+    pub(crate) fn schedule_blocks(&mut self) {
+        if POOL.with_borrow_mut(Pool::schedule) {
             self.timers.add(self.now + UNUSED, Due::Blocks);
         }
     }
-    /// That time has come.
+    /// Returns unused blocks to the kernel when the timer has expired.
     pub(crate) fn give_back_blocks(&mut self) {
         if let Some(wait) = POOL.with_borrow_mut(Pool::give_back) {
             self.timers.add(self.now + wait, Due::Blocks);
@@ -142,26 +143,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_that_were_not_needed_for_a_while_go_back() {
+    fn blocks_that_were_unused_for_a_while_are_returned() {
         let mut pool = Pool::new();
         let used: Vec<Page> = (0..4 * KEPT).map(|_| pool.take()).collect();
-        assert!(!pool.begins() && pool.free.is_empty());
+        assert!(!pool.schedule() && pool.free.is_empty());
         pool.free.extend(used);
-        assert!(pool.begins() && !pool.begins());
-        // They were needed in the time that ends, all but so many.
+        assert!(pool.schedule() && !pool.schedule());
+        // Half of them are used before the timer expires.
         let some: Vec<Page> = (0..2 * KEPT).map(|_| pool.take()).collect();
         pool.free.extend(some);
-        let mut looks = 1;
-        while pool.give_back() == Some(TURN) {
-            looks += 1;
+        let mut steps = 1;
+        while pool.give_back() == Some(STEP) {
+            steps += 1;
         }
-        assert_eq!((looks, pool.free.len(), pool.gone.len()), (KEPT / AT_A_TIME, 3 * KEPT, KEPT));
-        // None was needed since.
+        assert_eq!((steps, pool.free.len(), pool.discarded.len()), (KEPT / AT_A_TIME, 3 * KEPT, KEPT));
+        // None was used since.
         while pool.give_back().is_some() {}
-        assert_eq!((pool.free.len(), pool.gone.len()), (KEPT, 3 * KEPT));
-        // Those that are gone come again before the kernel is asked for more.
+        assert_eq!((pool.free.len(), pool.discarded.len()), (KEPT, 3 * KEPT));
+        // Discarded blocks are reused before new ones are mapped.
         let all: Vec<Page> = (0..4 * KEPT).map(|_| pool.take()).collect();
-        assert!(pool.free.is_empty() && pool.gone.is_empty());
+        assert!(pool.free.is_empty() && pool.discarded.is_empty());
         drop(all);
     }
 }

@@ -109,7 +109,7 @@ pub(crate) struct Flow {
     pub(crate) ending: Option<Ending>,
     /// The machine has forgotten it.
     pub(crate) forgotten: bool,
-    /// The memory that it counts for since then.
+    /// The memory (bytes) counted for it in `Link::leftover` since then.
     pub(crate) leftover: u64,
     /// It waits in the daemon's list of those with something to write.
     pub(crate) listed: bool,
@@ -124,7 +124,7 @@ pub(crate) struct Flow {
     pub(crate) again: Option<Opening>,
     /// The answer has been counted.
     pub(crate) answered: bool,
-    /// Its opening went on without the pair.
+    /// Its SYN was passed on to the server, bypassing the gateways.
     pub(crate) passed: bool,
 }
 
@@ -206,13 +206,14 @@ impl Flow {
             self.end_inn = End::Open;
         }
     }
-    /// The machine forgets it: what came from the host is nobody's, and of what is for it no more will be let be written.
+    /// Marks it as closed by the state machine. Drops the bytes from the host, and those for the host that the state
+    /// machine has not asked to write.
     pub(crate) fn forget(&mut self) {
         self.forgotten = true;
         self.out.release(u64::MAX);
         self.inn.truncate(self.allowed);
     }
-    /// The memory of its bytes.
+    /// Returns the memory of its buffers (bytes).
     pub(crate) fn memory(&self) -> u64 {
         self.out.memory() + self.inn.memory()
     }

@@ -15,10 +15,10 @@ use crate::error::Error;
 const WINDOW_MOST: Bytes = Bytes(64 << 20);
 /// What every direction of a connection may hold, however many there are.
 const FLOOR: Bytes = Bytes(12 << 10);
-/// What describes a connection (bytes).
-pub(crate) const DESCRIPTION: u64 = 3 << 10;
-/// What a connection takes beside its bytes: a block more than they fill in each direction, and what describes it.
-const COST: Bytes = Bytes(2 * BLOCK as u64 + DESCRIPTION);
+/// The metadata of a connection (bytes).
+pub(crate) const METADATA: u64 = 3 << 10;
+/// The memory of a connection besides its bytes: a partly filled block in each direction, and the metadata.
+const COST: Bytes = Bytes(2 * BLOCK as u64 + METADATA);
 /// What of the memory is for bytes: a packet under way that is described by the machine and by QUIC takes up to a
 /// third more than its bytes.
 const FOR_BYTES: (u64, u64) = (3, 4);
@@ -30,27 +30,28 @@ const SLACK: Span = Span::from_ms(5);
 const GATHER_MOST: u64 = 1_000_000;
 /// Most packets that are gathered.
 const GATHER_PACKETS: u64 = 16;
-/// Work is put off for at most so many packets' time, such a part of the round trip, and so long (ns).
+/// The coalescing delay is at most the time of this many packets on the path.
 const BATCH_PACKETS: u64 = 64;
+/// It is at most the round-trip time divided by this.
 const BATCH_OF_ROUND_TRIP: u64 = 32;
+/// Its upper bound (ns).
 const BATCH_MOST: u64 = 4_000_000;
 /// After how many packets the peer is told what arrived. Many, as packets are lost seldom and each
 /// answer takes a place on the line back.
 const ACK_EVERY: u32 = 8;
 /// After how many payloads the peer is told how much more it may send.
 const CREDIT_EVERY: u32 = 32;
-/// How many data frames a connection may send one behind the other, so that a pass deals with few sockets: as many as
-/// are read ahead of what has left.
+/// The most consecutive data frames of a connection, so that a pass accesses few sockets: about as many as [`AHEAD`].
 const TURN: u32 = 16;
-/// Beyond a round trip, how long a peer may leave everything unanswered before new connections go another way.
+/// The time beyond a round trip without any answer after which a peer counts as unresponsive.
 pub(crate) const PATIENCE: Span = Span::from_secs(1);
 
-/// What a state machine has found out about peer and line, compared before and after each call into it.
+/// The findings of a state machine about peer and path, compared before and after each call into it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Findings {
-    /// The peer does not answer.
+    /// True if the peer does not answer.
     pub(crate) unresponsive: bool,
-    /// The configured rate is above what the line carries.
+    /// True if the configured rate is above the bandwidth of the path.
     pub(crate) too_high: bool,
 }
 
@@ -72,7 +73,7 @@ pub(crate) struct Link {
     pub(crate) flows: HashMap<FlowId, u64>,
     /// Bytes of flows that are not connections here yet.
     pub(crate) early: HashMap<FlowId, Ring>,
-    /// Memory of connections that the machine has forgotten, whose hosts still take their last bytes.
+    /// Memory (bytes) of connections that the state machine has closed while their hosts still read the last bytes.
     pub(crate) leftover: u64,
     /// Octets that the transport has sent and the machine has not counted; less than 0 if it counted more.
     pub(crate) uncounted: i64,
@@ -83,8 +84,9 @@ pub(crate) struct Link {
     /// The change of the rules that its coming or going was.
     pub(crate) change: u64,
     pub(crate) downs: u64,
-    /// How often the peer became unresponsive, and the configured rate was found to be above what the line carries.
+    /// The number of times the peer became unresponsive.
     pub(crate) stalls: u64,
+    /// The number of times the configured rate was found to be too high.
     pub(crate) overloads: u64,
     pub(crate) why_down: String,
 }
@@ -127,7 +129,7 @@ impl Link {
     pub(crate) fn is_ours(&self, flow: FlowId) -> bool {
         flow.0 & 1 == self.next & 1
     }
-    /// Whether `flow`, a name that this side gives, has been given.
+    /// True if `flow`, an identifier that this side assigns, has been assigned.
     pub(crate) fn has_named(&self, flow: FlowId) -> bool {
         flow.0 < self.next
     }
@@ -149,11 +151,11 @@ impl Link {
         // machine makes up for what it waited.
         Some(if why == "pace" { at + self.gather() } else { at })
     }
-    /// Returns what the state machine has found out about peer and line.
+    /// Returns the current findings of the state machine.
     pub(crate) fn findings(&self) -> Findings {
         Findings { unresponsive: self.machine.is_unresponsive(), too_high: self.machine.fits().is_some() }
     }
-    /// Reports that the configured rate is above what the line carries, or no longer.
+    /// Logs and counts that the configured rate is above the bandwidth of the path, or logs that it no longer is.
     pub(crate) fn report_rate(&mut self) {
         let rate = self.machine.rate();
         match self.machine.fits() {
@@ -163,12 +165,11 @@ impl Link {
                     peer = %self.name,
                     %rate,
                     %fits,
-                    "the rate is above what the line carries: a queue stands before it that does not drain, and less arrives than \
-                     is sent"
+                    "the rate is above what the line carries: the queue does not drain, and less arrives than is sent"
                 );
             }
             None if self.up => {
-                tracing::info!(peer = %self.name, %rate, "the line carries the rate, or its queue is not ours")
+                tracing::info!(peer = %self.name, %rate, "the line carries the rate, or other traffic keeps its queue")
             }
             None => {}
         }

@@ -33,7 +33,7 @@ impl Daemon {
         let before = self.links[peer].findings();
         self.call(peer, act, |daemon| daemon.follow(peer, before));
     }
-    /// The same, with `follow` before anything is done.
+    /// As [`Daemon::machine`]; calls `follow` before the actions are executed.
     pub(crate) fn call(
         &mut self,
         peer: usize,
@@ -129,7 +129,7 @@ impl Daemon {
             _ => return,
         };
         let Some(&token) = self.links[peer].flows.get(&id) else {
-            // The peer has taken back what it asked for.
+            // The peer has reset the flow before its connection attempt began.
             if matches!(what, What::Reset(_) | What::Closed(_)) {
                 self.links[peer].early.remove(&id);
                 self.attempts.remove(peer, id);

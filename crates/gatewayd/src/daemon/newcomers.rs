@@ -84,7 +84,7 @@ impl Daemon {
             let _ = hold.refuse(opening, reason);
         }
     }
-    /// Why a host may open no more now.
+    /// Returns the reason to refuse a new connection of a host now, if there is one.
     pub(crate) fn refusal(&self, peer: usize, source: IpAddr) -> Option<Reason> {
         let limits = &self.config.limits;
         if !self.links[peer].up || self.links[peer].machine.is_unresponsive() {
@@ -136,7 +136,7 @@ impl Daemon {
             }
         }
     }
-    /// The far side has said no.
+    /// The peer has refused a connection attempt.
     pub(crate) fn refuse(&mut self, peer: usize, id: FlowId, reason: Reason) {
         let Some(&token) = self.links[peer].flows.get(&id) else { return };
         let passes = self.passes_refused(peer, reason);

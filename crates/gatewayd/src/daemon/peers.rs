@@ -85,7 +85,7 @@ impl Daemon {
     }
     /// Every connection over a peer is refused or reset.
     pub(crate) fn lose(&mut self, peer: usize, reason: Reason) {
-        // Nothing is reported of a peer that is lost, and the rules are not told: whoever calls knows whether it is up.
+        // Without `follow`: a lost peer has no findings to report, and the caller changes the rules.
         self.call(peer, |machine, now, out| machine.down(now, reason, out), |_| {});
         self.links[peer].early.clear();
         self.settle();
@@ -98,14 +98,14 @@ impl Daemon {
             tracing::debug!(peer = %link.name, "not a packet: {e}");
             self.tally.error("malformed");
         } else {
-            // A reset of a name that we have not given would end the flow that gets it.
+            // A reset for an identifier that this side has not assigned yet would end the flow that gets it later.
             let ours = |frame: &Frame| match frame {
                 Frame::Open { flow, .. } => link.is_ours(*flow),
                 Frame::Reset { flow, .. } => link.is_ours(*flow) && !link.has_named(*flow),
                 _ => false,
             };
             if decoded.packet.frames.iter().any(ours) {
-                // The same words are read at both.
+                // Both gateways log this text, so it names both.
                 let why = format!("{} used the number of a flow that {} has not opened", link.name, self.config.name);
                 self.tally.error("malformed");
                 self.links[peer].decoded = decoded;

@@ -10,11 +10,10 @@ use super::block::{BLOCK, Block};
 /// Most blocks of one call to the kernel.
 const PARTS: usize = 32;
 
-/// Places for blocks that are kept when there is no block: few bytes wait for long.
-const PLACES: usize = 64;
+/// The largest capacity (blocks) that the queue of blocks keeps when it is empty: most rings are short.
+const CAPACITY: usize = 64;
 
-/// A run of bytes whose front is let go and whose end grows, in blocks: nothing moves when it grows, and empty it holds
-/// no block.
+/// A FIFO of bytes in blocks. Growing copies no bytes, and an empty ring holds no block.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     base: u64,
@@ -122,25 +121,25 @@ impl Ring {
             self.blocks.push_back(Block::take());
         }
     }
-    /// Lets the bytes from `end` on go.
+    /// Drops the bytes from `end` on.
     pub(crate) fn truncate(&mut self, end: u64) {
         self.len = self.len.min(end.saturating_sub(self.base) as usize);
         self.trim();
     }
-    /// The memory that it takes (bytes).
+    /// Returns the memory of its blocks (bytes).
     pub(crate) fn memory(&self) -> u64 {
         (self.blocks.len() * BLOCK) as u64
     }
 
-    /// Blocks without a byte go, and places for them that are far too many.
+    /// Drops blocks without bytes, and shrinks the queue of blocks if its capacity is far too large.
     fn trim(&mut self) {
         if self.len == 0 {
             self.skip = 0;
         }
         self.blocks.truncate((self.skip + self.len).div_ceil(BLOCK));
-        let places = self.blocks.len().max(PLACES / 4) * 4;
-        if self.blocks.capacity() > places {
-            self.blocks.shrink_to(places / 2);
+        let most = self.blocks.len().max(CAPACITY / 4) * 4;
+        if self.blocks.capacity() > most {
+            self.blocks.shrink_to(most / 2);
         }
     }
     /// The parts of `len` bytes from `at` bytes behind the first on.
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_takes_no_memory() {
+    fn truncated_bytes_take_no_memory() {
         let mut ring = Ring::default();
         fill(&mut ring, &[7; 9 * BLOCK]);
         ring.release(BLOCK as u64 + 5);
@@ -270,12 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_ring_keeps_few_places_however_full_it_was() {
+    fn an_empty_ring_keeps_a_small_capacity() {
         let mut ring = Ring::default();
         ring.place(4096 * BLOCK as u64, b"x");
         assert!(ring.blocks.capacity() > 4096);
         ring.release(u64::MAX);
-        assert!(ring.blocks.capacity() <= PLACES, "{}", ring.blocks.capacity());
+        assert!(ring.blocks.capacity() <= CAPACITY, "{}", ring.blocks.capacity());
     }
 
     #[test]

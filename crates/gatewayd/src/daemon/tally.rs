@@ -10,7 +10,7 @@ use crate::control::Counters;
 /// Upper bounds of the classes of the time to an answer (s).
 const CLASSES: [f64; 14] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, f64::INFINITY];
 
-/// How a flow ends whose opening went on without the pair.
+/// The label of flows in `ended` whose SYN was passed on to the server, bypassing the gateways.
 pub(crate) const PASSED: &str = "passed";
 
 /// Counts since the start, and how many connections each client has now.
@@ -23,8 +23,9 @@ pub(crate) struct Tally {
     answers: [u64; CLASSES.len()],
     answers_sum: f64,
     pub(crate) held_back: u64,
-    /// The longest pass of the thread that touches bytes (ns), and how many took longer than [`super::LONG_PASS`].
+    /// The longest pass of the data thread (ns).
     pub(crate) longest_pass: u64,
+    /// Passes that took longer than [`super::LONG_PASS`].
     pub(crate) long_passes: u64,
     /// Openings that went on without the pair.
     pub(crate) passed: u64,
@@ -48,8 +49,8 @@ impl Tally {
     pub(crate) fn ended(&mut self, how: &'static str) {
         *self.ended.entry(how).or_default() += 1;
     }
-    /// A pass took so long (ns).
-    pub(crate) fn passed_in(&mut self, ns: u64) {
+    /// Counts a pass that took `ns` nanoseconds.
+    pub(crate) fn add_pass(&mut self, ns: u64) {
         self.longest_pass = self.longest_pass.max(ns);
         self.long_passes += u64::from(ns > super::LONG_PASS);
     }

@@ -1,4 +1,5 @@
-//! A daemon whose peer is the test: packets and losses of the connection between gateways are handed to it directly.
+//! A daemon whose peer is the test: it passes packets and losses of the connection between gateways to the daemon
+//! directly.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A daemon that may connect to this machine, with a peer that is up and gives even names to flows.
+    /// A daemon that may connect to this host, with a peer that is up and assigns even flow identifiers.
     fn new() -> Scene {
         let folder = TempDir::new().unwrap();
         let identity = crate::make_identities(folder.path(), &["far".into()]).unwrap().remove(0);
@@ -64,7 +65,7 @@ impl Scene {
         self.daemon.peer_tells(PeerEvent::Packet { peer: PEER, packet: octets.freeze() });
         self.daemon.settle();
     }
-    /// Lets `ms` pass, then begins what is due of that for which peers have asked.
+    /// Advances the time by `ms`, then begins the connection attempts that are due.
     fn attempt_after(&mut self, ms: u64) {
         self.daemon.now += ms * 1_000_000;
         self.daemon.begin_attempts();
@@ -77,37 +78,37 @@ fn server() -> (TcpListener, SocketAddr) {
     let at = listener.local_addr().unwrap();
     (listener, at)
 }
-fn asking(flow: u64, server: SocketAddr, early: bool) -> Frame {
+fn opening(flow: u64, server: SocketAddr, early: bool) -> Frame {
     let request = Arc::new(Request { client: None, server: Server::Address(server), early });
     Frame::Open { flow: FlowId(flow), limit: WINDOW, request }
 }
 fn open(flow: u64, server: SocketAddr) -> Frame {
-    asking(flow, server, false)
+    opening(flow, server, false)
 }
 fn reset(flow: u64, at: u64) -> Frame {
     Frame::Reset { flow: FlowId(flow), at, reason: Reason::Reset }
 }
 
 #[test]
-fn what_an_earlier_connection_of_the_peer_asked_for_is_connected_to_by_no_later_one() {
+fn attempts_of_an_earlier_connection_of_the_peer_are_dropped() {
     let [(old, old_at), (new, new_at)] = [server(), server()];
     let mut scene = Scene::new();
     scene.daemon.now = now_ns();
     scene.daemon.resume(2_000_000_000);
     scene.receive(vec![open(0, old_at)]);
     scene.attempt_after(10);
-    // The peer dials again while the attempt waits; names begin anew.
+    // The peer dials again while the attempt waits; flow identifiers start again from 0.
     scene.down();
     scene.up();
     scene.receive(vec![open(0, new_at)]);
     scene.attempt_after(60_000);
-    assert!(new.accept().is_ok(), "what the peer asks for now");
-    assert!(old.accept().is_err(), "connected to the server of a connection that has ended");
+    assert!(new.accept().is_ok(), "the current attempt begins");
+    assert!(old.accept().is_err(), "the attempt of a connection that has ended begins");
     assert_eq!((scene.daemon.table.len(), scene.daemon.links[PEER].flows.len()), (1, 1));
 }
 
 #[test]
-fn a_peer_that_takes_back_what_it_asks_for_takes_no_memory() {
+fn attempts_that_the_peer_resets_at_once_take_no_memory() {
     let (listener, at) = server();
     let mut scene = Scene::new();
     for first in (0..200_000).step_by(40) {
@@ -119,16 +120,16 @@ fn a_peer_that_takes_back_what_it_asks_for_takes_no_memory() {
 }
 
 #[test]
-fn a_flow_that_is_reset_behind_bytes_before_it_is_connected_ends() {
+fn a_flow_that_is_reset_after_early_data_and_before_its_attempt_ends() {
     let (listener, at) = server();
     let mut scene = Scene::new();
     let data = Frame::Data { flow: FlowId(0), offset: 0, len: 10, fin: false, early: true, urgent: false };
-    scene.receive(vec![asking(0, at, true), data]);
+    scene.receive(vec![opening(0, at, true), data]);
     scene.receive(vec![reset(0, 10)]);
     scene.attempt_after(60_000);
     assert!(listener.accept().is_err());
     let stats = scene.daemon.links[PEER].machine.stats();
-    assert_eq!((stats.flows, stats.refused(Reason::Reset)), (1, 1), "the peer is told");
+    assert_eq!((stats.flows, stats.refused(Reason::Reset)), (1, 1), "the reset is answered");
     let last = stats.packets_sent - 1;
     scene.receive(vec![Frame::Ack(Ack { ranges: vec![(0, last)], delay: Span::ZERO })]);
     assert_eq!(scene.daemon.links[PEER].machine.stats().flows, 0);
@@ -138,7 +139,7 @@ fn a_flow_that_is_reset_behind_bytes_before_it_is_connected_ends() {
 #[test]
 fn a_slow_start_is_no_suspension() {
     let mut scene = Scene::new();
-    // As if the rules had taken a minute.
+    // As if setting up the rules had taken a minute.
     scene.daemon.now -= 60_000_000_000;
     scene.daemon.handle().stop();
     scene.daemon.run().unwrap();
@@ -146,10 +147,10 @@ fn a_slow_start_is_no_suspension() {
 }
 
 #[test]
-fn a_peer_ends_no_flow_that_is_not_open_yet() {
+fn a_reset_for_an_unused_identifier_is_a_violation() {
     let mut scene = Scene::new();
     let malformed = |scene: &Scene| scene.daemon.tally.counters().errors.get("malformed").copied().unwrap_or(0);
-    // Our names are odd ones.
+    // Our flow identifiers are odd.
     let request = || Request { client: None, server: Server::Address("192.0.2.9:80".parse().unwrap()), early: false };
     let begin = |scene: &mut Scene| {
         let token = scene.daemon.open(PEER, request(), Origin::Forward);
@@ -161,15 +162,15 @@ fn a_peer_ends_no_flow_that_is_not_open_yet() {
     scene.receive(vec![reset(3, 0)]);
     assert_eq!(malformed(&scene), 1);
     let second = begin(&mut scene);
-    assert!(scene.daemon.table.get(second).is_some_and(|flow| flow.ending.is_none()), "refused before it was opened");
-    // One that has been opened may be reset.
+    assert!(scene.daemon.table.get(second).is_some_and(|flow| flow.ending.is_none()), "reset before it was opened");
+    // An identifier that is in use may be reset.
     scene.receive(vec![reset(1, 0)]);
     scene.receive(vec![reset(1, 0)]);
     assert_eq!(malformed(&scene), 1);
 }
 
 #[test]
-fn an_opening_that_goes_on_without_the_pair_is_neither_answered_nor_lost() {
+fn an_attempt_that_bypasses_the_gateways_counts_as_neither_answered_nor_lost() {
     let [client, server] = ["192.0.2.7:5000", "198.51.100.9:80"].map(|at| at.parse::<SocketAddr>().unwrap());
     let refused = [("passed", PeerDown::Direct), ("peer-lost", PeerDown::Refuse)];
     for (answers, (how, down)) in refused.into_iter().enumerate() {

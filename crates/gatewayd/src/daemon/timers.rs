@@ -16,7 +16,7 @@ pub(crate) enum Due {
     Listen,
     /// A SOCKS client must have said where to by now.
     Greeting(u64),
-    /// Blocks that nobody has used go back to the machine.
+    /// Unused blocks are returned to the kernel.
     Blocks,
 }
 

@@ -14,15 +14,14 @@ use crate::intercept::Opening;
 
 /// The longest time that a connection attempt of a peer waits while more of its packets can be read (ns).
 const LONGEST_WAIT: u64 = 50_000_000;
-/// A thread that is so late was suspended (ns): half of what a peer waits before it gives up what it has asked for.
+/// The delay of a pass that counts as a suspension (ns): half the time after which a peer gives up its requests.
 const SUSPENDED: u64 = PATIENCE.as_ps() / super::PS_PER_NS / 2;
 
 /// Most connections that are begun in one pass: about 2 ms of work, at 30 us for each.
 const ATTEMPTS: usize = 64;
 
 impl Daemon {
-    /// Follows the state machine of a peer, which had found `before` the call into it: whether the peer answers, and whether
-    /// the line carries the configured rate.
+    /// Reports changes since `before`, the findings of a peer's state machine before the last call into it.
     pub(crate) fn follow(&mut self, peer: usize, before: Findings) {
         let link = &mut self.links[peer];
         let Findings { unresponsive, too_high } = link.findings();
@@ -68,14 +67,14 @@ impl Daemon {
         }
         Some(opening)
     }
-    /// Returns true if an opening that was refused for this reason, for want of the peer, goes on without the pair. Not over
-    /// TLS: what the peer was asked for is in the stream of TCP, which delivers it alone, before the word that takes it back.
-    /// The client would meet its own port, so it is refused, and the next attempt goes direct from another one.
+    /// True if an attempt that was refused for this reason bypasses the gateways, because the peer is lost. Not over
+    /// TLS: TCP delivers the request before its reset, so the far gateway would connect from a port that the client's
+    /// direct connection uses. The client is refused instead, and its next attempt goes directly, from another port.
     pub(crate) fn passes_refused(&self, peer: usize, reason: Reason) -> bool {
         let lost = matches!(reason, Reason::PeerLost | Reason::Stopping);
         lost && self.passes(peer) && !self.links[peer].machine.config().reliable
     }
-    /// Answers a host whose opening was refused, or lets the opening go on.
+    /// Answers a host whose attempt was refused, or passes its SYN on to the server.
     pub(crate) fn answer_refused(&mut self, token: u64, reason: Reason) {
         let Some(flow) = self.table.get_mut(token) else { return };
         if let Origin::Held(opening) = &flow.origin {
@@ -93,11 +92,10 @@ impl Daemon {
         self.list(token);
     }
 
-    /// A pass begins, and the one before took `late` (ns), this one begins so late, or the process was stopped in the wait of
-    /// so long before it. A thread that was suspended for as
-    /// long reads packets now in which peers may have asked for connections that they have given up since, and whose
-    /// clients have gone to the same servers directly, from the same ports: nobody may connect there in their name. The
-    /// peers say so in packets that come again within two round trips.
+    /// Begins a pass. `late` (ns) is the duration of the pass before, the delay of this one, or the wait in which the
+    /// process was stopped, whichever is longest. After a suspension the packets read now may hold requests that peers
+    /// have given up since, and whose clients have connected to the same servers directly, from the same ports. No
+    /// attempt may begin for these; the peers' resets are retransmitted within two round trips.
     pub(crate) fn resume(&mut self, late: u64) {
         if late >= SUSPENDED {
             let longest = self.links.iter().map(|link| link.machine.rtt().as_ps() / super::PS_PER_NS).max();
@@ -120,7 +118,7 @@ impl Daemon {
             let Some(Attempt { peer, id, request, .. }) = self.attempts.take_first() else { return };
             match self.links[peer].machine.flow_stats(id).map(|stats| stats.state) {
                 Some(FlowState::Opening) => self.connect(peer, id, request),
-                // Reset by the peer behind bytes that nobody will take.
+                // The peer has reset it after early data, which no host will receive.
                 Some(_) => self.later.push_back(Later::Refused(peer, id, Reason::Reset)),
                 None => {}
             }

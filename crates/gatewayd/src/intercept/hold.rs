@@ -37,7 +37,7 @@ pub(crate) struct Opening {
 
 #[cfg(test)]
 impl Opening {
-    /// One without a packet, where there is no device that it could go to.
+    /// Creates one without a packet, for tests without a TUN device.
     pub(crate) fn between(client: SocketAddr, server: SocketAddr) -> Opening {
         Opening { client, server, acknowledgment: 0, packet: Vec::new() }
     }

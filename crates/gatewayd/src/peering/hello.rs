@@ -23,26 +23,29 @@ pub(crate) struct Hello {
     pub(crate) name: String,
 }
 
-/// Why something is no hello.
+/// The reason for which a hello is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoHello {
-    /// The sender has this version.
+    /// The sender has this version of the protocol.
     Version(u16),
-    /// It is cut short, too long or garbled.
+    /// It is truncated, too long or malformed.
     Garbled,
-    /// The sender has this name, and not the one in its certificate.
+    /// It contains this name, which is not the configured name of the peer.
     Name(String),
 }
 
 impl NoHello {
-    /// Returns the reason in words that mean the same at both gateways, as it is logged at `own` and sent to `peer`.
-    pub(crate) fn words(&self, own: &str, peer: &str) -> String {
+    /// Returns the error message. The gateway `own` logs it and sends it to `peer`, which logs it too, so it names
+    /// both.
+    pub(crate) fn message(&self, own: &str, peer: &str) -> String {
         match self {
             NoHello::Version(theirs) => {
                 format!("{peer} has version {theirs} of the protocol between gateways, and {own} has version {VERSION}")
             }
-            NoHello::Garbled => format!("{own} does not understand the first words of {peer}"),
-            NoHello::Name(name) => format!("{peer} calls itself {}", name.escape_debug()),
+            NoHello::Garbled => format!("{own} received a malformed hello from {peer}"),
+            NoHello::Name(name) => {
+                format!("the hello of {peer} contains the name {}, but must contain {peer}", name.escape_debug())
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Who this gateway is, whom it trusts, and what is wrong with a certificate, in words.
 
 mod make;
-mod remembering;
+mod recording;
 mod words;
 
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::config::Identity as Files;
 #[cfg(test)]
 pub(crate) use make::make_between;
 pub(crate) use make::{Authority, Made, make_authority, make_certificate};
-use remembering::{Refusals, Remembering};
+use recording::{Recording, Refusals};
 pub(crate) use words::{alert_words, names_of, tls_words};
 
 /// The protocol of gateways in ALPN (RFC 7301): nobody else's TLS gets past the handshake.
@@ -120,7 +120,7 @@ impl Identity {
         let mut server = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(tls)?
-            .with_client_cert_verifier(Arc::new(Remembering::new(Arc::clone(&verifier), &refusals)))
+            .with_client_cert_verifier(Arc::new(Recording::new(Arc::clone(&verifier), &refusals)))
             .with_single_cert(chain.clone(), key.clone_key())
             .map_err(tls)?;
         // Every connection shows certificates anew: nothing is resumed.
@@ -133,8 +133,8 @@ impl Identity {
         let mut client = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
             .map_err(tls)?
-            .dangerous() // The name of the method: the certificate is verified as without it.
-            .with_custom_certificate_verifier(Arc::new(Remembering::new(server_verifier, &refusals)))
+            .dangerous() // Required to install a custom verifier; it calls the one of rustls.
+            .with_custom_certificate_verifier(Arc::new(Recording::new(server_verifier, &refusals)))
             .with_client_auth_cert(chain.clone(), key)
             .map_err(tls)?;
         client.resumption = Resumption::disabled();
@@ -177,12 +177,12 @@ impl Identity {
         tls_words(error, &self.files.authority)
     }
 
-    /// The names in the certificate that was refused last; asked once.
+    /// Removes and returns the names in the client certificate that was refused last.
     pub(crate) fn refused_names(&self) -> Vec<String> {
         self.refusals.take_names()
     }
 
-    /// Returns the error with which a verifier of this identity refused a certificate, by the error's text.
+    /// Removes and returns the error with this text with which a verifier of this identity refused a certificate.
     pub(crate) fn refusal(&self, text: &str) -> Option<rustls::Error> {
         self.refusals.take(text)
     }

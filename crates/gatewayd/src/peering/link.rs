@@ -147,14 +147,14 @@ impl Link {
             Wire::Tls(_) => Transport::Tls,
         }
     }
-    /// Where the peer is now.
+    /// Returns the current address of the peer.
     pub(super) fn remote(&self) -> SocketAddr {
         match &self.wire {
             Wire::Quic(quic) => quic.remote(),
             Wire::Tls(_) => self.address,
         }
     }
-    /// Reads what is there, runs what is due, and tells what has happened.
+    /// Reads what has arrived, runs timers that are due, and appends events to `out`.
     pub(super) fn turn(
         &mut self,
         sockets: &mut [Udp],
@@ -277,17 +277,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_names_the_same_gateway_at_both() {
-        // `far` has got the hello of `near`, whose version is 2.
+    fn both_gateways_log_a_refusal_with_the_same_names() {
+        // `far` has received the hello of `near`, whose version is 2.
         let mut octets = Hello { instance: 1, session: 2, name: "near".into() }.encode();
         octets[1] = 2;
-        let here = Hello::decode(&octets).unwrap_err().words("far", "near");
+        let here = Hello::decode(&octets).unwrap_err().message("far", "near");
         let there = Loss::told(Ending::Refusal, &here).why;
         let text = format!("near has version 2 of the protocol between gateways, and far has version {VERSION}");
         assert_eq!((&here, there), (&text, format!("it refuses: {text}")));
         for error in [NoHello::Garbled, NoHello::Name("other".into())] {
-            let words = error.words("far", "near");
-            assert!(words.contains("near") && !words.starts_with("it "), "{words}");
+            let message = error.message("far", "near");
+            assert!(message.contains("near") && !message.starts_with("it "), "{message}");
         }
     }
 }

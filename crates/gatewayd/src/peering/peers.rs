@@ -180,7 +180,7 @@ impl Peering {
         let hello = match hello {
             Ok(hello) => hello,
             Err(error) => {
-                let why = error.words(&self.name, name);
+                let why = error.message(&self.name, name);
                 link.close(&mut self.sockets, now, Ending::Refusal, &why);
                 self.attempt_failed(link, &why, false);
                 return;

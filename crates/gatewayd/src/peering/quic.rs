@@ -66,7 +66,7 @@ impl QuicLink {
         self.connection.poll_timeout()
     }
 
-    /// Takes what has happened since.
+    /// Appends the events since the last call to `out`.
     pub(super) fn collect(&mut self, udp: &mut Udp, identity: &Identity, out: &mut VecDeque<Occurrence>) {
         self.exchange(udp);
         while let Some(event) = self.connection.poll() {
@@ -242,7 +242,7 @@ fn loss(error: &ConnectionError, identity: &Identity) -> Loss {
             None => Loss::other(&format!("it ended the connection: {close}")),
         },
         ConnectionError::TransportError(error) => {
-            // quinn-proto keeps only the text of an error of TLS, and the alert that it sends.
+            // quinn-proto keeps only the text of a TLS error and the alert that it sends.
             let cause = identity.refusal(&error.reason).or_else(|| cause_of(alert(u64::from(error.code))?));
             match cause {
                 Some(cause) => Loss::refused(&cause, &identity.words(&cause)),
@@ -253,7 +253,7 @@ fn loss(error: &ConnectionError, identity: &Identity) -> Loss {
     }
 }
 
-/// Returns the error of TLS behind an alert that this gateway sends, where no verifier has reported it.
+/// Returns the TLS error for an alert that this gateway sends, if it is one that no verifier reports.
 fn cause_of(alert: u8) -> Option<rustls::Error> {
     match rustls::AlertDescription::from(alert) {
         rustls::AlertDescription::CertificateRequired => Some(rustls::Error::NoCertificatesPresented),

@@ -23,11 +23,11 @@ const MOST_BUFFER: usize = 64 << 20;
 const BUFFERED: f64 = 0.2;
 /// Most octets of a coalesced receive (`UDP_GRO`).
 const COALESCED: usize = 1 << 16;
-/// Octets of datagrams that are kept one behind the other.
+/// The initial capacity of the buffer of received datagrams (octets).
 const ARRIVED: usize = 1 << 18;
 /// Receives of one system call.
 const RECEIVES: usize = quinn_udp::BATCH_SIZE;
-/// How long one turn reads, after which other things have their turn: the system call during which that has passed is the last.
+/// The time budget for receiving in one pass. The system call during which it expires is the last.
 const READING: Duration = Duration::from_millis(2);
 /// Most octets of one segmented send: the kernel refuses what does not fit one IP packet of 64 KiB, and
 /// QUIC takes that for loss.
@@ -39,7 +39,7 @@ pub(super) struct Udp {
     state: UdpSocketState,
     pub(super) endpoint: Endpoint,
     receive: Box<[u8]>,
-    /// What was received last.
+    /// The buffer of received datagrams.
     arrived: BytesMut,
     answer: Vec<u8>,
     local: SocketAddr,
@@ -159,7 +159,7 @@ impl Udp {
         self.state.max_gso_segments().min(most).max(1)
     }
 
-    /// Reads what is there and hands each datagram's meaning to `meant`.
+    /// Reads received datagrams and passes the event of each to `meant`.
     pub(super) fn receive(&mut self, now: Instant, mut meant: impl FnMut(&mut Endpoint, DatagramEvent)) {
         let mut meta = [RecvMeta::default(); RECEIVES];
         let begun = Instant::now();
@@ -174,8 +174,8 @@ impl Udp {
                 Err(_) => return,
             };
             for (meta, buffer) in meta.iter().zip(&buffers).take(count) {
-                // One copy for all datagrams of a coalesced receive, which are slices of it. Its memory is used again when the
-                // last of them is gone.
+                // One copy for all datagrams of a coalesced receive, which are slices of it. The memory is reused when
+                // the last of them is dropped.
                 self.arrived.extend_from_slice(&buffer[..meta.len]);
                 let mut data = self.arrived.split();
                 // Where the socket has one address only, there is none to choose for an answer.
@@ -204,7 +204,7 @@ impl Udp {
         self.more = true;
     }
 
-    /// Hands one transmission to the kernel. `WouldBlock` and only that is to be tried again.
+    /// Passes one transmission to the kernel. Only `WouldBlock` is to be retried.
     pub(super) fn send(
         &mut self,
         transmit: &quinn_proto::Transmit,

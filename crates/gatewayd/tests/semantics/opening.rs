@@ -151,7 +151,8 @@ fn empty(scene: &Scene<'_>) -> Seen {
 
 fn refused(scene: &Scene<'_>) -> Seen {
     let (listener, at) = scene.listen(0, 1);
-    // Not closed but ended: a program that another thread is just starting has a copy of the descriptor until it is executed.
+    // Shut down, not only closed: a child process that another thread is starting holds a copy of the descriptor until
+    // its exec.
     listener.shutdown(Shutdown::Both).unwrap();
     scene.try_to(at)
 }

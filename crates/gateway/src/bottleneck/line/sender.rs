@@ -91,7 +91,7 @@ impl Sender {
         }
     }
 
-    /// The transport's handshake has measured the round trip.
+    /// Takes the round-trip time of the transport's handshake.
     pub(super) fn measured(&mut self, rtt: Span) {
         if let Control::Model(model) = &mut self.control {
             model.measured(rtt);

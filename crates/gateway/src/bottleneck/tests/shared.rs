@@ -5,8 +5,8 @@ use cellway_units::{Span, Time};
 use super::mbps;
 use crate::bottleneck::line::{Line, Source, at};
 
-/// The mean share of a gateway beside CUBIC flows over some starts, 30 to 90 s after the first: the gateway or CUBIC
-/// begins 10 s later. The transport of the gateway has measured the round trip without a queue.
+/// Returns the mean share of a gateway that competes with CUBIC flows, 30 to 90 s after the first start, over several
+/// start times: the gateway or CUBIC starts 10 s later. The gateway begins with the round-trip time without a queue.
 fn beside_cubic(rate: u64, round_trip: u64, queue: u64, flows: u64, cubic_first: bool) -> f64 {
     let starts = [10_000, 10_377, 10_754, 11_131];
     let shares = starts.map(|start| {
@@ -20,12 +20,14 @@ fn beside_cubic(rate: u64, round_trip: u64, queue: u64, flows: u64, cubic_first:
         assert!(shares[1..].iter().all(|&share| share >= 0.25 / flows as f64), "{shares:?}");
         shares[0]
     });
-    println!("{rate} Mbit/s {round_trip} ms, queue {queue}, {flows} CUBIC, first {cubic_first}: gateway {shares:.2?}");
+    println!(
+        "{rate} Mbit/s {round_trip} ms, queue {queue}, {flows} CUBIC flows, first {cubic_first}: gateway {shares:.2?}"
+    );
     shares.iter().sum::<f64>() / shares.len() as f64
 }
 
-/// The aim is an equal share. While what may be in flight was bounded by the shortest round trip, a gateway that came to a
-/// queue of others as deep could not grow: on real hosts it had 0.11.
+/// The aim is an equal share. With a limit of data in flight from the minimum round-trip time alone, a gateway that
+/// joined a full queue could not grow: on real hosts its share was 0.11.
 #[test]
 fn a_flow_that_fills_the_queue_gets_an_equal_share() {
     for (rate, round_trip) in [(30, 175), (100, 100), (40, 20)] {
@@ -39,7 +41,7 @@ fn a_flow_that_fills_the_queue_gets_an_equal_share() {
     }
 }
 
-/// Beside more flows that fill the queue it takes more than an equal share, but leaves most of the rate to them or nearly.
+/// With four competing flows the share is more than an equal one, but at most 0.6.
 #[test]
 fn four_flows_that_fill_the_queue_are_not_starved() {
     for (rate, round_trip) in [(30, 175), (100, 50)] {

@@ -68,11 +68,11 @@ fn acknowledgements_may_be_slow() {
     }
 }
 
-/// Each acknowledgement is late by chance, by up to a quarter of the round trip: more is taken for a queue. Some starts show
-/// what is usual.
+/// Each acknowledgement has a random delay of up to a quarter of the round trip; more would count as a queue. The bound
+/// is on the mean over several start times.
 #[test]
 fn round_trips_may_vary() {
-    // The fifth has a ProbeRTT of 0.8 s every 11 s, for no round trip comes near to the shortest.
+    // The fifth has a ProbeRTT of 0.8 s every 11 s, as no sample is near to the minimum round-trip time.
     for (rate, round_trip, jitter, least) in [
         (100, 40, 5, 0.97),
         (100, 40, 10, 0.96),

@@ -1,7 +1,7 @@
-//! Verifiers that keep why they refused a certificate.
+//! Certificate verifiers that record the reasons of refusals.
 //!
-//! QUIC and TLS report a failed handshake without the certificate, and quinn-proto without the error's value. Whoever set
-//! up a gateway needs both: the peer that was refused, and the reason.
+//! QUIC and TLS report a failed handshake without the certificate, and quinn-proto without the error value. The log
+//! needs both: the peer that was refused, and the reason.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use super::words;
 
-/// Errors kept: as many as one turn can bring, which takes no more new connections than this.
+/// The most errors that are kept: one pass accepts no more new connections than this.
 const KEPT: usize = 128;
 
 /// The refusals of one identity's verifiers.
@@ -24,7 +24,7 @@ pub(super) struct Refusals(Mutex<Kept>);
 struct Kept {
     /// Oldest first.
     errors: VecDeque<Error>,
-    /// Names in the client's certificate that was refused last.
+    /// The names in the client certificate that was refused last.
     names: Option<Vec<String>>,
 }
 
@@ -38,34 +38,34 @@ impl Refusals {
         kept.names = names.or_else(|| kept.names.take());
     }
 
-    /// Removes and returns the error with this text. Two errors of the same text differ in nothing that is printed, so
-    /// it does not matter which connection each was of.
+    /// Removes and returns the error with this text. Errors of several connections with the same text are
+    /// interchangeable, as only the text is logged.
     pub(super) fn take(&self, text: &str) -> Option<Error> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = kept.errors.iter().rposition(|error| error.to_string() == text)?;
         kept.errors.remove(at)
     }
 
-    /// Removes and returns the names in the client's certificate that was refused last.
+    /// Removes and returns the names in the client certificate that was refused last.
     pub(super) fn take_names(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).names.take().unwrap_or_default()
     }
 }
 
-/// Verifies as `inner` does, and keeps its refusals.
+/// Verifies as `inner` does, and records its refusals.
 #[derive(Debug)]
-pub(super) struct Remembering<V: ?Sized> {
+pub(super) struct Recording<V: ?Sized> {
     refusals: Arc<Refusals>,
     inner: Arc<V>,
 }
 
-impl<V: ?Sized> Remembering<V> {
-    pub(super) fn new(inner: Arc<V>, refusals: &Arc<Refusals>) -> Remembering<V> {
-        Remembering { refusals: Arc::clone(refusals), inner }
+impl<V: ?Sized> Recording<V> {
+    pub(super) fn new(inner: Arc<V>, refusals: &Arc<Refusals>) -> Recording<V> {
+        Recording { refusals: Arc::clone(refusals), inner }
     }
 }
 
-impl<V: ClientCertVerifier + ?Sized> ClientCertVerifier for Remembering<V> {
+impl<V: ClientCertVerifier + ?Sized> ClientCertVerifier for Recording<V> {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         self.inner.root_hint_subjects()
     }
@@ -109,7 +109,7 @@ impl<V: ClientCertVerifier + ?Sized> ClientCertVerifier for Remembering<V> {
     }
 }
 
-impl<V: ServerCertVerifier + ?Sized> ServerCertVerifier for Remembering<V> {
+impl<V: ServerCertVerifier + ?Sized> ServerCertVerifier for Recording<V> {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_refusals_make_room() {
+    fn new_refusals_replace_the_oldest() {
         let refusals = Refusals::default();
         let error = |n: usize| Error::General(n.to_string());
         (0..=KEPT).for_each(|n| refusals.add(&error(n), None));
