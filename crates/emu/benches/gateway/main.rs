@@ -14,6 +14,8 @@ mod cable;
 #[cfg(target_os = "linux")]
 mod daemons;
 #[cfg(target_os = "linux")]
+mod lan;
+#[cfg(target_os = "linux")]
 mod load;
 #[cfg(target_os = "linux")]
 mod many;
