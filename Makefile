@@ -51,7 +51,7 @@ check: $(INSTALLED) ## Formatting, lints and types
 	$(BIN)/ruff check python tests/python tools
 	$(BIN)/mypy
 
-audit: $(CARGO_AUDIT) ## Compare the dependencies with the advisories of RustSec (needs the network)
+audit: $(CARGO_AUDIT) ## Check the dependencies against the advisories of RustSec (needs the network)
 	PATH="$(CURDIR)/$(dir $(CARGO_AUDIT)):$$PATH" cargo audit $(ARGS)
 
 fmt: $(INSTALLED) ## Format the code

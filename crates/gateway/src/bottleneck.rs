@@ -219,8 +219,8 @@ impl Bottleneck {
         self.delivery.lost(stamp);
     }
     /// A packet that was declared lost is acknowledged late.
-    pub(crate) fn came_late(&mut self, stamp: &Stamp) {
-        self.delivery.came_late(stamp);
+    pub(crate) fn acked_late(&mut self, stamp: &Stamp) {
+        self.delivery.acked_late(stamp);
     }
     /// The acknowledgement is complete, and so are the losses it shows. `rtt` is the round trip without the time for which
     /// the peer held it.

@@ -129,7 +129,7 @@ impl Delivery {
         }
     }
     /// A packet that was declared lost is acknowledged late: it counts as delivered.
-    pub(crate) fn came_late(&mut self, stamp: &Stamp) {
+    pub(crate) fn acked_late(&mut self, stamp: &Stamp) {
         self.delivered += stamp.bits;
         if !self.measures_stall(stamp) {
             self.packets_lost = self.packets_lost.saturating_sub(1);

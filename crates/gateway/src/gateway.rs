@@ -201,8 +201,8 @@ impl Gateway {
         self.relay.wanted(flow)
     }
 
-    /// The way to the peer is lost: every flow is refused or reset, and the gateway is as new, but
-    /// for what it has counted. The peer must be told to do the same before either sends again.
+    /// Refuses or resets every flow, as the connection to the peer is lost, and returns to the initial state, except
+    /// for counters and [`Gateway::leftover`]. The peer must do the same before either sends again.
     pub fn down(&mut self, now: Time, reason: Reason, out: &mut Output) {
         self.relay.down(reason, &mut out.actions);
         self.recovery = Recovery::new(self.config());

@@ -176,7 +176,7 @@ impl Guard {
         self.window.lost += bits.0;
     }
     /// A packet that was declared lost is acknowledged late.
-    pub(crate) fn came_late(&mut self, bits: Bits) {
+    pub(crate) fn acked_late(&mut self, bits: Bits) {
         self.window.arrived += bits.0;
         self.window.lost = self.window.lost.saturating_sub(bits.0);
     }

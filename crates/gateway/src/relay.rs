@@ -212,7 +212,7 @@ impl Relay {
             self.queue.push(Frame::Rate { rate: Rate::from_bps(varint::MAX) });
         }
     }
-    /// Ends every flow: the way to the peer is lost.
+    /// Ends every flow, as the connection to the peer is lost.
     pub(crate) fn down(&mut self, reason: Reason, actions: &mut Vec<Action>) {
         for (flow, state) in std::mem::take(&mut self.flows) {
             self.leftover += state.leftover(&self.config);

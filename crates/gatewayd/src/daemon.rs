@@ -99,7 +99,7 @@ pub struct Daemon {
     drops: Drops,
     /// What follows from what the machines asked for, to be told to them when they have finished.
     later: VecDeque<Later>,
-    /// Servers to connect to for peers.
+    /// Connection attempts that peers have requested.
     attempts: Attempts,
     /// When the last of them may begin that came after this thread was suspended (ns).
     resume_at: u64,

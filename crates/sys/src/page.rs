@@ -36,8 +36,8 @@ impl Page {
         let start = unsafe {
             mmap_anonymous(ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?.cast::<u8>()
         };
-        // A write to one page would otherwise allocate a huge page. Fails on kernels without huge pages, which does no
-        // harm. SAFETY: no content changes by it.
+        // A write to one page would otherwise allocate a huge page. The call fails on kernels without huge pages.
+        // SAFETY: the advice changes no contents.
         let _ = unsafe { madvise(start.cast(), len, Advice::LinuxNoHugepage) };
         // SAFETY: each is within what was mapped, which does not begin at 0.
         pages.extend((0..count).map(|n| Page(unsafe { NonNull::new_unchecked(start.add(n * SIZE)) }.cast())));

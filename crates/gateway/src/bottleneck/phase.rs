@@ -75,7 +75,7 @@ impl Bottleneck {
                 self.unsure = self.full.1 < PLATEAU && !lossy;
                 self.enter(now, Phase::Drain);
             }
-            Phase::Up if lossy || sample.limited || self.full.1 >= PLATEAU || self.takes_enough() => self.down(now),
+            Phase::Up if lossy || sample.limited || self.full.1 >= PLATEAU || self.probe_is_done() => self.down(now),
             Phase::Refill => self.enter(now, Phase::Up),
             _ => {}
         }
@@ -97,7 +97,7 @@ impl Bottleneck {
         }
     }
     /// True if a probe in a contested queue has lasted long enough to show its effect.
-    fn takes_enough(&self) -> bool {
+    fn probe_is_done(&self) -> bool {
         self.queue.is_contested() && self.rounds >= CONTESTED_ROUNDS
     }
     /// The gain of a probe in a contested queue (thousandths): 1 + 1.3 s / K, where K = (w (1 - 0.7) / 0.4)^(1/3) s is

@@ -91,9 +91,9 @@ impl Gateway {
     pub(super) fn take_late(&mut self) {
         while let Some(late) = self.recovery.next_late() {
             if let (Some(line), Some(stamp)) = (&mut self.line, &late.stamp) {
-                line.came_late(stamp);
+                line.acked_late(stamp);
             } else if let Some(guard) = &mut self.guard {
-                guard.came_late(late.bits);
+                guard.acked_late(late.bits);
             }
         }
     }

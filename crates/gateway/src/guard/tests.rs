@@ -162,7 +162,7 @@ fn loss_that_begins_when_the_path_becomes_longer_costs_little() {
 }
 
 #[test]
-fn random_loss_beside_a_queue_of_the_other_direction_costs_little() {
+fn random_loss_with_a_queue_of_the_other_direction_costs_little() {
     let back = (200, Span::from_ms(175));
     let mut path = Path { back, loss_per_million: 50_000, ..Path::new(mbps(24)) };
     keeps_the_rate(&mut path, 0, 960);

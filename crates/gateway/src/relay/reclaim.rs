@@ -30,7 +30,7 @@ impl Relay {
     pub(super) fn want_memory(&mut self) {
         self.reclaim.wanted = true;
     }
-    /// Whether memory is short because of promises: somebody goes short of it, and more than half is not free.
+    /// True if memory is short because of granted limits: a flow needs more of it, and less than half is free.
     fn is_short(&self) -> bool {
         // Asked for every packet: what is seldom so comes first.
         let may_enter = |origin: Origin| self.admitted[origin as usize] < self.config.flows_per_origin();

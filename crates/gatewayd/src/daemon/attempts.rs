@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cellway_gateway::{FlowId, Request};
 
-/// A server to connect to for a peer.
+/// A connection attempt that a peer has requested.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(crate) peer: usize,

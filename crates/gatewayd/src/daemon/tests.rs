@@ -147,7 +147,7 @@ fn a_slow_start_is_no_suspension() {
 }
 
 #[test]
-fn a_reset_for_an_unused_identifier_is_a_violation() {
+fn a_reset_for_an_unused_identifier_is_malformed() {
     let mut scene = Scene::new();
     let malformed = |scene: &Scene| scene.daemon.tally.counters().errors.get("malformed").copied().unwrap_or(0);
     // Our flow identifiers are odd.

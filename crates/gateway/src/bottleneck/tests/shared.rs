@@ -7,7 +7,7 @@ use crate::bottleneck::line::{Line, Source, at};
 
 /// Returns the mean share of a gateway that competes with CUBIC flows, 30 to 90 s after the first start, over several
 /// start times: the gateway or CUBIC starts 10 s later. The gateway begins with the round-trip time without a queue.
-fn beside_cubic(rate: u64, round_trip: u64, queue: u64, flows: u64, cubic_first: bool) -> f64 {
+fn with_cubic(rate: u64, round_trip: u64, queue: u64, flows: u64, cubic_first: bool) -> f64 {
     let starts = [10_000, 10_377, 10_754, 11_131];
     let shares = starts.map(|start| {
         let mut line = Line::new(mbps(rate), Span::from_ms(round_trip), queue, 0);
@@ -33,7 +33,7 @@ fn a_flow_that_fills_the_queue_gets_an_equal_share() {
     for (rate, round_trip) in [(30, 175), (100, 100), (40, 20)] {
         for queue in [1_000, 2_000] {
             for cubic_first in [false, true] {
-                let share = beside_cubic(rate, round_trip, queue, 1, cubic_first);
+                let share = with_cubic(rate, round_trip, queue, 1, cubic_first);
                 let least = if queue == 1_000 { 0.35 } else { 0.3 };
                 assert!((least..=0.6).contains(&share), "{share}");
             }
@@ -46,7 +46,7 @@ fn a_flow_that_fills_the_queue_gets_an_equal_share() {
 fn four_flows_that_fill_the_queue_are_not_starved() {
     for (rate, round_trip) in [(30, 175), (100, 50)] {
         for cubic_first in [false, true] {
-            let share = beside_cubic(rate, round_trip, 1_000, 4, cubic_first);
+            let share = with_cubic(rate, round_trip, 1_000, 4, cubic_first);
             assert!((0.2..=0.6).contains(&share), "{share}");
         }
     }
