@@ -85,7 +85,7 @@ pub(crate) struct Seen {
     figures: BTreeMap<(String, String), f64>,
     /// Packets in the queue of the line towards the server at each sample under load, in order.
     waiting: Vec<f64>,
-    /// The 99th percentile of lateness, or of the wait before packets are read if that is longer.
+    /// The 99th percentile of lateness, or that of the delay before packets are read, whichever is longer.
     pub(crate) late: Span,
     pub(crate) valid: bool,
     pub(crate) notes: Vec<String>,
