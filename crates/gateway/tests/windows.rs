@@ -168,3 +168,28 @@ fn what_the_peer_may_send_to_hosts_that_read_nothing_is_shared() {
         }
     }
 }
+
+/// A flow that shared the link with others has all of it within two round trips after they have ended.
+#[test]
+fn a_flow_grows_when_the_others_end() {
+    for (mbps, round_trip) in [(30, 175), (100, 600)] {
+        for others in [7, 63] {
+            // They end after about five seconds.
+            let finite = Plan { buffer: 1 << 20, sends: 1 << 20, ..Plan::sender(5 * mbps * MBPS / 8 / (others + 1)) };
+            let mut hosts = vec![[finite, Plan { waits_for_peer: true, ..reader() }]; others as usize];
+            hosts.push([sender(), reader()]);
+            let mut pair = transfers([config(mbps); 2], Line::good(Span::from_ms(round_trip) / 2), &hosts);
+            let flow = FlowId(2 * others);
+            let mut shares = Vec::new();
+            let mut before = 0;
+            for second in 1..=12 {
+                pair.run(at(second));
+                let now = pair.host(1, flow).read;
+                shares.push((now - before) as f64 * 8.0 / (mbps * MBPS) as f64);
+                before = now;
+            }
+            println!("{mbps} Mbit/s {round_trip} ms, {others} others: {shares:.2?}");
+            assert!(shares[8..].iter().all(|&share| share >= 0.93), "{shares:.3?}");
+        }
+    }
+}
