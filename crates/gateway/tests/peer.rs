@@ -256,3 +256,25 @@ fn what_is_refused_for_lack_of_memory_takes_none() {
     let busy: Vec<Frame> = flows[2..].iter().map(|&flow| refused(flow, Reason::Busy)).collect();
     assert!(busy.iter().all(|frame| frames.contains(frame)), "{frames:?}");
 }
+
+/// The end of a flow without bytes needs room for its header: beside control frames that fill a packet it had none.
+#[test]
+fn no_packet_is_longer_than_the_transport_takes() {
+    for octets in 400..440 {
+        let mut s = Script::accepted();
+        s.gateway.set_payload(s.now, octets, &mut s.out);
+        s.gateway.hold(s.now, true, &mut s.out);
+        s.out.packets.clear();
+        for n in 1..100 {
+            s.gateway.incoming(s.now, FlowId(1000 * n + FLOW.0), asked(), &mut s.out);
+        }
+        s.gateway.local_closed(s.now, FLOW, &mut s.out);
+        s.gateway.hold(s.now, false, &mut s.out);
+        while let Some((at, _)) = s.gateway.deadline().filter(|_| s.out.packets.len() < 8) {
+            s.gateway.wake(at, &mut s.out);
+        }
+        let most = s.gateway.config().mtu.0 - 22;
+        let longest = s.out.packets.iter().map(|packet| u64::from(packet.octets())).max();
+        assert!(longest.is_some_and(|longest| longest <= most), "{longest:?} of {most}");
+    }
+}

@@ -107,7 +107,8 @@ impl Relay {
                 self.drop_token(flow);
                 continue;
             };
-            let room = room.saturating_sub(data_octets(flow, piece.offset));
+            // The end of a flow may have no bytes, but it has a header.
+            let room = room.checked_sub(data_octets(flow, piece.offset))?;
             if piece.len > room {
                 // Half a packet beside other frames is better than one of its own for them.
                 if u64::from(room) < self.config.payload.0 / 2 {
