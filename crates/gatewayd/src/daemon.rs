@@ -3,6 +3,7 @@
 
 mod attempts;
 mod block;
+mod bypassed;
 mod charge;
 mod doors;
 mod drops;
@@ -44,6 +45,7 @@ use crate::peering::Peering;
 pub use handle::Handle;
 
 use attempts::Attempts;
+use bypassed::Bypassed;
 use doors::Doors;
 use drops::Drops;
 use flow::Flow;
@@ -94,6 +96,8 @@ pub struct Daemon {
     table: Table,
     /// Intercepted connections, by client and server.
     held: HashMap<(std::net::SocketAddr, std::net::SocketAddr), u64>,
+    /// Those that went to their servers without the pair.
+    bypassed: Bypassed,
     timers: Timers,
     tally: Tally,
     drops: Drops,
@@ -168,6 +172,7 @@ impl Daemon {
             doors,
             table: Table::default(),
             held: HashMap::new(),
+            bypassed: Bypassed::default(),
             timers: Timers::default(),
             tally: Tally::default(),
             drops: Drops::default(),

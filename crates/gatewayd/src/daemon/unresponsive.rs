@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cellway_gateway::{FlowId, FlowState, Reason, Request};
+use cellway_sys::now_ns;
 
 use super::Daemon;
 use super::attempts::Attempt;
@@ -41,7 +42,6 @@ impl Daemon {
         } else {
             tracing::info!(peer = %link.name, "responsive again");
         }
-        self.tell_rules(peer, !unresponsive);
     }
     /// Whether a connection for a peer that cannot be reached passes this gateway untouched.
     fn passes(&self, peer: usize) -> bool {
@@ -50,6 +50,7 @@ impl Daemon {
     /// Lets an opening go to its server without the pair.
     pub(crate) fn pass(&mut self, opening: &Opening) {
         self.tally.passed += 1;
+        self.bypassed.add(opening.key(), self.now);
         if let Some(hold) = &self.hold
             && let Err(error) = hold.pass(opening)
         {
@@ -108,6 +109,12 @@ impl Daemon {
     pub(crate) fn attempt(&mut self, peer: usize, id: FlowId, request: Arc<Request>) {
         self.attempts.add(Attempt { peer, id, request, since: self.now });
     }
+    /// Returns true if the server of a flow that a peer has opened may be connected to now. The clock is read: this thread may
+    /// have been suspended since the pass began.
+    fn is_leased(&self, peer: usize, id: FlowId) -> bool {
+        let link = &self.links[peer];
+        link.machine.lease_end(id).is_none_or(|end| link.time(self.now.max(now_ns())) < end)
+    }
     /// Begins the connections that peers want, if no more of their packets wait.
     pub(crate) fn begin_attempts(&mut self) {
         for _ in 0..ATTEMPTS {
@@ -117,7 +124,9 @@ impl Daemon {
             }
             let Some(Attempt { peer, id, request, .. }) = self.attempts.take_first() else { return };
             match self.links[peer].machine.flow_stats(id).map(|stats| stats.state) {
-                Some(FlowState::Opening) => self.connect(peer, id, request),
+                Some(FlowState::Opening) if self.is_leased(peer, id) => self.connect(peer, id, request),
+                // Its client may be on another path.
+                Some(FlowState::Opening) => self.later.push_back(Later::Refused(peer, id, Reason::PeerLost)),
                 // The peer has reset it after early data, which no host will receive.
                 Some(_) => self.later.push_back(Later::Refused(peer, id, Reason::Reset)),
                 None => {}
