@@ -224,6 +224,41 @@ fn an_open_that_is_lost_and_sent_again_has_a_new_lease() {
     assert!(scene.fate(1).accepted.is_some());
 }
 
+/// The patience falls with the round trip and its variation, but not for a lease that was granted before.
+#[test]
+fn round_trips_that_become_shorter_shorten_no_lease() {
+    let mut scene = Scene::new(config(), ms(60));
+    let mut number = 1;
+    let mut ask = |scene: &mut Scene, count: u64, every: u64| {
+        for _ in 0..count {
+            scene.ask(number);
+            scene.run(ms(every));
+            number += 1;
+        }
+    };
+    scene.delays = [ms(700); 2];
+    ask(&mut scene, 3, 400);
+    scene.run(ms(10_000));
+    scene.delays = [ms(60); 2];
+    scene.run(ms(2_000));
+    // Their answers come after the last of all opens has left.
+    ask(&mut scene, 100, 1);
+    scene.delays[FAR] = ms(2_500);
+    let last = scene.now;
+    ask(&mut scene, 1, 1);
+    scene.run(ms(300));
+    // What the far gateway repeats meanwhile does not arrive either.
+    scene.delays[NEAR] = ms(2_500);
+    scene.run(ms(200));
+    let rtt = scene.gateways[NEAR].rtt();
+    assert!(rtt < ms(200), "{rtt:?}");
+    scene.run(ms(20_000));
+    scene.check();
+    let fate = scene.fate(104);
+    assert!(fate.asked == Some(last) && fate.connected.is_some(), "{fate:?}");
+    assert!(fate.accepted.or(fate.passed).is_some_and(|end| end > last + ms(2_500)), "{fate:?}");
+}
+
 /// Whatever delays do: no connection of the far gateway begins after its client has gone another way.
 #[test]
 fn delays_that_change_at_random_let_no_client_meet_itself() {
