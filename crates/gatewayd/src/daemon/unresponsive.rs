@@ -8,15 +8,13 @@ use cellway_sys::now_ns;
 use super::Daemon;
 use super::attempts::Attempt;
 use super::flow::{Origin, Stage};
-use super::link::{Findings, PATIENCE};
+use super::link::Findings;
 use super::machine::Later;
 use crate::config::PeerDown;
 use crate::intercept::Opening;
 
 /// The longest time that a connection attempt of a peer waits while more of its packets can be read (ns).
 const LONGEST_WAIT: u64 = 50_000_000;
-/// The delay of a pass that counts as a suspension (ns): half the time after which a peer gives up its requests.
-const SUSPENDED: u64 = PATIENCE.as_ps() / super::PS_PER_NS / 2;
 
 /// Most connections that are begun in one pass: about 2 ms of work, at 30 us for each.
 const ATTEMPTS: usize = 64;
@@ -93,17 +91,6 @@ impl Daemon {
         self.list(token);
     }
 
-    /// Begins a pass. `late` (ns) is the duration of the pass before, the delay of this one, or the wait in which the
-    /// process was stopped, whichever is longest. After a suspension the packets read now may hold requests that peers
-    /// have given up since, and whose clients have connected to the same servers directly, from the same ports. No
-    /// attempt may begin for these; the peers' resets are retransmitted within two round trips.
-    pub(crate) fn resume(&mut self, late: u64) {
-        if late >= SUSPENDED {
-            let longest = self.links.iter().map(|link| link.machine.rtt().as_ps() / super::PS_PER_NS).max();
-            self.resume_at = self.now + LONGEST_WAIT + 2 * longest.unwrap_or(0);
-            tracing::warn!("suspended for up to {} ms: this thread was not scheduled", late / 1_000_000);
-        }
-    }
     /// The peer wants a server connected to. Nothing leaves before all packets are read that have arrived: one of them may
     /// take it back.
     pub(crate) fn attempt(&mut self, peer: usize, id: FlowId, request: Arc<Request>) {
@@ -119,7 +106,7 @@ impl Daemon {
     pub(crate) fn begin_attempts(&mut self) {
         for _ in 0..ATTEMPTS {
             let Some(first) = self.attempts.first() else { return };
-            if self.now < self.resume_at || self.peering.has_more() && self.now < first.since + LONGEST_WAIT {
+            if self.peering.has_more() && self.now < first.since + LONGEST_WAIT {
                 return;
             }
             let Some(Attempt { peer, id, request, .. }) = self.attempts.take_first() else { return };
