@@ -10,11 +10,13 @@ use crate::rtt::GRANULARITY;
 mod phase;
 mod queue;
 mod round;
+mod spurious;
 mod startup;
 
 use phase::{Phase, STARTUP};
 use queue::Queue;
 use round::Round;
+use spurious::Undo;
 use startup::Startup;
 
 /// The pacing rate as a fraction of the bandwidth (thousandths), less than 1 so that no queue builds up.
@@ -90,6 +92,7 @@ pub(crate) struct Bottleneck {
     probe_rtt_least: Option<Span>,
     queue: Queue,
     bounds: Option<Bounds>,
+    undo: Option<Undo>,
     /// The rate that does not grow any more, and for how many rounds.
     full: (u64, u32),
     rate: u64,
@@ -119,6 +122,7 @@ impl Bottleneck {
             probe_rtt_least: None,
             queue: Queue::default(),
             bounds: None,
+            undo: None,
             full: (0, 0),
             rate: 0,
         };
@@ -219,8 +223,9 @@ impl Bottleneck {
         self.delivery.lost(stamp);
     }
     /// A packet that was declared lost is acknowledged late.
-    pub(crate) fn acked_late(&mut self, stamp: &Stamp) {
+    pub(crate) fn acked_late(&mut self, now: Time, stamp: &Stamp) {
         self.delivery.acked_late(stamp);
+        self.undo_spurious(now);
     }
     /// The acknowledgement is complete, and so are the losses it shows. `rtt` is the round trip without the time for which
     /// the peer held it.

@@ -13,9 +13,9 @@ const MIN_PAYLOAD: u64 = 64;
 /// The largest IPv4 packet. RFC 791, section 3.1.
 const MAX_PACKET: u64 = 65_535;
 /// How often [`Window::Line`] holds what the line holds.
-const LINES: u128 = 4;
+pub(crate) const LINES: u64 = 4;
 /// The least that [`Window::Line`] gives: the window of TCP without RFC 7323.
-const MIN_WINDOW: u64 = 65_536;
+pub(crate) const MIN_WINDOW: u64 = 65_536;
 
 /// Most bytes of one flow and direction that a gateway holds, memory permitting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,12 +41,12 @@ impl Window {
     pub(crate) fn at_first(self, rate: Rate, rtt: Span) -> u64 {
         self.lines(LINES / 2, rate, rtt)
     }
-    fn lines(self, lines: u128, rate: Rate, rtt: Span) -> u64 {
+    fn lines(self, lines: u64, rate: Rate, rtt: Span) -> u64 {
         match self {
             Window::Fixed(bytes) => bytes.0,
             Window::Line { most } => {
                 let bits = u128::from(rate.as_bps()) * u128::from(rtt.as_ps()) / 1_000_000_000_000;
-                u64::try_from(lines * bits / 8).unwrap_or(u64::MAX).max(MIN_WINDOW).min(most.0)
+                u64::try_from(u128::from(lines) * bits / 8).unwrap_or(u64::MAX).max(MIN_WINDOW).min(most.0)
             }
         }
     }

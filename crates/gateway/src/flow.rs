@@ -11,6 +11,7 @@ use crate::outbound::Outbound;
 use crate::output::Action;
 use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
+use crate::relay::Arrivals;
 use crate::request::Request;
 use crate::scheduler::Scheduler;
 use crate::varint;
@@ -74,6 +75,7 @@ pub(crate) struct Flow {
     pub(crate) admitted: bool,
     pub(crate) out: Outbound,
     pub(crate) inn: Inbound,
+    pub(crate) arrivals: Arrivals,
     /// `Open` at the near gateway, `Accepted` or `Refused` at the far one.
     pub(crate) handshake: Delivery,
     /// Whether `Open` was sent, so that the peer may know of the flow.
@@ -107,6 +109,7 @@ impl Flow {
             admitted: false,
             out: Outbound::default(),
             inn: Inbound::default(),
+            arrivals: Arrivals::default(),
             handshake: Delivery::Idle,
             asked: false,
             lease_end: None,

@@ -150,7 +150,7 @@ impl Gateway {
                 Frame::Ack(ack) => {
                     let round_trip = self.recovery.acknowledged(now, ack, &mut self.acked, &mut self.lost);
                     self.take_news(now, &mut out.actions);
-                    self.take_late();
+                    self.take_late(now);
                     self.learn(now, round_trip);
                     self.see_line();
                 }

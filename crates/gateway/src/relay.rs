@@ -1,5 +1,5 @@
 //! All flows: what the local side and the peer say, turned into actions and frames. Knows nothing
-//! of packets, and of time only who has been idle.
+//! of packets, and of time only who has been idle and who shares the last round trip.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -20,17 +20,22 @@ use crate::varint;
 
 mod abandon;
 mod admission;
+mod arrivals;
 mod peer;
 mod reclaim;
 mod sending;
 mod windows;
 
+use arrivals::Rounds;
 use windows::Windows;
+
+pub(crate) use arrivals::Arrivals;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Relay {
     pub(crate) config: GatewayConfig,
     windows: Windows,
+    rounds: Rounds,
     flows: BTreeMap<FlowId, Flow>,
     queue: Scheduler,
     /// Flows that wait for memory, by origin, in order.
@@ -52,7 +57,7 @@ pub(crate) struct Relay {
     reclaim: reclaim::Reclaim,
     /// Whether the rate waits to be told.
     rate_queued: bool,
-    /// The time of the call that is dealt with; only who idles is told from it.
+    /// The time of the call that is dealt with.
     pub(crate) now: Time,
     pub(crate) stats: GatewayStats,
 }
@@ -62,6 +67,7 @@ impl Relay {
         Relay {
             config,
             windows: Windows::new(&config),
+            rounds: Rounds::default(),
             flows: BTreeMap::new(),
             queue: Scheduler::default(),
             waiting: Default::default(),
@@ -97,8 +103,7 @@ impl Relay {
             }
             return;
         }
-        self.flows.insert(flow, Flow::new(flow, Origin::Local, request, self.now));
-        self.enter(flow, Origin::Local, actions);
+        self.enter(Flow::new(flow, Origin::Local, request, self.now), actions);
     }
     /// The local TCP is connected.
     pub(crate) fn connected(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
@@ -237,7 +242,7 @@ impl Relay {
     fn change(&mut self, flow: FlowId, actions: &mut Vec<Action>, change: impl FnOnce(&mut Flow, &mut Context<'_>)) {
         let Some(state) = self.flows.get(&flow) else { return };
         let held = state.out.held();
-        let (outbound, inbound) = (self.outbound_share(held), self.inbound_share(state.inn.arrived() > 0));
+        let (outbound, inbound) = (self.outbound_share(held), self.inbound_share(state));
         let memory = self.memory_share();
         let Some(state) = self.flows.get_mut(&flow) else { return };
         let (before, committed, freed) = (state.held(), state.committed(&self.config), state.out.freed);

@@ -5,46 +5,24 @@
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
 mod common;
 
-use cellway_gateway::{FlowId, GatewayConfig, Transport, Window, Wire};
-use cellway_units::{Bits, Bytes, Rate, Span, Time};
+use cellway_gateway::{FlowId, GatewayConfig};
+use cellway_units::{Bits, Rate, Span, Time};
+use common::bulk::{self, CEILING, read, reader, sender, transfers};
 use common::host::Plan;
-use common::pair::{FlowPlan, Line, Pair};
+use common::pair::{Line, Pair};
 
 const MBPS: u64 = 1_000_000;
 
-fn config(mbps: u64, auto: bool) -> GatewayConfig {
-    GatewayConfig {
-        auto,
-        window: Window::Line { most: Bytes(64 << 20) },
-        floor: Bytes(16 << 10),
-        ahead: Bytes(64 << 10),
-        tells_rate: true,
-        wire: Wire::Packet,
-        transport: Transport::Quic { v6: false },
-        mtu: Bytes(1_400),
-        payload: Bytes(1_325),
-        ack_every: 8,
-        credit_every: 32,
-        slack: Span::from_ms(4),
-        ..GatewayConfig::new(Rate::from_bps(mbps * MBPS))
-    }
+fn config(mbps: u64) -> GatewayConfig {
+    bulk::config(Rate::from_bps(mbps * MBPS), false)
 }
 fn at(seconds: u64) -> Time {
     Time::ZERO + Span::from_secs(seconds)
 }
-/// `flows` that begin at once, all from the host behind `from` to the one behind the other gateway; opened at gateway 0.
+/// `flows` from the host behind `from` to the one behind the other gateway.
 fn pair(configs: [GatewayConfig; 2], line: Line, flows: usize, from: usize) -> Pair {
-    let sender = Plan { buffer: 1 << 20, sends: 1 << 20, ..Plan::sender(1 << 40) };
-    let reader = Plan { waits_for_peer: true, buffer: 1 << 20, reads: 1 << 20, ..Plan::sender(0) };
-    let hosts = if from == 0 { [sender, reader] } else { [reader, sender] };
-    let plan = FlowPlan { opener: 0, start: Time::ZERO, refuse: false, early: false, hosts };
-    let mut pair = Pair::new(configs, line, &vec![plan; flows], 1);
-    pair.late = Span::from_us(500);
-    pair
-}
-/// Bytes that the hosts behind `side` have read, of all flows.
-fn read(pair: &Pair, side: usize, flows: usize) -> u64 {
-    (0..flows as u64).map(|n| pair.host(side, FlowId(2 * n)).read).sum()
+    let hosts = if from == 0 { [sender(), reader()] } else { [reader(), sender()] };
+    transfers(configs, line, &vec![hosts; flows])
 }
 /// Bytes read behind `side` in each second up to `end`, as shares of `mbps`, and the most that either gateway held.
 fn by_second(pair: &mut Pair, side: usize, flows: usize, mbps: u64, end: u64) -> (Vec<f64>, u64) {
@@ -64,7 +42,7 @@ fn each_direction_of_an_asymmetric_line_is_filled() {
     for (up, down, round_trip) in [(5, 100, 600), (1, 10, 100)] {
         for from in [0, 1] {
             let line = Line::good(Span::from_ms(round_trip) / 2);
-            let mut pair = pair([config(up, false), config(down, false)], line, 1, from);
+            let mut pair = pair([config(up), config(down)], line, 1, from);
             let mbps = if from == 0 { up } else { down };
             let (shares, _) = by_second(&mut pair, 1 - from, 1, mbps, 12);
             println!("{up}/{down} Mbit/s, {round_trip} ms, sent by {from}: {shares:.3?}");
@@ -80,7 +58,7 @@ fn eight_cold_flows_are_as_good_as_one_and_hold_no_more() {
         let bdp = mbps * MBPS * round_trip / 8000;
         for flows in [1, 8, 64] {
             let line = Line { loss_per_mille, losses: u32::MAX, ..Line::good(Span::from_ms(round_trip) / 2) };
-            let mut pair = pair([config(mbps, false); 2], line, flows, 0);
+            let mut pair = pair([config(mbps); 2], line, flows, 0);
             let (shares, most) = by_second(&mut pair, 1, flows, mbps, 10);
             println!(
                 "{mbps} Mbit/s {round_trip} ms, {loss_per_mille} per mille, {flows}: {shares:.3?}, {:.2} BDP",
@@ -90,8 +68,8 @@ fn eight_cold_flows_are_as_good_as_one_and_hold_no_more() {
             assert!(loss_per_mille > 0 || shares[2..].iter().all(|&share| share >= 0.9), "{shares:.3?}");
             let mean = shares[3..].iter().sum::<f64>() / 7.0;
             assert!(mean >= 0.93 - loss_per_mille as f64 / 500.0, "{mean}");
-            // Six, and of each what is taken ahead.
-            assert!(most <= 6 * bdp + flows as u64 * (64 << 10), "{most} of {bdp}");
+            // And of each flow what is taken ahead. Up to 2.8 products were seen, with loss; the windows allow six.
+            assert!(most <= 4 * bdp + flows as u64 * (32 << 10), "{most} of {bdp}");
         }
     }
 }
@@ -103,12 +81,12 @@ fn a_rate_that_is_found_out_bounds_what_is_read_ahead() {
         for flows in [1, 8, 64] {
             let queue = Some((Rate::from_bps(mbps * MBPS), Bits(8 * bdp)));
             let line = Line { queue, ..Line::good(Span::from_ms(round_trip) / 2) };
-            let mut pair = pair([config(10_000, true); 2], line, flows, 0);
+            let mut pair = pair([bulk::config(CEILING, true); 2], line, flows, 0);
             let (shares, most) = by_second(&mut pair, 1, flows, mbps, 20);
             println!("{mbps} Mbit/s {round_trip} ms, {flows}: {shares:.2?}, {:.2} BDP", most as f64 / bdp as f64);
             assert!(shares[12..].iter().all(|&share| share >= 0.85), "{shares:.3?}");
-            // The start tries up to 2.8 times the rate, and the queue makes the round trip longer.
-            assert!(most <= 18 * bdp + flows as u64 * (64 << 10), "{most} of {bdp}");
+            // The start tries up to 2.8 times the rate, and the queue makes the round trip longer: up to 2.3 products were seen.
+            assert!(most <= 3 * bdp + flows as u64 * (32 << 10), "{most} of {bdp}");
         }
     }
 }
@@ -120,15 +98,14 @@ fn a_stall_of_the_line_costs_itself_and_two_round_trips() {
     for (mbps, round_trip, flows) in [(30, 175, 8), (100, 600, 1), (100, 600, 64)] {
         let bdp = mbps * MBPS * round_trip / 8000;
         let outage = Some((at(5), at(5) + Span::from_ms(500)));
-        let mut pair =
-            pair([config(mbps, false); 2], Line { outage, ..Line::good(Span::from_ms(round_trip) / 2) }, flows, 0);
+        let mut pair = pair([config(mbps); 2], Line { outage, ..Line::good(Span::from_ms(round_trip) / 2) }, flows, 0);
         let (shares, most) = by_second(&mut pair, 1, flows, mbps, 12);
         println!("{mbps} Mbit/s {round_trip} ms, {flows}: {shares:.2?}, {:.2} BDP", most as f64 / bdp as f64);
         assert!(shares[8..].iter().all(|&share| share >= 0.93), "{shares:.3?}");
-        // All but what would have left in the stall.
+        // All but what would have left in the stall, and some of a round trip: 0.58 s were seen.
         let lost = shares[2..].iter().map(|share| 0.954 - share).sum::<f64>();
-        assert!(lost <= 0.5 + 0.05, "{lost}");
-        assert!(most <= 6 * bdp + flows as u64 * (64 << 10), "{most} of {bdp}");
+        assert!(lost <= 0.6, "{lost}");
+        assert!(most <= 3 * bdp + flows as u64 * (32 << 10), "{most} of {bdp}");
     }
 }
 
@@ -139,20 +116,80 @@ fn stuck_hosts_leave_the_others_their_windows() {
     // Before the first sample the round-trip time counts as 333 ms: the windows of the stuck hosts take 22 s of each
     // link.
     for (mbps, round_trip, stuck_flows, filled) in [(30, 175, 16, 30), (10, 20, 16, 40)] {
-        let sender = Plan { buffer: 1 << 20, sends: 1 << 20, ..Plan::sender(1 << 40) };
-        let reader = Plan { waits_for_peer: true, buffer: 1 << 20, reads: 1 << 20, ..Plan::sender(0) };
-        let stuck = Plan { reads: 0, buffer: 16 << 10, ..reader };
-        let plan = |hosts| FlowPlan { opener: 0, start: Time::ZERO, refuse: false, early: false, hosts };
-        let mut flows = vec![plan([sender, stuck]); stuck_flows];
-        flows.push(plan([sender, reader]));
+        let stuck = Plan { reads: 0, buffer: 16 << 10, ..reader() };
+        let mut hosts = vec![[sender(), stuck]; stuck_flows];
+        hosts.push([sender(), reader()]);
         let line = Line::good(Span::from_ms(round_trip) / 2);
-        let mut pair = Pair::new([config(mbps, false); 2], line, &flows, 1);
-        pair.late = Span::from_us(500);
+        let mut pair = transfers([config(mbps); 2], line, &hosts);
         pair.run(at(filled));
         let healthy = FlowId(2 * stuck_flows as u64);
         let before = pair.host(1, healthy).read;
         pair.run(at(filled + 10));
         let share = (pair.host(1, healthy).read - before) as f64 * 8.0 / (mbps * MBPS) as f64 / 10.0;
         assert!(share >= 0.93, "{mbps} Mbit/s, {round_trip} ms: {share}");
+    }
+}
+
+/// Transfers in both directions at once share nothing: each direction is as full as alone, and memory is twice as much.
+#[test]
+fn both_directions_are_filled_at_once() {
+    for (mbps, round_trip) in [(30, 175), (100, 600), (400, 100)] {
+        let bdp = mbps * MBPS * round_trip / 8000;
+        for flows in [1, 8, 64] {
+            let line = Line::good(Span::from_ms(round_trip) / 2);
+            let hosts: Vec<_> =
+                (0..2 * flows).map(|n| if n % 2 == 0 { [sender(), reader()] } else { [reader(), sender()] }).collect();
+            let mut pair = transfers([config(mbps); 2], line, &hosts);
+            pair.run(at(4));
+            let before = [0, 1].map(|side| read(&pair, side, 2 * flows));
+            pair.run(at(10));
+            let shares = [0, 1]
+                .map(|side| (read(&pair, side, 2 * flows) - before[side]) as f64 * 8.0 / (mbps * MBPS) as f64 / 6.0);
+            let most = [0, 1].map(|side| pair.gateways[side].stats().buffered_max as f64 / bdp as f64);
+            println!("{mbps} Mbit/s {round_trip} ms, {flows} each way: {shares:.3?}, {most:.2?} BDP");
+            assert!(shares.iter().all(|&share| share >= 0.93), "{shares:?}");
+        }
+    }
+}
+
+/// What hosts that read nothing leave at the gateway beside them is shared, too: it was four products for each flow.
+#[test]
+fn what_the_peer_may_send_to_hosts_that_read_nothing_is_shared() {
+    for (mbps, round_trip) in [(30, 175), (100, 600)] {
+        let bdp = mbps * MBPS * round_trip / 8000;
+        for flows in [1, 8, 64] {
+            let stuck = Plan { reads: 0, buffer: 16 << 10, ..reader() };
+            let line = Line::good(Span::from_ms(round_trip) / 2);
+            let mut pair = transfers([config(mbps); 2], line, &vec![[sender(), stuck]; flows]);
+            pair.run(at(40));
+            let most = pair.gateways[1].stats().buffered_max;
+            println!("{mbps} Mbit/s {round_trip} ms, {flows} flows: {:.2} BDP", most as f64 / bdp as f64);
+            assert!(most <= 8 * bdp + flows as u64 * (64 << 10), "{most} of {bdp}");
+        }
+    }
+}
+
+/// A flow that shared the link with others has all of it within two round trips after they have ended.
+#[test]
+fn a_flow_grows_when_the_others_end() {
+    for (mbps, round_trip) in [(30, 175), (100, 600)] {
+        for others in [7, 63] {
+            // They end after about five seconds.
+            let finite = Plan { buffer: 1 << 20, sends: 1 << 20, ..Plan::sender(5 * mbps * MBPS / 8 / (others + 1)) };
+            let mut hosts = vec![[finite, Plan { waits_for_peer: true, ..reader() }]; others as usize];
+            hosts.push([sender(), reader()]);
+            let mut pair = transfers([config(mbps); 2], Line::good(Span::from_ms(round_trip) / 2), &hosts);
+            let flow = FlowId(2 * others);
+            let mut shares = Vec::new();
+            let mut before = 0;
+            for second in 1..=12 {
+                pair.run(at(second));
+                let now = pair.host(1, flow).read;
+                shares.push((now - before) as f64 * 8.0 / (mbps * MBPS) as f64);
+                before = now;
+            }
+            println!("{mbps} Mbit/s {round_trip} ms, {others} others: {shares:.2?}");
+            assert!(shares[8..].iter().all(|&share| share >= 0.93), "{shares:.3?}");
+        }
     }
 }

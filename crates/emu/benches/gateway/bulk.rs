@@ -164,7 +164,7 @@ impl Transfer {
     }
 }
 
-/// How long the load of the machine is measured for before a transfer.
+/// The time for which the load of the machine is measured before a transfer.
 const LOAD: Duration = Duration::from_millis(500);
 
 /// Returns the share of all processors that was used by anything while `work` ran, and its result.

@@ -12,7 +12,11 @@ mod by;
 #[cfg(target_os = "linux")]
 mod cable;
 #[cfg(target_os = "linux")]
+mod competing;
+#[cfg(target_os = "linux")]
 mod daemons;
+#[cfg(target_os = "linux")]
+mod lan;
 #[cfg(target_os = "linux")]
 mod load;
 #[cfg(target_os = "linux")]
@@ -25,8 +29,6 @@ mod path;
 mod programs;
 #[cfg(target_os = "linux")]
 mod report;
-#[cfg(target_os = "linux")]
-mod rival;
 #[cfg(target_os = "linux")]
 mod rows;
 #[cfg(target_os = "linux")]
@@ -54,7 +56,7 @@ struct Options {
 const HELP: &str = "\
 usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --window X --quick --verbose'
   --only WORDS   rows whose names contain one of WORDS, with commas between them: `bulk C 8 given`,
-                 `bulk C 8 both auto`, `bulk C 1 single given`, `http A`, `rival A auto cubic first`,
+                 `bulk C 8 both auto`, `bulk C 1 single given`, `http A`, `competing A auto cubic first`,
                  `cable 8 given`, `connections`, `idle`
   --seconds N    length of a transfer (30)
   --repeat N     how often each transfer is measured (3 where it has a target, else 1)
@@ -160,7 +162,7 @@ fn main() -> std::process::ExitCode {
     ));
     small::run(&options, &mut report);
     rows::run(&options, &mut report);
-    rival::run(&options, &mut report);
+    competing::run(&options, &mut report);
     cable::run(&options, &mut report);
     many::run(&options, &mut report);
     report.end();

@@ -11,8 +11,8 @@ use cellway_scenario::Plan;
 use cellway_units::Span;
 use tempfile::TempDir;
 
-use crate::me;
 use crate::net::Net;
+use crate::{lan, me};
 
 /// A long line between two networks: packets of up to 1500 octets, a queue of one bandwidth-delay product each way.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +85,7 @@ pub(crate) struct Seen {
     figures: BTreeMap<(String, String), f64>,
     /// Packets in the queue of the line towards the server at each sample under load, in order.
     waiting: Vec<f64>,
-    /// The 99th percentile of lateness, or of the wait before packets are read if that is longer.
+    /// The 99th percentile of lateness, or that of the delay before packets are read, whichever is longer.
     pub(crate) late: Span,
     pub(crate) valid: bool,
     pub(crate) notes: Vec<String>,
@@ -125,7 +125,7 @@ pub(crate) fn emulate<T: Send>(
     };
     let outcome = Mutex::new(None);
     let beside = |hosts: &Hosts| {
-        let worked = work(hosts);
+        let worked = lan::join(hosts).and_then(|()| work(hosts));
         *outcome.lock().expect("nothing panics while it holds this") = Some(worked);
         std::fs::write(&done, "").expect("a folder of our own is writable");
     };

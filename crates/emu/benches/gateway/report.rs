@@ -124,8 +124,8 @@ impl Report {
         cells
     }
 
-    /// Judges rows of the same kind by the medians of those that are valid, or of all if none is; of several, prints these with the least and the most, and adds them
-    /// to a table in Markdown.
+    /// Judges rows of the same kind by the medians of those that are valid, or of all if none is. Prints the medians of
+    /// several rows with the least and the most, and adds them to a table in Markdown.
     pub(crate) fn all(&mut self, table: &'static str, rows: &[Cells]) {
         let is_valid = |cells: &&Cells| cells.iter().all(|(_, value)| value.text() != "INVALID");
         let mut counted: Vec<&Cells> = rows.iter().filter(is_valid).collect();

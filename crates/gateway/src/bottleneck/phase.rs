@@ -65,6 +65,9 @@ impl Bottleneck {
         let measured = !sample.limited && !sample.stalled;
         // Losses count whether or not the source limited the round, unless a stall made the queue overflow.
         let lossy = !sample.stalled && round.is_lossy();
+        if lossy {
+            self.save_for_undo(round);
+        }
         if measured {
             self.judge_growth();
         }
@@ -129,6 +132,7 @@ impl Bottleneck {
             }
             Phase::Cruise if now >= self.probe_at => {
                 let bounds = self.bounds.take();
+                self.undo = None;
                 if let Some(bounds) = bounds.filter(|_| self.queue.is_contested()) {
                     self.rates = self.rates.map(|rate| rate.min(bounds.rate));
                 }

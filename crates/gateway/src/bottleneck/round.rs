@@ -15,7 +15,7 @@ pub(super) struct Round {
     /// While it lasts, what had been counted before it; afterwards, what was counted in it: bits, and packets.
     pub(super) delivered: u64,
     packets: u64,
-    lost: u64,
+    pub(super) lost: u64,
     /// The largest rate of a sender that was not limited by its source (bit/s), and the shortest round trip.
     pub(super) rate: u64,
     pub(super) rtt: Option<Span>,
@@ -44,6 +44,10 @@ impl Round {
     /// True if any packet of this round, which has ended, was lost.
     pub(super) fn loses(&self) -> bool {
         self.lost > 0
+    }
+    /// Returns this round, which has ended, with `lost` of its packets lost.
+    pub(super) fn with_losses(self, lost: u64) -> Round {
+        Round { lost, packets: (self.packets + self.lost).saturating_sub(lost), ..self }
     }
     /// True if the loss rate of this round, which has ended, exceeds [`LOSS`] by three standard deviations.
     pub(super) fn is_lossy(&self) -> bool {

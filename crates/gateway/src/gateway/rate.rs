@@ -88,10 +88,10 @@ impl Gateway {
         }
     }
     /// Passes on late acknowledgements of packets that were declared lost.
-    pub(super) fn take_late(&mut self) {
+    pub(super) fn take_late(&mut self, now: Time) {
         while let Some(late) = self.recovery.next_late() {
             if let (Some(line), Some(stamp)) = (&mut self.line, &late.stamp) {
-                line.acked_late(stamp);
+                line.acked_late(now, stamp);
             } else if let Some(guard) = &mut self.guard {
                 guard.acked_late(late.bits);
             }

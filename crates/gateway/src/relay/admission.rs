@@ -24,9 +24,20 @@ impl Relay {
         let line = self.windows.outbound_share(self.taken, held).max(self.config.least());
         self.memory_share().min(line).min(self.windows.outbound)
     }
-    /// What the peer may be let send now to a flow of which something has come if `began` (bytes).
-    pub(super) fn inbound_share(&self, began: bool) -> u64 {
-        self.memory_share().min(self.windows.inbound(began))
+    /// What the peer may be let send to a flow now (bytes).
+    pub(super) fn inbound_share(&self, flow: &Flow) -> u64 {
+        self.memory_share().min(self.inbound_window(flow))
+    }
+    /// The same, memory permitting.
+    pub(super) fn inbound_window(&self, flow: &Flow) -> u64 {
+        let (flows, arrived) = (self.rounds.flows(), self.rounds.arrived(&flow.arrivals));
+        self.windows.inbound(flow.inn.arrived() > 0, flows, arrived)
+    }
+    /// Bytes have arrived for a flow, some of them perhaps again.
+    pub(super) fn note_arrival(&mut self, flow: FlowId, bytes: u32) {
+        if let Some(state) = self.flows.get_mut(&flow) {
+            self.rounds.note(self.now, self.windows.rtt, &mut state.arrivals, bytes.into());
+        }
     }
     /// Memory that is neither held nor promised (bytes).
     pub(super) fn free(&self) -> u64 {
@@ -52,7 +63,10 @@ impl Relay {
         !self.is_full(origin) || self.waiting[origin as usize].len() < self.config.waiting as usize
     }
     /// A new flow gets its memory, or waits for it.
-    pub(super) fn enter(&mut self, flow: FlowId, origin: Origin, actions: &mut Vec<Action>) {
+    pub(super) fn enter(&mut self, state: Flow, actions: &mut Vec<Action>) {
+        let (flow, origin) = (state.id, state.origin);
+        self.flows.insert(flow, state);
+        self.note_arrival(flow, 0);
         self.tell_rate();
         self.waiting[origin as usize].push_back(flow);
         self.admit(origin, actions);

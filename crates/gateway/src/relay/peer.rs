@@ -25,10 +25,13 @@ impl Relay {
         }
         let Some(flow) = frame.flow() else { return };
         match (self.flows.contains_key(&flow), frame) {
-            (true, Frame::Data { offset, len, fin, urgent, .. }) => self.arrive(flow, actions, |inn| {
-                inn.arrive(*offset, *len, *fin)?;
-                if *urgent { inn.mark(*offset, *len) } else { Ok(()) }
-            }),
+            (true, Frame::Data { offset, len, fin, urgent, .. }) => {
+                self.note_arrival(flow, *len);
+                self.arrive(flow, actions, |inn| {
+                    inn.arrive(*offset, *len, *fin)?;
+                    if *urgent { inn.mark(*offset, *len) } else { Ok(()) }
+                });
+            }
             (true, Frame::Return { total, at, .. }) => self.arrive(flow, actions, |inn| inn.take_back(*total, *at)),
             (true, Frame::Refused { reason, .. }) => self.refused_by_peer(flow, *reason, actions),
             (true, _) => self.change(flow, actions, |flow, context| flow.control(frame, context)),
@@ -79,8 +82,7 @@ impl Relay {
         if may_enter {
             let mut state = Flow::new(flow, Origin::Peer, request.clone(), self.now);
             state.out.limit = limit;
-            self.flows.insert(flow, state);
-            self.enter(flow, Origin::Peer, actions);
+            self.enter(state, actions);
         } else {
             self.decline(flow, Reason::Busy);
         }

@@ -74,18 +74,18 @@ impl Relay {
                 *rate = self.windows.tell();
                 return Some(frame);
             }
-            let began = frame.flow().and_then(|flow| self.flows.get(&flow)).is_some_and(|flow| flow.inn.arrived() > 0);
-            let share = self.inbound_share(began);
-            if matches!(frame, Frame::Credit { .. }) && share < self.windows.inbound(began) {
-                self.want_memory();
-            }
-            let Some(state) = frame.flow().and_then(|flow| self.flows.get_mut(&flow)) else {
+            let Some(state) = frame.flow().and_then(|flow| self.flows.get(&flow)) else {
                 // The peer may wait for its end although the flow is not here any more, or never was.
                 if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) {
                     return Some(frame);
                 }
                 continue;
             };
+            let share = self.inbound_share(state);
+            if matches!(frame, Frame::Credit { .. }) && share < self.inbound_window(state) {
+                self.want_memory();
+            }
+            let Some(state) = frame.flow().and_then(|flow| self.flows.get_mut(&flow)) else { continue };
             let before = state.committed(&self.config);
             let wanted = state.leaves(&mut frame, share);
             self.committed = self.committed - before + state.committed(&self.config);

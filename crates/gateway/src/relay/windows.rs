@@ -5,7 +5,7 @@
 
 use cellway_units::{Bytes, Rate, Span};
 
-use crate::config::{GatewayConfig, Window};
+use crate::config::{GatewayConfig, LINES, MIN_WINDOW, Window};
 
 /// What all flows together take from local hosts, as a multiple of the window: one flow alone gets the window, of many
 /// each gets an equal part of nearly all of it.
@@ -22,7 +22,7 @@ pub(crate) struct Windows {
     /// The rate at which this gateway sends, and that of the peer: until it has told it, the most that is configured here.
     own: Rate,
     peer: Rate,
-    rtt: Span,
+    pub(super) rtt: Span,
     /// The rate that the peer was told.
     told: Option<Rate>,
     /// Most bytes of one flow that are taken from its host, and that the peer is let send.
@@ -68,13 +68,14 @@ impl Windows {
         }
     }
 
-    /// What the peer is let send to a flow. While nothing has come half the window is enough, for more is granted when that
-    /// comes; many flows that begin at once, or never, so leave memory for each other.
-    pub(crate) fn inbound(&self, began: bool) -> u64 {
-        match self.window {
-            Window::Line { .. } if !began => self.window.at_first(self.peer, self.rtt),
-            _ => self.inbound,
-        }
+    /// Returns what the peer is let send to one of `flows` that share its link (bytes), of which `arrived` bytes have come
+    /// in a round trip: an equal part of the window, or as many round trips of what comes as the window has, so that
+    /// all flows together get about two windows. If a flow has not `began`, half of that is enough, for more is granted
+    /// when its first bytes come.
+    pub(crate) fn inbound(&self, began: bool, flows: u64, arrived: u64) -> u64 {
+        let Window::Line { .. } = self.window else { return self.inbound };
+        let window = if began { self.inbound } else { self.window.at_first(self.peer, self.rtt) };
+        (window / flows).max(arrived.saturating_mul(LINES)).max(MIN_WINDOW).min(window)
     }
 
     /// Returns the number of data frames of `payload` that can be sent in an eighth of the round-trip time, which is
@@ -112,16 +113,34 @@ mod tests {
     }
 
     #[test]
+    fn the_window_of_the_peer_is_divided_among_flows() {
+        let windows = windows(100);
+        assert_eq!(
+            [1, 8, 64, 10_000].map(|flows| windows.inbound(true, flows, 0)),
+            [30_000_000, 3_750_000, 468_750, 65_536]
+        );
+        assert_eq!([1, 8].map(|flows| windows.inbound(false, flows, 0)), [15_000_000, 1_875_000]);
+        // A flow that takes more of the link than others, and one that takes all of it.
+        assert_eq!(
+            [2, 4, 9].map(|part| windows.inbound(true, 8, part * 1_000_000)),
+            [8_000_000, 16_000_000, 30_000_000]
+        );
+        let window = Window::Fixed(Bytes(1_000));
+        let fixed = Windows::new(&GatewayConfig { window, ..GatewayConfig::new(Rate::from_bps(1_000_000)) });
+        assert_eq!(fixed.inbound(false, 8, 0), 1_000);
+    }
+
+    #[test]
     fn each_direction_follows_the_rate_of_its_sender() {
         let mut windows = windows(5);
-        assert_eq!((windows.outbound, windows.inbound(true)), (1_500_000, 1_500_000));
+        assert_eq!((windows.outbound, windows.inbound(true, 1, 0)), (1_500_000, 1_500_000));
         windows.set_peer(Rate::from_bps(100_000_000));
         assert_eq!(
-            (windows.outbound, windows.inbound(true), windows.inbound(false)),
+            (windows.outbound, windows.inbound(true, 1, 0), windows.inbound(false, 1, 0)),
             (1_500_000, 30_000_000, 15_000_000)
         );
         windows.set_line(Rate::from_bps(10_000_000), Span::from_ms(300));
-        assert_eq!((windows.outbound, windows.inbound(true)), (1_500_000, 15_000_000));
+        assert_eq!((windows.outbound, windows.inbound(true, 1, 0)), (1_500_000, 15_000_000));
     }
 
     #[test]

@@ -8,15 +8,16 @@
 //! | Entering and Exiting PROBE_RTT | after 10 s; lines that are not shared hardly ever have one |
 //! | Skipping PROBE_RTT | as there |
 //! | Link With Aggregation (two cases) | by the room of 2 x B x L; `extra_acked` is not kept |
-//! | Spurious Fast Recovery, Spurious RTO Recovery | do not apply: a gateway is not told that a loss was none, and no state is lost by one: more than 2 % in a round count, and what is before a stall does not |
+//! | Spurious Fast Recovery, Spurious RTO Recovery | one case: the gateway has no such recovery apart from its response to a lossy round; a probe that was ended is repeated at once |
 //! | Entering and Exiting PROBE_RTT During STARTUP | does not apply: Startup is never left for it (`startup_lasts_while_the_source_limits_it`) |
 
-use cellway_units::{Rate, Span, Time};
+use cellway_units::{Bits, Rate, Span, Time};
 
 use super::{alone, mbps};
 use crate::bottleneck::Bottleneck;
 use crate::bottleneck::line::{Line, Source, at};
 use crate::bottleneck::phase::Phase;
+use crate::delivery::Stamp;
 
 const MS: Span = Span::from_ms(1);
 
@@ -273,4 +274,44 @@ fn handling_application_limited_sending_during_probe_refill() {
     let received = line.senders[0].received;
     line.run(to);
     assert!((line.senders[0].received - received) as f64 >= 0.97 * 100e6);
+}
+
+/// Sends 200 packets, of which the first `lost` are declared lost and the others acknowledged a round trip later. Returns
+/// the stamps of the lost ones.
+fn lossy_round(model: &mut Bottleneck, now: Time, lost: usize) -> Vec<Stamp> {
+    let stamps: Vec<Stamp> = (0..200).map(|_| model.sent(now, Bits(12_000))).collect();
+    let (gone, acked) = stamps.split_at(lost);
+    gone.iter().for_each(|stamp| model.lost(stamp));
+    for (n, stamp) in (1..).zip(acked) {
+        let at = now + MS * (100 + n / 10);
+        model.acked(at, stamp);
+        model.learn(at, Some(MS * 100));
+    }
+    gone.to_vec()
+}
+
+#[test]
+fn spurious_loss_recovery() {
+    for phase in [Phase::Startup, Phase::Cruise, Phase::Up] {
+        let mut model = Bottleneck::new(mbps(1_000), Bits(12_000), 2);
+        model.measured(MS * 100);
+        // One packet stays in flight: the sender is never idle.
+        model.sent(at(0), Bits(12_000));
+        lossy_round(&mut model, at(0), 0);
+        // No probe is due, and the one in Up does not end by the data in flight.
+        (model.phase, model.probe_at, model.gain) = (phase, at(10_000), 10_000);
+        let lost = lossy_round(&mut model, at(200), 100);
+        lossy_round(&mut model, at(400), 0);
+        assert!(model.undo.is_some() && model.bounds.is_some(), "{phase:?}: {:?}", model.bounds);
+        // Too many are still lost.
+        lost[..80].iter().for_each(|stamp| model.acked_late(at(600), stamp));
+        assert!(model.undo.is_some(), "{phase:?}");
+        lost[80..].iter().for_each(|stamp| model.acked_late(at(600), stamp));
+        assert!(model.undo.is_none() && model.bounds.is_none(), "{phase:?}");
+        if phase == Phase::Up {
+            assert_eq!((model.phase, model.probe_at), (Phase::Cruise, at(600)), "the next step is a probe");
+        } else {
+            assert_eq!(model.phase, phase);
+        }
+    }
 }

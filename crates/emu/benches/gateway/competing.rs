@@ -1,6 +1,6 @@
-//! A transfer through gateways beside a TCP flow of the kernel with CUBIC, which fills the queue of the same line.
+//! A transfer through gateways that competes with a TCP flow of the kernel with CUBIC on the same link.
 //!
-//! The rival's ends are the machines of the gateways: its packets cross the line, but no gateway.
+//! The ends of that flow are the machines of the gateways: its packets cross the line, but no gateway.
 
 use std::thread;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use crate::report::{Report, Value};
 use crate::streams::{Received, SINK};
 use crate::{Options, me};
 
-/// The second flow starts so long after the first (s); shares count from this time on after that.
+/// The time from the start of the first flow to that of the second, and from that to the first second that counts (s).
 const LATER: u64 = 10;
 const SETTLE: u64 = 20;
-/// The least share of either beside the other.
+/// The least share of the link for either flow.
 const LEAST: f64 = 0.35;
 
 pub(crate) fn run(options: &Options, report: &mut Report) {
     for path in PATHS.iter().filter(|path| path.is_symmetric() && path.loss == 0.0) {
         for first in ["gateway", "cubic"] {
-            let id = format!("rival {} auto {first} first", path.name);
+            let id = format!("competing {} auto {first} first", path.name);
             if !options.wants(&id) {
                 continue;
             }
@@ -61,7 +61,7 @@ fn measure(path: &Path, first: &str, seed: u64, options: &Options, report: &mut 
         ("dropped", Value::maybe(dropped, 0)),
         ("queue_ms", Value::maybe(seen.waiting(0.5).map(|packets| packets * path.packet() * 1e3), 1)),
     ];
-    report.row("rival", &seen, cells);
+    report.row("competing", &seen, cells);
     if options.verbose {
         for (name, received) in [("gateway", &gateway), ("cubic", &cubic)] {
             let mbps: Vec<String> =
@@ -72,29 +72,28 @@ fn measure(path: &Path, first: &str, seed: u64, options: &Options, report: &mut 
     Ok(())
 }
 
-/// Both transfers, of which one starts [`LATER`]; they end together. Returns what was received of the gateway's and of
-/// the rival's.
+/// Runs both transfers, which end together. Returns the bytes received from the gateway and from the competing flow.
 fn within(net: &dyn Net, path: &Path, gateway_first: bool, seconds: u64) -> Result<[Received; 2], String> {
     let by = By::Here(Rate::Auto);
     let pair = by.pair(path, None).ok_or("no configuration of a pair")?;
     let _daemons = Daemons::start(net, &pair)?;
-    let start = |machine: &str, role: &str, server: &str, seconds: u64, rival: bool| {
-        let (settings, control) = if rival { (By::Cubic.settings(path), "cubic") } else { (String::new(), "cubic") };
-        let command = format!("{settings}exec {} --program stream {role} {server} {SINK} {seconds} 1 {control}", me());
+    let start = |machine: &str, role: &str, server: &str, seconds: u64, competing: bool| {
+        let settings = if competing { By::Cubic.settings(path) } else { String::new() };
+        let command = format!("{settings}exec {} --program stream {role} {server} {SINK} {seconds} 1 cubic", me());
         Running::start(net, machine, &["sh", "-c", &command])
     };
     let mut running: [Option<[Running; 2]>; 2] = [None, None];
     let order = if gateway_first { [0, 1] } else { [1, 0] };
     for (later, flow) in order.into_iter().enumerate() {
-        let rival = flow == 1;
-        let (sender, receiver) = if rival { ("g1", "g2") } else { ("client", "server") };
+        let competing = flow == 1;
+        let (sender, receiver) = if competing { ("g1", "g2") } else { ("client", "server") };
         if later == 1 {
             thread::sleep(Duration::from_secs(LATER));
         }
         let seconds = seconds - later as u64 * LATER;
-        let receiving = start(receiver, "receive", "-", seconds, rival)?;
+        let receiving = start(receiver, "receive", "-", seconds, competing)?;
         thread::sleep(LISTENING);
-        let sending = start(sender, "send", &net.address(receiver).to_string(), seconds, rival)?;
+        let sending = start(sender, "send", &net.address(receiver).to_string(), seconds, competing)?;
         running[flow] = Some([receiving, sending]);
     }
     let mut outputs = Vec::new();
