@@ -55,6 +55,10 @@ impl Acknowledger {
             self.deadline = self.deadline.or(Some(now + self.delay));
         }
     }
+    /// The largest number that arrived, and when.
+    pub(crate) fn newest(&self) -> Option<(u64, Time)> {
+        self.newest
+    }
     /// The number after the largest that arrived.
     pub(crate) fn expected(&self) -> u64 {
         self.newest.map_or(0, |(number, _)| number + 1)

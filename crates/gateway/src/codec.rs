@@ -7,6 +7,7 @@ use bytes::BufMut;
 use cellway_units::{Rate, Span};
 use thiserror::Error;
 
+use crate::lease::Lease;
 use crate::packet::{Ack, FlowId, Frame, NUMBER_OCTETS, PS_PER_US, TpPacket};
 use crate::reason::Reason;
 use crate::request::Request;
@@ -27,6 +28,8 @@ const EARLY: u8 = 2;
 const URGENT: u8 = 16;
 const RECALL: u8 = 12;
 const RATE: u8 = 13;
+/// An `Open` with a lease.
+const LEASED: u8 = 14;
 
 /// What came is not a packet of a gateway.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub enum CodecError {
     #[error("a packet of {0} octets; it must have a number of {NUMBER_OCTETS} octets and a frame")]
     Short(usize),
     /// A type that is not known.
-    #[error("a frame of type {0}; it must be from 1 to 13 or from 24 to 27")]
+    #[error("a frame of type {0}; it must be from 1 to 14 or from 24 to 27")]
     Type(u8),
     /// A frame is cut short, or says what it cannot mean.
     #[error("a frame of type {0} that is cut short or holds what it must not")]
@@ -59,8 +62,13 @@ impl TpPacket {
         out.put_u32(self.number as u32);
         for frame in &self.frames {
             match frame {
-                Frame::Open { flow, limit, request } => {
-                    put(OPEN, [flow.0, *limit], out);
+                Frame::Open { flow, limit, lease, request } => {
+                    match lease {
+                        None => put(OPEN, [flow.0, *limit], out),
+                        Some(Lease { after, within }) => {
+                            put(LEASED, [flow.0, *limit, *after, within.as_ps() / PS_PER_US], out);
+                        }
+                    }
                     request.encode(out);
                 }
                 Frame::Accepted { flow, limit } => put(ACCEPTED, [flow.0, *limit], out),
@@ -115,7 +123,7 @@ impl Decoded {
             let frame = match kind {
                 RECALL => Some(Frame::Recall),
                 RATE => varint::take(&mut rest).map(|bps| Frame::Rate { rate: Rate::from_bps(bps) }),
-                OPEN..=RETURN => take_control(kind, &mut rest),
+                OPEN..=RETURN | LEASED => take_control(kind, &mut rest),
                 _ if kind & !(FIN | EARLY | URGENT) == DATA => take_data(kind, rest).inspect(|frame| {
                     if let Frame::Data { len, .. } = frame {
                         self.payload = input.len() - *len as usize..input.len();
@@ -165,7 +173,13 @@ fn take_control(kind: u8, input: &mut &[u8]) -> Option<Frame> {
     Some(match kind {
         OPEN => {
             let limit = varint::take(input)?;
-            Frame::Open { flow, limit, request: Arc::new(Request::decode(input)?) }
+            Frame::Open { flow, limit, lease: None, request: Arc::new(Request::decode(input)?) }
+        }
+        LEASED => {
+            let [limit, after, within] = [(); 3].map(|()| varint::take(input));
+            let within = Span::from_ps(within?.checked_mul(PS_PER_US)?);
+            let lease = Some(Lease { after: after?, within });
+            Frame::Open { flow, limit: limit?, lease, request: Arc::new(Request::decode(input)?) }
         }
         ACCEPTED => Frame::Accepted { flow, limit: varint::take(input)? },
         REFUSED => Frame::Refused { flow, reason: take_reason(input)? },
@@ -230,6 +244,9 @@ mod tests {
             early,
         })
     }
+    fn lease() -> impl Strategy<Value = Lease> {
+        (number(), 0..=u64::MAX / PS_PER_US).prop_map(|(after, us)| Lease { after, within: Span::from_us(us) })
+    }
     fn ack() -> impl Strategy<Value = Frame> {
         let runs = prop::collection::vec((0u64..400, 0u64..400), 1..33);
         (number(), runs, 0u64..100_000).prop_map(|(newest, runs, delay)| {
@@ -245,10 +262,8 @@ mod tests {
     fn control() -> impl Strategy<Value = Frame> {
         let flow = || number().prop_map(FlowId);
         prop_oneof![
-            (flow(), number(), request()).prop_map(|(flow, limit, request)| Frame::Open {
-                flow,
-                limit,
-                request: Arc::new(request)
+            (flow(), number(), prop::option::of(lease()), request()).prop_map(|(flow, limit, lease, request)| {
+                Frame::Open { flow, limit, lease, request: Arc::new(request) }
             }),
             (flow(), number()).prop_map(|(flow, limit)| Frame::Accepted { flow, limit }),
             (flow(), reason()).prop_map(|(flow, reason)| Frame::Refused { flow, reason }),
@@ -292,7 +307,8 @@ mod tests {
             server: Server::Name("ab".into(), 80),
             early: true,
         };
-        let open = Frame::Open { flow: FlowId(2), limit: 16_384, request: Arc::new(request) };
+        let lease = Some(Lease { after: 5, within: Span::from_us(65) });
+        let open = Frame::Open { flow: FlowId(2), limit: 16_384, lease, request: Arc::new(request) };
         let ack = Frame::Ack(Ack { ranges: vec![(7, 9), (3, 4)], delay: Span::from_us(64) });
         let data = Frame::Data { flow: FlowId(2), offset: 0, len: 3, fin: true, early: true, urgent: true };
         let packet = TpPacket { number: 0x1_0000_0102, frames: vec![ack, open, data] };
@@ -301,11 +317,11 @@ mod tests {
         let octets: [&[u8]; 4] = [
             &[0, 0, 1, 2],
             &[6, 9, 0x40, 64, 1, 2, 1, 1],
-            &[1, 2, 0x80, 0, 0x40, 0, 0x17, 192, 0, 2, 1, 0x12, 0x34, 2, b'a', b'b', 0, 80],
+            &[14, 2, 0x80, 0, 0x40, 0, 5, 0x40, 65, 0x17, 192, 0, 2, 1, 0x12, 0x34, 2, b'a', b'b', 0, 80],
             &[27, 2, 0, b'G', b'E', b'T'],
         ];
         assert_eq!(out, octets.concat());
-        assert_eq!(TpPacket::decode(&out, 0x1_0000_0000), Ok(Decoded { packet, payload: 33..36 }));
+        assert_eq!(TpPacket::decode(&out, 0x1_0000_0000), Ok(Decoded { packet, payload: 36..39 }));
     }
 
     #[test]
@@ -314,12 +330,14 @@ mod tests {
         assert_eq!(decode(&[0, 0, 0]), CodecError::Short(3));
         assert_eq!(decode(&[0, 0, 0, 0]), CodecError::Short(4));
         assert_eq!(decode(&[0, 0, 0, 0, 0]), CodecError::Type(0));
-        for kind in [14, 16, 28, 40] {
+        for kind in [15, 16, 28, 40] {
             assert_eq!(decode(&[0, 0, 0, 0, kind, 0, 0]), CodecError::Type(kind));
         }
         for frame in [
             &[OPEN, 1, 1, 0x20, 0][..],
             &[OPEN, 1, 1, 0],
+            &[LEASED, 1, 1, 1],
+            &[LEASED, 1, 1, 1, 1, 0x20, 0],
             &[OPEN, 1, 1, NAME_LESS, 1, 0xff, 0, 80],
             &[REFUSED, 1, 0],
             &[RESET, 1, 1, 14],

@@ -4,6 +4,7 @@ use cellway_units::{Bytes, Rate, Span};
 
 use crate::error::ConfigError;
 use crate::packet::DATA_OVERHEAD;
+use crate::request::Request;
 use crate::wire::{Transport, Wire};
 
 /// The least payload of a transport packet: with its headers, any frame without a name fits into
@@ -136,6 +137,9 @@ pub struct GatewayConfig {
     /// it counts as unresponsive: three times as long if the transport is reliable, and three probe timeouts in any case.
     /// `None`: never.
     pub patience: Option<Span>,
+    /// Set where a client whose SYN is refused as [`PeerLost`](crate::Reason::PeerLost) may connect past the gateways:
+    /// the `Open` of each that connects with its own address then grants a [`Lease`](crate::Lease).
+    pub bypass: bool,
     /// What becomes of a configured rate that is above what the path carries.
     pub guard: RateGuard,
 }
@@ -169,6 +173,7 @@ impl GatewayConfig {
             initial_rtt: Span::from_ms(333),
             probe_max: Span::from_secs(1),
             patience: None,
+            bypass: false,
             guard: RateGuard::Off,
         }
     }
@@ -204,6 +209,11 @@ impl GatewayConfig {
         Ok(())
     }
 
+    /// Returns true if the client of `request` may connect past the gateways once the peer is unresponsive. One that is
+    /// answered early does not wait for the peer.
+    pub(crate) fn leases(&self, request: &Request) -> bool {
+        self.bypass && self.patience.is_some() && request.client.is_some() && !request.early
+    }
     /// What each direction of a flow may hold whatever the others do (bytes).
     pub(crate) fn least(&self) -> u64 {
         self.floor.0.min(self.window.most().0)
@@ -243,7 +253,7 @@ impl GatewayConfig {
 }
 
 /// A packet with the longest control frame, an `Open` with a name and a client of IPv6.
-const MIN_CAPACITY: u64 = 4 + 1 + 8 + 8 + 1 + 18 + 1 + 255 + 2;
+const MIN_CAPACITY: u64 = 4 + 1 + 8 + 8 + 16 + 1 + 18 + 1 + 255 + 2;
 
 #[cfg(test)]
 mod tests {

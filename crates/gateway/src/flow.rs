@@ -6,6 +6,7 @@ use cellway_units::Time;
 
 use crate::config::GatewayConfig;
 use crate::inbound::Inbound;
+use crate::lease::Lease;
 use crate::outbound::Outbound;
 use crate::output::Action;
 use crate::packet::{FlowId, Frame};
@@ -79,6 +80,8 @@ pub(crate) struct Flow {
     pub(crate) handshake: Delivery,
     /// Whether `Open` was sent, so that the peer may know of the flow.
     pub(crate) asked: bool,
+    /// Far: when connecting to the server may begin at the latest.
+    pub(crate) lease_end: Option<Time>,
     /// Near: whether the peer has accepted.
     pub(crate) answered: bool,
     pub(crate) reset: Delivery,
@@ -109,6 +112,7 @@ impl Flow {
             arrivals: Arrivals::default(),
             handshake: Delivery::Idle,
             asked: false,
+            lease_end: None,
             answered: false,
             cause: None,
             reset: Delivery::Idle,
@@ -155,7 +159,9 @@ impl Flow {
                 // No more until the peer has memory for it as well: it could not be given back, and two gateways
                 // that open many flows could wait for each other for ever. An early one does not wait there.
                 let limit = self.inn.grant(if self.request.early { context.inbound } else { context.config.least() });
-                self.queue_handshake(Frame::Open { flow: self.id, limit, request: self.request.clone() }, context);
+                let lease = context.config.leases(&self.request).then_some(Lease::PENDING);
+                let open = Frame::Open { flow: self.id, limit, lease, request: self.request.clone() };
+                self.queue_handshake(open, context);
                 if self.request.early {
                     self.stage = Stage::Relaying;
                     self.out.limit = context.config.early();

@@ -10,6 +10,7 @@ use crate::bottleneck::Bottleneck;
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;
 use crate::guard::Guard;
+use crate::lease::{Departures, Lease};
 use crate::liveness::Liveness;
 use crate::output::{Action, Output};
 use crate::pacer::Pacer;
@@ -36,6 +37,9 @@ pub struct Gateway {
     acknowledger: Acknowledger,
     pacer: Pacer,
     liveness: Liveness,
+    /// The end of the last lease that was granted, and the patience that holds up to then at least.
+    leased: (Time, Span),
+    departures: Departures,
     /// What is known of the line if its rate is to be found out.
     line: Option<Bottleneck>,
     /// What watches a configured rate, if that is wanted.
@@ -63,6 +67,8 @@ impl Gateway {
             acknowledger: Acknowledger::new(&config),
             pacer: Pacer::new(line.as_ref().map_or(config.rate, Bottleneck::rate), config.slack),
             liveness: Liveness::default(),
+            leased: (Time::ZERO, Span::ZERO),
+            departures: Departures::default(),
             line,
             guard: rate::guard(&config),
             owed: 0,
@@ -148,6 +154,10 @@ impl Gateway {
                     self.learn(now, round_trip);
                     self.see_line();
                 }
+                Frame::Open { flow, lease: Some(lease), .. } => {
+                    let end = self.departures.end(*lease);
+                    self.relay.leased(*flow, frame, (now, end), &mut out.actions);
+                }
                 other => self.relay.arrived(other, &mut out.actions),
             }
         }
@@ -207,7 +217,7 @@ impl Gateway {
         self.relay.down(reason, &mut out.actions);
         self.recovery = Recovery::new(self.config());
         self.acknowledger = Acknowledger::new(self.config());
-        self.liveness = Liveness::default();
+        self.forget_leases();
         (self.data_first, self.held) = (false, false);
         self.forget_line();
         self.see_line();
@@ -224,6 +234,11 @@ impl Gateway {
     pub fn leftover(&self) -> Bytes {
         Bytes(self.relay.leftover)
     }
+    fn forget_leases(&mut self) {
+        self.liveness = Liveness::default();
+        self.leased = (Time::ZERO, Span::ZERO);
+        self.departures = Departures::default();
+    }
     /// Windows follow the line as it is known now.
     fn see_line(&mut self) {
         self.relay.set_line(self.rate(), self.recovery.rtt());
@@ -237,12 +252,15 @@ impl Gateway {
         (config.transport, config.reliable) = (transport, reliable);
         config.set_capacity(capacity);
         self.recovery = Recovery::new(self.config());
+        self.forget_leases();
         self.forget_line();
         if let Some(rtt) = rtt {
             self.recovery.measured(rtt);
             self.measured(rtt);
         }
         self.see_line();
+        // A lease needs a packet to count from: each side sends this one first.
+        self.relay.tell_rate();
     }
     /// The transport can take no more (`held`), because what was sent waits in it; or it can again, and what may
     /// leave does. While held nothing is sent, and the time counts as lateness.
@@ -251,7 +269,7 @@ impl Gateway {
         self.send(now, out);
     }
     /// The transport takes packets of so many octets now ([`TpPacket::octets`]). Larger ones that are
-    /// lost are sent again in pieces. What is too small for any frame, 298 octets, counts as so much.
+    /// lost are sent again in pieces. What is too small for any frame, 314 octets, counts as so much.
     pub fn set_payload(&mut self, now: Time, octets: usize, out: &mut Output) {
         self.relay.config.set_capacity(octets);
         self.configure_line(now);
@@ -277,11 +295,35 @@ impl Gateway {
         self.liveness.is_unresponsive()
     }
     fn patience(&self) -> Option<Span> {
-        self.config().patience.map(|least| self.recovery.patience(least))
+        self.config().patience.map(|least| self.recovery.patience(least).max(self.leased.1))
+    }
+    /// Grants a lease up to the earliest time at which the peer can become unresponsive; `None` before its first packet.
+    fn lease(&mut self, now: Time) -> Option<Lease> {
+        let (after, arrived) = self.acknowledger.newest()?;
+        let patience = self.patience()?;
+        let end = self.liveness.earliest(now, patience);
+        self.leased = (self.leased.0.max(end), patience);
+        Some(Lease { after, within: end.since(arrived) })
+    }
+    /// The end of the lease of a flow that the peer opens: the connection to its server may not begin later. `None` if it
+    /// may begin at any time.
+    pub fn lease_end(&self, flow: FlowId) -> Option<Time> {
+        self.relay.lease_end(flow)
+    }
+    /// Sets [`GatewayConfig::bypass`] for what is opened from now on.
+    pub fn set_bypass(&mut self, bypass: bool) {
+        self.relay.config.bypass = bypass;
     }
     /// Refuses the connections that wait for an answer if the peer has become unresponsive.
     fn check_peer(&mut self, now: Time, actions: &mut Vec<Action>) {
+        // Up to the end of a lease the patience does not shrink.
+        if now >= self.leased.0 {
+            self.leased.1 = Span::ZERO;
+        }
         let Some(patience) = self.patience() else { return };
+        if now < self.leased.0 {
+            self.leased.1 = patience;
+        }
         // What a probe sends again waits for the pacer at times.
         let awaits = self.recovery.awaits() || self.liveness.runs() && self.relay.has_frames();
         if self.liveness.check(now, awaits, patience) {
@@ -334,6 +376,7 @@ impl Gateway {
         while self.pacer.ready() <= now && !self.held {
             let Some(frames) = self.next_frames(now, &mut out.actions) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
+            self.departures.sent(now, packet.number);
             let bits = self.config().wire.bits(self.config().transport.overhead() + packet.octets());
             self.pacer.send(now, bits);
             if packet.ack_eliciting() {
@@ -375,7 +418,12 @@ impl Gateway {
         if let Some(ack) = self.acknowledger.take(now, room.saturating_sub(self.relay.next_control_octets())) {
             put(Frame::Ack(ack), &mut room);
         }
-        while may_send && let Some(frame) = self.relay.next_control(room) {
+        while may_send && let Some(mut frame) = self.relay.next_control(room) {
+            if let Frame::Open { lease, .. } = &mut frame
+                && lease.is_some()
+            {
+                *lease = self.lease(now);
+            }
             put(frame, &mut room);
         }
         if !had_data

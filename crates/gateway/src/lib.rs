@@ -30,8 +30,9 @@
 //!
 //! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`) knows no packets, and of time only who
 //! idles; the transport below it (`recovery`, `acknowledge`, `reordering`, `pacer`) knows no flows. Its rate is
-//! configured and checked (`guard`), or estimated (`bottleneck`); `liveness` detects an unresponsive peer. What carries
-//! the packets ([`Transport`]) is known by its headers only; [`TpPacket::encode`] gives their octets.
+//! configured and checked (`guard`), or estimated (`bottleneck`); `liveness` detects an unresponsive peer, and `lease`
+//! bounds how long a peer may connect for a client that takes another path then. What carries the packets
+//! ([`Transport`]) is known by its headers only; [`TpPacket::encode`] gives their octets.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod acknowledge;
@@ -44,6 +45,7 @@ mod flow;
 mod gateway;
 mod guard;
 mod inbound;
+mod lease;
 mod liveness;
 mod outbound;
 mod output;
@@ -65,6 +67,7 @@ pub use codec::{CodecError, Decoded};
 pub use config::{GatewayConfig, RateGuard, Window};
 pub use error::ConfigError;
 pub use gateway::Gateway;
+pub use lease::Lease;
 pub use output::{Action, Output};
 pub use packet::{Ack, DATA_OVERHEAD, FlowId, Frame, NUMBER_OCTETS, TpPacket};
 pub use reason::Reason;

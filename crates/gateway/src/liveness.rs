@@ -41,6 +41,12 @@ impl Liveness {
         self.unresponsive = self.checks >= CHECKS;
         self.unresponsive
     }
+    /// Returns the earliest time at which a peer that sends nothing from now on can become unresponsive, if the patience
+    /// does not shrink.
+    pub(crate) fn earliest(&self, now: Time, patience: Span) -> Time {
+        let left = if self.unresponsive { 0 } else { CHECKS - self.checks };
+        (self.since.unwrap_or(now) + patience / CHECKS.into() * left.into()).max(now)
+    }
     /// Returns the time of the next [`Liveness::check`].
     pub(crate) fn deadline(&self, patience: Span) -> Option<Time> {
         self.since.filter(|_| !self.unresponsive).map(|since| since + patience / CHECKS.into())

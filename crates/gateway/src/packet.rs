@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cellway_units::{Rate, Span};
 
+use crate::lease::Lease;
 use crate::reason::Reason;
 use crate::request::Request;
 use crate::varint;
@@ -54,6 +55,8 @@ pub enum Frame {
         flow: FlowId,
         /// How far its other direction may be sent (bytes since its start).
         limit: u64,
+        /// Bounds the time in which the receiver may connect, where the client may take another path after it.
+        lease: Option<Lease>,
         /// From where and whereto.
         request: Arc<Request>,
     },
@@ -140,8 +143,9 @@ impl Frame {
     /// Its length (octets).
     pub fn octets(&self) -> u32 {
         match self {
-            Frame::Open { flow, limit, request } => {
-                1 + varint::octets(flow.0) + varint::octets(*limit) + request.octets()
+            Frame::Open { flow, limit, lease, request } => {
+                let lease = lease.map_or(0, Lease::octets);
+                1 + varint::octets(flow.0) + varint::octets(*limit) + lease + request.octets()
             }
             Frame::Accepted { flow, limit } | Frame::Credit { flow, limit } => {
                 1 + varint::octets(flow.0) + varint::octets(*limit)
@@ -209,7 +213,15 @@ mod tests {
         let flow = FlowId(1);
         let packet = |frames| TpPacket { number: 0, frames }.octets();
         let request = Arc::new(Request { client: Some("192.0.2.1:1".parse().unwrap()), ..Request::UNNAMED });
-        assert_eq!(packet(vec![Frame::Open { flow, limit: 1 << 20, request }]), 4 + 1 + 1 + 4 + 1 + 6 + 6);
+        assert_eq!(
+            packet(vec![Frame::Open { flow, limit: 1 << 20, lease: None, request: request.clone() }]),
+            4 + 1 + 1 + 4 + 1 + 6 + 6
+        );
+        let lease = Some(Lease { after: 64, within: Span::from_us(63) });
+        assert_eq!(
+            packet(vec![Frame::Open { flow, limit: 1 << 20, lease, request }]),
+            4 + 1 + 1 + 4 + 2 + 1 + 1 + 6 + 6
+        );
         assert_eq!(packet(vec![Frame::Accepted { flow, limit: 0 }]), 4 + 3);
         assert_eq!(packet(vec![Frame::Refused { flow, reason: Reason::Refused }]), 4 + 3);
         let data =

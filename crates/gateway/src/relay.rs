@@ -207,7 +207,7 @@ impl Relay {
         }
     }
     /// Tells the peer the rate, unless it knows it.
-    fn tell_rate(&mut self) {
+    pub(crate) fn tell_rate(&mut self) {
         if self.config.tells_rate && self.windows.owes_rate() && !std::mem::replace(&mut self.rate_queued, true) {
             self.queue.push(Frame::Rate { rate: Rate::from_bps(varint::MAX) });
         }

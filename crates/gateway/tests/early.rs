@@ -16,7 +16,7 @@ fn early() -> Arc<Request> {
     Arc::new(Request { early: true, ..Request::UNNAMED })
 }
 fn open() -> Frame {
-    Frame::Open { flow: FLOW, limit: WINDOW, request: early() }
+    Frame::Open { flow: FLOW, limit: WINDOW, lease: None, request: early() }
 }
 fn ahead(offset: u64, len: u32, fin: bool) -> Frame {
     Frame::Data { flow: FLOW, offset, len, fin, early: true, urgent: false }
@@ -129,7 +129,7 @@ fn what_finds_no_memory_is_refused_at_once() {
     let mut s = Script::with(config);
     s.peer(&[open()]);
     let other = FlowId(8);
-    let frames = s.peer(&[Frame::Open { flow: other, limit: WINDOW, request: early() }]).0;
+    let frames = s.peer(&[Frame::Open { flow: other, limit: WINDOW, lease: None, request: early() }]).0;
     assert_eq!(frames, [refused(other, Reason::Busy)]);
 }
 

@@ -125,7 +125,7 @@ fn smaller_packets_hold_what_was_lost_in_larger_ones() {
     assert_eq!(frames[..3], [data(0, 393, false), data(393, 392, false), data(785, 215, false)]);
     assert!(frames.len() == 9 && frames.iter().all(|frame| frame.octets() <= 396));
     s.local(|g, now, out| g.set_payload(now, 1, out));
-    assert_eq!(s.gateway.config().mtu, Bytes(298 + 22));
+    assert_eq!(s.gateway.config().mtu, Bytes(314 + 22));
 }
 
 #[test]

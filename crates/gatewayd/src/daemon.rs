@@ -3,6 +3,7 @@
 
 mod attempts;
 mod block;
+mod bypassed;
 mod charge;
 mod doors;
 mod drops;
@@ -44,6 +45,7 @@ use crate::peering::Peering;
 pub use handle::Handle;
 
 use attempts::Attempts;
+use bypassed::Bypassed;
 use doors::Doors;
 use drops::Drops;
 use flow::Flow;
@@ -94,6 +96,8 @@ pub struct Daemon {
     table: Table,
     /// Intercepted connections, by client and server.
     held: HashMap<(std::net::SocketAddr, std::net::SocketAddr), u64>,
+    /// Those that went to their servers without the pair.
+    bypassed: Bypassed,
     timers: Timers,
     tally: Tally,
     drops: Drops,
@@ -101,8 +105,6 @@ pub struct Daemon {
     later: VecDeque<Later>,
     /// Connection attempts that peers have requested.
     attempts: Attempts,
-    /// When the last of them may begin that came after this thread was suspended (ns).
-    resume_at: u64,
     /// Names that are being looked up.
     lookups: u32,
     /// Connections with something to write.
@@ -168,12 +170,12 @@ impl Daemon {
             doors,
             table: Table::default(),
             held: HashMap::new(),
+            bypassed: Bypassed::default(),
             timers: Timers::default(),
             tally: Tally::default(),
             drops: Drops::default(),
             later: VecDeque::new(),
             attempts: Attempts::default(),
-            resume_at: 0,
             lookups: 0,
             writers: Vec::new(),
             packet: BytesMut::new(),
@@ -194,18 +196,13 @@ impl Daemon {
     /// The kernel has no memory left to wait with.
     pub fn run(&mut self) -> Result<(), Error> {
         let mut events = Vec::new();
-        // The rules may have taken long since `new`; that time counts as no suspension, as no peer was connected.
         self.now = now_ns();
         while self.running {
             let deadline = self.deadline();
-            let waits = now_ns();
-            let stopped = self
-                .readiness
+            self.readiness
                 .wait_for(deadline, &mut events)
                 .map_err(|source| Error::System { what: "wait".into(), source })?;
-            let begun = std::mem::replace(&mut self.now, now_ns());
-            let due = if stopped { waits } else { deadline.map_or(self.now, |at| at.max(waits)) };
-            self.resume(self.now.saturating_sub(due).max(waits - begun));
+            self.now = now_ns();
             let came = !events.is_empty();
             let from_peers = events.iter().any(|ready| ready.token == PEERS);
             for ready in events.drain(..) {
@@ -226,11 +223,8 @@ impl Daemon {
     /// True if the last pass has left work that can be done at once.
     fn has_work(&self) -> bool {
         let due = |at: Option<u64>| at.is_some_and(|at| at <= self.now);
-        !self.writers.is_empty() || self.peering.has_more() || due(self.timers.deadline()) || due(self.next_attempt())
-    }
-    /// The time from which the first connection attempt may begin (ns).
-    fn next_attempt(&self) -> Option<u64> {
-        (!self.attempts.is_empty()).then_some(self.resume_at)
+        let waits = !self.writers.is_empty() || !self.attempts.is_empty();
+        waits || self.peering.has_more() || due(self.timers.deadline())
     }
     /// Returns the coalescing delay after a pass (ns).
     fn rest(&self) -> u64 {
@@ -241,17 +235,16 @@ impl Daemon {
         self.start.1 + Duration::from_nanos(self.now - self.start.0)
     }
     fn deadline(&mut self) -> Option<u64> {
-        if !self.writers.is_empty() {
+        if !self.writers.is_empty() || !self.attempts.is_empty() {
             // A socket has taken all that it might, and now may have more: it tells nothing before it is full.
             return Some(self.now);
         }
-        let attempts = self.next_attempt();
         let peering = self
             .peering
             .deadline()
             .map(|at| self.start.0 + at.saturating_duration_since(self.start.1).as_nanos() as u64);
         let machines = self.links.iter().filter_map(Link::deadline);
-        machines.chain(peering).chain(self.timers.deadline()).chain(attempts).min()
+        machines.chain(peering).chain(self.timers.deadline()).min()
     }
 
     fn happened(&mut self, ready: Ready) {

@@ -22,6 +22,8 @@ mod drops;
 mod guard;
 #[path = "lines/hosts.rs"]
 mod hosts;
+#[path = "lines/jump.rs"]
+mod jump;
 #[path = "lines/load.rs"]
 mod load;
 #[path = "lines/mtu.rs"]

@@ -231,18 +231,16 @@ pub(super) fn tun_offload(tun: BorrowedFd<'_>, flags: libc::c_uint) -> io::Resul
     check(unsafe { libc::ioctl(tun.as_raw_fd(), libc::TUNSETOFFLOAD, libc::c_ulong::from(flags)) })
 }
 
-/// `epoll_pwait2(2)`, available since Linux 5.11: fills the spare capacity of `events`. The calling thread blocks the
-/// signals in `mask` during the call; bit 0 is signal 1.
+/// `epoll_pwait2(2)`, available since Linux 5.11: fills the spare capacity of `events`.
 pub(super) fn epoll_wait(
     epoll: BorrowedFd<'_>,
     events: &mut Vec<rustix::event::epoll::Event>,
     timeout: Option<&libc::timespec>,
-    mask: Option<&u64>,
 ) -> io::Result<()> {
     let room = events.spare_capacity_mut();
     let timeout = timeout.map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: the kernel writes at most as many events as there is room for, each laid out as `struct epoll_event`,
-    // which is what the type is made for, and reads one timespec or none, and one signal mask of 64 bits or none.
+    // which is what the type is made for, and reads one timespec or none; no signal mask is given.
     unsafe {
         let found = libc::syscall(
             libc::SYS_epoll_pwait2,
@@ -250,7 +248,7 @@ pub(super) fn epoll_wait(
             room.as_mut_ptr(),
             room.len() as libc::c_int,
             timeout,
-            mask.map_or(std::ptr::null(), std::ptr::from_ref),
+            std::ptr::null::<libc::sigset_t>(),
             mem::size_of::<u64>(),
         );
         if found < 0 {

@@ -10,10 +10,6 @@ use super::SysError;
 use super::clock::now_ns;
 use super::raw;
 
-/// The mask of all signals but 32 and 33, which the C library uses to cancel threads and to change their credentials;
-/// nptl(7).
-const SIGNALS: u64 = !(0b11 << 31);
-
 /// The events to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
@@ -124,21 +120,18 @@ impl Readiness {
     /// The kernel has no memory left.
     pub fn wait(&mut self, deadline: Option<u64>, ready: &mut Vec<u64>) -> Result<(), SysError> {
         ready.clear();
-        self.collect(deadline, None)?;
+        self.collect(deadline)?;
         ready.extend(self.events.iter().map(|event| event.data.u64()));
         Ok(())
     }
 
-    /// As [`Readiness::wait`], with the events of each descriptor. The calling thread blocks all signals during the
-    /// wait. Returns true if the process was stopped (`SIGSTOP`) or frozen (control groups) during the wait, which ends
-    /// when the process continues: signal(7), "Interruption of system calls and library functions by stop signals".
-    /// Kernels before Linux 5.11 do not report that: it returns false.
+    /// As [`Readiness::wait`], with the events of each descriptor.
     ///
     /// # Errors
     /// The kernel has no memory left.
-    pub fn wait_for(&mut self, deadline: Option<u64>, ready: &mut Vec<Ready>) -> Result<bool, SysError> {
+    pub fn wait_for(&mut self, deadline: Option<u64>, ready: &mut Vec<Ready>) -> Result<(), SysError> {
         ready.clear();
-        let stopped = self.collect(deadline, Some(&SIGNALS))?;
+        self.collect(deadline)?;
         ready.extend(self.events.iter().map(|event| {
             let (token, flags) = (event.data.u64(), event.flags);
             Ready {
@@ -149,11 +142,10 @@ impl Readiness {
                 failed: flags.contains(epoll::EventFlags::ERR),
             }
         }));
-        Ok(stopped)
+        Ok(())
     }
 
-    /// Returns true if the wait was interrupted.
-    fn collect(&mut self, deadline: Option<u64>, mask: Option<&u64>) -> Result<bool, SysError> {
+    fn collect(&mut self, deadline: Option<u64>) -> Result<(), SysError> {
         self.events.clear();
         let left = deadline.map(|deadline| deadline.saturating_sub(now_ns()));
         if self.one_call {
@@ -161,12 +153,13 @@ impl Readiness {
                 tv_sec: libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
                 tv_nsec: libc::c_long::try_from(ns % 1_000_000_000).unwrap_or(0),
             });
-            match raw::epoll_wait(self.epoll.as_fd(), &mut self.events, timeout.as_ref(), mask) {
+            match raw::epoll_wait(self.epoll.as_fd(), &mut self.events, timeout.as_ref()) {
                 // A kernel before Linux 5.11, or a system call filter that does not allow the call.
                 Err(e) if matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => self.one_call = false,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => return Ok(true),
-                Err(e) => return Err(SysError::Watch { what: "wait for descriptors", source: e }),
-                Ok(()) => return Ok(false),
+                Err(e) if e.kind() != io::ErrorKind::Interrupted => {
+                    return Err(SysError::Watch { what: "wait for descriptors", source: e });
+                }
+                _ => return Ok(()),
             }
         }
         if left != Some(0) {
@@ -177,8 +170,7 @@ impl Readiness {
             });
             let mut set = [PollFd::new(&self.epoll, PollFlags::IN)];
             match poll(&mut set, timeout.as_ref()) {
-                // The kernel resumes this call after a stop, so only a signal handler interrupts it.
-                Ok(0) | Err(Errno::INTR) => return Ok(false),
+                Ok(0) | Err(Errno::INTR) => return Ok(()),
                 Ok(_) => {}
                 Err(e) => return Err(watch("wait for descriptors", e)),
             }
@@ -188,7 +180,7 @@ impl Readiness {
             Ok(_) | Err(Errno::INTR) => {}
             Err(e) => return Err(watch("wait for descriptors", e)),
         }
-        Ok(false)
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Context, Delivery, Flow, LATER, Origin, Stage};
 use crate::config::GatewayConfig;
+use crate::lease::Lease;
 use crate::outbound::Piece;
 use crate::packet::{Frame, NUMBER_OCTETS, data_octets};
 
@@ -46,7 +47,10 @@ impl Flow {
         }
     }
     /// The packet with `frame`, which is no reset, was lost; whether its content must be sent again.
-    pub(crate) fn lost(&mut self, frame: Frame, context: &mut Context<'_>) -> bool {
+    pub(crate) fn lost(&mut self, mut frame: Frame, context: &mut Context<'_>) -> bool {
+        if let Frame::Open { lease: Some(lease), .. } = &mut frame {
+            *lease = Lease::PENDING;
+        }
         match frame {
             Frame::Data { offset, len, fin, .. } => {
                 if self.reset_at.is_none() {

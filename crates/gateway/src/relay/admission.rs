@@ -45,7 +45,7 @@ impl Relay {
     }
     /// Whether the opening with `request` fits into a packet.
     pub(super) fn has_room_for(&self, request: &Request) -> bool {
-        const NUMBERS: u32 = NUMBER_OCTETS + 1 + 8 + 8;
+        const NUMBERS: u32 = NUMBER_OCTETS + 1 + 8 + 8 + 16;
         request.is_valid() && NUMBERS + request.octets() <= self.config.capacity()
     }
     pub(super) fn has_ended(&self, flow: FlowId) -> bool {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cellway_units::Time;
+
 use super::Relay;
 use crate::flow::{Flow, Origin, Stage};
 use crate::inbound::{Inbound, Violation};
@@ -43,6 +45,24 @@ impl Relay {
             }
         }
     }
+    /// The peer sent an `Open` with a lease that ends at `end`. When that is over it is refused: the client may be on
+    /// another path.
+    pub(crate) fn leased(&mut self, flow: FlowId, open: &Frame, (now, end): (Time, Time), actions: &mut Vec<Action>) {
+        if self.flows.contains_key(&flow) || self.has_ended(flow) {
+            return;
+        }
+        if now < end {
+            self.arrived(open, actions);
+            if let Some(state) = self.flows.get_mut(&flow) {
+                state.lease_end = Some(end);
+            }
+        } else {
+            self.decline(flow, Reason::PeerLost);
+        }
+    }
+    pub(crate) fn lease_end(&self, flow: FlowId) -> Option<Time> {
+        self.flows.get(&flow)?.lease_end
+    }
     fn refused_by_peer(&mut self, flow: FlowId, reason: Reason, actions: &mut Vec<Action>) {
         let Some(state) = self.flows.get_mut(&flow).filter(|state| state.origin == Origin::Local) else { return };
         match state.stage {
@@ -64,11 +84,14 @@ impl Relay {
             state.out.limit = limit;
             self.enter(state, actions);
         } else {
-            // It takes no memory here, however many the peer opens.
-            self.stats.count_refusal(Reason::Busy);
-            self.has_now_ended(flow);
-            self.answer(Frame::Refused { flow, reason: Reason::Busy });
+            self.decline(flow, Reason::Busy);
         }
+    }
+    /// Refuses a flow that is not here. It takes no memory, however many the peer opens.
+    fn decline(&mut self, flow: FlowId, reason: Reason) {
+        self.stats.count_refusal(reason);
+        self.has_now_ended(flow);
+        self.answer(Frame::Refused { flow, reason });
     }
     /// Tells the peer what becomes of a flow that is not here: a reset, or a refusal.
     fn answer(&mut self, frame: Frame) {

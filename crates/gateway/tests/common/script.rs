@@ -103,7 +103,7 @@ pub fn asked() -> Arc<Request> {
     Arc::new(Request::UNNAMED)
 }
 pub fn open(flow: FlowId, limit: u64) -> Frame {
-    Frame::Open { flow, limit, request: asked() }
+    Frame::Open { flow, limit, lease: None, request: asked() }
 }
 pub fn refused(flow: FlowId, reason: Reason) -> Frame {
     Frame::Refused { flow, reason }

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cellway_gateway::{
-    Ack, Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, Server, TpPacket, Transport, Window,
+    Ack, Action, FlowId, Frame, Gateway, GatewayConfig, Lease, Output, Reason, Request, Server, TpPacket, Transport,
+    Window,
 };
 use cellway_units::{Bits, Bytes, Rate, Span, Time};
 
@@ -60,7 +61,11 @@ impl Input<'_> {
         let kind = self.octet();
         let flow = self.flow();
         match kind % 8 {
-            0 => Frame::Open { flow, limit: self.number(), request: self.request() },
+            0 => {
+                let lease = (kind & 0x80 != 0)
+                    .then(|| Lease { after: self.octet().into(), within: Span::from_ms(u64::from(self.octet()) * 8) });
+                Frame::Open { flow, limit: self.number(), lease, request: self.request() }
+            }
             1 => Frame::Accepted { flow, limit: self.number() },
             2 => Frame::Refused { flow, reason: self.reason() },
             3 => Frame::Credit { flow, limit: self.number() },

@@ -8,7 +8,7 @@ use cellway_units::{Bytes, Rate, Span, Time};
 
 use super::block::BLOCK;
 use super::ring::Ring;
-use crate::config::{Config, LineRate, Peer};
+use crate::config::{Config, LineRate, Peer, PeerDown};
 use crate::error::Error;
 
 /// The largest window that a line is taken to need, unless one is configured.
@@ -214,6 +214,7 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     (machine.mtu, machine.payload) = (Bytes(1280), Bytes(1200));
     machine.slack = SLACK;
     machine.patience = Some(PATIENCE);
+    machine.bypass = peer.down == PeerDown::Direct;
     machine.guard = match peer.rate_guard {
         crate::config::RateGuard::On => RateGuard::Acts,
         crate::config::RateGuard::Off => RateGuard::Reports,

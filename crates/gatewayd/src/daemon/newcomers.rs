@@ -38,6 +38,10 @@ impl Daemon {
     /// An opening that waits becomes a connection, unless it is known or refused.
     pub(crate) fn open_held(&mut self, opening: Opening) {
         let key = (opening.client, opening.server);
+        if self.bypassed.contains(opening.key(), self.now) {
+            // Sent again: its server may have answered the first.
+            return self.pass(&opening);
+        }
         if let Some(&token) = self.held.get(&key) {
             match self.table.get_mut(token) {
                 // Sent again by a host that has waited a second.

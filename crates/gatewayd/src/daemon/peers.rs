@@ -154,9 +154,10 @@ impl Daemon {
             tracing::warn!("reload: `{name}` needs a restart and stays as it was");
         }
         for (index, peer) in config.peers.iter().enumerate() {
-            let GatewayConfig { rate, guard, .. } = machine_config(peer, &config);
+            let GatewayConfig { rate, guard, bypass, .. } = machine_config(peer, &config);
             self.machine(index, |machine, now, out| {
                 machine.set_guard(now, guard);
+                machine.set_bypass(bypass);
                 machine.set_rate(now, rate, out);
             });
         }

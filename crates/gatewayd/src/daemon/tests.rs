@@ -5,9 +5,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use cellway_gateway::{Ack, FlowId, Frame, Reason, Request, Server, TpPacket};
+use cellway_gateway::{Ack, FlowId, Frame, Lease, Reason, Request, Server, TpPacket};
 use cellway_sys::now_ns;
-use cellway_units::Span;
+use cellway_units::{Rate, Span};
 use tempfile::TempDir;
 
 use super::Daemon;
@@ -80,7 +80,7 @@ fn server() -> (TcpListener, SocketAddr) {
 }
 fn opening(flow: u64, server: SocketAddr, early: bool) -> Frame {
     let request = Arc::new(Request { client: None, server: Server::Address(server), early });
-    Frame::Open { flow: FlowId(flow), limit: WINDOW, request }
+    Frame::Open { flow: FlowId(flow), limit: WINDOW, lease: None, request }
 }
 fn open(flow: u64, server: SocketAddr) -> Frame {
     opening(flow, server, false)
@@ -93,10 +93,8 @@ fn reset(flow: u64, at: u64) -> Frame {
 fn attempts_of_an_earlier_connection_of_the_peer_are_dropped() {
     let [(old, old_at), (new, new_at)] = [server(), server()];
     let mut scene = Scene::new();
-    scene.daemon.now = now_ns();
-    scene.daemon.resume(2_000_000_000);
     scene.receive(vec![open(0, old_at)]);
-    scene.attempt_after(10);
+    assert_eq!(scene.daemon.attempts.len(), 1);
     // The peer dials again while the attempt waits; flow identifiers start again from 0.
     scene.down();
     scene.up();
@@ -134,16 +132,6 @@ fn a_flow_that_is_reset_after_early_data_and_before_its_attempt_ends() {
     scene.receive(vec![Frame::Ack(Ack { ranges: vec![(0, last)], delay: Span::ZERO })]);
     assert_eq!(scene.daemon.links[PEER].machine.stats().flows, 0);
     assert!(scene.daemon.links[PEER].early.is_empty());
-}
-
-#[test]
-fn a_slow_start_is_no_suspension() {
-    let mut scene = Scene::new();
-    // As if setting up the rules had taken a minute.
-    scene.daemon.now -= 60_000_000_000;
-    scene.daemon.handle().stop();
-    scene.daemon.run().unwrap();
-    assert_eq!(scene.daemon.resume_at, 0);
 }
 
 #[test]
@@ -188,4 +176,49 @@ fn an_attempt_that_bypasses_the_gateways_counts_as_neither_answered_nor_lost() {
         assert_eq!(counters.connect_seconds.iter().map(|class| class.1).sum::<u64>(), answers as u64, "{down:?}");
         assert_eq!((scene.daemon.tally.opening, scene.daemon.table.len()), (0, 0));
     }
+}
+
+#[test]
+fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all() {
+    let (listener, at) = server();
+    let mut scene = Scene::new();
+    scene.daemon.now = now_ns();
+    let leased = |flow: u64, ms: u64| {
+        let request = Arc::new(Request { client: None, server: Server::Address(at), early: false });
+        let lease = Some(Lease { after: 0, within: Span::from_ms(ms) });
+        Frame::Open { flow: FlowId(flow), limit: WINDOW, lease, request }
+    };
+    // What the peer counts from: it arrives there at once.
+    scene.receive(vec![Frame::Rate { rate: Rate::from_bps(1_000_000) }]);
+    scene.daemon.machine(PEER, |machine, now, out| machine.wake(now, out));
+    scene.receive(vec![leased(0, 60_000), leased(2, 60_000)]);
+    scene.attempt_after(59_000);
+    for _ in 0..2 {
+        assert!(listener.accept().is_ok(), "before its end");
+    }
+    // One that arrives in time, and whose turn comes too late, and one that arrives too late.
+    scene.receive(vec![leased(4, 60_000)]);
+    assert_eq!(scene.daemon.attempts.len(), 1);
+    scene.attempt_after(1_100);
+    scene.receive(vec![leased(6, 60_000)]);
+    scene.attempt_after(1);
+    scene.daemon.settle();
+    assert!(listener.accept().is_err(), "connected after the end of the lease");
+    assert_eq!(scene.daemon.links[PEER].machine.stats().refused(Reason::PeerLost), 2, "the peer is told");
+    assert!(scene.daemon.attempts.is_empty());
+}
+
+/// The server may have answered the first, and meanwhile the peer may be responsive again.
+#[test]
+fn a_syn_that_went_past_the_gateways_goes_there_each_time() {
+    let [client, server] = ["192.0.2.7:5000", "192.0.2.9:80"].map(|at| at.parse::<SocketAddr>().unwrap());
+    let mut scene = Scene::new();
+    let opening = || Opening::between(client, server);
+    scene.daemon.pass(&opening());
+    scene.daemon.now += 63_000_000_000;
+    scene.daemon.open_held(opening());
+    assert_eq!((scene.daemon.tally.counters().passed, scene.daemon.table.len()), (2, 0));
+    scene.daemon.now += 3_000_000_000;
+    scene.daemon.open_held(opening());
+    assert_eq!((scene.daemon.tally.counters().passed, scene.daemon.table.len()), (2, 1));
 }

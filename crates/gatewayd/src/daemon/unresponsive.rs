@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use cellway_gateway::{FlowId, FlowState, Reason, Request};
+use cellway_sys::now_ns;
 
 use super::Daemon;
 use super::attempts::Attempt;
 use super::flow::{Origin, Stage};
-use super::link::{Findings, PATIENCE};
+use super::link::Findings;
 use super::machine::Later;
 use crate::config::PeerDown;
 use crate::intercept::Opening;
 
 /// The longest time that a connection attempt of a peer waits while more of its packets can be read (ns).
 const LONGEST_WAIT: u64 = 50_000_000;
-/// The delay of a pass that counts as a suspension (ns): half the time after which a peer gives up its requests.
-const SUSPENDED: u64 = PATIENCE.as_ps() / super::PS_PER_NS / 2;
 
 /// Most connections that are begun in one pass: about 2 ms of work, at 30 us for each.
 const ATTEMPTS: usize = 64;
@@ -41,7 +40,6 @@ impl Daemon {
         } else {
             tracing::info!(peer = %link.name, "responsive again");
         }
-        self.tell_rules(peer, !unresponsive);
     }
     /// Whether a connection for a peer that cannot be reached passes this gateway untouched.
     fn passes(&self, peer: usize) -> bool {
@@ -50,6 +48,7 @@ impl Daemon {
     /// Lets an opening go to its server without the pair.
     pub(crate) fn pass(&mut self, opening: &Opening) {
         self.tally.passed += 1;
+        self.bypassed.add(opening.key(), self.now);
         if let Some(hold) = &self.hold
             && let Err(error) = hold.pass(opening)
         {
@@ -92,32 +91,29 @@ impl Daemon {
         self.list(token);
     }
 
-    /// Begins a pass. `late` (ns) is the duration of the pass before, the delay of this one, or the wait in which the
-    /// process was stopped, whichever is longest. After a suspension the packets read now may hold requests that peers
-    /// have given up since, and whose clients have connected to the same servers directly, from the same ports. No
-    /// attempt may begin for these; the peers' resets are retransmitted within two round trips.
-    pub(crate) fn resume(&mut self, late: u64) {
-        if late >= SUSPENDED {
-            let longest = self.links.iter().map(|link| link.machine.rtt().as_ps() / super::PS_PER_NS).max();
-            self.resume_at = self.now + LONGEST_WAIT + 2 * longest.unwrap_or(0);
-            tracing::warn!("suspended for up to {} ms: this thread was not scheduled", late / 1_000_000);
-        }
-    }
     /// The peer wants a server connected to. Nothing leaves before all packets are read that have arrived: one of them may
     /// take it back.
     pub(crate) fn attempt(&mut self, peer: usize, id: FlowId, request: Arc<Request>) {
         self.attempts.add(Attempt { peer, id, request, since: self.now });
     }
+    /// Returns true if the server of a flow that a peer has opened may be connected to now. The clock is read: this thread may
+    /// have been suspended since the pass began.
+    fn is_leased(&self, peer: usize, id: FlowId) -> bool {
+        let link = &self.links[peer];
+        link.machine.lease_end(id).is_none_or(|end| link.time(self.now.max(now_ns())) < end)
+    }
     /// Begins the connections that peers want, if no more of their packets wait.
     pub(crate) fn begin_attempts(&mut self) {
         for _ in 0..ATTEMPTS {
             let Some(first) = self.attempts.first() else { return };
-            if self.now < self.resume_at || self.peering.has_more() && self.now < first.since + LONGEST_WAIT {
+            if self.peering.has_more() && self.now < first.since + LONGEST_WAIT {
                 return;
             }
             let Some(Attempt { peer, id, request, .. }) = self.attempts.take_first() else { return };
             match self.links[peer].machine.flow_stats(id).map(|stats| stats.state) {
-                Some(FlowState::Opening) => self.connect(peer, id, request),
+                Some(FlowState::Opening) if self.is_leased(peer, id) => self.connect(peer, id, request),
+                // Its client may be on another path.
+                Some(FlowState::Opening) => self.later.push_back(Later::Refused(peer, id, Reason::PeerLost)),
                 // The peer has reset it after early data, which no host will receive.
                 Some(_) => self.later.push_back(Later::Refused(peer, id, Reason::Reset)),
                 None => {}

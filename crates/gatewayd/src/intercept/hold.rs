@@ -29,17 +29,26 @@ pub(crate) struct Opening {
     pub(crate) client: SocketAddr,
     /// To whom.
     pub(crate) server: SocketAddr,
+    /// The initial sequence number: the same each time.
+    sequence: u32,
     /// What acknowledges all of it.
     pub(super) acknowledgment: u32,
     /// With the header of the TUN device.
     packet: Vec<u8>,
 }
 
+impl Opening {
+    /// The client, the server and the initial sequence number, which are the same each time that it comes.
+    pub(crate) fn key(&self) -> (SocketAddr, SocketAddr, u32) {
+        (self.client, self.server, self.sequence)
+    }
+}
+
 #[cfg(test)]
 impl Opening {
     /// Creates one without a packet, for tests without a TUN device.
     pub(crate) fn between(client: SocketAddr, server: SocketAddr) -> Opening {
-        Opening { client, server, acknowledgment: 0, packet: Vec::new() }
+        Opening { client, server, sequence: 0, acknowledgment: 0, packet: Vec::new() }
     }
 }
 
@@ -85,9 +94,9 @@ impl Hold {
             let packet = &mut self.buffer[..octets];
             let Some(ip) = packet.get_mut(Tun::HEADER..) else { continue };
             match kind(ip) {
-                Kind::Opening { client, server, acknowledgment } => {
+                Kind::Opening { client, server, sequence, acknowledgment } => {
                     let packet = packet.to_vec();
-                    return Ok(Some(Opening { client, server, acknowledgment, packet }));
+                    return Ok(Some(Opening { client, server, sequence, acknowledgment, packet }));
                 }
                 // A neighbour of ours did not answer. The kernel tells the sender of the packet, which by its
                 // address is the client. As a packet that arrives it is given to the socket that sent it; if

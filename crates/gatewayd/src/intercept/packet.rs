@@ -21,6 +21,8 @@ pub(crate) enum Kind {
         client: SocketAddr,
         /// To whom.
         server: SocketAddr,
+        /// The initial sequence number.
+        sequence: u32,
         /// What acknowledges all of it: one for SYN and one for each octet of data.
         acknowledgment: u32,
     },
@@ -42,6 +44,7 @@ pub(crate) fn kind(packet: &[u8]) -> Kind {
         Some(TransportSlice::Tcp(tcp)) if tcp.syn() && !tcp.fin() && !tcp.rst() && !tcp.ack() => Kind::Opening {
             client: SocketAddr::new(from, tcp.source_port()),
             server: SocketAddr::new(to, tcp.destination_port()),
+            sequence: tcp.sequence_number(),
             acknowledgment: tcp.sequence_number().wrapping_add(1).wrapping_add(tcp.payload().len() as u32),
         },
         Some(TransportSlice::Icmpv4(icmp)) if icmp.type_u8() == icmpv4::TYPE_DEST_UNREACH => Kind::Unreachable,
@@ -126,7 +129,7 @@ mod tests {
         for (client, server) in ends() {
             for (data, acknowledgment) in [(&b""[..], 0), (b"GET", 3)] {
                 let packet = syn(client, server, u32::MAX, data);
-                assert_eq!(kind(&packet), Kind::Opening { client, server, acknowledgment });
+                assert_eq!(kind(&packet), Kind::Opening { client, server, sequence: u32::MAX, acknowledgment });
             }
             let tcp = || ip(client, server).tcp(4000, 80, 7, 100);
             for other in [tcp(), tcp().syn().ack(3), tcp().syn().rst(), tcp().syn().fin(), tcp().fin().ack(3)] {

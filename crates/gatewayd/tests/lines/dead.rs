@@ -175,26 +175,3 @@ fn a_suspended_far_gateway_loses_no_connection_nor_breaks_one_that_went_direct()
     assert!(pair.number(Side::Near, "/counters/passed") >= 1);
     pair.stop();
 }
-
-/// Its next timer is seconds away: the kernel says that the wait was interrupted.
-#[test]
-fn a_suspension_is_noticed_by_a_gateway_that_idles() {
-    if !common::possible("dead::a_suspension_is_noticed_by_a_gateway_that_idles") {
-        return;
-    }
-    let world = World::new();
-    let pair = Pair::start(&world, &Wish { rate: "30 Mbit/s", ..Wish::default() });
-    sleep(Duration::from_secs(1));
-    let suspended = || pair.written(Side::Far).contains("suspended");
-    // The signals that it handles are no suspension.
-    pair.signal(Side::Far, Signal::HUP);
-    until("it is reloaded", || pair.written(Side::Far).contains("reloaded"));
-    assert!(!suspended());
-    pair.signal(Side::Far, Signal::STOP);
-    sleep(Duration::from_secs(2));
-    pair.signal(Side::Far, Signal::CONT);
-    until("the suspension is noticed", suspended);
-    talk(&meet(&world, Version::V4));
-    never_down(&pair);
-    pair.stop();
-}

@@ -1,0 +1,80 @@
+//! Clients whose SYN went to the server past the gateways. What they send again must go the same way: the server may
+//! have answered the first one.
+
+use std::collections::{HashSet, VecDeque};
+use std::net::SocketAddr;
+
+/// How long a client may repeat a SYN (ns): Linux does so six times, the last time after 63 s (tcp(7),
+/// `tcp_syn_retries`).
+const LIFETIME: u64 = 65_000_000_000;
+/// Most entries; beyond that the oldest are forgotten.
+const ENTRIES: usize = 16_384;
+
+/// Client, server and the initial sequence number of the client.
+type Syn = (SocketAddr, SocketAddr, u32);
+
+/// The first segments of connection attempts.
+#[derive(Debug, Default)]
+pub(crate) struct Bypassed {
+    /// In order of time, each with its end (ns).
+    order: VecDeque<(u64, Syn)>,
+    syns: HashSet<Syn>,
+}
+
+impl Bypassed {
+    /// Adds one at `now` (ns), unless it is there: repetitions do not prolong its time.
+    pub(crate) fn add(&mut self, syn: Syn, now: u64) {
+        self.forget(now);
+        if !self.syns.insert(syn) {
+            return;
+        }
+        if self.order.len() == ENTRIES
+            && let Some((_, oldest)) = self.order.pop_front()
+        {
+            self.syns.remove(&oldest);
+        }
+        self.order.push_back((now + LIFETIME, syn));
+    }
+    pub(crate) fn contains(&mut self, syn: Syn, now: u64) -> bool {
+        self.forget(now);
+        self.syns.contains(&syn)
+    }
+    fn forget(&mut self, now: u64) {
+        while let Some((_, syn)) = self.order.front().filter(|(end, _)| *end <= now) {
+            self.syns.remove(syn);
+            self.order.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(port: u16) -> Syn {
+        (([192, 0, 2, 1], port).into(), ([198, 51, 100, 1], 80).into(), 7)
+    }
+
+    #[test]
+    fn a_syn_is_kept_for_its_lifetime_however_often_it_is_repeated() {
+        let mut bypassed = Bypassed::default();
+        bypassed.add(from(1), 0);
+        bypassed.add(from(2), 10);
+        bypassed.add(from(1), LIFETIME - 1);
+        assert!(bypassed.contains(from(1), LIFETIME - 1) && !bypassed.contains(from(3), 0));
+        let (client, server, _) = from(2);
+        assert!(!bypassed.contains((client, server, 8), 20), "a new one from the same port");
+        assert!(!bypassed.contains(from(1), LIFETIME) && bypassed.contains(from(2), LIFETIME));
+        bypassed.add(from(1), LIFETIME + 10);
+        assert!(bypassed.contains(from(1), LIFETIME + 10));
+        assert_eq!((bypassed.order.len(), bypassed.syns.len()), (1, 1));
+    }
+
+    #[test]
+    fn many_take_bounded_memory() {
+        let mut bypassed = Bypassed::default();
+        (0..60_000).for_each(|port| bypassed.add(from(port), port.into()));
+        assert_eq!((bypassed.order.len(), bypassed.syns.len()), (ENTRIES, ENTRIES));
+        assert!(bypassed.contains(from(59_999), 60_000) && !bypassed.contains(from(40_000), 60_000));
+    }
+}
