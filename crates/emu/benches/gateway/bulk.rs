@@ -7,7 +7,7 @@ use cellway_record::stats::jain;
 use crate::by::{By, NEAR, kcptun};
 use crate::daemons::{Costs, Daemons};
 use crate::net::{LISTENING, Net, Running};
-use crate::path::{Path, Seen, Trial, emulate};
+use crate::path::{Lan, Path, Seen, Trial, emulate};
 use crate::streams::{Received, SINK, SOURCE};
 use crate::{figure, me};
 
@@ -48,6 +48,7 @@ pub(crate) struct Transfer {
     pub(crate) direction: Direction,
     pub(crate) by: By,
     pub(crate) coalesced: bool,
+    pub(crate) lan: Lan,
     pub(crate) seconds: u64,
     /// `limits.window` in bandwidth-delay products; the gateways' own default if absent.
     pub(crate) window: Option<f64>,
@@ -94,9 +95,9 @@ impl Measured {
 impl Transfer {
     /// Emulates the path and transfers over it.
     pub(crate) fn run(&self, seed: u64) -> Result<Measured, String> {
-        let Transfer { path, coalesced, seconds, .. } = *self;
+        let Transfer { path, coalesced, lan, seconds, .. } = *self;
         let most = seconds as f64 + 40.0 + 30.0 * path.rtt();
-        let trial = Trial { path, seed, coalesced, most };
+        let trial = Trial { path, seed, coalesced, lan, most };
         let (seen, mut measured) = emulate(&trial, |net| self.within(net))?;
         measured.seen = seen;
         Ok(measured)

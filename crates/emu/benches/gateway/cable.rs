@@ -11,7 +11,7 @@ use crate::bulk::{Direction, Transfer};
 use crate::by::By;
 use crate::daemons::Rate;
 use crate::net::Net;
-use crate::path::{Path, Seen};
+use crate::path::{Lan, Path, Seen};
 use crate::report::{Report, Value};
 
 /// Far above what a pair carries on one machine.
@@ -73,7 +73,8 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
         }
         let seconds = options.seconds.min(10);
         let (direction, path) = (Direction::Up, PATH);
-        let transfer = Transfer { path, streams, direction, by, coalesced: true, seconds, window: None };
+        let transfer =
+            Transfer { path, streams, direction, by, coalesced: true, lan: Lan::Veth, seconds, window: None };
         let mut rows = Vec::new();
         for _ in 1..=options.repeat.unwrap_or(3) {
             let cable = Cable::new().map_err(|e| e.to_string());

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::by::By;
 use crate::daemons::{Daemons, Rate};
 use crate::net::{LISTENING, Net, Running};
-use crate::path::{PATHS, Path, Trial, emulate};
+use crate::path::{Lan, PATHS, Path, Trial, emulate};
 use crate::report::{Report, Value};
 use crate::streams::{Received, SINK};
 use crate::{Options, me};
@@ -41,7 +41,13 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
 
 fn measure(path: &Path, first: &str, seed: u64, options: &Options, report: &mut Report) -> Result<(), String> {
     let seconds = LATER + SETTLE + options.seconds;
-    let trial = Trial { path: *path, seed, coalesced: true, most: seconds as f64 + 40.0 + 30.0 * path.rtt() };
+    let trial = Trial {
+        path: *path,
+        seed,
+        coalesced: true,
+        lan: Lan::Emulated,
+        most: seconds as f64 + 40.0 + 30.0 * path.rtt(),
+    };
     let (seen, [gateway, cubic]) = emulate(&trial, |net| within(net, path, first == "gateway", seconds))?;
     let line = path.mbps[0] as f64 * 1e6 / 8.0;
     let shares = [&gateway, &cubic].map(|received| {

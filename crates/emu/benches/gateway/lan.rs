@@ -1,5 +1,4 @@
-//! The local networks of a trial: each host is joined to its gateway by veth devices, so that the emulator carries the
-//! packets of the line only. Its one thread would otherwise carry every byte three times.
+//! Local networks of veth devices ([`Lan::Veth`](crate::path::Lan)): the emulator carries the packets of the line only.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -56,7 +56,7 @@ struct Options {
 const HELP: &str = "\
 usage: make bench-gateway ARGS='--only WORDS --seconds N --repeat N --window X --quick --verbose'
   --only WORDS   rows whose names contain one of WORDS, with commas between them: `bulk C 8 given`,
-                 `bulk C 8 both auto`, `bulk C 1 single given`, `http A`, `competing A auto cubic first`,
+                 `bulk C 8 both veth auto`, `bulk C 1 single given`, `http A`, `competing A auto cubic first`,
                  `cable 8 given`, `connections`, `idle`
   --seconds N    length of a transfer (30)
   --repeat N     how often each transfer is measured (3 where it has a target, else 1)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::daemons::{Costs, Daemons, Pair};
 use crate::net::{LISTENING, Net, Running};
-use crate::path::{PATHS, Path, Trial, emulate};
+use crate::path::{Lan, PATHS, Path, Trial, emulate};
 use crate::report::{Report, Value};
 use crate::{Options, figure, me};
 
@@ -45,7 +45,7 @@ fn wide(path: &Path) -> Pair {
 fn connections(path: &Path, by: &str, options: &Options, report: &mut Report) -> Result<(), String> {
     let seconds = if options.quick { 3 } else { SECONDS };
     let is_here = by != "direct";
-    let trial = Trial { path: *path, seed: 1, coalesced: true, most: f64::from(seconds) + 60.0 };
+    let trial = Trial { path: *path, seed: 1, coalesced: true, lan: Lan::Veth, most: f64::from(seconds) + 60.0 };
     let (seen, (said, cpu)) = emulate(&trial, |net| {
         let daemons = is_here.then(|| Daemons::start(net, &wide(path))).transpose()?;
         let _served = Running::start(net, "server", &[&me(), "--program", "answer"])?;
@@ -88,7 +88,7 @@ fn connections(path: &Path, by: &str, options: &Options, report: &mut Report) ->
 fn idle(path: &Path, options: &Options, report: &mut Report) -> Result<(), String> {
     let count = if options.quick { IDLE / 10 } else { IDLE };
     let most = f64::from(count) / f64::from(OPENED) + 60.0;
-    let trial = Trial { path: *path, seed: 1, coalesced: true, most };
+    let trial = Trial { path: *path, seed: 1, coalesced: true, lan: Lan::Veth, most };
     let (seen, (answered, before, with)) = emulate(&trial, |net| held(net, path, count))?;
     for (at, name) in ["near", "far"].into_iter().enumerate() {
         let [before, with] = [before, with].map(|costs| costs.resident[at] / 1e6);

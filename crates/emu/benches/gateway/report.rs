@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::PathBuf;
 
+use cellway_record::stats::percentile;
+
 use crate::path::Seen;
 
 /// Where results go.
@@ -149,8 +151,7 @@ impl Report {
             };
             let mut numbers: Vec<f64> = counted.iter().filter_map(|row| row[at].1.number()).collect();
             numbers.sort_by(f64::total_cmp);
-            let (Some(least), Some(median), Some(most)) =
-                (numbers.first(), numbers.get(numbers.len() / 2), numbers.last())
+            let (Some(least), Some(median), Some(most)) = (numbers.first(), percentile(&numbers, 0.5), numbers.last())
             else {
                 continue;
             };
@@ -165,7 +166,7 @@ impl Report {
             columns.push((*name).to_owned());
             let mut cell = spread;
             if let Some((to, is_met)) = judged
-                && !is_met(*median, to)
+                && !is_met(median, to)
             {
                 self.missed.push(format!("{table} {}: {name} {median:.digits$}, to be {to}", words.join(" ")));
                 cell += &format!(", missed: {to}");

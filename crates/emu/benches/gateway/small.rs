@@ -2,7 +2,7 @@
 
 use crate::daemons::{Daemons, Pair};
 use crate::net::Running;
-use crate::path::{DOWNLOAD, PATHS, Path, Seen, Trial, emulate};
+use crate::path::{DOWNLOAD, Lan, PATHS, Path, Seen, Trial, emulate};
 use crate::report::{Report, Value};
 use crate::{Options, figure, me};
 
@@ -64,7 +64,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
 /// Gets a page of `size` bytes `count` times, each over a connection of its own.
 fn get(path: Path, pair: Option<Pair>, what: &str, size: u64, count: u32) -> Result<(Seen, Took), String> {
     let most = 30.0 + f64::from(count) * 20.0 * path.rtt();
-    let trial = Trial { path, seed: 1, coalesced: true, most };
+    let trial = Trial { path, seed: 1, coalesced: true, lan: Lan::Emulated, most };
     emulate(&trial, |net| {
         let _daemons = pair.map(|pair| Daemons::start(net, &pair)).transpose()?;
         let _served = Running::start(net, "server", &[&me(), "--program", "pages"])?;
