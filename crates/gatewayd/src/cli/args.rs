@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 /// A transparent TCP gateway: two of them at the ends of a long, fat or lossy path carry the TCP connections of
-/// the hosts behind them at the rate of the line, and neither host can tell.
+/// the hosts behind them at the rate of the line. Hosts see the addresses and endings of a direct connection.
 #[derive(Debug, Parser)]
 #[command(
     name = "cellway-gateway",

@@ -169,7 +169,7 @@ impl Link {
                 );
             }
             None if self.up => {
-                tracing::info!(peer = %self.name, %rate, "the line carries the rate, or other traffic keeps its queue")
+                tracing::info!(peer = %self.name, %rate, "the rate is no longer reported as too high: the line carries it, other traffic keeps the queue, or it was changed")
             }
             None => {}
         }
