@@ -81,8 +81,8 @@ pub(crate) struct Bottleneck {
     rates: [u64; 2],
     /// Set until all packets of the last probe are acknowledged.
     probed: bool,
-    /// Set if Startup ended because of a queue that may be that of acknowledgements in the other direction, and every
-    /// probe since has found more bandwidth.
+    /// Set if Startup ended because of a queue that may be that of acknowledgements in the other direction, until the
+    /// next probe shows whether the path carries more.
     unsure: bool,
     min_rtt: Option<Span>,
     /// When a round trip near to the shortest was seen.

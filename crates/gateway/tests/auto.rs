@@ -116,6 +116,27 @@ fn both_directions_at_once() {
     assert!(waits[waits.len() / 2] <= 25.0 && waits[waits.len() - 1] <= 50.0);
 }
 
+/// A direction that starts while the other has a queue gets its acknowledgements late, and takes that for a queue of its
+/// own.
+#[test]
+fn a_direction_starts_while_the_other_fills_its_queue() {
+    for (mbps, round_trip) in [(100, 100), (400, 100), (30, 175)] {
+        for later in [200, 300, 400, 600] {
+            let [up, down] = endless();
+            let plan = |ms, hosts| FlowPlan { opener: 0, start: at(ms), refuse: false, early: false, hosts };
+            let flows = [plan(0, [up, down]), plan(later, [down, up])];
+            let mut pair = Pair::new([config(); 2], line(mbps, round_trip, 0), &flows, 1);
+            pair.late = Span::from_us(500);
+            pair.run(at(5_000));
+            let before = pair.carried;
+            pair.run(at(15_000));
+            let shares = [0, 1].map(|side| (pair.carried[side] - before[side]) as f64 * 1e-7 / mbps as f64);
+            println!("{mbps} Mbit/s {round_trip} ms, {later} ms later: {shares:.3?}");
+            assert!(shares.iter().all(|&share| share >= 0.9), "{shares:?}");
+        }
+    }
+}
+
 /// The share from 2 s and two round trips after an outage on.
 #[test]
 fn after_an_outage_the_line_is_filled_again() {

@@ -55,11 +55,11 @@ impl Bottleneck {
             // All of the probe has been acknowledged: what was before it is forgotten.
             self.probed = false;
             if !sample.limited && !sample.stalled && self.rates[1] > 0 {
-                self.unsure &= self.rates[1] >= times(self.rates[0], UP_GROWTH);
+                let [before, found] = self.rates;
+                self.rates = [found, 0];
                 if self.unsure {
-                    self.probe_at = now;
+                    self.check_startup(now, before, found);
                 }
-                self.rates = [self.rates[1], 0];
             }
         }
         let measured = !sample.limited && !sample.stalled;
@@ -111,6 +111,23 @@ impl Bottleneck {
         // In tenths of a second.
         let k = (1..200u64).find(|k| k.pow(3) >= 750 * window).unwrap_or(200);
         (1_000 + 13_000 / k).min(UP_MOST)
+    }
+    /// Startup has ended because of a queue. A probe follows at once (`before` is 0); if it `found` more bandwidth, Startup
+    /// continues.
+    fn check_startup(&mut self, now: Time, before: u64, found: u64) {
+        if before == 0 {
+            self.probe_at = now;
+        } else if found >= times(before, UP_GROWTH) {
+            self.resume_startup(now);
+        } else {
+            self.unsure = false;
+        }
+    }
+    /// Continues Startup, which had ended although the path carries more.
+    pub(super) fn resume_startup(&mut self, now: Time) {
+        (self.startup, self.full, self.unsure) = (Startup::default(), (0, 0), false);
+        self.rates = [0, self.max_rate()];
+        self.enter(now, Phase::Startup);
     }
     fn judge_growth(&mut self) {
         let up = self.phase == Phase::Up;

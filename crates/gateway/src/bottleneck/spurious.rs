@@ -6,7 +6,6 @@ use cellway_units::Time;
 use super::Bottleneck;
 use super::phase::Phase;
 use super::round::Round;
-use super::startup::Startup;
 
 /// The state before the response to a lossy round.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +31,7 @@ impl Bottleneck {
         (self.undo, self.bounds) = (None, None);
         match phase {
             Phase::Startup if matches!(self.phase, Phase::Drain | Phase::Down | Phase::Cruise) => {
-                (self.startup, self.full, self.unsure) = (Startup::default(), (0, 0), false);
-                self.enter(now, Phase::Startup);
+                self.resume_startup(now)
             }
             // The probe that the losses ended is made again.
             Phase::Refill | Phase::Up => self.probe_at = now,
