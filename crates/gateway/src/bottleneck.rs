@@ -169,7 +169,10 @@ impl Bottleneck {
             (None, _) => self.first_flight(),
             (_, Phase::Startup) => {
                 let slow = self.startup.slow().map(|rtt| self.holds_at(self.bandwidth(), Some(rtt), SLOW));
-                slow.unwrap_or_else(|| self.holds(CAP)).max(self.first_flight())
+                // A queue in the first round is not ours: it may be that of acknowledgements in the other direction.
+                let foreign = self.startup.first().filter(|&first| self.has_queue(Some(first)));
+                let fast = || self.holds_at(self.bandwidth(), foreign.or(self.min_rtt), CAP);
+                slow.unwrap_or_else(fast).max(self.first_flight())
             }
             (_, Phase::ProbeRtt) => {
                 let rate = self.bandwidth().min(self.queue.measured());

@@ -107,10 +107,10 @@ fn both_directions_at_once() {
     waits.sort_by(f64::total_cmp);
     println!("{shares:.3?}, p99 {waits:.1?} ms");
     for shares in shares {
-        // Both in Startup delay each other's answers. Before probes followed at once upon a Startup that ended by a
-        // queue, the opener's direction had 0.963 in the mean of 64 starts, and 0.907 in the worst; now both have 0.990,
-        // and 0.960 in the worst: where both probe at once, each takes the other's queue for its own.
-        assert!(shares.iter().sum::<f64>() / STARTS as f64 >= 0.98 && shares.iter().all(|&share| share >= 0.95));
+        // Both in Startup delay each other's acknowledgements. Of 64 starts without a probe at once after a Startup that
+        // ended with a queue, the opener's direction had 0.963 in the mean and 0.907 in the worst.
+        let mean = shares.iter().sum::<f64>() / STARTS as f64;
+        assert!(mean >= 0.97 && shares.iter().all(|&share| share >= 0.955), "{shares:?}");
     }
     // An eighth of a round trip by the probes of either direction; where they coincide up to twice that.
     assert!(waits[waits.len() / 2] <= 25.0 && waits[waits.len() - 1] <= 50.0);

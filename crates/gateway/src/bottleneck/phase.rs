@@ -75,7 +75,7 @@ impl Bottleneck {
         match self.phase {
             Phase::Startup if lossy || self.full.1 >= PLATEAU || self.full.1 >= 1 && self.startup_queues(round) => {
                 self.cycle(now);
-                self.unsure = self.full.1 < PLATEAU && !lossy;
+                self.unsure = !lossy && (self.full.1 < PLATEAU || self.has_queue(round.rtt));
                 self.enter(now, Phase::Drain);
             }
             Phase::Up if lossy || sample.limited || self.full.1 >= PLATEAU || self.probe_is_done() => self.down(now),
