@@ -10,7 +10,7 @@ use crate::bottleneck::Bottleneck;
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;
 use crate::guard::Guard;
-use crate::lease::{Departures, Lease};
+use crate::lease::Departures;
 use crate::liveness::Liveness;
 use crate::output::{Action, Output};
 use crate::pacer::Pacer;
@@ -22,6 +22,7 @@ use crate::request::Request;
 use crate::stats::{FlowStats, GatewayStats};
 use crate::wire::Transport;
 
+mod peer;
 mod rate;
 
 /// One gateway towards one peer.
@@ -217,7 +218,7 @@ impl Gateway {
         self.relay.down(reason, &mut out.actions);
         self.recovery = Recovery::new(self.config());
         self.acknowledger = Acknowledger::new(self.config());
-        self.forget_leases();
+        self.forget_peer();
         (self.data_first, self.held) = (false, false);
         self.forget_line();
         self.see_line();
@@ -234,11 +235,6 @@ impl Gateway {
     pub fn leftover(&self) -> Bytes {
         Bytes(self.relay.leftover)
     }
-    fn forget_leases(&mut self) {
-        self.liveness = Liveness::default();
-        self.leased = (Time::ZERO, Span::ZERO);
-        self.departures = Departures::default();
-    }
     /// Windows follow the line as it is known now.
     fn see_line(&mut self) {
         self.relay.set_line(self.rate(), self.recovery.rtt());
@@ -252,7 +248,7 @@ impl Gateway {
         (config.transport, config.reliable) = (transport, reliable);
         config.set_capacity(capacity);
         self.recovery = Recovery::new(self.config());
-        self.forget_leases();
+        self.forget_peer();
         self.forget_line();
         if let Some(rtt) = rtt {
             self.recovery.measured(rtt);
@@ -288,48 +284,6 @@ impl Gateway {
         self.relay.stats.line.0 += bits.0;
     }
 
-    /// Whether the peer has sent nothing for longer than [`GatewayConfig::patience`] although something awaits its answer.
-    /// Connections that wait for the far host's answer are refused when this becomes true, and none should be opened
-    /// while it is; carried ones wait. The next packet of the peer ends it.
-    pub fn is_unresponsive(&self) -> bool {
-        self.liveness.is_unresponsive()
-    }
-    fn patience(&self) -> Option<Span> {
-        self.config().patience.map(|least| self.recovery.patience(least).max(self.leased.1))
-    }
-    /// Grants a lease up to the earliest time at which the peer can become unresponsive; `None` before its first packet.
-    fn lease(&mut self, now: Time) -> Option<Lease> {
-        let (after, arrived) = self.acknowledger.newest()?;
-        let patience = self.patience()?;
-        let end = self.liveness.earliest(now, patience);
-        self.leased = (self.leased.0.max(end), patience);
-        Some(Lease { after, within: end.since(arrived) })
-    }
-    /// The end of the lease of a flow that the peer opens: the connection to its server may not begin later. `None` if it
-    /// may begin at any time.
-    pub fn lease_end(&self, flow: FlowId) -> Option<Time> {
-        self.relay.lease_end(flow)
-    }
-    /// Sets [`GatewayConfig::bypass`] for what is opened from now on.
-    pub fn set_bypass(&mut self, bypass: bool) {
-        self.relay.config.bypass = bypass;
-    }
-    /// Refuses the connections that wait for an answer if the peer has become unresponsive.
-    fn check_peer(&mut self, now: Time, actions: &mut Vec<Action>) {
-        // Up to the end of a lease the patience does not shrink.
-        if now >= self.leased.0 {
-            self.leased.1 = Span::ZERO;
-        }
-        let Some(patience) = self.patience() else { return };
-        if now < self.leased.0 {
-            self.leased.1 = patience;
-        }
-        // What a probe sends again waits for the pacer at times.
-        let awaits = self.recovery.awaits() || self.liveness.runs() && self.relay.has_frames();
-        if self.liveness.check(now, awaits, patience) {
-            self.relay.abandon_openings(Reason::PeerLost, actions);
-        }
-    }
     /// Queues again what the oldest two packets under way carry, passing over those whose content
     /// nobody needs any more. RFC 9002, section 6.2.4, allows two.
     fn probe(&mut self, actions: &mut Vec<Action>) {
