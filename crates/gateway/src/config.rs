@@ -3,6 +3,7 @@
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::error::ConfigError;
+use crate::lease::Lease;
 use crate::packet::DATA_OVERHEAD;
 use crate::request::Request;
 use crate::wire::{Transport, Wire};
@@ -253,7 +254,7 @@ impl GatewayConfig {
 }
 
 /// A packet with the longest control frame, an `Open` with a name and a client of IPv6.
-const MIN_CAPACITY: u64 = 4 + 1 + 8 + 8 + 16 + 1 + 18 + 1 + 255 + 2;
+const MIN_CAPACITY: u64 = 4 + 1 + 8 + 8 + Lease::MOST_OCTETS as u64 + 1 + 18 + 1 + 255 + 2;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,5 @@
-//! How long the far gateway may connect to a server in the name of a client that takes another path after that.
+//! Leases: they bound the time in which the far gateway may connect to a server in the name of a client that takes another
+//! path after that.
 //!
 //! A client whose SYN goes to the server directly must not meet a connection that the far gateway opens from the same
 //! address and port. So the near gateway grants a lease with the `Open` and keeps the SYN until that has ended
@@ -26,6 +27,9 @@ pub struct Lease {
 impl Lease {
     /// One that is granted when its `Open` leaves; until then it takes as much room as any.
     pub(crate) const PENDING: Lease = Lease { after: varint::MAX, within: Span::from_ps(u64::MAX) };
+
+    /// The length that it can have at most (octets).
+    pub(crate) const MOST_OCTETS: u32 = 16;
 
     /// Its length (octets).
     pub(crate) fn octets(self) -> u32 {

@@ -31,7 +31,7 @@ fn ms(ms: u64) -> Span {
     Span::from_ms(ms)
 }
 
-/// What became of a connection attempt.
+/// The outcome of a connection attempt.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     asked: Option<Time>,
@@ -45,7 +45,7 @@ struct Fate {
 /// Two gateways, and a path whose delay may change in each direction. It keeps the order of packets.
 struct Scene {
     gateways: [Gateway; 2],
-    /// How long a packet takes that leaves now, towards the near and the far gateway.
+    /// The delay of a packet that leaves now, towards the near and the far gateway.
     delays: [Span; 2],
     /// The far gateway does nothing up to then: its packets wait.
     suspended: Time,
@@ -146,7 +146,7 @@ impl Scene {
         }
         self.now = end;
     }
-    /// The far gateway connects for nobody who has gone past it.
+    /// The far gateway has connected for no client after its SYN went directly.
     fn check(&self) {
         for (flow, fate) in &self.fates {
             if let (Some(passed), Some(connected)) = (fate.passed, fate.connected) {
@@ -201,7 +201,7 @@ fn an_open_that_arrives_after_its_client_has_gone_connects_nowhere() {
 }
 
 #[test]
-fn a_suspended_far_gateway_connects_for_nobody_who_has_gone() {
+fn a_suspended_far_gateway_connects_for_no_client_that_has_gone_directly() {
     let mut scene = Scene::new(config(), ms(10));
     scene.suspended = scene.now + ms(5_000);
     (1..20).for_each(|number| {
@@ -247,7 +247,7 @@ fn round_trips_that_become_shorter_shorten_no_lease() {
     let last = scene.now;
     ask(&mut scene, 1, 1);
     scene.run(ms(300));
-    // What the far gateway repeats meanwhile does not arrive either.
+    // Retransmissions of the far gateway are lost as well until then.
     scene.delays[NEAR] = ms(2_500);
     scene.run(ms(200));
     let rtt = scene.gateways[NEAR].rtt();

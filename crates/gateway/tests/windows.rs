@@ -152,7 +152,7 @@ fn both_directions_are_filled_at_once() {
     }
 }
 
-/// What hosts that read nothing leave at the gateway beside them is shared, too: it was four products for each flow.
+/// Hosts that read nothing share the bytes that wait for them: it was four bandwidth-delay products for each flow.
 #[test]
 fn what_the_peer_may_send_to_hosts_that_read_nothing_is_shared() {
     for (mbps, round_trip) in [(30, 175), (100, 600)] {

@@ -68,7 +68,7 @@ impl Path {
     }
 }
 
-/// What joins the hosts to their gateways.
+/// The local networks between the hosts and their gateways.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lan {
     /// Lines of 1 Gbit/s of the emulator. Its thread carries every byte three times, but each machine pays for its own

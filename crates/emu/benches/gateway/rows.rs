@@ -62,7 +62,7 @@ impl Transfer {
     fn is_judged(&self) -> bool {
         matches!(self.by, By::Here(Rate::Given) | By::Early)
     }
-    /// Whether its processor time has a target: it is measured where it is that of the daemons alone.
+    /// True if its processor time has a target: with emulated local networks it is that of the daemons alone.
     fn has_cpu_target(&self) -> bool {
         let few = self.streams <= 8 && self.direction != Direction::Both && self.path.loss == 0.0;
         few && self.by == By::Here(Rate::Given) && self.lan == Lan::Emulated

@@ -46,7 +46,7 @@ impl Gateway {
         if now < self.leased.0 {
             self.leased.1 = patience;
         }
-        // What a probe sends again waits for the pacer at times.
+        // Frames that a probe retransmits can wait for the pacer.
         let awaits = self.recovery.awaits() || self.liveness.runs() && self.relay.has_frames();
         if self.liveness.check(now, awaits, patience) {
             self.relay.abandon_openings(Reason::PeerLost, actions);

@@ -2,6 +2,7 @@
 
 use super::Relay;
 use crate::flow::{Flow, Origin};
+use crate::lease::Lease;
 use crate::output::Action;
 use crate::packet::{FlowId, NUMBER_OCTETS};
 use crate::request::Request;
@@ -24,7 +25,7 @@ impl Relay {
         let line = self.windows.outbound_share(self.taken, held).max(self.config.least());
         self.memory_share().min(line).min(self.windows.outbound)
     }
-    /// What the peer may be let send to a flow now (bytes).
+    /// The receive window of a flow now (bytes).
     pub(super) fn inbound_share(&self, flow: &Flow) -> u64 {
         self.memory_share().min(self.inbound_window(flow))
     }
@@ -45,7 +46,7 @@ impl Relay {
     }
     /// Whether the opening with `request` fits into a packet.
     pub(super) fn has_room_for(&self, request: &Request) -> bool {
-        const NUMBERS: u32 = NUMBER_OCTETS + 1 + 8 + 8 + 16;
+        const NUMBERS: u32 = NUMBER_OCTETS + 1 + 8 + 8 + Lease::MOST_OCTETS;
         request.is_valid() && NUMBERS + request.octets() <= self.config.capacity()
     }
     pub(super) fn has_ended(&self, flow: FlowId) -> bool {

@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::net::SocketAddr;
 
-/// How long a client may repeat a SYN (ns): Linux does so six times, the last time after 63 s (tcp(7),
+/// The time for which a client may retransmit a SYN (ns): Linux does so six times, the last time after 63 s (tcp(7),
 /// `tcp_syn_retries`).
 const LIFETIME: u64 = 65_000_000_000;
 /// Most entries; beyond that the oldest are forgotten.

@@ -188,7 +188,7 @@ fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all()
         let lease = Some(Lease { after: 0, within: Span::from_ms(ms) });
         Frame::Open { flow: FlowId(flow), limit: WINDOW, lease, request }
     };
-    // What the peer counts from: it arrives there at once.
+    // The packet from which the peer counts: it arrives there at once.
     scene.receive(vec![Frame::Rate { rate: Rate::from_bps(1_000_000) }]);
     scene.daemon.machine(PEER, |machine, now, out| machine.wake(now, out));
     scene.receive(vec![leased(0, 60_000), leased(2, 60_000)]);
@@ -204,7 +204,7 @@ fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all()
     scene.attempt_after(1);
     scene.daemon.settle();
     assert!(listener.accept().is_err(), "connected after the end of the lease");
-    assert_eq!(scene.daemon.links[PEER].machine.stats().refused(Reason::PeerLost), 2, "the peer is told");
+    assert_eq!(scene.daemon.links[PEER].machine.stats().refused(Reason::PeerLost), 2, "the peer gets a refusal");
     assert!(scene.daemon.attempts.is_empty());
 }
 
