@@ -13,7 +13,7 @@ mod round;
 mod spurious;
 mod startup;
 
-use phase::{Phase, STARTUP};
+use phase::{Doubt, Phase, STARTUP};
 use queue::Queue;
 use round::Round;
 use spurious::Undo;
@@ -81,9 +81,8 @@ pub(crate) struct Bottleneck {
     rates: [u64; 2],
     /// Set until all packets of the last probe are acknowledged.
     probed: bool,
-    /// Set if Startup ended because of a queue that may be that of acknowledgements in the other direction, until the
-    /// next probe shows whether the path carries more.
-    unsure: bool,
+    /// Set after the end of Startup, until probes have shown whether the path carries more.
+    doubt: Option<Doubt>,
     min_rtt: Option<Span>,
     /// When a round trip near to the shortest was seen.
     min_rtt_at: Time,
@@ -115,7 +114,7 @@ impl Bottleneck {
             round: Round::default(),
             rates: [0; 2],
             probed: false,
-            unsure: false,
+            doubt: None,
             min_rtt: None,
             min_rtt_at: Time::ZERO,
             probe_rtt_from: None,

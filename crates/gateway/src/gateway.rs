@@ -13,7 +13,7 @@ use crate::guard::Guard;
 use crate::lease::Departures;
 use crate::liveness::Liveness;
 use crate::output::{Action, Output};
-use crate::pacer::Pacer;
+use crate::pacer::Pacers;
 use crate::packet::{FlowId, Frame, NUMBER_OCTETS, TpPacket};
 use crate::reason::Reason;
 use crate::recovery::{Recovery, Sent};
@@ -36,7 +36,7 @@ pub struct Gateway {
     relay: Relay,
     recovery: Recovery,
     acknowledger: Acknowledger,
-    pacer: Pacer,
+    pacers: Pacers,
     liveness: Liveness,
     /// The end of the last lease that was granted, and the patience that holds up to then at least.
     leased: (Time, Span),
@@ -66,7 +66,7 @@ impl Gateway {
             relay: Relay::new(config),
             recovery: Recovery::new(&config),
             acknowledger: Acknowledger::new(&config),
-            pacer: Pacer::new(line.as_ref().map_or(config.rate, Bottleneck::rate), config.slack),
+            pacers: Pacers::new(config.rate, line.as_ref().map(Bottleneck::rate), config.slack),
             liveness: Liveness::default(),
             leased: (Time::ZERO, Span::ZERO),
             departures: Departures::default(),
@@ -179,7 +179,9 @@ impl Gateway {
     /// leave), `"ack"` (an acknowledgement is due), `"memory"` (it is short), `"loss"` or `"probe"` (packets may be
     /// lost), `"peer"` (it may be unresponsive).
     pub fn deadline(&self) -> Option<(Time, &'static str)> {
-        let pace = (self.waits() && !self.held).then(|| (self.pacer.ready(), "pace"));
+        let frames = self.waits().then(|| self.pacers.ready());
+        let due = self.acknowledger.due().then(|| self.pacers.ack_ready());
+        let pace = frames.into_iter().chain(due).min().filter(|_| !self.held).map(|at| (at, "pace"));
         let ack = self.acknowledger.deadline().map(|at| (at, "ack"));
         let memory = self.relay.reclaim_at().map(|at| (at, "memory"));
         let peer = self.patience().and_then(|patience| self.liveness.deadline(patience)).map(|at| (at, "peer"));
@@ -222,7 +224,7 @@ impl Gateway {
         (self.data_first, self.held) = (false, false);
         self.forget_line();
         self.see_line();
-        self.pacer.wait(now, false);
+        self.pacers.wait(now, false, false);
     }
     /// Sets the memory that the caller holds for flows that have ended, while local hosts still read the bytes of
     /// [`Action::Write`]. It counts against [`GatewayConfig::total_buffer`]. The gateway itself adds to it when a flow
@@ -280,7 +282,7 @@ impl Gateway {
     }
     /// Something that is not the gateway's took `bits` of the line: what follows waits for it.
     pub fn charge(&mut self, now: Time, bits: Bits) {
-        self.pacer.send(now, bits);
+        self.pacers.send(now, bits, false);
         self.relay.stats.line.0 += bits.0;
     }
 
@@ -323,16 +325,16 @@ impl Gateway {
 
     /// Sends what may leave now.
     fn send(&mut self, now: Time, out: &mut Output) {
-        if !self.full && self.pacer.idle(now) {
+        if !self.full && self.pacers.idle(now) {
             self.nothing_left();
         }
         self.relay.reclaim(now);
-        while self.pacer.ready() <= now && !self.held {
+        while !self.held {
             let Some(frames) = self.next_frames(now, &mut out.actions) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
             self.departures.sent(now, packet.number);
             let bits = self.config().wire.bits(self.config().transport.overhead() + packet.octets());
-            self.pacer.send(now, bits);
+            self.pacers.send(now, bits, packet.ack_eliciting());
             if packet.ack_eliciting() {
                 self.asked(now, bits);
             }
@@ -342,19 +344,27 @@ impl Gateway {
         }
         self.check_peer(now, &mut out.actions);
         self.full = self.relay.has_frames() && !self.may_send();
-        self.pacer.wait(now, self.waits());
+        if !self.relay.has_frames() && self.pacers.ready() < now {
+            // All has left, and the time that was lost is made up for.
+            self.nothing_left();
+        }
+        self.pacers.wait(now, self.waits(), self.acknowledger.due());
     }
+    /// True if frames wait for the pacer.
     fn waits(&self) -> bool {
-        self.relay.has_frames() && self.may_send() || self.acknowledger.due()
+        self.relay.has_frames() && self.may_send()
     }
     /// Whether the line has room for more than acknowledgements.
     fn may_send(&self) -> bool {
         self.owed > 0 || self.line.as_ref().is_none_or(Bottleneck::may_send)
     }
-    /// The next packet: an acknowledgement if due, control frames, one data frame, as far as they
+    /// The next packet that may leave now: an acknowledgement if due, control frames, one data frame, as far as they
     /// fit into the MTU. Where they do not fit together data go first every second time, and an
     /// acknowledgement leaves room for the next control frame: none starves another.
     fn next_frames(&mut self, now: Time, actions: &mut Vec<Action>) -> Option<Vec<Frame>> {
+        if now < self.pacers.ready() {
+            return self.ack_alone(now);
+        }
         let mut room = self.config().capacity() - NUMBER_OCTETS;
         let mut frames = Vec::with_capacity(2);
         let mut put = |frame: Frame, room: &mut u32| {
@@ -389,5 +399,11 @@ impl Gateway {
         self.data_first = data.is_none() && self.relay.has_data();
         frames.extend(data);
         (!frames.is_empty()).then_some(frames)
+    }
+    /// A packet with an acknowledgement only, which may leave before others.
+    fn ack_alone(&mut self, now: Time) -> Option<Vec<Frame>> {
+        let room = self.config().capacity() - NUMBER_OCTETS;
+        let due = self.acknowledger.due() && self.pacers.ack_ready() <= now;
+        due.then(|| self.acknowledger.take(now, room)).flatten().map(|ack| vec![Frame::Ack(ack)])
     }
 }

@@ -2,11 +2,60 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
+/// The pacers of a gateway. Every packet counts against the highest rate. Under an estimated rate those count that ask for
+/// an acknowledgement, as the estimate is of these; acknowledgements alone do not wait for it (RFC 9002, section 7.7).
+#[derive(Clone, Debug)]
+pub(crate) struct Pacers {
+    all: Pacer,
+    estimated: Option<Pacer>,
+}
+
+impl Pacers {
+    /// At most `rate`, and if there is an `estimated` rate, no more than that.
+    pub(crate) fn new(rate: Rate, estimated: Option<Rate>, slack: Span) -> Pacers {
+        Pacers { all: Pacer::new(rate, slack), estimated: estimated.map(|rate| Pacer::new(rate, slack)) }
+    }
+    /// Sets the rates of what leaves from now on.
+    pub(crate) fn set_rates(&mut self, rate: Rate, estimated: Option<Rate>) {
+        self.all.set_rate(rate);
+        if let (Some(pacer), Some(rate)) = (&mut self.estimated, estimated) {
+            pacer.set_rate(rate);
+        }
+    }
+    /// The earliest instant at which any packet may leave.
+    pub(crate) fn ready(&self) -> Time {
+        self.estimated.as_ref().map_or(self.all.next, |estimated| estimated.next.max(self.all.next))
+    }
+    /// The earliest instant at which an acknowledgement may leave.
+    pub(crate) fn ack_ready(&self) -> Time {
+        self.all.next
+    }
+    /// True if a packet could have left before and none was there.
+    pub(crate) fn idle(&self, now: Time) -> bool {
+        let pacer = self.estimated.as_ref().unwrap_or(&self.all);
+        !pacer.waits && pacer.next < now
+    }
+    /// A packet of `bits` leaves.
+    pub(crate) fn send(&mut self, now: Time, bits: Bits, ack_eliciting: bool) {
+        self.all.send(now, bits);
+        if let Some(estimated) = self.estimated.as_mut().filter(|_| ack_eliciting) {
+            estimated.send(now, bits);
+        }
+    }
+    /// Tells what waits now: frames that may leave at [`Pacers::ready`], and an acknowledgement.
+    pub(crate) fn wait(&mut self, now: Time, frames: bool, ack: bool) {
+        self.all.wait(now, frames || ack);
+        if let Some(estimated) = &mut self.estimated {
+            estimated.wait(now, frames);
+        }
+    }
+}
+
 /// Spaces packets by what they take on the line. Nothing is saved up while idle. Time lost because
 /// the machine was called late, while something waited, is made up for up to `slack`; so over any
 /// interval no more is sent than the rate allows in it and in `slack`, and one packet.
 #[derive(Clone, Debug)]
-pub(crate) struct Pacer {
+struct Pacer {
     rate: Rate,
     slack: Span,
     next: Time,
@@ -16,26 +65,17 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    pub(crate) fn new(rate: Rate, slack: Span) -> Pacer {
+    fn new(rate: Rate, slack: Span) -> Pacer {
         Pacer { rate, slack, next: Time::ZERO, carry: 0, waits: false }
     }
-    /// What leaves from now on leaves at `rate`.
-    pub(crate) fn set_rate(&mut self, rate: Rate) {
-        (self.rate, self.carry) = (rate, 0);
-    }
-    pub(crate) fn rate(&self) -> Rate {
-        self.rate
-    }
-    /// The earliest instant at which a packet may leave.
-    pub(crate) fn ready(&self) -> Time {
-        self.next
-    }
-    /// Whether nothing has waited at an instant at which a packet might have left.
-    pub(crate) fn idle(&self, now: Time) -> bool {
-        !self.waits && self.next < now
+    /// Sets the rate of what leaves from now on.
+    fn set_rate(&mut self, rate: Rate) {
+        if rate != self.rate {
+            (self.rate, self.carry) = (rate, 0);
+        }
     }
     /// A packet of `bits` leaves.
-    pub(crate) fn send(&mut self, now: Time, bits: Bits) {
+    fn send(&mut self, now: Time, bits: Bits) {
         let lost = now.since(self.next);
         let kept = if self.waits { self.slack } else { Span::ZERO };
         if lost > kept {
@@ -45,8 +85,8 @@ impl Pacer {
         self.next += span;
         self.carry = carry;
     }
-    /// Tells whether something waits now for [`ready`](Pacer::ready).
-    pub(crate) fn wait(&mut self, now: Time, waits: bool) {
+    /// Tells whether something waits now for `next`.
+    fn wait(&mut self, now: Time, waits: bool) {
         if !waits && self.next < now {
             (self.next, self.carry) = (now, 0);
         }
@@ -62,12 +102,12 @@ mod tests {
     fn the_long_run_rate_is_exact_and_idle_time_is_not_saved() {
         let mut pacer = Pacer::new(Rate::from_bps(7), Span::from_secs(5));
         for _ in 0..7 {
-            pacer.send(pacer.ready(), Bits(3));
+            pacer.send(pacer.next, Bits(3));
         }
-        assert_eq!(pacer.ready(), Time::from_ps(3_000_000_000_000));
+        assert_eq!(pacer.next, Time::from_ps(3_000_000_000_000));
         let late = Time::from_ps(9_000_000_000_000);
         pacer.send(late, Bits(7));
-        assert_eq!(pacer.ready() - late, Span::from_secs(1));
+        assert_eq!(pacer.next - late, Span::from_secs(1));
     }
 
     #[test]
@@ -78,16 +118,16 @@ mod tests {
         pacer.wait(at(10), true);
         // One second late: the next packet is due at once, and then on time.
         pacer.send(at(12), Bits(8));
-        assert_eq!(pacer.ready(), at(12));
+        assert_eq!(pacer.next, at(12));
         pacer.wait(at(12), true);
         // Eight seconds late: two are kept.
         pacer.send(at(20), Bits(8));
-        assert_eq!(pacer.ready(), at(19));
+        assert_eq!(pacer.next, at(19));
         pacer.send(at(20), Bits(8));
-        assert_eq!(pacer.ready(), at(20));
+        assert_eq!(pacer.next, at(20));
         // Nothing waited: nothing is kept.
         pacer.wait(at(20), false);
         pacer.send(at(21), Bits(8));
-        assert_eq!(pacer.ready(), at(22));
+        assert_eq!(pacer.next, at(22));
     }
 }

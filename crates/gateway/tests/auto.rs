@@ -4,10 +4,11 @@
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
 mod common;
 
-use cellway_gateway::{GatewayConfig, Output, Reason, Transport, Window, Wire};
+use cellway_gateway::{Frame, GatewayConfig, Output, Reason, Transport, Window, Wire};
 use cellway_units::{Bits, Bytes, Rate, Span, Time};
+use common::bulk;
 use common::host::Plan;
-use common::pair::{FlowPlan, Line, Pair};
+use common::pair::{Departure, FlowPlan, Line, Pair};
 
 const MBPS: u64 = 1_000_000;
 /// Packets in QUIC, as they leave before the MTU of the path is known.
@@ -107,10 +108,10 @@ fn both_directions_at_once() {
     waits.sort_by(f64::total_cmp);
     println!("{shares:.3?}, p99 {waits:.1?} ms");
     for shares in shares {
-        // Both in Startup delay each other's acknowledgements. Of 64 starts without a probe at once after a Startup that
-        // ended with a queue, the opener's direction had 0.963 in the mean and 0.907 in the worst.
+        // Both in Startup delay each other's acknowledgements. Of 64 starts the worst has 0.953 in either direction;
+        // without a probe at once after a Startup that ended with losses it has 0.851.
         let mean = shares.iter().sum::<f64>() / STARTS as f64;
-        assert!(mean >= 0.97 && shares.iter().all(|&share| share >= 0.955), "{shares:?}");
+        assert!(mean >= 0.97 && shares.iter().all(|&share| share >= 0.95), "{shares:?}");
     }
     // An eighth of a round trip by the probes of either direction; where they coincide up to twice that.
     assert!(waits[waits.len() / 2] <= 25.0 && waits[waits.len() - 1] <= 50.0);
@@ -151,6 +152,31 @@ fn after_an_outage_the_line_is_filled_again() {
         let share = (pair.carried[0] - before) as f64 * 1e-6 / 5.0 / mbps as f64;
         println!("{mbps} Mbit/s {round_trip} ms, {length} ms: {share:.3}");
         assert!(share >= least, "{share}");
+    }
+}
+
+/// A gateway whose hosts only receive sends acknowledgements and credits. Those say nothing about the rate of the line
+/// from it: acknowledgements do not wait, and a later transfer begins with Startup.
+#[test]
+fn acknowledgements_and_credits_say_nothing_about_the_rate() {
+    for (mbps, round_trip, pass) in [(400, 100, 4), (400, 100, 1), (100, 600, 4), (30, 175, 4), (1_000, 40, 4)] {
+        let [up, down] = [bulk::sender(), bulk::reader()];
+        let plan = |s: u64, hosts| FlowPlan { opener: 0, start: at(1_000 * s), refuse: false, early: false, hosts };
+        let flows = [plan(0, [up, down]), plan(12, [down, up])];
+        let mut pair = Pair::new([bulk::config(bulk::CEILING, true); 2], line(mbps, round_trip, 0), &flows, 1);
+        pair.pass = Span::from_ms(pass);
+        let before = carried(&mut pair, 0, 4, 12) / mbps as f64;
+        let far = pair.gateways[1].rate();
+        let acks = |d: &&Departure| d.side == 1 && d.at >= at(4_000);
+        let held = pair.departures.iter().filter(acks).flat_map(|d| &d.packet.frames);
+        let held = held.filter_map(|frame| if let Frame::Ack(ack) = frame { Some(ack.delay) } else { None }).max();
+        let later = carried(&mut pair, 1, 14 + 8 * round_trip / 1000, 24) / mbps as f64;
+        println!(
+            "{mbps} Mbit/s {round_trip} ms, passes of {pass} ms: {before:.3}, far {far}, {held:?} held; {later:.3} later"
+        );
+        assert!(before >= 0.95 && later >= 0.85, "{before} {later}");
+        assert!(far >= Rate::from_bps(10 * MBPS), "{far}");
+        assert!(held <= Some(pair.gateways[1].config().ack_delay + pair.pass), "{held:?}");
     }
 }
 

@@ -6,7 +6,7 @@ use super::Gateway;
 use crate::bottleneck::Bottleneck;
 use crate::config::{GatewayConfig, RateGuard};
 use crate::guard::Guard;
-use crate::pacer::Pacer;
+use crate::pacer::Pacers;
 use crate::recovery::Sent;
 
 impl Gateway {
@@ -24,15 +24,16 @@ impl Gateway {
         self.relay.config.guard = guard;
         self.configure_line(now);
     }
-    /// The rate at which packets leave now.
-    fn pace(&self) -> Rate {
-        let guarded = self.guard.as_ref().map_or(self.config().rate, Guard::rate);
-        self.line.as_ref().map_or(guarded, Bottleneck::rate)
+    /// The highest rate at which packets leave now, and the estimated one.
+    fn rates(&self) -> (Rate, Option<Rate>) {
+        let most = self.guard.as_ref().map_or(self.config().rate, Guard::rate);
+        (most, self.line.as_ref().map(Bottleneck::rate))
     }
     /// Nothing is known of the path any more.
     pub(super) fn forget_line(&mut self) {
         (self.line, self.guard, self.owed, self.full) = (unknown(self.config()), guard(self.config()), 0, false);
-        self.pacer = Pacer::new(self.pace(), self.config().slack);
+        let (most, estimated) = self.rates();
+        self.pacers = Pacers::new(most, estimated, self.config().slack);
     }
     /// Takes the round-trip time of the transport's handshake.
     pub(super) fn measured(&mut self, rtt: Span) {
@@ -50,7 +51,7 @@ impl Gateway {
         if let Some(guard) = &mut self.guard {
             guard.configure(now, config.rate, config.guard == RateGuard::Acts);
         }
-        self.pacer.set_rate(self.pace());
+        self.follow_rate();
     }
     /// Nothing waited although the line was free: what was sent tells less of the line than it can carry.
     pub(super) fn nothing_left(&mut self) {
@@ -110,10 +111,8 @@ impl Gateway {
         self.follow_rate();
     }
     fn follow_rate(&mut self) {
-        let rate = self.pace();
-        if rate != self.pacer.rate() {
-            self.pacer.set_rate(rate);
-        }
+        let (most, estimated) = self.rates();
+        self.pacers.set_rates(most, estimated);
     }
 }
 

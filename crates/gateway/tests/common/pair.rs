@@ -123,6 +123,8 @@ pub struct Pair {
     pub tick: Span,
     /// How much later than they ask the gateways are woken.
     pub late: Span,
+    /// The gateways are woken and take packets at multiples of this time, as a daemon does that sleeps between its passes.
+    pub pass: Span,
     /// Whether hosts mark the last byte of each third burst as urgent.
     pub marks: bool,
     /// What each has marked, and the mark that it was told last.
@@ -152,6 +154,7 @@ impl Pair {
             bits_sent: [0; 2],
             tick: Span::from_ms(1),
             late: Span::ZERO,
+            pass: Span::ZERO,
             marks: false,
             marked: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -171,11 +174,16 @@ impl Pair {
         self.events.insert((time, self.count), event);
     }
 
+    /// When the pass begins in which something of the time `at` is seen.
+    fn next_pass(&self, at: Time) -> Time {
+        if self.pass == Span::ZERO { at } else { Time::from_ps(at.as_ps().next_multiple_of(self.pass.as_ps())) }
+    }
+
     /// Runs up to and including `until`, or until nothing can happen any more.
     pub fn run(&mut self, until: Time) {
         loop {
             let event = self.events.first_key_value().map(|(&(at, _), _)| at);
-            let wakes = [0, 1].map(|side| self.gateways[side].deadline().map(|(at, _)| at + self.late));
+            let wakes = [0, 1].map(|side| self.gateways[side].deadline().map(|(at, _)| self.next_pass(at + self.late)));
             let Some(next) = [event, wakes[0], wakes[1]].into_iter().flatten().min().filter(|&at| at <= until) else {
                 return;
             };
@@ -309,7 +317,8 @@ impl Pair {
             let copies = 1 + u32::from(self.random.per_mille(line.duplicate_per_mille));
             for _ in 0..copies {
                 let jitter = Span::from_ps(self.random.next() % line.jitter.as_ps().max(1));
-                self.at(self.now + wait + line.delay + jitter, Event::Packet(1 - side, packet.clone()));
+                let at = self.next_pass(self.now + wait + line.delay + jitter);
+                self.at(at, Event::Packet(1 - side, packet.clone()));
             }
         }
         self.departures.push(Departure { at: self.now, side, packet });
