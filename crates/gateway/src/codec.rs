@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::BufMut;
-use cellway_units::{Rate, Span};
+use cellway_units::{Rate, Span, Time};
 use thiserror::Error;
 
 use crate::lease::Lease;
@@ -158,7 +158,7 @@ fn put<const N: usize>(kind: u8, numbers: [u64; N], out: &mut impl BufMut) {
 fn put_ack(ack: &Ack, out: &mut impl BufMut) {
     let Some(&(first, newest)) = ack.ranges.first() else { return };
     let more = ack.ranges.len() as u64 - 1;
-    put(ACK, [newest, ack.delay.as_ps() / PS_PER_US, more, newest - first], out);
+    put(ACK, [newest, ack.delay.as_ps() / PS_PER_US, ack.sent.as_ps() / PS_PER_US, more, newest - first], out);
     for pair in ack.ranges.windows(2) {
         varint::put(pair[0].0 - pair[1].1 - 2, out);
         varint::put(pair[1].1 - pair[1].0, out);
@@ -202,10 +202,11 @@ fn take_reason(input: &mut &[u8]) -> Option<Reason> {
     Reason::from_octet(octet)
 }
 fn take_ack(input: &mut &[u8]) -> Option<Ack> {
-    let [newest, delay, more, len] = [(); 4].map(|()| varint::take(input));
+    let [newest, delay, sent, more, len] = [(); 5].map(|()| varint::take(input));
     let (newest, mut more) = (newest?, more?);
     let mut first = newest.checked_sub(len?)?;
     let delay = Span::from_ps(delay?.checked_mul(PS_PER_US)?);
+    let sent = Time::from_ps(sent?.checked_mul(PS_PER_US)?);
     let mut ranges = vec![(first, newest)];
     while more > 0 {
         let last = first.checked_sub(varint::take(input)?)?.checked_sub(2)?;
@@ -213,7 +214,7 @@ fn take_ack(input: &mut &[u8]) -> Option<Ack> {
         ranges.push((first, last));
         more -= 1;
     }
-    Some(Ack { ranges, delay })
+    Some(Ack { ranges, delay, sent })
 }
 
 #[cfg(test)]
@@ -249,14 +250,14 @@ mod tests {
     }
     fn ack() -> impl Strategy<Value = Frame> {
         let runs = prop::collection::vec((0u64..400, 0u64..400), 1..33);
-        (number(), runs, 0u64..100_000).prop_map(|(newest, runs, delay)| {
+        (number(), runs, 0u64..100_000, 0u64..1 << 43).prop_map(|(newest, runs, delay, sent)| {
             let mut ranges = Vec::new();
             let mut last = newest.max(40_000);
             for (length, gap) in runs {
                 ranges.push((last - length, last));
                 last -= length + gap + 2;
             }
-            Frame::Ack(Ack { ranges, delay: Span::from_us(delay) })
+            Frame::Ack(Ack { ranges, delay: Span::from_us(delay), sent: Time::ZERO + Span::from_us(sent) })
         })
     }
     fn control() -> impl Strategy<Value = Frame> {
@@ -309,7 +310,7 @@ mod tests {
         };
         let lease = Some(Lease { after: 5, within: Span::from_us(65) });
         let open = Frame::Open { flow: FlowId(2), limit: 16_384, lease, request: Arc::new(request) };
-        let ack = Frame::Ack(Ack { ranges: vec![(7, 9), (3, 4)], delay: Span::from_us(64) });
+        let ack = Frame::Ack(Ack { ranges: vec![(7, 9), (3, 4)], delay: Span::from_us(64), sent: Time::ZERO + Span::from_us(9) });
         let data = Frame::Data { flow: FlowId(2), offset: 0, len: 3, fin: true, early: true, urgent: true };
         let packet = TpPacket { number: 0x1_0000_0102, frames: vec![ack, open, data] };
         let mut out = Vec::new();
@@ -344,8 +345,8 @@ mod tests {
             &[CREDIT, 1],
             &[RETURN, 1, 1],
             &[RATE, 0x40],
-            &[ACK, 3, 0, 0, 4],
-            &[ACK, 9, 0, 1, 0, 8, 0],
+            &[ACK, 3, 0, 0, 0, 4],
+            &[ACK, 9, 0, 0, 1, 0, 8, 0],
             &[DATA, 0x40],
         ] {
             assert_eq!(decode(&[&[0; 4], frame].concat()), CodecError::Frame(frame[0]), "{frame:?}");

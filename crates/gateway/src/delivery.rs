@@ -106,7 +106,7 @@ impl Delivery {
         self.last = Some((now, stamp.sent));
         self.in_flight -= stamp.bits;
         self.delivered += stamp.bits;
-        self.delivered_at = now;
+        self.delivered_at = self.delivered_at.max(now);
         self.packets_delivered += 1;
         if self.newest.is_none_or(|n| (stamp.delivered, stamp.sent) >= (n.delivered, n.sent)) {
             self.newest = Some(*stamp);

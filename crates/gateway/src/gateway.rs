@@ -150,7 +150,7 @@ impl Gateway {
             match frame {
                 Frame::Ack(ack) => {
                     let round_trip = self.recovery.acknowledged(now, ack, &mut self.acked, &mut self.lost);
-                    self.take_news(now, &mut out.actions);
+                    self.take_news(&mut out.actions);
                     self.take_late(now);
                     self.learn(now, round_trip);
                     self.see_line();
@@ -171,7 +171,7 @@ impl Gateway {
         if self.recovery.wake(now, &mut self.lost) {
             self.probe(&mut out.actions);
         }
-        self.take_news(now, &mut out.actions);
+        self.take_news(&mut out.actions);
         self.check_peer(now, &mut out.actions);
         self.send(now, out);
     }
@@ -300,13 +300,13 @@ impl Gateway {
             self.owed = 2;
         }
     }
-    fn take_news(&mut self, now: Time, actions: &mut Vec<Action>) {
+    fn take_news(&mut self, actions: &mut Vec<Action>) {
         let mut acked = std::mem::take(&mut self.acked);
         for sent in acked.drain(..) {
             if let Some(told) = sent.told {
                 self.acknowledger.told(told);
             }
-            self.arrived(now, &sent);
+            self.arrived(&sent);
             sent.frames().for_each(|frame| self.relay.acked(frame, actions));
         }
         self.acked = acked;

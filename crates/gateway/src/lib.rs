@@ -61,6 +61,7 @@ mod rtt;
 mod scheduler;
 mod stats;
 mod varint;
+mod way_back;
 mod wire;
 
 pub use codec::{CodecError, Decoded};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cellway_units::{Rate, Span};
+use cellway_units::{Rate, Span, Time};
 
 use crate::lease::Lease;
 use crate::reason::Reason;
@@ -176,6 +176,8 @@ pub struct Ack {
     pub ranges: Vec<(u64, u64)>,
     /// How long the newest of them waited for this, in whole microseconds.
     pub delay: Span,
+    /// When it was sent by the clock of its sender, which may have begun at any instant, in whole microseconds.
+    pub sent: Time,
 }
 
 /// Picoseconds of a microsecond.
@@ -183,14 +185,15 @@ pub(crate) const PS_PER_US: u64 = 1_000_000;
 
 impl Ack {
     fn octets(&self) -> u32 {
-        let delay = varint::octets(self.delay.as_ps() / PS_PER_US);
+        let delay = varint::octets(self.delay.as_ps() / PS_PER_US) + varint::octets(self.sent.as_ps() / PS_PER_US);
         let newest = self.ranges.first().map_or(0, |&(_, last)| last);
         let head = 1 + varint::octets(newest) + delay + varint::octets(self.ranges.len().saturating_sub(1) as u64);
         head + run_octets(&self.ranges).sum::<u32>()
     }
     /// As many of `runs`, the newest first, as fit into `room` octets; `None` if not even one does.
-    pub(crate) fn fitting(runs: impl Iterator<Item = (u64, u64)>, delay: Span, room: u32) -> Option<Ack> {
-        let mut ack = Ack { ranges: runs.take(ACK_RANGES).collect(), delay };
+    pub(crate) fn fitting(runs: impl Iterator<Item = (u64, u64)>, delay: Span, now: Time, room: u32) -> Option<Ack> {
+        let sent = Time::from_ps(now.as_ps() / PS_PER_US * PS_PER_US);
+        let mut ack = Ack { ranges: runs.take(ACK_RANGES).collect(), delay, sent };
         while ack.octets() > room {
             ack.ranges.pop()?;
         }
@@ -227,11 +230,11 @@ mod tests {
         let data =
             Frame::Data { flow: FlowId(1 << 40), offset: 1 << 40, len: 8192, fin: false, early: false, urgent: true };
         assert_eq!(packet(vec![data]), 8192 + DATA_OVERHEAD);
-        let ack = Ack { ranges: vec![(5, 90), (1, 3)], delay: Span::from_ms(1) };
-        // Type, newest, delay, count; length of the first run, gap, length.
+        let ack = Ack { ranges: vec![(5, 90), (1, 3)], delay: Span::from_ms(1), sent: Time::from_ps(1 << 40) };
+        // Type, newest, delay, time, count; length of the first run, gap, length.
         assert_eq!(
             packet(vec![Frame::Ack(ack), Frame::Credit { flow, limit: 9 }]),
-            4 + (1 + 2 + 2 + 1 + 2 + 1 + 1) + 3
+            4 + (1 + 2 + 2 + 4 + 1 + 2 + 1 + 1) + 3
         );
     }
 

@@ -10,6 +10,7 @@ use crate::delivery::Stamp;
 use crate::packet::{Ack, Frame};
 use crate::reordering::{Lost, Reordering};
 use crate::rtt::Rtt;
+use crate::way_back::WayBack;
 
 /// Round trips for which a packet that was declared lost is remembered, in case it is acknowledged late.
 const LATE: u64 = 4;
@@ -52,6 +53,8 @@ pub(crate) struct Recovery {
     awaited: usize,
     largest_acked: Option<u64>,
     rtt: Rtt,
+    way_back: WayBack,
+    answered: Time,
     /// When the last packet that asks for an acknowledgement was sent, or the last probe was due.
     armed: Time,
     /// Probe timeouts since the last news.
@@ -72,6 +75,8 @@ impl Recovery {
             awaited: 0,
             largest_acked: None,
             rtt: Rtt::new(config.initial_rtt),
+            way_back: WayBack::default(),
+            answered: Time::ZERO,
             armed: Time::ZERO,
             probes: 0,
             loss_at: None,
@@ -128,7 +133,8 @@ impl Recovery {
     }
 
     /// The peer tells of packets: those that are new are appended to `acked`, those that must be
-    /// taken for lost to `lost`, oldest first. The time that the newest was under way, without the peer's delay.
+    /// taken for lost to `lost`, oldest first. Returns the round trip of the newest, if it was not known to
+    /// have arrived, without the time for which the peer held the acknowledgement and the queue on its way back.
     pub(crate) fn acknowledged(
         &mut self,
         now: Time,
@@ -141,7 +147,11 @@ impl Recovery {
         let first = self.first();
         let mut round_trip = None;
         if let Some(Some(sent)) = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)) {
-            round_trip = Some(self.rtt.measure(now.since(sent.at), ack.delay.min(self.ack_delay)));
+            let total = self.rtt.measure(now.since(sent.at), ack.delay.min(self.ack_delay));
+            let waited = self.way_back.waited(now, ack.sent, total);
+            let shortest = total.saturating_sub(waited);
+            round_trip = Some(shortest);
+            self.answered = self.answered.max(sent.at + shortest);
         }
         let (usual, smoothed) = (self.rtt.loss_delay(), self.rtt.smoothed());
         let before = acked.len();
@@ -160,6 +170,11 @@ impl Recovery {
             }
         }
         round_trip
+    }
+
+    /// When the newest acknowledgement would have come if it had not waited at the peer or on its way.
+    pub(crate) fn answered(&self) -> Time {
+        self.answered
     }
 
     /// Takes what is lost by the packet or the time threshold. RFC 9002, section 6.1.
@@ -243,7 +258,7 @@ mod tests {
         Time::ZERO + Span::from_ms(ms)
     }
     fn ack(ranges: &[(u64, u64)]) -> Ack {
-        Ack { ranges: ranges.to_vec(), delay: Span::ZERO }
+        Ack { ranges: ranges.to_vec(), delay: Span::ZERO, sent: Time::ZERO }
     }
     fn frame(n: u64) -> Vec<Frame> {
         vec![Frame::Refused { flow: FlowId(n), reason: Reason::Refused }]

@@ -72,9 +72,9 @@ impl Gateway {
         }
     }
     /// The peer has a packet.
-    pub(super) fn arrived(&mut self, now: Time, sent: &Sent) {
+    pub(super) fn arrived(&mut self, sent: &Sent) {
         if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
-            line.acked(now, stamp);
+            line.acked(self.recovery.answered(), stamp);
             self.owed = 0;
         } else if let Some(guard) = &mut self.guard {
             guard.acked(sent.bits);
@@ -150,7 +150,7 @@ mod tests {
         let receive = |gateway: &mut Gateway, number, ms, frames| {
             gateway.receive(Time::ZERO + Span::from_ms(ms), &TpPacket { number, frames }, &mut Output::default());
         };
-        let ack = |ranges: Vec<(u64, u64)>| vec![Frame::Ack(Ack { ranges, delay: Span::ZERO })];
+        let ack = |ranges: Vec<(u64, u64)>| vec![Frame::Ack(Ack { ranges, delay: Span::ZERO, sent: Time::ZERO })];
         receive(&mut gateway, 0, 10, ack(vec![(0, 0)]));
         receive(&mut gateway, 1, 10, vec![Frame::Accepted { flow, limit: 100_000 }]);
         gateway.received(Time::ZERO + Span::from_ms(11), flow, 20_000, &mut out);

@@ -5,7 +5,7 @@
 //! heard the other's hello.
 
 /// Of the hello and of the packets after it.
-pub(crate) const VERSION: u16 = 4;
+pub(crate) const VERSION: u16 = 5;
 
 /// Most octets of a hello: what is longer is none.
 pub(crate) const MOST: usize = 512;
