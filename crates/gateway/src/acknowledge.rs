@@ -141,7 +141,10 @@ mod tests {
         side.wake(at(37));
         assert!(!side.due());
         side.wake(at(38));
-        assert_eq!(side.take(at(38), 100), Some(Ack { ranges: vec![(4, 4), (0, 2)], delay: Span::from_ms(25), sent: at(38) }));
+        assert_eq!(
+            side.take(at(38), 100),
+            Some(Ack { ranges: vec![(4, 4), (0, 2)], delay: Span::from_ms(25), sent: at(38) })
+        );
         side.arrived(at(39), 1, true);
         side.told(2);
         side.arrived(at(40), 5, true);

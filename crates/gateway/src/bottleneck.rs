@@ -13,7 +13,7 @@ mod round;
 mod spurious;
 mod startup;
 
-use phase::{Doubt, Phase, STARTUP};
+use phase::{Phase, STARTUP};
 use queue::Queue;
 use round::Round;
 use spurious::Undo;
@@ -81,8 +81,6 @@ pub(crate) struct Bottleneck {
     rates: [u64; 2],
     /// Set until all packets of the last probe are acknowledged.
     probed: bool,
-    /// Set after the end of Startup, until probes have shown whether the path carries more.
-    doubt: Option<Doubt>,
     min_rtt: Option<Span>,
     /// When a round trip near to the shortest was seen.
     min_rtt_at: Time,
@@ -114,7 +112,6 @@ impl Bottleneck {
             round: Round::default(),
             rates: [0; 2],
             probed: false,
-            doubt: None,
             min_rtt: None,
             min_rtt_at: Time::ZERO,
             probe_rtt_from: None,
@@ -168,10 +165,7 @@ impl Bottleneck {
             (None, _) => self.first_flight(),
             (_, Phase::Startup) => {
                 let slow = self.startup.slow().map(|rtt| self.holds_at(self.bandwidth(), Some(rtt), SLOW));
-                // A queue in the first round is not ours: it may be that of acknowledgements in the other direction.
-                let foreign = self.startup.first().filter(|&first| self.has_queue(Some(first)));
-                let fast = || self.holds_at(self.bandwidth(), foreign.or(self.min_rtt), CAP);
-                slow.unwrap_or_else(fast).max(self.first_flight())
+                slow.unwrap_or_else(|| self.holds(CAP)).max(self.first_flight())
             }
             (_, Phase::ProbeRtt) => {
                 let rate = self.bandwidth().min(self.queue.measured());

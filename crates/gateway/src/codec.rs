@@ -310,19 +310,23 @@ mod tests {
         };
         let lease = Some(Lease { after: 5, within: Span::from_us(65) });
         let open = Frame::Open { flow: FlowId(2), limit: 16_384, lease, request: Arc::new(request) };
-        let ack = Frame::Ack(Ack { ranges: vec![(7, 9), (3, 4)], delay: Span::from_us(64), sent: Time::ZERO + Span::from_us(9) });
+        let ack = Frame::Ack(Ack {
+            ranges: vec![(7, 9), (3, 4)],
+            delay: Span::from_us(64),
+            sent: Time::from_ps(9 * PS_PER_US),
+        });
         let data = Frame::Data { flow: FlowId(2), offset: 0, len: 3, fin: true, early: true, urgent: true };
         let packet = TpPacket { number: 0x1_0000_0102, frames: vec![ack, open, data] };
         let mut out = Vec::new();
         packet.encode(&mut out, |_, _, _, out| out.extend(b"GET"));
         let octets: [&[u8]; 4] = [
             &[0, 0, 1, 2],
-            &[6, 9, 0x40, 64, 1, 2, 1, 1],
+            &[6, 9, 0x40, 64, 9, 1, 2, 1, 1],
             &[14, 2, 0x80, 0, 0x40, 0, 5, 0x40, 65, 0x17, 192, 0, 2, 1, 0x12, 0x34, 2, b'a', b'b', 0, 80],
             &[27, 2, 0, b'G', b'E', b'T'],
         ];
         assert_eq!(out, octets.concat());
-        assert_eq!(TpPacket::decode(&out, 0x1_0000_0000), Ok(Decoded { packet, payload: 36..39 }));
+        assert_eq!(TpPacket::decode(&out, 0x1_0000_0000), Ok(Decoded { packet, payload: 37..40 }));
     }
 
     #[test]

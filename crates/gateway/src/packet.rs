@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn ranges_that_fit() {
         let runs = |n: u64| (0..n).rev().map(|i| (10 * i, 10 * i + 1));
-        let fitting = |n, room| Ack::fitting(runs(n), Span::ZERO, room).map(|ack| ack.ranges.len());
+        let fitting = |n, room| Ack::fitting(runs(n), Span::ZERO, Time::ZERO, room).map(|ack| ack.ranges.len());
         assert_eq!(
-            [4, 5, 6, 7, 8, 9].map(|room| fitting(3, room)),
+            [5, 6, 7, 8, 9, 10].map(|room| fitting(3, room)),
             [None, Some(1), Some(1), Some(2), Some(2), Some(3)]
         );
         assert_eq!((fitting(0, 100), fitting(100, 1000)), (None, Some(32)));

@@ -86,7 +86,8 @@ fn the_rate_is_found_and_no_queue_stays() {
     }
 }
 
-/// When which direction starts up and probes is chance: some starts show what is usual.
+/// When which direction starts up and probes is chance: some starts show what is usual. Of 64 the worst had 0.990 of the
+/// line and 12.7 ms.
 #[test]
 fn both_directions_at_once() {
     const STARTS: u64 = 8;
@@ -105,20 +106,13 @@ fn both_directions_at_once() {
             waits.push(wait(&pair, side, 5));
         }
     }
-    waits.sort_by(f64::total_cmp);
     println!("{shares:.3?}, p99 {waits:.1?} ms");
-    for shares in shares {
-        // Both in Startup delay each other's acknowledgements. Of 64 starts the worst has 0.953 in either direction;
-        // without a probe at once after a Startup that ended with losses it has 0.851.
-        let mean = shares.iter().sum::<f64>() / STARTS as f64;
-        assert!(mean >= 0.97 && shares.iter().all(|&share| share >= 0.95), "{shares:?}");
-    }
-    // An eighth of a round trip by the probes of either direction; where they coincide up to twice that.
-    assert!(waits[waits.len() / 2] <= 25.0 && waits[waits.len() - 1] <= 50.0);
+    assert!(shares.iter().flatten().all(|&share| share >= 0.98), "{shares:?}");
+    // An eighth of a round trip by the probes, and 2 ms that are made up for.
+    assert!(waits.iter().all(|&wait| wait <= 15.0), "{waits:?}");
 }
 
-/// A direction that starts while the other has a queue gets its acknowledgements late, and takes that for a queue of its
-/// own.
+/// The acknowledgements of a direction that starts while the other has a queue wait in that.
 #[test]
 fn a_direction_starts_while_the_other_fills_its_queue() {
     for (mbps, round_trip) in [(100, 100), (400, 100), (30, 175)] {
@@ -133,7 +127,7 @@ fn a_direction_starts_while_the_other_fills_its_queue() {
             pair.run(at(15_000));
             let shares = [0, 1].map(|side| (pair.carried[side] - before[side]) as f64 * 1e-7 / mbps as f64);
             println!("{mbps} Mbit/s {round_trip} ms, {later} ms later: {shares:.3?}");
-            assert!(shares.iter().all(|&share| share >= 0.9), "{shares:?}");
+            assert!(shares.iter().all(|&share| share >= 0.95), "{shares:?}");
         }
     }
 }
@@ -174,7 +168,7 @@ fn acknowledgements_and_credits_say_nothing_about_the_rate() {
         println!(
             "{mbps} Mbit/s {round_trip} ms, passes of {pass} ms: {before:.3}, far {far}, {held:?} held; {later:.3} later"
         );
-        assert!(before >= 0.95 && later >= 0.85, "{before} {later}");
+        assert!(before >= 0.95 && later >= 0.92, "{before} {later}");
         assert!(far >= Rate::from_bps(10 * MBPS), "{far}");
         assert!(held <= Some(pair.gateways[1].config().ack_delay + pair.pass), "{held:?}");
     }

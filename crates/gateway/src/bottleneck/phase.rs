@@ -48,15 +48,6 @@ pub(super) enum Phase {
     ProbeRtt,
 }
 
-/// A reason why the path may carry more than Startup has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
-    /// The queue that ended it may be that of acknowledgements in the other direction.
-    Queue,
-    /// Losses ended it, and the last samples include the wait for acknowledgements in the other direction.
-    Losses,
-}
-
 impl Bottleneck {
     /// Evaluates a round that has ended: growth, transitions, and bounds after losses.
     pub(super) fn judge(&mut self, now: Time, round: &Round, sample: &Sample) {
@@ -64,11 +55,7 @@ impl Bottleneck {
             // All of the probe has been acknowledged: what was before it is forgotten.
             self.probed = false;
             if !sample.limited && !sample.stalled && self.rates[1] > 0 {
-                let [before, found] = self.rates;
-                self.rates = [found, 0];
-                if let Some(doubt) = self.doubt {
-                    self.check_startup(now, doubt, before, found);
-                }
+                self.rates = [self.rates[1], 0];
             }
         }
         let measured = !sample.limited && !sample.stalled;
@@ -84,8 +71,6 @@ impl Bottleneck {
         match self.phase {
             Phase::Startup if lossy || self.full.1 >= PLATEAU || self.full.1 >= 1 && self.startup_queues(round) => {
                 self.cycle(now);
-                let queue = self.full.1 < PLATEAU || self.has_queue(round.rtt);
-                self.doubt = if lossy { Some(Doubt::Losses) } else { queue.then_some(Doubt::Queue) };
                 self.enter(now, Phase::Drain);
             }
             Phase::Up if lossy || sample.limited || self.full.1 >= PLATEAU || self.probe_is_done() => self.down(now),
@@ -122,20 +107,9 @@ impl Bottleneck {
         let k = (1..200u64).find(|k| k.pow(3) >= 750 * window).unwrap_or(200);
         (1_000 + 13_000 / k).min(UP_MOST)
     }
-    /// Startup has ended with a `doubt`. A probe follows at once (`before` is 0). If that `found` more bandwidth and no
-    /// losses had ended Startup, it continues.
-    fn check_startup(&mut self, now: Time, doubt: Doubt, before: u64, found: u64) {
-        if before == 0 {
-            self.probe_at = now;
-        } else if doubt == Doubt::Queue && found >= times(before, UP_GROWTH) {
-            self.resume_startup(now);
-        } else {
-            self.doubt = None;
-        }
-    }
     /// Continues Startup, which had ended although the path carries more.
     pub(super) fn resume_startup(&mut self, now: Time) {
-        (self.startup, self.full, self.doubt) = (Startup::default(), (0, 0), None);
+        (self.startup, self.full) = (Startup::default(), (0, 0));
         self.rates = [0, self.max_rate()];
         self.enter(now, Phase::Startup);
     }
