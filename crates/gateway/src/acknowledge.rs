@@ -14,6 +14,8 @@ const RUNS: usize = 256;
 pub(crate) struct Acknowledger {
     every: u32,
     delay: Span,
+    /// Set if acknowledgements carry the time of sending.
+    times: bool,
     arrived: Ranges,
     /// The largest number that arrived, and when.
     newest: Option<(u64, Time)>,
@@ -29,6 +31,7 @@ impl Acknowledger {
         Acknowledger {
             every: config.ack_every,
             delay: config.ack_delay,
+            times: config.times_acks,
             arrived: Ranges::default(),
             newest: None,
             fresh: Ranges::default(),
@@ -92,7 +95,7 @@ impl Acknowledger {
         let waited = self.newest.map_or(Span::ZERO, |(_, at)| now - at);
         let delay = Span::from_us(waited.as_ps() / PS_PER_US);
         let runs = self.arrived.as_slice().iter().rev().map(|&(start, end)| (start, end - 1));
-        let ack = Ack::fitting(runs, delay, now, room);
+        let ack = Ack::fitting(runs, delay, self.times.then_some(now), room);
         if ack.is_none() && !self.arrived.as_slice().is_empty() {
             return None;
         }
@@ -132,7 +135,7 @@ mod tests {
         assert_eq!(side.deadline(), Some(at(25)));
         side.arrived(at(10), 1, true);
         assert!(side.due());
-        assert_eq!(side.take(at(11), 100), Some(Ack { ranges: vec![(0, 1)], delay: Span::from_ms(1), sent: at(11) }));
+        assert_eq!(side.take(at(11), 100), Some(Ack { ranges: vec![(0, 1)], delay: Span::from_ms(1), sent: None }));
         assert_eq!(side.deadline(), None);
         // A bare acknowledgement asks for nothing.
         side.arrived(at(12), 2, false);
@@ -141,9 +144,10 @@ mod tests {
         side.wake(at(37));
         assert!(!side.due());
         side.wake(at(38));
+        side.times = true;
         assert_eq!(
             side.take(at(38), 100),
-            Some(Ack { ranges: vec![(4, 4), (0, 2)], delay: Span::from_ms(25), sent: at(38) })
+            Some(Ack { ranges: vec![(4, 4), (0, 2)], delay: Span::from_ms(25), sent: Some(at(38)) })
         );
         side.arrived(at(39), 1, true);
         side.told(2);

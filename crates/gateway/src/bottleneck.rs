@@ -205,10 +205,11 @@ impl Bottleneck {
     pub(crate) fn nothing_left(&mut self) {
         self.delivery.nothing_left();
     }
-    /// A packet was acknowledged; [`Bottleneck::learn`] ends the acknowledgement.
-    pub(crate) fn acked(&mut self, now: Time, stamp: &Stamp) {
+    /// A packet was acknowledged; [`Bottleneck::learn`] ends the acknowledgement. Without its delays this would have arrived
+    /// at `answered`.
+    pub(crate) fn acked(&mut self, answered: Time, stamp: &Stamp) {
         let patience = self.min_rtt.unwrap_or_default() / 2 + PATIENCE;
-        self.delivery.acked(now, stamp, patience);
+        self.delivery.acked(answered, stamp, patience);
     }
     /// No acknowledgement came for a probe timeout.
     pub(crate) fn timed_out(&mut self) {
@@ -223,8 +224,8 @@ impl Bottleneck {
         self.delivery.acked_late(stamp);
         self.undo_spurious(now);
     }
-    /// The acknowledgement is complete, and so are the losses it shows. `rtt` is the round trip without the time for which
-    /// the peer held it.
+    /// The acknowledgement is complete, and so are the losses it shows. `rtt` is the round trip without the delays
+    /// of the acknowledgement at the peer and on the return path.
     pub(crate) fn learn(&mut self, now: Time, rtt: Option<Span>) {
         let Some(sample) = self.delivery.sample() else { return };
         if let Some(rtt) = rtt {

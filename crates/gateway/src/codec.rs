@@ -30,6 +30,8 @@ const RECALL: u8 = 12;
 const RATE: u8 = 13;
 /// An `Open` with a lease.
 const LEASED: u8 = 14;
+/// An [`ACK`] with the time of sending.
+const TIMED_ACK: u8 = 15;
 
 /// What came is not a packet of a gateway.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
@@ -123,7 +125,7 @@ impl Decoded {
             let frame = match kind {
                 RECALL => Some(Frame::Recall),
                 RATE => varint::take(&mut rest).map(|bps| Frame::Rate { rate: Rate::from_bps(bps) }),
-                OPEN..=RETURN | LEASED => take_control(kind, &mut rest),
+                OPEN..=RETURN | LEASED | TIMED_ACK => take_control(kind, &mut rest),
                 _ if kind & !(FIN | EARLY | URGENT) == DATA => take_data(kind, rest).inspect(|frame| {
                     if let Frame::Data { len, .. } = frame {
                         self.payload = input.len() - *len as usize..input.len();
@@ -158,7 +160,11 @@ fn put<const N: usize>(kind: u8, numbers: [u64; N], out: &mut impl BufMut) {
 fn put_ack(ack: &Ack, out: &mut impl BufMut) {
     let Some(&(first, newest)) = ack.ranges.first() else { return };
     let more = ack.ranges.len() as u64 - 1;
-    put(ACK, [newest, ack.delay.as_ps() / PS_PER_US, ack.sent.as_ps() / PS_PER_US, more, newest - first], out);
+    let delay = ack.delay.as_ps() / PS_PER_US;
+    match ack.sent {
+        None => put(ACK, [newest, delay, more, newest - first], out),
+        Some(sent) => put(TIMED_ACK, [newest, delay, sent.as_ps() / PS_PER_US, more, newest - first], out),
+    }
     for pair in ack.ranges.windows(2) {
         varint::put(pair[0].0 - pair[1].1 - 2, out);
         varint::put(pair[1].1 - pair[1].0, out);
@@ -166,8 +172,8 @@ fn put_ack(ack: &Ack, out: &mut impl BufMut) {
 }
 
 fn take_control(kind: u8, input: &mut &[u8]) -> Option<Frame> {
-    if kind == ACK {
-        return take_ack(input).map(Frame::Ack);
+    if kind == ACK || kind == TIMED_ACK {
+        return take_ack(kind == TIMED_ACK, input).map(Frame::Ack);
     }
     let flow = FlowId(varint::take(input)?);
     Some(match kind {
@@ -201,12 +207,13 @@ fn take_reason(input: &mut &[u8]) -> Option<Reason> {
     *input = rest;
     Reason::from_octet(octet)
 }
-fn take_ack(input: &mut &[u8]) -> Option<Ack> {
-    let [newest, delay, sent, more, len] = [(); 5].map(|()| varint::take(input));
-    let (newest, mut more) = (newest?, more?);
-    let mut first = newest.checked_sub(len?)?;
+fn take_ack(timed: bool, input: &mut &[u8]) -> Option<Ack> {
+    let [newest, delay] = [(); 2].map(|()| varint::take(input));
+    let newest = newest?;
     let delay = Span::from_ps(delay?.checked_mul(PS_PER_US)?);
-    let sent = Time::from_ps(sent?.checked_mul(PS_PER_US)?);
+    let sent = if timed { Some(Time::from_ps(varint::take(input)?.checked_mul(PS_PER_US)?)) } else { None };
+    let mut more = varint::take(input)?;
+    let mut first = newest.checked_sub(varint::take(input)?)?;
     let mut ranges = vec![(first, newest)];
     while more > 0 {
         let last = first.checked_sub(varint::take(input)?)?.checked_sub(2)?;
@@ -250,14 +257,14 @@ mod tests {
     }
     fn ack() -> impl Strategy<Value = Frame> {
         let runs = prop::collection::vec((0u64..400, 0u64..400), 1..33);
-        (number(), runs, 0u64..100_000, 0u64..1 << 43).prop_map(|(newest, runs, delay, sent)| {
+        (number(), runs, 0u64..100_000, proptest::option::of(0u64..1 << 43)).prop_map(|(newest, runs, delay, sent)| {
             let mut ranges = Vec::new();
             let mut last = newest.max(40_000);
             for (length, gap) in runs {
                 ranges.push((last - length, last));
                 last -= length + gap + 2;
             }
-            Frame::Ack(Ack { ranges, delay: Span::from_us(delay), sent: Time::ZERO + Span::from_us(sent) })
+            Frame::Ack(Ack { ranges, delay: Span::from_us(delay), sent: sent.map(|us| Time::ZERO + Span::from_us(us)) })
         })
     }
     fn control() -> impl Strategy<Value = Frame> {
@@ -313,7 +320,7 @@ mod tests {
         let ack = Frame::Ack(Ack {
             ranges: vec![(7, 9), (3, 4)],
             delay: Span::from_us(64),
-            sent: Time::from_ps(9 * PS_PER_US),
+            sent: Some(Time::from_ps(9 * PS_PER_US)),
         });
         let data = Frame::Data { flow: FlowId(2), offset: 0, len: 3, fin: true, early: true, urgent: true };
         let packet = TpPacket { number: 0x1_0000_0102, frames: vec![ack, open, data] };
@@ -321,7 +328,7 @@ mod tests {
         packet.encode(&mut out, |_, _, _, out| out.extend(b"GET"));
         let octets: [&[u8]; 4] = [
             &[0, 0, 1, 2],
-            &[6, 9, 0x40, 64, 9, 1, 2, 1, 1],
+            &[15, 9, 0x40, 64, 9, 1, 2, 1, 1],
             &[14, 2, 0x80, 0, 0x40, 0, 5, 0x40, 65, 0x17, 192, 0, 2, 1, 0x12, 0x34, 2, b'a', b'b', 0, 80],
             &[27, 2, 0, b'G', b'E', b'T'],
         ];
@@ -335,7 +342,7 @@ mod tests {
         assert_eq!(decode(&[0, 0, 0]), CodecError::Short(3));
         assert_eq!(decode(&[0, 0, 0, 0]), CodecError::Short(4));
         assert_eq!(decode(&[0, 0, 0, 0, 0]), CodecError::Type(0));
-        for kind in [15, 16, 28, 40] {
+        for kind in [16, 28, 40] {
             assert_eq!(decode(&[0, 0, 0, 0, kind, 0, 0]), CodecError::Type(kind));
         }
         for frame in [
@@ -349,8 +356,9 @@ mod tests {
             &[CREDIT, 1],
             &[RETURN, 1, 1],
             &[RATE, 0x40],
-            &[ACK, 3, 0, 0, 0, 4],
-            &[ACK, 9, 0, 0, 1, 0, 8, 0],
+            &[ACK, 3, 0, 0, 4],
+            &[ACK, 9, 0, 1, 0, 8, 0],
+            &[TIMED_ACK, 3, 0, 0, 4],
             &[DATA, 0x40],
         ] {
             assert_eq!(decode(&[&[0; 4], frame].concat()), CodecError::Frame(frame[0]), "{frame:?}");

@@ -106,6 +106,9 @@ pub struct GatewayConfig {
     pub mtu: Bytes,
     /// Whether the peer is told the rate, so that its window follows it; it takes it to be its own otherwise.
     pub tells_rate: bool,
+    /// Set if acknowledgements carry the time of sending. The peer needs it to estimate its rate, or to find that a configured
+    /// one is too high, without the queue of the other direction.
+    pub times_acks: bool,
     /// Memory for all flows. Half of it is for the flows that are opened here, half for those that
     /// the peer opens.
     pub total_buffer: Bytes,
@@ -162,6 +165,7 @@ impl GatewayConfig {
             payload: Bytes(8192),
             mtu: Bytes(9180),
             tells_rate: false,
+            times_acks: false,
             total_buffer: Bytes(1 << 30),
             cost: Bytes(0),
             confirmed_writes: false,

@@ -57,7 +57,7 @@ pub(crate) struct Sample {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delivery {
     pub(crate) delivered: u64,
-    delivered_at: Time,
+    pub(crate) delivered_at: Time,
     first_sent: Time,
     /// What has been sent and is neither acknowledged nor lost.
     pub(crate) in_flight: u64,
@@ -91,22 +91,24 @@ impl Delivery {
     pub(crate) fn nothing_left(&mut self) {
         self.limited_until = Some(self.delivered + self.in_flight);
     }
-    /// A packet was acknowledged; [`Delivery::sample`] ends the acknowledgement. If acknowledgements are further apart than
+    /// A packet was acknowledged; [`Delivery::sample`] ends the acknowledgement. Without its delays this would have arrived
+    /// at `answered`. If acknowledgements are further apart than
     /// their packets were, by more than `patience` and some times the usual, the bottleneck link or a gateway stood still.
-    pub(crate) fn acked(&mut self, now: Time, stamp: &Stamp, patience: Span) {
+    pub(crate) fn acked(&mut self, answered: Time, stamp: &Stamp, patience: Span) {
+        let at = answered.max(self.delivered_at);
         let (apart, sent_apart) =
-            self.last.map_or_else(Default::default, |(at, sent)| (now.since(at), stamp.sent.since(sent)));
+            self.last.map_or_else(Default::default, |(last, sent)| (at.since(last), stamp.sent.since(sent)));
         let late = apart > sent_apart + patience + self.usual * UNUSUAL;
         if apart > Span::ZERO {
             self.usual = self.usual * 7 / 8 + apart / 8;
         }
         if std::mem::take(&mut self.silent) || late {
-            self.stall_end = Some(now);
+            self.stall_end = Some(at);
         }
-        self.last = Some((now, stamp.sent));
+        self.last = Some((at, stamp.sent));
         self.in_flight -= stamp.bits;
         self.delivered += stamp.bits;
-        self.delivered_at = self.delivered_at.max(now);
+        self.delivered_at = at;
         self.packets_delivered += 1;
         if self.newest.is_none_or(|n| (stamp.delivered, stamp.sent) >= (n.delivered, n.sent)) {
             self.newest = Some(*stamp);

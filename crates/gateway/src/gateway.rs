@@ -280,7 +280,7 @@ impl Gateway {
         self.see_line();
         self.send(now, out);
     }
-    /// Something that is not the gateway's took `bits` of the line: what follows waits for it.
+    /// Counts `bits` that the transport has sent of its own against the configured or highest rate.
     pub fn charge(&mut self, now: Time, bits: Bits) {
         self.pacers.send(now, bits, false);
         self.relay.stats.line.0 += bits.0;
@@ -344,10 +344,6 @@ impl Gateway {
         }
         self.check_peer(now, &mut out.actions);
         self.full = self.relay.has_frames() && !self.may_send();
-        if !self.relay.has_frames() && self.pacers.ready() < now {
-            // All has left, and the time that was lost is made up for.
-            self.nothing_left();
-        }
         self.pacers.wait(now, self.waits(), self.acknowledger.due());
     }
     /// True if frames wait for the pacer.
@@ -379,7 +375,8 @@ impl Gateway {
         if self.line.is_none() && (had_data || self.relay.has_data()) {
             self.acknowledger.hurry();
         }
-        if let Some(ack) = self.acknowledger.take(now, room.saturating_sub(self.relay.next_control_octets())) {
+        let reserved = if may_send { self.relay.next_control_octets() } else { 0 };
+        if let Some(ack) = self.acknowledger.take(now, room.saturating_sub(reserved)) {
             put(Frame::Ack(ack), &mut room);
         }
         while may_send && let Some(mut frame) = self.relay.next_control(room) {

@@ -57,11 +57,11 @@ mod recovery;
 mod relay;
 mod reordering;
 mod request;
+mod return_path;
 mod rtt;
 mod scheduler;
 mod stats;
 mod varint;
-mod way_back;
 mod wire;
 
 pub use codec::{CodecError, Decoded};

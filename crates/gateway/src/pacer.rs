@@ -33,7 +33,7 @@ impl Pacers {
     /// True if a packet could have left before and none was there.
     pub(crate) fn idle(&self, now: Time) -> bool {
         let pacer = self.estimated.as_ref().unwrap_or(&self.all);
-        !pacer.waits && pacer.next < now
+        pacer.is_idle(now) && pacer.next < now
     }
     /// A packet of `bits` leaves.
     pub(crate) fn send(&mut self, now: Time, bits: Bits, ack_eliciting: bool) {
@@ -42,7 +42,7 @@ impl Pacers {
             estimated.send(now, bits);
         }
     }
-    /// Tells what waits now: frames that may leave at [`Pacers::ready`], and an acknowledgement.
+    /// Sets what waits: frames that may leave at [`Pacers::ready`], and an acknowledgement.
     pub(crate) fn wait(&mut self, now: Time, frames: bool, ack: bool) {
         self.all.wait(now, frames || ack);
         if let Some(estimated) = &mut self.estimated {
@@ -51,22 +51,23 @@ impl Pacers {
     }
 }
 
-/// Spaces packets by what they take on the line. Nothing is saved up while idle. Time lost because
-/// the machine was called late, while something waited, is made up for up to `slack`; so over any
-/// interval no more is sent than the rate allows in it and in `slack`, and one packet.
+/// Spaces packets by the octets that they take on the link. Nothing is saved up while idle. If the gateway is called late
+/// while a packet waits, it makes up for up to `slack`, also with what else has come by then. So over any interval it sends
+/// no more than the rate allows in it and in `slack`, and one packet.
 #[derive(Clone, Debug)]
 struct Pacer {
     rate: Rate,
     slack: Span,
+    /// The earliest instant at which the next packet may leave.
     next: Time,
     carry: u64,
-    /// Whether something has waited for `next`.
-    waits: bool,
+    /// The instant since which no packet waits; `None` while one does.
+    idle_since: Option<Time>,
 }
 
 impl Pacer {
     fn new(rate: Rate, slack: Span) -> Pacer {
-        Pacer { rate, slack, next: Time::ZERO, carry: 0, waits: false }
+        Pacer { rate, slack, next: Time::ZERO, carry: 0, idle_since: Some(Time::ZERO) }
     }
     /// Sets the rate of what leaves from now on.
     fn set_rate(&mut self, rate: Rate) {
@@ -77,7 +78,7 @@ impl Pacer {
     /// A packet of `bits` leaves.
     fn send(&mut self, now: Time, bits: Bits) {
         let lost = now.since(self.next);
-        let kept = if self.waits { self.slack } else { Span::ZERO };
+        let kept = if self.is_idle(now) { Span::ZERO } else { self.slack };
         if lost > kept {
             (self.next, self.carry) = (self.next + lost.saturating_sub(kept), 0);
         }
@@ -85,12 +86,16 @@ impl Pacer {
         self.next += span;
         self.carry = carry;
     }
-    /// Tells whether something waits now for `next`.
+    /// Sets whether a packet waits.
     fn wait(&mut self, now: Time, waits: bool) {
-        if !waits && self.next < now {
+        if waits && self.is_idle(now) && self.next < now {
             (self.next, self.carry) = (now, 0);
         }
-        self.waits = waits;
+        self.idle_since = (!waits).then(|| self.idle_since.unwrap_or(now));
+    }
+    /// True if no packet has waited since an earlier instant.
+    fn is_idle(&self, now: Time) -> bool {
+        self.idle_since.is_some_and(|since| since < now)
     }
 }
 
@@ -108,6 +113,46 @@ mod tests {
         let late = Time::from_ps(9_000_000_000_000);
         pacer.send(late, Bits(7));
         assert_eq!(pacer.next - late, Span::from_secs(1));
+    }
+
+    #[test]
+    fn acknowledgements_alone_wait_for_the_highest_rate_only() {
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let mut pacers = Pacers::new(Rate::from_bps(8_000), Some(Rate::from_bps(1_000)), Span::ZERO);
+        pacers.send(at(10), Bits(8), true);
+        assert_eq!((pacers.ack_ready(), pacers.ready()), (at(11), at(18)));
+        pacers.send(at(12), Bits(8), false);
+        assert_eq!((pacers.ack_ready(), pacers.ready()), (at(13), at(18)));
+        pacers.wait(at(12), false, true);
+        // An acknowledgement that waits is no sign of a source with more to send.
+        assert!(!pacers.idle(at(18)) && pacers.idle(at(19)));
+        // A rate that is given counts everything.
+        let mut pacers = Pacers::new(Rate::from_bps(1_000), None, Span::ZERO);
+        pacers.send(at(10), Bits(8), true);
+        assert_eq!((pacers.ack_ready(), pacers.ready()), (at(18), at(18)));
+        pacers.send(at(18), Bits(8), false);
+        assert_eq!((pacers.ack_ready(), pacers.ready()), (at(26), at(26)));
+    }
+
+    #[test]
+    fn what_comes_while_lateness_is_made_up_for_leaves_with_it() {
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let mut pacer = Pacer::new(Rate::from_bps(8_000), Span::from_ms(5));
+        pacer.send(at(10), Bits(8));
+        pacer.wait(at(10), true);
+        // 4 ms late: what has waited leaves, and then nothing waits for a moment.
+        pacer.send(at(15), Bits(8));
+        pacer.wait(at(15), false);
+        assert!(!pacer.is_idle(at(15)));
+        pacer.send(at(15), Bits(8));
+        pacer.wait(at(15), false);
+        assert_eq!(pacer.next, at(13));
+        // What comes later finds nothing saved.
+        assert!(pacer.is_idle(at(16)));
+        pacer.wait(at(16), true);
+        assert_eq!(pacer.next, at(16));
+        pacer.send(at(16), Bits(8));
+        assert_eq!(pacer.next, at(17));
     }
 
     #[test]

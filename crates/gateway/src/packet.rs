@@ -176,8 +176,9 @@ pub struct Ack {
     pub ranges: Vec<(u64, u64)>,
     /// How long the newest of them waited for this, in whole microseconds.
     pub delay: Span,
-    /// When it was sent by the clock of its sender, which may have begun at any instant, in whole microseconds.
-    pub sent: Time,
+    /// When it was sent by the clock of its sender, which may have begun at any instant, in whole microseconds; see
+    /// [`GatewayConfig::times_acks`](crate::GatewayConfig::times_acks).
+    pub sent: Option<Time>,
 }
 
 /// Picoseconds of a microsecond.
@@ -185,14 +186,21 @@ pub(crate) const PS_PER_US: u64 = 1_000_000;
 
 impl Ack {
     fn octets(&self) -> u32 {
-        let delay = varint::octets(self.delay.as_ps() / PS_PER_US) + varint::octets(self.sent.as_ps() / PS_PER_US);
+        let delay = varint::octets(self.delay.as_ps() / PS_PER_US);
+        let sent = self.sent.map_or(0, |sent| varint::octets(sent.as_ps() / PS_PER_US));
         let newest = self.ranges.first().map_or(0, |&(_, last)| last);
-        let head = 1 + varint::octets(newest) + delay + varint::octets(self.ranges.len().saturating_sub(1) as u64);
+        let head =
+            1 + varint::octets(newest) + delay + sent + varint::octets(self.ranges.len().saturating_sub(1) as u64);
         head + run_octets(&self.ranges).sum::<u32>()
     }
     /// As many of `runs`, the newest first, as fit into `room` octets; `None` if not even one does.
-    pub(crate) fn fitting(runs: impl Iterator<Item = (u64, u64)>, delay: Span, now: Time, room: u32) -> Option<Ack> {
-        let sent = Time::from_ps(now.as_ps() / PS_PER_US * PS_PER_US);
+    pub(crate) fn fitting(
+        runs: impl Iterator<Item = (u64, u64)>,
+        delay: Span,
+        sent: Option<Time>,
+        room: u32,
+    ) -> Option<Ack> {
+        let sent = sent.map(|at| Time::from_ps(at.as_ps() / PS_PER_US * PS_PER_US));
         let mut ack = Ack { ranges: runs.take(ACK_RANGES).collect(), delay, sent };
         while ack.octets() > room {
             ack.ranges.pop()?;
@@ -230,7 +238,7 @@ mod tests {
         let data =
             Frame::Data { flow: FlowId(1 << 40), offset: 1 << 40, len: 8192, fin: false, early: false, urgent: true };
         assert_eq!(packet(vec![data]), 8192 + DATA_OVERHEAD);
-        let ack = Ack { ranges: vec![(5, 90), (1, 3)], delay: Span::from_ms(1), sent: Time::from_ps(1 << 40) };
+        let ack = Ack { ranges: vec![(5, 90), (1, 3)], delay: Span::from_ms(1), sent: Some(Time::from_ps(1 << 40)) };
         // Type, newest, delay, time, count; length of the first run, gap, length.
         assert_eq!(
             packet(vec![Frame::Ack(ack), Frame::Credit { flow, limit: 9 }]),
@@ -241,9 +249,9 @@ mod tests {
     #[test]
     fn ranges_that_fit() {
         let runs = |n: u64| (0..n).rev().map(|i| (10 * i, 10 * i + 1));
-        let fitting = |n, room| Ack::fitting(runs(n), Span::ZERO, Time::ZERO, room).map(|ack| ack.ranges.len());
+        let fitting = |n, room| Ack::fitting(runs(n), Span::ZERO, None, room).map(|ack| ack.ranges.len());
         assert_eq!(
-            [5, 6, 7, 8, 9, 10].map(|room| fitting(3, room)),
+            [4, 5, 6, 7, 8, 9].map(|room| fitting(3, room)),
             [None, Some(1), Some(1), Some(2), Some(2), Some(3)]
         );
         assert_eq!((fitting(0, 100), fitting(100, 1000)), (None, Some(32)));

@@ -9,8 +9,8 @@ use crate::config::GatewayConfig;
 use crate::delivery::Stamp;
 use crate::packet::{Ack, Frame};
 use crate::reordering::{Lost, Reordering};
+use crate::return_path::ReturnPath;
 use crate::rtt::Rtt;
-use crate::way_back::WayBack;
 
 /// Round trips for which a packet that was declared lost is remembered, in case it is acknowledged late.
 const LATE: u64 = 4;
@@ -18,7 +18,6 @@ const LATE: u64 = 4;
 /// A packet under way that asks for an acknowledgement.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
-    at: Time,
     /// What it carries, without an acknowledgement. Most packets carry one frame: that takes no memory of its own.
     frame: Frame,
     more: Vec<Frame>,
@@ -48,12 +47,14 @@ pub(crate) struct Recovery {
     reliable: bool,
     /// The number of the next packet.
     next: u64,
-    /// Packets from number `next - under_way.len()` on; `None` where nothing is awaited.
-    under_way: VecDeque<Option<Sent>>,
+    /// Packets from number `next - under_way.len()` on: when they were sent, and those that await an acknowledgement.
+    under_way: VecDeque<(Time, Option<Sent>)>,
     awaited: usize,
     largest_acked: Option<u64>,
     rtt: Rtt,
-    way_back: WayBack,
+    return_path: ReturnPath,
+    /// The queueing delay of the last acknowledgement with a round trip.
+    queued: Span,
     answered: Time,
     /// When the last packet that asks for an acknowledgement was sent, or the last probe was due.
     armed: Time,
@@ -75,7 +76,8 @@ impl Recovery {
             awaited: 0,
             largest_acked: None,
             rtt: Rtt::new(config.initial_rtt),
-            way_back: WayBack::default(),
+            return_path: ReturnPath::default(),
+            queued: Span::ZERO,
             answered: Time::ZERO,
             armed: Time::ZERO,
             probes: 0,
@@ -108,20 +110,14 @@ impl Recovery {
             _ => None,
         });
         let mut kept = frames.iter().filter(|frame| !matches!(frame, Frame::Ack(_))).cloned();
-        let sent = kept.next().map(|frame| Sent {
-            at: now,
-            frame,
-            more: kept.collect(),
-            told,
-            stamp: None,
-            bits: Bits::default(),
-        });
+        let sent =
+            kept.next().map(|frame| Sent { frame, more: kept.collect(), told, stamp: None, bits: Bits::default() });
         let awaited = sent.is_some();
         if awaited {
             (self.awaited, self.armed) = (self.awaited + 1, now);
         }
         if awaited || self.awaited > 0 {
-            self.under_way.push_back(sent);
+            self.under_way.push_back((now, sent));
         }
         self.next += 1;
         self.next - 1
@@ -129,12 +125,13 @@ impl Recovery {
 
     /// The packet that was sent last, if it asks for an acknowledgement.
     pub(crate) fn last(&mut self) -> Option<&mut Sent> {
-        self.under_way.back_mut()?.as_mut()
+        self.under_way.back_mut()?.1.as_mut()
     }
 
     /// The peer tells of packets: those that are new are appended to `acked`, those that must be
-    /// taken for lost to `lost`, oldest first. Returns the round trip of the newest, if it was not known to
-    /// have arrived, without the time for which the peer held the acknowledgement and the queue on its way back.
+    /// taken for lost to `lost`, oldest first. Returns the round trip of the newest packet, if the
+    /// acknowledgement is the first to tell of it and of any other that asks for one (RFC 9002, section 5.1), without the
+    /// delays at the peer and on the return path.
     pub(crate) fn acknowledged(
         &mut self,
         now: Time,
@@ -145,24 +142,26 @@ impl Recovery {
         // What was never sent cannot have arrived: such an acknowledgement is not the peer's.
         let &(_, newest) = ack.ranges.first().filter(|r| r.1 < self.next)?;
         let first = self.first();
-        let mut round_trip = None;
-        if let Some(Some(sent)) = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)) {
-            let total = self.rtt.measure(now.since(sent.at), ack.delay.min(self.ack_delay));
-            let waited = self.way_back.waited(now, ack.sent, total);
-            let shortest = total.saturating_sub(waited);
-            round_trip = Some(shortest);
-            self.answered = self.answered.max(sent.at + shortest);
-        }
-        let (usual, smoothed) = (self.rtt.loss_delay(), self.rtt.smoothed());
+        let sent = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)).map(|&(at, _)| at);
+        let sent = sent.filter(|_| Some(newest) > self.largest_acked);
         let before = acked.len();
         for &(start, end) in ack.ranges.iter().rev() {
             let span = start.max(first)..(end + 1).min(self.next);
-            acked.extend(span.filter_map(|number| self.under_way[(number - first) as usize].take()));
-            self.reordering.acknowledged(now, (start, end), newest, usual, smoothed);
+            acked.extend(span.filter_map(|number| self.under_way[(number - first) as usize].1.take()));
+        }
+        let any = acked.len() > before;
+        let round_trip = sent.filter(|_| any).map(|sent| self.measure(now, sent, ack));
+        if any && round_trip.is_none() {
+            let held = ack.delay.min(self.ack_delay) + self.queued;
+            self.answered = self.answered.max(Time::ZERO + now.since(Time::ZERO + held));
+        }
+        let (usual, smoothed) = (self.rtt.loss_delay(), self.rtt.smoothed());
+        for &range in ack.ranges.iter().rev() {
+            self.reordering.acknowledged(now, range, newest, usual, smoothed);
         }
         self.reordering.expire(now, Time::ZERO + now.since(Time::ZERO + smoothed * LATE));
         self.largest_acked = self.largest_acked.max(Some(newest));
-        if acked.len() > before {
+        if any {
             (self.awaited, self.probes) = (self.awaited - (acked.len() - before), 0);
             self.forget_answered();
             if !self.reliable {
@@ -171,8 +170,16 @@ impl Recovery {
         }
         round_trip
     }
-
-    /// When the newest acknowledgement would have come if it had not waited at the peer or on its way.
+    /// Takes the sample of a packet of the time `sent`. Returns the round trip without the delays of its acknowledgement.
+    fn measure(&mut self, now: Time, sent: Time, ack: &Ack) -> Span {
+        let total = self.rtt.measure(now.since(sent), ack.delay.min(self.ack_delay));
+        self.queued = ack.sent.map_or(Span::ZERO, |sent| self.return_path.delay(now, sent, total));
+        let round_trip = total.saturating_sub(self.queued);
+        self.answered = self.answered.max(sent + round_trip);
+        round_trip
+    }
+    /// When the last acknowledgement of new packets would have arrived without its delays at the peer and on the return
+    /// path.
     pub(crate) fn answered(&self) -> Time {
         self.answered
     }
@@ -182,11 +189,11 @@ impl Recovery {
         self.loss_at = None;
         let (first, delay) = (self.first(), self.rtt.loss_delay() + self.reordering.time());
         let Some(largest) = self.largest_acked.filter(|&l| l >= first) else { return };
-        for (slot, number) in self.under_way.iter_mut().zip(first..largest) {
+        for ((at, slot), number) in self.under_way.iter_mut().zip(first..largest) {
             let Some(sent) = slot else { continue };
-            let lost_at = sent.at + delay;
+            let lost_at = *at + delay;
             if number + self.reordering.packets() <= largest || lost_at <= now {
-                self.reordering.lost(number, Lost { sent: sent.at, stamp: sent.stamp, bits: sent.bits });
+                self.reordering.lost(number, Lost { sent: *at, stamp: sent.stamp, bits: sent.bits });
                 lost.extend(slot.take());
                 self.awaited -= 1;
             } else {
@@ -224,7 +231,7 @@ impl Recovery {
     }
     /// Gives up the oldest packet under way, so that a probe can carry the same.
     pub(crate) fn take_oldest(&mut self) -> Option<Sent> {
-        let oldest = self.under_way.iter_mut().find_map(Option::take)?;
+        let oldest = self.under_way.iter_mut().find_map(|(_, sent)| sent.take())?;
         self.awaited -= 1;
         self.forget_answered();
         Some(oldest)
@@ -240,7 +247,7 @@ impl Recovery {
         self.loss_at.map(|at| (at, "loss")).or_else(|| self.probe_at().map(|at| (at, "probe")))
     }
     fn forget_answered(&mut self) {
-        while self.under_way.front().is_some_and(Option::is_none) {
+        while self.under_way.front().is_some_and(|(_, sent)| sent.is_none()) {
             self.under_way.pop_front();
         }
     }
@@ -258,7 +265,7 @@ mod tests {
         Time::ZERO + Span::from_ms(ms)
     }
     fn ack(ranges: &[(u64, u64)]) -> Ack {
-        Ack { ranges: ranges.to_vec(), delay: Span::ZERO, sent: Time::ZERO }
+        Ack { ranges: ranges.to_vec(), delay: Span::ZERO, sent: None }
     }
     fn frame(n: u64) -> Vec<Frame> {
         vec![Frame::Refused { flow: FlowId(n), reason: Reason::Refused }]
@@ -288,6 +295,27 @@ mod tests {
         assert_eq!(flows(&lost), [0, 1, 2]);
         side.acknowledged(at(110), &ack(&[(3, 4)]), &mut acked, &mut lost);
         assert_eq!((flows(&acked), flows(&lost), side.deadline()), (vec![4, 3], vec![0, 1, 2], None));
+    }
+
+    #[test]
+    fn an_acknowledgement_is_timed_by_its_newest_packet_without_its_delays() {
+        let ms = Span::from_ms;
+        let mut side = side(2);
+        let bare = [Frame::Ack(ack(&[(0, 0)]))];
+        let acknowledged = |side: &mut Recovery, now, ranges: &[(u64, u64)], delay, sent| {
+            let ack = Ack { ranges: ranges.to_vec(), delay, sent: Some(sent) };
+            let trip = side.acknowledged(now, &ack, &mut Vec::new(), &mut Vec::new());
+            (trip, side.answered())
+        };
+        // The newest is an acknowledgement alone, sent at 9 ms; the peer held what it says for 5 ms.
+        assert_eq!(side.send(at(9), &bare), 2);
+        assert_eq!(acknowledged(&mut side, at(114), &[(2, 2), (0, 0)], ms(5), at(64)), (Some(ms(105)), at(114)));
+        // The queue of the return path is 20 ms. The newest is known: a packet before it fills a gap.
+        side.send(at(10), &frame(3));
+        assert_eq!(acknowledged(&mut side, at(135), &[(3, 3)], ms(0), at(65)), (Some(ms(105)), at(115)));
+        assert_eq!(acknowledged(&mut side, at(139), &[(3, 3), (1, 1)], ms(2), at(69)), (None, at(117)));
+        // Nothing new.
+        assert_eq!(acknowledged(&mut side, at(140), &[(3, 3)], ms(0), at(70)), (None, at(117)));
     }
 
     #[test]

@@ -22,6 +22,7 @@ fn config() -> GatewayConfig {
         auto: true,
         ahead: Bytes(64 << 10),
         tells_rate: true,
+        times_acks: true,
         window: Window::Line { most: Bytes(64 << 20) },
         wire: Wire::Packet,
         transport: Transport::Quic { v6: false },
@@ -171,6 +172,32 @@ fn acknowledgements_and_credits_say_nothing_about_the_rate() {
         assert!(before >= 0.95 && later >= 0.92, "{before} {later}");
         assert!(far >= Rate::from_bps(10 * MBPS), "{far}");
         assert!(held <= Some(pair.gateways[1].config().ack_delay + pair.pass), "{held:?}");
+    }
+}
+
+/// The acknowledgements of a download come on top of an upload that fills its direction. They count against no estimate, so
+/// the upload makes room for them once it has a queue.
+#[test]
+fn acknowledgements_find_room_beside_an_upload() {
+    for (up, down, round_trip) in [(5, 100, 100), (5, 100, 600), (1, 10, 100), (20, 400, 40)] {
+        let queue_back = Some((Rate::from_bps(down * MBPS), Bits(down * MBPS * round_trip / 1000)));
+        let [sends, reads] = [bulk::sender(), bulk::reader()];
+        let plan = |s: u64, hosts| FlowPlan { opener: 0, start: at(1_000 * s), refuse: false, early: false, hosts };
+        let flows = [plan(0, [sends, reads]), plan(10, [reads, sends])];
+        let line = Line { queue_back, ..line(up, round_trip, 0) };
+        let mut pair = Pair::new([bulk::config(bulk::CEILING, true); 2], line, &flows, 1);
+        pair.pass = Span::from_ms(4);
+        pair.run(at(20_000));
+        let before = pair.carried;
+        pair.run(at(40_000));
+        let carried = |side: usize| (pair.carried[side] - before[side]) as f64 / 20.0 / MBPS as f64;
+        let shares = [carried(0) / up as f64, carried(1) / down as f64];
+        let lost = [0, 1].map(|side| pair.gateways[side].stats().packets_lost);
+        let p99 = [0, 1].map(|side| wait(&pair, side, 20));
+        println!("{up}/{down} Mbit/s {round_trip} ms: {shares:.3?}, p99 {p99:.1?} ms, lost {lost:?}");
+        assert!(shares.iter().all(|&share| share >= 0.95), "{shares:?}");
+        // The probes of either direction, packets of a pass, and eight packets of the slower direction at most.
+        assert!(p99.iter().all(|&wait| wait <= round_trip as f64 / 8.0 + 40.0), "{p99:?}");
     }
 }
 

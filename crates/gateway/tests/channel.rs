@@ -78,6 +78,7 @@ fn line() -> impl Strategy<Value = Line> {
             losses: 300,
             outage: None,
             queue: None,
+            queue_back: None,
         },
     )
 }

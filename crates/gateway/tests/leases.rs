@@ -24,6 +24,7 @@ fn config() -> GatewayConfig {
         patience: Some(Span::from_secs(1)),
         bypass: true,
         tells_rate: true,
+        times_acks: true,
         ..GatewayConfig::new(Rate::from_bps(30_000_000))
     }
 }

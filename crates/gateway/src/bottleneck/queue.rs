@@ -5,8 +5,7 @@ use cellway_units::{Span, Time};
 use super::phase::Phase;
 use super::round::Round;
 use super::{Bottleneck, shorter};
-use crate::delivery::times;
-use crate::delivery::{Sample, rate_of};
+use crate::delivery::{Delivery, Sample, rate_of, times};
 use crate::rtt::GRANULARITY;
 
 /// A round trip longer than the shortest by so much, in thousandths, has a queue.
@@ -113,7 +112,7 @@ fn longer(rtt: Option<Span>, least: Option<Span>, by: u64) -> bool {
 }
 
 impl Bottleneck {
-    pub(super) fn has_queue(&self, rtt: Option<Span>) -> bool {
+    fn has_queue(&self, rtt: Option<Span>) -> bool {
         longer(rtt, self.min_rtt, QUEUE)
     }
     /// True if a round of Startup shows a queue that its first round did not.
@@ -131,15 +130,15 @@ impl Bottleneck {
         if sample.sent < self.queue.since {
             return false;
         }
-        let (delivered, packets) = (self.delivery.delivered, self.delivery.packets_delivered);
-        let next = Window { start: now, delivered, packets, rtt: None, limited: false };
+        let &Delivery { delivered, delivered_at, packets_delivered: packets, .. } = &self.delivery;
+        let next = Window { start: delivered_at, delivered, packets, rtt: None, limited: false };
         let Some(window) = &mut self.queue.window else {
             self.queue.window = Some(next);
             return false;
         };
         window.rtt = rtt.map(|rtt| shorter(window.rtt, rtt)).or(window.rtt);
         window.limited |= sample.limited || sample.stalled;
-        let length = now.since(window.start);
+        let length = delivered_at.since(window.start);
         let least = WINDOW.max(self.min_rtt.unwrap_or_default()) + GRANULARITY;
         if length < least || packets < window.packets + WINDOW_PACKETS {
             return false;

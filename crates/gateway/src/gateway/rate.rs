@@ -150,7 +150,7 @@ mod tests {
         let receive = |gateway: &mut Gateway, number, ms, frames| {
             gateway.receive(Time::ZERO + Span::from_ms(ms), &TpPacket { number, frames }, &mut Output::default());
         };
-        let ack = |ranges: Vec<(u64, u64)>| vec![Frame::Ack(Ack { ranges, delay: Span::ZERO, sent: Time::ZERO })];
+        let ack = |ranges: Vec<(u64, u64)>| vec![Frame::Ack(Ack { ranges, delay: Span::ZERO, sent: None })];
         receive(&mut gateway, 0, 10, ack(vec![(0, 0)]));
         receive(&mut gateway, 1, 10, vec![Frame::Accepted { flow, limit: 100_000 }]);
         gateway.received(Time::ZERO + Span::from_ms(11), flow, 20_000, &mut out);

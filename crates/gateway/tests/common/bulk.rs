@@ -18,6 +18,7 @@ pub fn config(rate: Rate, auto: bool) -> GatewayConfig {
         ahead: Bytes(32 << 10),
         turn: 16,
         tells_rate: true,
+        times_acks: true,
         wire: Wire::Packet,
         transport: Transport::Quic { v6: false },
         mtu: Bytes(1_400),

@@ -40,6 +40,8 @@ pub struct Line {
     pub outage: Option<(Time, Time)>,
     /// A queue before it in each direction: the rate at which it is served, and what it holds.
     pub queue: Option<(Rate, Bits)>,
+    /// The same from the second gateway to the first, if it differs.
+    pub queue_back: Option<(Rate, Bits)>,
 }
 
 impl Line {
@@ -52,6 +54,7 @@ impl Line {
             losses: 0,
             outage: None,
             queue: None,
+            queue_back: None,
         }
     }
 }
@@ -325,7 +328,8 @@ impl Pair {
     }
     /// How long a packet of `bits` takes through the queue; `None` if it finds it full.
     fn queue(&mut self, side: usize, bits: Bits) -> Option<Span> {
-        let Some((rate, room)) = self.line.queue else { return Some(Span::ZERO) };
+        let queue = if side == 1 { self.line.queue_back.or(self.line.queue) } else { self.line.queue };
+        let Some((rate, room)) = queue else { return Some(Span::ZERO) };
         let wait = self.free[side].since(self.now);
         let (service, _) = rate.time_for(bits, 0);
         if wait + service > rate.time_for(room, 0).0 {

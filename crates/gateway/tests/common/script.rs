@@ -71,7 +71,7 @@ impl Script {
     }
     /// The peer acknowledges packets `first..=last`.
     pub fn ack(&mut self, first: u64, last: u64) -> (Vec<Frame>, Vec<Action>) {
-        self.peer(&[Frame::Ack(Ack { ranges: vec![(first, last)], delay: Span::ZERO, sent: Time::ZERO })])
+        self.peer(&[Frame::Ack(Ack { ranges: vec![(first, last)], delay: Span::ZERO, sent: None })])
     }
     pub fn sent(&self) -> u64 {
         self.gateway.stats().packets_sent

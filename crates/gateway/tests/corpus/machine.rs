@@ -202,7 +202,7 @@ impl World {
                 let newest = self.sent.saturating_sub(1 + input.number());
                 let len = input.number().min(newest);
                 let (ranges, delay) = (vec![(newest - len, newest)], Span::from_us(input.number().min(1 << 40)));
-                let sent = Time::ZERO + delay * u64::from(kind >> 4);
+                let sent = (kind & 16 != 0).then(|| Time::ZERO + delay * u64::from(kind >> 4));
                 self.number += 1;
                 let frames = vec![Frame::Ack(Ack { ranges, delay, sent })];
                 self.gateway.receive(now, &TpPacket { number: self.number, frames }, out);

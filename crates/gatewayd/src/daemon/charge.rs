@@ -1,4 +1,4 @@
-//! What the transport sends beside the machine's packets counts against the same rate.
+//! Counts what the transport sends beside the packets of the state machine against the configured or highest rate.
 
 use cellway_units::Bits;
 

@@ -208,6 +208,7 @@ pub(crate) fn machine_config(peer: &Peer, config: &Config) -> GatewayConfig {
     machine.confirmed_writes = true;
     machine.ahead = AHEAD;
     machine.tells_rate = true;
+    machine.times_acks = true;
     machine.total_buffer = memory;
     machine.wire = if atm { Wire::Atm { llc: true } } else { Wire::Packet };
     machine.transport = Transport::Quic { v6: false };
