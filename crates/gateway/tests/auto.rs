@@ -99,6 +99,7 @@ fn both_directions_at_once() {
         let plan = FlowPlan { opener: 0, start, refuse: false, early: false, hosts: [both, both] };
         let mut pair = Pair::new([config(); 2], line(30, 100, 0), &[plan], 1);
         pair.late = Span::from_us(500);
+        pair.clocks[n as usize % 2] = Span::from_secs(86_400);
         pair.run(at(5_000));
         let before = pair.carried;
         pair.run(at(25_000));
@@ -198,6 +199,28 @@ fn acknowledgements_find_room_beside_an_upload() {
         assert!(shares.iter().all(|&share| share >= 0.95), "{shares:?}");
         // The probes of either direction, packets of a pass, and eight packets of the slower direction at most.
         assert!(p99.iter().all(|&wait| wait <= round_trip as f64 / 8.0 + 40.0), "{p99:?}");
+    }
+}
+
+/// One clock jumps ahead, as after a suspension of its host.
+#[test]
+fn after_a_jump_of_a_clock_the_line_is_filled() {
+    let both = Plan::sender(1 << 40);
+    for (side, ms) in [(0, 50), (0, 2_000), (1, 50), (1, 2_000)] {
+        let mut pair = pair(line(30, 100, 0), &[[both, both]]);
+        pair.run(at(10_000));
+        pair.clocks[side] += Span::from_ms(ms);
+        let (from, to) = (at(14_000), at(24_000));
+        pair.run(from);
+        let before = pair.carried;
+        pair.run(to);
+        let shares = [0, 1].map(|side| (pair.carried[side] - before[side]) as f64 * 1e-7 / 30.0);
+        let p99 = [0, 1].map(|side| wait(&pair, side, 14));
+        println!("side {side}, {ms} ms: {shares:.3?}, p99 {p99:.1?} ms");
+        assert!(
+            shares.iter().all(|&share| share >= 0.98) && p99.iter().all(|&wait| wait <= 15.0),
+            "{shares:?} {p99:?}"
+        );
     }
 }
 

@@ -34,6 +34,7 @@ fn config(ack_delay: Span, early: u64) -> impl Strategy<Value = GatewayConfig> {
                 ack_every,
                 ack_delay,
                 auto,
+                times_acks: auto,
                 ..GatewayConfig::new(Rate::from_bps(rate))
             }
         })

@@ -126,6 +126,8 @@ pub struct Pair {
     pub tick: Span,
     /// How much later than they ask the gateways are woken.
     pub late: Span,
+    /// The clocks of the gateways are ahead by this.
+    pub clocks: [Span; 2],
     /// The gateways are woken and take packets at multiples of this time, as a daemon does that sleeps between its passes.
     pub pass: Span,
     /// Whether hosts mark the last byte of each third burst as urgent.
@@ -157,6 +159,7 @@ impl Pair {
             bits_sent: [0; 2],
             tick: Span::from_ms(1),
             late: Span::ZERO,
+            clocks: [Span::ZERO; 2],
             pass: Span::ZERO,
             marks: false,
             marked: BTreeMap::new(),
@@ -186,7 +189,11 @@ impl Pair {
     pub fn run(&mut self, until: Time) {
         loop {
             let event = self.events.first_key_value().map(|(&(at, _), _)| at);
-            let wakes = [0, 1].map(|side| self.gateways[side].deadline().map(|(at, _)| self.next_pass(at + self.late)));
+            let wakes = [0, 1].map(|side| {
+                let deadline =
+                    self.gateways[side].deadline().map(|(at, _)| Time::ZERO + at.since(Time::ZERO + self.clocks[side]));
+                deadline.map(|at| self.next_pass(at + self.late))
+            });
             let Some(next) = [event, wakes[0], wakes[1]].into_iter().flatten().min().filter(|&at| at <= until) else {
                 return;
             };
@@ -254,7 +261,7 @@ impl Pair {
 
     fn call(&mut self, side: usize, call: impl FnOnce(&mut Gateway, Time, &mut Output)) {
         let mut out = Output::default();
-        call(&mut self.gateways[side], self.now, &mut out);
+        call(&mut self.gateways[side], self.now + self.clocks[side], &mut out);
         out.actions.iter().for_each(|action| self.act(side, action));
         out.packets.into_iter().for_each(|packet| self.depart(side, packet));
         self.check_buffers(side);
