@@ -48,6 +48,8 @@ pub(super) struct TlsLink {
     connecting: bool,
     ready: bool,
     lost: bool,
+    /// A packet that cannot be sent, which ends the connection with the next turn.
+    unsendable: Option<Loss>,
     records: Records,
     packets: VecDeque<Bytes>,
     waiting: VecDeque<Bytes>,
@@ -126,6 +128,7 @@ impl TlsLink {
             connecting,
             ready: false,
             lost: false,
+            unsendable: None,
             records: Records::default(),
             packets: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -156,7 +159,8 @@ impl TlsLink {
         if self.lost {
             return;
         }
-        if let Err(loss) = self.read(authority, now, out) {
+        let unsendable = self.unsendable.take().map_or(Ok(()), Err);
+        if let Err(loss) = unsendable.and_then(|()| self.read(authority, now, out)) {
             // An alert for the peer, if there is one.
             self.flush(now);
             self.lost = true;
@@ -213,10 +217,12 @@ impl TlsLink {
         self.packets.pop_front()
     }
 
-    /// The hello or a packet. None is ever dropped, except one longer than was agreed: whoever sends looks
-    /// at the backlog.
+    /// Sends the hello or a packet. None is dropped, whatever the backlog: nothing is sent again over TLS. One longer than
+    /// [`TlsLink::PAYLOAD`] ends the connection.
     pub(super) fn send(&mut self, packet: Bytes) {
         if packet.len() > TlsLink::PAYLOAD {
+            let why = format!("packet of {} octets; TLS takes at most {}", packet.len(), TlsLink::PAYLOAD);
+            self.unsendable = Some(Loss::other(&why));
             return;
         }
         self.queued += packet.len();
