@@ -5,10 +5,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod common;
+#[path = "live/ends.rs"]
+mod ends;
 mod parts;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -379,8 +381,15 @@ fn a_host_that_is_held_back_costs_no_time() {
     assert_eq!(figure(&told["points"][0], "flood", "failed"), 0.0, "{told}");
 }
 
-fn piped(mut command: Command) -> Child {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+/// Starts a command that SIGINT ends, also if this process ignores it, as one that a shell has started in the background.
+fn piped(command: Command) -> Child {
+    let mut env = Command::new("env");
+    env.arg("--default-signal=INT").arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        env.current_dir(folder);
+    }
+    env.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    env.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// The emulator itself: the process that was started, or the one inside a user namespace.
@@ -406,13 +415,6 @@ fn processor(pid: u32) -> f64 {
     (fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()) / 100.0
 }
 
-/// Processes that run `sleep` for just that long.
-fn sleepers(seconds: &str) -> Vec<PathBuf> {
-    let line = format!("sleep\0{seconds}\0").into_bytes();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
-    processes.filter(|process| std::fs::read(process.join("cmdline")).is_ok_and(|found| found == line)).collect()
-}
-
 fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
     let start = Instant::now();
     while !there() {
@@ -421,74 +423,10 @@ fn wait_for(what: &str, mut there: impl FnMut() -> bool) {
     }
 }
 
-/// Processes in the network namespace `link`.
-fn population(link: &Path) -> usize {
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    processes.filter(|p| std::fs::read_link(p.path().join("ns/net")).is_ok_and(|to| to == link)).count()
-}
-
-/// A shell with sleepers of three kinds: its child, one that left the session, one at the far end.
-fn with_sleepers(seconds: [&str; 3]) -> (Child, PathBuf) {
-    let [child, left, far] = seconds;
-    let serve = format!("exec sleep {far}");
-    let script = format!("setsid sleep {left} & sleep {child}; true");
-    let path = ["--rate", "30 Mbit/s", "--rtt", "1 ms", "--serve", &serve];
-    let cellway = piped(shell(&path, &sh(&script)));
-    wait_for("the programs are started", || seconds.iter().all(|seconds| sleepers(seconds).len() == 1));
-    let link = std::fs::read_link(sleepers(left)[0].join("ns/net")).unwrap();
-    assert_ne!(link, std::fs::read_link("/proc/self/ns/net").unwrap());
-    (cellway, link)
-}
-
-#[test]
-fn a_killed_one_leaves_nothing_after_the_next_start() {
-    let Some(_one) = ready() else { return };
-    let seconds = ["1021", "1022", "1023"];
-    let (mut killed, link) = with_sleepers(seconds);
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    let ran = run(shell(&["--rate", "30 Mbit/s", "--rtt", "1 ms"], &sh("exit 0"))).done();
-    wait_for("all of them are ended", || seconds.iter().all(|seconds| sleepers(seconds).is_empty()));
-    wait_for("with them the namespace goes, and with it the device", || population(&link) == 0);
-    // Inside a user namespace it is the process outside that clears, and nothing is left to tell.
-    if emulates_directly() {
-        let warnings = report(&ran)["warnings"].to_string();
-        assert!(warnings.contains("sleep 1022") && warnings.contains("left behind"), "{warnings}");
-    }
-    let ran = run(shell(&["--rate", "30 Mbit/s", "--rtt", "1 ms"], &sh("exit 0"))).done();
-    assert_eq!(report(&ran)["warnings"], Value::Array(Vec::new()), "once is enough");
-}
-
 fn emulates_directly() -> bool {
     // Root of the first user namespace: the only map that has all numbers.
     std::fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| map.contains("4294967295"))
         && std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
-}
-
-#[test]
-fn a_signal_ends_it_with_everything_removed() {
-    let Some(_one) = ready() else { return };
-    for (signal, code, seconds) in [("TERM", 143, ["1031", "1032", "1033"]), ("INT", 130, ["1034", "1035", "1036"])] {
-        let (cellway, link) = with_sleepers(seconds);
-        let pid = cellway.id().to_string();
-        assert!(Command::new("sh").args(["-c", &format!("kill -{signal} {pid}")]).status().unwrap().success());
-        let ran = Ran(cellway.wait_with_output().unwrap());
-        assert_eq!(ran.code(), code, "SIG{signal}: {}", ran.err());
-        assert!(ran.err().contains("\"utilisation\""), "what the path did is told: {}", ran.err());
-        assert!(seconds.iter().all(|seconds| sleepers(seconds).is_empty()), "SIG{signal}");
-        wait_for("the namespace goes", || population(&link) == 0);
-    }
-    // The same of a scenario, whose results are not written.
-    let text = net("{ size = \"2000 cell\", per = \"port\" }", "1500 B", "per-conversation")
-        + "[[run.command]]\nhost = \"client\"\nrun = [\"sleep\", \"1037\"]\n";
-    let place = Place::new(&text.replace("\"9 s\"", "\"1 h\""));
-    let cellway = piped(place.command(&["emulate", "study.toml", "--out", "out"]));
-    wait_for("it is started", || sleepers("1037").len() == 1);
-    let pid = cellway.id().to_string();
-    assert!(Command::new("sh").args(["-c", &format!("kill -INT {pid}")]).status().unwrap().success());
-    let ran = Ran(cellway.wait_with_output().unwrap());
-    assert_eq!(ran.code(), 130, "{}", ran.err());
-    assert_eq!((sleepers("1037").len(), place.names()), (0, vec!["study.toml".to_owned()]));
 }
 
 #[test]

@@ -17,7 +17,6 @@
 mod connection;
 mod end;
 mod error;
-mod kernel;
 mod observe;
 mod options;
 mod pattern;

@@ -69,7 +69,7 @@ impl Acknowledger {
     /// The peer knows that everything up to `number` that could be told was told. RFC 9000, section 13.2.4.
     pub(crate) fn told(&mut self, number: u64) {
         self.arrived.remove(0, number + 1);
-        for &(start, end) in self.fresh.as_slice() {
+        for (start, end) in self.fresh.iter() {
             self.arrived.insert(start, end);
         }
     }
@@ -94,9 +94,9 @@ impl Acknowledger {
         }
         let waited = self.newest.map_or(Span::ZERO, |(_, at)| now - at);
         let delay = Span::from_us(waited.as_ps() / PS_PER_US);
-        let runs = self.arrived.as_slice().iter().rev().map(|&(start, end)| (start, end - 1));
+        let runs = self.arrived.iter().rev().map(|(start, end)| (start, end - 1));
         let ack = Ack::fitting(runs, delay, self.times.then_some(now), room);
-        if ack.is_none() && !self.arrived.as_slice().is_empty() {
+        if ack.is_none() && !self.arrived.is_empty() {
             return None;
         }
         (self.unanswered, self.deadline, self.due) = (0, None, false);
@@ -164,6 +164,6 @@ mod tests {
             side.arrived(Time::ZERO, number, false);
         }
         assert!(!side.due());
-        assert_eq!((side.fresh.as_slice().len(), side.arrived.as_slice().len()), (RUNS, RUNS));
+        assert_eq!((side.fresh.len(), side.arrived.len()), (RUNS, RUNS));
     }
 }

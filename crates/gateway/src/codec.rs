@@ -125,7 +125,8 @@ impl Decoded {
             let frame = match kind {
                 RECALL => Some(Frame::Recall),
                 RATE => varint::take(&mut rest).map(|bps| Frame::Rate { rate: Rate::from_bps(bps) }),
-                OPEN..=RETURN | LEASED | TIMED_ACK => take_control(kind, &mut rest),
+                ACK | TIMED_ACK => take_ack(kind == TIMED_ACK, &mut rest).map(Frame::Ack),
+                OPEN..=RETURN | LEASED => take_control(kind, &mut rest),
                 _ if kind & !(FIN | EARLY | URGENT) == DATA => take_data(kind, rest).inspect(|frame| {
                     if let Frame::Data { len, .. } = frame {
                         self.payload = input.len() - *len as usize..input.len();
@@ -172,9 +173,6 @@ fn put_ack(ack: &Ack, out: &mut impl BufMut) {
 }
 
 fn take_control(kind: u8, input: &mut &[u8]) -> Option<Frame> {
-    if kind == ACK || kind == TIMED_ACK {
-        return take_ack(kind == TIMED_ACK, input).map(Frame::Ack);
-    }
     let flow = FlowId(varint::take(input)?);
     Some(match kind {
         OPEN => {

@@ -3,6 +3,7 @@
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::error::ConfigError;
+use crate::excess::{UNACKNOWLEDGED, UNACKNOWLEDGED_PART};
 use crate::lease::Lease;
 use crate::packet::DATA_OVERHEAD;
 use crate::request::Request;
@@ -141,6 +142,9 @@ pub struct GatewayConfig {
     /// it counts as unresponsive: three times as long if the transport is reliable, and three probe timeouts in any case.
     /// `None`: never.
     pub patience: Option<Span>,
+    /// How long a local host waits for the far host's answer at most. More than the far host's side tries, with the defaults
+    /// of Linux 127 s (`net.ipv4.tcp_syn_retries`): its own answer comes first if there is one.
+    pub opening: Span,
     /// Set where a client whose SYN is refused as [`PeerLost`](crate::Reason::PeerLost) may connect past the gateways:
     /// the `Open` of each that connects with its own address then grants a [`Lease`](crate::Lease).
     pub bypass: bool,
@@ -178,6 +182,7 @@ impl GatewayConfig {
             initial_rtt: Span::from_ms(333),
             probe_max: Span::from_secs(1),
             patience: None,
+            opening: Span::from_secs(150),
             bypass: false,
             guard: RateGuard::Off,
         }
@@ -206,6 +211,7 @@ impl GatewayConfig {
             ("ack_delay", self.ack_delay.is_zero()),
             ("initial_rtt", self.initial_rtt.is_zero()),
             ("probe_max", self.probe_max.is_zero()),
+            ("opening", self.opening.is_zero()),
         ] {
             if zero {
                 return Err(ConfigError::Zero { field });
@@ -226,6 +232,10 @@ impl GatewayConfig {
     /// How many flows of one origin the memory holds.
     pub fn flows_per_origin(&self) -> u64 {
         self.total_buffer.0 / 2 / self.per_flow()
+    }
+    /// Returns the most memory (bytes) that packets may take which the peer has not acknowledged, beyond bytes of flows.
+    pub fn most_unacknowledged(&self) -> u64 {
+        UNACKNOWLEDGED + self.total_buffer.0 / UNACKNOWLEDGED_PART
     }
     /// What a flow takes of the memory at least (bytes).
     pub(crate) fn per_flow(&self) -> u64 {

@@ -92,8 +92,8 @@ impl Delivery {
         self.limited_until = Some(self.delivered + self.in_flight);
     }
     /// A packet was acknowledged; [`Delivery::sample`] ends the acknowledgement. Without its delays this would have arrived
-    /// at `answered`. If acknowledgements are further apart than
-    /// their packets were, by more than `patience` and some times the usual, the bottleneck link or a gateway stood still.
+    /// at `answered`. If acknowledgements are further apart than their packets were, by more than `patience` and some times
+    /// the usual, the bottleneck link or a gateway stood still.
     pub(crate) fn acked(&mut self, answered: Time, stamp: &Stamp, patience: Span) {
         let at = answered.max(self.delivered_at);
         let (apart, sent_apart) =

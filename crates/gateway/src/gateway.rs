@@ -9,6 +9,7 @@ use crate::acknowledge::Acknowledger;
 use crate::bottleneck::Bottleneck;
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;
+use crate::excess::Excess;
 use crate::guard::Guard;
 use crate::lease::Departures;
 use crate::liveness::Liveness;
@@ -137,6 +138,9 @@ impl Gateway {
 
     /// A packet of the peer arrived.
     pub fn receive(&mut self, now: Time, packet: &TpPacket, out: &mut Output) {
+        if self.excess().is_some() {
+            return;
+        }
         self.relay.now = now;
         self.relay.stats.packets_received += 1;
         self.liveness.heard(now);
@@ -173,24 +177,38 @@ impl Gateway {
         }
         self.take_news(&mut out.actions);
         self.check_peer(now, &mut out.actions);
+        self.relay.expire_openings(now, &mut out.actions);
         self.send(now, out);
     }
     /// When to call [`Gateway::wake`] if nothing happens first, and why: `"pace"` (the next packet may
     /// leave), `"ack"` (an acknowledgement is due), `"memory"` (it is short), `"loss"` or `"probe"` (packets may be
-    /// lost), `"peer"` (it may be unresponsive).
+    /// lost), `"peer"` (it may be unresponsive), `"opening"` (a local host has waited long enough).
     pub fn deadline(&self) -> Option<(Time, &'static str)> {
+        if self.excess().is_some() {
+            return None;
+        }
         let frames = self.waits().then(|| self.pacers.ready());
         let due = self.acknowledger.due().then(|| self.pacers.ack_ready());
         let pace = frames.into_iter().chain(due).min().filter(|_| !self.held).map(|at| (at, "pace"));
         let ack = self.acknowledger.deadline().map(|at| (at, "ack"));
         let memory = self.relay.reclaim_at().map(|at| (at, "memory"));
         let peer = self.patience().and_then(|patience| self.liveness.deadline(patience)).map(|at| (at, "peer"));
-        [pace, ack, memory, self.recovery.deadline(), peer].into_iter().flatten().min_by_key(|&(at, _)| at)
+        let opening = self.relay.opening_at().map(|at| (at, "opening"));
+        [pace, ack, memory, self.recovery.deadline(), peer, opening].into_iter().flatten().min_by_key(|&(at, _)| at)
     }
 
     /// What was counted, and what is held now.
     pub fn stats(&self) -> GatewayStats {
-        self.relay.stats()
+        GatewayStats { unacknowledged: self.recovery.unacknowledged(), ..self.relay.stats() }
+    }
+    /// The cap that the peer has exceeded. From then on nothing is sent and no packet of it is read, until the caller ends
+    /// the connection to it and calls [`Gateway::down`].
+    pub fn excess(&self) -> Option<Excess> {
+        self.relay.excess
+    }
+    /// True if `flow` is open here or has been: whoever names flows may give its name to another one otherwise.
+    pub fn has_met(&self, flow: FlowId) -> bool {
+        self.relay.has_met(flow)
     }
     /// What was counted of a flow that has not ended.
     pub fn flow_stats(&self, flow: FlowId) -> Option<FlowStats> {
@@ -302,10 +320,10 @@ impl Gateway {
     }
     fn take_news(&mut self, actions: &mut Vec<Action>) {
         let mut acked = std::mem::take(&mut self.acked);
+        if let Some(told) = acked.iter().filter_map(|sent| sent.told).max() {
+            self.acknowledger.told(told);
+        }
         for sent in acked.drain(..) {
-            if let Some(told) = sent.told {
-                self.acknowledger.told(told);
-            }
             self.arrived(&sent);
             sent.frames().for_each(|frame| self.relay.acked(frame, actions));
         }
@@ -329,7 +347,7 @@ impl Gateway {
             self.nothing_left();
         }
         self.relay.reclaim(now);
-        while !self.held {
+        while !self.held && self.excess().is_none() {
             let Some(frames) = self.next_frames(now, &mut out.actions) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };
             self.departures.sent(now, packet.number);
@@ -342,6 +360,7 @@ impl Gateway {
             self.relay.stats.line.0 += bits.0;
             out.packets.push(packet);
         }
+        self.relay.check_caps(self.recovery.unacknowledged());
         self.check_peer(now, &mut out.actions);
         self.full = self.relay.has_frames() && !self.may_send();
         self.pacers.wait(now, self.waits(), self.acknowledger.due());

@@ -2,8 +2,8 @@
 //!
 //! A rate that is too high has two signs together: the round-trip time stays above its minimum, and less is delivered
 //! than is sent. Random loss has only the second. A longer route, a queue in the other direction that lasts, or a
-//! competing flow that backs off, has only the first. A stall or a short burst has both for less than two windows. A gateway whose processor is too slow sends less,
-//! but all of it is delivered.
+//! competing flow that backs off, has only the first. A stall or a short burst has both for less than two windows. A
+//! gateway whose processor is too slow sends less, but all of it is delivered.
 //!
 //! Loss and a longer round trip of different causes can coincide. The loss rate of windows without a queue is random
 //! loss, and is subtracted. A queue of our own drains when less is sent; if it does not, it is that of other traffic

@@ -53,6 +53,10 @@ impl Inbound {
     pub(crate) fn open(&self) -> Range<u64> {
         self.written..self.granted.max(self.written)
     }
+    /// Returns the number of gaps before bytes that arrived.
+    pub(crate) fn gaps(&self) -> u64 {
+        self.beyond.len() as u64
+    }
     /// Whether the peer has ended it.
     pub(crate) fn ended(&self) -> bool {
         self.end.is_some()
@@ -68,7 +72,7 @@ impl Inbound {
     }
     /// The end of the last byte that arrived.
     fn highest(&self) -> u64 {
-        self.beyond.as_slice().last().map_or(self.in_order, |&(_, end)| end)
+        self.beyond.last().map_or(self.in_order, |(_, end)| end)
     }
 
     /// Bytes arrive; what arrived before changes nothing. A [`Violation`] beyond the limit, beyond the end of the flow, or
@@ -82,6 +86,10 @@ impl Inbound {
         }
         if fin {
             self.end = Some(end);
+        }
+        if offset <= self.in_order && self.beyond.is_empty() {
+            self.in_order = self.in_order.max(end);
+            return Ok(());
         }
         self.beyond_len += self.beyond.insert(offset.max(self.in_order), end);
         if let Some(in_order) = self.beyond.take_first_touching(self.in_order) {

@@ -29,10 +29,10 @@ impl Lease {
     pub(crate) const PENDING: Lease = Lease { after: varint::MAX, within: Span::from_ps(u64::MAX) };
 
     /// The length that it can have at most (octets).
-    pub(crate) const MOST_OCTETS: u32 = 16;
+    pub(crate) const MOST_OCTETS: u32 = Lease::PENDING.octets();
 
     /// Its length (octets).
-    pub(crate) fn octets(self) -> u32 {
+    pub(crate) const fn octets(self) -> u32 {
         varint::octets(self.after) + varint::octets(self.within.as_ps() / PS_PER_US)
     }
 }

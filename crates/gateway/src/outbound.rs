@@ -147,10 +147,12 @@ impl Outbound {
     /// The peer has `start..end`, and the end of the flow if `fin`.
     pub(crate) fn acked(&mut self, start: u64, end: u64, fin: bool) {
         let start = start.max(self.freed);
-        self.acked.insert(start, end);
         self.lost.remove(start, end);
-        if let Some(freed) = self.acked.take_first_touching(self.freed) {
-            self.freed = freed;
+        if start == self.freed && self.acked.is_empty() {
+            self.freed = end.max(start);
+        } else {
+            self.acked.insert(start, end);
+            self.freed = self.acked.take_first_touching(self.freed).unwrap_or(self.freed);
         }
         if fin && self.fin == Fin::UnderWay {
             self.fin = Fin::Acked;
@@ -158,8 +160,9 @@ impl Outbound {
     }
     /// A packet with `start..end` was lost.
     pub(crate) fn lose(&mut self, start: u64, end: u64, fin: bool) {
-        self.lost.insert(start.max(self.freed), end);
-        for &(a, b) in self.acked.as_slice() {
+        let start = start.max(self.freed);
+        self.lost.insert(start, end);
+        for (a, b) in self.acked.overlapping(start, end) {
             self.lost.remove(a, b);
         }
         if fin && self.fin == Fin::UnderWay {

@@ -103,6 +103,10 @@ impl Pacer {
 mod tests {
     use super::*;
 
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_ms(ms)
+    }
+
     #[test]
     fn the_long_run_rate_is_exact_and_idle_time_is_not_saved() {
         let mut pacer = Pacer::new(Rate::from_bps(7), Span::from_secs(5));
@@ -117,7 +121,6 @@ mod tests {
 
     #[test]
     fn acknowledgements_alone_wait_for_the_highest_rate_only() {
-        let at = |ms| Time::ZERO + Span::from_ms(ms);
         let mut pacers = Pacers::new(Rate::from_bps(8_000), Some(Rate::from_bps(1_000)), Span::ZERO);
         pacers.send(at(10), Bits(8), true);
         assert_eq!((pacers.ack_ready(), pacers.ready()), (at(11), at(18)));
@@ -136,7 +139,6 @@ mod tests {
 
     #[test]
     fn what_comes_while_lateness_is_made_up_for_leaves_with_it() {
-        let at = |ms| Time::ZERO + Span::from_ms(ms);
         let mut pacer = Pacer::new(Rate::from_bps(8_000), Span::from_ms(5));
         pacer.send(at(10), Bits(8));
         pacer.wait(at(10), true);

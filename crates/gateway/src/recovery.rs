@@ -8,9 +8,11 @@ use cellway_units::{Bits, Span, Time};
 use crate::config::GatewayConfig;
 use crate::delivery::Stamp;
 use crate::packet::{Ack, Frame};
+use crate::ranges::Ranges;
 use crate::reordering::{Lost, Reordering};
 use crate::return_path::ReturnPath;
 use crate::rtt::Rtt;
+use crate::slots::{Slot, Slots};
 
 /// Round trips for which a packet that was declared lost is remembered, in case it is acknowledged late.
 const LATE: u64 = 4;
@@ -30,6 +32,12 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
+    /// What it takes of the memory (bytes) beyond the bytes of a flow that it carries, which the flow counts.
+    fn memory(&self) -> u64 {
+        let of_flow = self.frames().map(|frame| if let Frame::Data { len, .. } = frame { u64::from(*len) } else { 0 });
+        let frames = size_of::<Sent>() + self.more.len() * size_of::<Frame>();
+        (frames as u64).saturating_sub(of_flow.sum())
+    }
     pub(crate) fn frames(&self) -> impl Iterator<Item = &Frame> {
         std::iter::once(&self.frame).chain(&self.more)
     }
@@ -48,8 +56,15 @@ pub(crate) struct Recovery {
     /// The number of the next packet.
     next: u64,
     /// Packets from number `next - under_way.len()` on: when they were sent, and those that await an acknowledgement.
-    under_way: VecDeque<(Time, Option<Sent>)>,
-    awaited: usize,
+    /// Of one that awaits none only the time is kept.
+    under_way: VecDeque<(Time, Option<Slot>)>,
+    /// Those that await one.
+    awaited: Slots<Sent>,
+    /// What packets that await an acknowledgement take of the memory beyond bytes of flows (bytes).
+    memory: u64,
+    /// Numbers that the peer has acknowledged, from the first of `under_way` on: each is dealt with once, however often
+    /// the peer acknowledges it.
+    settled: Ranges,
     largest_acked: Option<u64>,
     rtt: Rtt,
     return_path: ReturnPath,
@@ -73,7 +88,9 @@ impl Recovery {
             reliable: config.reliable,
             next: 0,
             under_way: VecDeque::new(),
-            awaited: 0,
+            awaited: Slots::default(),
+            memory: 0,
+            settled: Ranges::default(),
             largest_acked: None,
             rtt: Rtt::new(config.initial_rtt),
             return_path: ReturnPath::default(),
@@ -112,12 +129,12 @@ impl Recovery {
         let mut kept = frames.iter().filter(|frame| !matches!(frame, Frame::Ack(_))).cloned();
         let sent =
             kept.next().map(|frame| Sent { frame, more: kept.collect(), told, stamp: None, bits: Bits::default() });
-        let awaited = sent.is_some();
-        if awaited {
-            (self.awaited, self.armed) = (self.awaited + 1, now);
+        if let Some(sent) = &sent {
+            self.armed = now;
+            self.memory += sent.memory();
         }
-        if awaited || self.awaited > 0 {
-            self.under_way.push_back((now, sent));
+        if sent.is_some() || self.awaits() {
+            self.under_way.push_back((now, sent.map(|sent| self.awaited.insert(sent))));
         }
         self.next += 1;
         self.next - 1
@@ -125,13 +142,19 @@ impl Recovery {
 
     /// The packet that was sent last, if it asks for an acknowledgement.
     pub(crate) fn last(&mut self) -> Option<&mut Sent> {
-        self.under_way.back_mut()?.1.as_mut()
+        self.awaited.get_mut(self.under_way.back()?.1?)
+    }
+    /// Returns the memory (bytes) that packets take for which no acknowledgement has come, beyond bytes of flows: the
+    /// flows count these, and so bound the packets that carry full frames of them.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        let times = self.under_way.len() - self.awaited.len();
+        self.memory + (times * size_of::<(Time, Option<Slot>)>()) as u64
     }
 
     /// The peer tells of packets: those that are new are appended to `acked`, those that must be
-    /// taken for lost to `lost`, oldest first. Returns the round trip of the newest packet, if the
-    /// acknowledgement is the first to tell of it and of any other that asks for one (RFC 9002, section 5.1), without the
-    /// delays at the peer and on the return path.
+    /// taken for lost to `lost`, oldest first. Returns the round trip of the newest packet, without
+    /// the delays at the peer and on the return path, if it is newly acknowledged, and any packet with it that asks for an
+    /// acknowledgement (RFC 9002, section 5.1).
     pub(crate) fn acknowledged(
         &mut self,
         now: Time,
@@ -146,8 +169,7 @@ impl Recovery {
         let sent = sent.filter(|_| Some(newest) > self.largest_acked);
         let before = acked.len();
         for &(start, end) in ack.ranges.iter().rev() {
-            let span = start.max(first)..(end + 1).min(self.next);
-            acked.extend(span.filter_map(|number| self.under_way[(number - first) as usize].1.take()));
+            self.take_acknowledged(start.max(first), (end + 1).min(self.next), acked);
         }
         let any = acked.len() > before;
         let round_trip = sent.filter(|_| any).map(|sent| self.measure(now, sent, ack));
@@ -162,13 +184,38 @@ impl Recovery {
         self.reordering.expire(now, Time::ZERO + now.since(Time::ZERO + smoothed * LATE));
         self.largest_acked = self.largest_acked.max(Some(newest));
         if any {
-            (self.awaited, self.probes) = (self.awaited - (acked.len() - before), 0);
+            self.probes = 0;
             self.forget_answered();
             if !self.reliable {
                 self.detect_losses(now, lost);
             }
         }
         round_trip
+    }
+    /// Appends to `acked` the packets of `start..end` that await an acknowledgement. The work is that for the packets, and
+    /// for the runs of others between them.
+    fn take_acknowledged(&mut self, start: u64, end: u64, acked: &mut Vec<Sent>) {
+        let (first, mut at) = (self.first(), start);
+        while at < end {
+            if let Some(known) = self.settled.end_of(at) {
+                at = known;
+                continue;
+            }
+            let stop = self.settled.next_start(at).map_or(end, |next| next.min(end));
+            for number in at..stop {
+                #[cfg(test)]
+                tests::LOOKED_AT.with(|looks| looks.set(looks.get() + 1));
+                acked.extend(self.take((number - first) as usize));
+            }
+            at = stop;
+        }
+        self.settled.insert(start, end);
+    }
+    /// The packet at a place of `under_way` awaits no acknowledgement any more: takes it, if it did.
+    fn take(&mut self, place: usize) -> Option<Sent> {
+        let sent = self.awaited.remove(self.under_way[place].1.take()?)?;
+        self.memory -= sent.memory();
+        Some(sent)
     }
     /// Takes the sample of a packet of the time `sent`. Returns the round trip without the delays of its acknowledgement.
     fn measure(&mut self, now: Time, sent: Time, ack: &Ack) -> Span {
@@ -189,16 +236,19 @@ impl Recovery {
         self.loss_at = None;
         let (first, delay) = (self.first(), self.rtt.loss_delay() + self.reordering.time());
         let Some(largest) = self.largest_acked.filter(|&l| l >= first) else { return };
-        for ((at, slot), number) in self.under_way.iter_mut().zip(first..largest) {
-            let Some(sent) = slot else { continue };
-            let lost_at = *at + delay;
-            if number + self.reordering.packets() <= largest || lost_at <= now {
-                self.reordering.lost(number, Lost { sent: *at, stamp: sent.stamp, bits: sent.bits });
-                lost.extend(slot.take());
-                self.awaited -= 1;
-            } else {
-                self.loss_at = Some(self.loss_at.map_or(lost_at, |at| at.min(lost_at)));
+        for number in first..largest {
+            #[cfg(test)]
+            tests::LOOKED_AT.with(|looks| looks.set(looks.get() + 1));
+            let (at, slot) = self.under_way[(number - first) as usize];
+            let Some(waiting) = slot.and_then(|slot| self.awaited.get(slot)) else { continue };
+            let lost_at = at + delay;
+            if number + self.reordering.packets() > largest && lost_at > now {
+                // Those behind it were sent later: none of them is lost.
+                self.loss_at = Some(lost_at);
+                break;
             }
+            self.reordering.lost(number, Lost { sent: at, stamp: waiting.stamp, bits: waiting.bits });
+            lost.extend(self.take((number - first) as usize));
         }
         self.forget_answered();
     }
@@ -221,7 +271,7 @@ impl Recovery {
     }
     /// Whether a packet under way awaits an acknowledgement.
     pub(crate) fn awaits(&self) -> bool {
-        self.awaited > 0
+        self.awaited.len() > 0
     }
     /// Returns how long a peer may send nothing that must answer: three probe timeouts, and a round trip and `least`.
     /// A reliable transport probes by itself, TCP at first after 200 ms and 400 ms: three times `least` has four attempts.
@@ -231,16 +281,16 @@ impl Recovery {
     }
     /// Gives up the oldest packet under way, so that a probe can carry the same.
     pub(crate) fn take_oldest(&mut self) -> Option<Sent> {
-        let oldest = self.under_way.iter_mut().find_map(|(_, sent)| sent.take())?;
-        self.awaited -= 1;
+        let oldest = self.under_way.iter().position(|(_, slot)| slot.is_some())?;
+        let sent = self.take(oldest);
         self.forget_answered();
-        Some(oldest)
+        sent
     }
 
     fn probe_at(&self) -> Option<Time> {
         let timeout = self.rtt.probe_timeout(self.ack_delay).saturating_mul(1 << self.probes.min(30));
         let longest = self.probe_max.max(self.rtt.probe_timeout(self.ack_delay));
-        (self.awaited > 0 && !self.reliable).then(|| self.armed + timeout.min(longest))
+        (self.awaits() && !self.reliable).then(|| self.armed + timeout.min(longest))
     }
     /// When to call [`Recovery::wake`], and why.
     pub(crate) fn deadline(&self) -> Option<(Time, &'static str)> {
@@ -250,6 +300,8 @@ impl Recovery {
         while self.under_way.front().is_some_and(|(_, sent)| sent.is_none()) {
             self.under_way.pop_front();
         }
+        let first = self.first();
+        self.settled.forget_below(first);
     }
 }
 
@@ -260,6 +312,11 @@ mod tests {
     use super::*;
     use crate::packet::FlowId;
     use crate::reason::Reason;
+
+    thread_local! {
+        /// Packets under way that were looked at.
+        pub(super) static LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
@@ -348,5 +405,65 @@ mod tests {
         assert!(acked.is_empty() && lost.is_empty());
         side.acknowledged(at(100), &ack(&[(0, 1)]), &mut acked, &mut lost);
         assert_eq!(flows(&acked), [0, 1]);
+    }
+
+    /// A peer that leaves the oldest packet unacknowledged and acknowledges all others with each packet: with a walk over
+    /// all of them the work for a packet grew with the number of packets under way.
+    #[test]
+    fn a_packet_that_is_acknowledged_again_costs_nothing() {
+        const PACKETS: u64 = 5_000;
+        let config = GatewayConfig { reliable: true, ..GatewayConfig::new(Rate::from_bps(1_000_000_000)) };
+        let mut side = Recovery::new(&config);
+        let before = LOOKED_AT.get();
+        for n in 0..PACKETS {
+            side.send(at(n), &frame(n));
+            side.acknowledged(at(n), &ack(&[(1, n)]), &mut Vec::new(), &mut Vec::new());
+        }
+        let looks = LOOKED_AT.get() - before;
+        assert!(looks <= 2 * PACKETS, "{looks} looks for {PACKETS} packets");
+        assert_eq!((side.awaited.len(), side.settled.len()), (1, 1));
+    }
+
+    /// A peer that has raised the threshold of packets and acknowledges one packet with each of its own: with a walk over
+    /// all packets that may be lost the work for each grew with their number.
+    #[test]
+    fn packets_that_are_not_lost_yet_cost_nothing() {
+        const PACKETS: u64 = 5_000;
+        let mut side = side(1);
+        let (mut acked, mut lost) = (Vec::new(), Vec::new());
+        (1..2 * PACKETS).for_each(|n| assert_eq!(side.send(at(1), &frame(n)), n));
+        // Declared lost and acknowledged late, so that nothing else is lost by the number of packets behind it.
+        side.acknowledged(at(100), &ack(&[(2 * PACKETS - 1, 2 * PACKETS - 1)]), &mut acked, &mut lost);
+        side.acknowledged(at(100), &ack(&[(0, 0)]), &mut acked, &mut lost);
+        let more: Vec<u64> = (0..2 * PACKETS).map(|n| side.send(at(100), &frame(n))).collect();
+        let before = LOOKED_AT.get();
+        for &n in more.iter().skip(1).step_by(2) {
+            side.acknowledged(at(110), &ack(&[(n, n)]), &mut acked, &mut lost);
+        }
+        let looks = LOOKED_AT.get() - before;
+        assert!(looks <= 8 * PACKETS, "{looks} looks for {PACKETS} acknowledgements");
+    }
+
+    #[test]
+    fn memory_of_packets_without_an_acknowledgement_is_counted() {
+        let mut side = side(3);
+        let each = size_of::<Sent>() as u64;
+        assert_eq!(side.unacknowledged(), 3 * each);
+        // One that asks for none costs its time only, one with bytes of a flow what these do not pay for.
+        side.send(at(3), &[Frame::Ack(ack(&[(0, 0)]))]);
+        let time = size_of::<(Time, Option<Slot>)>() as u64;
+        assert_eq!(side.unacknowledged(), 3 * each + time);
+        let data = |len| [Frame::Data { flow: FlowId(2), offset: 0, len, fin: false, early: false, urgent: false }];
+        side.send(at(3), &data(1_000));
+        assert_eq!(side.unacknowledged(), 3 * each + time);
+        side.send(at(3), &data(1));
+        assert_eq!(side.unacknowledged(), 4 * each - 1 + time);
+        // Two are lost: the time of the last of them goes with it, as all before it are known.
+        let (mut acked, mut lost) = (Vec::new(), Vec::new());
+        side.acknowledged(at(100), &ack(&[(5, 5), (0, 0)]), &mut acked, &mut lost);
+        assert_eq!((acked.len(), lost.len(), side.awaited.len()), (2, 2, 1));
+        assert_eq!(side.unacknowledged(), time);
+        assert!(side.take_oldest().is_some() && side.take_oldest().is_none());
+        assert_eq!(side.unacknowledged(), 0);
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cellway_units::{Rate, Span, Time};
 
 use crate::config::GatewayConfig;
+use crate::excess::Excess;
 use crate::flow::{Context, Flow, Origin, Stage};
 use crate::output::Action;
 use crate::packet::{FlowId, Frame};
@@ -21,6 +22,8 @@ use crate::varint;
 mod abandon;
 mod admission;
 mod arrivals;
+mod caps;
+mod openings;
 mod peer;
 mod reclaim;
 mod sending;
@@ -47,6 +50,15 @@ pub(crate) struct Relay {
     ended: [Ranges; 2],
     /// Flows that are not here, about which the peer has an answer to acknowledge.
     answers: BTreeSet<FlowId>,
+    /// Names, as in `ended`, of flows that ended before the peer was asked for them. It is told, so that it has no gaps there.
+    unused: [Ranges; 2],
+    /// Local hosts that wait for an answer, and until when, in the order in which they came. The first one waits; others
+    /// may have theirs.
+    openings: VecDeque<(Time, FlowId)>,
+    /// Gaps in the bytes of the peer, of all flows.
+    gaps: u64,
+    /// The cap that the peer has exceeded.
+    pub(crate) excess: Option<Excess>,
     held: u64,
     /// What of it was taken from local hosts (bytes).
     taken: u64,
@@ -74,6 +86,10 @@ impl Relay {
             admitted: [0; 2],
             ended: Default::default(),
             answers: BTreeSet::new(),
+            unused: Default::default(),
+            openings: VecDeque::new(),
+            gaps: 0,
+            excess: None,
             held: 0,
             taken: 0,
             committed: 0,
@@ -185,6 +201,8 @@ impl Relay {
             flows: self.flows.len() as u64,
             flows_opening: opening,
             flows_waiting: waiting,
+            gaps: self.gaps,
+            identifiers: self.ended.iter().map(Ranges::len).max().unwrap_or(0) as u64,
             committed: self.committed + self.leftover,
             ..self.stats
         }
@@ -246,6 +264,7 @@ impl Relay {
         let memory = self.memory_share();
         let Some(state) = self.flows.get_mut(&flow) else { return };
         let (before, committed, freed) = (state.held(), state.committed(&self.config), state.out.freed);
+        let gaps = state.inn.gaps();
         let mut context = Context { config: &self.config, outbound, inbound, queue: &mut self.queue, actions };
         change(state, &mut context);
         let bytes = state.out.freed - freed;
@@ -259,6 +278,7 @@ impl Relay {
         self.stats.buffered_max = self.stats.buffered_max.max(self.held - before + most.max(after));
         self.held = self.held - before + after;
         self.taken = self.taken - held + state.out.held();
+        self.gaps = self.gaps - gaps + state.inn.gaps();
         let now_committed = state.committed(&self.config);
         let short =
             state.stage == Stage::Relaying && state.out.received > state.out.consumed && memory < self.windows.outbound;
@@ -279,7 +299,20 @@ impl Relay {
         self.taken -= state.out.held();
         self.committed -= state.committed(&self.config);
         self.leftover += state.leftover(&self.config);
+        self.gaps -= state.inn.gaps();
         self.has_now_ended(flow);
+        if state.origin == Origin::Peer {
+            self.check_identifiers(flow);
+        } else if !state.asked {
+            self.unused[(flow.0 & 1) as usize].insert(flow.0 >> 1, (flow.0 >> 1) + 1);
+            self.tell_unused();
+        }
+        let flows = &self.flows;
+        // Opens and credits of flows that are no more would be passed over when their turn comes.
+        self.queue.shrink(|frame| match frame {
+            Frame::Reset { .. } | Frame::Refused { .. } => true,
+            _ => frame.flow().is_none_or(|flow| flows.contains_key(&flow)),
+        });
         if state.told {
             actions.push(Action::Closed { flow, reason: state.cause });
         }

@@ -25,7 +25,12 @@ pub(crate) struct Scheduler {
     turn_first: bool,
     /// The most data frames of all turns together, and of one turn.
     round: (u32, u32),
+    /// The number of control frames at which those are dropped that nobody wants any more.
+    shrink_at: usize,
 }
+
+/// The least [`Scheduler::shrink_at`].
+const SHRINK: usize = 4096;
 
 impl Scheduler {
     pub(crate) fn push(&mut self, frame: Frame) {
@@ -35,6 +40,14 @@ impl Scheduler {
     pub(crate) fn push_reset(&mut self, flow: FlowId, at: u64, reason: Reason) {
         if self.resets.insert(flow) {
             self.push(Frame::Reset { flow, at, reason });
+        }
+    }
+    /// Drops the control frames that are not `wanted`, if there are many: twice as many as the last time, at least.
+    pub(crate) fn shrink(&mut self, wanted: impl Fn(&Frame) -> bool) {
+        if self.control.len() > self.shrink_at.max(SHRINK) {
+            self.control.retain(wanted);
+            self.control.shrink_to(2 * self.control.len());
+            self.shrink_at = 2 * self.control.len();
         }
     }
     pub(crate) fn front(&self) -> Option<&Frame> {

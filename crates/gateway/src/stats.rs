@@ -34,6 +34,8 @@ pub struct GatewayStats {
     pub flows_refused: u64,
     /// The same by [`Reason`], in the order of [`Reason::ALL`].
     pub refused_by: [u64; Reason::ALL.len()],
+    /// Those of them that the peer opened and that were refused without a question to the local side, by [`Reason`].
+    pub declined_by: [u64; Reason::ALL.len()],
     /// Packets with bytes of a flow whose opening had not come: taken for lost.
     pub ahead: u64,
     /// Frames of flows that never were, each answered with a reset.
@@ -53,6 +55,12 @@ pub struct GatewayStats {
     /// Memory in use (bytes): held, granted to the peer, reserved for flows that need no more, and left by flows that
     /// have ended.
     pub committed: u64,
+    /// Gaps in the bytes of the peer, of all flows.
+    pub gaps: u64,
+    /// Runs of identifiers of flows that have ended, the more of even and of odd ones.
+    pub identifiers: u64,
+    /// The memory (bytes) of packets that the peer has not acknowledged, beyond bytes of flows.
+    pub unacknowledged: u64,
     /// Bytes that flows might have sent and gave back to the peer, as it was short of memory.
     pub given_back: u64,
 }

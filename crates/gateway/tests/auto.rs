@@ -109,9 +109,9 @@ fn both_directions_at_once() {
         }
     }
     println!("{shares:.3?}, p99 {waits:.1?} ms");
-    assert!(shares.iter().flatten().all(|&share| share >= 0.98), "{shares:?}");
+    assert!(shares.iter().flatten().all(|&share| share >= 0.985), "{shares:?}");
     // An eighth of a round trip by the probes, and 2 ms that are made up for.
-    assert!(waits.iter().all(|&wait| wait <= 15.0), "{waits:?}");
+    assert!(waits.iter().all(|&wait| wait <= 100.0 / 8.0 + 2.0), "{waits:?}");
 }
 
 /// The acknowledgements of a direction that starts while the other has a queue wait in that.
@@ -155,12 +155,16 @@ fn after_an_outage_the_line_is_filled_again() {
 /// from it: acknowledgements do not wait, and a later transfer begins with Startup.
 #[test]
 fn acknowledgements_and_credits_say_nothing_about_the_rate() {
-    for (mbps, round_trip, pass) in [(400, 100, 4), (400, 100, 1), (100, 600, 4), (30, 175, 4), (1_000, 40, 4)] {
+    // At 600 ms Startup lasts longer.
+    for (mbps, round_trip, pass, least) in
+        [(400, 100, 4, 0.98), (400, 100, 1, 0.98), (100, 600, 4, 0.95), (30, 175, 4, 0.98), (1_000, 40, 4, 0.98)]
+    {
         let [up, down] = [bulk::sender(), bulk::reader()];
         let plan = |s: u64, hosts| FlowPlan { opener: 0, start: at(1_000 * s), refuse: false, early: false, hosts };
         let flows = [plan(0, [up, down]), plan(12, [down, up])];
         let mut pair = Pair::new([bulk::config(bulk::CEILING, true); 2], line(mbps, round_trip, 0), &flows, 1);
         pair.pass = Span::from_ms(pass);
+        let startup = pair.gateways[1].rate();
         let before = carried(&mut pair, 0, 4, 12) / mbps as f64;
         let far = pair.gateways[1].rate();
         let acks = |d: &&Departure| d.side == 1 && d.at >= at(4_000);
@@ -170,9 +174,10 @@ fn acknowledgements_and_credits_say_nothing_about_the_rate() {
         println!(
             "{mbps} Mbit/s {round_trip} ms, passes of {pass} ms: {before:.3}, far {far}, {held:?} held; {later:.3} later"
         );
-        assert!(before >= 0.95 && later >= 0.92, "{before} {later}");
-        assert!(far >= Rate::from_bps(10 * MBPS), "{far}");
-        assert!(held <= Some(pair.gateways[1].config().ack_delay + pair.pass), "{held:?}");
+        assert!(before >= least && later >= least, "{before} {later}");
+        assert!(far >= startup, "{far}");
+        // One that is due leaves in the same pass.
+        assert!(held < Some(pair.pass), "{held:?}");
     }
 }
 
@@ -198,7 +203,7 @@ fn acknowledgements_find_room_beside_an_upload() {
         println!("{up}/{down} Mbit/s {round_trip} ms: {shares:.3?}, p99 {p99:.1?} ms, lost {lost:?}");
         assert!(shares.iter().all(|&share| share >= 0.95), "{shares:?}");
         // The probes of either direction, packets of a pass, and eight packets of the slower direction at most.
-        assert!(p99.iter().all(|&wait| wait <= round_trip as f64 / 8.0 + 40.0), "{p99:?}");
+        assert!(p99.iter().all(|&wait| wait <= round_trip as f64 / 8.0 + 32.0), "{p99:?}");
     }
 }
 
@@ -218,7 +223,7 @@ fn after_a_jump_of_a_clock_the_line_is_filled() {
         let p99 = [0, 1].map(|side| wait(&pair, side, 14));
         println!("side {side}, {ms} ms: {shares:.3?}, p99 {p99:.1?} ms");
         assert!(
-            shares.iter().all(|&share| share >= 0.98) && p99.iter().all(|&wait| wait <= 15.0),
+            shares.iter().all(|&share| share >= 0.985) && p99.iter().all(|&wait| wait <= 100.0 / 8.0 + 2.0),
             "{shares:?} {p99:?}"
         );
     }

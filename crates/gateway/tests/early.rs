@@ -78,7 +78,7 @@ fn a_refusal_becomes_a_reset() {
 }
 
 #[test]
-fn a_client_that_leaves_before_its_opening_leaves_no_trace() {
+fn of_a_client_that_leaves_before_its_opening_the_peer_learns_the_name_only() {
     let mut s = script();
     s.gateway.charge(s.now + Span::from_ms(1), Bits(100_000));
     let (frames, actions) = s.local(|g, now, out| {
@@ -86,7 +86,8 @@ fn a_client_that_leaves_before_its_opening_leaves_no_trace() {
         g.received(now, FLOW, 300, out);
         g.local_reset(now, FLOW, Reason::Reset, out);
     });
-    assert_eq!((frames, actions.last()), (vec![], Some(&closed(FLOW, Some(Reason::Reset)))));
+    let over = closed(FLOW, Some(Reason::Reset));
+    assert_eq!((frames, actions.last()), (vec![reset(FLOW, 0, Reason::Reset)], Some(&over)));
 }
 
 #[test]

@@ -3,8 +3,10 @@
 mod args;
 mod check;
 mod credentials;
+mod drain;
+mod findings;
 pub(crate) mod keygen;
-mod memory;
+mod manual;
 mod output;
 mod rules;
 mod run;
@@ -13,7 +15,7 @@ mod status;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::config::{self, Config};
 use crate::error::Error;
@@ -66,10 +68,16 @@ pub fn main() -> ExitCode {
         Command::Keygen(options) => keygen::run(&options),
         Command::Rules { command } => rules::run(&command),
         Command::Status(options) => status::run(&options),
+        Command::Drain(options) => drain::run(&options),
         Command::Schema => {
             output::text(&config::schema());
             Ok(())
         }
+        Command::Completions { shell } => {
+            output::text(&completions(shell));
+            Ok(())
+        }
+        Command::Manual(options) => manual::run(&options),
         Command::Reference => {
             output::text(&config::reference());
             Ok(())
@@ -84,6 +92,15 @@ pub fn main() -> ExitCode {
             failure.code
         }
     })
+}
+
+/// Returns the completion script for a shell.
+fn completions(shell: clap_complete::Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "cellway-gateway", &mut script);
+    // For bash, clap_complete 4.6.11 gives the commands of a program with a hyphen two names, so that none is completed
+    // behind the first.
+    String::from_utf8_lossy(&script).replace("cellway__subcmd__gateway", "cellway__gateway")
 }
 
 /// Flushes standard output; returns `code`, or the code of a failure if part of the output could not be written.

@@ -269,6 +269,8 @@ pub struct Limits {
     pub per_source: u32,
     /// Most openings that wait for their answer.
     pub opening: u32,
+    /// Most openings whose clients have not proved their addresses.
+    pub unproven: u32,
     /// A host that has been silent this long is asked whether it is still there.
     pub keepalive: Span,
 }
@@ -281,16 +283,19 @@ impl Default for Limits {
             connections: 16_000,
             per_source: 2_000,
             opening: 2_048,
+            unproven: 256,
             keepalive: Span::from_secs(75),
         }
     }
 }
 
-/// Where a gateway can be watched.
+/// Where a gateway can be watched, and how it ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Control {
     /// The socket that `status` asks.
     pub socket: Option<PathBuf>,
     /// Where `/metrics` is served.
     pub metrics: Option<SocketAddr>,
+    /// How long connections may take to end when it is told to stop; none: they are reset.
+    pub drain: Option<Span>,
 }

@@ -1,25 +1,26 @@
 //! What people look at and how they steer: status, metrics, signals, the service manager. All of it on
 //! a thread of its own, so that nobody who looks can hold up a byte.
 
+mod format;
 mod http;
 mod metrics;
 mod service;
-mod snapshot;
 mod socket;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
+use cellway_units::Span;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use crate::config::{self, Config};
 use crate::daemon::Handle;
 use crate::error::Error;
+use crate::status::Snapshot;
 
-pub use snapshot::{ConnectionStatus, Counters, PeerStatus, Snapshot};
-pub(crate) use socket::ask;
+pub(crate) use socket::{ask, ask_to_drain};
 
 /// What is steered and looked at.
 pub(crate) trait Watched: Clone + Send + Sync + 'static {
@@ -29,6 +30,8 @@ pub(crate) trait Watched: Clone + Send + Sync + 'static {
     fn reload(&self, config: Config);
     /// It was to get one, whose file cannot be used.
     fn not_reloaded(&self);
+    /// Has it take no new connections, and end when there are none, or after `within`.
+    fn drain(&self, within: Option<Span>);
     /// Ends it.
     fn stop(&self);
 }
@@ -42,6 +45,9 @@ impl Watched for Handle {
     }
     fn not_reloaded(&self) {
         Handle::not_reloaded(self);
+    }
+    fn drain(&self, within: Option<Span>) {
+        Handle::drain(self, within);
     }
     fn stop(&self) {
         Handle::stop(self);
@@ -75,7 +81,7 @@ impl Control {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(failed("start the control thread"))?;
         let entered = runtime.enter();
-        let service = service::Service::new(file, watched.clone()).map_err(failed("catch signals"))?;
+        let service = service::Service::new(file, config.drain, watched.clone()).map_err(failed("catch signals"))?;
         let http = match config.metrics {
             Some(address) => Some(http::listen(address).map_err(failed(&format!("serve metrics at {address}")))?),
             None => None,

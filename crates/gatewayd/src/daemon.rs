@@ -5,22 +5,26 @@ mod attempts;
 mod block;
 mod bypassed;
 mod charge;
+mod connection;
 mod doors;
+mod drain;
 mod drops;
 mod ending;
-mod flow;
+mod halves;
 mod handle;
 mod leftover;
 mod link;
 mod machine;
+mod moment;
 mod newcomers;
+mod openings;
 mod peers;
-mod raw;
 mod report;
 mod ring;
 mod route;
 mod silence;
 pub(crate) mod socks;
+mod state;
 mod streams;
 mod table;
 pub(crate) mod tally;
@@ -30,53 +34,57 @@ mod timers;
 mod unresponsive;
 
 use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::BytesMut;
-use cellway_sys::{Interest, Readiness, Ready, now_ns};
+use cellway_sys::{Interest, Readiness, Ready};
 use cellway_units::Span;
 
 use crate::config::Config;
 use crate::error::Error;
-use crate::intercept::{Follower, Hold, Listeners, Rules};
+use crate::intercept::{Follower, Hold, Listeners, Rules, Watch};
+use crate::peer_id::PerPeer;
 use crate::peering::Peering;
 
 pub use handle::Handle;
 
 use attempts::Attempts;
 use bypassed::Bypassed;
+use connection::Connection;
 use doors::Doors;
+use drain::Drain;
 use drops::Drops;
-use flow::Flow;
 use handle::{Command, Orders};
 use link::Link;
 use machine::Later;
+use moment::{Moment, duration};
+use openings::Openings;
 use route::Routes;
-use table::{FLOW, Table};
+use table::{Table, Token};
 use tally::Tally;
 use timers::{Due, Timers};
 
-/// How long nobody is accepted after that failed (ns).
-const PAUSE: u64 = 100_000_000;
+/// How long nobody is accepted after that failed.
+const PAUSE: Span = Span::from_ms(100);
 /// Octets that may wait in the transport before the machine is held: TLS over TCP can be slower than the rate.
 const MOST_BACKLOG: usize = 256 * 1024;
 /// After this long a connection to a peer is made anew, as the machines count time in 64 bits.
 const OLDEST: Span = Span::from_secs(200 * 86_400);
-/// Picoseconds in a nanosecond.
-const PS_PER_NS: u64 = 1000;
 /// Most timers that are dealt with in one pass.
 const TIMERS: usize = 1_024;
-/// The least coalescing delay after a batch from a peer (ns): waking once per packet would cost more than the packet
+/// The least coalescing delay after a batch from a peer: waking once per packet would cost more than the packet
 /// itself.
-const REST: u64 = 250_000;
-/// A pass that takes longer than this is counted (ns).
-const LONG_PASS: u64 = 5_000_000;
+const REST: Span = Span::from_us(250);
+/// A pass that takes longer than this is counted.
+const LONG_PASS: Span = Span::from_ms(5);
 
 const ORDERS: u64 = 0;
 const PEERS: u64 = 1;
 const HOLD: u64 = 2;
 const LISTENERS: [u64; 2] = [3, 4];
+const WATCH: [u64; 2] = [5, 6];
 /// Doors (forwarded ports, SOCKS) have tokens from here on, and behind them newcomers at a SOCKS port.
 const DOORS: u64 = 16;
 
@@ -87,15 +95,17 @@ pub struct Daemon {
     orders: Orders,
     readiness: Readiness,
     peering: Peering,
-    links: Vec<Link>,
+    links: PerPeer<Link>,
     routes: Routes,
     rules: Option<Follower>,
+    watch: Option<Watch>,
     hold: Option<Hold>,
     listeners: Option<Listeners>,
     doors: Doors,
     table: Table,
     /// Intercepted connections, by client and server.
-    held: HashMap<(std::net::SocketAddr, std::net::SocketAddr), u64>,
+    held: HashMap<(SocketAddr, SocketAddr), Token>,
+    openings: Openings,
     /// Those that went to their servers without the pair.
     bypassed: Bypassed,
     timers: Timers,
@@ -108,12 +118,15 @@ pub struct Daemon {
     /// Names that are being looked up.
     lookups: u32,
     /// Connections with something to write.
-    writers: Vec<u64>,
+    writers: Vec<Token>,
     packet: BytesMut,
-    /// The instant of this pass (ns), and as the transport counts.
-    now: u64,
-    start: (u64, Instant),
+    /// The instant of this pass.
+    now: Moment,
+    /// That of the start, also as the transport counts.
+    start: (Moment, Instant),
     running: bool,
+    /// Set if no new connections are taken.
+    drain: Option<Drain>,
     /// What ended it, if nobody asked for that.
     failed: Option<Error>,
 }
@@ -124,7 +137,7 @@ impl Daemon {
     /// # Errors
     /// An address is taken, a key cannot be read, or the kernel refuses a device or a socket.
     pub fn new(config: Config) -> Result<Daemon, Error> {
-        let (now, instant) = (now_ns(), Instant::now());
+        let (now, instant) = (Moment::now(), Instant::now());
         let io = |what: &str| {
             let what = what.to_owned();
             move |e: cellway_sys::SysError| Error::System { what, source: e }
@@ -132,7 +145,7 @@ impl Daemon {
         let readiness = Readiness::new().map_err(io("start"))?;
         let orders = Orders::new()?;
         let peering = Peering::new(&config, instant)?;
-        let (mut hold, mut listeners, mut rules) = (None, None, None);
+        let (mut hold, mut listeners, mut rules, mut watch) = (None, None, None, None);
         if let Some(intercept) = &config.intercept {
             hold = Some(Hold::open(intercept)?);
             listeners = Some(Listeners::open(intercept)?);
@@ -140,8 +153,9 @@ impl Daemon {
             // What an earlier daemon left taken would wait here for ever.
             taken.settle()?;
             let handle = orders.handle().clone();
-            let answer = move |change, result| handle.tell(Command::Followed { change, result });
-            rules = Some(Follower::start(taken, answer)?);
+            // Before the rules are looked at for the first time.
+            watch = Some(Watch::new(intercept).map_err(|source| Error::Io { what: "watch the rules".into(), source })?);
+            rules = Some(Follower::start(taken, move |news| handle.tell(Command::Rules(news)))?);
         }
         let doors = Doors::open(&config)?;
         readiness.add(&orders, ORDERS, Interest::Read).map_err(io("watch for orders"))?;
@@ -151,6 +165,9 @@ impl Daemon {
         }
         for (fd, token) in listeners.iter().flat_map(Listeners::fds).zip(LISTENERS) {
             readiness.add(fd, token, Interest::Read).map_err(io("watch the listeners"))?;
+        }
+        for (fd, token) in watch.iter().flat_map(Watch::fds).zip(WATCH) {
+            readiness.add(fd, token, Interest::Read).map_err(io("watch the rules"))?;
         }
         for (index, door) in doors.all.iter().enumerate() {
             readiness.add(&door.socket, DOORS + index as u64, Interest::Read).map_err(io("watch a port"))?;
@@ -165,11 +182,13 @@ impl Daemon {
             links,
             routes,
             rules,
+            watch,
             hold,
             listeners,
             doors,
             table: Table::default(),
             held: HashMap::new(),
+            openings: Openings::default(),
             bypassed: Bypassed::default(),
             timers: Timers::default(),
             tally: Tally::default(),
@@ -182,6 +201,7 @@ impl Daemon {
             now,
             start: (now, instant),
             running: true,
+            drain: None,
             failed: None,
         })
     }
@@ -196,13 +216,13 @@ impl Daemon {
     /// The kernel has no memory left to wait with.
     pub fn run(&mut self) -> Result<(), Error> {
         let mut events = Vec::new();
-        self.now = now_ns();
+        self.now = Moment::now();
         while self.running {
-            let deadline = self.deadline();
+            let deadline = self.deadline().map(Moment::as_ns);
             self.readiness
                 .wait_for(deadline, &mut events)
                 .map_err(|source| Error::System { what: "wait".into(), source })?;
-            self.now = now_ns();
+            self.now = Moment::now();
             let came = !events.is_empty();
             let from_peers = events.iter().any(|ready| ready.token == PEERS);
             for ready in events.drain(..) {
@@ -210,10 +230,10 @@ impl Daemon {
                 self.settle();
             }
             self.turn();
-            self.tally.add_pass(now_ns().saturating_sub(self.now));
+            self.tally.add_pass(Moment::now().since(self.now));
             let rest = if from_peers { self.rest().max(REST) } else { self.rest() };
             if came && !self.has_work() {
-                std::thread::sleep(Duration::from_nanos((self.now + rest).saturating_sub(now_ns())));
+                std::thread::sleep(duration((self.now + rest).since(Moment::now())));
             }
         }
         self.stop();
@@ -222,27 +242,28 @@ impl Daemon {
 
     /// True if the last pass has left work that can be done at once.
     fn has_work(&self) -> bool {
-        let due = |at: Option<u64>| at.is_some_and(|at| at <= self.now);
+        let due = |at: Option<Moment>| at.is_some_and(|at| at <= self.now);
         let waits = !self.writers.is_empty() || !self.attempts.is_empty();
         waits || self.peering.has_more() || due(self.timers.deadline())
     }
-    /// Returns the coalescing delay after a pass (ns).
-    fn rest(&self) -> u64 {
-        self.links.iter().filter(|link| link.up).map(Link::batch).min().unwrap_or(0)
+    /// Returns the coalescing delay after a pass.
+    fn rest(&self) -> Span {
+        self.links.iter().filter(|link| link.up).map(Link::batch).min().unwrap_or(Span::ZERO)
     }
     /// The instant on the transport's clock.
     fn instant(&self) -> Instant {
-        self.start.1 + Duration::from_nanos(self.now - self.start.0)
+        self.start.1 + duration(self.now.since(self.start.0))
     }
-    fn deadline(&mut self) -> Option<u64> {
-        if !self.writers.is_empty() || !self.attempts.is_empty() {
-            // A socket has taken all that it might, and now may have more: it tells nothing before it is full.
+    fn deadline(&mut self) -> Option<Moment> {
+        if !self.writers.is_empty() || !self.attempts.is_empty() || self.peering.has_more() {
+            // A socket has taken all that it might, and now may have more: it tells nothing before it is full. Packets that
+            // were read and not dealt with tell nothing either.
             return Some(self.now);
         }
         let peering = self
             .peering
             .deadline()
-            .map(|at| self.start.0 + at.saturating_duration_since(self.start.1).as_nanos() as u64);
+            .map(|at| self.start.0 + Span::from_ns(at.saturating_duration_since(self.start.1).as_nanos() as u64));
         let machines = self.links.iter().filter_map(Link::deadline);
         machines.chain(peering).chain(self.timers.deadline()).min()
     }
@@ -251,10 +272,17 @@ impl Daemon {
         match ready.token {
             ORDERS => self.obey_orders(),
             PEERS => {} // every pass has its turn
-            HOLD => self.openings(),
+            HOLD => self.read_openings(),
             token if LISTENERS.contains(&token) => self.accepted(),
-            token if token & FLOW != 0 => self.stream(ready),
-            token => self.newcomer(token),
+            token if WATCH.contains(&token) => {
+                if self.watch.as_mut().is_some_and(Watch::has_heard) {
+                    self.rules_deleted();
+                }
+            }
+            token => match Token::of(ready) {
+                Some(token) => self.stream(token, ready),
+                None => self.newcomer(token),
+            },
         }
     }
 
@@ -286,7 +314,7 @@ impl Daemon {
             self.is_due(due);
             self.settle();
         }
-        for peer in 0..self.links.len() {
+        for peer in self.links.ids() {
             let (now, backlog) = (self.links[peer].time(self.now), self.peering.backlog(peer));
             let behind = backlog > if self.links[peer].behind { MOST_BACKLOG / 2 } else { MOST_BACKLOG };
             if behind != self.links[peer].behind {
@@ -308,6 +336,7 @@ impl Daemon {
         self.peering.flush(self.instant());
         self.charge();
         self.watch_drops();
+        self.end_if_drained();
     }
 
     fn obey_orders(&mut self) {
@@ -315,6 +344,7 @@ impl Daemon {
         while let Some(command) = self.orders.next() {
             match command {
                 Command::Stop => self.running = false,
+                Command::Drain { within } => self.begin_drain(within),
                 Command::Reload(config) => self.reload(*config),
                 Command::NotReloaded => self.tally.error("reload"),
                 Command::Snapshot { connections, to } => {
@@ -322,7 +352,7 @@ impl Daemon {
                     let _ = to.send(self.snapshot(connections));
                 }
                 Command::Found { token, addresses } => self.found(token, &addresses),
-                Command::Followed { change, result } => self.followed(change, result),
+                Command::Rules(news) => self.rules_news(news),
             }
             self.settle();
         }
@@ -334,15 +364,18 @@ impl Daemon {
             Due::Silence(token) => self.remove(token),
             Due::Listen => self.listen(true),
             Due::Greeting(token) => self.doors.forget(token),
+            // Every pass looks.
+            Due::Drained => {}
+            Due::Rules => self.set_rules_again(),
             Due::Blocks => self.give_back_blocks(),
         }
     }
 
     fn stop(&mut self) {
-        for peer in 0..self.links.len() {
+        for peer in self.links.ids() {
             self.tell_rules(peer, false);
         }
-        for peer in 0..self.links.len() {
+        for peer in self.links.ids() {
             self.lose(peer, cellway_gateway::Reason::Stopping);
         }
         self.write();

@@ -8,23 +8,25 @@
 
 pub(crate) mod answer;
 mod follower;
+mod fragments;
 mod hold;
 mod listeners;
 mod obstacles;
 mod onward;
-mod option;
 pub(crate) mod packet;
 mod rules;
 mod tool;
+mod watch;
 
 #[cfg(test)]
 mod testbed;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use follower::Follower;
+pub(crate) use follower::{Follower, News};
 pub(crate) use hold::{Hold, Opening};
 pub(crate) use listeners::Listeners;
-pub(crate) use obstacles::obstacles;
+pub(crate) use obstacles::{absent, hindrances, obstacles};
 pub(crate) use onward::{connect, prepare, reason};
 pub(crate) use rules::Rules;
+pub(crate) use watch::Watch;

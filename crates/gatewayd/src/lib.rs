@@ -18,14 +18,16 @@ mod error;
 #[doc(hidden)]
 pub mod fuzz;
 mod intercept;
+mod peer_id;
 mod peering;
+mod status;
 
 pub use cli::main;
 pub use config::{
     Config, ConfigErrors, Connect, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown,
     Problem, RateGuard, Socks, Source, TransportChoice,
 };
-pub use control::{ConnectionStatus, Counters, PeerStatus, Snapshot};
 pub use daemon::{Daemon, Handle};
 pub use embedded::{apply_rules, make_identities};
 pub use error::Error;
+pub use status::{ConnectionStatus, Counters, PeerStatus, Snapshot};

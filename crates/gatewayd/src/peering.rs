@@ -14,24 +14,28 @@
 //! and neither side forgets its flows while the other keeps them.
 
 mod accept;
+mod complaints;
 mod dial;
 mod dialing;
 mod event;
 pub(crate) mod hello;
 pub(crate) mod identity;
-mod kernel;
 mod link;
 mod lookup;
+mod lost;
 mod peers;
 mod quic;
 pub(crate) mod records;
 mod settings;
 mod sockets;
+mod strangers;
 #[cfg(test)]
 mod tests;
 mod tls;
 mod udp;
 mod unlimited;
+mod unreached;
+mod visits;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -42,13 +46,15 @@ use bytes::Bytes;
 use cellway_sys::{Interest, Readiness};
 use quinn_proto::ConnectionHandle;
 use socket2::Socket;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use crate::config::Config;
 use crate::error::Error;
+use crate::peer_id::{PeerId, PerPeer};
+use complaints::Complaints;
 pub(crate) use event::{PeerEvent, PeerTransport, Transport};
 use identity::Identity;
-use link::{Ending, Link, Stage, Wire};
+use link::{Ending, Link, Wire};
 use lookup::Lookups;
 use peers::Peer;
 use sockets::listen;
@@ -66,7 +72,7 @@ pub(crate) struct Peering {
     instance: u64,
     ready: Readiness,
     tokens: Vec<u64>,
-    peers: Vec<Peer>,
+    peers: PerPeer<Peer>,
     links: BTreeMap<u64, Link>,
     next_link: u64,
     /// The connection behind each handle of a socket's endpoint.
@@ -79,6 +85,9 @@ pub(crate) struct Peering {
     /// When the listener is watched again, if it is not.
     accept_at: Option<Instant>,
     lookups: Lookups,
+    complaints: Complaints,
+    /// Connections that never became a peer's, by how they ended.
+    turned_away: BTreeMap<&'static str, u64>,
     events: VecDeque<PeerEvent>,
     /// What the lines to all peers carry (octets per second).
     line: f64,
@@ -121,7 +130,7 @@ impl Peering {
             instance: u64::from_ne_bytes(instance),
             ready,
             tokens: Vec::new(),
-            peers: Vec::new(),
+            peers: PerPeer::default(),
             links: BTreeMap::new(),
             next_link: LINKS,
             routes: HashMap::new(),
@@ -131,6 +140,8 @@ impl Peering {
             listen: config.listen.map(|listen| listen.address),
             accept_at: None,
             lookups,
+            complaints: Complaints::default(),
+            turned_away: BTreeMap::new(),
             events: VecDeque::new(),
             line: 0.0,
             closed: false,
@@ -167,7 +178,9 @@ impl Peering {
         self.peers.iter().map(|peer| peer.outage).max().unwrap_or(Duration::from_secs(30))
     }
 
-    /// Reads what is there and does what is due. What it leads to leaves with [`Peering::flush`].
+    /// Reads what is there and does what is due. What it leads to leaves with [`Peering::flush`]. Each connection has its
+    /// turn and delivers a bounded number of packets and octets in it, so that no peer keeps the others or the hosts waiting
+    /// for long, however much it sends.
     pub(crate) fn turn(&mut self, now: Instant) {
         self.accept_again(now);
         self.sockets.iter_mut().for_each(|udp| udp.more = false);
@@ -184,7 +197,8 @@ impl Peering {
             }
         }
         self.tokens = tokens;
-        let due = self.links.iter_mut().filter_map(|(&number, link)| is_due(link, now).then_some(number));
+        let due =
+            self.links.iter_mut().filter_map(|(&number, link)| (link.more || is_due(link, now)).then_some(number));
         touched.extend(due);
         touched.sort_unstable();
         touched.dedup();
@@ -192,6 +206,9 @@ impl Peering {
             self.turn_link(number, now);
         }
         self.dial(now);
+        if let Some(summary) = self.complaints.summary(now) {
+            info!("{summary}");
+        }
     }
 
     fn add_link(&mut self, link: Link) -> u64 {
@@ -211,9 +228,15 @@ impl Peering {
         number
     }
 
-    /// Whether the last [`Peering::turn`] may have left datagrams in a socket.
+    /// Whether the last [`Peering::turn`] may have left datagrams in a socket, or has left packets of a peer.
     pub(crate) fn has_more(&self) -> bool {
-        self.sockets.iter().any(|udp| udp.more)
+        self.sockets.iter().any(|udp| udp.more) || self.links.values().any(|link| link.more)
+    }
+
+    /// The same of one peer: whether more of its packets may be there to read.
+    pub(crate) fn has_more_of(&self, peer: PeerId) -> bool {
+        let left = |link: &Link| link.more && link.peer == Some(peer);
+        self.sockets.iter().any(|udp| udp.more) || self.links.values().any(left)
     }
 
     /// What has happened since, oldest first.
@@ -222,7 +245,7 @@ impl Peering {
     }
 
     /// Queues a packet; it is dropped if the peer is down.
-    pub(crate) fn send(&mut self, peer: usize, packet: Bytes) {
+    pub(crate) fn send(&mut self, peer: PeerId, packet: Bytes) {
         if let Some(link) = self.peers.get(peer).and_then(|peer| peer.current).and_then(|at| self.links.get_mut(&at)) {
             link.send(packet);
         }
@@ -248,13 +271,13 @@ impl Peering {
     /// Returns the time at which [`Peering::turn`] is due even if nothing arrives.
     pub(crate) fn deadline(&mut self) -> Option<Instant> {
         let links = self.links.values_mut().filter_map(deadline_of).min();
-        let dials = (0..self.peers.len()).filter_map(|peer| self.dial_deadline(peer));
-        dials.chain(links).chain(self.accept_at).min()
+        let dials = self.peers.ids().filter_map(|peer| self.dial_deadline(peer));
+        dials.chain(links).chain(self.accept_at).chain(self.complaints.deadline()).min()
     }
 
     /// Octets of IP packets sent to the peer since the start: headers, QUIC's own packets, handshakes and
     /// attempts included; for TLS see [`tls::TlsLink::octets`]. It never falls.
-    pub(crate) fn octets(&mut self, peer: usize) -> u64 {
+    pub(crate) fn octets(&mut self, peer: PeerId) -> u64 {
         let of_peer = |link: &&mut Link| link.peer == Some(peer);
         let now: u64 = self.links.values_mut().filter(of_peer).map(Link::octets).sum();
         now + self.peers.get(peer).map_or(0, |peer| peer.past_octets)
@@ -267,15 +290,21 @@ impl Peering {
     }
 
     /// Octets queued and not handed to the kernel.
-    pub(crate) fn backlog(&self, peer: usize) -> usize {
+    pub(crate) fn backlog(&self, peer: PeerId) -> usize {
         let current = self.peers.get(peer).and_then(|peer| peer.current).and_then(|at| self.links.get(&at));
         current.map_or(0, Link::backlog)
     }
 
+    /// Connections that never became a peer's, by how they ended: see [`accept::Peering::turn_away`].
+    pub(crate) fn turned_away(&self) -> &BTreeMap<&'static str, u64> {
+        &self.turned_away
+    }
+
     /// What is known of the way to a peer.
-    pub(crate) fn status(&self, peer: usize) -> PeerTransport {
+    pub(crate) fn status(&self, peer: PeerId) -> PeerTransport {
         let Some(of) = self.peers.get(peer) else { return PeerTransport::default() };
-        let mut status = PeerTransport { tried: of.tried.clone(), ..PeerTransport::default() };
+        let mut status =
+            PeerTransport { tried: of.tried.clone(), surplus: of.visits.surplus, ..PeerTransport::default() };
         if let Some(link) = of.current.and_then(|at| self.links.get(&at)) {
             status.transport = Some(link.transport());
             status.address = Some(link.remote());
@@ -312,11 +341,13 @@ impl Peering {
     }
 
     /// Ends the connection to a peer, which is dialled anew.
-    pub(crate) fn abandon(&mut self, peer: usize, now: Instant, why: &str) {
+    pub(crate) fn abandon(&mut self, peer: PeerId, now: Instant, why: &str) {
         let Some(number) = self.peers[peer].current else { return };
         if let Some(link) = self.links.get_mut(&number) {
             link.close(&mut self.sockets, now, Ending::Stop, why);
         }
+        // What was read before and not dealt with belongs to what ends here.
+        self.events.retain(|event| !matches!(event, PeerEvent::Packet { peer: of, .. } if *of == peer));
         self.down(peer, why, now);
     }
 
@@ -326,7 +357,7 @@ impl Peering {
         for link in self.links.values_mut() {
             link.close(&mut self.sockets, now, Ending::Stop, why);
         }
-        for peer in &mut self.peers {
+        for (_, peer) in self.peers.iter_mut() {
             peer.current = None;
         }
     }
@@ -337,7 +368,5 @@ fn is_due(link: &mut Link, now: Instant) -> bool {
 }
 
 fn deadline_of(link: &mut Link) -> Option<Instant> {
-    let waits = matches!(link.stage, Stage::Handshake | Stage::Greeting);
-    let give_up = waits.then(|| link.began + dial::ATTEMPT);
-    link.deadline().into_iter().chain(give_up).min()
+    link.deadline().into_iter().chain(link.give_up_at()).min()
 }

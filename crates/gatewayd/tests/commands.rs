@@ -139,6 +139,36 @@ fn check_shows_what_a_gateway_does() {
     assert_eq!((code, &json["valid"], json["warnings"].as_array().unwrap().len()), (0, &true.into(), 1), "{json}");
 }
 
+/// What a machine lacks is said, and ends with 1; a file for another machine is right all the same.
+#[test]
+fn check_tells_what_this_machine_lacks() {
+    let dir = TempDir::new().unwrap();
+    assert_eq!(told(dir.path(), &["keygen", "--out", ".", "paris"]).0, 0);
+    for (more, words) in [
+        ("[limits]\nmemory = \"100000 GiB\"\n", "limits.memory = \"100000 GiB\" is more than this machine has"),
+        ("[control]\nsocket = \"none/such/c.sock\"\n", "none/such for control.socket"),
+        (
+            "prefixes = [\"198.51.100.0/24\"]\n[intercept]\ninterfaces = [\"nosuch0\"]\n",
+            "there is no device \"nosuch0\" here",
+        ),
+    ] {
+        config(dir.path(), "paris", more);
+        let (code, out, err) = told(dir.path(), &["check", "--config", "g.toml"]);
+        assert!(code == 1 && out.contains("paris"), "{more}: {code} {err}");
+        assert!(err.lines().any(|line| line.starts_with("cellway-gateway: here: ") && line.contains(words)), "{err}");
+        let (code, out, _) = told(dir.path(), &["check", "--config", "g.toml", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert!(code == 1 && json["valid"] == true, "{json}");
+        assert!(!json["machine"].as_array().unwrap().is_empty(), "{json}");
+        let (code, _, err) = told(dir.path(), &["check", "--config", "g.toml", "--file-only"]);
+        assert!(code == 0 && err.is_empty(), "{err}");
+    }
+    // The folder that the service makes when it starts is no reason to refuse.
+    config(dir.path(), "paris", "[control]\nsocket = \"/run/no-such-gateway/c.sock\"\n");
+    let (code, _, err) = told(dir.path(), &["check", "--config", "g.toml"]);
+    assert!(code == 0 && err.contains("note: there is no folder /run/no-such-gateway"), "{code} {err}");
+}
+
 #[test]
 fn check_tells_what_is_wrong_with_keys() {
     let dir = TempDir::new().unwrap();

@@ -102,6 +102,16 @@ fn cases() -> Vec<(&'static str, String)> {
             "a network within the own",
             edited(&[("198.51.100.0/24", "192.0.2.0/25\", \"2001:db8::/32\", \"2001:db8:1::/48")]),
         ),
+        (
+            "networks of nobody",
+            edited(&[
+                ("\"192.0.2.0/24\"", "\"192.0.2.0/24\", \"127.0.0.0/8\", \"::1/128\", \"239.0.0.0/8\""),
+                (
+                    "198.51.100.0/24",
+                    "127.0.0.0/8\", \"::1/128\", \"224.0.0.0/4\", \"ff02::/16\", \"fe80::/64\", \"0.0.0.0/32",
+                ),
+            ]),
+        ),
         ("addresses", edited(&[("\"[::]:4433\"", "\":4433\""), ("tokyo.example.net:4433", "tokyo.example.net")])),
         ("addresses of IPv6", edited(&[("\"[::]:4433\"", "\"::\""), ("tokyo.example.net:4433", "2001:db8::1")])),
         ("ports", edited(&[("\"[::]:4433\"", "\"[::]:0\""), ("net:4433", "net:70000")])),
@@ -211,6 +221,7 @@ fn every_value_of_a_file_arrives() {
         connections: 100,
         per_source: 100,
         opening: 100,
+        unproven: 50,
         keepalive: Span::from_secs(10),
     };
     assert_eq!(config.limits, limits, "defaults are never more than all connections");

@@ -1,44 +1,46 @@
-//! Every input of `fuzz/corpus` that concerns this crate, run again. What is checked stands in `src/fuzz.rs`.
+//! Every input of `fuzz/corpus` that concerns this crate, run again, and inputs made from them. What is checked stands in
+//! `src/fuzz.rs`.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
+#[path = "../../gateway/tests/corpus/mutate.rs"]
+mod mutate;
 
 use cellway_gatewayd::fuzz;
+use mutate::Target;
 
-/// Runs `body` on each file of `fuzz/corpus/TARGET`.
-fn replay(target: &str, body: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty(), "{} is empty", folder.display());
-    for file in files {
-        println!("{}", file.display());
-        body(&std::fs::read(&file).unwrap());
-    }
-}
+const CONFIG: Target = Target { name: "config", body: fuzz::config, inputs: 1_500 };
+const HELLO: Target = Target { name: "hello", body: fuzz::hello, inputs: 10_000 };
+const RECORDS: Target = Target { name: "records", body: fuzz::records, inputs: 10_000 };
+const SEGMENT: Target = Target { name: "segment", body: fuzz::segment, inputs: 10_000 };
+const SOCKS: Target = Target { name: "socks", body: fuzz::socks, inputs: 10_000 };
 
 #[test]
 fn configurations() {
-    replay("config", fuzz::config);
+    mutate::run(&CONFIG);
 }
 
 #[test]
 fn first_words() {
-    replay("hello", fuzz::hello);
+    mutate::run(&HELLO);
 }
 
 #[test]
 fn records_of_tls() {
-    replay("records", fuzz::records);
+    mutate::run(&RECORDS);
 }
 
 #[test]
 fn segments() {
-    replay("segment", fuzz::segment);
+    mutate::run(&SEGMENT);
 }
 
 #[test]
 fn dialogues_of_socks() {
-    replay("socks", fuzz::socks);
+    mutate::run(&SOCKS);
+}
+
+#[test]
+fn others_for_as_long_as_is_wanted() {
+    mutate::run_on(&[CONFIG, HELLO, RECORDS, SEGMENT, SOCKS]);
 }

@@ -28,3 +28,5 @@ mod jump;
 mod load;
 #[path = "lines/mtu.rs"]
 mod mtu;
+#[path = "lines/strangers.rs"]
+mod strangers;

@@ -34,6 +34,105 @@ fn the_unit_names_commands_that_there_are() {
     assert_eq!(commands, 4, "check, apply, run, remove");
 }
 
+/// What `make deb` makes before it packs, in `target/release/packaging`.
+const MADE: [&str; 4] =
+    ["man/*.1.gz", "completions/cellway-gateway", "completions/_cellway-gateway", "completions/cellway-gateway.fish"];
+
+#[test]
+fn the_makefile_makes_what_the_package_names() {
+    let makefile = std::fs::read_to_string(folder().join("../../Makefile")).unwrap();
+    let deb: Vec<&str> =
+        makefile.lines().skip_while(|line| !line.starts_with("deb:")).take_while(|line| !line.is_empty()).collect();
+    for made in MADE {
+        let name = made.trim_end_matches("/*.1.gz");
+        assert!(deb.iter().any(|line| line.contains(&format!("$(PACKAGING)/{name}"))), "{name}: {deb:?}");
+    }
+}
+
+fn run(words: &[&str]) -> String {
+    let ran = Command::new(env!("CARGO_BIN_EXE_cellway-gateway")).args(words).output().unwrap();
+    assert!(ran.status.success(), "{words:?}: {ran:?}");
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+/// Returns false, and says so, if a program that a test needs is not installed.
+fn installed(program: &str) -> bool {
+    let there = Command::new(program).arg("--version").output().is_ok();
+    if !there {
+        println!("skipped: the program `{program}` is missing");
+    }
+    there
+}
+
+#[test]
+fn every_command_and_option_has_its_place_in_the_manual() {
+    let out = tempfile::tempdir().unwrap();
+    run(&["manual", "--out", &out.path().display().to_string()]);
+    let pages = names(out.path());
+    for name in ["cellway-gateway.1", "cellway-gateway-run.1", "cellway-gateway-rules-apply.1"] {
+        assert!(pages.iter().any(|page| page == name), "{pages:?}");
+    }
+    assert!(!pages.iter().any(|page| page.contains("manual") || page.contains("reference")), "hidden: {pages:?}");
+    for page in &pages {
+        let path = out.path().join(page);
+        let text = std::fs::read_to_string(&path).unwrap().replace("\\-", "-");
+        // The page of a command has all that its help has.
+        let words: Vec<&str> = page.trim_end_matches(".1").split('-').skip(2).collect();
+        let help = run(&[&words[..], &["--help"]].concat());
+        let options = help.split_whitespace().filter(|word| word.starts_with("--"));
+        for option in options.map(|word| word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())) {
+            assert!(text.contains(option), "{page} lacks {option}");
+        }
+        assert!(
+            help.lines().filter(|line| line.starts_with("  cellway-gateway")).all(|line| text.contains(line)),
+            "{page}"
+        );
+    }
+    if installed("man") {
+        for page in &pages {
+            let set = Command::new("man")
+                .args(["--warnings=w", "-E", "UTF-8", "-l", &out.path().join(page).display().to_string()])
+                .output()
+                .unwrap();
+            assert!(set.status.success() && set.stderr.is_empty(), "{page}: {}", String::from_utf8_lossy(&set.stderr));
+        }
+    }
+}
+
+#[test]
+fn shells_complete_commands_and_options() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&["completions", shell]);
+        assert!(script.contains("keygen") && script.contains("file-only"), "{script}");
+        if installed(shell) {
+            let out = tempfile::tempdir().unwrap();
+            let path = out.path().join("script");
+            std::fs::write(&path, &script).unwrap();
+            let read = Command::new(shell).arg("-n").arg(&path).output().unwrap();
+            assert!(read.status.success() && read.stderr.is_empty(), "{shell}: {read:?}");
+        }
+    }
+    if installed("bash") {
+        let out = tempfile::tempdir().unwrap();
+        let path = out.path().join("script");
+        std::fs::write(&path, run(&["completions", "bash"])).unwrap();
+        let asked = |words: &str| {
+            let script = format!(
+                "source {}; COMP_WORDS=({words}); COMP_CWORD={}; \
+                 $(complete -p cellway-gateway | sed 's/.*-F \\([^ ]*\\).*/\\1/') cellway-gateway \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; \
+                 echo \"${{COMPREPLY[*]}}\"",
+                path.display(),
+                words.split(' ').count() - 1
+            );
+            let ran = Command::new("bash").args(["-c", &script]).output().unwrap();
+            String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+        };
+        assert_eq!(asked("cellway-gateway stat"), "status");
+        assert_eq!(asked("cellway-gateway rules ap"), "apply");
+        assert_eq!(asked("cellway-gateway check --fi"), "--file-only");
+    }
+}
+
 #[test]
 fn the_package_names_files_that_there_are() {
     let folder = folder();
@@ -48,9 +147,11 @@ fn the_package_names_files_that_there_are() {
             // cargo-deb makes its users by the name that the file has here.
             assert!(source.ends_with(&format!("/{name}")), "{source}");
         }
-        let program = source.strip_prefix("target/release/");
+        let program = source.strip_prefix("target/release/").filter(|name| !name.starts_with("packaging/"));
         assert_eq!(mode, if program.is_some() { "755" } else { "644" }, "{source}");
-        if let Some(program) = program {
+        if let Some(made) = source.strip_prefix("target/release/packaging/") {
+            assert!(MADE.contains(&made), "{source}");
+        } else if let Some(program) = program {
             assert_eq!(manifest["bin"][0]["name"].as_str(), Some(program));
         } else if let Some((whole, kind)) = source.split_once('*') {
             // All of a kind in a folder.

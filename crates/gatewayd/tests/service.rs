@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "service/drain.rs"]
+mod drain;
 
 use std::fs;
 use std::io;
@@ -23,7 +25,7 @@ use tempfile::TempDir;
 use common::pair::{Pair, Side, Wish};
 use common::tcp::{PATIENCE, accept, listen, outcome, peer, ready, received, sent, socket};
 use common::world::{CLIENTS, PROHIBITED, SERVERS, UNREACHABLE, Version, World, address};
-use common::{installed, one_at_a_time, possible, skip};
+use common::{installed, one_at_a_time, possible, skip, until};
 
 /// A user that no machine has.
 const USER: u32 = 64_999;
@@ -256,15 +258,16 @@ fn an_opening_that_comes_while_a_peer_goes_is_sent_again_and_passes() {
     let (listener, server) = world.server.run(|| listen(at(Version::V4, SERVERS, 0), 8));
     slow.begin();
     pair.kill(Side::Far);
-    // Nothing was heard of it for a second, and the kernel still takes its networks.
+    // Nothing was heard of it for a second, and the kernel still takes its networks. `nft` may also be asked whether the rules
+    // are there, before that.
     slow.wait();
+    until("the far gateway is lost", || pair.number(Side::Near, "/peers/0/downs") == 1);
     let client = world.client.run(move || {
         let socket = socket(server.ip());
         socket.set_nonblocking(true).unwrap();
         assert_eq!(outcome(&socket.connect(&server.into())), "EINPROGRESS");
         socket
     });
-    assert_eq!(pair.number(Side::Near, "/peers/0/downs"), 1);
     slow.end();
     assert!(accept(&listener).is_ok() && ready(&client, PollFlags::OUT, PATIENCE));
     assert_eq!(client.take_error().unwrap().map(|error| error.to_string()), None);

@@ -23,7 +23,7 @@ const MAY_SEE: [(&str, &[&str]); 18] = [
     ("theory", &["units", "scenario"]),
     ("testbed", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
     ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
-    ("measure", &["units", "record"]),
+    ("measure", &["units", "record", "sys"]),
     ("sys", &[]),
     ("gatewayd", &["units", "wire", "gateway", "sys"]),
     ("emu", &["units", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
@@ -136,6 +136,38 @@ fn the_scan_sees_what_it_looks_for() {
     assert_eq!(impure("let t = std::time::Instant::now();"), ["std::time", "Instant::now"]);
     assert_eq!(impure("use std::{io, time::Duration};"), ["time"]);
     assert_eq!(impure("// not std::time\nuse std::net::Ipv4Addr;\n"), Vec::<&str>::new());
+}
+
+/// The files that leave the safe language, by their names in the folder of the crates.
+fn files_with_raw_code() -> BTreeSet<String> {
+    let crates = repository("crates");
+    let mut files = Vec::new();
+    sources(&crates, &mut files);
+    // In two parts: this file is looked at too.
+    let word = ["un", "safe"].concat();
+    let has_it = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().any(|line| line.split("//").next().unwrap_or_default().contains(&word))
+    };
+    let name = |path: std::path::PathBuf| path.strip_prefix(&crates).unwrap().to_str().unwrap().to_owned();
+    files.into_iter().filter(has_it).map(name).collect()
+}
+
+/// System calls that no library has a safe function for are in `sys`, in few files; elsewhere only tests count what is
+/// allocated.
+#[test]
+fn only_sys_leaves_the_safe_language() {
+    let found: Vec<String> = files_with_raw_code().into_iter().collect();
+    let known = [
+        "gateway/tests/hostile.rs",
+        "sim/tests/linear.rs",
+        "sys/src/memory.rs",
+        "sys/src/page.rs",
+        "sys/src/raw.rs",
+        "sys/src/signals.rs",
+        "sys/src/tcp.rs",
+    ];
+    assert_eq!(found, known, "system calls belong in the crate sys, behind functions that anyone may call");
 }
 
 /// What stands in the repository is for everyone: no path or name of the place where it was written.

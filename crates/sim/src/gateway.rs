@@ -82,6 +82,8 @@ impl Run<'_> {
         let out = &mut self.gateway_output;
         out.clear();
         act(&mut this.gateways[which], out);
+        let excess = this.gateways[which].excess();
+        assert!(excess.is_none(), "{}: a simulated peer is honest: {excess:?}", this.names[which]);
         for packet in out.packets.drain(..) {
             let octets = this.gateways[which].config().transport.overhead() + packet.octets();
             let (from, to) = (this.hosts[which], this.hosts[1 - which]);

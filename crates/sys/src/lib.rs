@@ -1,5 +1,5 @@
-//! What the emulator and the gateway ask of Linux: network namespaces and the programs in them, TUN devices,
-//! waiting with nanosecond deadlines, privileges, signals, and what a crash leaves behind.
+//! What the emulator, the gateway and measurements ask of Linux: network namespaces and the programs in them, TUN devices,
+//! waiting with nanosecond deadlines, privileges, signals, options of TCP, and what a crash leaves behind.
 //!
 //! Nothing here has a name under `/run` or anywhere else: the kernel removes a namespace and its
 //! devices with the last process, socket or descriptor that holds them.
@@ -28,6 +28,7 @@ mod error;
 mod ip;
 mod leftovers;
 mod listening;
+mod memory;
 mod namespace;
 mod overlay;
 mod page;
@@ -39,6 +40,7 @@ mod scheduling;
 mod signals;
 mod support;
 mod sysctl;
+pub mod tcp;
 mod terminal;
 mod tun;
 
@@ -49,6 +51,7 @@ pub use drops::Drops;
 pub use error::SysError;
 pub use ip::find_program;
 pub use leftovers::{Leftover, Owner, clear_leftovers};
+pub use memory::return_large_blocks;
 pub use namespace::{Namespace, NamespaceHandle};
 pub use page::Page;
 pub use readiness::{Interest, Readiness, Ready};

@@ -208,7 +208,8 @@ impl InterfaceRequest {
     }
 }
 
-fn check(result: libc::c_int) -> io::Result<()> {
+/// Returns the error of the present thread where a call says that it failed.
+pub(super) fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
@@ -358,9 +359,11 @@ pub(super) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut 
 
 /// Sets `handler` for `signal` unless it is ignored, as under `nohup`. Returns what stood there
 /// before if it was set.
-pub(super) fn install(signal: Signal, handler: Handler) -> io::Result<Option<Action>> {
-    // SAFETY: a zeroed sigaction is a valid one, and the kernel fills `before`. The handler does what
-    // signal-safety(7) allows: it is private to `signals`.
+///
+/// # Safety
+/// `handler` runs at any instant on any thread: it may do only what signal-safety(7) allows, and must not unwind.
+pub(super) unsafe fn install(signal: Signal, handler: Handler) -> io::Result<Option<Action>> {
+    // SAFETY: a zeroed sigaction is a valid one, and the kernel fills `before`. The caller answers for the handler.
     unsafe {
         let mut before: libc::sigaction = mem::zeroed();
         check(libc::sigaction(signal.as_raw(), std::ptr::null(), &raw mut before))?;
@@ -377,21 +380,32 @@ pub(super) fn install(signal: Signal, handler: Handler) -> io::Result<Option<Act
 }
 
 /// Puts back what [`install`] returned.
-pub(super) fn restore(signal: Signal, before: &Action) {
-    // SAFETY: `before` was filled by sigaction.
+///
+/// # Safety
+/// `before` is what [`install`] returned for the same signal: another handler might not be a function, or not be made for
+/// signals.
+pub(super) unsafe fn restore(signal: Signal, before: &Action) {
+    // SAFETY: the caller has `before` from the kernel.
     let _ = unsafe { libc::sigaction(signal.as_raw(), before, std::ptr::null_mut()) };
 }
 
 /// Whether the terminal or the kernel sent the signal, not a process.
-pub(super) fn from_kernel(info: *const libc::siginfo_t) -> bool {
-    // SAFETY: the kernel hands a handler with SA_SIGINFO a valid siginfo_t or none.
+///
+/// # Safety
+/// `info` is what a handler with SA_SIGINFO was given, and the handler has not returned: it is read.
+pub(super) unsafe fn from_kernel(info: *const libc::siginfo_t) -> bool {
+    // SAFETY: the kernel gives such a handler a valid siginfo_t or none.
     unsafe { info.as_ref() }.is_some_and(|info| info.si_code > 0)
 }
 
 /// In a handler: adds one to an event descriptor, errno kept.
-pub(super) fn wake(event: libc::c_int) {
+///
+/// # Safety
+/// `event` is the number of an open event descriptor, and stays that until this returns: eight octets are written to
+/// whatever has the number (I/O safety).
+pub(super) unsafe fn wake(event: libc::c_int) {
     let one = 1_u64;
-    // SAFETY: write(2) may be called in a handler; errno is this thread's own.
+    // SAFETY: write(2) may be called in a handler; errno is this thread's own. The caller answers for the number.
     unsafe {
         let errno = *libc::__errno_location();
         libc::write(event, (&raw const one).cast(), mem::size_of::<u64>());

@@ -1,9 +1,10 @@
 //! Signals that ask a run to stop.
+#![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::process::Signal;
@@ -27,7 +28,10 @@ const STOPPING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 /// What has come and was not taken: bit 2n for signal n of a process, 2n + 1 of the terminal. The
 /// signals caught here are numbered below 16.
 static CAME: AtomicU32 = AtomicU32::new(0);
-/// The event descriptor of the guard, -1 without one.
+/// The event descriptor, made once and never closed: a handler that has begun on another thread may still write to it after
+/// the guard is gone, and must not find another file there.
+static DESCRIPTOR: OnceLock<OwnedFd> = OnceLock::new();
+/// Its number, -1 before it is made.
 static EVENT: AtomicI32 = AtomicI32::new(-1);
 /// The process that set the handlers: a child before its exec has them too, and must not tell.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
@@ -39,7 +43,7 @@ static TAKEN: Mutex<bool> = Mutex::new(false);
 /// that were ignored, as SIGHUP under `nohup`, stay ignored.
 #[derive(Debug)]
 pub struct StopSignals {
-    event: OwnedFd,
+    event: &'static OwnedFd,
     before: Vec<(Signal, raw::Action)>,
 }
 
@@ -58,7 +62,15 @@ impl StopSignals {
         if *taken {
             return Err(failed(io::Error::new(io::ErrorKind::ResourceBusy, "another run catches them")));
         }
-        let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| failed(e.into()))?;
+        let event = match DESCRIPTOR.get() {
+            Some(event) => event,
+            None => {
+                let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map_err(|e| failed(e.into()))?;
+                DESCRIPTOR.get_or_init(|| event)
+            }
+        };
+        // What the last guard has left.
+        let _ = rustix::io::read(event, &mut [0_u8; 8]);
         CAME.store(0, Ordering::SeqCst);
         PROCESS.store(std::process::id(), Ordering::SeqCst);
         EVENT.store(event.as_raw_fd(), Ordering::SeqCst);
@@ -67,7 +79,8 @@ impl StopSignals {
         // From here on dropping it restores what was changed.
         let mut this = Self { event, before: Vec::new() };
         for &signal in signals {
-            if let Some(before) = raw::install(signal, note).map_err(failed)? {
+            // SAFETY: `note` does what signal-safety(7) allows, and nothing in it unwinds.
+            if let Some(before) = unsafe { raw::install(signal, note) }.map_err(failed)? {
                 this.before.push((signal, before));
             }
         }
@@ -78,13 +91,13 @@ impl StopSignals {
     #[must_use]
     pub fn take(&self) -> Option<Stop> {
         // The descriptor first: a signal in between is seen now or wakes again.
-        let _ = rustix::io::read(&self.event, &mut [0_u8; 8]);
+        let _ = rustix::io::read(self.event, &mut [0_u8; 8]);
         let came = CAME.load(Ordering::SeqCst);
         let all = || self.before.iter().flat_map(|&(signal, _)| [(signal, false), (signal, true)]);
         let (signal, from_terminal) = all().find(|&(s, terminal)| came & bit(s.as_raw(), terminal) != 0)?;
         let left = CAME.fetch_and(!bit(signal.as_raw(), from_terminal), Ordering::SeqCst);
         if left & !bit(signal.as_raw(), from_terminal) != 0 {
-            raw::wake(self.event.as_raw_fd());
+            let _ = rustix::io::write(self.event, &1_u64.to_ne_bytes());
         }
         Some(Stop { signal, from_terminal })
     }
@@ -99,9 +112,9 @@ impl AsFd for StopSignals {
 impl Drop for StopSignals {
     fn drop(&mut self) {
         for (signal, before) in &self.before {
-            raw::restore(*signal, before);
+            // SAFETY: `install` has returned it for this signal.
+            unsafe { raw::restore(*signal, before) };
         }
-        EVENT.store(-1, Ordering::SeqCst);
         *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = false;
     }
 }
@@ -115,10 +128,13 @@ extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *m
     if std::process::id() != PROCESS.load(Ordering::SeqCst) {
         return;
     }
-    CAME.fetch_or(bit(signal, raw::from_kernel(info)), Ordering::SeqCst);
+    // SAFETY: this is a handler with SA_SIGINFO, and `info` was given to it.
+    let from_terminal = unsafe { raw::from_kernel(info) };
+    CAME.fetch_or(bit(signal, from_terminal), Ordering::SeqCst);
     let event = EVENT.load(Ordering::SeqCst);
     if event >= 0 {
-        raw::wake(event);
+        // SAFETY: the number is that of `DESCRIPTOR`, which is never closed.
+        unsafe { raw::wake(event) };
     }
 }
 
@@ -151,9 +167,12 @@ mod tests {
         set.wait(Some(0), &mut ready).unwrap();
         assert!(ready.is_empty() && signals.take().is_none());
         drop(signals);
-        assert_eq!(EVENT.load(Ordering::SeqCst), -1);
+        // A handler that began before may still write: the descriptor is there, and the next guard has the same.
+        assert!(rustix::io::fcntl_getfd(DESCRIPTOR.get().unwrap()).is_ok());
+        rustix::io::write(DESCRIPTOR.get().unwrap(), &1_u64.to_ne_bytes()).unwrap();
         // Were ours still there, it would not be the default that this one replaces.
         let again = StopSignals::catch_these(&[Signal::TERM]).unwrap();
+        assert!(again.take().is_none(), "what the last one has left is not taken for a signal");
         assert!(again.before.iter().all(|(_, before)| before.sa_sigaction == libc::SIG_DFL));
     }
 }

@@ -8,9 +8,9 @@ use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 
-use super::kernel::unacknowledged;
 use super::options::Settings;
 use super::pattern::{CHUNK, Pattern};
+use crate::sys::tcp::unacknowledged;
 
 /// What an end has to tell.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use mio::{Interest, Poll};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::error::PlayerError;
-use super::kernel::defer_port;
 use super::options::Settings;
 use super::plan::PlayerHost;
 use super::run::listener_token;
+use crate::sys::tcp::defer_port;
 
 /// Connections that wait to be accepted; all slots of a host may begin at once. The kernel takes at most
 /// `net.core.somaxconn`.

@@ -14,6 +14,10 @@ impl Gateway {
     pub fn rate(&self) -> Rate {
         self.line.as_ref().map_or(self.config().rate, Bottleneck::estimate)
     }
+    /// Returns the rate at which packets leave: that of the line, or less while the guard acts.
+    pub fn sending_rate(&self) -> Rate {
+        self.guard.as_ref().map_or_else(|| self.rate(), Guard::rate)
+    }
     /// Returns the rate that fits, while the configured one is above what the path carries; see [`GatewayConfig::guard`].
     pub fn fits(&self) -> Option<Rate> {
         self.guard.as_ref().and_then(Guard::fits)

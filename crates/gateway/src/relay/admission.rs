@@ -1,15 +1,12 @@
 //! Which flows are let in, and how much memory each gets.
 
 use super::Relay;
+use crate::excess::IDENTIFIERS;
 use crate::flow::{Flow, Origin};
 use crate::lease::Lease;
 use crate::output::Action;
 use crate::packet::{FlowId, NUMBER_OCTETS};
 use crate::request::Request;
-
-/// Most runs of names that have ended, of even and of odd ones. Names given out in sequence make one run more
-/// than there are flows; for others, what is between the lowest counts as ended, too.
-const ENDED: usize = 1 << 16;
 
 impl Relay {
     /// What memory leaves for a direction of a flow (bytes): a quarter of what nothing is promised of, so that some is
@@ -55,7 +52,8 @@ impl Relay {
     pub(super) fn has_now_ended(&mut self, flow: FlowId) {
         let ended = &mut self.ended[(flow.0 & 1) as usize];
         ended.insert(flow.0 >> 1, (flow.0 >> 1) + 1);
-        ended.join_lowest(ENDED);
+        // What is between the lowest counts as ended, too.
+        ended.join_lowest(IDENTIFIERS + self.flows.len() + 1);
     }
     pub(super) fn is_full(&self, origin: Origin) -> bool {
         self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < self.config.per_flow()
@@ -70,6 +68,9 @@ impl Relay {
         self.note_arrival(flow, 0);
         self.tell_rate();
         self.waiting[origin as usize].push_back(flow);
+        if origin == Origin::Local {
+            self.openings.push_back((self.now + self.config.opening, flow));
+        }
         self.admit(origin, actions);
     }
     pub(super) fn admit_all(&mut self, actions: &mut Vec<Action>) {

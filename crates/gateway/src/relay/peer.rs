@@ -12,9 +12,6 @@ use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 use crate::request::Request;
 
-/// Most answers about flows that are not here that the peer may leave unacknowledged: it gets no more.
-const ANSWERS: usize = 1 << 16;
-
 impl Relay {
     /// The peer sent `frame`, which is no acknowledgement.
     pub(crate) fn arrived(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
@@ -38,7 +35,10 @@ impl Relay {
             (false, _) if self.has_ended(flow) => {}
             (false, Frame::Open { limit, request, .. }) => self.opened(flow, *limit, request, actions),
             // The `Open` was given up, and may come late.
-            (false, Frame::Reset { .. }) => self.has_now_ended(flow),
+            (false, Frame::Reset { .. }) => {
+                self.has_now_ended(flow);
+                self.check_identifiers(flow);
+            }
             (false, _) => {
                 self.stats.unknown_flows += 1;
                 self.answer(Frame::Reset { flow, at: 0, reason: Reason::Violation });
@@ -90,12 +90,14 @@ impl Relay {
     /// Refuses a flow that is not here. It takes no memory, however many the peer opens.
     fn decline(&mut self, flow: FlowId, reason: Reason) {
         self.stats.count_refusal(reason);
+        self.stats.declined_by[reason.index()] += 1;
         self.has_now_ended(flow);
+        self.check_identifiers(flow);
         self.answer(Frame::Refused { flow, reason });
     }
     /// Tells the peer what becomes of a flow that is not here: a reset, or a refusal.
-    fn answer(&mut self, frame: Frame) {
-        let Some(flow) = frame.flow().filter(|_| self.answers.len() < ANSWERS) else { return };
+    pub(super) fn answer(&mut self, frame: Frame) {
+        let Some(flow) = frame.flow().filter(|_| self.excess.is_none()) else { return };
         if self.answers.insert(flow) {
             self.queue.push(frame);
         }

@@ -55,6 +55,7 @@ impl Relay {
     /// Asks the peer for memory, and gives back what it asks for, if it is time.
     pub(crate) fn reclaim(&mut self, now: Time) {
         self.now = now;
+        self.forget_answered_openings();
         let due = |last: Option<Time>| last.is_none_or(|at| now >= at + IDLE);
         if due(self.reclaim.asked) && self.is_short() {
             (self.reclaim.asked, self.reclaim.wanted) = (Some(now), false);

@@ -12,8 +12,8 @@ impl Relay {
     /// The peer has what `frame` carried.
     pub(crate) fn acked(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
         let Some(flow) = frame.flow() else { return };
-        if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) {
-            self.answers.remove(&flow);
+        if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) && self.answers.remove(&flow) {
+            self.tell_unused();
         }
         self.change(flow, actions, |flow, context| flow.acked(frame, context));
     }

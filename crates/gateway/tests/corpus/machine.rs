@@ -5,79 +5,24 @@
 //! wants done must be possible for a TCP connection in the state that it is in, all that it sends must fit its
 //! packets and the limits that it was told, and what it holds must stay within its memory.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
 
 use cellway_gateway::{
-    Ack, Action, FlowId, Frame, Gateway, GatewayConfig, Lease, Output, Reason, Request, Server, TpPacket, Transport,
-    Window,
+    Ack, Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, TpPacket, Transport, Window,
 };
 use cellway_units::{Bits, Bytes, Rate, Span, Time};
 
+#[path = "input.rs"]
+mod input;
+
+pub(crate) use input::Input;
+
 /// Steps of one input; more are not looked at.
-const STEPS: usize = 4096;
+pub(crate) const STEPS: usize = 4096;
+/// Packets that are kept for the peer.
+const WAITING: usize = 64;
 /// Wakes at one instant that may be needed: for a packet, an acknowledgement, a loss and a probe.
 const WAKES: usize = 8;
-
-/// What is left of the input; 0 for ever behind its end.
-struct Input<'a>(&'a [u8]);
-
-impl Input<'_> {
-    fn octet(&mut self) -> u8 {
-        let Some((&first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        first
-    }
-    /// Small numbers mostly, large ones, too.
-    fn number(&mut self) -> u64 {
-        let octet = self.octet();
-        match octet >> 6 {
-            0 => u64::from(octet),
-            1 => u64::from(octet & 0x3f) * 64,
-            2 => u64::from(octet & 0x3f) << 8 | u64::from(self.octet()),
-            _ => (1 << (octet & 0x3f).min(61)) - 1,
-        }
-    }
-    fn reason(&mut self) -> Reason {
-        Reason::ALL[usize::from(self.octet()) % Reason::ALL.len()]
-    }
-    /// One of a few flows, rarely any other.
-    fn flow(&mut self) -> FlowId {
-        match self.octet() {
-            octet @ 0..=0xf7 => FlowId(u64::from(octet % 24)),
-            _ => FlowId(self.number()),
-        }
-    }
-    fn request(&mut self) -> Arc<Request> {
-        let flags = self.octet();
-        let server = match flags & 3 {
-            0 => Server::Name("n".repeat(usize::from(self.octet())).into(), 80),
-            _ => Server::Address(([192, 0, 2, flags], 80).into()),
-        };
-        let client = (flags & 4 != 0).then(|| ([0xfd00, 0, 0, 0, 0, 0, 0, 2], 4000).into());
-        Arc::new(Request { client, server, early: flags & 8 != 0 })
-    }
-    fn frame(&mut self) -> Frame {
-        let kind = self.octet();
-        let flow = self.flow();
-        match kind % 8 {
-            0 => {
-                let lease = (kind & 0x80 != 0)
-                    .then(|| Lease { after: self.octet().into(), within: Span::from_ms(u64::from(self.octet()) * 8) });
-                Frame::Open { flow, limit: self.number(), lease, request: self.request() }
-            }
-            1 => Frame::Accepted { flow, limit: self.number() },
-            2 => Frame::Refused { flow, reason: self.reason() },
-            3 => Frame::Credit { flow, limit: self.number() },
-            4 => Frame::Reset { flow, at: self.number(), reason: self.reason() },
-            _ => {
-                let (offset, len) = (self.number(), u32::from(self.octet()) * 8);
-                let [fin, early, urgent] = [0x80, 0x40, 0x20].map(|bit| kind & bit != 0);
-                Frame::Data { flow, offset, len, fin, early, urgent }
-            }
-        }
-    }
-}
 
 /// How a local connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,10 +59,12 @@ impl Local {
     }
 }
 
-struct World {
-    gateway: Gateway,
-    now: Time,
+pub(crate) struct World {
+    pub(crate) gateway: Gateway,
+    pub(crate) now: Time,
     out: Output,
+    /// The octets of what it has sent, the last of them: for a peer that reads them.
+    pub(crate) sends: VecDeque<Vec<u8>>,
     locals: BTreeMap<FlowId, Local>,
     /// Own packet numbers end here.
     sent: u64,
@@ -153,9 +100,7 @@ fn config(input: &mut Input<'_>) -> GatewayConfig {
 /// Runs the steps of `data`.
 pub(crate) fn run(data: &[u8]) {
     let mut input = Input(data);
-    let gateway = Gateway::new(config(&mut input)).unwrap();
-    let (out, locals) = (Output::default(), BTreeMap::new());
-    let mut world = World { gateway, now: Time::ZERO, out, locals, sent: 0, number: 0 };
+    let mut world = World::new(&mut input);
     for _ in 0..STEPS {
         if input.0.is_empty() {
             break;
@@ -168,17 +113,32 @@ pub(crate) fn run(data: &[u8]) {
 }
 
 impl World {
+    pub(crate) fn new(input: &mut Input<'_>) -> World {
+        let gateway = Gateway::new(config(input)).unwrap();
+        let (out, sends, locals) = (Output::default(), VecDeque::new(), BTreeMap::new());
+        World { gateway, now: Time::ZERO, out, sends, locals, sent: 0, number: 0 }
+    }
+    /// A local host wants to connect. It is the caller's to name flows that nobody uses; the peer's may meet them.
+    pub(crate) fn incoming(&mut self, flow: FlowId, input: &mut Input<'_>) {
+        let request = input.request();
+        if self.gateway.flow_stats(flow).is_none() && !self.locals.contains_key(&flow) {
+            self.locals.insert(flow, Local::new(Stage::Held));
+            self.gateway.incoming(self.now, flow, request, &mut self.out);
+        }
+    }
+    /// Octets of the peer arrive.
+    pub(crate) fn receive(&mut self, octets: &[u8]) {
+        if let Ok(decoded) = TpPacket::decode(octets, self.gateway.expected()) {
+            self.gateway.receive(self.now, &decoded.packet, &mut self.out);
+        }
+    }
     fn step(&mut self, input: &mut Input<'_>) {
         let (now, out) = (self.now, &mut self.out);
         let kind = input.octet();
         match kind % 16 {
             0 => {
-                let (flow, request) = (input.flow(), input.request());
-                // It is the caller's to name flows that nobody uses; the peer's may meet them.
-                if self.gateway.flow_stats(flow).is_none() && !self.locals.contains_key(&flow) {
-                    self.locals.insert(flow, Local::new(Stage::Held));
-                    self.gateway.incoming(now, flow, request, out);
-                }
+                let flow = input.flow();
+                self.incoming(flow, input);
             }
             1..=6 => self.local(kind % 16, input),
             7 => {
@@ -189,9 +149,7 @@ impl World {
                 let len = usize::from(input.octet()).min(input.0.len());
                 let (octets, rest) = input.0.split_at(len);
                 input.0 = rest;
-                if let Ok(decoded) = TpPacket::decode(octets, self.gateway.expected()) {
-                    self.gateway.receive(now, &decoded.packet, out);
-                }
+                self.receive(octets);
             }
             9..=11 => {
                 let frames = (0..=kind >> 6).map(|_| input.frame()).collect();
@@ -226,7 +184,7 @@ impl World {
     }
 
     /// A local connection does what one in its state can do.
-    fn local(&mut self, kind: u8, input: &mut Input<'_>) {
+    pub(crate) fn local(&mut self, kind: u8, input: &mut Input<'_>) {
         let (now, out, flow) = (self.now, &mut self.out, input.flow());
         let Some(local) = self.locals.get_mut(&flow) else { return };
         match (kind, local.stage) {
@@ -263,7 +221,7 @@ impl World {
     }
 
     /// Wakes it until nothing is due at this instant.
-    fn wake(&mut self) {
+    pub(crate) fn wake(&mut self) {
         for _ in 0..WAKES {
             self.gateway.wake(self.now, &mut self.out);
             if self.gateway.deadline().is_none_or(|(at, _)| at > self.now) {
@@ -273,7 +231,7 @@ impl World {
         panic!("{:?} is due for ever at {:?}", self.gateway.deadline(), self.now);
     }
 
-    fn down(&mut self, reason: Reason) {
+    pub(crate) fn down(&mut self, reason: Reason) {
         self.gateway.down(self.now, reason, &mut self.out);
         self.check();
         assert!(self.locals.is_empty(), "not told of their end: {:?}", self.locals);
@@ -281,10 +239,11 @@ impl World {
         assert_eq!((stats.flows, stats.flows_waiting, stats.buffered), (0, 0, 0));
         assert_eq!(self.gateway.deadline(), None);
         (self.sent, self.number) = (0, 0);
+        self.sends.clear();
     }
 
     /// Does what the gateway wants done, and looks at what it sent and holds.
-    fn check(&mut self) {
+    pub(crate) fn check(&mut self) {
         let out = std::mem::take(&mut self.out);
         for action in &out.actions {
             self.act(action);
@@ -297,6 +256,9 @@ impl World {
         let each = config.flows_per_origin() + u64::from(config.waiting);
         assert!(stats.flows <= 2 * each, "{} flows of at most {}", stats.flows, 2 * each);
         let most = config.window.most().0;
+        // What is kept for the peer is bounded, whatever it sends and acknowledges.
+        assert!(stats.unacknowledged <= 2 * config.most_unacknowledged(), "{stats:?}");
+        assert!(self.gateway.excess().is_none() || self.gateway.deadline().is_none());
         for (flow, local) in &self.locals {
             let Some(flow) = self.gateway.flow_stats(*flow) else { panic!("{flow:?} ended untold: {local:?}") };
             assert!(flow.held_outbound <= most && flow.held_inbound <= most, "{flow:?} with a window of {most}");
@@ -362,5 +324,7 @@ impl World {
         let mut octets = Vec::new();
         packet.encode(&mut octets, |_, _, len, out| out.resize(out.len() + len as usize, 0));
         assert_eq!(TpPacket::decode(&octets, packet.number).map(|decoded| decoded.packet).as_ref(), Ok(packet));
+        self.sends.truncate(WAITING - 1);
+        self.sends.push_front(octets);
     }
 }

@@ -1,30 +1,34 @@
-//! Every input of `fuzz/corpus` that concerns this crate, run again. The targets in `fuzz/` call the same
-//! functions; what they check stands there.
+//! Every input of `fuzz/corpus` that concerns this crate, run again, and inputs made from them. The targets in `fuzz/` call the
+//! same functions; what they check stands there.
 #![allow(clippy::unwrap_used)]
 
 mod machine;
+mod mutate;
 mod packet;
+mod pair;
 
-use std::path::Path;
+use mutate::Target;
 
-/// Runs `body` on each file of `fuzz/corpus/TARGET`.
-fn replay(target: &str, body: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty(), "{} is empty", folder.display());
-    for file in files {
-        println!("{}", file.display());
-        body(&std::fs::read(&file).unwrap());
-    }
-}
+const PACKET: Target = Target { name: "packet", body: packet::run, inputs: 20_000 };
+const MACHINE: Target = Target { name: "machine", body: machine::run, inputs: 4_000 };
+const PAIR: Target = Target { name: "pair", body: pair::run, inputs: 4_000 };
 
 #[test]
 fn packets() {
-    replay("packet", packet::run);
+    mutate::run(&PACKET);
 }
 
 #[test]
 fn the_machine() {
-    replay("machine", machine::run);
+    mutate::run(&MACHINE);
+}
+
+#[test]
+fn both_ends() {
+    mutate::run(&PAIR);
+}
+
+#[test]
+fn others_for_as_long_as_is_wanted() {
+    mutate::run_on(&[PACKET, MACHINE, PAIR]);
 }

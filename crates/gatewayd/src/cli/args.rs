@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
+use crate::status::states::{self, explained};
+
 /// A transparent TCP gateway: two of them at the ends of a long, fat or lossy path carry the TCP connections of
 /// the hosts behind them at the rate of the line. Hosts see the addresses and endings of a direct connection.
 #[derive(Debug, Parser)]
@@ -40,6 +42,25 @@ pub(super) struct Args {
     pub(super) command: Command,
 }
 
+/// The help of `status`: examples, and the states in words.
+pub(super) fn status_help() -> String {
+    format!(
+        "\
+Examples:
+  cellway-gateway status
+  cellway-gateway status --connections
+  cellway-gateway status --config here.toml --watch
+  cellway-gateway status --json | jq '.peers[] | {{name, up, rtt}}'
+
+States of a peer:
+{}
+States of a connection:
+{}",
+        explained(states::PEER),
+        explained(states::CONNECTION)
+    )
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Run a gateway until it is told to stop.
@@ -52,18 +73,21 @@ Examples:
 
 Signals:
   SIGHUP            reads the file and the keys again; connections stay. A file with problems changes nothing.
-  SIGTERM, SIGINT   resets the connections, tells the peers, ends; the second time at once.
+  SIGTERM, SIGINT   ends: resets the connections, at first lets them end for as long as control.drain says, and tells
+                    the peers. Told again while it drains, it resets them; told again then, it ends at once.
 
 Interception needs CAP_NET_ADMIN and CAP_NET_RAW; forwards and SOCKS need no privileges.")]
     Run(Box<Run>),
-    /// Check a configuration and the keys it names, without running anything.
+    /// Check a configuration, the keys it names and this machine, without running anything.
     #[command(after_help = "\
 Examples:
   cellway-gateway check --config /etc/cellway-gateway/gateway.toml
+  cellway-gateway check --config tokyo.toml --file-only       a file for another machine
   cellway-gateway check --config here.toml --json | jq '.problems[]'
 
 Every problem is told at once, with line and column; certificates that have expired, are not valid yet, have
-another name or come from another authority are problems, too. Exit code: 0 right, 2 not.")]
+another name or come from another authority are problems, too. What this machine lacks begins with \"here:\".
+Exit code: 0 right; 1 the file and the keys are right, and this machine lacks something; 2 they are not right.")]
     Check(Check),
     /// Make an authority and a certificate for each gateway.
     #[command(after_help = "\
@@ -89,15 +113,34 @@ Without a running gateway connections pass as if there were none, but for peers 
         command: RulesCommand,
     },
     /// Show peers, line use and connections of the gateway that runs here.
+    #[command(after_help = status_help())]
+    Status(Status),
+    /// Take no new connections, let the others end, then end the gateway that runs here.
     #[command(after_help = "\
 Examples:
-  cellway-gateway status
-  cellway-gateway status --connections
-  cellway-gateway status --config here.toml --watch
-  cellway-gateway status --json | jq '.peers[] | {name, up, rtt}'")]
-    Status(Status),
+  cellway-gateway drain
+  cellway-gateway drain --within \"5 min\"      what is left then is reset
+  cellway-gateway drain --config here.toml --no-wait
+
+It tells how many connections are left, whenever that changes, until the gateway has ended. If it is interrupted
+the gateway still drains. New connections meanwhile go direct or are refused, as `down` in the file says; a peer
+that asks for one is refused, and sends it on as its own `down` says. For root and the gateway's own user.")]
+    Drain(Drain),
     /// Print the JSON schema of configuration files, for editors.
     Schema,
+    /// Print the script that completes commands and options in a shell.
+    #[command(after_help = "\
+Examples:
+  source <(cellway-gateway completions bash)
+  cellway-gateway completions zsh > ~/.zfunc/_cellway-gateway
+  cellway-gateway completions fish > ~/.config/fish/completions/cellway-gateway.fish")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages into a folder.
+    #[command(hide = true)]
+    Manual(ManualOptions),
     /// Print the reference of configuration files in Markdown.
     #[command(hide = true)]
     Reference,
@@ -121,6 +164,9 @@ pub(super) struct Check {
     /// The configuration.
     #[arg(long, value_name = "FILE")]
     pub(super) config: PathBuf,
+    /// Check the file and the keys only, and not what this machine has: it is for another one.
+    #[arg(long)]
+    pub(super) file_only: bool,
     /// Print what was found as JSON.
     #[arg(long)]
     pub(super) json: bool,
@@ -144,11 +190,11 @@ pub(super) struct Keygen {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RulesCommand {
-    /// Print them as a script for a shell.
+    /// Print the rules as a script for a shell.
     Print(RulesOptions),
-    /// Set them; safe to repeat.
+    /// Set the rules; safe to repeat.
     Apply(RulesOptions),
-    /// Remove them; safe to repeat.
+    /// Remove the rules; safe to repeat.
     Remove(RulesOptions),
 }
 
@@ -157,6 +203,29 @@ pub(super) struct RulesOptions {
     /// The configuration.
     #[arg(long, value_name = "FILE")]
     pub(super) config: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct ManualOptions {
+    /// The folder to write to; it is made if there is none.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Drain {
+    /// The socket of the gateway.
+    #[arg(long, value_name = "PATH", default_value = "/run/cellway-gateway/control.sock")]
+    pub(super) socket: PathBuf,
+    /// Take the socket from this configuration.
+    #[arg(long, value_name = "FILE", conflicts_with = "socket")]
+    pub(super) config: Option<PathBuf>,
+    /// Reset what is left after this time, as "5 min".
+    #[arg(long, value_name = "TIME")]
+    pub(super) within: Option<cellway_units::Span>,
+    /// Do not wait for its end.
+    #[arg(long)]
+    pub(super) no_wait: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -7,16 +7,16 @@ use serde_json::json;
 
 use super::args::Check;
 use super::credentials::{self, Examined};
-use super::{Failure, WRONG_INPUT, output};
+use super::findings::{self, Findings};
+use super::{FAILED, Failure, WRONG_INPUT, output};
 use crate::config::{Config, Connect, LineRate, PeerDown, Source, TransportChoice};
-use crate::intercept::obstacles;
 
 pub(super) fn run(options: &Check) -> Result<(), Failure> {
     let config = match Config::read(&options.config) {
         Ok(config) => config,
         Err(errors) => {
             if options.json {
-                output::json(&json!({ "valid": false, "problems": errors.problems, "warnings": [] }));
+                output::json(&json!({ "valid": false, "problems": errors.problems, "machine": [], "warnings": [] }));
                 return Err(Failure { message: String::new(), code: WRONG_INPUT });
             }
             return Err(Failure::input(errors.to_string()));
@@ -24,21 +24,24 @@ pub(super) fn run(options: &Check) -> Result<(), Failure> {
     };
     let mut told = credentials::examine(&config.identity, &config.name, SystemTime::now());
     told.warnings.extend(exposed(&config));
-    // The file may be for another machine: no reason to refuse it.
-    let missing = config.intercept.as_ref().map(obstacles).unwrap_or_default();
-    told.warnings.extend(missing.into_iter().map(|what| format!("this machine cannot intercept: {what}")));
+    // The file may be for another machine.
+    let machine = if options.file_only { Findings::default() } else { findings::find(&config) };
+    told.warnings.extend(machine.notes);
     if options.json {
         let problems: Vec<_> = told.problems.iter().map(|message| json!({ "message": message })).collect();
         let valid = told.problems.is_empty();
-        output::json(&json!({ "valid": valid, "problems": problems, "warnings": told.warnings }));
+        let (machine, warnings) = (&machine.serious, &told.warnings);
+        output::json(&json!({ "valid": valid, "problems": problems, "machine": machine, "warnings": warnings }));
     } else {
         output::text(&summary(&config, &told));
         told.warnings.iter().for_each(|warning| output::complain(&format!("note: {warning}")));
+        machine.serious.iter().for_each(|finding| output::complain(&format!("here: {finding}")));
         told.problems.iter().for_each(|problem| output::complain(problem));
     }
-    match told.problems.is_empty() {
-        true => Ok(()),
-        false => Err(Failure { message: String::new(), code: WRONG_INPUT }),
+    match (told.problems.is_empty(), machine.serious.is_empty()) {
+        (true, true) => Ok(()),
+        (true, false) => Err(Failure { message: String::new(), code: FAILED }),
+        (false, _) => Err(Failure { message: String::new(), code: WRONG_INPUT }),
     }
 }
 

@@ -49,10 +49,11 @@ pub(super) fn examine(identity: &Identity, name: &str, now: SystemTime) -> Exami
         && let Some(parsed) = parse(own, &identity.certificate, &mut told)
     {
         leaf(&parsed, identity, name, now, &mut told);
-        if !authorities.is_empty() {
+        let validity = parsed.validity();
+        let (from, until) = (validity.not_before.timestamp(), validity.not_after.timestamp());
+        if !authorities.is_empty() && from <= until {
             // Asked at a time when it is good: that it is not now has been said.
-            let validity = parsed.validity();
-            let at = now.clamp(validity.not_before.timestamp(), validity.not_after.timestamp());
+            let at = now.clamp(from, until);
             issuer(&parsed, &chain, &authorities, identity, at, &mut told);
         }
     }
@@ -102,6 +103,10 @@ fn shown(time: ASN1Time) -> String {
 /// Why a certificate is not good now.
 fn ended(parsed: &X509Certificate<'_>, path: &Path, now: i64) -> Option<String> {
     let validity = parsed.validity();
+    if validity.not_before.timestamp() > validity.not_after.timestamp() {
+        let (from, until) = (shown(validity.not_before), shown(validity.not_after));
+        return Some(format!("{}: is never valid: it ends before it begins ({from} to {until})", path.display()));
+    }
     if now > validity.not_after.timestamp() {
         return Some(format!("{}: expired on {}", path.display(), shown(validity.not_after)));
     }

@@ -7,12 +7,13 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
 use super::args::Run;
-use super::{Failure, memory, read};
+use super::{Failure, findings, read};
 use crate::control::Control;
 use crate::daemon::Daemon;
 
 pub(super) fn run(options: &Run) -> Result<(), Failure> {
-    memory::give_back();
+    // The buffers of connections are not on the heap, see `daemon/block.rs`.
+    cellway_sys::return_large_blocks();
     // Read again at SIGHUP, wherever the process is then: paths in it must come out the same.
     let file = std::path::absolute(&options.config)
         .map_err(|error| Failure::failed(format!("{}: {error}", options.config.display())))?;
@@ -20,6 +21,9 @@ pub(super) fn run(options: &Run) -> Result<(), Failure> {
     log(options);
     let (name, control) = (config.name.clone(), config.control.clone());
     raise_descriptors();
+    let found = findings::find(&config);
+    found.serious.iter().for_each(|finding| tracing::warn!("{finding}"));
+    found.notes.iter().for_each(|note| tracing::info!("{note}"));
     let mut daemon = Daemon::new(config)?;
     let control = Control::start(&control, file, daemon.handle())?;
     match control.metrics() {

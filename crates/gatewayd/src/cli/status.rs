@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::args::Status;
 use super::output::{age, rows, scaled, table};
 use super::{Failure, output, read};
-use crate::control::{ConnectionStatus, PeerStatus, Snapshot, ask};
+use crate::control::ask;
+use crate::status::states::{self, State, explained};
+use crate::status::{ConnectionStatus, PeerStatus, Snapshot};
 
 /// Between two pictures, for what is counted per second.
 const GLANCE: Duration = Duration::from_millis(500);
@@ -15,12 +17,7 @@ const GLANCE: Duration = Duration::from_millis(500);
 const WATCH: Duration = Duration::from_secs(1);
 
 pub(super) fn run(options: &Status) -> Result<(), Failure> {
-    let socket = match &options.config {
-        Some(file) => read(file)?.control.socket.ok_or_else(|| {
-            Failure::input(format!("{}: names no socket; accepted: control.socket = PATH", file.display()))
-        })?,
-        None => options.socket.clone(),
-    };
+    let socket = socket_of(options.config.as_deref(), &options.socket)?;
     let mut before = look(&socket, options)?;
     if options.json && !options.watch {
         let text = serde_json::to_value(&before).map_err(|error| Failure::failed(error.to_string()))?;
@@ -44,6 +41,15 @@ pub(super) fn run(options: &Status) -> Result<(), Failure> {
     }
 }
 
+/// The socket that a configuration names, or `socket` without one.
+pub(super) fn socket_of(config: Option<&Path>, socket: &Path) -> Result<PathBuf, Failure> {
+    let Some(file) = config else { return Ok(socket.to_owned()) };
+    read(file)?
+        .control
+        .socket
+        .ok_or_else(|| Failure::input(format!("{}: names no socket; accepted: control.socket = PATH", file.display())))
+}
+
 fn look(socket: &Path, options: &Status) -> Result<Snapshot, Failure> {
     let path: &PathBuf = &socket.to_owned();
     ask(socket, options.connections).map_err(|error| {
@@ -59,7 +65,13 @@ fn look(socket: &Path, options: &Status) -> Result<Snapshot, Failure> {
 
 /// What people read of a gateway, from two pictures.
 fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
-    let mut out = format!("{}, up {}\n\n", now.name, age(now.uptime));
+    let mut out = format!("{}, up {}\n", now.name, age(now.uptime));
+    if let Some(left) = now.draining {
+        out.push_str(&format!(
+            "drains: it takes no new connections, and ends when the {left} that are left have ended\n"
+        ));
+    }
+    out.push('\n');
     let header = ["peer", "state", "address", "rtt", "rate", "use", "lost", "held", "connections"];
     let mut peers = table(&header, &["rtt", "rate", "use", "lost", "held", "connections"]);
     for peer in &now.peers {
@@ -67,6 +79,10 @@ fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
         peers.add_row(row(peer, earlier, now.uptime - before.uptime).to_vec());
     }
     out.push_str(&rows(&peers));
+    let remarks = remarks(&now.peers);
+    if !remarks.is_empty() {
+        out.push_str(&format!("\n{remarks}"));
+    }
     let total = |counts: &std::collections::BTreeMap<String, u64>| counts.values().sum::<u64>();
     let counters = &now.counters;
     out.push_str(&format!(
@@ -86,24 +102,44 @@ fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
     if connections {
         out.push('\n');
         out.push_str(&rows(&list(&now.connections)));
+        let seen = |state: &State| now.connections.iter().any(|one| one.state == state.name);
+        let states = explained(states::CONNECTION.into_iter().filter(seen));
+        if !states.is_empty() {
+            out.push_str(&format!("\n{states}"));
+        }
+    }
+    out
+}
+
+/// What is to be said about each peer besides its row: its state in words, if it is not as it should be, and its rate.
+fn remarks(peers: &[PeerStatus]) -> String {
+    let mut out = String::new();
+    for peer in peers {
+        let State { name, meaning } = peer.state();
+        let mut remark = |text: String| out.push_str(&format!("{}: {text}\n", peer.name));
+        if name != "quic" {
+            remark(format!("{name}: {meaning}"));
+        }
+        let why = if peer.up { &peer.why_tls } else { &peer.why_down };
+        if !why.is_empty() {
+            remark(why.clone());
+        }
+        let lost = peer.downs > 0 && !peer.why_last_down.is_empty() && peer.why_last_down != *why;
+        if lost && !peer.up {
+            remark(format!("it was lost, as {}", peer.why_last_down));
+        }
+        if let Some(fits) = peer.fits {
+            let (rate, fits) = (scaled(peer.rate, "bit/s"), scaled(fits, "bit/s"));
+            let sent = scaled(peer.sending_rate, "bit/s");
+            remark(format!("`rate` is {rate}, above what the line carries: {fits} fits, and {sent} is sent"));
+        }
     }
     out
 }
 
 fn row(peer: &PeerStatus, earlier: Option<&PeerStatus>, seconds: f64) -> [String; 9] {
-    let (state, why) = if peer.unresponsive {
-        ("unresponsive", &String::new())
-    } else if peer.up {
-        (&*peer.transport, &peer.why_tls)
-    } else {
-        ("down", &peer.why_down)
-    };
-    let mut state = if why.is_empty() { state.to_owned() } else { format!("{state}: {why}") };
-    if let Some(fits) = peer.fits {
-        state.push_str(&format!("; rate too high, {} fits", scaled(fits, "bit/s")));
-    }
     let octets = peer.line_octets.saturating_sub(earlier.map_or(peer.line_octets, |p| p.line_octets));
-    let share = octets as f64 * 8.0 / seconds / peer.rate;
+    let share = octets as f64 * 8.0 / seconds / peer.sending_rate;
     let lost = peer.packets_lost as f64 / peer.packets_sent as f64;
     let percent = |share: f64, digits: usize| match share.is_finite() {
         true => format!("{:.digits$} %", share * 100.0),
@@ -111,10 +147,10 @@ fn row(peer: &PeerStatus, earlier: Option<&PeerStatus>, seconds: f64) -> [String
     };
     [
         peer.name.clone(),
-        state,
+        peer.state().name.to_owned(),
         peer.address.map_or("-".to_owned(), |address| address.to_string()),
         if peer.up { format!("{:.1} ms", peer.rtt * 1e3) } else { "-".to_owned() },
-        if peer.rate > 0.0 { scaled(peer.rate, "bit/s") } else { "-".to_owned() },
+        if peer.sending_rate > 0.0 { scaled(peer.sending_rate, "bit/s") } else { "-".to_owned() },
         percent(share, 0),
         percent(lost, 2),
         scaled(peer.buffered_bytes as f64, "B"),
@@ -157,6 +193,7 @@ mod tests {
             address: Some("192.0.2.1:4433".parse().unwrap()),
             rtt: 0.175,
             rate: 30e6,
+            sending_rate: 30e6,
             line_octets: 1_000_000,
             packets_sent: 200,
             packets_lost: 1,
@@ -165,14 +202,25 @@ mod tests {
             opening: 2,
             ..PeerStatus::default()
         };
-        let down = PeerStatus { name: "lima".to_owned(), why_down: "expired".to_owned(), ..PeerStatus::default() };
+        let down = PeerStatus {
+            name: "lima".to_owned(),
+            downs: 1,
+            why_down:
+                "its certificate is refused: it expired on Nov 1 12:00:00 2026 +00:00 (the clock here says Nov 23)"
+                    .to_owned(),
+            why_last_down: "nothing was heard of it for 60 s".to_owned(),
+            ..PeerStatus::default()
+        };
         let blocked = PeerStatus {
             name: "oslo".to_owned(),
             up: true,
             transport: "tls".to_owned(),
-            why_down: "not reached yet".to_owned(),
-            why_tls: "QUIC: no answer".to_owned(),
+            downs: 2,
+            why_last_down: "it began another connection".to_owned(),
+            why_tls: "QUIC to 192.0.2.3:4433: no answer; TLS is used".to_owned(),
+            rate: 30e6,
             fits: Some(24.5e6),
+            sending_rate: 24.5e6,
             ..PeerStatus::default()
         };
         let before = Snapshot { uptime: 10.0, peers: vec![up.clone(), down.clone()], ..Snapshot::default() };
@@ -200,10 +248,17 @@ mod tests {
         let expected = "\
 paris, up 10 s
 
-peer   state                 address            rtt       rate   use    lost     held    connections
-tokyo  quic                  192.0.2.1:4433  175.0 ms  30.0 Mbit/s  50 %  0.50 %  1.21 MB  3 + 2 opening
-lima   down: expired         -                      -            -     -       -      0 B              0
-oslo   tls: QUIC: no answer; rate too high, 24.5 Mbit/s fits  -                 0.0 ms            -     -       -      0 B              0
+peer   state  address            rtt         rate   use    lost     held    connections
+tokyo  quic   192.0.2.1:4433  175.0 ms  30.0 Mbit/s  50 %  0.50 %  1.21 MB  3 + 2 opening
+lima   down   -                      -            -     -       -      0 B              0
+oslo   tls    -                 0.0 ms  24.5 Mbit/s  0 %      -      0 B              0
+
+lima: down: not connected: new connections to it go direct or are refused, as `down` in the file says
+lima: its certificate is refused: it expired on Nov 1 12:00:00 2026 +00:00 (the clock here says Nov 23)
+lima: it was lost, as nothing was heard of it for 60 s
+oslo: tls: connected by TLS over TCP: a loss holds all connections up
+oslo: QUIC to 192.0.2.3:4433: no answer; TLS is used
+oslo: `rate` is 30.0 Mbit/s, above what the line carries: 24.5 Mbit/s fits, and 24.5 Mbit/s is sent
 
 0 opened, 0 refused, 0 ended, 0 errors
 
@@ -212,6 +267,8 @@ Give it more processor, or a larger net.core.rmem_max.
 
 peer   from  client         server       state      age     sent  received  held
 tokyo  here  10.0.0.2:4000  10.1.0.2:80  open   1 min 15 s  1.50 kB     999 B   0 B
+
+  open  bytes flow in both directions
 ";
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let shown = text(&before, &now, true);
@@ -219,6 +276,18 @@ tokyo  here  10.0.0.2:4000  10.1.0.2:80  open   1 min 15 s  1.50 kB     999 B   
         // Columns stand under each other.
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[2].find("address"), lines[3].find("192.0.2.1"), "{shown}");
+        assert!(lines[2..6].iter().all(|line| line.len() < 110), "no reason widens the table: {shown}");
+    }
+
+    #[test]
+    fn every_state_is_explained_on_the_page_and_in_the_help() {
+        let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gateway/operations.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let help = crate::cli::args::status_help();
+        for State { name, meaning } in states::PEER.into_iter().chain(states::CONNECTION) {
+            assert!(page.contains(&format!("| `{name}` | {meaning} |")), "{name} is not on the page: {meaning}");
+            assert!(help.contains(meaning), "{name} is not in the help: {meaning}");
+        }
     }
 
     #[test]

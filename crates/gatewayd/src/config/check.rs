@@ -291,12 +291,20 @@ impl<'a> Check<'a> {
                 self.found.push(leaf.wrong(message).accepted(format!("a whole number from 1 to {connections}")));
             }
         }
+        let opening = self.or(file.opening, default.opening.min(connections));
+        let over =
+            file.unproven.as_ref().and_then(|leaf| Some((leaf, *leaf.get()?))).filter(|(_, most)| *most > opening);
+        if let Some((leaf, most)) = over {
+            let message = format!("{most} is more than all openings, {opening}: clients would be refused before that");
+            self.found.push(leaf.wrong(message).accepted(format!("a whole number from 1 to {opening}")));
+        }
         Limits {
             window: self.value(file.window),
             memory: self.or(file.memory, default.memory),
             connections,
             per_source: self.or(file.per_source, default.per_source.min(connections)),
-            opening: self.or(file.opening, default.opening.min(connections)),
+            opening,
+            unproven: self.or(file.unproven, default.unproven.min(opening.div_ceil(2))),
             // TCP_KEEPIDLE takes at most 32767 s.
             keepalive: self.span(file.keepalive, default.keepalive, Span::from_secs(1), Span::from_secs(9 * 3600)),
         }
@@ -304,6 +312,9 @@ impl<'a> Check<'a> {
 
     fn control(&mut self, file: ControlFile) -> Control {
         let metrics: Option<SocketAddr> = self.value(file.metrics);
-        Control { socket: self.path(file.socket), metrics }
+        // The default is never used: there is a value.
+        let drain =
+            file.drain.map(|leaf| self.span(Some(leaf), Span::from_secs(1), Span::from_secs(1), Span::from_secs(3600)));
+        Control { socket: self.path(file.socket), metrics, drain }
     }
 }

@@ -9,6 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
+use super::format::Format;
 use super::{Watched, look, metrics};
 
 /// Most octets of a request.
@@ -69,7 +70,10 @@ async fn answer<W: Watched>(mut stream: TcpStream, watched: &W) -> io::Result<()
     let (status, kind, body) = match (whole, method, path) {
         (false, ..) => ("431 Request Header Fields Too Large", PLAIN, "the request is too long\n".to_owned()),
         (_, b"GET" | b"HEAD", b"/metrics") => match look(watched, false).await {
-            Some(snapshot) => ("200 OK", metrics::CONTENT_TYPE, metrics::text(snapshot)),
+            Some(snapshot) => {
+                let format = Format::asked(fields(&request, "accept"));
+                ("200 OK", format.content_type(), metrics::text(snapshot, format))
+            }
             None => ("503 Service Unavailable", PLAIN, "the gateway does not answer\n".to_owned()),
         },
         (_, b"GET" | b"HEAD", _) => ("404 Not Found", PLAIN, "here is only /metrics\n".to_owned()),
@@ -78,11 +82,28 @@ async fn answer<W: Watched>(mut stream: TcpStream, watched: &W) -> io::Result<()
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n{}\r\n",
         body.len(),
-        if status.starts_with("405") { "Allow: GET, HEAD\r\n" } else { "" },
+        match &status[..3] {
+            "405" => "Allow: GET, HEAD\r\n",
+            "200" => "Vary: Accept\r\n",
+            _ => "",
+        },
     );
     stream.write_all(head.as_bytes()).await?;
     if method != b"HEAD" {
         stream.write_all(body.as_bytes()).await?;
     }
     stream.shutdown().await
+}
+
+/// The values of the fields `name` (in small letters) of a request.
+fn fields<'a>(request: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a str> {
+    let lines = request.split(|&b| b == b'\n').skip(1).map_while(|line| {
+        let line = std::str::from_utf8(line).unwrap_or_default().trim_end_matches('\r');
+        // An empty line ends them; what is no text is none that is looked for.
+        Some(line).filter(|line| !line.is_empty())
+    });
+    lines
+        .filter_map(|line| line.split_once(':'))
+        .filter(move |(field, _)| field.eq_ignore_ascii_case(name))
+        .map(|(_, v)| v)
 }

@@ -1,4 +1,4 @@
-//! A snapshot as OpenMetrics text.
+//! A snapshot as metrics, in either text format.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,21 +11,30 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::{PeerStatus, Snapshot};
+use super::format::{self, Format};
 use crate::daemon::tally::PASSED;
+use crate::status::{PeerStatus, Snapshot};
 
-/// What the text is.
-pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// What all names begin with.
 const PREFIX: &str = "cellway_gateway";
 
 /// How connections come.
-const CLASSES: [&str; 4] = ["forward", "intercepted", "peer", "socks"];
+const CLASSES: [&str; 5] = ["forward", "intercepted", "peer", "proved", "socks"];
+/// How connections of strangers end.
+const STRANGERS: [&str; 4] = ["failed", "refused", "replaced", "silent"];
 /// Kinds of errors.
 const ERRORS: [&str; 7] = ["accept", "device", "lost-bytes", "malformed", "reload", "rules", "socket"];
 
-/// The text. Names of counters end in `_total`, as the format demands.
-pub(super) fn text(snapshot: Snapshot) -> String {
+/// Returns the text.
+pub(super) fn text(snapshot: Snapshot, format: Format) -> String {
+    match format {
+        Format::OpenMetrics => open_metrics(snapshot),
+        Format::Classic => format::classic(&open_metrics(snapshot)),
+    }
+}
+
+/// Names of counters end in `_total`, as the format demands.
+fn open_metrics(snapshot: Snapshot) -> String {
     let mut registry = Registry::with_prefix(PREFIX);
     registry.register_collector(Box::new(Picture(snapshot)));
     let mut text = String::new();
@@ -42,7 +51,7 @@ type PeerCounter = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) ->
 /// A value of a peer as a gauge.
 type PeerGauge = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) -> f64);
 
-const PEER_GAUGES: [PeerGauge; 9] = [
+const PEER_GAUGES: [PeerGauge; 10] = [
     ("peer_up", "Whether the peer can be reached", None, |p| f64::from(u8::from(p.up))),
     ("peer_responsive", "Whether the peer answers", None, |p| f64::from(u8::from(p.up && !p.unresponsive))),
     ("peer_rtt", "Smoothed round-trip time", Some(Unit::Seconds), |p| p.rtt),
@@ -51,6 +60,7 @@ const PEER_GAUGES: [PeerGauge; 9] = [
     ("peer_line_rate_fits", "Rate that the line carries, if less than that, in bytes per second", None, |p| {
         p.fits.unwrap_or(p.rate) / 8.0
     }),
+    ("peer_sending_rate", "Rate at which packets leave now, in bytes per second", None, |p| p.sending_rate / 8.0),
     ("peer_held", "Bytes held: not acknowledged by the peer, or not taken by a host", Some(Unit::Bytes), |p| {
         p.buffered_bytes as f64
     }),
@@ -58,7 +68,8 @@ const PEER_GAUGES: [PeerGauge; 9] = [
     ("peer_opening", "Connections that wait for the far host's answer", None, |p| p.opening as f64),
 ];
 
-const PEER_COUNTERS: [PeerCounter; 10] = [
+const PEER_COUNTERS: [PeerCounter; 11] = [
+    ("peer_surplus", "Connections of the peer that were ended because it opened too many", None, |p| p.surplus),
     ("peer_downs", "How often the peer became unreachable", None, |p| p.downs),
     ("peer_stalls", "How often the peer became unresponsive", None, |p| p.stalls),
     ("peer_overloads", "How often the rate was found to be above what the line carries", None, |p| p.overloads),
@@ -85,6 +96,12 @@ impl Collector for Picture {
             Some(&Unit::Seconds),
             MetricType::Gauge,
         )?)?;
+        let opening = ConstGauge::new(snapshot.opening as f64);
+        let help = "Openings here that wait for their servers, or for their clients to acknowledge the answer";
+        opening.encode(encoder.encode_descriptor("opening", help, None, MetricType::Gauge)?)?;
+        let draining = ConstGauge::new(f64::from(u8::from(snapshot.draining.is_some())));
+        let help = "1 while it takes no new connections and lets the others end";
+        draining.encode(encoder.encode_descriptor("draining", help, None, MetricType::Gauge)?)?;
         let silent = ConstGauge::new(snapshot.silent as f64);
         let help = "Connections whose host is left without an answer, as the other one has vanished";
         silent.encode(encoder.encode_descriptor("silent", help, None, MetricType::Gauge)?)?;
@@ -132,12 +149,20 @@ impl Collector for Picture {
         by("refused", "Refused openings by reason", "reason", &reasons, &counters.refused)?;
         by("ended", "Ended connections by how", "how", &ways, &counters.ended)?;
         by("errors", "Errors by kind", "kind", &ERRORS, &counters.errors)?;
+        let help = "Connections to the port for peers that never became a peer's";
+        by("strangers", help, "how", &STRANGERS, &counters.strangers)?;
         let held_back = ConstCounter::new(counters.held_back);
         let help = "How often a host was not read because the line was behind";
         held_back.encode(encoder.encode_descriptor("held_back", help, None, MetricType::Counter)?)?;
         let passed = ConstCounter::new(counters.passed);
         let help = "Openings that went on without the pair, as the peer could not be reached";
         passed.encode(encoder.encode_descriptor("passed", help, None, MetricType::Counter)?)?;
+        let first = ConstCounter::new(counters.answered_first);
+        let help = "Openings answered here first, so that their clients prove their addresses";
+        first.encode(encoder.encode_descriptor("answered_first", help, None, MetricType::Counter)?)?;
+        let restored = ConstCounter::new(counters.rules_restored);
+        let help = "How often rules of the kernel were lacking and were set again";
+        restored.encode(encoder.encode_descriptor("rules_restored", help, None, MetricType::Counter)?)?;
         let (buckets, count) = buckets(&counters.connect_seconds);
         let help = "Time from an opening to its answer";
         let mut histogram = encoder.encode_descriptor("connect", help, Some(&Unit::Seconds), MetricType::Histogram)?;

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cellway_units::Span;
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -14,11 +15,28 @@ use crate::config::Config;
 /// Signals are caught from the moment it is made.
 pub(super) struct Service<W> {
     file: PathBuf,
+    /// How long connections may take to end when it is told to stop.
+    drain: Option<Span>,
     watched: W,
     hangup: Signal,
     terminate: Signal,
     interrupt: Signal,
 }
+
+/// How far it has been told to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stopping {
+    No,
+    /// Connections end by themselves.
+    Drains,
+    /// They are reset.
+    Ends,
+}
+
+/// Picoseconds in a microsecond.
+const PS_PER_US: u64 = 1_000_000;
+/// What resetting the rest and leaving the rules takes at most (us), as the unit says.
+const STOP: u64 = 15_000_000;
 
 fn notify(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
@@ -32,9 +50,10 @@ fn headline(problem: &dyn std::fmt::Display) -> String {
 }
 
 impl<W: Watched> Service<W> {
-    pub(super) fn new(file: PathBuf, watched: W) -> io::Result<Service<W>> {
+    pub(super) fn new(file: PathBuf, drain: Option<Span>, watched: W) -> io::Result<Service<W>> {
         Ok(Service {
             file,
+            drain,
             watched,
             hangup: signal(SignalKind::hangup())?,
             terminate: signal(SignalKind::terminate())?,
@@ -50,7 +69,7 @@ impl<W: Watched> Service<W> {
         let period = watchdog.map_or(Duration::from_secs(3600), |limit| limit / 2).max(Duration::from_millis(1));
         let mut tick = interval_at(Instant::now() + period, period);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut stopping = false;
+        let mut stopping = Stopping::No;
         loop {
             tokio::select! {
                 _ = self.hangup.recv() => self.reload(),
@@ -90,14 +109,27 @@ impl<W: Watched> Service<W> {
         notify(&[NotifyState::Ready]);
     }
 
-    /// Ends the daemon; asked again, the whole process, at once.
-    fn stop(&self, again: bool) -> bool {
-        if again {
-            tracing::warn!("asked again to stop: ends at once");
-            std::process::exit(130);
+    /// Ends the daemon when it has drained, if it is to; asked again, without that; and again, the whole process, at once.
+    fn stop(&self, stopping: Stopping) -> Stopping {
+        match (stopping, self.drain) {
+            (Stopping::No, Some(drain)) => {
+                let patience = drain.as_ps() / PS_PER_US + STOP;
+                notify(&[
+                    NotifyState::Stopping,
+                    NotifyState::ExtendTimeoutUsec(u32::try_from(patience).unwrap_or(u32::MAX)),
+                ]);
+                self.watched.drain(Some(drain));
+                Stopping::Drains
+            }
+            (Stopping::No | Stopping::Drains, _) => {
+                notify(&[NotifyState::Stopping]);
+                self.watched.stop();
+                Stopping::Ends
+            }
+            (Stopping::Ends, _) => {
+                tracing::warn!("asked again to stop: ends at once");
+                std::process::exit(130);
+            }
         }
-        notify(&[NotifyState::Stopping]);
-        self.watched.stop();
-        true
     }
 }

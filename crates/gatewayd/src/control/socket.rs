@@ -1,12 +1,14 @@
 //! The socket that `status` asks: a line of JSON there, a line of JSON back.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use cellway_units::Span;
+use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
@@ -30,6 +32,12 @@ struct Request {
     /// Whether to list connections.
     #[serde(default)]
     connections: bool,
+    /// Take no new connections, and end when there are none.
+    #[serde(default)]
+    drain: bool,
+    /// With `drain`: the time after which what is left is reset (s).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    within: Option<f64>,
 }
 
 /// An answer.
@@ -40,11 +48,23 @@ enum Answer {
     Error { error: String },
 }
 
+/// The interval at which the file of the socket is checked.
+const CHECK: Duration = Duration::from_secs(2);
+
 /// The socket; its file goes with it.
 #[derive(Debug)]
 pub(super) struct StatusSocket {
     listener: UnixListener,
     path: PathBuf,
+    /// Device and inode of its file.
+    file: (u64, u64),
+    /// The last problem with its file that was logged.
+    problem: String,
+}
+
+/// The device and the inode of the file at `path`.
+fn file_at(path: &Path) -> io::Result<(u64, u64)> {
+    std::fs::symlink_metadata(path).map(|file| (file.dev(), file.ino()))
 }
 
 impl StatusSocket {
@@ -63,16 +83,53 @@ impl StatusSocket {
         }
         let listener = UnixListener::bind(&early)?;
         std::fs::set_permissions(&early, std::fs::Permissions::from_mode(0o660))?;
+        let file = file_at(&early)?;
         std::fs::rename(&early, path)?;
-        Ok(StatusSocket { listener, path: path.to_owned() })
+        Ok(StatusSocket { listener, path: path.to_owned(), file, problem: String::new() })
+    }
+
+    /// Makes its file again if somebody has removed it: nobody could ask any more.
+    fn restore(&mut self) {
+        let there = file_at(&self.path);
+        if there.as_ref().is_ok_and(|file| *file == self.file) {
+            self.problem.clear();
+            return;
+        }
+        match StatusSocket::open(&self.path) {
+            Ok(new) => {
+                tracing::warn!("the status socket {} was gone, and is made again", self.path.display());
+                // The old one is dropped with the file that it knows, which is not the new one.
+                *self = new;
+            }
+            Err(error) => {
+                let problem = error.to_string();
+                if problem != self.problem {
+                    tracing::warn!("the status socket {} is gone, and cannot be made: {problem}", self.path.display());
+                    self.problem = problem;
+                }
+            }
+        }
     }
 
     /// Answers until dropped.
-    pub(super) async fn serve<W: Watched>(self, watched: W) {
+    pub(super) async fn serve<W: Watched>(mut self, watched: W) {
         let places = Arc::new(Semaphore::new(AT_ONCE));
+        let mut check = tokio::time::interval(CHECK);
+        check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            let Ok(place) = places.clone().acquire_owned().await else { return };
-            let stream = match self.listener.accept().await {
+            let next = async {
+                let place = places.clone().acquire_owned().await;
+                (place, self.listener.accept().await)
+            };
+            let (place, accepted) = tokio::select! {
+                next = next => next,
+                _ = check.tick() => {
+                    self.restore();
+                    continue;
+                }
+            };
+            let Ok(place) = place else { return };
+            let stream = match accepted {
                 Ok((stream, _)) => stream,
                 Err(error) => {
                     tracing::warn!("status: {error}");
@@ -91,11 +148,16 @@ impl StatusSocket {
 
 impl Drop for StatusSocket {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        // Another one may have taken its place.
+        if file_at(&self.path).is_ok_and(|file| file == self.file) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
 async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W) -> io::Result<()> {
+    // To look is for the group as well.
+    let may_drain = stream.peer_cred().is_ok_and(|peer| [0, geteuid().as_raw()].contains(&peer.uid()));
     let (read, mut write) = stream.into_split();
     let mut read = tokio::io::BufReader::new(read);
     loop {
@@ -109,8 +171,11 @@ async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W) -> io::
         let whole = line.ends_with(b"\n");
         let answer = match serde_json::from_slice::<Request>(&line) {
             _ if !whole => error(format!("a request is one line of at most {REQUEST} octets")),
-            Err(wrong) => error(format!("{wrong}; accepted: {{\"connections\": true}} or {{}}")),
-            Ok(request) => match look(watched, request.connections).await {
+            Err(wrong) => error(format!("{wrong}; accepted: {{\"connections\": true}}, {{\"drain\": true}} or {{}}")),
+            Ok(Request { drain: true, .. }) if !may_drain => {
+                error("only root and the gateway's own user may drain it".to_owned())
+            }
+            Ok(request) => match drain_and_look(watched, &request).await {
                 Some(snapshot) => Answer::Snapshot(Box::new(snapshot)),
                 None => error("the gateway does not answer".to_owned()),
             },
@@ -124,12 +189,28 @@ async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W) -> io::
     }
 }
 
+/// Does what is asked for, then looks.
+async fn drain_and_look<W: Watched>(watched: &W, request: &Request) -> Option<Snapshot> {
+    if request.drain {
+        watched.drain(request.within.map(Span::from_secs_f64));
+    }
+    look(watched, request.connections).await
+}
+
 /// Asks the gateway whose socket is at `path`.
 pub(crate) fn ask(path: &Path, connections: bool) -> io::Result<Snapshot> {
+    request(path, &Request { connections, ..Request::default() })
+}
+/// Has it take no new connections, and end when there are none, or after `within`.
+pub(crate) fn ask_to_drain(path: &Path, within: Option<Span>) -> io::Result<Snapshot> {
+    request(path, &Request { drain: true, within: within.map(Span::as_secs_f64), ..Request::default() })
+}
+
+fn request(path: &Path, request: &Request) -> io::Result<Snapshot> {
     let stream = UnixStream::connect(path)?;
     stream.set_read_timeout(Some(WAIT))?;
     stream.set_write_timeout(Some(WAIT))?;
-    let mut request = serde_json::to_vec(&Request { connections })?;
+    let mut request = serde_json::to_vec(request)?;
     request.push(b'\n');
     (&stream).write_all(&request)?;
     let mut line = String::new();

@@ -1,21 +1,26 @@
 //! A gateway that is made up, watched through real sockets.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod exposition;
+
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
+use super::format::Format;
 use super::*;
+use crate::status::{ConnectionStatus, Counters, PeerStatus};
 
 /// A gateway that answers with the same picture, or not at all.
 #[derive(Clone, Default)]
 struct Pretended {
     snapshot: Snapshot,
     silent: Arc<AtomicBool>,
+    drained: Arc<Mutex<Vec<Option<Span>>>>,
 }
 
 impl Watched for Pretended {
@@ -28,6 +33,9 @@ impl Watched for Pretended {
     }
     fn reload(&self, _: Config) {}
     fn not_reloaded(&self) {}
+    fn drain(&self, within: Option<Span>) {
+        self.drained.lock().unwrap().push(within);
+    }
     fn stop(&self) {}
 }
 
@@ -65,6 +73,8 @@ fn picture() -> Snapshot {
     Snapshot {
         name: "paris".to_owned(),
         uptime: 12.5,
+        draining: Some(3),
+        opening: 7,
         silent: 2,
         receive_drops: 9,
         longest_pass: 0.004,
@@ -79,7 +89,10 @@ fn picture() -> Snapshot {
             connect_seconds_sum: 1.25,
             held_back: 6,
             passed: 4,
+            answered_first: 6,
+            rules_restored: 3,
             errors: counted(&[("decode", 1)]),
+            strangers: counted(&[("silent", 5)]),
         },
     }
 }
@@ -87,8 +100,11 @@ fn picture() -> Snapshot {
 /// A control thread on a free port and in `folder`.
 fn watched(folder: &Path) -> (Control, Pretended) {
     let pretended = Pretended { snapshot: picture(), ..Pretended::default() };
-    let config =
-        config::Control { socket: Some(folder.join("control.sock")), metrics: Some("127.0.0.1:0".parse().unwrap()) };
+    let config = config::Control {
+        socket: Some(folder.join("control.sock")),
+        metrics: Some("127.0.0.1:0".parse().unwrap()),
+        drain: None,
+    };
     (Control::start(&config, folder.join("none.toml"), pretended.clone()).unwrap(), pretended)
 }
 
@@ -101,78 +117,18 @@ fn http(control: &Control, request: &[u8]) -> String {
     String::from_utf8(answer).unwrap()
 }
 
-/// The samples of an OpenMetrics text, checked line by line against its grammar.
-fn samples(text: &str) -> BTreeMap<String, f64> {
-    let mut samples = BTreeMap::new();
-    let mut family = String::new();
-    let (body, end) = text.split_at(text.len() - "# EOF\n".len());
-    assert_eq!(end, "# EOF\n");
-    for line in body.lines() {
-        if let Some(meta) = line.strip_prefix("# ") {
-            let mut words = meta.splitn(3, ' ');
-            let (kind, name) = (words.next().unwrap(), words.next().unwrap());
-            assert!(["HELP", "TYPE", "UNIT"].contains(&kind) && words.next().is_some_and(|w| !w.is_empty()), "{line}");
-            family = name.to_owned();
-            continue;
-        }
-        let (name, value) = line.rsplit_once(' ').unwrap();
-        let plain = name.split('{').next().unwrap();
-        assert!(plain.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{line}");
-        assert!(plain.starts_with(&family), "{line} is not of {family}");
-        assert!(samples.insert(name.to_owned(), value.parse().unwrap()).is_none(), "{line} twice");
-    }
-    samples
-}
-
 #[test]
-fn metrics_are_open_metrics() {
-    let samples = samples(&metrics::text(picture()));
-    let of = |name: &str| samples.get(&format!("cellway_gateway_{name}")).copied();
-    assert_eq!(of("peer_up{peer=\"tokyo\"}"), Some(1.0));
-    assert_eq!(of("peer_up{peer=\"a \\\"b\\\" \\\\c\"}"), Some(0.0), "{samples:?}");
-    assert_eq!(of("peer_rtt_seconds{peer=\"tokyo\"}"), Some(0.175));
-    assert_eq!(of("peer_line_bytes_total{peer=\"tokyo\"}"), Some(12_345.0));
-    assert_eq!(of("peer_line_rate{peer=\"tokyo\"}"), Some(3.75e6));
-    assert_eq!(of("peer_line_rate_fits{peer=\"tokyo\"}"), Some(3e6));
-    assert_eq!(of("peer_packets_lost_total{peer=\"tokyo\"}"), Some(3.0));
-    assert_eq!(of("peer_transport_info{peer=\"tokyo\",transport=\"quic\"}"), Some(1.0), "{samples:?}");
-    assert_eq!(of("opened_total{class=\"intercepted\"}"), Some(7.0));
-    assert_eq!(of("refused_total{reason=\"busy\"}"), Some(1.0));
-    assert_eq!((of("held_back_total"), of("silent")), (Some(6.0), Some(2.0)));
-    assert_eq!((of("longest_pass_seconds"), of("long_passes_total")), (Some(0.004), Some(3.0)));
-    assert_eq!((of("receive_drops_total"), of("passed_total")), (Some(9.0), Some(4.0)));
-    assert_eq!(
-        (of("peer_responsive{peer=\"tokyo\"}"), of("peer_stalls_total{peer=\"tokyo\"}")),
-        (Some(1.0), Some(0.0))
-    );
-    // Buckets hold all that were not above their bound.
-    assert_eq!(of("connect_seconds_bucket{le=\"0.1\"}"), Some(3.0));
-    assert_eq!(of("connect_seconds_bucket{le=\"0.2\"}"), Some(5.0));
-    assert_eq!(of("connect_seconds_bucket{le=\"+Inf\"}"), Some(6.0));
-    assert_eq!((of("connect_seconds_count"), of("connect_seconds_sum")), (Some(6.0), Some(1.25)));
-}
-
-#[test]
-fn the_dashboard_asks_only_for_what_there_is() {
-    let there: BTreeSet<String> =
-        samples(&metrics::text(picture())).into_keys().map(|name| name.split('{').next().unwrap().to_owned()).collect();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/grafana.json");
-    let board: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let mut asked = BTreeSet::new();
-    for panel in board["panels"].as_array().unwrap() {
-        assert!(panel["title"].is_string() && panel["targets"].as_array().is_some_and(|t| !t.is_empty()), "{panel}");
-        for target in panel["targets"].as_array().unwrap() {
-            let expression = target["expr"].as_str().unwrap();
-            let words = expression.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-            let names: Vec<_> = words.filter(|word| word.starts_with("cellway_")).collect();
-            assert!(!names.is_empty(), "{expression}");
-            for name in names {
-                assert!(there.contains(name), "{name} of {:?} is not exported", panel["title"]);
-                asked.insert(name.to_owned());
-            }
-        }
+fn it_is_drained_through_the_socket() {
+    let dir = tempfile::tempdir().unwrap();
+    let (control, pretended) = watched(dir.path());
+    let path = dir.path().join("control.sock");
+    for within in [None, Some(Span::from_ms(1_500))] {
+        assert_eq!(ask_to_drain(&path, within).unwrap().draining, Some(3));
+        assert_eq!(pretended.drained.lock().unwrap().pop(), Some(within));
     }
-    assert!(asked.len() >= 15, "{asked:?}");
+    ask(&path, false).unwrap();
+    assert!(pretended.drained.lock().unwrap().is_empty());
+    control.end();
 }
 
 #[test]
@@ -182,9 +138,14 @@ fn http_answers_metrics_and_nothing_else() {
     let get = |path: &str| http(&control, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes());
     let answer = get("/metrics?x=1");
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("application/openmetrics-text"), "{head}");
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n") && head.contains("text/plain; version=0.0.4"), "{head}");
     assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
-    assert_eq!(body, metrics::text(picture()));
+    assert_eq!(body, metrics::text(picture(), Format::Classic));
+    let asked = "GET /metrics HTTP/1.1\r\nHost: x\r\naccept: application/openmetrics-text;version=1.0.0\r\n\r\n";
+    let answer = http(&control, asked.as_bytes());
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("application/openmetrics-text; version=1.0.0") && head.contains("Vary: Accept"), "{head}");
+    assert_eq!(body, metrics::text(picture(), Format::OpenMetrics));
     let answer = http(&control, b"HEAD /metrics HTTP/1.1\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("\r\n\r\n"), "{answer}");
     assert!(get("/").starts_with("HTTP/1.1 404 "));
@@ -235,11 +196,45 @@ fn status_is_asked_over_a_socket() {
     control.end();
 }
 
+#[test]
+fn a_status_socket_that_was_removed_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("run");
+    std::fs::create_dir(&folder).unwrap();
+    let (control, _) = watched(&folder);
+    let path = folder.join("control.sock");
+    let answers = || ask(&path, false).is_ok();
+    assert!(answers());
+    std::fs::remove_file(&path).unwrap();
+    until(answers);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
+    // What a dead one has left there, or anybody, is replaced.
+    std::fs::remove_file(&path).unwrap();
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    until(answers);
+    // Also when the folder was gone for a while, as after `rm -r` and `mkdir` of a folder in /run.
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    assert!(!answers());
+    std::fs::create_dir(&folder).unwrap();
+    until(answers);
+    // The socket of another gateway is left to it, also at the end.
+    std::fs::remove_file(&path).unwrap();
+    let other = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    control.end();
+    assert!(
+        path.exists() && other.set_nonblocking(true).is_ok() && other.accept().is_ok(),
+        "it was asked who is there"
+    );
+}
+
 /// What was asked of a gateway by signals.
 #[derive(Clone, Default)]
 struct Steered {
     reloaded: Arc<std::sync::Mutex<Vec<String>>>,
     stopped: Arc<AtomicBool>,
+    drained: Arc<Mutex<Vec<Option<Span>>>>,
 }
 
 impl Watched for Steered {
@@ -251,6 +246,9 @@ impl Watched for Steered {
     }
     fn not_reloaded(&self) {
         self.reloaded.lock().unwrap().push("nothing".to_owned());
+    }
+    fn drain(&self, within: Option<Span>) {
+        self.drained.lock().unwrap().push(within);
     }
     fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
@@ -292,4 +290,6 @@ fn signals_reload_and_stop() {
     kill_process(getpid(), Signal::TERM).unwrap();
     until(|| steered.stopped.load(Ordering::SeqCst));
     control.end();
+    assert!(steered.drained.lock().unwrap().is_empty());
+    // That one drains first is tried with a process of its own: every gateway of this one gets the signal.
 }

@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use cellway_gateway::{FlowId, Request};
 
+use super::moment::Moment;
+use crate::peer_id::PeerId;
+
 /// A connection attempt that a peer has requested.
 #[derive(Debug)]
 pub(crate) struct Attempt {
-    pub(crate) peer: usize,
+    pub(crate) peer: PeerId,
     pub(crate) id: FlowId,
     pub(crate) request: Arc<Request>,
-    /// The time of the request (ns).
-    pub(crate) since: u64,
+    /// The time of the request.
+    pub(crate) since: Moment,
 }
 
 /// Attempts in the order of the requests, at most one for each flow that has not ended. An attempt is removed with its
@@ -20,7 +23,7 @@ pub(crate) struct Attempt {
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     by_order: BTreeMap<u64, Attempt>,
-    order: HashMap<(usize, FlowId), u64>,
+    order: HashMap<(PeerId, FlowId), u64>,
     next: u64,
 }
 
@@ -33,7 +36,7 @@ impl Attempts {
         self.next += 1;
     }
     /// Drops the attempt of a flow that has ended, if there is one.
-    pub(crate) fn remove(&mut self, peer: usize, id: FlowId) {
+    pub(crate) fn remove(&mut self, peer: PeerId, id: FlowId) {
         if let Some(order) = self.order.remove(&(peer, id)) {
             self.by_order.remove(&order);
         }
@@ -46,7 +49,6 @@ impl Attempts {
         self.order.remove(&(attempt.peer, attempt.id));
         Some(attempt)
     }
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.by_order.len()
     }

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
 use cellway_sys::Page;
+use cellway_units::Span;
 
 use super::Daemon;
 use super::timers::Due;
@@ -15,12 +16,12 @@ pub(crate) const BLOCK: usize = Page::SIZE;
 const AT_ONCE: usize = 64;
 /// The most unused blocks that keep their memory.
 const KEPT: usize = 1024;
-/// The time (ns) for which a block must have been unused before its memory is returned.
-const UNUSED: u64 = 1_000_000_000;
+/// The time for which a block must have been unused before its memory is returned.
+const UNUSED: Span = Span::from_secs(1);
 /// The most blocks returned in one step, as each takes a system call.
 const AT_A_TIME: usize = 256;
-/// The interval between two steps (ns).
-const STEP: u64 = 5_000_000;
+/// The interval between two steps.
+const STEP: Span = Span::from_ms(5);
 
 thread_local! {
     /// The pool of the data thread.
@@ -64,8 +65,8 @@ impl Pool {
         excess
     }
     /// Discards the memory of blocks beyond [`KEPT`] that have been unused since the last call. Returns the time until
-    /// the next call (ns), if one is needed.
-    fn give_back(&mut self) -> Option<u64> {
+    /// the next call, if one is needed.
+    fn give_back(&mut self) -> Option<Span> {
         let more = self.least.saturating_sub(KEPT);
         let now = more.min(AT_A_TIME);
         // From the front: the last ones are reused first.

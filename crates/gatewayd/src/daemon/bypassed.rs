@@ -4,9 +4,13 @@
 use std::collections::{HashSet, VecDeque};
 use std::net::SocketAddr;
 
-/// The time for which a client may retransmit a SYN (ns): Linux does so six times, the last time after 63 s (tcp(7),
+use cellway_units::Span;
+
+use super::moment::Moment;
+
+/// The time for which a client may retransmit a SYN: Linux does so six times, the last time after 63 s (tcp(7),
 /// `tcp_syn_retries`).
-const LIFETIME: u64 = 65_000_000_000;
+const LIFETIME: Span = Span::from_secs(65);
 /// Most entries; beyond that the oldest are forgotten.
 const ENTRIES: usize = 16_384;
 
@@ -16,14 +20,14 @@ type Syn = (SocketAddr, SocketAddr, u32);
 /// The first segments of connection attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Bypassed {
-    /// In order of time, each with its end (ns).
-    order: VecDeque<(u64, Syn)>,
+    /// In order of time, each with its end.
+    order: VecDeque<(Moment, Syn)>,
     syns: HashSet<Syn>,
 }
 
 impl Bypassed {
-    /// Adds one at `now` (ns), unless it is there: repetitions do not prolong its time.
-    pub(crate) fn add(&mut self, syn: Syn, now: u64) {
+    /// Adds one at `now`, unless it is there: repetitions do not prolong its time.
+    pub(crate) fn add(&mut self, syn: Syn, now: Moment) {
         self.forget(now);
         if !self.syns.insert(syn) {
             return;
@@ -35,11 +39,11 @@ impl Bypassed {
         }
         self.order.push_back((now + LIFETIME, syn));
     }
-    pub(crate) fn contains(&mut self, syn: Syn, now: u64) -> bool {
+    pub(crate) fn contains(&mut self, syn: Syn, now: Moment) -> bool {
         self.forget(now);
         self.syns.contains(&syn)
     }
-    fn forget(&mut self, now: u64) {
+    fn forget(&mut self, now: Moment) {
         while let Some((_, syn)) = self.order.front().filter(|(end, _)| *end <= now) {
             self.syns.remove(syn);
             self.order.pop_front();
@@ -51,6 +55,12 @@ impl Bypassed {
 mod tests {
     use super::*;
 
+    const NS: Span = Span::from_ns(1);
+
+    fn at(time: Span) -> Moment {
+        Moment::default() + time
+    }
+
     fn from(port: u16) -> Syn {
         (([192, 0, 2, 1], port).into(), ([198, 51, 100, 1], 80).into(), 7)
     }
@@ -58,23 +68,23 @@ mod tests {
     #[test]
     fn a_syn_is_kept_for_its_lifetime_however_often_it_is_repeated() {
         let mut bypassed = Bypassed::default();
-        bypassed.add(from(1), 0);
-        bypassed.add(from(2), 10);
-        bypassed.add(from(1), LIFETIME - 1);
-        assert!(bypassed.contains(from(1), LIFETIME - 1) && !bypassed.contains(from(3), 0));
+        bypassed.add(from(1), at(Span::ZERO));
+        bypassed.add(from(2), at(NS * 10));
+        bypassed.add(from(1), at(LIFETIME - NS));
+        assert!(bypassed.contains(from(1), at(LIFETIME - NS)) && !bypassed.contains(from(3), at(Span::ZERO)));
         let (client, server, _) = from(2);
-        assert!(!bypassed.contains((client, server, 8), 20), "a new one from the same port");
-        assert!(!bypassed.contains(from(1), LIFETIME) && bypassed.contains(from(2), LIFETIME));
-        bypassed.add(from(1), LIFETIME + 10);
-        assert!(bypassed.contains(from(1), LIFETIME + 10));
+        assert!(!bypassed.contains((client, server, 8), at(NS * 20)), "a new one from the same port");
+        assert!(!bypassed.contains(from(1), at(LIFETIME)) && bypassed.contains(from(2), at(LIFETIME)));
+        bypassed.add(from(1), at(LIFETIME + NS * 10));
+        assert!(bypassed.contains(from(1), at(LIFETIME + NS * 10)));
         assert_eq!((bypassed.order.len(), bypassed.syns.len()), (1, 1));
     }
 
     #[test]
     fn many_take_bounded_memory() {
         let mut bypassed = Bypassed::default();
-        (0..60_000).for_each(|port| bypassed.add(from(port), port.into()));
+        (0..60_000).for_each(|port| bypassed.add(from(port), at(NS * u64::from(port))));
         assert_eq!((bypassed.order.len(), bypassed.syns.len()), (ENTRIES, ENTRIES));
-        assert!(bypassed.contains(from(59_999), 60_000) && !bypassed.contains(from(40_000), 60_000));
+        assert!(bypassed.contains(from(59_999), at(NS * 60_000)) && !bypassed.contains(from(40_000), at(NS * 60_000)));
     }
 }

@@ -13,7 +13,7 @@ const MOST_AHEAD: i64 = 1 << 20;
 impl Daemon {
     /// Tells each machine of what was sent and it has not counted.
     pub(crate) fn charge(&mut self) {
-        for (peer, link) in self.links.iter_mut().enumerate() {
+        for (peer, link) in self.links.iter_mut() {
             if !link.up {
                 continue;
             }

@@ -2,22 +2,27 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use cellway_gateway::{Reason, Request, Server};
 use cellway_sys::Interest;
+use cellway_units::Span;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::flow::Origin;
+use super::connection::Origin;
+use super::halves::Stream;
 use super::newcomers::AT_ONCE;
 use super::socks::{Dialogue, Step};
+use super::state::State;
+use super::table::Token;
 use super::timers::Due;
 use super::{DOORS, Daemon};
 use crate::config::{Config, Connect};
 use crate::error::Error;
+use crate::peer_id::PeerId;
 
-/// How long a SOCKS client may take to say where to (ns).
-const GREETING: u64 = 10_000_000_000;
+/// How long a SOCKS client may take to say where to.
+const GREETING: Span = Span::from_secs(10);
 /// Most clients that have not said where to.
 const GREETINGS: usize = 1024;
 /// Longest greeting (bytes): method list and request of RFC 1928.
@@ -30,7 +35,7 @@ const BACKLOG: i32 = 1024;
 pub(crate) struct Door {
     pub(crate) socket: Socket,
     /// Where a forward leads; none for SOCKS.
-    forward: Option<(usize, Server)>,
+    forward: Option<(PeerId, Server)>,
 }
 
 #[derive(Debug)]
@@ -46,7 +51,7 @@ struct Greeting {
 pub(crate) struct Doors {
     pub(crate) all: Vec<Door>,
     /// The peer of names and of addresses in no peer's networks, for SOCKS.
-    default: Option<usize>,
+    default: Option<PeerId>,
     greetings: HashMap<u64, Greeting>,
     next: u64,
 }
@@ -71,7 +76,7 @@ impl Doors {
     pub(crate) fn open(config: &Config) -> Result<Doors, Error> {
         let peer = |name: &str| {
             let found = config.peers.iter().position(|peer| peer.name == name);
-            found.ok_or_else(|| Error::Config { what: format!("no peer is named `{name}`") })
+            found.map(PeerId::at).ok_or_else(|| Error::Config { what: format!("no peer is named `{name}`") })
         };
         let open = |address: SocketAddr| {
             listen(address).map_err(|source| Error::Io { what: format!("listen on {address}"), source })
@@ -170,26 +175,31 @@ impl Daemon {
         }
     }
     /// A host's connection to a door becomes a flow.
-    fn walk_in(&mut self, socket: Socket, from: SocketAddr, peer: usize, to: Server, origin: Origin) {
+    fn walk_in(&mut self, socket: Socket, from: SocketAddr, peer: PeerId, to: Server, origin: Origin) {
         if let Some(reason) = self.refusal(peer, from.ip()) {
             self.tally.refused(reason);
-            if matches!(origin, Origin::Socks) {
+            if origin == Origin::Socks {
                 let _ = (&socket).write_all(&super::socks::refused(reason));
             } else {
                 let _ = socket.set_linger(Some(std::time::Duration::ZERO));
             }
             return;
         }
-        let how = if matches!(origin, Origin::Socks) { "socks" } else { "forward" };
-        let early = self.config.peers[peer].connect == Connect::Early;
-        let token = self.open(peer, Request { client: None, server: to, early }, origin);
-        let ready = crate::intercept::prepare(&socket, self.config.limits.keepalive)
-            .and_then(|()| self.readiness.add(&socket, token, Interest::Stream).map_err(std::io::Error::other));
-        if let Some(flow) = self.table.get_mut(token) {
-            flow.socket = Some(socket);
-        }
-        self.begin_opening(token, from.ip(), how);
-        if ready.is_err() {
+        let how = if origin == Origin::Socks { "socks" } else { "forward" };
+        let early = self.config.peers[peer.place()].connect == Connect::Early;
+        let request = Request { client: None, server: to, early };
+        let token = self.open(peer, request, origin, State::Arrived(Stream::new(socket)));
+        self.carry(token, from.ip(), how);
+    }
+    /// A connection begins whose host is connected already.
+    pub(crate) fn carry(&mut self, token: Token, source: IpAddr, how: &'static str) {
+        let stream = self.table.get(token).and_then(|connection| connection.state.stream());
+        let ready = stream.is_some_and(|stream| {
+            crate::intercept::prepare(&stream.socket, self.config.limits.keepalive).is_ok()
+                && self.readiness.add(&stream.socket, token.ready(), Interest::Stream).is_ok()
+        });
+        self.begin_opening(token, source, how);
+        if !ready {
             self.tally.error("socket");
             self.later.push_back(super::Later::Gone(token, Reason::Busy));
         }

@@ -1,20 +1,23 @@
 //! Packets of peers that this machine loses itself, because nobody reads them in time.
 
-use super::Daemon;
+use cellway_units::Span;
 
-/// How often the kernel's counters are read (ns), and how often the log says that they have grown.
-const EVERY: u64 = 1_000_000_000;
-const SAID_EVERY: u64 = 60_000_000_000;
+use super::Daemon;
+use super::moment::Moment;
+
+/// How often the kernel's counters are read, and how often the log says that they have grown.
+const EVERY: Span = Span::from_secs(1);
+const SAID_EVERY: Span = Span::from_secs(60);
 
 /// What is known of such packets.
 #[derive(Debug, Default)]
 pub(crate) struct Drops {
     /// Datagrams dropped since the start.
     pub(crate) total: u64,
-    /// What the log has said, and when it may say more (ns).
+    /// What the log has said, and when it may say more.
     said: u64,
-    say_at: u64,
-    read_at: u64,
+    say_at: Moment,
+    read_at: Moment,
 }
 
 impl Daemon {

@@ -5,17 +5,24 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use cellway_units::Span;
 use rustix::event::{EventfdFlags, eventfd};
 
+use super::table::Token;
 use crate::config::Config;
-use crate::control::Snapshot;
 use crate::error::Error;
+use crate::intercept;
+use crate::status::Snapshot;
 
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) enum Command {
     Stop,
+    /// No new connections; end when there are none, or after this time.
+    Drain {
+        within: Option<Span>,
+    },
     Reload(Box<Config>),
     /// The file of a reload cannot be used.
     NotReloaded,
@@ -25,14 +32,11 @@ pub(crate) enum Command {
     },
     /// The addresses of a server's name, for the flow with this token.
     Found {
-        token: u64,
+        token: Token,
         addresses: Vec<std::net::SocketAddr>,
     },
-    /// The kernel has been told of this change of the rules.
-    Followed {
-        change: u64,
-        result: Result<(), Error>,
-    },
+    /// What is new of the rules of the kernel.
+    Rules(intercept::News),
 }
 
 /// Tells a [`Daemon`](crate::Daemon) things from another thread.
@@ -46,6 +50,10 @@ impl Handle {
     /// Ends it: connections are reset, the peers told.
     pub fn stop(&self) {
         self.tell(Command::Stop);
+    }
+    /// Takes no new connections, and ends it when there are none, or after `within`.
+    pub fn drain(&self, within: Option<Span>) {
+        self.tell(Command::Drain { within });
     }
     /// Gives it another configuration; connections stay.
     pub fn reload(&self, config: Config) {

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use cellway_gateway::{Decoded, FlowId, Gateway, GatewayConfig, Output, RateGuard, Transport, Window, Wire};
-use cellway_sys::now_ns;
 use cellway_units::{Bytes, Rate, Span, Time};
 
 use super::block::BLOCK;
+use super::moment::Moment;
 use super::ring::Ring;
+use super::table::Token;
 use crate::config::{Config, LineRate, Peer, PeerDown};
 use crate::error::Error;
 
@@ -26,16 +27,16 @@ const FOR_BYTES: (u64, u64) = (3, 4);
 const AHEAD: Bytes = Bytes(32 << 10);
 /// How much lateness of this thread is made up for.
 const SLACK: Span = Span::from_ms(5);
-/// Longest time for which packets are gathered that the line has room for (ns).
-const GATHER_MOST: u64 = 1_000_000;
+/// Longest time for which packets are gathered that the line has room for.
+const GATHER_MOST: Span = Span::from_ms(1);
 /// Most packets that are gathered.
 const GATHER_PACKETS: u64 = 16;
 /// The coalescing delay is at most the time of this many packets on the path.
 const BATCH_PACKETS: u64 = 64;
 /// It is at most the round-trip time divided by this.
 const BATCH_OF_ROUND_TRIP: u64 = 32;
-/// Its upper bound (ns).
-const BATCH_MOST: u64 = 4_000_000;
+/// Its upper bound.
+const BATCH_MOST: Span = Span::from_ms(4);
 /// After how many packets the peer is told what arrived. Many, as packets are lost seldom and each
 /// answer takes a place on the line back.
 const ACK_EVERY: u32 = 8;
@@ -70,7 +71,7 @@ pub(crate) struct Link {
     /// Its own flows have even or odd names.
     next: u64,
     /// The connections of its flows.
-    pub(crate) flows: HashMap<FlowId, u64>,
+    pub(crate) flows: HashMap<FlowId, Token>,
     /// Bytes of flows that are not connections here yet.
     pub(crate) early: HashMap<FlowId, Ring>,
     /// Memory (bytes) of connections that the state machine has closed while their hosts still read the last bytes.
@@ -79,8 +80,8 @@ pub(crate) struct Link {
     pub(crate) uncounted: i64,
     pub(crate) seen_octets: u64,
     pub(crate) line_octets: u64,
-    /// Where the machine's clock begins (ns): it cannot count for more than 213 days.
-    pub(crate) base: u64,
+    /// Where the machine's clock begins: it cannot count for more than 213 days.
+    pub(crate) base: Moment,
     /// The change of the rules that its coming or going was.
     pub(crate) change: u64,
     pub(crate) downs: u64,
@@ -88,7 +89,10 @@ pub(crate) struct Link {
     pub(crate) stalls: u64,
     /// The number of times the configured rate was found to be too high.
     pub(crate) overloads: u64,
+    /// The reason for which it is down; not empty while it is up.
     pub(crate) why_down: String,
+    /// The reason for which it was lost the last time.
+    pub(crate) why_last_down: String,
 }
 
 impl Link {
@@ -111,17 +115,18 @@ impl Link {
             uncounted: 0,
             seen_octets: 0,
             line_octets: 0,
-            base: now_ns(),
+            base: Moment::now(),
             change: 0,
             downs: 0,
             stalls: 0,
             overloads: 0,
             why_down: "not reached yet".into(),
+            why_last_down: String::new(),
         })
     }
     /// Packets can be sent. The one that dialled gives even names to flows, the other odd ones.
     /// The transport has sent `octets` so far.
-    pub(crate) fn came_up(&mut self, dialler: bool, octets: u64, now: u64) {
+    pub(crate) fn came_up(&mut self, dialler: bool, octets: u64, now: Moment) {
         (self.up, self.next) = (true, u64::from(!dialler));
         (self.uncounted, self.seen_octets, self.base) = (0, octets, now);
     }
@@ -139,14 +144,21 @@ impl Link {
         self.next += 2;
         name
     }
-    /// The instant `now` (ns) on the machine's clock.
-    pub(crate) fn time(&self, now: u64) -> Time {
-        Time::from_ps(now.saturating_sub(self.base) * super::PS_PER_NS)
+    /// The flow that was named last was refused before the machine took it in: the next one gets its name, so that the
+    /// peer finds no gap in the names.
+    pub(crate) fn unname_flow(&mut self, flow: FlowId) {
+        if self.next == flow.0 + 2 {
+            self.next = flow.0;
+        }
     }
-    /// When the machine wants to be called (ns).
-    pub(crate) fn deadline(&self) -> Option<u64> {
+    /// The instant `now` on the machine's clock.
+    pub(crate) fn time(&self, now: Moment) -> Time {
+        Time::ZERO + now.since(self.base)
+    }
+    /// When the machine wants to be called.
+    pub(crate) fn deadline(&self) -> Option<Moment> {
         let (at, why) = self.machine.deadline()?;
-        let at = self.base + at.as_ps() / super::PS_PER_NS + 1;
+        let at = self.base + at.since(Time::ZERO);
         // Packets that could leave one by one leave by the dozen: the line's queue takes them, and the
         // machine makes up for what it waited.
         Some(if why == "pace" { at + self.gather() } else { at })
@@ -174,18 +186,17 @@ impl Link {
             None => {}
         }
     }
-    fn gather(&self) -> u64 {
+    fn gather(&self) -> Span {
         (self.packet() * GATHER_PACKETS).min(GATHER_MOST).max(self.batch())
     }
-    /// For how long work may be put off so that more is done at once (ns): a wait that nobody notices beside the round
+    /// For how long work may be put off so that more is done at once: a wait that nobody notices beside the round
     /// trip, and no longer burst than the line's queue takes.
-    pub(crate) fn batch(&self) -> u64 {
-        let round_trip = self.machine.rtt().as_ps() / super::PS_PER_NS;
-        (self.packet() * BATCH_PACKETS).min(round_trip / BATCH_OF_ROUND_TRIP).min(BATCH_MOST)
+    pub(crate) fn batch(&self) -> Span {
+        (self.packet() * BATCH_PACKETS).min(self.machine.rtt() / BATCH_OF_ROUND_TRIP).min(BATCH_MOST)
     }
-    /// How long a full packet takes on the line (ns).
-    fn packet(&self) -> u64 {
-        self.payload as u64 * 8 * 1_000_000_000 / self.machine.rate().as_bps().max(1)
+    /// How long a full packet takes on the line.
+    fn packet(&self) -> Span {
+        Span::from_ns(self.payload as u64 * 8 * 1_000_000_000 / self.machine.rate().as_bps().max(1))
     }
 }
 

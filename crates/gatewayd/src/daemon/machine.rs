@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use cellway_gateway::{Action, FlowId, Gateway, Output, Reason, Request};
+use cellway_gateway::{Action, Excess, FlowId, Gateway, Output, Reason, Request};
 use cellway_units::Time;
 
-use super::flow::{Ending, Origin, Stage};
+use super::connection::Origin;
+use super::state::{Ending, State};
+use super::table::Token;
 use super::tally::PASSED;
-use super::{Daemon, Flow};
+use super::{Connection, Daemon};
+use crate::peer_id::PeerId;
 
 /// Octets of packets that are written one behind the other.
 const GATHERED: usize = 64 * 1024;
@@ -16,27 +19,29 @@ const GATHERED: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) enum Later {
     /// The server cannot be connected to.
-    Refused(usize, FlowId, Reason),
+    Refused(PeerId, FlowId, Reason),
     /// Bytes or the end may have come from the host.
-    News(u64, bool),
+    News(Token, bool),
     /// The host's connection is gone.
-    Gone(u64, Reason),
+    Gone(Token, Reason),
     /// The socket of the host has taken so many bytes.
-    Room(u64, u64),
+    Room(Token, u64),
     /// What the machine sent cannot be carried.
-    Broken(usize),
+    Broken(PeerId),
+    /// A peer makes this gateway keep more than an honest one does.
+    Cut(PeerId, Excess),
 }
 
 impl Daemon {
     /// Calls the machine of `peer`, does what it asks for, and sends what it sends.
-    pub(crate) fn machine(&mut self, peer: usize, act: impl FnOnce(&mut Gateway, Time, &mut Output)) {
+    pub(crate) fn machine(&mut self, peer: PeerId, act: impl FnOnce(&mut Gateway, Time, &mut Output)) {
         let before = self.links[peer].findings();
         self.call(peer, act, |daemon| daemon.follow(peer, before));
     }
     /// As [`Daemon::machine`]; calls `follow` before the actions are executed.
     pub(crate) fn call(
         &mut self,
-        peer: usize,
+        peer: PeerId,
         act: impl FnOnce(&mut Gateway, Time, &mut Output),
         follow: impl FnOnce(&mut Daemon),
     ) {
@@ -58,9 +63,12 @@ impl Daemon {
             let (table, flows) = (&self.table, &self.links[peer].flows);
             packet.encode(&mut self.packet, |flow, offset, len, out| {
                 let held = flows.get(&flow).and_then(|token| table.get(*token));
-                broken |= !held.is_some_and(|held| held.copy_out(offset, len as usize, out));
+                broken |= !held.is_some_and(|held| held.from_host.copy(offset, len as usize, out));
             });
             if !broken {
+                if self.links[peer].machine.config().reliable && octets > self.links[peer].payload {
+                    self.tally.error("packet-too-long");
+                }
                 let overhead = self.links[peer].machine.config().transport.overhead();
                 self.links[peer].uncounted -= octets as i64 + i64::from(overhead);
                 self.peering.send(peer, self.packet.split().freeze());
@@ -69,6 +77,9 @@ impl Daemon {
         }
         if broken {
             self.later.push_back(Later::Broken(peer));
+        }
+        if let Some(excess) = self.links[peer].machine.excess() {
+            self.later.push_back(Later::Cut(peer, excess));
         }
         self.links[peer].output = output;
     }
@@ -83,23 +94,23 @@ impl Daemon {
                 }
                 Later::News(token, ended) => self.news(token, ended),
                 Later::Gone(token, reason) => {
-                    if let Some(flow) = self.table.get(token)
-                        && !flow.forgotten
+                    if let Some(connection) = self.table.get(token)
+                        && connection.closed.is_none()
                     {
-                        let (peer, id) = (flow.peer, flow.id);
+                        let (peer, id) = (connection.peer, connection.id);
                         self.machine(peer, |machine, now, out| machine.local_reset(now, id, reason, out));
                     }
-                    if let Some(flow) = self.table.get_mut(token) {
-                        flow.lose_host();
+                    if let Some(connection) = self.table.get_mut(token) {
+                        connection.lose_host();
                         self.list(token);
                     }
                 }
                 Later::Room(token, bytes) => {
                     self.count_leftover(token);
-                    if let Some(flow) = self.table.get(token)
-                        && !flow.forgotten
+                    if let Some(connection) = self.table.get(token)
+                        && connection.closed.is_none()
                     {
-                        let (peer, id, room) = (flow.peer, flow.id, flow.room());
+                        let (peer, id, room) = (connection.peer, connection.id, connection.to_host.room());
                         self.machine(peer, |machine, now, out| machine.wrote(now, id, bytes, room, out));
                     }
                 }
@@ -109,11 +120,20 @@ impl Daemon {
                     self.lose(peer, Reason::Violation);
                     self.peering.abandon(peer, self.instant(), "bytes of a host were lost");
                 }
+                // Told with each call until it is cut.
+                Later::Cut(peer, excess) if self.links[peer].machine.excess().is_some() => {
+                    let why = format!("{} is cut: {excess}", self.links[peer].name);
+                    tracing::warn!(peer = %self.links[peer].name, cap = excess.name(), "{why}");
+                    self.tally.error(excess.name());
+                    self.lose(peer, Reason::Violation);
+                    self.peering.abandon(peer, self.instant(), &why);
+                }
+                Later::Cut(..) => {}
             }
         }
     }
 
-    fn obey(&mut self, peer: usize, action: Action) {
+    fn obey(&mut self, peer: PeerId, action: Action) {
         let (id, what) = match action {
             Action::Connect { flow, request } => return self.attempt(peer, flow, request),
             Action::Accept { flow } => return self.accept(peer, flow),
@@ -136,39 +156,34 @@ impl Daemon {
             }
             return;
         };
-        let Some(flow) = self.table.get_mut(token) else { return };
+        let Some(connection) = self.table.get_mut(token) else { return };
         match what {
             What::Consume(bytes) => {
-                if !flow.consume(bytes) {
+                if !connection.consume(bytes) {
                     self.later.push_back(Later::Broken(peer));
                 }
             }
-            What::Released(bytes) => flow.released(bytes),
+            What::Released(bytes) => connection.from_host.released(bytes),
             What::Write(bytes) => {
-                flow.write(bytes);
+                connection.to_host.allow(bytes);
                 self.list(token);
             }
-            What::Urgent(at) => flow.mark(at),
+            What::Urgent(at) => connection.to_host.mark(at),
             What::Shutdown => {
-                flow.shutdown();
+                connection.to_host.shutdown();
                 self.list(token);
             }
             What::Ending => self.watch(token),
             What::Reset(reason) => {
-                flow.ending = Some(if reason == Reason::Vanished { Ending::Silence } else { Ending::Reset });
                 // Looked at again from now on.
-                flow.watch = None;
-                if matches!(flow.stage, Stage::Accepting) {
-                    // The host's kernel has a connection that nobody accepted yet: it will be reset then.
-                    tracing::debug!(%reason, "reset before it was accepted");
-                }
+                connection.watch = None;
+                connection.state.leave(if reason == Reason::Vanished { Ending::Silence } else { Ending::Reset });
                 self.list(token);
             }
             What::Closed(reason) => {
                 tracing::debug!(flow = id.0, ?reason, "closed");
-                flow.forget();
-                flow.ending = flow.ending.or(Some(if reason.is_some() { Ending::Reset } else { Ending::Clean }));
-                self.tally.ended(if flow.passed { PASSED } else { reason.map_or("clean", Reason::name) });
+                connection.close(reason.is_some());
+                self.tally.ended(if connection.passed { PASSED } else { reason.map_or("clean", Reason::name) });
                 self.links[peer].flows.remove(&id);
                 self.links[peer].early.remove(&id);
                 self.count_leftover(token);
@@ -178,20 +193,20 @@ impl Daemon {
     }
 
     /// Notes a connection that has something to write or to end.
-    pub(crate) fn list(&mut self, token: u64) {
-        if let Some(flow) = self.table.get_mut(token)
-            && !flow.listed
+    pub(crate) fn list(&mut self, token: Token) {
+        if let Some(connection) = self.table.get_mut(token)
+            && !connection.listed
         {
-            flow.listed = true;
+            connection.listed = true;
             self.writers.push(token);
         }
     }
 
-    /// A new flow that a host here asks for.
-    pub(crate) fn open(&mut self, peer: usize, request: Request, origin: Origin) -> u64 {
+    /// A new connection that a host here asks for.
+    pub(crate) fn open(&mut self, peer: PeerId, request: Request, origin: Origin, state: State) -> Token {
         let request = Arc::new(request);
         let id = self.links[peer].name_flow();
-        let token = self.table.insert(Flow::new(peer, id, request.clone(), origin, self.now));
+        let token = self.table.insert(Connection::new(peer, id, request.clone(), origin, state, self.now));
         self.links[peer].flows.insert(id, token);
         token
     }

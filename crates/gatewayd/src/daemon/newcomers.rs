@@ -1,25 +1,31 @@
 //! How openings that wait on the device become connections, and how these are answered.
 
+use std::io::Write;
 use std::net::IpAddr;
 
 use cellway_gateway::{FlowId, Reason, Request, Server};
+use cellway_units::Span;
+use socket2::Socket;
 
-use super::flow::{Ending, Origin, Stage};
+use super::connection::Origin;
+use super::state::{Ending, State};
+use super::table::Token;
 use super::timers::Due;
-use super::{Daemon, Flow};
+use super::{Connection, Daemon};
 use crate::config::Connect;
 use crate::error::Error;
 use crate::intercept::Opening;
+use crate::peer_id::PeerId;
 
-/// How long a connection that was let go may take until it is accepted (ns): what the kernel takes
-/// to give up on an answered opening, in short.
-const ACCEPT: u64 = 15_000_000_000;
+/// How long a client may take to acknowledge the answer to its opening: the kernel repeats the answer after 1 s and
+/// 3 s.
+const ACCEPT: Span = Span::from_secs(4);
 /// Most that are let in before everything else has its turn.
 pub(super) const AT_ONCE: usize = 256;
 
 impl Daemon {
     /// Openings wait on the device.
-    pub(crate) fn openings(&mut self) {
+    pub(crate) fn read_openings(&mut self) {
         for _ in 0..AT_ONCE {
             let next = self.hold.as_mut().map(super::super::intercept::Hold::next);
             let opening = match next {
@@ -43,27 +49,23 @@ impl Daemon {
             return self.pass(&opening);
         }
         if let Some(&token) = self.held.get(&key) {
+            let lost = |connection: &Connection| self.links[connection.peer].machine.is_unresponsive();
             match self.table.get_mut(token) {
                 // Sent again by a host that has waited a second.
-                Some(Flow { origin: Origin::Held(held), stage: Stage::Opening, .. }) => {
+                Some(Connection { state: State::Held(held), .. }) => {
                     *held = opening;
                     return;
                 }
-                Some(flow) if flow.stage == Stage::Silent => self.remove(token),
+                Some(Connection { state: State::Silent(_), .. }) => self.remove(token),
+                Some(connection) if connection.closed.is_some() || connection.is_over() && lost(connection) => {}
                 // The far side has the port until it knows of the end.
-                Some(flow) if flow.is_over() && !flow.forgotten && self.links[flow.peer].machine.is_unresponsive() => {}
-                Some(flow) if flow.is_over() && !flow.forgotten => {
-                    flow.again = Some(opening);
+                Some(connection) if connection.is_over() => {
+                    connection.again = Some(opening);
                     return;
                 }
                 // The kernel knows what to answer.
-                Some(flow) if !flow.forgotten => {
-                    if let Some(hold) = &mut self.hold {
-                        let _ = hold.release(&opening);
-                    }
-                    return;
-                }
-                _ => {}
+                Some(_) => return self.release(&opening),
+                None => {}
             }
         }
         let Some(peer) = self.routes.peer(opening.server.ip()) else {
@@ -75,10 +77,13 @@ impl Daemon {
             self.turn_away(&opening, reason);
             return;
         }
-        let early = self.config.peers[peer].connect == Connect::Early;
+        if self.must_prove() {
+            return self.answer_first(&opening);
+        }
+        let early = self.config.peers[peer.place()].connect == Connect::Early;
         let request = Request { client: Some(opening.client), server: Server::Address(opening.server), early };
         let source = opening.client.ip();
-        let token = self.open(peer, request, Origin::Held(opening));
+        let token = self.open(peer, request, Origin::Intercepted, State::Held(opening));
         self.held.insert(key, token);
         self.begin_opening(token, source, "intercepted");
     }
@@ -89,78 +94,99 @@ impl Daemon {
         }
     }
     /// Returns the reason to refuse a new connection of a host now, if there is one.
-    pub(crate) fn refusal(&self, peer: usize, source: IpAddr) -> Option<Reason> {
+    pub(crate) fn refusal(&self, peer: PeerId, source: IpAddr) -> Option<Reason> {
         let limits = &self.config.limits;
-        if !self.links[peer].up || self.links[peer].machine.is_unresponsive() {
+        if let Some(reason) = self.refuses_all() {
+            Some(reason)
+        } else if !self.links[peer].up || self.links[peer].machine.is_unresponsive() {
             Some(Reason::PeerLost)
         } else if self.table.len() >= limits.connections as usize
             || self.tally.of(source) >= limits.per_source
-            || self.tally.opening >= limits.opening
+            || self.openings.len() >= limits.opening
         {
             Some(Reason::Busy)
         } else {
             None
         }
     }
-    pub(crate) fn begin_opening(&mut self, token: u64, source: IpAddr, how: &'static str) {
-        let Some(flow) = self.table.get_mut(token) else { return };
-        (flow.counted, flow.source) = (true, Some(source));
-        let (peer, id, request) = (flow.peer, flow.id, flow.request.clone());
+    pub(crate) fn begin_opening(&mut self, token: Token, source: IpAddr, how: &'static str) {
+        let Some(connection) = self.table.get_mut(token) else { return };
+        connection.source = Some(source);
+        self.openings.begin(connection);
+        let (peer, id, request) = (connection.peer, connection.id, connection.request.clone());
         tracing::debug!(flow = id.0, peer = %self.links[peer].name, %source, server = ?request.server, how, "opening");
         self.tally.opened(how);
         self.tally.enters(source);
         self.machine(peer, |machine, now, out| machine.incoming(now, id, request, out));
+        if !self.links[peer].machine.has_met(id) {
+            self.links[peer].unname_flow(id);
+        }
     }
 
     /// The far side has answered, or need not be waited for.
-    pub(crate) fn accept(&mut self, peer: usize, id: FlowId) {
+    pub(crate) fn accept(&mut self, peer: PeerId, id: FlowId) {
         let Some(&token) = self.links[peer].flows.get(&id) else { return };
-        let Some(flow) = self.table.get_mut(token) else { return };
-        if !flow.answered {
-            flow.answered = true;
-            self.tally.answered(self.now - flow.since);
+        let Some(connection) = self.table.get_mut(token) else { return };
+        if !connection.answered {
+            connection.answered = true;
+            self.tally.answered(self.now.since(connection.since));
         }
         tracing::debug!(flow = id.0, "answered");
-        match &flow.origin {
-            Origin::Held(opening) => {
-                flow.stage = Stage::Accepting;
+        match &connection.state {
+            State::Held(opening) => {
+                let opening = opening.clone();
+                connection.state.change(|_| State::Released(None));
                 self.timers.add(self.now + ACCEPT, Due::Accept(token));
-                if let Some(hold) = &mut self.hold
-                    && let Err(e) = hold.release(opening)
-                {
-                    tracing::warn!("an opening cannot be let go: {e}");
-                    self.tally.error("device");
-                }
+                self.release(&opening);
             }
-            _ => {
-                flow.answer_socks(None);
-                flow.stage = Stage::Open;
+            State::Arrived(stream) => {
+                answer_socks(connection.origin, &stream.socket, None);
+                connection.state.change(State::opened);
+                self.opening_is_over(token);
                 self.later.push_back(super::Later::Room(token, 0));
                 self.later.push_back(super::Later::News(token, false));
             }
+            _ => {}
+        }
+    }
+    /// Lets the kernel answer an opening.
+    pub(crate) fn release(&mut self, opening: &Opening) {
+        if let Some(hold) = &mut self.hold
+            && let Err(e) = hold.release(opening)
+        {
+            tracing::warn!("an opening cannot be let go: {e}");
+            self.tally.error("device");
         }
     }
     /// The peer has refused a connection attempt.
-    pub(crate) fn refuse(&mut self, peer: usize, id: FlowId, reason: Reason) {
+    pub(crate) fn refuse(&mut self, peer: PeerId, id: FlowId, reason: Reason) {
         let Some(&token) = self.links[peer].flows.get(&id) else { return };
         let passes = self.passes_refused(peer, reason);
-        let Some(flow) = self.table.get_mut(token) else { return };
-        flow.passed = passes && matches!(flow.origin, Origin::Held(_));
-        if !flow.answered {
-            flow.answered = true;
-            match flow.passed {
-                true => self.tally.unanswered(),
-                false => self.tally.answered(self.now - flow.since),
+        let Some(connection) = self.table.get_mut(token) else { return };
+        connection.passed = passes && matches!(connection.state, State::Held(_));
+        if !connection.answered {
+            connection.answered = true;
+            if !connection.passed {
+                self.tally.answered(self.now.since(connection.since));
             }
         }
-        tracing::debug!(flow = id.0, %reason, passed = flow.passed, "refused");
-        flow.ending = Some(Ending::Reset);
-        flow.answer_socks(Some(reason));
-        if matches!(flow.origin, Origin::Socks) {
-            // The answer must arrive.
-            flow.ending = Some(Ending::Clean);
+        tracing::debug!(flow = id.0, %reason, passed = connection.passed, "refused");
+        let (mut opening, passed, socks) = (None, connection.passed, connection.origin == Origin::Socks);
+        match &connection.state {
+            State::Held(held) => opening = Some(held.clone()),
+            State::Arrived(stream) => answer_socks(connection.origin, &stream.socket, Some(reason)),
+            _ => {}
         }
-        self.answer_refused(token, reason);
+        // The same host may use the same port again before the peer knows of the end.
+        connection.state.leave(if socks { Ending::Clean } else { Ending::Reset });
+        self.opening_is_over(token);
+        match opening {
+            Some(opening) if passed => return self.pass(&opening),
+            Some(opening) => self.answer_refused(&opening, reason),
+            None => {}
+        }
+        self.tally.refused(reason);
+        self.list(token);
     }
     /// Connections have been accepted that were let go.
     pub(crate) fn accepted(&mut self) {
@@ -177,29 +203,36 @@ impl Daemon {
                 }
             };
             let token = self.held.get(&(client, server)).copied();
-            let known = token.filter(|&token| self.table.get(token).is_some_and(|f| f.stage == Stage::Accepting));
+            let known = token.and_then(|token| Some((token, &self.table.get(token)?.state)));
             match known {
-                Some(token) => self.attach(token, socket),
-                None => {
-                    // Dropped with its reset: nobody knows of it any more.
-                    tracing::debug!(%client, %server, "accepted and unknown");
-                    let _ = socket.set_linger(Some(std::time::Duration::ZERO));
-                }
+                Some((token, State::Released(_))) => self.attach(token, socket),
+                None => self.proved(socket, client, server),
+                // Dropped with its reset: the opening is over, and the far side knows.
+                Some(_) => tracing::debug!(%client, %server, "accepted too late"),
             }
             self.settle();
         }
     }
     /// A connection was let go and has not come.
-    pub(crate) fn not_accepted(&mut self, token: u64) {
-        let Some(flow) = self.table.get_mut(token) else { return };
-        if flow.stage == Stage::Accepting {
-            flow.stage = Stage::Open;
-            flow.ending = Some(Ending::Reset);
-            if flow.forgotten {
-                self.remove(token);
-            } else {
-                self.later.push_back(super::Later::Gone(token, Reason::TimedOut));
-            }
+    pub(crate) fn not_accepted(&mut self, token: Token) {
+        let Some(Connection { state: State::Released(_), .. }) = self.table.get(token) else { return };
+        self.opening_is_over(token);
+        let Some(connection) = self.table.get_mut(token) else { return };
+        tracing::debug!(flow = connection.id.0, "the client has not acknowledged the answer");
+        connection.state.change(|_| State::Gone);
+        if connection.closed.is_some() {
+            self.remove(token);
+        } else {
+            self.later.push_back(super::Later::Gone(token, Reason::TimedOut));
         }
+    }
+}
+
+/// Answers a SOCKS client for good or bad.
+fn answer_socks(origin: Origin, mut socket: &Socket, refused: Option<Reason>) {
+    if origin == Origin::Socks {
+        let answer = refused.map_or_else(super::socks::connected, super::socks::refused);
+        // Ten octets into an empty send buffer.
+        let _ = socket.write_all(&answer);
     }
 }

@@ -6,10 +6,14 @@ use cellway_units::Span;
 use super::Daemon;
 use super::handle::Command;
 use super::link::machine_config;
+use super::timers::Due;
 use crate::config::{Config, LineRate, PeerDown};
-use crate::error::Error;
-use crate::intercept::Follower;
+use crate::intercept::{Follower, News};
+use crate::peer_id::PeerId;
 use crate::peering::{self, PeerEvent};
+
+/// When rules that could not be set are set again.
+const RULES_AGAIN: Span = Span::from_secs(5);
 
 impl Daemon {
     pub(crate) fn peer_tells(&mut self, event: PeerEvent) {
@@ -35,6 +39,7 @@ impl Daemon {
                 if self.links[peer].up {
                     tracing::warn!(peer = %self.links[peer].name, %why, "down");
                     self.links[peer].downs += 1;
+                    self.links[peer].why_last_down.clone_from(&why);
                     self.tell_rules(peer, false);
                     self.lose(peer, Reason::PeerLost);
                 }
@@ -44,33 +49,69 @@ impl Daemon {
         }
     }
     /// The transport takes packets of so many octets now.
-    fn resize(&mut self, peer: usize, payload: usize) {
+    fn resize(&mut self, peer: PeerId, payload: usize) {
         self.links[peer].payload = payload;
         self.machine(peer, |machine, now, out| machine.set_payload(now, payload, out));
     }
     /// Has a peer's networks taken, or left alone.
-    pub(crate) fn tell_rules(&mut self, peer: usize, up: bool) {
+    pub(crate) fn tell_rules(&mut self, peer: PeerId, up: bool) {
         if let Some(rules) = &mut self.rules {
-            self.links[peer].change = rules.peer(peer, up);
+            self.links[peer].change = rules.peer(peer, up && self.drain.is_none());
         }
     }
-    /// The kernel knows of a change of the rules, or has refused it.
-    pub(crate) fn followed(&mut self, change: u64, result: Result<(), Error>) {
+    /// The kernel knows of a change of the rules, or has refused it, or lacks them.
+    pub(crate) fn rules_news(&mut self, news: News) {
+        let before = self.rules.as_ref().and_then(|rules| rules.lacking().map(str::to_owned));
         if let Some(rules) = &mut self.rules {
-            rules.heard(change);
+            rules.heard(&news);
         }
-        if let Err(e) = result {
-            tracing::error!("the rules cannot follow: {e}");
-            self.tally.error("rules");
+        match news {
+            News::Followed { result: Ok(()), .. } | News::Looked(Ok(false)) => {}
+            News::Followed { result: Err(e), .. } => {
+                tracing::error!("the rules cannot follow: {e}");
+                self.tally.error("rules");
+            }
+            News::Looked(Ok(true)) => {
+                tracing::warn!(
+                    "rules of the kernel were deleted by somebody else, and are set again; connections that began \
+                     meanwhile went direct, carried ones may have been reset"
+                );
+                self.tally.restored += 1;
+            }
+            News::Looked(Err(e)) => {
+                let why = e.to_string();
+                if before.as_ref() != Some(&why) {
+                    tracing::error!("rules of the kernel are lacking and cannot be set again: {why}");
+                }
+                self.tally.error("rules");
+                // What the attempt itself has deleted is heard of, too.
+                self.timers.add(self.now + RULES_AGAIN, Due::Rules);
+            }
         }
     }
-    /// Whether the kernel takes the networks of a peer that is up.
-    pub(crate) fn is_taken(&self, peer: usize) -> bool {
-        self.rules.as_ref().is_none_or(|rules| rules.has_told(self.links[peer].change))
+    /// Something was deleted from the rules of this machine. Rules that could not be set have their own time.
+    pub(crate) fn rules_deleted(&mut self) {
+        if let Some(rules) = self.rules.as_mut().filter(|rules| rules.lacking().is_none()) {
+            rules.look();
+        }
+    }
+    /// It is time to set rules again that could not be set.
+    pub(crate) fn set_rules_again(&mut self) {
+        if let Some(rules) = &mut self.rules {
+            rules.look();
+        }
+    }
+    /// Why the kernel does not take the networks of a peer that is up, if it does not.
+    pub(crate) fn not_taken(&self, peer: PeerId) -> Option<String> {
+        let rules = self.rules.as_ref()?;
+        if let Some(why) = rules.lacking() {
+            return Some(format!("the rules of the kernel are lacking: {why}"));
+        }
+        (!rules.has_told(self.links[peer].change)).then(|| "the rules of the kernel have not followed yet".to_owned())
     }
     /// Whether connections to a peer that is down will pass untouched, and still come here.
-    pub(crate) fn will_pass(&self, peer: usize) -> bool {
-        self.config.peers[peer].down == PeerDown::Direct && self.rules.as_ref().is_some_and(Follower::is_behind)
+    pub(crate) fn will_pass(&self, peer: PeerId) -> bool {
+        self.config.peers[peer.place()].down == PeerDown::Direct && self.rules.as_ref().is_some_and(Follower::is_behind)
     }
     /// Waits until the kernel knows of all changes of the rules.
     pub(crate) fn leave_rules(&mut self) {
@@ -78,20 +119,20 @@ impl Daemon {
             rules.end();
         }
         while let Some(command) = self.orders.next() {
-            if let Command::Followed { change, result } = command {
-                self.followed(change, result);
+            if let Command::Rules(news) = command {
+                self.rules_news(news);
             }
         }
     }
     /// Every connection over a peer is refused or reset.
-    pub(crate) fn lose(&mut self, peer: usize, reason: Reason) {
+    pub(crate) fn lose(&mut self, peer: PeerId, reason: Reason) {
         // Without `follow`: a lost peer has no findings to report, and the caller changes the rules.
         self.call(peer, |machine, now, out| machine.down(now, reason, out), |_| {});
         self.links[peer].early.clear();
         self.settle();
     }
 
-    fn packet(&mut self, peer: usize, octets: &[u8]) {
+    fn packet(&mut self, peer: PeerId, octets: &[u8]) {
         let link = &mut self.links[peer];
         let mut decoded = std::mem::take(&mut link.decoded);
         if let Err(e) = decoded.read(octets, link.machine.expected()) {
@@ -122,7 +163,7 @@ impl Daemon {
         self.links[peer].decoded = decoded;
     }
     /// Keeps the bytes of a packet that the machine wants and does not hold itself; whether it wants any.
-    fn keep(&mut self, peer: usize, decoded: &Decoded, octets: &[u8]) -> bool {
+    fn keep(&mut self, peer: PeerId, decoded: &Decoded, octets: &[u8]) -> bool {
         let Some(Frame::Data { flow: id, offset, .. }) = decoded.packet.frames.last() else { return true };
         let link = &mut self.links[peer];
         let Some(wanted) = link.machine.wanted(*id) else { return false };
@@ -131,7 +172,7 @@ impl Daemon {
             return !bytes.is_empty();
         }
         match link.flows.get(id).and_then(|token| self.table.get_mut(*token)) {
-            Some(flow) => flow.place(*offset, bytes),
+            Some(connection) => connection.to_host.place(*offset, bytes),
             None => link.early.entry(*id).or_default().place(*offset, bytes),
         }
         true
@@ -153,9 +194,9 @@ impl Daemon {
         for name in unchanged(&self.config, &config) {
             tracing::warn!("reload: `{name}` needs a restart and stays as it was");
         }
-        for (index, peer) in config.peers.iter().enumerate() {
+        for (place, peer) in config.peers.iter().enumerate() {
             let GatewayConfig { rate, guard, bypass, .. } = machine_config(peer, &config);
-            self.machine(index, |machine, now, out| {
+            self.machine(PeerId::at(place), |machine, now, out| {
                 machine.set_guard(now, guard);
                 machine.set_bypass(bypass);
                 machine.set_rate(now, rate, out);

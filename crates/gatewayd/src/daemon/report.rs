@@ -1,56 +1,79 @@
 //! What a daemon tells of itself.
 
-use cellway_gateway::Server;
+use cellway_gateway::{Reason, Server};
 
 use super::Daemon;
-use super::flow::{Origin, Stage};
-use crate::control::{ConnectionStatus, PeerStatus, Snapshot};
+use super::connection::{Connection, Origin};
+use super::moment::Moment;
+use crate::daemon::tally::named;
+use crate::peer_id::PeerId;
+use crate::status::{ConnectionStatus, Counters, PeerStatus, Snapshot};
 
 impl Daemon {
     /// How it stands, with a line for each connection if so wished.
     pub(crate) fn snapshot(&mut self, connections: bool) -> Snapshot {
         self.read_drops();
-        let peers = (0..self.links.len()).map(|peer| self.peer_status(peer)).collect();
-        let lines = || self.table.iter().filter(|flow| !flow.forgotten).map(|flow| self.connection_status(flow));
+        let peers = self.links.ids().map(|peer| self.peer_status(peer)).collect();
+        let lines = || {
+            self.table
+                .iter()
+                .filter(|connection| connection.closed.is_none())
+                .map(|connection| self.connection_status(connection))
+        };
         Snapshot {
             name: self.config.name.clone(),
             uptime: self.seconds_since(self.start.0),
             peers,
+            draining: self.drains().then(|| self.left()),
+            opening: u64::from(self.openings.len()),
             silent: u64::from(self.tally.silent),
             receive_drops: self.drops.total,
-            longest_pass: self.tally.longest_pass as f64 / 1e9,
+            longest_pass: self.tally.longest_pass.as_secs_f64(),
             long_passes: self.tally.long_passes,
             connections: if connections { lines().collect() } else { Vec::new() },
-            counters: self.tally.counters(),
+            counters: self.counters(),
         }
     }
-    fn seconds_since(&self, ns: u64) -> f64 {
-        self.now.saturating_sub(ns) as f64 / 1e9
+    /// All counts: those of the daemon, connections that strangers tried, and those of peers that the state machines refused.
+    pub(crate) fn counters(&self) -> Counters {
+        let mut counters = Counters { strangers: named(self.peering.turned_away()), ..self.tally.counters() };
+        for stats in self.links.iter().map(|link| link.machine.stats()) {
+            for (reason, count) in Reason::ALL.into_iter().zip(stats.declined_by).filter(|&(_, count)| count > 0) {
+                *counters.refused.entry(reason.name().to_owned()).or_default() += count;
+            }
+        }
+        counters
     }
-    fn peer_status(&mut self, peer: usize) -> PeerStatus {
+    fn seconds_since(&self, earlier: Moment) -> f64 {
+        self.now.since(earlier).as_secs_f64()
+    }
+    fn peer_status(&mut self, peer: PeerId) -> PeerStatus {
         let transport = self.peering.status(peer);
         let link = &self.links[peer];
         let stats = link.machine.stats();
         let flows = || link.flows.values().filter_map(|token| self.table.get(*token));
-        let opening = flows().filter(|flow| flow.stage != Stage::Open).count() as u64;
-        let up = link.up && self.is_taken(peer);
+        let opening = flows().filter(|flow| flow.waits_for_answer()).count() as u64;
+        let not_taken = self.not_taken(peer);
+        let up = link.up && not_taken.is_none();
         PeerStatus {
             name: link.name.clone(),
             up,
             transport: transport.transport.filter(|_| up).map_or_else(String::new, |t| t.name().to_owned()),
             address: transport.address.filter(|_| up),
-            why_down: match link.up {
-                false => why_down(&link.why_down, &transport.tried),
-                true if up => link.why_down.clone(),
-                true => "the rules of the kernel have not followed yet".to_owned(),
+            why_down: match (link.up, not_taken) {
+                (false, _) => why_down(&link.why_down, &transport.tried),
+                (true, why) => why.unwrap_or_default(),
             },
+            why_last_down: link.why_last_down.clone(),
             why_tls: if up { transport.tried } else { String::new() },
+            surplus: transport.surplus,
             downs: link.downs,
             unresponsive: link.machine.is_unresponsive(),
             stalls: link.stalls,
             rtt: link.machine.rtt().as_secs_f64(),
             payload: link.payload as u64,
             rate: link.machine.rate().as_bps() as f64,
+            sending_rate: link.machine.sending_rate().as_bps() as f64,
             fits: link.machine.fits().map(|rate| rate.as_bps() as f64),
             overloads: link.overloads,
             line_octets: link.line_octets,
@@ -65,21 +88,21 @@ impl Daemon {
             opening,
         }
     }
-    fn connection_status(&self, flow: &super::Flow) -> ConnectionStatus {
-        let (sent_bytes, received_bytes) = flow.carried();
+    fn connection_status(&self, connection: &Connection) -> ConnectionStatus {
+        let (sent_bytes, received_bytes) = (connection.from_host.carried(), connection.to_host.carried());
         ConnectionStatus {
-            peer: self.links[flow.peer].name.clone(),
-            opened_here: !matches!(flow.origin, Origin::Peer),
-            client: flow.request.client,
-            server: match &flow.request.server {
+            peer: self.links[connection.peer].name.clone(),
+            opened_here: connection.origin != Origin::Peer,
+            client: connection.request.client,
+            server: match &connection.request.server {
                 Server::Address(address) => address.to_string(),
                 Server::Name(name, port) => format!("{name}:{port}"),
             },
-            state: flow.state().to_owned(),
-            age: self.seconds_since(flow.since),
+            state: connection.shown_state().name.to_owned(),
+            age: self.seconds_since(connection.since),
             sent_bytes,
             received_bytes,
-            buffered_bytes: flow.held() as u64,
+            buffered_bytes: connection.held() as u64,
         }
     }
 }

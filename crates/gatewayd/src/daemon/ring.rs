@@ -13,14 +13,18 @@ const PARTS: usize = 32;
 /// The largest capacity (blocks) that the queue of blocks keeps when it is empty: most rings are short.
 const CAPACITY: usize = 64;
 
-/// A FIFO of bytes in blocks. Growing copies no bytes, and an empty ring holds no block.
+/// What a gap reads as.
+static ZEROS: [u8; BLOCK] = [0; BLOCK];
+
+/// A FIFO of bytes in blocks. Growing copies no bytes, and an empty ring holds no block. Neither does a gap before bytes that
+/// were placed: it can be as long as the window, and a peer makes one with a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     base: u64,
     len: usize,
     /// Where in the first block the first byte is.
     skip: usize,
-    blocks: VecDeque<Block>,
+    blocks: VecDeque<Option<Block>>,
 }
 
 impl Ring {
@@ -53,7 +57,7 @@ impl Ring {
         for (part, block) in parts.iter_mut().zip(self.blocks.range_mut(first..)) {
             let from = if used == 0 { offset } else { 0 };
             let take = left.min(BLOCK - from);
-            *part = IoSliceMut::new(&mut block[from..from + take]);
+            *part = IoSliceMut::new(&mut held(block)[from..from + take]);
             (used, left) = (used + 1, left - take);
         }
         let count = read(&mut parts[..used]);
@@ -61,8 +65,7 @@ impl Ring {
         self.trim();
         count
     }
-    /// Puts bytes at `offset`; what lies before the base is left out, a gap is filled with zeros
-    /// until its bytes come.
+    /// Puts bytes at `offset`; what lies before the base is left out, a gap reads as zeros until its bytes come.
     pub(crate) fn place(&mut self, offset: u64, bytes: &[u8]) {
         let before = self.base.saturating_sub(offset);
         if before >= bytes.len() as u64 {
@@ -70,12 +73,17 @@ impl Ring {
         }
         let (offset, mut bytes) = (offset + before, &bytes[before as usize..]);
         let at = (offset - self.base) as usize;
-        if at > self.len {
-            self.reserve(at - self.len);
-            self.each(self.len, at - self.len, |part| part.fill(0));
+        let (end, gap) = (at + bytes.len(), at.saturating_sub(self.len));
+        if gap > 0 {
+            // Blocks that lie in the gap as a whole hold nothing; of those at its two ends a part is in it.
+            let (first, last) = (self.skip + self.len, self.skip + at);
+            self.each(self.len, gap.min(first.next_multiple_of(BLOCK) - first), |part| part.fill(0));
+            self.blocks.resize_with(self.blocks.len().max(last / BLOCK), || None);
             self.len = at;
+            self.reserve(bytes.len());
+            let before = gap.min(last % BLOCK);
+            self.each(at - before, before, |part| part.fill(0));
         }
-        let end = at + bytes.len();
         self.reserve(end.saturating_sub(self.len));
         self.each(at, bytes.len(), |part| {
             let (now, later) = bytes.split_at(part.len());
@@ -118,7 +126,7 @@ impl Ring {
     fn reserve(&mut self, more: usize) {
         let blocks = (self.skip + self.len + more).div_ceil(BLOCK);
         while self.blocks.len() < blocks {
-            self.blocks.push_back(Block::take());
+            self.blocks.push_back(Some(Block::take()));
         }
     }
     /// Drops the bytes from `end` on.
@@ -128,7 +136,7 @@ impl Ring {
     }
     /// Returns the memory of its blocks (bytes).
     pub(crate) fn memory(&self) -> u64 {
-        (self.blocks.len() * BLOCK) as u64
+        (self.blocks.iter().flatten().count() * BLOCK) as u64
     }
 
     /// Drops blocks without bytes, and shrinks the queue of blocks if its capacity is far too large.
@@ -148,19 +156,30 @@ impl Ring {
         let blocks = start / BLOCK..end.div_ceil(BLOCK).max(start / BLOCK);
         blocks.filter_map(move |n| {
             let part = start.saturating_sub(n * BLOCK)..(end - n * BLOCK).min(BLOCK);
-            (!part.is_empty()).then(|| &self.blocks[n][part])
+            (!part.is_empty())
+                .then(|| self.blocks[n].as_ref().map_or(&ZEROS[..], |block| &block[..]).get(part))
+                .flatten()
         })
     }
-    /// Does `what` with each part of `len` bytes from `at` bytes behind the first on, for which there are blocks.
+    /// Does `what` with each part of `len` bytes from `at` bytes behind the first on, for which there are blocks or gaps.
     fn each(&mut self, at: usize, len: usize, mut what: impl FnMut(&mut [u8])) {
         let (mut start, mut left) = (self.skip + at, len);
         while left > 0 {
             let from = start % BLOCK;
             let take = left.min(BLOCK - from);
-            what(&mut self.blocks[start / BLOCK][from..from + take]);
+            what(&mut held(&mut self.blocks[start / BLOCK])[from..from + take]);
             (start, left) = (start + take, left - take);
         }
     }
+}
+
+/// The block at its place; where there was a gap it holds zeros.
+fn held(block: &mut Option<Block>) -> &mut Block {
+    block.get_or_insert_with(|| {
+        let mut block = Block::take();
+        block.fill(0);
+        block
+    })
 }
 
 #[cfg(test)]
@@ -286,5 +305,49 @@ mod tests {
         let mut out = Vec::new();
         assert!(ring.copy(ring.base(), BLOCK + 4, &mut out));
         assert!(out[..BLOCK + 3].iter().all(|&byte| byte == 0) && out[BLOCK + 3] == b'x');
+    }
+
+    proptest! {
+        #[test]
+        fn gaps_across_blocks_read_as_zeros(
+            pieces in prop::collection::vec((0u64..40_000, 1usize..3_000, 0u64..9_000), 1..30),
+        ) {
+            let (mut ring, mut all, mut base) = (Ring::default(), Vec::<u8>::new(), 0);
+            for (n, (offset, len, take)) in (1u8..).zip(pieces) {
+                ring.place(base + offset, &vec![n; len]);
+                let end = offset as usize + len;
+                all.resize(all.len().max(end), 0);
+                all[offset as usize..end].fill(n);
+                let mut out = Vec::new();
+                prop_assert!(ring.copy(base, all.len(), &mut out));
+                prop_assert!(out == all, "after piece {}", n);
+                let take = take.min(all.len() as u64);
+                ring.release(take);
+                all.drain(..take as usize);
+                base += take;
+                prop_assert_eq!((ring.base(), ring.len()), (base, all.len()));
+            }
+        }
+    }
+
+    /// A gap as long as the window took as much memory, and the time to fill it with zeros, for each packet that made one.
+    #[test]
+    fn a_gap_takes_no_memory() {
+        const FAR: u64 = 64 << 20;
+        let mut ring = Ring::default();
+        ring.place(0, &[1; 100]);
+        ring.place(FAR, &[2; 10]);
+        assert_eq!((ring.memory(), ring.end()), (2 * BLOCK as u64, FAR + 10));
+        // It reads as zeros until its bytes come.
+        let mut out = Vec::new();
+        assert!(ring.copy(90, 2 * BLOCK, &mut out));
+        assert!(out[..10] == [1; 10] && out[10..].iter().all(|&octet| octet == 0));
+        ring.place(BLOCK as u64 * 3 + 7, &[3; 5]);
+        out.clear();
+        assert!(ring.copy(BLOCK as u64 * 3, 20, &mut out));
+        assert_eq!(out, [[0; 7].as_slice(), &[3; 5], &[0; 8]].concat());
+        assert_eq!(ring.memory(), 3 * BLOCK as u64);
+        ring.release(FAR);
+        assert_eq!((ring.memory(), ring.len()), (BLOCK as u64, 10));
     }
 }

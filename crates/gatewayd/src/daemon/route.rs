@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use ipnet::IpNet;
 
 use super::handle::{Command, Handle};
+use super::table::Token;
 use crate::config::Config;
+use crate::peer_id::PeerId;
 
 /// A port to ask the kernel for a route with; nothing is sent.
 const DISCARD: u16 = 9;
@@ -14,24 +16,25 @@ const DISCARD: u16 = 9;
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     /// Longest first; the peer, or none for this gateway's own networks.
-    prefixes: Vec<(IpNet, Option<usize>)>,
+    prefixes: Vec<(IpNet, Option<PeerId>)>,
 }
 
 impl Routes {
     pub(crate) fn of(config: &Config) -> Routes {
         let local = config.local.iter().map(|net| (*net, None));
         let peers = config.peers.iter().enumerate();
-        let remote = peers.flat_map(|(index, peer)| peer.prefixes.iter().map(move |net| (*net, Some(index))));
+        let remote =
+            peers.flat_map(|(place, peer)| peer.prefixes.iter().map(move |net| (*net, Some(PeerId::at(place)))));
         let mut prefixes: Vec<_> = local.chain(remote).collect();
         prefixes.sort_by_key(|(net, _)| std::cmp::Reverse(net.prefix_len()));
         Routes { prefixes }
     }
-    fn find(&self, address: IpAddr) -> Option<Option<usize>> {
+    fn find(&self, address: IpAddr) -> Option<Option<PeerId>> {
         let address = address.to_canonical();
         self.prefixes.iter().find(|(net, _)| net.contains(&address)).map(|(_, whose)| *whose)
     }
     /// The peer that `address` is behind.
-    pub(crate) fn peer(&self, address: IpAddr) -> Option<usize> {
+    pub(crate) fn peer(&self, address: IpAddr) -> Option<PeerId> {
         self.find(address).flatten()
     }
     /// Whether `address` is behind this gateway.
@@ -51,7 +54,7 @@ pub(crate) fn is_own(address: IpAddr) -> bool {
 }
 
 /// Looks a name up, which may take long, on a thread of its own; the answer comes as a command.
-pub(crate) fn look_up(handle: Handle, token: u64, name: &str, port: u16) {
+pub(crate) fn look_up(handle: Handle, token: Token, name: &str, port: u16) {
     let name = name.to_owned();
     let asked = handle.clone();
     let thread = std::thread::Builder::new().name("look-up".into()).spawn(move || {
@@ -71,16 +74,22 @@ mod tests {
     fn the_longest_prefix_decides() {
         let net = |text: &str| text.parse::<IpNet>().unwrap();
         let mut prefixes = vec![
-            (net("10.2.0.0/16"), Some(0)),
-            (net("10.2.3.0/24"), Some(1)),
+            (net("10.2.0.0/16"), Some(PeerId::at(0))),
+            (net("10.2.3.0/24"), Some(PeerId::at(1))),
             (net("10.1.0.0/16"), None),
-            (net("2001:db8::/32"), Some(0)),
+            (net("2001:db8::/32"), Some(PeerId::at(0))),
         ];
         prefixes.sort_by_key(|(net, _)| std::cmp::Reverse(net.prefix_len()));
         let routes = Routes { prefixes };
         let whose = |text: &str| routes.peer(text.parse().unwrap());
-        assert_eq!((whose("10.2.9.9"), whose("10.2.3.9"), whose("10.1.0.1")), (Some(0), Some(1), None));
-        assert_eq!((whose("2001:db8::9"), whose("::ffff:10.2.9.9"), whose("192.0.2.1")), (Some(0), Some(0), None));
+        assert_eq!(
+            (whose("10.2.9.9"), whose("10.2.3.9"), whose("10.1.0.1")),
+            (Some(PeerId::at(0)), Some(PeerId::at(1)), None)
+        );
+        assert_eq!(
+            (whose("2001:db8::9"), whose("::ffff:10.2.9.9"), whose("192.0.2.1")),
+            (Some(PeerId::at(0)), Some(PeerId::at(0)), None)
+        );
         assert!(routes.is_local("10.1.2.3".parse().unwrap()) && !routes.is_local("10.2.0.1".parse().unwrap()));
         assert!(!routes.is_local("192.0.2.1".parse().unwrap()));
     }

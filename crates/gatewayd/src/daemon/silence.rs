@@ -3,14 +3,16 @@
 
 use std::io;
 
+use cellway_units::Span;
 use socket2::{SockFilter, Socket};
 
 use super::Daemon;
+use super::table::Token;
 use super::timers::Due;
 
-/// How long the host may take to find out (ns), 18 minutes: Linux repeats what is not acknowledged for 924.6 s by
+/// How long the host may take to find out, 18 minutes: Linux repeats what is not acknowledged for 924.6 s by
 /// default (`net.ipv4.tcp_retries2`), and then waits once more, for 120 s at most.
-const SILENCE: u64 = 1_080_000_000_000;
+const SILENCE: Span = Span::from_secs(1_080);
 /// One in so many of all connections may be silent; further ones are reset.
 const SHARE: u32 = 8;
 
@@ -34,11 +36,11 @@ pub(crate) fn silence(socket: &Socket) -> io::Result<()> {
 
 impl Daemon {
     /// The host of a connection has all its bytes: it hears nothing more.
-    pub(crate) fn fall_silent(&mut self, token: u64) {
+    pub(crate) fn fall_silent(&mut self, token: Token) {
         let most = self.config.limits.connections / SHARE;
-        let Some(flow) = self.table.get_mut(token) else { return };
-        if self.tally.silent < most && flow.fall_silent().is_ok() {
-            tracing::debug!(flow = flow.id.0, "left without an answer");
+        let Some(connection) = self.table.get_mut(token) else { return };
+        if self.tally.silent < most && connection.fall_silent().is_ok() {
+            tracing::debug!(flow = connection.id.0, "left without an answer");
             self.tally.silent += 1;
             self.timers.add(self.now + SILENCE, Due::Silence(token));
         } else {

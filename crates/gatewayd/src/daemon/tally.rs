@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use cellway_gateway::Reason;
+use cellway_units::Span;
 
-use crate::control::Counters;
+use crate::status::Counters;
 
 /// Upper bounds of the classes of the time to an answer (s).
 const CLASSES: [f64; 14] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, f64::INFINITY];
@@ -23,14 +24,16 @@ pub(crate) struct Tally {
     answers: [u64; CLASSES.len()],
     answers_sum: f64,
     pub(crate) held_back: u64,
-    /// The longest pass of the data thread (ns).
-    pub(crate) longest_pass: u64,
+    /// The longest pass of the data thread.
+    pub(crate) longest_pass: Span,
     /// Passes that took longer than [`super::LONG_PASS`].
     pub(crate) long_passes: u64,
     /// Openings that went on without the pair.
     pub(crate) passed: u64,
-    /// Openings that wait for their answer now.
-    pub(crate) opening: u32,
+    /// How often rules of the kernel were set again.
+    pub(crate) restored: u64,
+    /// Openings that this machine has answered before their servers have.
+    pub(crate) answered_first: u64,
     /// Connections whose host is left without an answer.
     pub(crate) silent: u32,
     sources: HashMap<IpAddr, u32>,
@@ -39,9 +42,6 @@ pub(crate) struct Tally {
 impl Tally {
     pub(crate) fn opened(&mut self, how: &'static str) {
         *self.opened.entry(how).or_default() += 1;
-        if how != "peer" {
-            self.opening += 1;
-        }
     }
     pub(crate) fn refused(&mut self, reason: Reason) {
         *self.refused.entry(reason.name()).or_default() += 1;
@@ -49,25 +49,20 @@ impl Tally {
     pub(crate) fn ended(&mut self, how: &'static str) {
         *self.ended.entry(how).or_default() += 1;
     }
-    /// Counts a pass that took `ns` nanoseconds.
-    pub(crate) fn add_pass(&mut self, ns: u64) {
-        self.longest_pass = self.longest_pass.max(ns);
-        self.long_passes += u64::from(ns > super::LONG_PASS);
+    /// Counts a pass.
+    pub(crate) fn add_pass(&mut self, took: Span) {
+        self.longest_pass = self.longest_pass.max(took);
+        self.long_passes += u64::from(took > super::LONG_PASS);
     }
     pub(crate) fn error(&mut self, kind: &'static str) {
         *self.errors.entry(kind).or_default() += 1;
     }
-    /// An opening has its answer after `ns`.
-    pub(crate) fn answered(&mut self, ns: u64) {
-        self.opening = self.opening.saturating_sub(1);
-        let seconds = ns as f64 / 1e9;
+    /// An opening has its answer after this time.
+    pub(crate) fn answered(&mut self, time: Span) {
+        let seconds = time.as_secs_f64();
         let class = CLASSES.iter().position(|&most| seconds <= most).unwrap_or(CLASSES.len() - 1);
         self.answers[class] += 1;
         self.answers_sum += seconds;
-    }
-    /// An opening has gone without an answer.
-    pub(crate) fn unanswered(&mut self) {
-        self.opening = self.opening.saturating_sub(1);
     }
     /// How many connections `source` has.
     pub(crate) fn of(&self, source: IpAddr) -> u32 {
@@ -87,7 +82,6 @@ impl Tally {
     }
     /// For people.
     pub(crate) fn counters(&self) -> Counters {
-        let named = |map: &BTreeMap<&'static str, u64>| map.iter().map(|(k, v)| ((*k).to_owned(), *v)).collect();
         Counters {
             opened: named(&self.opened),
             refused: named(&self.refused),
@@ -97,7 +91,15 @@ impl Tally {
             connect_seconds_sum: self.answers_sum,
             held_back: self.held_back,
             passed: self.passed,
+            answered_first: self.answered_first,
+            rules_restored: self.restored,
             errors: named(&self.errors),
+            strangers: BTreeMap::new(),
         }
     }
+}
+
+/// Counts with owned names.
+pub(crate) fn named(counts: &BTreeMap<&'static str, u64>) -> BTreeMap<String, u64> {
+    counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }

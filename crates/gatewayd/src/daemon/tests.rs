@@ -1,22 +1,28 @@
 //! A daemon whose peer is the test: it passes packets and losses of the connection between gateways to the daemon
 //! directly.
 
+mod attack;
+mod caps;
+
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use bytes::BytesMut;
 use cellway_gateway::{Ack, FlowId, Frame, Lease, Reason, Request, Server, TpPacket};
-use cellway_sys::now_ns;
+use cellway_sys::Ready;
 use cellway_units::{Rate, Span};
 use tempfile::TempDir;
 
 use super::Daemon;
-use super::flow::Origin;
+use super::connection::Origin;
+use super::moment::Moment;
+use super::state::State;
 use crate::config::{Config, Listen, PeerDown};
 use crate::intercept::Opening;
+use crate::peer_id::PeerId;
 use crate::peering::{PeerEvent, Transport};
 
-const PEER: usize = 0;
+const PEER: PeerId = PeerId::at(0);
 const WINDOW: u64 = 65_536;
 
 struct Scene {
@@ -67,9 +73,15 @@ impl Scene {
     }
     /// Advances the time by `ms`, then begins the connection attempts that are due.
     fn attempt_after(&mut self, ms: u64) {
-        self.daemon.now += ms * 1_000_000;
+        self.daemon.now += Span::from_ms(ms);
         self.daemon.begin_attempts();
     }
+}
+
+/// The state of a connection of a host here that has no socket.
+fn waiting() -> State {
+    let [client, server] = ["192.0.2.7:5000", "192.0.2.9:80"].map(|at| at.parse().unwrap());
+    State::Held(Opening::between(client, server))
 }
 
 fn server() -> (TcpListener, SocketAddr) {
@@ -134,6 +146,30 @@ fn a_flow_that_is_reset_after_early_data_and_before_its_attempt_ends() {
     assert!(scene.daemon.links[PEER].early.is_empty());
 }
 
+/// The machine says once that the host is to be looked at.
+#[test]
+fn a_server_that_answers_after_the_peers_reset_is_looked_at() {
+    let (listener, at) = server();
+    let mut scene = Scene::new();
+    let data = Frame::Data { flow: FlowId(0), offset: 0, len: 10, fin: false, early: true, urgent: false };
+    scene.receive(vec![opening(0, at, true), data]);
+    scene.attempt_after(60_000);
+    let token = scene.daemon.links[PEER].flows[&FlowId(0)];
+    let state = |scene: &Scene| scene.daemon.table.get(token).map(|connection| connection.state.name());
+    assert_eq!(state(&scene), Some("Connecting"));
+    scene.receive(vec![reset(0, 10)]);
+    assert_eq!(state(&scene), Some("Connecting"), "its bytes come first");
+    let ready = Ready { token: token.ready(), read: false, write: true, ended: false, failed: false };
+    scene.daemon.stream(token, ready);
+    assert!(scene.daemon.table.get(token).is_some_and(|connection| connection.watch.is_some()));
+    assert!(listener.accept().is_ok());
+    // It has its bytes, and then the reset.
+    scene.daemon.settle();
+    scene.daemon.write();
+    scene.daemon.settle();
+    assert_eq!(state(&scene), Some("Leaving"));
+}
+
 #[test]
 fn a_reset_for_an_unused_identifier_is_malformed() {
     let mut scene = Scene::new();
@@ -141,7 +177,7 @@ fn a_reset_for_an_unused_identifier_is_malformed() {
     // Our flow identifiers are odd.
     let request = || Request { client: None, server: Server::Address("192.0.2.9:80".parse().unwrap()), early: false };
     let begin = |scene: &mut Scene| {
-        let token = scene.daemon.open(PEER, request(), Origin::Forward);
+        let token = scene.daemon.open(PEER, request(), Origin::Forward, waiting());
         scene.daemon.begin_opening(token, "127.0.0.1".parse().unwrap(), "forward");
         scene.daemon.settle();
         token
@@ -150,7 +186,10 @@ fn a_reset_for_an_unused_identifier_is_malformed() {
     scene.receive(vec![reset(3, 0)]);
     assert_eq!(malformed(&scene), 1);
     let second = begin(&mut scene);
-    assert!(scene.daemon.table.get(second).is_some_and(|flow| flow.ending.is_none()), "reset before it was opened");
+    assert!(
+        scene.daemon.table.get(second).is_some_and(|connection| !connection.state.is_leaving()),
+        "reset before it was opened"
+    );
     // An identifier that is in use may be reset.
     scene.receive(vec![reset(1, 0)]);
     scene.receive(vec![reset(1, 0)]);
@@ -163,18 +202,43 @@ fn an_attempt_that_bypasses_the_gateways_counts_as_neither_answered_nor_lost() {
     let refused = [("passed", PeerDown::Direct), ("peer-lost", PeerDown::Refuse)];
     for (answers, (how, down)) in refused.into_iter().enumerate() {
         let mut scene = Scene::new();
-        scene.daemon.config.peers[PEER].down = down;
+        scene.daemon.config.peers[PEER.place()].down = down;
         let request = Request { client: Some(client), server: Server::Address(server), early: false };
-        let token = scene.daemon.open(PEER, request, Origin::Held(Opening::between(client, server)));
+        let token =
+            scene.daemon.open(PEER, request, Origin::Intercepted, State::Held(Opening::between(client, server)));
         scene.daemon.begin_opening(token, client.ip(), "intercepted");
-        scene.daemon.now += 1_300_000_000;
+        scene.daemon.now += Span::from_ms(1_300);
         scene.down();
         scene.daemon.write();
         let counters = scene.daemon.tally.counters();
         assert_eq!(counters.ended, [(how.to_owned(), 1)].into(), "{down:?}");
         assert_eq!(counters.passed + counters.refused.values().sum::<u64>(), 1);
         assert_eq!(counters.connect_seconds.iter().map(|class| class.1).sum::<u64>(), answers as u64, "{down:?}");
-        assert_eq!((scene.daemon.tally.opening, scene.daemon.table.len()), (0, 0));
+        assert_eq!((scene.daemon.openings.len(), scene.daemon.table.len()), (0, 0));
+    }
+}
+
+#[test]
+fn a_connection_counts_as_opening_until_it_is_answered() {
+    let [client, server] = ["192.0.2.7:5000", "192.0.2.9:80"].map(|at| at.parse::<SocketAddr>().unwrap());
+    let request = || Request { client: Some(client), server: Server::Address(server), early: false };
+    for answer in [None, Some(Reason::Refused)] {
+        let mut scene = Scene::new();
+        let token =
+            scene.daemon.open(PEER, request(), Origin::Intercepted, State::Held(Opening::between(client, server)));
+        scene.daemon.begin_opening(token, client.ip(), "intercepted");
+        let id = scene.daemon.table.get_mut(token).unwrap().id;
+        let counts = |scene: &mut Scene| {
+            let peer = scene.daemon.snapshot(false).peers.remove(0);
+            (peer.opening, peer.connections)
+        };
+        assert_eq!(counts(&mut scene), (1, 1));
+        match answer {
+            None => scene.daemon.accept(PEER, id),
+            Some(reason) => scene.daemon.refuse(PEER, id, reason),
+        }
+        // The client's kernel has not accepted it, or it is not closed yet.
+        assert_eq!(counts(&mut scene), (0, 1), "{answer:?}");
     }
 }
 
@@ -182,7 +246,7 @@ fn an_attempt_that_bypasses_the_gateways_counts_as_neither_answered_nor_lost() {
 fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all() {
     let (listener, at) = server();
     let mut scene = Scene::new();
-    scene.daemon.now = now_ns();
+    scene.daemon.now = Moment::now();
     let leased = |flow: u64, ms: u64| {
         let request = Arc::new(Request { client: None, server: Server::Address(at), early: false });
         let lease = Some(Lease { after: 0, within: Span::from_ms(ms) });
@@ -215,10 +279,10 @@ fn a_syn_that_went_past_the_gateways_goes_there_each_time() {
     let mut scene = Scene::new();
     let opening = || Opening::between(client, server);
     scene.daemon.pass(&opening());
-    scene.daemon.now += 63_000_000_000;
+    scene.daemon.now += Span::from_secs(63);
     scene.daemon.open_held(opening());
     assert_eq!((scene.daemon.tally.counters().passed, scene.daemon.table.len()), (2, 0));
-    scene.daemon.now += 3_000_000_000;
+    scene.daemon.now += Span::from_secs(3);
     scene.daemon.open_held(opening());
     assert_eq!((scene.daemon.tally.counters().passed, scene.daemon.table.len()), (2, 1));
 }

@@ -3,25 +3,26 @@
 use std::sync::Arc;
 
 use cellway_gateway::{FlowId, FlowState, Reason, Request};
-use cellway_sys::now_ns;
+use cellway_units::Span;
 
 use super::Daemon;
 use super::attempts::Attempt;
-use super::flow::{Origin, Stage};
 use super::link::Findings;
 use super::machine::Later;
+use super::moment::Moment;
 use crate::config::PeerDown;
 use crate::intercept::Opening;
+use crate::peer_id::PeerId;
 
-/// The longest time that a connection attempt of a peer waits while more of its packets can be read (ns).
-const LONGEST_WAIT: u64 = 50_000_000;
+/// The longest time that a connection attempt of a peer waits while more of its packets can be read.
+const LONGEST_WAIT: Span = Span::from_ms(50);
 
 /// Most connections that are begun in one pass: about 2 ms of work, at 30 us for each.
 const ATTEMPTS: usize = 64;
 
 impl Daemon {
     /// Reports changes since `before`, the findings of a peer's state machine before the last call into it.
-    pub(crate) fn follow(&mut self, peer: usize, before: Findings) {
+    pub(crate) fn follow(&mut self, peer: PeerId, before: Findings) {
         let link = &mut self.links[peer];
         let Findings { unresponsive, too_high } = link.findings();
         if too_high != before.too_high {
@@ -42,8 +43,8 @@ impl Daemon {
         }
     }
     /// Whether a connection for a peer that cannot be reached passes this gateway untouched.
-    fn passes(&self, peer: usize) -> bool {
-        self.config.peers[peer].down == PeerDown::Direct
+    fn passes(&self, peer: PeerId) -> bool {
+        self.config.peers[peer.place()].down == PeerDown::Direct
     }
     /// Lets an opening go to its server without the pair.
     pub(crate) fn pass(&mut self, opening: &Opening) {
@@ -57,9 +58,15 @@ impl Daemon {
         }
     }
     /// Deals with an opening for a peer that cannot be reached; returns it if the peer can be.
-    pub(crate) fn divert(&mut self, peer: usize, opening: Opening) -> Option<Opening> {
+    pub(crate) fn divert(&mut self, peer: PeerId, opening: Opening) -> Option<Opening> {
         let link = &self.links[peer];
-        let passes = if link.up { link.machine.is_unresponsive() && self.passes(peer) } else { self.will_pass(peer) };
+        let passes = if self.drains() {
+            self.passes(peer)
+        } else if link.up {
+            link.machine.is_unresponsive() && self.passes(peer)
+        } else {
+            self.will_pass(peer)
+        };
         if passes {
             self.pass(&opening);
             return None;
@@ -69,48 +76,41 @@ impl Daemon {
     /// True if an attempt that was refused for this reason bypasses the gateways, because the peer is lost. Not over
     /// TLS: TCP delivers the request before its reset, so the far gateway would connect from a port that the client's
     /// direct connection uses. The client is refused instead, and its next attempt goes directly, from another port.
-    pub(crate) fn passes_refused(&self, peer: usize, reason: Reason) -> bool {
+    pub(crate) fn passes_refused(&self, peer: PeerId, reason: Reason) -> bool {
         let lost = matches!(reason, Reason::PeerLost | Reason::Stopping);
         lost && self.passes(peer) && !self.links[peer].machine.config().reliable
     }
-    /// Answers a host whose attempt was refused, or passes its SYN on to the server.
-    pub(crate) fn answer_refused(&mut self, token: u64, reason: Reason) {
-        let Some(flow) = self.table.get_mut(token) else { return };
-        if let Origin::Held(opening) = &flow.origin {
-            // The same host may use the same port again before the peer knows of the end.
-            flow.stage = Stage::Open;
-            let opening = opening.clone();
-            if flow.passed {
-                return self.pass(&opening);
-            }
-            if let Some(hold) = &mut self.hold {
-                let _ = hold.refuse(&opening, reason);
-            }
+    /// Answers a host whose attempt was refused.
+    pub(crate) fn answer_refused(&mut self, opening: &Opening, reason: Reason) {
+        if let Some(hold) = &mut self.hold {
+            // Its host sends it again.
+            let _ = hold.refuse(opening, reason);
         }
-        self.tally.refused(reason);
-        self.list(token);
     }
 
     /// The peer wants a server connected to. Nothing leaves before all packets are read that have arrived: one of them may
     /// take it back.
-    pub(crate) fn attempt(&mut self, peer: usize, id: FlowId, request: Arc<Request>) {
+    pub(crate) fn attempt(&mut self, peer: PeerId, id: FlowId, request: Arc<Request>) {
         self.attempts.add(Attempt { peer, id, request, since: self.now });
     }
     /// Returns true if the server of a flow that a peer has opened may be connected to now. The clock is read: this thread may
     /// have been suspended since the pass began.
-    fn is_leased(&self, peer: usize, id: FlowId) -> bool {
+    fn is_leased(&self, peer: PeerId, id: FlowId) -> bool {
         let link = &self.links[peer];
-        link.machine.lease_end(id).is_none_or(|end| link.time(self.now.max(now_ns())) < end)
+        link.machine.lease_end(id).is_none_or(|end| link.time(self.now.max(Moment::now())) < end)
     }
-    /// Begins the connections that peers want, if no more of their packets wait.
+    /// Begins the connections that peers want, if no more packets of the peer wait.
     pub(crate) fn begin_attempts(&mut self) {
         for _ in 0..ATTEMPTS {
             let Some(first) = self.attempts.first() else { return };
-            if self.peering.has_more() && self.now < first.since + LONGEST_WAIT {
+            if self.peering.has_more_of(first.peer) && self.now < first.since + LONGEST_WAIT {
                 return;
             }
             let Some(Attempt { peer, id, request, .. }) = self.attempts.take_first() else { return };
             match self.links[peer].machine.flow_stats(id).map(|stats| stats.state) {
+                Some(FlowState::Opening) if self.drains() => {
+                    self.later.push_back(Later::Refused(peer, id, Reason::Stopping));
+                }
                 Some(FlowState::Opening) if self.is_leased(peer, id) => self.connect(peer, id, request),
                 // Its client may be on another path.
                 Some(FlowState::Opening) => self.later.push_back(Later::Refused(peer, id, Reason::PeerLost)),

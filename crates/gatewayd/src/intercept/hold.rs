@@ -9,7 +9,9 @@ use cellway_gateway::Reason;
 use cellway_sys::{Namespace, Tun, TunConfig};
 
 use super::answer::{About, Answers};
+use super::fragments::{Fragments, Whole};
 use super::packet::{Kind, disown, kind};
+use super::rules;
 use super::tool::{self, Family};
 use crate::config::Intercept;
 use crate::error::Error;
@@ -35,6 +37,8 @@ pub(crate) struct Opening {
     pub(super) acknowledgment: u32,
     /// With the header of the TUN device.
     packet: Vec<u8>,
+    /// The IP packets that it came in, if it was in fragments.
+    pieces: Vec<Vec<u8>>,
 }
 
 impl Opening {
@@ -48,7 +52,7 @@ impl Opening {
 impl Opening {
     /// Creates one without a packet, for tests without a TUN device.
     pub(crate) fn between(client: SocketAddr, server: SocketAddr) -> Opening {
-        Opening { client, server, sequence: 0, acknowledgment: 0, packet: Vec::new() }
+        Opening { client, server, sequence: 0, acknowledgment: 0, packet: Vec::new(), pieces: Vec::new() }
     }
 }
 
@@ -58,6 +62,7 @@ impl Opening {
 pub(crate) struct Hold {
     tun: Tun,
     answers: Answers,
+    fragments: Fragments,
     buffer: Vec<u8>,
 }
 
@@ -78,14 +83,10 @@ impl Hold {
             std::fs::write(reverse_path_of(&intercept.device), "2")
                 .map_err(|source| Error::Io { what: what("setting rp_filter=2 (it is 1)"), source })?;
         }
-        let table = intercept.table.saturating_add(1).to_string();
-        for family in tool::families() {
-            let route = ["route", "replace", "default", "dev", &intercept.device, "table", &table];
-            tool::ip(*family, &route)?;
-        }
+        rules::lead_to_device(intercept)?;
         let answers = Answers::open()
             .map_err(|source| Error::Io { what: "a raw socket (CAP_NET_RAW) for refusals".into(), source })?;
-        Ok(Hold { tun, answers, buffer: vec![0; Tun::LARGEST] })
+        Ok(Hold { tun, answers, fragments: Fragments::default(), buffer: vec![0; Tun::LARGEST] })
     }
 
     /// The next opening that waits; none if there is none now.
@@ -96,7 +97,15 @@ impl Hold {
             match kind(ip) {
                 Kind::Opening { client, server, sequence, acknowledgment } => {
                     let packet = packet.to_vec();
-                    return Ok(Some(Opening { client, server, sequence, acknowledgment, packet }));
+                    let pieces = Vec::new();
+                    return Ok(Some(Opening { client, server, sequence, acknowledgment, packet, pieces }));
+                }
+                Kind::Other => {
+                    let Some(Whole { packet: whole, pieces }) = self.fragments.add(ip) else { continue };
+                    if let Kind::Opening { client, server, sequence, acknowledgment } = kind(&whole) {
+                        let packet = [&[0; Tun::HEADER][..], &whole].concat();
+                        return Ok(Some(Opening { client, server, sequence, acknowledgment, packet, pieces }));
+                    }
                 }
                 // A neighbour of ours did not answer. The kernel tells the sender of the packet, which by its
                 // address is the client. As a packet that arrives it is given to the socket that sent it; if
@@ -104,7 +113,7 @@ impl Hold {
                 Kind::Unreachable if disown(ip) => {
                     self.tun.write(packet)?;
                 }
-                Kind::Unreachable | Kind::Other => {}
+                Kind::Unreachable => {}
             }
         }
         Ok(None)
@@ -118,7 +127,11 @@ impl Hold {
 
     /// Sends it on to its server, as a router would have done.
     pub(crate) fn pass(&self, opening: &Opening) -> io::Result<()> {
-        self.answers.pass(&opening.packet[Tun::HEADER..], opening.server.ip())
+        if opening.pieces.is_empty() {
+            return self.answers.pass(&opening.packet[Tun::HEADER..], opening.server.ip());
+        }
+        // A raw socket does not fragment what has a header of its own (raw(7)).
+        opening.pieces.iter().try_for_each(|piece| self.answers.pass(piece, opening.server.ip()))
     }
     /// Answers it as it would have been answered without a gateway.
     pub(crate) fn refuse(&mut self, opening: &Opening, reason: Reason) -> io::Result<()> {

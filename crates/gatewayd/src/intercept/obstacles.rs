@@ -8,8 +8,9 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::{rules, tool};
 use crate::config::Intercept;
 
-/// What is missing, each with what to do about it. Empty: interception can work. Nothing is changed by asking.
-pub(crate) fn obstacles(intercept: &Intercept) -> Vec<String> {
+/// What is missing, each with what to do about it. Empty: interception of the networks `v4` and `v6` can work. Nothing is
+/// changed by asking.
+pub(crate) fn obstacles(intercept: &Intercept, v4: bool, v6: bool) -> Vec<String> {
     let mut missing = Vec::new();
     for (program, package) in [("nft", "nftables"), ("ip", "iproute2")] {
         if tool::find(program).is_none() {
@@ -19,21 +20,12 @@ pub(crate) fn obstacles(intercept: &Intercept) -> Vec<String> {
     if !Path::new("/dev/net/tun").exists() {
         missing.push("/dev/net/tun is missing: `modprobe tun`, or in a container pass the device on".into());
     }
-    for (key, version) in [("net/ipv4/ip_forward", "IPv4"), ("net/ipv6/conf/all/forwarding", "IPv6")] {
+    let forwarding = [("net/ipv4/ip_forward", "IPv4", v4), ("net/ipv6/conf/all/forwarding", "IPv6", v6)];
+    for (key, version, _) in forwarding.into_iter().filter(|(.., used)| *used) {
         if setting(key).as_deref() == Some("0") && (version == "IPv4" || tool::has_ipv6()) {
             let name = key.replace('/', ".");
             missing.push(format!("{version} packets are not forwarded: `sysctl -w {name}=1`"));
         }
-    }
-    // A packet that finds a socket before it is routed is dropped where it would be forwarded (ip_forward). An
-    // opening finds one where the last connection from the same port is in TIME-WAIT here.
-    if setting("net/ipv4/tcp_early_demux").as_deref() == Some("1") {
-        missing.push(
-            "a client that connects from the same port again within a minute is not answered before that is \
-             over: `sysctl -w net.ipv4.tcp_early_demux=0` (good for routers \
-             anyway)"
-                .into(),
-        );
     }
     match transparent() {
         Ok(()) => missing.extend(rules_refused(intercept)),
@@ -46,14 +38,26 @@ pub(crate) fn obstacles(intercept: &Intercept) -> Vec<String> {
             "no permission for raw sockets, to refuse connections ({e}): run as root or with CAP_NET_RAW"
         ));
     }
+    missing
+}
+
+/// Returns what makes interception work badly here.
+pub(crate) fn hindrances() -> Vec<String> {
+    // A packet that finds a socket before it is routed is dropped where it would be forwarded (ip_forward). An
+    // opening finds one where the last connection from the same port is in TIME-WAIT here.
+    let early = setting("net/ipv4/tcp_early_demux").as_deref() == Some("1");
+    let what = "a client that connects from the same port again within a minute is not answered before that is over: \
+                `sysctl -w net.ipv4.tcp_early_demux=0` (good for routers anyway)";
+    early.then(|| what.to_owned()).into_iter().collect()
+}
+
+/// Returns the devices that `interfaces` names and that are not there. One may come later.
+pub(crate) fn absent(interfaces: &[String]) -> Vec<String> {
     // Of the present thread's network namespace; /sys shows another's.
     let devices = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-    for name in intercept.interfaces.iter().filter(|name| !name.ends_with('*')) {
-        if !devices.lines().any(|line| line.trim_start().starts_with(&format!("{name}:"))) {
-            missing.push(format!("there is no device `{name}` now, which `interfaces` names: see `ip link`"));
-        }
-    }
-    missing
+    let is_there = |name: &str| devices.lines().any(|line| line.trim_start().starts_with(&format!("{name}:")));
+    let named = interfaces.iter().filter(|name| !name.ends_with('*'));
+    named.filter(|name| !is_there(name)).cloned().collect()
 }
 
 fn setting(key: &str) -> Option<String> {

@@ -5,10 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use cellway_gateway::Reason;
+use cellway_sys::tcp::defer_port;
 use cellway_units::Span;
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
-
-use super::option::no_port_at_bind;
 
 /// How often, and after how many questions without an answer, a silent host is given up: every fifth of the time
 /// that it may be silent, five times.
@@ -44,7 +43,7 @@ fn from(client: SocketAddr, server: SocketAddr) -> io::Result<Socket> {
     socket.set_reuse_address(true)?;
     if client.port() == 0 {
         // The port is then chosen when the server is known, and need not be free of all others.
-        no_port_at_bind(&socket)?;
+        defer_port(&socket)?;
     }
     socket.bind(&client.into()).map_err(|e| match e.raw_os_error() {
         // A privileged port, and no privilege for it.

@@ -21,6 +21,7 @@ use ipnet::IpNet;
 use super::tool;
 use crate::config::{Config, Intercept, PeerDown};
 use crate::error::Error;
+use crate::peer_id::PeerId;
 
 /// A peer's networks.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,15 @@ pub(crate) struct Rules {
     /// None: there are no rules.
     intercept: Option<Intercept>,
     networks: Vec<Networks>,
+}
+
+/// What the kernel has of a gateway's rules, as text to compare.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Found {
+    /// Its rules and routes.
+    pub(super) rules: String,
+    /// The networks that they are for.
+    networks: String,
 }
 
 impl Rules {
@@ -92,8 +102,8 @@ impl Rules {
 
     /// A peer (its place in the configuration) can be reached, or no longer: its networks are taken, or not.
     /// The kernel hears of it with [`Rules::settle`].
-    pub(crate) fn peer(&mut self, peer: usize, up: bool) {
-        if let Some(networks) = self.networks.get_mut(peer) {
+    pub(crate) fn peer(&mut self, peer: PeerId, up: bool) {
+        if let Some(networks) = self.networks.get_mut(peer.place()) {
             networks.up = up;
         }
     }
@@ -122,11 +132,35 @@ impl Rules {
         Ok(())
     }
 
+    /// What the kernel has of these rules. An error if a part of them is not there at all.
+    pub(super) fn found(&self) -> Result<Found, Error> {
+        let Some(intercept) = &self.intercept else { return Ok(Found::default()) };
+        let rules = table::listing(intercept)? + &routing::listing(intercept)?;
+        Ok(Found { rules, networks: table::networks_listing(intercept)? })
+    }
+
+    /// Sets the rules anew, with the networks that are taken now, beside a device that is there.
+    pub(super) fn restore(&self) -> Result<(), Error> {
+        let Some(intercept) = &self.intercept else { return Ok(()) };
+        self.apply()?;
+        routing::lead_to_device(intercept)?;
+        self.settle()
+    }
+
     /// The networks whose connections are refused where they are not carried.
     fn guarded(&self) -> impl Iterator<Item = IpNet> {
         let guarded = self.networks.iter().filter(|networks| networks.guarded);
         guarded.flat_map(|networks| networks.prefixes.iter().copied())
     }
+}
+
+/// The name of the table of nftables, without its family.
+pub(super) fn table(intercept: &Intercept) -> String {
+    table::name(intercept).split(' ').next_back().unwrap_or_default().to_owned()
+}
+/// Sets the route by which openings come to the device, which is there.
+pub(super) fn lead_to_device(intercept: &Intercept) -> Result<(), Error> {
+    routing::lead_to_device(intercept)
 }
 
 /// Whether the kernel would take the rules of `intercept`; nothing is changed.
@@ -148,7 +182,7 @@ mod tests {
         let mut rules = Rules::of(&Config { intercept: None, ..config(&["10.0.0.0/8"], PeerDown::Refuse, &[]) });
         assert!(rules.text().lines().all(|line| line.starts_with('#')));
         rules.apply().unwrap();
-        rules.peer(0, true);
+        rules.peer(PeerId::at(0), true);
         rules.settle().unwrap();
         rules.remove().unwrap();
     }
@@ -161,7 +195,7 @@ mod tests {
         other.name = "other".into();
         new.peers.insert(0, other);
         let mut rules = Rules::of(&old);
-        rules.peer(0, true);
+        rules.peer(PeerId::at(0), true);
         rules.reload(&new);
         let up: Vec<(&str, bool)> = rules.networks.iter().map(|of| (of.peer.as_str(), of.up)).collect();
         assert_eq!(up, [("other", false), ("far", true)]);

@@ -16,6 +16,7 @@ use super::{Hold, Listeners, Opening, Rules, connect, prepare, reason};
 use crate::config::{
     Config, Connect, Control, Identity, Intercept, Limits, LineRate, Peer, PeerDown, RateGuard, Source, TransportChoice,
 };
+use crate::peer_id::PeerId;
 
 /// Turns a hang into a failure.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -197,6 +198,7 @@ pub(super) struct Relay {
 enum Order {
     Release(Opening),
     Refuse(Opening, Reason),
+    Pass(Opening),
     /// As a gateway does: connect, then release or refuse.
     Carry(Opening),
 }
@@ -212,7 +214,7 @@ impl Relay {
         let rules = three.gateway.run(move || {
             let mut rules = Rules::of(&config);
             rules.apply().unwrap();
-            rules.peer(0, true);
+            rules.peer(PeerId::at(0), true);
             rules.settle().unwrap();
             rules
         });
@@ -238,6 +240,9 @@ impl Relay {
     pub(super) fn refuse(&self, opening: Opening, reason: Reason) {
         self.order(Order::Refuse(opening, reason));
     }
+    pub(super) fn pass(&self, opening: Opening) {
+        self.order(Order::Pass(opening));
+    }
     pub(super) fn carry(&self, opening: Opening) {
         self.order(Order::Carry(opening));
     }
@@ -253,7 +258,7 @@ impl Relay {
     pub(super) fn settle(&self, three: &Three, up: bool) {
         let mut rules = self.rules.clone();
         three.gateway.run(move || {
-            rules.peer(0, up);
+            rules.peer(PeerId::at(0), up);
             rules.settle().unwrap();
         });
     }
@@ -279,6 +284,7 @@ fn relay(
         match todo.recv_timeout(Duration::from_millis(2)) {
             Ok(Order::Release(opening)) => hold.release(&opening).unwrap(),
             Ok(Order::Refuse(opening, reason)) => hold.refuse(&opening, reason).unwrap(),
+            Ok(Order::Pass(opening)) => hold.pass(&opening).unwrap(),
             Ok(Order::Carry(opening)) => match connect(Some(opening.client), opening.server) {
                 Ok(socket) => onward.push((opening, socket)),
                 Err(e) => hold.refuse(&opening, reason(&e)).unwrap(),

@@ -1,6 +1,7 @@
 //! Interception live, between three namespaces. Each test asks of both versions of IP.
 
 mod bounds;
+mod fragments;
 mod machine;
 mod opening;
 mod refusal;

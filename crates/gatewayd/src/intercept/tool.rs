@@ -50,9 +50,21 @@ pub(super) fn ip(family: Family, arguments: &[&str]) -> Result<(), Error> {
     run("ip", &all, "")
 }
 
+/// What `ip` prints for one version of IP.
+pub(super) fn ip_prints(family: Family, arguments: &[&str]) -> Result<String, Error> {
+    let mut all = vec![family.option()];
+    all.extend(arguments);
+    output("ip", &all, "")
+}
+
 /// Gives `script` to `nft -f -`: all of it is done or nothing.
 pub(super) fn nft(script: &str) -> Result<(), Error> {
     run("nft", &["-f", "-"], script)
+}
+
+/// What `nft` prints.
+pub(super) fn nft_prints(arguments: &[&str]) -> Result<String, Error> {
+    output("nft", arguments, "")
 }
 
 /// Whether the kernel would take `script`; nothing is changed.
@@ -67,16 +79,21 @@ pub(super) fn nft_has_chain(table: &str, chain: &str) -> bool {
 
 /// Runs a program in the network namespace of the present thread.
 fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Error> {
+    output(program, arguments, input).map(drop)
+}
+
+/// As [`run`]; what the program prints.
+fn output(program: &str, arguments: &[&str], input: &str) -> Result<String, Error> {
     let what = || format!("`{program} {}`", arguments.join(" "));
     let path = find(program).ok_or_else(|| missing(program))?;
-    let attempt = || -> io::Result<()> {
+    let attempt = || -> io::Result<String> {
         let mut child = Command::new(Path::new(&path))
             .args(arguments)
             .env("LC_ALL", "C")
             // What is sent to all of ours, as by a terminal, is no reason for it to stop half-way.
             .process_group(0)
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
@@ -85,7 +102,7 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Error> {
         }
         let output = child.wait_with_output()?;
         if output.status.success() {
-            return Ok(());
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -1,24 +1,25 @@
 //! Taking what comes in: datagrams of known connections, and those who dial.
 
 use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use cellway_sys::Interest;
 use quinn_proto::{DatagramEvent, Incoming};
 use tracing::{info, warn};
 
-use super::link::{Link, Wire};
+use super::link::{Ending, Link, Stage, Wire};
 use super::quic::QuicLink;
+use super::strangers::{self, Admission, Held, Source, State};
 use super::tls::TlsLink;
 use super::{LISTENER, Peering, settings};
 
-/// Connections of nobody yet: from here on a dialler must show that its address is its own (a Retry,
-/// RFC 9000, section 8.1.2) ...
-pub(super) const STRANGERS: usize = 32;
-/// ... and from here on none is taken.
-const MOST_STRANGERS: usize = 128;
 /// How long the listener is left alone after it has failed.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Most connections that are accepted in one pass: the next pass goes on.
+const AT_ONCE: usize = 64;
+/// Most first datagrams of QUIC that are answered in one pass: what is beyond is dropped, and sent again.
+const FLIGHTS: usize = 256;
 
 impl Peering {
     pub(super) fn receive(&mut self, number: usize, now: Instant, touched: &mut Vec<u64>) {
@@ -36,7 +37,7 @@ impl Peering {
                 }
             }
             // A dialler sends one such datagram in a flight.
-            DatagramEvent::NewConnection(new) if incoming.len() < MOST_STRANGERS => incoming.push(new),
+            DatagramEvent::NewConnection(new) if incoming.len() < FLIGHTS => incoming.push(new),
             DatagramEvent::NewConnection(new) => endpoint.ignore(new),
             DatagramEvent::Response(_) => {}
         });
@@ -45,21 +46,84 @@ impl Peering {
         }
     }
 
-    /// Connections of which it is not known yet whose they are.
+    /// Whose slots a connection from `address` uses.
+    fn source(&self, address: IpAddr, now: Instant) -> Source {
+        let address = address.to_canonical();
+        match self.peers.iter().any(|peer| peer.is_at(address, now)) {
+            true => Source::Peer(address),
+            false => Source::Network(strangers::network(address)),
+        }
+    }
+
+    /// Returns the connections that others have opened and that belong to no peer, yet or any more.
+    fn held(&self, now: Instant) -> Vec<Held> {
+        let held = |(&number, link): (&u64, &Link)| {
+            let state = match link.stage {
+                _ if link.dialed.is_some() => return None,
+                Stage::Handshake if link.is_silent() => State::Silent,
+                Stage::Handshake => State::Handshake,
+                Stage::Over => State::Closing,
+                Stage::Greeting | Stage::Up => return None,
+            };
+            Some(Held { number, source: self.source(link.address.ip(), now), since: link.began, state })
+        };
+        self.links.iter().filter_map(held).collect()
+    }
+
+    #[cfg(test)]
     pub(super) fn strangers(&self) -> usize {
-        self.links.values().filter(|link| link.peer.is_none()).count()
+        self.held(Instant::now()).iter().filter(|one| one.state != State::Closing).count()
+    }
+
+    /// Counts a connection that never became a peer's: `failed` and `silent` have ended by themselves, `replaced` lost its
+    /// slot to another, `refused` got none.
+    pub(super) fn turn_away(&mut self, how: &'static str) {
+        *self.turned_away.entry(how).or_default() += 1;
+    }
+
+    /// Logs why a connection from `address` became no peer's, unless that was logged lately.
+    pub(super) fn complain(&mut self, address: SocketAddr, over: &str, why: &str, now: Instant) {
+        if self.complaints.add(address.ip(), why, now) {
+            info!("a connection from {address}{over} failed: {why} (more of this kind are summarised each minute)");
+        }
+    }
+
+    /// Takes a slot for a connection from `remote`. Returns false if there is none.
+    fn take_slot(&mut self, held: &[Held], remote: SocketAddr, now: Instant) -> bool {
+        match strangers::admit(held, self.source(remote.ip(), now), now) {
+            Admission::Free => true,
+            Admission::Replace(number) => {
+                if let Some(link) = self.links.get_mut(&number) {
+                    link.close(&mut self.sockets, now, Ending::Stop, "there are too many connections");
+                    let address = link.address;
+                    // What is left of it is dropped with its next turn.
+                    self.turn_link(number, now);
+                    self.turn_away("replaced");
+                    self.complain(address, "", "another one took its slot", now);
+                }
+                true
+            }
+            Admission::Full => {
+                self.turn_away("refused");
+                self.complain(remote, "", "no slot is free for another handshake", now);
+                false
+            }
+        }
     }
 
     fn accept_quic(&mut self, socket: usize, incoming: Incoming, now: Instant) -> Option<u64> {
         let remote = incoming.remote_address();
-        let strangers = self.strangers();
+        let held = self.held(now);
+        let unproven = !incoming.remote_address_validated();
+        let retry = unproven && strangers::must_prove(&held, self.source(remote.ip(), now), now);
+        let accept = !self.closed && (retry || self.take_slot(&held, remote, now));
         let outage = self.longest_outage();
         let udp = self.sockets.get_mut(socket)?;
         let mut answer = Vec::new();
-        let transmit = if self.closed || strangers >= MOST_STRANGERS {
+        let transmit = if !accept {
             udp.endpoint.ignore(incoming);
             None
-        } else if strangers >= STRANGERS && !incoming.remote_address_validated() {
+        } else if retry {
             udp.endpoint.retry(incoming, &mut answer).ok()
         } else {
             let server = settings::server(&self.identity, outage, Some(remote));
@@ -88,7 +152,8 @@ impl Peering {
     }
 
     pub(super) fn accept_tls(&mut self, now: Instant) {
-        while let Some(listener) = &self.listener {
+        for _ in 0..AT_ONCE {
+            let Some(listener) = &self.listener else { return };
             let (socket, remote) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
@@ -102,14 +167,18 @@ impl Peering {
                 }
             };
             let Some(remote) = remote.as_socket() else { continue };
-            if self.closed || self.strangers() >= MOST_STRANGERS {
+            let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
+            let held = self.held(now);
+            if self.closed || !self.take_slot(&held, remote, now) {
                 continue;
             }
             match TlsLink::accepted(&self.identity, socket, remote, self.longest_outage(), now) {
                 Ok(tls) => {
-                    self.add_tls(Link::new(None, remote, Wire::Tls(Box::new(tls)), now));
+                    let number = self.add_tls(Link::new(None, remote, Wire::Tls(Box::new(tls)), now));
+                    // What it has said by now counts: the next newcomer may replace it if that is nothing.
+                    self.turn_link(number, now);
                 }
-                Err(error) => info!("a connection from {remote} could not be taken: {error}"),
+                Err(error) => self.complain(remote, "", &format!("TCP: {error}"), now),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! When a peer is dialled, where, and over what.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 /// An attempt that has led to nothing by then is given up (a handshake over a satellite takes 2 s).
@@ -70,6 +70,11 @@ impl Dial {
         let tls_at = tls.then(|| if quic { now + NO_UDP } else { now });
         self.round = Some(Round { address, tls_at, failures: Vec::new() });
         Some(address)
+    }
+
+    /// Returns true if the peer's name was last found to mean `address`, among others.
+    pub(super) fn means(&self, address: IpAddr) -> bool {
+        self.addresses.iter().any(|one| one.ip().to_canonical() == address)
     }
 
     /// A round has led to nothing: what failed, in words.

@@ -9,6 +9,7 @@ use super::quic::QuicLink;
 use super::tls::TlsLink;
 use super::{Peering, Transport, settings};
 use crate::config::TransportChoice;
+use crate::peer_id::PeerId;
 
 impl Peering {
     /// Whether it is worth trying whether QUIC gets through, while TLS works. The connection over TLS
@@ -21,7 +22,7 @@ impl Peering {
     }
 
     /// When dialling the peer goes on.
-    pub(super) fn dial_deadline(&self, peer: usize) -> Option<Instant> {
+    pub(super) fn dial_deadline(&self, peer: PeerId) -> Option<Instant> {
         let of = &self.peers[peer];
         let tries = |link: &Link| link.dialed == Some(peer) && link.stage != Stage::Over;
         if self.closed || of.dial.address.is_none() || of.dial.looking_up {
@@ -42,14 +43,14 @@ impl Peering {
     }
 
     /// Why the kernel sends nothing of an attempt over QUIC, if it does not.
-    pub(super) fn unsent(&self, peer: usize) -> Option<&std::io::Error> {
+    pub(super) fn unsent(&self, peer: PeerId) -> Option<&std::io::Error> {
         let attempts = self.links.values().filter(|link| link.dialed == Some(peer) && link.stage == Stage::Handshake);
         attempts.filter_map(Link::unsent).next()
     }
 
     /// Dials who is down.
     pub(super) fn dial(&mut self, now: Instant) {
-        for peer in 0..self.peers.len() {
+        for peer in self.peers.ids() {
             let of = &self.peers[peer];
             if self.dial_deadline(peer).is_none_or(|at| at > now) {
                 continue;
@@ -60,7 +61,7 @@ impl Peering {
                 } else {
                     let why = self.peers[peer].dial.failed(now);
                     if !why.is_empty() {
-                        self.still_down(peer, &why);
+                        self.still_down(peer, &why, now);
                     }
                 }
             } else if let Some(address) = of.dial.address.clone() {
@@ -90,12 +91,12 @@ impl Peering {
             let why = format!("{}: {why}", of.dial.address.as_deref().unwrap_or_default());
             of.tried.clone_from(&why);
             of.dial.failed(now);
-            self.still_down(peer, &why);
+            self.still_down(peer, &why, now);
         }
     }
 
     /// The peer's addresses are known: a round begins.
-    pub(super) fn found(&mut self, peer: usize, addresses: Vec<SocketAddr>, now: Instant) {
+    pub(super) fn found(&mut self, peer: PeerId, addresses: Vec<SocketAddr>, now: Instant) {
         let of = &mut self.peers[peer];
         if of.current.is_some() {
             if let Some(address) = addresses.into_iter().next() {
@@ -112,7 +113,7 @@ impl Peering {
         }
     }
 
-    fn dial_quic(&mut self, peer: usize, address: SocketAddr, trial: bool, now: Instant) {
+    fn dial_quic(&mut self, peer: PeerId, address: SocketAddr, trial: bool, now: Instant) {
         let name = self.peers[peer].name.clone();
         let settings = settings::client(&self.identity, self.peers[peer].outage, address);
         let begun = self.socket_for(address).map_err(|error| error.to_string()).and_then(|(socket, called)| {
@@ -133,7 +134,7 @@ impl Peering {
         }
     }
 
-    fn dial_tls(&mut self, peer: usize, now: Instant) {
+    fn dial_tls(&mut self, peer: PeerId, now: Instant) {
         let of = &mut self.peers[peer];
         let Some(round) = &mut of.dial.round else { return };
         round.tls_at = None;
@@ -147,7 +148,7 @@ impl Peering {
         }
     }
 
-    pub(super) fn not_begun(&mut self, peer: usize, why: &str, now: Instant) {
+    pub(super) fn not_begun(&mut self, peer: PeerId, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
         why.clone_into(&mut of.tried);
         match &mut of.dial.round {

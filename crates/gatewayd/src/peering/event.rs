@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::peer_id::PeerId;
+
 /// How packets travel to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
@@ -30,7 +32,7 @@ pub(crate) enum PeerEvent {
     /// Packets can be sent to it from now on.
     Up {
         /// The peer, by its place in the configuration.
-        peer: usize,
+        peer: PeerId,
         /// Whether this gateway dialled.
         dialer: bool,
         /// How packets travel.
@@ -43,21 +45,21 @@ pub(crate) enum PeerEvent {
     /// The path carries larger or only smaller packets now.
     Payload {
         /// The peer.
-        peer: usize,
+        peer: PeerId,
         /// Most octets of a packet.
         payload: usize,
     },
     /// A packet has come.
     Packet {
         /// Its sender.
-        peer: usize,
+        peer: PeerId,
         /// Its octets.
         packet: Bytes,
     },
     /// It cannot be reached any more, or still not, for another reason.
     Down {
         /// The peer.
-        peer: usize,
+        peer: PeerId,
         /// Why, in words.
         why: String,
     },
@@ -74,4 +76,6 @@ pub(crate) struct PeerTransport {
     pub(crate) rtt: Option<Duration>,
     /// What was tried in vain last; while TLS is used, what came of QUIC.
     pub(crate) tried: String,
+    /// Connections of it that were ended because there were too many, see [`super::visits`].
+    pub(crate) surplus: u64,
 }

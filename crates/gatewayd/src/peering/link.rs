@@ -9,10 +9,13 @@ use cellway_sys::Interest;
 use rustls::pki_types::CertificateDer;
 
 use super::Transport;
+use super::dial::ATTEMPT;
 use super::identity::Identity;
 use super::quic::QuicLink;
+use super::strangers::SILENCE;
 use super::tls::TlsLink;
 use super::udp::Udp;
+use crate::peer_id::PeerId;
 
 /// What a connection tells.
 pub(super) enum Occurrence {
@@ -115,15 +118,21 @@ pub(super) enum Stage {
     Over,
 }
 
+/// Most packets of one connection in one turn, and most octets of them, of which the last packet may be beyond: a
+/// millisecond or two of work, and more than a gateway has to do with a peer in that time at 2 Gbit/s.
+pub(super) const TURN: (usize, usize) = (512, 512 << 10);
+
 /// One connection.
 pub(super) struct Link {
     /// Which peer it was dialled to; none if it was the other side that dialled.
-    pub(super) dialed: Option<usize>,
+    pub(super) dialed: Option<PeerId>,
     /// Whose it is, once that is known.
-    pub(super) peer: Option<usize>,
+    pub(super) peer: Option<PeerId>,
     pub(super) stage: Stage,
     /// It only tries whether QUIC gets through.
     pub(super) trial: bool,
+    /// Set if packets are left that the next turn delivers.
+    pub(super) more: bool,
     pub(super) began: Instant,
     /// The address it was begun with.
     pub(super) address: SocketAddr,
@@ -137,9 +146,19 @@ pub(super) enum Wire {
 }
 
 impl Link {
-    pub(super) fn new(dialed: Option<usize>, address: SocketAddr, wire: Wire, now: Instant) -> Link {
+    pub(super) fn new(dialed: Option<PeerId>, address: SocketAddr, wire: Wire, now: Instant) -> Link {
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-        Link { dialed, peer: dialed, stage: Stage::Handshake, trial: false, began: now, address, wire }
+        Link { dialed, peer: dialed, stage: Stage::Handshake, trial: false, more: false, began: now, address, wire }
+    }
+    /// True if the other side has opened it and said nothing yet.
+    pub(super) fn is_silent(&self) -> bool {
+        let Wire::Tls(tls) = &self.wire else { return false };
+        self.dialed.is_none() && self.stage == Stage::Handshake && !tls.has_spoken()
+    }
+    /// Returns the instant at which it is given up unless packets travel by then.
+    pub(super) fn give_up_at(&self) -> Option<Instant> {
+        let patience = if self.is_silent() { SILENCE } else { ATTEMPT };
+        matches!(self.stage, Stage::Handshake | Stage::Greeting).then(|| self.began + patience)
     }
     pub(super) fn transport(&self) -> Transport {
         match self.wire {
@@ -172,8 +191,21 @@ impl Link {
             Wire::Tls(tls) => tls.turn(identity.authority(), now, out),
         }
     }
+    /// The packets of one turn, in order of arrival.
+    pub(super) fn packets(&mut self) -> Vec<Bytes> {
+        let (mut packets, mut octets) = (Vec::new(), 0);
+        while let Some(packet) = self.packet() {
+            octets += packet.len();
+            packets.push(packet);
+            if packets.len() >= TURN.0 || octets >= TURN.1 {
+                self.more = true;
+                break;
+            }
+        }
+        packets
+    }
     /// The next packet of those that came.
-    pub(super) fn packet(&mut self) -> Option<Bytes> {
+    fn packet(&mut self) -> Option<Bytes> {
         match &mut self.wire {
             Wire::Quic(quic) => quic.packet(),
             Wire::Tls(tls) => tls.packet(),

@@ -8,11 +8,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use crate::peer_id::PeerId;
+
 /// Names being looked up. Readable when one was found or is known not to exist.
 #[derive(Debug)]
 pub(super) struct Lookups {
-    sender: Sender<(usize, io::Result<Vec<SocketAddr>>)>,
-    receiver: Receiver<(usize, io::Result<Vec<SocketAddr>>)>,
+    sender: Sender<(PeerId, io::Result<Vec<SocketAddr>>)>,
+    receiver: Receiver<(PeerId, io::Result<Vec<SocketAddr>>)>,
     event: Arc<OwnedFd>,
 }
 
@@ -31,21 +33,21 @@ impl Lookups {
 
     /// Begins: the answer comes from [`Lookups::next`] under this number. A thread per name: there is
     /// one name per peer, and the C library's resolver blocks.
-    pub(super) fn begin(&self, number: usize, address: &str) {
+    pub(super) fn begin(&self, peer: PeerId, address: &str) {
         let (sender, event, address) = (self.sender.clone(), Arc::clone(&self.event), address.to_owned());
         let work = move || {
             let found = address.to_socket_addrs().map(Iterator::collect);
-            if sender.send((number, found)).is_ok() {
+            if sender.send((peer, found)).is_ok() {
                 let _ = rustix::io::write(&event, &1_u64.to_ne_bytes());
             }
         };
         if let Err(error) = std::thread::Builder::new().name("lookup".to_owned()).spawn(work) {
-            let _ = self.sender.send((number, Err(error)));
+            let _ = self.sender.send((peer, Err(error)));
             let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
         }
     }
 
-    pub(super) fn next(&self) -> Option<(usize, io::Result<Vec<SocketAddr>>)> {
+    pub(super) fn next(&self) -> Option<(PeerId, io::Result<Vec<SocketAddr>>)> {
         let _ = rustix::io::read(&self.event, &mut [0_u8; 8]);
         self.receiver.try_recv().ok()
     }

@@ -1,18 +1,23 @@
 //! The other gateways: dialling them, knowing them, keeping one connection to each.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use rustls::pki_types::CertificateDer;
-use tracing::{debug, info};
+use tracing::debug;
 
-use super::dial::{self, Dial};
+use super::dial::Dial;
 use super::hello::{Hello, NoHello};
 use super::identity::{is_of, names_of};
 use super::link::{Ending, Link, Loss, Occurrence, Stage, Wire};
 use super::sockets::octets_per_second;
+use super::strangers::SILENCE;
+use super::unreached::Unreached;
+use super::visits::{GREETING, Visits};
 use super::{PeerEvent, Peering, Transport, settings};
 use crate::config::{self, Config, TransportChoice};
+use crate::peer_id::PeerId;
 
 /// Another gateway.
 #[derive(Debug)]
@@ -25,16 +30,24 @@ pub(super) struct Peer {
     /// Instance and session of its hello on that.
     theirs: (u64, u64),
     /// Connections lost.
-    session: u64,
+    pub(super) session: u64,
     payload: usize,
     /// Why it is down, as told last.
-    why: String,
+    pub(super) why: String,
     /// What was tried in vain last; while TLS is used, what came of QUIC.
     pub(super) tried: String,
     /// Octets sent on connections that are no more.
     pub(super) past_octets: u64,
     pub(super) dial: Dial,
+    pub(super) visits: Visits,
+    pub(super) unreached: Unreached,
+    /// Where it was verified lately, the last one at the end.
+    seen: Vec<(IpAddr, Instant)>,
 }
+
+/// Most addresses at which a peer is remembered, and how long: its handshakes have slots of their own there.
+const SEEN: usize = 4;
+const REMEMBERED: Duration = Duration::from_secs(86_400);
 
 impl Peer {
     fn new(own: &str, peer: &config::Peer, now: Instant) -> Peer {
@@ -54,23 +67,34 @@ impl Peer {
             tried: String::new(),
             past_octets: 0,
             dial: Dial::new(peer.address.clone(), seed, now),
+            visits: Visits::default(),
+            unreached: Unreached::default(),
+            seen: Vec::new(),
         }
     }
-}
 
-fn over(transport: Transport) -> &'static str {
-    match transport {
-        Transport::Quic => "QUIC",
-        Transport::Tls => "TLS over TCP",
+    /// Returns true if the peer is expected to dial from `address`.
+    pub(super) fn is_at(&self, address: IpAddr, now: Instant) -> bool {
+        let lately = |&(seen, at): &(IpAddr, Instant)| seen == address && now < at + REMEMBERED;
+        self.dial.means(address) || self.seen.iter().any(lately)
+    }
+
+    pub(super) fn saw(&mut self, address: IpAddr, now: Instant) {
+        let address = address.to_canonical();
+        self.seen.retain(|(seen, _)| *seen != address);
+        if self.seen.len() == SEEN {
+            self.seen.remove(0);
+        }
+        self.seen.push((address, now));
     }
 }
 
 impl Peering {
     /// Takes the peers as the configuration has them now.
     pub(super) fn adopt(&mut self, config: &Config, now: Instant) {
-        for (number, new) in config.peers.iter().enumerate() {
+        for (place, new) in config.peers.iter().enumerate() {
             let fresh = Peer::new(&self.name, new, now);
-            match self.peers.get_mut(number) {
+            match self.peers.get_mut(PeerId::at(place)) {
                 Some(peer) => {
                     peer.outage = fresh.outage;
                     peer.transport = fresh.transport;
@@ -106,15 +130,17 @@ impl Peering {
                 Occurrence::Lost(loss) => self.lost(number, &mut link, &loss, now),
             }
         }
-        let waits = matches!(link.stage, Stage::Handshake | Stage::Greeting);
-        if waits && now >= link.began + dial::ATTEMPT {
-            self.lost(number, &mut link, &Loss::silent(), now);
+        if link.give_up_at().is_some_and(|at| at <= now) {
+            let loss = match link.is_silent() {
+                true => Loss::other(&format!("it said nothing for {} s", SILENCE.as_secs())),
+                false => Loss::silent(),
+            };
+            self.lost(number, &mut link, &loss, now);
             link.end(&mut self.sockets, now, Ending::Stop, "no hello came in time");
         }
+        link.more = false;
         if let (Stage::Up, Some(peer)) = (link.stage, link.peer) {
-            while let Some(packet) = link.packet() {
-                self.events.push_back(PeerEvent::Packet { peer, packet });
-            }
+            self.events.extend(link.packets().into_iter().map(|packet| PeerEvent::Packet { peer, packet }));
             let payload = link.payload();
             if payload != self.peers[peer].payload {
                 self.peers[peer].payload = payload;
@@ -134,22 +160,28 @@ impl Peering {
     }
 
     /// Of the two, the gateway whose name comes first decides which connection is used.
-    fn decides(&self, peer: usize) -> bool {
+    fn decides(&self, peer: PeerId) -> bool {
         self.name < self.peers[peer].name
     }
 
-    fn say_hello(&mut self, link: &mut Link, peer: usize) {
+    fn say_hello(&mut self, link: &mut Link, peer: PeerId) {
         let hello = Hello { instance: self.instance, session: self.peers[peer].session, name: self.name.clone() };
         link.send_hello(hello.encode());
     }
 
     /// The handshake is done: who is it?
     fn ready(&mut self, link: &mut Link, chain: &[CertificateDer<'static>], now: Instant) {
+        // Its slot may have been given to another just before.
+        if link.stage != Stage::Handshake {
+            return;
+        }
         let Some(certificate) = chain.first() else { return };
-        let known = || self.peers.iter().position(|peer| is_of(certificate, &peer.name));
+        let known = || self.peers.find(|peer| is_of(certificate, &peer.name));
         let Some(peer) = link.dialed.or_else(known) else {
             let names = names_of(certificate);
-            info!("{} dialled with a certificate of {names}: no peer has that name", link.address);
+            let seen_here = format!("its certificate is of {names}: no peer has that name");
+            self.turn_away("failed");
+            self.complain(link.address, "", &seen_here, now);
             let why = format!("no peer there is called {names}, the name in our certificate");
             link.close(&mut self.sockets, now, Ending::Refusal, &why);
             return;
@@ -161,6 +193,9 @@ impl Peering {
             link.close(&mut self.sockets, now, Ending::Trial, "");
             return;
         }
+        if link.dialed.is_none() && !self.may_enter(link, peer, now) {
+            return;
+        }
         link.peer = Some(peer);
         link.stage = Stage::Greeting;
         if let Wire::Tls(tls) = &mut link.wire {
@@ -169,6 +204,29 @@ impl Peering {
         if !self.decides(peer) {
             self.say_hello(link, peer);
         }
+    }
+
+    /// Bounds the connections that a verified peer opens here. Returns false if this one is ended.
+    fn may_enter(&mut self, link: &mut Link, peer: PeerId, now: Instant) -> bool {
+        if !self.peers[peer].visits.may_enter(now) {
+            let why = format!("{} opens connections too often", self.peers[peer].name);
+            self.complain(link.address, "", &why, now);
+            link.close(&mut self.sockets, now, Ending::Stop, &why);
+            return false;
+        }
+        let greets =
+            |link: &&mut Link| link.peer == Some(peer) && link.dialed.is_none() && link.stage == Stage::Greeting;
+        let greeting = self.links.values_mut().filter(greets);
+        let (count, oldest) = greeting.fold((0, None), |(count, oldest): (usize, Option<&mut Link>), link| {
+            (count + 1, Some(oldest.map_or(link, |oldest| oldest)))
+        });
+        if let (GREETING.., Some(oldest)) = (count, oldest) {
+            oldest.close(&mut self.sockets, now, Ending::Spare, "");
+            self.peers[peer].visits.surplus += 1;
+            let why = format!("{} holds too many connections open", self.peers[peer].name);
+            self.complain(link.address, "", &why, now);
+        }
+        true
     }
 
     /// The peer has verified us too.
@@ -182,7 +240,7 @@ impl Peering {
             Err(error) => {
                 let why = error.message(&self.name, name);
                 link.close(&mut self.sockets, now, Ending::Refusal, &why);
-                self.attempt_failed(link, &why, false);
+                self.attempt_failed(link, &why, false, now);
                 return;
             }
         };
@@ -214,6 +272,8 @@ impl Peering {
         of.payload = payload;
         of.why.clear();
         of.tried.clear();
+        of.unreached = Unreached::default();
+        of.saw(address.ip(), now);
         if dialer && transport == Transport::Tls && of.transport == TransportChoice::Auto {
             let failures = of.dial.round.as_ref().map(|round| round.failures.join("; ")).unwrap_or_default();
             let why = match unsent {
@@ -225,83 +285,5 @@ impl Peering {
         }
         of.dial.reached(now);
         self.events.push_back(PeerEvent::Up { peer, dialer, transport, payload, address });
-    }
-
-    /// A connection has ended, or an attempt at one.
-    fn lost(&mut self, number: u64, link: &mut Link, loss: &Loss, now: Instant) {
-        if link.stage == Stage::Over {
-            return;
-        }
-        let was_up = link.stage == Stage::Up;
-        link.stage = Stage::Over;
-        let current = link.peer.filter(|&peer| self.peers[peer].current == Some(number));
-        if let Some(peer) = current {
-            let why = if loss.silent {
-                format!("nothing was heard of it for {} s", self.peers[peer].outage.as_secs_f64())
-            } else if loss.spare {
-                "it began another connection".to_owned()
-            } else {
-                loss.why.clone()
-            };
-            self.down(peer, &why, now);
-        } else if let (true, Some(peer)) = (link.trial, link.dialed) {
-            let of = &mut self.peers[peer];
-            let why = if loss.silent { "no answer" } else { &loss.why };
-            of.tried = format!("QUIC to {}: {why}; TLS is used", link.address);
-            of.dial.tried(now);
-        } else if !was_up && !loss.spare {
-            let why = match link.unsent() {
-                Some(error) if loss.silent => format!("no answer, and sending failed: {error}"),
-                None if loss.silent => "no answer".to_owned(),
-                _ => loss.why.clone(),
-            };
-            self.attempt_failed(link, &why, loss.silent);
-            if let (true, None) = (loss.refused, link.dialed) {
-                let names = self.identity.refused_names();
-                if let Some(peer) = self.peers.iter().position(|peer| names.contains(&peer.name)) {
-                    self.still_down(peer, &format!("it dialled from {}, and {why}", link.address));
-                }
-            }
-        }
-    }
-
-    /// What was wrong with one connection before it was up.
-    fn attempt_failed(&mut self, link: &Link, why: &str, silent: bool) {
-        let transport = link.transport();
-        let Some(peer) = link.dialed else {
-            info!("a gateway dialled from {} over {}, and failed: {why}", link.address, over(transport));
-            if let Some(peer) = link.peer {
-                self.still_down(peer, why);
-            }
-            return;
-        };
-        let of = &mut self.peers[peer];
-        of.tried = format!("{} to {}: {why}", over(transport), link.address);
-        if let Some(round) = &mut of.dial.round {
-            round.failures.push(of.tried.clone());
-            if transport == Transport::Quic {
-                // Where something answers, UDP gets through, and TLS would fail for the same reason.
-                round.tls_at = round.tls_at.filter(|_| silent).map(|_| link.began);
-            }
-        }
-    }
-
-    pub(super) fn down(&mut self, peer: usize, why: &str, now: Instant) {
-        let of = &mut self.peers[peer];
-        of.current = None;
-        of.session += 1;
-        of.tried.clear();
-        why.clone_into(&mut of.why);
-        of.dial.lost(now);
-        self.events.push_back(PeerEvent::Down { peer, why: why.to_owned() });
-    }
-
-    /// Tells why a peer is down, if that is another reason than the last one.
-    pub(super) fn still_down(&mut self, peer: usize, why: &str) {
-        let of = &mut self.peers[peer];
-        if of.current.is_none() && of.why != why {
-            why.clone_into(&mut of.why);
-            self.events.push_back(PeerEvent::Down { peer, why: why.to_owned() });
-        }
     }
 }

@@ -239,7 +239,8 @@ fn loss(error: &ConnectionError, identity: &Identity) -> Loss {
         }
         ConnectionError::ConnectionClosed(close) => match alert(u64::from(close.error_code)) {
             Some(alert) => Loss::other(&alert_words(alert)),
-            None => Loss::other(&format!("it ended the connection: {close}")),
+            // Not its own words: nobody knows yet who it is.
+            None => Loss::other(&format!("it ended the connection: {}", close.error_code)),
         },
         ConnectionError::TransportError(error) => {
             // quinn-proto keeps only the text of a TLS error and the alert that it sends.

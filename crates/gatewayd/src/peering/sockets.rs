@@ -68,6 +68,7 @@ pub(super) fn listen(address: SocketAddr) -> std::io::Result<Socket> {
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
-    socket.listen(64)?;
+    // Bursts wait in the kernel, up to net.core.somaxconn.
+    socket.listen(1024)?;
     Ok(socket)
 }

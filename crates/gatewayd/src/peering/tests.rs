@@ -3,7 +3,9 @@
 mod admission;
 mod changes;
 mod failures;
+mod fairness;
 mod packets;
+mod strangers;
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -17,6 +19,10 @@ use tempfile::TempDir;
 use super::identity::{Authority, Made, make_authority, make_certificate};
 use super::*;
 use crate::config::{self, Connect, Control, Identity as Files, Limits, LineRate, Listen, PeerDown, TransportChoice};
+use crate::peer_id::PeerId;
+
+/// The first peer of a configuration.
+const PEER: PeerId = PeerId::at(0);
 
 /// A wait longer than this is a hang.
 const HANG: Duration = Duration::from_secs(60);
@@ -143,6 +149,16 @@ fn packets(told: &[PeerEvent]) -> Vec<&Bytes> {
 /// Both up; what else they told is forgotten.
 fn bring_up(a: &mut Peering, b: &mut Peering) {
     run_until([a, b], |[a, b]| is_up(a) && is_up(b));
+}
+
+/// Two gateways that are connected over `transport`, and their keys.
+fn connected(transport: TransportChoice) -> (Keys, Peering, Peering) {
+    let keys = Keys::new();
+    let mut near = keys.gateway("near", "far");
+    near.peers[0].transport = transport;
+    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    bring_up(&mut near, &mut far);
+    (keys, near, far)
 }
 
 /// The address of a peer that listens.

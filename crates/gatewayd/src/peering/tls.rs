@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use cellway_sys::tcp::{Info, set_longest_timeout};
 use rustix::net::sockopt;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
@@ -18,8 +19,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tracing::debug;
 
 use super::identity::{Identity, tls_words};
-use super::kernel::{TcpInfo, set_longest_timeout, tcp_info};
-use super::link::{Ending, Loss, Occurrence, Watch, cut};
+use super::link::{Ending, Loss, Occurrence, TURN, Watch, cut};
 use super::records::{PAYLOAD, Record, Records};
 use super::settings::keep_alive;
 
@@ -46,6 +46,8 @@ pub(super) struct TlsLink {
     tls: Connection,
     remote: SocketAddr,
     connecting: bool,
+    /// True if the handshake of TLS has begun: the peer has said something, and it was TLS.
+    spoken: bool,
     ready: bool,
     lost: bool,
     /// A packet that cannot be sent, which ends the connection with the next turn.
@@ -126,6 +128,7 @@ impl TlsLink {
             tls,
             remote: SocketAddr::new(remote.ip().to_canonical(), remote.port()),
             connecting,
+            spoken: false,
             ready: false,
             lost: false,
             unsendable: None,
@@ -148,6 +151,10 @@ impl TlsLink {
         if let Err(error) = set_longest_timeout(&self.socket, keep_alive(outage)) {
             debug!("TCP may be slow to find that a line is back: {error}");
         }
+    }
+
+    pub(super) fn has_spoken(&self) -> bool {
+        self.spoken
     }
 
     /// Whether it waits for room in the kernel.
@@ -183,7 +190,8 @@ impl TlsLink {
             self.connecting = false;
         }
         let mut total = 0;
-        while total < READ {
+        // What is not dealt with yet is enough: the rest waits in the kernel, which slows the peer down.
+        while total < READ && self.packets.len() < TURN.0 {
             match self.tls.read_tls(&mut &self.socket) {
                 Ok(0) => return Err(Loss::other("it closed the connection without a word")),
                 Ok(count) => {
@@ -197,6 +205,8 @@ impl TlsLink {
             let state = self.tls.process_new_packets();
             let state = state.map_err(|error| Loss::refused(&error, &tls_words(&error, authority)))?;
             let fresh = state.plaintext_bytes_to_read();
+            // Part of a ClientHello has no answer yet.
+            self.spoken |= self.tls.wants_write();
             self.tls.reader().read_exact(self.records.room(fresh)).map_err(|error| broken(&error))?;
             if !self.ready && !self.tls.is_handshaking() {
                 self.ready = true;
@@ -299,12 +309,12 @@ impl TlsLink {
     /// (acknowledgements too) the headers of IP and TCP with time stamps where they are used. The
     /// longer headers of a SYN and of selective acknowledgements are left out.
     pub(super) fn octets(&mut self) -> u64 {
-        if let Ok(info) = tcp_info(&self.socket) {
+        if let Ok(info) = Info::of(&self.socket) {
             self.sent.renew(info);
         }
         let ip = if self.remote.is_ipv4() { 20 } else { 40 };
-        let tcp = if self.sent.info.stamps { 32 } else { 20 };
-        self.sent.info.octets + self.sent.segments * (ip + tcp)
+        let tcp = if self.sent.info.has_timestamps() { 32 } else { 20 };
+        self.sent.info.bytes_sent + self.sent.segments * (ip + tcp)
     }
 
     pub(super) fn backlog(&self) -> usize {
@@ -312,7 +322,8 @@ impl TlsLink {
     }
 
     pub(super) fn rtt(&self) -> Option<Duration> {
-        tcp_info(&self.socket).ok().map(|info| info.rtt).filter(|rtt| !rtt.is_zero())
+        let rtt_us = Info::of(&self.socket).ok()?.rtt_us;
+        (rtt_us > 0).then(|| Duration::from_micros(rtt_us.into()))
     }
 }
 
@@ -320,15 +331,15 @@ impl TlsLink {
 #[derive(Debug, Default)]
 struct Sent {
     /// As told last.
-    info: TcpInfo,
+    info: Info,
     /// Segments: the kernel's own count of them begins anew after 2^32.
     segments: u64,
 }
 
 impl Sent {
     /// No more than 2^32 segments may have been sent since the last time.
-    fn renew(&mut self, info: TcpInfo) {
-        self.segments += u64::from(info.segments.wrapping_sub(self.info.segments));
+    fn renew(&mut self, info: Info) {
+        self.segments += u64::from(info.segments_sent.wrapping_sub(self.info.segments_sent));
         self.info = info;
     }
 }
@@ -341,8 +352,8 @@ mod tests {
     fn segments_are_counted_beyond_the_kernels_count() {
         let mut sent = Sent::default();
         let told = [7, 7, u32::MAX - 1, 3, u32::MAX, 0];
-        let counted = told.map(|segments| {
-            sent.renew(TcpInfo { segments, ..TcpInfo::default() });
+        let counted = told.map(|segments_sent| {
+            sent.renew(Info { segments_sent, ..Info::default() });
             sent.segments
         });
         let round = 1 << 32;

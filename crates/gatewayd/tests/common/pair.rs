@@ -34,6 +34,10 @@ pub(crate) struct Wish {
     pub(crate) limits: String,
     /// Lines of `[[peer]]`, of both.
     pub(crate) peer: String,
+    /// Lines of `[control]`, of both.
+    pub(crate) control: String,
+    /// What connections do while the peer is down: `down`, of both.
+    pub(crate) down: &'static str,
     /// The networks to which the far gateway lets its peer connect; the near one takes connections to [`FAR`].
     pub(crate) allowed: Vec<u8>,
     /// Words before the command of each daemon, as `env` and its arguments.
@@ -53,6 +57,8 @@ impl Default for Wish {
             back: None,
             limits: String::new(),
             peer: String::new(),
+            control: String::new(),
+            down: "direct",
             allowed: FAR.to_vec(),
             before: Vec::new(),
             owner: None,
@@ -226,6 +232,21 @@ impl<'a> Pair<'a> {
         assert!(status.success(), "the {} gateway ended with {status}", side.name());
     }
 
+    /// Waits until one daemon has ended by itself, in order.
+    pub(crate) fn wait(&mut self, side: Side) {
+        let at = self.daemons.iter().position(|(which, _)| *which == side).unwrap();
+        let (_, mut daemon) = self.daemons.remove(at);
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = daemon.try_wait().unwrap() {
+                break status;
+            }
+            assert!(start.elapsed() < PATIENCE, "the {} gateway does not end", side.name());
+            thread::sleep(Duration::from_millis(20));
+        };
+        assert!(status.success(), "the {} gateway ended with {status}", side.name());
+    }
+
     /// Takes one daemon away at once.
     pub(crate) fn kill(&mut self, side: Side) {
         let at = self.daemons.iter().position(|(which, _)| *which == side).unwrap();
@@ -273,7 +294,8 @@ impl<'a> Pair<'a> {
         self.folder.path().join(format!("{}.toml", side.name()))
     }
 
-    fn socket(&self, side: Side) -> PathBuf {
+    /// The socket that `status` asks.
+    pub(crate) fn socket(&self, side: Side) -> PathBuf {
         self.folder.path().join(format!("{}.socket", side.name()))
     }
 
@@ -294,9 +316,9 @@ impl<'a> Pair<'a> {
             writeln!(text, "address = \"{at}\"").unwrap();
         }
         let rate = wish.back.filter(|_| side == Side::Far).unwrap_or(wish.rate);
-        writeln!(text, "prefixes = {}\nrate = \"{rate}\"\ndown = \"direct\"", other.prefixes()).unwrap();
+        writeln!(text, "prefixes = {}\nrate = \"{rate}\"\ndown = \"{}\"", other.prefixes(), wish.down).unwrap();
         writeln!(text, "{}\n\n[intercept]\n\n[limits]\n{}\n", wish.peer, wish.limits).unwrap();
-        writeln!(text, "[control]\nsocket = {:?}", self.socket(side)).unwrap();
+        writeln!(text, "[control]\n{}\nsocket = {:?}", wish.control, self.socket(side)).unwrap();
         text
     }
 

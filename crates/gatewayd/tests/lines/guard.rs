@@ -58,6 +58,9 @@ fn a_rate_that_is_too_high_is_reported_and_what_fits_is_sent() {
         until("the rate is found to be too high", || fits(pair).is_some());
         let found = fits(pair).unwrap();
         assert!((14e6..=16e6).contains(&found), "{found}");
+        let status = pair.status(Side::Near).unwrap();
+        let [sends, rate] = ["sending_rate", "rate"].map(|key| status["peers"][0][key].as_f64().unwrap());
+        assert!(rate == 20e6 && sends <= 16e6, "{sends} of {rate}");
         // After its queue is gone, and for the 10 s of the first pause, the line carries what is sent. Without the guard a
         // fifth is lost; a relay that is not scheduled in time loses some.
         thread::sleep(Duration::from_secs(3));
@@ -83,5 +86,7 @@ fn a_guard_that_is_off_only_reports() {
         let before = counts();
         thread::sleep(Duration::from_secs(4));
         assert!(counts().crowded > before.crowded + 100, "{before:?} {:?}", counts());
+        let status = pair.status(Side::Near).unwrap();
+        assert_eq!(status["peers"][0]["sending_rate"], 20e6);
     });
 }

@@ -3,12 +3,11 @@
 use std::io;
 use std::os::fd::AsFd;
 
+use cellway_sys::tcp::Info;
 use cellway_units::{Bytes, Rate, Span};
 
-use super::sys::{self, INFO_OCTETS};
-
-/// The kernel's figures of one connection, from the side that asks. `include/uapi/linux/tcp.h`. A field that the
-/// running kernel is too old to have is zero.
+/// The kernel's figures of one connection, from the side that asks. A field that the running kernel is too old to have
+/// is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpInfo {
@@ -62,94 +61,67 @@ const NO_THRESHOLD: u32 = 0x7fff_ffff;
 impl TcpInfo {
     /// The figures of `socket` now. Fails if it is no TCP socket.
     pub fn of(socket: &impl AsFd) -> io::Result<TcpInfo> {
-        let (octets, _) = sys::info(socket.as_fd())?;
-        Ok(TcpInfo::from_octets(&octets))
+        Info::of(socket).map(TcpInfo::from)
     }
 
     /// Congestion window in bytes: full segments.
     pub fn cwnd_bytes(&self) -> Bytes {
         Bytes(u64::from(self.cwnd) * self.snd_mss.0)
     }
+}
 
-    /// Offsets as in `struct tcp_info`, which only ever grows at its end.
-    fn from_octets(octets: &[u8; INFO_OCTETS]) -> TcpInfo {
-        let word = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| octets[at + i]));
-        let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| octets[at + i]));
+impl From<Info> for TcpInfo {
+    fn from(info: Info) -> TcpInfo {
         let micros = |n: u64| Span::from_us(n.min(Span::MAX.as_ps() / 1_000_000));
         let rate = |bytes_per_second: u64| Rate::from_bps(bytes_per_second.saturating_mul(8));
         TcpInfo {
-            timeouts_now: octets[2],
-            rto: micros(word(8).into()),
-            snd_mss: Bytes(word(16).into()),
-            unacked: word(24),
-            rtt: micros(word(68).into()),
-            rtt_variation: micros(word(72).into()),
-            ssthresh: Some(word(76)).filter(|&n| n < NO_THRESHOLD),
-            cwnd: word(80),
-            retransmissions: word(100).into(),
-            pacing_rate: Some(long(104)).filter(|&n| n != u64::MAX).map(rate),
-            bytes_acked: Bytes(long(120)),
-            bytes_received: Bytes(long(128)),
-            bytes_waiting: Bytes(word(144).into()),
-            rtt_min: Some(word(148)).filter(|&n| n != u32::MAX).map(|n| micros(n.into())),
-            delivery_rate: rate(long(160)),
-            busy: micros(long(168)),
-            rwnd_limited: micros(long(176)),
-            sndbuf_limited: micros(long(184)),
-            bytes_sent: Bytes(long(200)),
-            bytes_retransmitted: Bytes(long(208)),
-            peer_window: Bytes(word(228).into()),
+            retransmissions: info.retransmissions.into(),
+            bytes_retransmitted: Bytes(info.bytes_retransmitted),
+            timeouts_now: info.timeouts_now,
+            rtt: micros(info.rtt_us.into()),
+            rtt_variation: micros(info.rtt_variation_us.into()),
+            rtt_min: Some(info.rtt_min_us).filter(|&n| n != u32::MAX).map(|n| micros(n.into())),
+            rto: micros(info.rto_us.into()),
+            cwnd: info.cwnd,
+            ssthresh: Some(info.ssthresh).filter(|&n| n < NO_THRESHOLD),
+            snd_mss: Bytes(info.snd_mss.into()),
+            unacked: info.unacked,
+            peer_window: Bytes(info.peer_window.into()),
+            delivery_rate: rate(info.delivery_rate),
+            pacing_rate: Some(info.pacing_rate).filter(|&n| n != u64::MAX).map(rate),
+            bytes_sent: Bytes(info.bytes_sent),
+            bytes_acked: Bytes(info.bytes_acked),
+            bytes_received: Bytes(info.bytes_received),
+            bytes_waiting: Bytes(info.bytes_waiting.into()),
+            busy: micros(info.busy_us),
+            rwnd_limited: micros(info.rwnd_limited_us),
+            sndbuf_limited: micros(info.sndbuf_limited_us),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::mem::offset_of;
-
     use super::*;
 
-    /// The offsets above are those that the headers of the C library give.
-    #[cfg(target_env = "gnu")]
     #[test]
-    fn offsets_are_those_of_the_structure() {
-        type C = libc::tcp_info;
-        let found = [
-            offset_of!(C, tcpi_backoff) - 2,
-            offset_of!(C, tcpi_rto),
-            offset_of!(C, tcpi_snd_mss),
-            offset_of!(C, tcpi_unacked),
-            offset_of!(C, tcpi_rtt),
-            offset_of!(C, tcpi_rttvar),
-            offset_of!(C, tcpi_snd_ssthresh),
-            offset_of!(C, tcpi_snd_cwnd),
-            offset_of!(C, tcpi_total_retrans),
-            offset_of!(C, tcpi_pacing_rate),
-            offset_of!(C, tcpi_bytes_acked),
-            offset_of!(C, tcpi_bytes_received),
-            offset_of!(C, tcpi_notsent_bytes),
-            offset_of!(C, tcpi_min_rtt),
-            offset_of!(C, tcpi_delivery_rate),
-            offset_of!(C, tcpi_busy_time),
-            offset_of!(C, tcpi_rwnd_limited),
-            offset_of!(C, tcpi_sndbuf_limited),
-            offset_of!(C, tcpi_bytes_sent),
-            offset_of!(C, tcpi_bytes_retrans),
-            offset_of!(C, tcpi_snd_wnd),
-        ];
-        let used = [2, 8, 16, 24, 68, 72, 76, 80, 100, 104, 120, 128, 144, 148, 160, 168, 176, 184, 200, 208, 228usize];
-        assert_eq!(found, used);
-    }
-
-    #[test]
-    fn texts_of_the_kernel_become_quantities() {
-        let mut octets = [0; INFO_OCTETS];
-        for (at, value) in [(68, 20_000u32), (76, NO_THRESHOLD), (80, 10), (16, 1448), (148, u32::MAX)] {
-            octets[at..at + 4].copy_from_slice(&value.to_ne_bytes());
-        }
-        octets[160..168].copy_from_slice(&125_000u64.to_ne_bytes());
-        let info = TcpInfo::from_octets(&octets);
-        assert_eq!((info.rtt, info.ssthresh, info.rtt_min), (Span::from_ms(20), None, None));
+    fn numbers_of_the_kernel_become_quantities() {
+        let told = Info {
+            rtt_us: 20_000,
+            ssthresh: NO_THRESHOLD,
+            cwnd: 10,
+            snd_mss: 1448,
+            rtt_min_us: u32::MAX,
+            pacing_rate: u64::MAX,
+            delivery_rate: 125_000,
+            ..Info::default()
+        };
+        let info = TcpInfo::from(told);
+        assert_eq!((info.rtt, info.ssthresh), (Span::from_ms(20), None));
+        assert_eq!((info.rtt_min, info.pacing_rate), (None, None));
         assert_eq!((info.cwnd_bytes(), info.delivery_rate), (Bytes(14480), Rate::from_bps(1_000_000)));
+        let known = TcpInfo::from(Info { ssthresh: 7, rtt_min_us: 3, pacing_rate: 5, ..told });
+        assert_eq!((known.ssthresh, known.rtt_min), (Some(7), Some(Span::from_us(3))));
+        assert_eq!(known.pacing_rate, Some(Rate::from_bps(40)));
     }
 }

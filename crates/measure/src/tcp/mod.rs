@@ -2,7 +2,6 @@
 
 mod info;
 mod options;
-mod sys;
 mod window;
 
 pub use info::TcpInfo;

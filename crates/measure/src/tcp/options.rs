@@ -4,10 +4,11 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
 
+use cellway_sys::tcp;
 use cellway_units::{Bytes, Rate};
 use socket2::Socket;
 
-use super::{sys, window};
+use super::window;
 use crate::Error;
 
 /// What `TCP_MAXSEG` takes, in bytes: `TCP_MIN_MSS` to `MAX_TCP_WINDOW` of the kernel.
@@ -65,7 +66,7 @@ impl TcpOptions {
             if pace.as_bps() < 8 {
                 return Err(Error::Pace { pace });
             }
-            sys::set_max_pacing_rate(socket.as_fd(), pace.as_bps() / 8).map_err(Error::option("the pace"))?;
+            tcp::set_max_pacing_rate(socket, pace.as_bps() / 8).map_err(Error::option("the pace"))?;
         }
         Ok(())
     }
@@ -78,10 +79,12 @@ impl TcpOptions {
 }
 
 fn set_send_buffer(socket: &Socket, buffer: Bytes) -> Result<(), Error> {
-    if sys::force_send_buffer(socket.as_fd(), whole(buffer.0)).is_ok() {
+    if tcp::force_send_buffer(socket, buffer.0).is_ok() {
         return Ok(());
     }
-    socket.set_send_buffer_size(whole(buffer.0) as usize).map_err(Error::option("the send buffer"))?;
+    // The kernel reads an int.
+    let most = buffer.0.min(i32::MAX as u64) as usize;
+    socket.set_send_buffer_size(most).map_err(Error::option("the send buffer"))?;
     // Past wmem_max the kernel takes the maximum and says nothing.
     let got = socket.send_buffer_size().map_err(Error::option("the send buffer"))? as u64 / 2;
     if got < buffer.0 { Err(Error::SendBuffer { buffer, max: Bytes(got) }) } else { Ok(()) }
@@ -100,9 +103,4 @@ fn set_congestion(socket: &Socket, name: &str) -> Result<(), Error> {
 pub fn congestion_controls() -> Vec<String> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     text.split_whitespace().map(str::to_owned).collect()
-}
-
-/// What a `c_int` can hold of `bytes`.
-pub(super) fn whole(bytes: u64) -> libc::c_int {
-    libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX)
 }

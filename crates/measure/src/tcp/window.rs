@@ -22,11 +22,10 @@ use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 
+use cellway_sys::tcp;
 use cellway_units::Bytes;
 use socket2::Socket;
 
-use super::options::whole;
-use super::sys;
 use crate::Error;
 
 /// The smallest window: below it the kernel's own minimum takes over.
@@ -61,14 +60,14 @@ pub(super) fn hold(socket: &impl AsFd, window: Bytes) -> Result<(), Error> {
 }
 
 fn clamp(socket: &impl AsFd, bytes: u64) -> io::Result<()> {
-    sys::set_window_clamp(socket.as_fd(), whole(bytes))
+    tcp::set_window_clamp(socket, bytes)
 }
 
 /// A receive buffer that does not limit the window: a fixed one where permitted, else the kernel's own, which
 /// grows as far as `tcp_rmem` lets it.
 fn make_room(socket: &Socket, window: Bytes) -> Result<(), Error> {
     let asked = window.0 * MEMORY / 2;
-    if sys::force_receive_buffer(socket.as_fd(), whole(asked)).is_ok() {
+    if tcp::force_receive_buffer(socket, asked).is_ok() {
         return Ok(());
     }
     let limit = |path: &str| {

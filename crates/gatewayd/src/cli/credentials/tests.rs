@@ -45,6 +45,16 @@ fn times_are_told_in_words() {
     assert!(both.warnings[0].contains("authority.pem: expired on 20"), "{both:?}");
 }
 
+/// A certificate that is never good: its end is before its begin. It was signed by mistake, or forged.
+#[test]
+fn a_certificate_that_ends_before_it_begins_is_a_problem() {
+    for now in [0, 2, 20] {
+        let never = told(10, 1, now);
+        let about: Vec<_> = never.problems.iter().filter(|problem| problem.contains("paris.pem")).collect();
+        assert!(about.iter().any(|problem| problem.contains("ends before it begins")), "{never:?}");
+    }
+}
+
 /// The middle of a PEM text: what no output may show.
 fn secret(pem: &str) -> String {
     let body: String = pem.lines().filter(|line| !line.starts_with('-')).collect();

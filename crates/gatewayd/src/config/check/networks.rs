@@ -11,8 +11,41 @@ fn overlap(a: &IpNet, b: &IpNet) -> bool {
     a.contains(b) || b.contains(a)
 }
 
+/// Networks without hosts of anybody, and what they are (RFC 6890).
+const NOBODYS: [(&str, &str); 9] = [
+    ("127.0.0.0/8", "loopback addresses, which every machine has"),
+    ("::1/128", "the loopback address, which every machine has"),
+    ("224.0.0.0/4", "multicast groups, to which there are no TCP connections"),
+    ("ff00::/8", "multicast groups, to which there are no TCP connections"),
+    ("169.254.0.0/16", "link-local addresses, which are not routed"),
+    ("fe80::/10", "link-local addresses, which are not routed"),
+    ("0.0.0.0/8", "addresses of no host"),
+    ("::/128", "the address of no host"),
+    ("255.255.255.255/32", "the broadcast address, to which there are no TCP connections"),
+];
+
+/// Tells every network that belongs to nobody. Loopback addresses in `local` are those of this machine, for peers'
+/// forwards and SOCKS.
+fn nobodys(leaves: &[Leaf<IpNet>], local: bool, found: &mut Vec<Found>) {
+    for leaf in leaves {
+        let Some(net) = leaf.get() else { continue };
+        let within = |(of, _): &&(&str, &str)| of.parse().is_ok_and(|of: IpNet| of.contains(net));
+        let Some((of, what)) = NOBODYS.iter().find(within) else { continue };
+        if !(local && what.contains("loopback")) {
+            let message = if *of == net.to_string() {
+                format!("{net} holds {what}")
+            } else {
+                format!("{net} is in {of}, which holds {what}")
+            };
+            found.push(leaf.wrong(message).accepted("networks of hosts, like \"192.0.2.0/24\""));
+        }
+    }
+}
+
 /// Tells every network that overlaps one before it: `local` first, then those of the peers.
 pub(super) fn check(local: &[Leaf<IpNet>], peers: &[PeerFile], found: &mut Vec<Found>) {
+    nobodys(local, true, found);
+    peers.iter().flat_map(|peer| &peer.prefixes).for_each(|prefixes| nobodys(prefixes, false, found));
     let mut seen: Vec<(IpNet, String)> = Vec::new();
     let of_peers = peers.iter().flat_map(|peer| {
         let name = peer.name.as_ref().and_then(Leaf::get);

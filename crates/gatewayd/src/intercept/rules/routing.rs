@@ -1,6 +1,7 @@
 //! The rules and the route by which marked packets take their ways, set by `ip`.
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 
 use super::super::tool::{self, Family};
 use crate::config::Intercept;
@@ -37,6 +38,33 @@ pub(super) fn apply(intercept: &Intercept) -> Result<(), Error> {
     Ok(())
 }
 
+/// Sets the route by which openings come to the device, which is there.
+pub(super) fn lead_to_device(intercept: &Intercept) -> Result<(), Error> {
+    let table = intercept.table.saturating_add(1).to_string();
+    for family in tool::families() {
+        tool::ip(*family, &["route", "replace", "default", "dev", &intercept.device, "table", &table])?;
+    }
+    Ok(())
+}
+
+/// What the kernel has of the rules and routes.
+pub(super) fn listing(intercept: &Intercept) -> Result<String, Error> {
+    let mut all = String::new();
+    for family in tool::families() {
+        let rules = tool::ip_prints(*family, &["rule", "show"])?;
+        let own = rules.lines().filter(|line| {
+            let priority = line.split(':').next().and_then(|number| number.parse::<u32>().ok());
+            priority.is_some_and(|priority| priorities(intercept).contains(&priority))
+        });
+        all.extend(own.flat_map(|line| [line, "\n"]));
+        for table in [intercept.table, intercept.table.saturating_add(1)] {
+            // A table without routes is not there.
+            all += &tool::ip_prints(*family, &["route", "show", "table", &table.to_string()]).unwrap_or_default();
+        }
+    }
+    Ok(all)
+}
+
 /// Removes them, if they exist.
 pub(super) fn remove(intercept: &Intercept) -> Result<(), Error> {
     for family in tool::families() {
@@ -56,8 +84,7 @@ pub(super) fn remove(intercept: &Intercept) -> Result<(), Error> {
 fn rules(intercept: &Intercept) -> [Vec<String>; 5] {
     let Intercept { mark, table, device, .. } = intercept;
     let (hold, hold_table) = (mark.saturating_add(1), table.saturating_add(1));
-    let first = FIRST + table % SLOTS * STEP;
-    let last = first + 4;
+    let (first, last) = (*priorities(intercept).start(), *priorities(intercept).end());
     let words = |text: String| text.split(' ').map(str::to_owned).collect();
     [
         words(format!("pref {first} iif {device} fwmark {hold:#x} goto {last}")),
@@ -66,6 +93,12 @@ fn rules(intercept: &Intercept) -> [Vec<String>; 5] {
         words(format!("pref {} fwmark {mark:#x} lookup {table}", first + 3)),
         words(format!("pref {last} nop")),
     ]
+}
+
+/// Their priorities.
+fn priorities(intercept: &Intercept) -> RangeInclusive<u32> {
+    let first = FIRST + intercept.table % SLOTS * STEP;
+    first..=first + 4
 }
 
 /// The route by which packets with the mark come into this machine, as words for `ip route`.

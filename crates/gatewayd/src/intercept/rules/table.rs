@@ -4,15 +4,23 @@ use std::fmt::Write as _;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
+use super::tool;
 use crate::config::Intercept;
+use crate::error::Error;
 
 /// The first segment of a connection, and no other.
 const OPENING: &str = "tcp flags & (fin | syn | rst | ack) == syn";
 
-/// The table of nftables, one for each device, as two gateways on one machine must have two.
+/// How long it is known that an opening was released: longer than a client takes to acknowledge the answer.
+const RELEASED: &str = "5s";
+/// Most of them at once, and so 52,000 in a second. An opening beyond that is dropped, and its client sends it again: answered
+/// with a SYN cookie, its acknowledgement would find nobody.
+const MOST_RELEASED: u32 = 262_144;
+
 /// The chain that takes openings.
 pub(super) const ARRIVING: &str = "arriving";
 
+/// The table of nftables, one for each device, as two gateways on one machine must have two.
 pub(super) fn name(intercept: &Intercept) -> String {
     let mut name = String::from("inet cellway_gateway_");
     for c in intercept.device.chars() {
@@ -26,7 +34,8 @@ pub(super) fn name(intercept: &Intercept) -> String {
     name
 }
 
-/// For `nft -f -`: the table, whatever it was before, but for what is taken.
+/// For `nft -f -`: the table, whatever it was before, but for what is taken. Protocols have the names that nft knows by itself:
+/// others it looks up in /etc/protocols, which a small system does not have.
 pub(super) fn whole(intercept: &Intercept, guarded: impl Iterator<Item = IpNet>) -> String {
     let Intercept { port, mark, device, .. } = intercept;
     let (table, hold) = (name(intercept), mark.saturating_add(1));
@@ -66,13 +75,16 @@ pub(super) fn whole(intercept: &Intercept, guarded: impl Iterator<Item = IpNet>)
          \x20   chain arriving {{\n\
          \x20       {OPENING} goto opening\n\
          \x20       # To the transparent sockets of this machine, also ICMP errors about them.\n\
-         \x20       meta l4proto {{ tcp, icmp, ipv6-icmp }} socket transparent 1 meta mark set {mark:#x} accept\n\
+         \x20       meta l4proto {{ tcp, icmp, icmpv6 }} socket transparent 1 meta mark set {mark:#x} accept\n\
+         \x20       # What acknowledges an answer of which the kernel keeps nothing (a SYN cookie): to the listeners.\n\
+         \x20       ip daddr @taken4 ip saddr . tcp sport . ip daddr . tcp dport @released4 tproxy ip to 127.0.0.1:{port} meta mark set {mark:#x} accept\n\
+         \x20       ip6 daddr @taken6 ip6 saddr . tcp sport . ip6 daddr . tcp dport @released6 tproxy ip6 to [::1]:{port} meta mark set {mark:#x} accept\n\
          \x20   }}\n\
          \x20   chain opening {{\n\
-         \x20       # Released: to the listeners.\n\
-         \x20       iifname \"{device}\" meta nfproto ipv4 meta l4proto tcp tproxy ip to 127.0.0.1:{port} meta mark set {mark:#x} accept\n\
-         \x20       iifname \"{device}\" meta nfproto ipv6 meta l4proto tcp tproxy ip6 to [::1]:{port} meta mark set {mark:#x} accept\n\
-         \x20       iifname \"{device}\" accept\n\
+         \x20       # Released: to the listeners, and noted.\n\
+         \x20       iifname \"{device}\" update @released4 {{ ip saddr . tcp sport . ip daddr . tcp dport }} tproxy ip to 127.0.0.1:{port} meta mark set {mark:#x} accept\n\
+         \x20       iifname \"{device}\" update @released6 {{ ip6 saddr . tcp sport . ip6 daddr . tcp dport }} tproxy ip6 to [::1]:{port} meta mark set {mark:#x} accept\n\
+         \x20       iifname \"{device}\" drop\n\
          \x20       # New: to the device, where they wait. Never those to this machine itself.\n\
          {openings}\
          \x20   }}\n\
@@ -101,6 +113,24 @@ pub(super) fn networks(
     script
 }
 
+/// What the kernel has of the table, without the elements of sets.
+pub(super) fn listing(intercept: &Intercept) -> Result<String, Error> {
+    tool::nft_prints(&[&["--terse", "list", "table"], &words(&name(intercept))[..]].concat())
+}
+
+/// The networks that are taken and guarded in the kernel.
+pub(super) fn networks_listing(intercept: &Intercept) -> Result<String, Error> {
+    let (table, mut all) = (name(intercept), String::new());
+    for set in ["taken4", "taken6", "guarded4", "guarded6"] {
+        all += &tool::nft_prints(&[&["list", "set"], &words(&table)[..], &[set]].concat())?;
+    }
+    Ok(all)
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split(' ').collect()
+}
+
 /// Deletes the table, also where there is none.
 pub(super) fn removal(intercept: &Intercept) -> String {
     let table = name(intercept);
@@ -114,7 +144,13 @@ fn sets() -> String {
         format!("    set {name}{version} {{\n        type {family}; flags interval;\n    }}\n")
     };
     let both = |name: &str| one(name, "4", "ipv4_addr") + &one(name, "6", "ipv6_addr");
-    both("taken") + &both("guarded")
+    let released = |version: &str, family: &str| {
+        format!(
+            "    set released{version} {{\n        type {family} . inet_service . {family} . inet_service; \
+             flags dynamic, timeout; timeout {RELEASED}; size {MOST_RELEASED};\n    }}\n"
+        )
+    };
+    both("taken") + &both("guarded") + &released("4", "ipv4_addr") + &released("6", "ipv6_addr")
 }
 
 /// Gives the sets `name`4 and `name`6 these networks and no others.

@@ -1,13 +1,14 @@
 //! What is changed on the machine, and what is asked of it.
 
 use super::super::testbed::{Three, config, possible};
-use super::super::{Rules, obstacles};
+use super::super::{Rules, absent, hindrances, obstacles};
 use super::SERVER;
 use crate::config::{Intercept, PeerDown};
+use crate::peer_id::PeerId;
 
 /// The peer can be reached.
 fn up(rules: &mut Rules) {
-    rules.peer(0, true);
+    rules.peer(PeerId::at(0), true);
     rules.settle().unwrap();
 }
 
@@ -64,7 +65,7 @@ fn rules_are_applied_twice_and_removed_without_a_trace() {
         let mut rules = Rules::of(&config);
         rules.remove().unwrap();
         rules.settle().unwrap();
-        rules.peer(0, true);
+        rules.peer(PeerId::at(0), true);
         let before = rules.settle().unwrap_err().to_string();
         rules.apply().unwrap();
         rules.settle().unwrap();
@@ -81,21 +82,24 @@ fn obstacles_are_named() {
     }
     let three = Three::new();
     let intercept = config(&SERVER, PeerDown::Direct, &["lan0", "eth*"]).intercept.unwrap();
-    let ask = |intercept: &Intercept| {
+    let ask = |intercept: &Intercept, v6: bool| {
         let intercept = intercept.clone();
-        three.gateway.run(move || obstacles(&intercept))
+        three
+            .gateway
+            .run(move || [obstacles(&intercept, true, v6), hindrances(), absent(&intercept.interfaces)].concat())
     };
-    let said = ask(&intercept);
+    let said = ask(&intercept, true);
     assert!(said.len() == 1 && said[0].contains("net.ipv4.tcp_early_demux=0"), "{said:?}");
     three.gateway.set("net/ipv4/tcp_early_demux", "0").unwrap();
-    assert_eq!(ask(&intercept), Vec::<String>::new());
+    assert_eq!(ask(&intercept, true), Vec::<String>::new());
     assert!(!everything(&three).contains("cellway"), "asking changes nothing");
     three.gateway.set("net/ipv4/ip_forward", "0").unwrap();
     three.gateway.set("net/ipv6/conf/all/forwarding", "0").unwrap();
     let mut wrong = intercept;
-    wrong.interfaces = vec!["lan7".into()];
-    let said = ask(&wrong);
+    wrong.interfaces = vec!["lan7".into(), "lan*".into()];
+    let said = ask(&wrong, true);
     assert_eq!(said.len(), 3, "{said:?}");
     assert!(said[0].contains("net.ipv4.ip_forward=1") && said[1].contains("net.ipv6.conf.all.forwarding=1"));
-    assert!(said[2].contains("`lan7`"));
+    assert_eq!(said[2], "lan7");
+    assert_eq!(ask(&wrong, false).len(), 2, "without networks of IPv6 nothing of it is forwarded");
 }

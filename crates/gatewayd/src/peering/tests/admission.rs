@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::peering::identity::{Identity, make_between};
+use crate::peering::strangers::UNPROVEN;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -19,7 +20,9 @@ fn both_are_up() {
             assert_eq!((whys(&told[0]), whys(&told[1])), (vec![], vec![]));
             let ups = told.each_ref().map(|told| {
                 told.iter().find_map(|event| match event {
-                    PeerEvent::Up { peer: 0, dialer, transport, payload, .. } => Some((*dialer, *transport, *payload)),
+                    PeerEvent::Up { peer: PEER, dialer, transport, payload, .. } => {
+                        Some((*dialer, *transport, *payload))
+                    }
                     _ => None,
                 })
             });
@@ -31,13 +34,13 @@ fn both_are_up() {
             true
         });
         for of in [&mut near, &mut far] {
-            let status = of.status(0);
+            let status = of.status(PEER);
             assert!(status.address.is_some() && status.rtt.is_some(), "{status:?}");
             // Certificates travel both ways; QUIC's first datagram has 1200 octets.
             let least = if transport == TransportChoice::Tls { 500 } else { 1200 };
-            assert!(of.octets(0) > least, "the handshake counts: {}", of.octets(0));
+            assert!(of.octets(PEER) > least, "the handshake counts: {}", of.octets(PEER));
         }
-        assert_eq!(near.status(0).address, Some(address(&far)));
+        assert_eq!(near.status(PEER).address, Some(address(&far)));
     }
 }
 
@@ -59,7 +62,7 @@ fn either_family_reaches_a_gateway() {
             near.peers[0].transport = transport;
             let mut near = start(&near);
             bring_up(&mut near, &mut far);
-            let there = far.status(0).address.unwrap();
+            let there = far.status(PEER).address.unwrap();
             assert!(dials == "localhost" || there.is_ipv4() == (dials == "127.0.0.1"), "{there}");
         }
     }
@@ -69,7 +72,7 @@ fn either_family_reaches_a_gateway() {
 fn a_crowd_of_strangers_is_kept_small_and_everyone_is_answered() {
     let keys = Keys::new();
     let mut far = start(&keys.gateway("far", "near"));
-    let mut crowd: Vec<_> = (0..accept::STRANGERS + 8)
+    let mut crowd: Vec<_> = (0..UNPROVEN + 8)
         .map(|number| {
             let mut one = keys.gateway(&format!("stranger{number}"), "far");
             one.listen = None;
@@ -83,7 +86,7 @@ fn a_crowd_of_strangers_is_kept_small_and_everyone_is_answered() {
     }
     // All have dialled and none has shown yet that its address is its own.
     step(&mut far, &mut Vec::new());
-    assert_eq!(far.strangers(), accept::STRANGERS);
+    assert_eq!(far.strangers(), UNPROVEN);
     let end = Instant::now() + HANG;
     let refused = |told: &Vec<PeerEvent>| whys(told).iter().any(|why| why.contains("no peer there is called stranger"));
     while !told.iter().all(refused) {
@@ -225,7 +228,7 @@ fn garbage_is_counted_and_does_no_harm() {
             step(&mut far, &mut Vec::new());
         }
     }
-    near.send(0, Bytes::from_static(b"still here"));
+    near.send(PEER, Bytes::from_static(b"still here"));
     near.flush(Instant::now());
     run_until([&mut near, &mut far], |[near, far]| {
         assert!(whys(near).is_empty() && whys(far).is_empty());

@@ -1,8 +1,10 @@
 //! What changes while two gateways run: ends, silence, addresses, keys.
 
 use std::net::UdpSocket;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::*;
+use crate::peering::link::Stage;
 
 #[test]
 fn both_dial_and_one_connection_is_kept() {
@@ -28,16 +30,21 @@ fn both_dial_and_one_connection_is_kept() {
         });
         let live = |of: &Peering| of.links.values().filter(|link| link.stage != Stage::Over).count();
         assert_eq!((live(&a), live(&b)), (1, 1));
-        a.send(0, Bytes::from_static(b"from a"));
-        b.send(0, Bytes::from_static(b"from b"));
+        a.send(PEER, Bytes::from_static(b"from a"));
+        b.send(PEER, Bytes::from_static(b"from b"));
         run_until([&mut a, &mut b], |[a, b]| packets(a) == [&b"from b"[..]] && packets(b) == [&b"from a"[..]]);
     }
 }
 
-/// A port that was free a moment ago, for UDP and TCP.
+/// A port that was free a moment ago, for UDP and TCP. It is below those that the kernel gives to connections (from 32768
+/// on), which other tests make by the thousand.
 fn free_port() -> SocketAddr {
-    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-    udp.local_addr().unwrap()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let begin = 20_000 + (std::process::id() % 10_000) as u16;
+    let mut all = std::iter::repeat_with(|| NEXT.fetch_add(1, Ordering::Relaxed));
+    let address = |number| SocketAddr::from(([127, 0, 0, 1], begin + number));
+    let is_free = |at: &SocketAddr| UdpSocket::bind(at).is_ok() && std::net::TcpListener::bind(at).is_ok();
+    all.by_ref().take(1_000).map(address).find(is_free).unwrap()
 }
 
 #[test]
@@ -51,7 +58,7 @@ fn a_peer_that_stops_says_why() {
         far.close(Instant::now(), "it is being updated");
         far.flush(Instant::now());
         run_until([&mut near], |[near]| whys(near) == ["it says: it is being updated"]);
-        assert_eq!(near.status(0).transport, None);
+        assert_eq!(near.status(PEER).transport, None);
     }
 }
 
@@ -63,15 +70,15 @@ fn an_abandoned_connection_is_followed_by_another() {
         near.peers[0].transport = transport;
         let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
         // There is nothing to abandon yet.
-        near.abandon(0, Instant::now(), "too early");
+        near.abandon(PEER, Instant::now(), "too early");
         bring_up(&mut near, &mut far);
-        let before = near.octets(0);
-        near.abandon(0, Instant::now(), "it makes no sense");
+        let before = near.octets(PEER);
+        near.abandon(PEER, Instant::now(), "it makes no sense");
         run_until([&mut near, &mut far], |[near, far]| {
             let told = [whys(near), whys(far)] == [["it makes no sense"], ["it says: it makes no sense"]];
             told && is_up(near) && is_up(far)
         });
-        assert!(near.octets(0) > before, "octets of all connections count");
+        assert!(near.octets(PEER) > before, "octets of all connections count");
     }
 }
 
@@ -117,7 +124,7 @@ fn a_peer_that_was_killed_and_started_again_is_noticed() {
         // No word of it leaves: as when a process is killed.
         drop(far);
         let mut far = start(&config);
-        near.send(0, Bytes::from_static(b"anybody there?"));
+        near.send(PEER, Bytes::from_static(b"anybody there?"));
         let limit = Instant::now();
         run_until([&mut near, &mut far], |[near, far]| {
             is_up(far) && is_up(near) && whys(near) == ["it has started anew and knows nothing of this connection"]
@@ -151,9 +158,9 @@ fn where_udp_is_blocked_tls_is_used_until_it_ends() {
         );
         is_up(near) && is_up(far)
     });
-    assert_eq!(near.status(0).transport, Some(Transport::Tls));
-    assert_eq!(near.status(0).tried, format!("QUIC to {}: no answer; TLS is used", address(&far)));
-    assert!(near.dial_deadline(0).is_some(), "QUIC is tried again");
+    assert_eq!(near.status(PEER).transport, Some(Transport::Tls));
+    assert_eq!(near.status(PEER).tried, format!("QUIC to {}: no answer; TLS is used", address(&far)));
+    assert!(near.dial_deadline(PEER).is_some(), "QUIC is tried again");
 }
 
 #[test]
@@ -166,16 +173,20 @@ fn while_tls_is_used_quic_is_only_tried() {
     near.peers[0].transport = TransportChoice::Auto;
     running.reload(&near, Instant::now()).unwrap();
     // The pause before the first trial is long: it is cut short.
-    running.found(0, vec![address(&far)], Instant::now());
+    running.found(PEER, vec![address(&far)], Instant::now());
     let end = Instant::now() + HANG;
-    while !running.status(0).tried.contains("gets through") && Instant::now() < end {
+    while !running.status(PEER).tried.contains("gets through") && Instant::now() < end {
         let (mut near_told, mut far_told) = (Vec::new(), Vec::new());
         step(&mut running, &mut near_told);
         step(&mut far, &mut far_told);
         assert!(near_told.is_empty() && far_told.is_empty(), "a trial changes nothing: {near_told:?} {far_told:?}");
     }
-    assert!(running.status(0).tried.contains("gets through; TLS is kept until it ends"), "{:?}", running.status(0));
-    assert_eq!(running.status(0).transport, Some(Transport::Tls));
+    assert!(
+        running.status(PEER).tried.contains("gets through; TLS is kept until it ends"),
+        "{:?}",
+        running.status(PEER)
+    );
+    assert_eq!(running.status(PEER).transport, Some(Transport::Tls));
 }
 
 #[test]
@@ -183,11 +194,11 @@ fn another_address_of_the_dialler_keeps_the_connection() {
     let keys = Keys::new();
     let (mut near, mut far) = dialing(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
     bring_up(&mut near, &mut far);
-    let before = far.status(0).address;
+    let before = far.status(PEER).address;
     near.sockets[0].rebind();
     near.ready.add(&near.sockets[0], SOCKETS, Interest::Read).unwrap();
     for number in 0..50_u8 {
-        near.send(0, vec![number; 500].into());
+        near.send(PEER, vec![number; 500].into());
     }
     near.flush(Instant::now());
     run_until([&mut near, &mut far], |[near, far]| {
@@ -195,13 +206,13 @@ fn another_address_of_the_dialler_keeps_the_connection() {
         packets(far).len() == 50
     });
     // The way back works once the new address has been shown to be the dialler's.
-    far.send(0, Bytes::from_static(b"found you"));
+    far.send(PEER, Bytes::from_static(b"found you"));
     run_until([&mut near, &mut far], |[near, far]| {
         assert!(whys(near).is_empty() && whys(far).is_empty());
         packets(near) == [&b"found you"[..]]
     });
-    assert_ne!(far.status(0).address, before);
-    assert_eq!(far.status(0).address, Some(near.sockets[0].local()));
+    assert_ne!(far.status(PEER).address, before);
+    assert_eq!(far.status(PEER).address, Some(near.sockets[0].local()));
 }
 
 #[test]
@@ -217,7 +228,7 @@ fn new_keys_are_for_the_next_connection() {
         write_pair(keys.folder.path(), name, &make_certificate(&others.authority, name, 30).unwrap());
     }
     near.reload(&config, Instant::now()).unwrap();
-    near.send(0, Bytes::from_static(b"unmoved"));
+    near.send(PEER, Bytes::from_static(b"unmoved"));
     run_until([&mut near, &mut far], |[near, far]| {
         assert!(whys(near).is_empty() && whys(far).is_empty());
         packets(far) == [&b"unmoved"[..]]
@@ -225,7 +236,7 @@ fn new_keys_are_for_the_next_connection() {
     // The next one fails: the far side has the old keys yet.
     near.close(Instant::now(), "again");
     near.closed = false;
-    near.peers[0].dial.lost(Instant::now());
+    near.peers[PEER].dial.lost(Instant::now());
     run_until([&mut near, &mut far], |[near, _]| whys(near).iter().any(|why| why.contains("not in")));
     far.reload(&far_config, Instant::now()).unwrap();
     run_until([&mut near, &mut far], |[near, far]| is_up(near) && is_up(far));

@@ -17,9 +17,9 @@ fn an_attempt_that_fails_at_once_is_repeated() {
         let mut near = Peering::new(&near, now).unwrap();
         let (mut rounds, end) = (0, now + Duration::from_secs(60));
         while now < end {
-            let before = near.peers[0].dial.round.is_some();
+            let before = near.peers[PEER].dial.round.is_some();
             near.turn(now);
-            rounds += usize::from(!before && near.peers[0].dial.round.is_some());
+            rounds += usize::from(!before && near.peers[PEER].dial.round.is_some());
             assert!(near.links.is_empty(), "it did not fail at once");
             let next = near.deadline().expect("nothing dials again");
             now = now.max(next);
@@ -28,7 +28,7 @@ fn an_attempt_that_fails_at_once_is_repeated() {
         assert!((6..20).contains(&rounds), "{transport:?}: {rounds} rounds in 60 s");
         let told: Vec<_> = std::iter::from_fn(|| near.next()).collect();
         assert_eq!(whys(&told).len(), 1, "the same reason is told once: {told:?}");
-        assert!(!near.status(0).tried.is_empty());
+        assert!(!near.status(PEER).tried.is_empty());
     }
 }
 
@@ -48,7 +48,7 @@ fn tls_does_not_wait_for_what_is_not_sent_over_udp() {
     near.turn(begun);
     assert!(tls(&near));
     bring_up(&mut near, &mut far);
-    let status = near.status(0);
+    let status = near.status(PEER);
     assert_eq!(status.transport, Some(Transport::Tls));
     let why = format!("QUIC to {}: sending failed: Broken pipe (os error 32); TLS is used", address(&far));
     assert_eq!(status.tried, why);
@@ -61,10 +61,10 @@ fn tls_does_not_wait_for_what_has_not_begun_over_quic() {
     near.peers[0].transport = TransportChoice::Auto;
     let (mut near, far) = dialing(&mut near, &keys.gateway("far", "near"));
     let now = Instant::now();
-    near.peers[0].dial.begin(vec![address(&far)], true, true, now);
-    assert!(near.dial_deadline(0).is_some_and(|at| at > now));
-    near.not_begun(0, "QUIC to there: no socket", now);
-    assert_eq!(near.dial_deadline(0), Some(now));
+    near.peers[PEER].dial.begin(vec![address(&far)], true, true, now);
+    assert!(near.dial_deadline(PEER).is_some_and(|at| at > now));
+    near.not_begun(PEER, "QUIC to there: no socket", now);
+    assert_eq!(near.dial_deadline(PEER), Some(now));
 }
 
 #[test]

@@ -8,18 +8,14 @@ fn packet(number: usize, length: usize) -> Bytes {
 }
 
 fn travels(transport: TransportChoice) {
-    let keys = Keys::new();
-    let mut near = keys.gateway("near", "far");
-    near.peers[0].transport = transport;
-    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
-    bring_up(&mut near, &mut far);
+    let (_keys, mut near, mut far) = connected(transport);
     let lengths: Vec<usize> = (1..200).map(|number| 1 + number * 37 % 1000).collect();
     for (number, &length) in lengths.iter().enumerate() {
-        near.send(0, packet(number, length));
-        far.send(0, packet(number + 1000, length));
+        near.send(PEER, packet(number, length));
+        far.send(PEER, packet(number + 1000, length));
     }
-    assert!(near.backlog(0) >= lengths.iter().sum());
-    let before = near.octets(0);
+    assert!(near.backlog(PEER) >= lengths.iter().sum());
+    let before = near.octets(PEER);
     run_until([&mut near, &mut far], |[near, far]| {
         assert!(whys(near).is_empty() && whys(far).is_empty());
         packets(near).len() == lengths.len() && packets(far).len() == lengths.len() && {
@@ -35,8 +31,8 @@ fn travels(transport: TransportChoice) {
             true
         }
     });
-    assert_eq!(near.backlog(0), 0);
-    let octets = near.octets(0) - before;
+    assert_eq!(near.backlog(PEER), 0);
+    let octets = near.octets(PEER) - before;
     let least = lengths.iter().sum::<usize>() as u64 + 40;
     assert!(octets > least, "{octets} octets sent, at least {least} expected");
 }
@@ -66,11 +62,11 @@ fn the_largest_packet_grows_with_the_path_and_fits() {
         largest + 60 > usize::from(settings::MOST_PAYLOAD)
     });
     for number in 0..100 {
-        near.send(0, packet(number, largest));
+        near.send(PEER, packet(number, largest));
     }
-    let before = near.backlog(0);
-    near.send(0, packet(100, largest + 1));
-    assert_eq!(near.backlog(0), before, "what is too large is dropped");
+    let before = near.backlog(PEER);
+    near.send(PEER, packet(100, largest + 1));
+    assert_eq!(near.backlog(PEER), before, "what is too large is dropped");
     run_until([&mut near, &mut far], |[_, far]| packets(far).len() == 100);
 }
 
@@ -78,23 +74,19 @@ fn the_largest_packet_grows_with_the_path_and_fits() {
 fn a_packet_for_a_peer_that_is_down_is_dropped() {
     let keys = Keys::new();
     let mut alone = start(&keys.gateway("near", "far"));
-    alone.send(0, packet(1, 100));
+    alone.send(PEER, packet(1, 100));
     alone.flush(Instant::now());
-    assert_eq!((alone.backlog(0), alone.octets(0)), (0, 0));
+    assert_eq!((alone.backlog(PEER), alone.octets(PEER)), (0, 0));
 }
 
 #[test]
 fn a_large_burst_over_tls_arrives_whole() {
-    let keys = Keys::new();
-    let mut near = keys.gateway("near", "far");
-    near.peers[0].transport = TransportChoice::Tls;
-    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
-    bring_up(&mut near, &mut far);
+    let (_keys, mut near, mut far) = connected(TransportChoice::Tls);
     for number in 0..500 {
-        near.send(0, packet(number, tls::TlsLink::PAYLOAD));
+        near.send(PEER, packet(number, tls::TlsLink::PAYLOAD));
     }
     near.flush(Instant::now());
-    assert!(near.backlog(0) > 1 << 20, "the kernel is not to hold it all");
+    assert!(near.backlog(PEER) > 1 << 20, "the kernel is not to hold it all");
     run_until([&mut near, &mut far], |[_, far]| {
         packets(far).len() == 500 && packets(far).iter().enumerate().all(|(at, got)| **got == packet(at, got.len()))
     });
@@ -103,13 +95,27 @@ fn a_large_burst_over_tls_arrives_whole() {
 /// Over TLS nothing is sent again: a packet that is dropped would be missing for good.
 #[test]
 fn a_packet_too_long_for_tls_ends_the_connection() {
-    let keys = Keys::new();
-    let mut near = keys.gateway("near", "far");
-    near.peers[0].transport = TransportChoice::Tls;
-    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
-    bring_up(&mut near, &mut far);
-    near.send(0, packet(0, tls::TlsLink::PAYLOAD + 1));
+    let (_keys, mut near, mut far) = connected(TransportChoice::Tls);
+    let length = tls::TlsLink::PAYLOAD + 1;
+    near.send(PEER, packet(0, length));
+    let told = format!("packet of {length} octets");
     run_until([&mut near, &mut far], |[near, _]| {
-        near.iter().any(|event| matches!(event, PeerEvent::Down { why, .. } if why.contains("packet of 16383 octets")))
+        near.iter().any(|event| matches!(event, PeerEvent::Down { why, .. } if why.contains(&told)))
     });
+}
+
+#[test]
+fn packets_of_an_abandoned_connection_that_were_read_are_dropped() {
+    let (_keys, mut near, mut far) = connected(TransportChoice::Tls);
+    let packets = |far: &Peering| far.events.iter().filter(|event| matches!(event, PeerEvent::Packet { .. })).count();
+    (0..3).for_each(|number| near.send(PEER, packet(number, 100)));
+    near.flush(Instant::now());
+    let end = Instant::now() + HANG;
+    while packets(&far) < 3 {
+        assert!(Instant::now() < end, "they do not arrive");
+        far.turn(Instant::now());
+    }
+    far.abandon(PEER, Instant::now(), "enough");
+    assert_eq!(packets(&far), 0);
+    assert!(far.events.iter().any(|event| matches!(event, PeerEvent::Down { why, .. } if why == "enough")));
 }

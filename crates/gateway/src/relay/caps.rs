@@ -1,0 +1,46 @@
+//! The caps of what is kept for the peer.
+
+use super::Relay;
+use crate::excess::{ANSWERS, Excess, GAPS, IDENTIFIERS};
+use crate::packet::{FlowId, Frame};
+use crate::reason::Reason;
+
+/// Most answers under way while the peer is told of flows that it never meets.
+const UNUSED: usize = 1024;
+
+impl Relay {
+    /// The peer has named `flow`, which has ended.
+    pub(super) fn check_identifiers(&mut self, flow: FlowId) {
+        if self.ended[(flow.0 & 1) as usize].len() > IDENTIFIERS + self.flows.len() {
+            self.excess.get_or_insert(Excess::Identifiers);
+        }
+    }
+    /// Checks the other caps, where packets without an acknowledgement take `unacknowledged` bytes.
+    pub(crate) fn check_caps(&mut self, unacknowledged: u64) {
+        let found = if self.gaps > GAPS {
+            Excess::Gaps
+        } else if self.answers.len() > ANSWERS {
+            Excess::Answers
+        } else if unacknowledged > self.config.most_unacknowledged() {
+            Excess::Unacknowledged
+        } else {
+            return;
+        };
+        self.excess.get_or_insert(found);
+    }
+    /// Tells the peer of flows that it never meets, a few at a time: how many there are is up to local hosts.
+    pub(super) fn tell_unused(&mut self) {
+        for parity in [0, 1] {
+            while self.answers.len() < UNUSED
+                && let Some((first, _)) = self.unused[parity as usize].first()
+            {
+                self.unused[parity as usize].remove(first, first + 1);
+                self.answer(Frame::Reset { flow: FlowId(first << 1 | parity), at: 0, reason: Reason::Reset });
+            }
+        }
+    }
+    /// True if `flow` is open here or has been.
+    pub(crate) fn has_met(&self, flow: FlowId) -> bool {
+        self.flows.contains_key(&flow) || self.has_ended(flow)
+    }
+}

@@ -1,0 +1,96 @@
+//! Values in places that are used again, so that keeping one allocates nothing once there have been as many.
+
+use std::num::NonZeroU32;
+
+/// Places that are allocated at once. The first of them stay when all are free.
+const CHUNK: usize = 64;
+
+/// Where a value is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot(NonZeroU32);
+
+/// The values, and places that are free.
+#[derive(Clone, Debug)]
+pub(crate) struct Slots<T> {
+    /// In chunks, so that nothing is moved when there are more.
+    chunks: Vec<Vec<Option<T>>>,
+    /// How many have ever been used.
+    places: usize,
+    free: Vec<Slot>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Slots<T> {
+        Slots { chunks: Vec::new(), places: 0, free: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    /// Keeps a value.
+    ///
+    /// # Panics
+    /// There are 2^32 - 1 of them.
+    pub(crate) fn insert(&mut self, value: T) -> Slot {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            if self.places.is_multiple_of(CHUNK) {
+                self.chunks.push(Vec::with_capacity(CHUNK));
+            }
+            self.chunks[self.places / CHUNK].push(None);
+            self.places += 1;
+            let number = u32::try_from(self.places).ok().and_then(NonZeroU32::new);
+            #[expect(clippy::expect_used, reason = "they would take more memory than there is")]
+            Slot(number.expect("fewer values than 2^32"))
+        });
+        self.chunks[slot.index() / CHUNK][slot.index() % CHUNK] = Some(value);
+        slot
+    }
+    pub(crate) fn get(&self, slot: Slot) -> Option<&T> {
+        self.chunks.get(slot.index() / CHUNK)?.get(slot.index() % CHUNK)?.as_ref()
+    }
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
+        self.place(slot)?.as_mut()
+    }
+    /// Takes a value out.
+    pub(crate) fn remove(&mut self, slot: Slot) -> Option<T> {
+        let value = self.place(slot)?.take();
+        self.free.extend(value.is_some().then_some(slot));
+        if self.free.len() == self.places && self.places > CHUNK {
+            // All are free: what a burst took is given back.
+            *self = Slots::default();
+        }
+        value
+    }
+    fn place(&mut self, slot: Slot) -> Option<&mut Option<T>> {
+        self.chunks.get_mut(slot.index() / CHUNK)?.get_mut(slot.index() % CHUNK)
+    }
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places - self.free.len()
+    }
+}
+
+impl Slot {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_used_again() {
+        let mut slots = Slots::default();
+        let [a, b] = [1, 2].map(|value| slots.insert(value));
+        assert_eq!((slots.remove(a), slots.remove(a), slots.len()), (Some(1), None, 1));
+        assert_eq!(slots.insert(3), a);
+        assert_eq!((slots.get(a), slots.places), (Some(&3), 2));
+        assert_eq!(slots.get_mut(b), Some(&mut 2));
+        assert_eq!((slots.remove(a), slots.remove(b), slots.places), (Some(3), Some(2), 2));
+        let many: Vec<Slot> = (0..2 * CHUNK).map(|value| slots.insert(value)).collect();
+        many.into_iter().for_each(|slot| assert!(slots.remove(slot).is_some()));
+        assert_eq!((slots.len(), slots.chunks.len()), (0, 0));
+        assert_eq!(size_of::<Option<Slot>>(), 4);
+    }
+}

@@ -1,0 +1,284 @@
+//! One authenticated peer that wants to use up a gateway: what it can make it keep, and that it is cut.
+#![allow(clippy::unwrap_used, unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use cellway_gateway::{
+    Ack, Action, Excess, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, TpPacket, Transport, Window,
+};
+use cellway_units::{Bytes, Rate, Span, Time};
+
+thread_local! {
+    /// Memory (bytes) that this thread has.
+    static HELD: Cell<i64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn add(bytes: i64) {
+    // At the end of a thread there is nothing left to count in.
+    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
+}
+
+// SAFETY: every call goes to the system's allocator as it is; counting needs no memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size() as i64);
+        // SAFETY: the caller's layout.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        add(-(layout.size() as i64));
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+/// Packets after which a peer that nobody has cut is let be.
+const PATIENCE: u64 = 3_000_000;
+const MIB: i64 = 1 << 20;
+
+/// One gateway as the daemon configures it, with 64 MiB for connections, and its peer.
+struct Victim {
+    gateway: Gateway,
+    now: Time,
+    number: u64,
+    out: Output,
+    /// Its memory before the attack.
+    before: i64,
+}
+
+impl Victim {
+    fn new(reliable: bool) -> Victim {
+        let config = GatewayConfig {
+            window: Window::Line { most: Bytes(64 << 20) },
+            floor: Bytes(12 << 10),
+            cost: Bytes(11 << 10),
+            total_buffer: Bytes(64 << 20),
+            transport: Transport::Quic { v6: false },
+            reliable,
+            payload: Bytes(1_325),
+            mtu: Bytes(1_400),
+            tells_rate: true,
+            ack_every: 8,
+            ..GatewayConfig::new(Rate::from_bps(1_000_000_000))
+        };
+        let before = HELD.get();
+        let (gateway, out) = (Gateway::new(config).unwrap(), Output::default());
+        Victim { gateway, now: Time::ZERO, number: 0, out, before }
+    }
+    /// The peer sends `frames`, 10 us after its last packet. Returns the packets that left and what the local side is to do.
+    fn send(&mut self, frames: Vec<Frame>) -> (Vec<TpPacket>, Vec<Action>) {
+        self.now += Span::from_us(10);
+        self.gateway.receive(self.now, &TpPacket { number: self.number, frames }, &mut self.out);
+        self.number += 1;
+        while let Some((at, _)) = self.gateway.deadline().filter(|d| d.0 <= self.now) {
+            self.gateway.wake(at, &mut self.out);
+        }
+        (std::mem::take(&mut self.out.packets), std::mem::take(&mut self.out.actions))
+    }
+    /// Repeats `attack` until the peer is cut; returns for which cap.
+    fn until_cut(&mut self, mut attack: impl FnMut(&mut Victim, u64)) -> Excess {
+        for n in 0..PATIENCE {
+            attack(self, n);
+            if let Some(excess) = self.gateway.excess() {
+                return excess;
+            }
+        }
+        panic!("not cut after {PATIENCE} packets, {} MiB: {:?}", self.memory() / MIB, self.gateway.stats());
+    }
+    /// The memory that the attack has taken (bytes).
+    fn memory(&self) -> i64 {
+        HELD.get() - self.before
+    }
+    /// A flow of the peer that is connected; its host takes nothing.
+    fn connected(&mut self, flow: FlowId) {
+        let open = Frame::Open { flow, limit: 1 << 20, lease: None, request: Request::UNNAMED.into() };
+        self.send(vec![open]);
+        self.gateway.connected(self.now, flow, &mut self.out);
+    }
+    /// Nothing of the peer is read any more and nothing due, and all is released with the connection to it.
+    fn check_cut(mut self) {
+        assert!(self.send(vec![Frame::Recall]).0.is_empty());
+        assert_eq!(self.gateway.deadline(), None);
+        self.gateway.down(self.now, Reason::Violation, &mut self.out);
+        self.out = Output::default();
+        assert_eq!((self.gateway.excess(), self.gateway.stats().flows), (None, 0));
+        assert!(self.memory() < MIB / 4, "{} bytes are left", self.memory());
+    }
+}
+
+fn ack(first: u64, last: u64) -> Frame {
+    Frame::Ack(Ack { ranges: vec![(first, last)], delay: Span::ZERO, sent: None })
+}
+fn early(n: u64) -> Frame {
+    // The first is let in and fills the memory of nobody; what has no memory at once is refused.
+    Frame::Open { flow: FlowId(n), limit: 0, lease: None, request: Request { early: true, ..Request::UNNAMED }.into() }
+}
+fn data(flow: FlowId, offset: u64) -> Frame {
+    Frame::Data { flow, offset, len: 1, fin: false, early: false, urgent: false }
+}
+/// Acknowledges all that leaves.
+fn confirm(victim: &mut Victim, packets: &[TpPacket]) {
+    if let Some(last) = packets.last().map(|packet| packet.number) {
+        victim.send(vec![ack(0, last)]);
+    }
+}
+
+#[test]
+fn pieces_with_gaps_between_them() {
+    let mut victim = Victim::new(false);
+    let flow = FlowId(1);
+    victim.gateway.set_transport(Transport::Quic { v6: false }, false, Some(Span::from_ms(600)));
+    victim.connected(flow);
+    let excess = victim.until_cut(|victim, n| {
+        // Every second byte, so that no two join; backwards and forwards by turns.
+        let place = if n % 2 == 0 { n } else { 1_000_000 - n };
+        let (packets, _) = victim.send(vec![data(flow, 2 * place + 2)]);
+        confirm(victim, &packets);
+    });
+    assert_eq!(excess, Excess::Gaps);
+    assert!(victim.memory() < 12 * MIB, "{} MiB", victim.memory() / MIB);
+    victim.check_cut();
+}
+
+#[test]
+fn gaps_count_over_all_flows_and_go_with_them() {
+    let mut victim = Victim::new(false);
+    for n in 0..4 {
+        victim.connected(FlowId(2 * n + 1));
+    }
+    for n in 0..400 {
+        victim.send(vec![data(FlowId(2 * (n % 4) + 1), 2 * n + 2)]);
+    }
+    assert_eq!(victim.gateway.stats().gaps, 400);
+    victim.send(vec![Frame::Reset { flow: FlowId(1), at: 0, reason: Reason::Reset }]);
+    assert_eq!(victim.gateway.stats().gaps, 300);
+    // All that is missing of one of them.
+    victim.send(vec![Frame::Data { flow: FlowId(3), offset: 0, len: 1_000, fin: false, early: false, urgent: false }]);
+    assert_eq!(victim.gateway.stats().gaps, 200);
+}
+
+#[test]
+fn refused_openings_with_chosen_names() {
+    let mut victim = Victim::new(false);
+    // Its own memory is full: from here on it is refused.
+    let full = victim.gateway.config().flows_per_origin();
+    let frames: Vec<Frame> = (0..full).map(|n| early(2 * n + 1)).collect();
+    frames.chunks(100).for_each(|frames| drop(victim.send(frames.to_vec())));
+    let excess = victim.until_cut(|victim, n| {
+        let place = if n % 2 == 0 { n } else { 1 << 40 };
+        let (packets, _) = victim.send(vec![early(4 * (place + n + full) + 1)]);
+        confirm(victim, &packets);
+    });
+    assert_eq!(excess, Excess::Identifiers);
+    assert!(victim.memory() < 4 * MIB, "{} MiB", victim.memory() / MIB);
+    let refused = victim.gateway.stats().declined_by[Reason::Busy.index()];
+    assert!((65_536..140_000).contains(&refused), "{refused}");
+    victim.check_cut();
+}
+
+#[test]
+fn names_that_the_peer_resets_before_it_opens_them() {
+    let mut victim = Victim::new(false);
+    let excess = victim.until_cut(|victim, n| {
+        let reset = |n: u64| Frame::Reset { flow: FlowId(4 * n + 1), at: 0, reason: Reason::Reset };
+        let (packets, _) = victim.send((0..50).map(|k| reset(50 * n + k)).collect());
+        confirm(victim, &packets);
+    });
+    assert_eq!(excess, Excess::Identifiers);
+    victim.check_cut();
+}
+
+#[test]
+fn refusals_that_are_never_acknowledged() {
+    let mut victim = Victim::new(true);
+    let excess = victim.until_cut(|victim, n| {
+        // Bytes of flows that never were, each answered with a reset; the names are in sequence.
+        victim.send(vec![Frame::Credit { flow: FlowId(2 * n + 1), limit: 1 }]);
+    });
+    assert!(matches!(excess, Excess::Answers | Excess::Unacknowledged), "{excess:?}");
+    assert!(victim.memory() < 16 * MIB, "{} MiB", victim.memory() / MIB);
+    victim.check_cut();
+}
+
+#[test]
+fn limits_that_are_never_acknowledged() {
+    for reliable in [false, true] {
+        let mut victim = Victim::new(reliable);
+        let flow = FlowId(1);
+        victim.connected(flow);
+        victim.gateway.writable(victim.now, flow, 1 << 40, &mut victim.out);
+        let mut sent = 0;
+        let excess = victim.until_cut(|victim, _| {
+            // As much as one packet has; the host takes it at once, and more is granted.
+            let len = 1_300;
+            let data = Frame::Data { flow, offset: sent, len, fin: false, early: false, urgent: false };
+            sent += u64::from(len);
+            victim.send(vec![data]);
+        });
+        assert_eq!(excess, Excess::Unacknowledged, "reliable: {reliable}");
+        let most = victim.gateway.config().most_unacknowledged() as i64;
+        assert!(victim.memory() < most * 3 / 2, "{} MiB of {}", victim.memory() / MIB, most / MIB);
+        victim.check_cut();
+    }
+}
+
+/// Openings that are given up before they can leave: nothing of them waits in the queue for ever longer.
+#[test]
+fn hosts_that_come_and_go_while_the_transport_takes_nothing() {
+    let mut victim = Victim::new(true);
+    victim.gateway.hold(victim.now, true, &mut victim.out);
+    let mut most = 0;
+    for n in 0..300_000 {
+        let (flow, now) = (FlowId(2 * n), victim.now + Span::from_us(10));
+        victim.now = now;
+        victim.gateway.incoming(now, flow, Request::UNNAMED.into(), &mut victim.out);
+        victim.gateway.local_reset(now, flow, Reason::Reset, &mut victim.out);
+        victim.out.clear();
+        most = most.max(victim.memory());
+    }
+    assert!(most < 16 * MIB, "{} MiB", most / MIB);
+    // One gap in the names that the peer has met, not one each.
+    victim.gateway.hold(victim.now, false, &mut victim.out);
+    let after = FlowId(2 * 300_000);
+    victim.gateway.incoming(victim.now, after, Request::UNNAMED.into(), &mut victim.out);
+    for _ in 0..5_000 {
+        victim.now += Span::from_us(100);
+        victim.gateway.wake(victim.now, &mut victim.out);
+    }
+    let frames = || victim.out.packets.iter().flat_map(|packet| &packet.frames);
+    assert_eq!(frames().filter(|frame| matches!(frame, Frame::Open { .. })).count(), 1);
+    let resets: Vec<u64> =
+        frames().filter(|f| matches!(f, Frame::Reset { .. })).filter_map(|f| Some(f.flow()?.0)).collect();
+    let gaps = resets.windows(2).filter(|pair| pair[1] != pair[0] + 2).count();
+    assert!(gaps == 0 && resets.first() == Some(&0), "{gaps} gaps in {} names", resets.len());
+}
+
+#[test]
+fn all_but_the_oldest_packet_acknowledged() {
+    let mut victim = Victim::new(true);
+    let flow = FlowId(1);
+    victim.connected(flow);
+    victim.gateway.writable(victim.now, flow, 1 << 40, &mut victim.out);
+    let (mut sent, mut newest) = (0, 0);
+    let excess = victim.until_cut(|victim, _| {
+        let len = 1_300;
+        let data = Frame::Data { flow, offset: sent, len, fin: false, early: false, urgent: false };
+        sent += u64::from(len);
+        let mut frames = vec![data];
+        if newest > 0 {
+            frames.insert(0, ack(1, newest));
+        }
+        let (packets, _) = victim.send(frames);
+        newest = packets.last().map_or(newest, |packet| packet.number);
+    });
+    assert_eq!(excess, Excess::Unacknowledged);
+    let most = victim.gateway.config().most_unacknowledged() as i64;
+    assert!(victim.memory() < most * 3 / 2, "{} MiB of {}", victim.memory() / MIB, most / MIB);
+    victim.check_cut();
+}

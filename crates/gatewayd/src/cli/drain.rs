@@ -1,0 +1,43 @@
+//! `cellway-gateway drain`.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use super::args::Drain;
+use super::status::socket_of;
+use super::{Failure, output};
+use crate::control::{ask, ask_to_drain};
+
+/// How often it is looked how many connections are left.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often in a row it may give no answer.
+const UNANSWERED: u32 = 20;
+
+pub(super) fn run(options: &Drain) -> Result<(), Failure> {
+    let socket = socket_of(options.config.as_deref(), &options.socket)?;
+    let failed = |error: std::io::Error| Failure::failed(format!("{}: {error}", socket.display()));
+    let mut snapshot = ask_to_drain(&socket, options.within).map_err(failed)?;
+    let (mut told, mut unanswered) = (None, 0);
+    loop {
+        let left = snapshot.draining.unwrap_or_default();
+        if told != Some(left) {
+            output::line(&format!("{left} connections left"));
+            told = Some(left);
+        }
+        if options.no_wait {
+            return Ok(());
+        }
+        std::thread::sleep(LOOK);
+        match ask(&socket, false) {
+            Ok(now) if now.draining.is_some() => (snapshot, unanswered) = (now, 0),
+            // Another one has been started meanwhile.
+            Ok(_) => break,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => break,
+            // It is about to end.
+            Err(_) if unanswered < UNANSWERED => unanswered += 1,
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    output::line("the gateway has ended");
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! How connections to peers end, and attempts at them.
+
+use std::time::Instant;
+
+use tracing::warn;
+
+use super::link::{Link, Loss, Stage};
+use super::unreached::{Report, Unreached};
+use super::{PeerEvent, Peering, Transport};
+use crate::peer_id::PeerId;
+
+fn over(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Quic => "QUIC",
+        Transport::Tls => "TLS over TCP",
+    }
+}
+
+impl Peering {
+    /// A connection has ended, or an attempt at one.
+    pub(super) fn lost(&mut self, number: u64, link: &mut Link, loss: &Loss, now: Instant) {
+        if link.stage == Stage::Over {
+            return;
+        }
+        let was_up = link.stage == Stage::Up;
+        let was_silent = link.is_silent();
+        link.stage = Stage::Over;
+        let current = link.peer.filter(|&peer| self.peers[peer].current == Some(number));
+        if let Some(peer) = current {
+            let why = if loss.silent {
+                format!("nothing was heard of it for {} s", self.peers[peer].outage.as_secs_f64())
+            } else if loss.spare {
+                "it began another connection".to_owned()
+            } else {
+                loss.why.clone()
+            };
+            self.peers[peer].saw(link.remote().ip(), now);
+            self.down(peer, &why, now);
+        } else if let (true, Some(peer)) = (link.trial, link.dialed) {
+            let of = &mut self.peers[peer];
+            let why = if loss.silent { "no answer" } else { &loss.why };
+            of.tried = format!("QUIC to {}: {why}; TLS is used", link.address);
+            of.dial.tried(now);
+        } else if !was_up && !loss.spare {
+            let why = match link.unsent() {
+                Some(error) if loss.silent => format!("no answer, and sending failed: {error}"),
+                None if loss.silent => "no answer".to_owned(),
+                _ => loss.why.clone(),
+            };
+            if link.peer.is_none() {
+                self.turn_away(if was_silent { "silent" } else { "failed" });
+            }
+            self.attempt_failed(link, &why, loss.silent, now);
+            if let (true, None) = (loss.refused, link.dialed) {
+                let names = self.identity.refused_names();
+                if let Some(peer) = self.peers.find(|peer| names.contains(&peer.name)) {
+                    self.still_down(peer, &format!("it dialled from {}, and {why}", link.address.ip()), now);
+                }
+            }
+        }
+    }
+
+    /// What was wrong with one connection before it was up.
+    pub(super) fn attempt_failed(&mut self, link: &Link, why: &str, silent: bool, now: Instant) {
+        let transport = link.transport();
+        let Some(peer) = link.dialed else {
+            self.complain(link.address, &format!(" over {}", over(transport)), why, now);
+            if let Some(peer) = link.peer {
+                self.still_down(peer, why, now);
+            }
+            return;
+        };
+        let of = &mut self.peers[peer];
+        of.tried = format!("{} to {}: {why}", over(transport), link.address);
+        if let Some(round) = &mut of.dial.round {
+            round.failures.push(of.tried.clone());
+            if transport == Transport::Quic {
+                // Where something answers, UDP gets through, and TLS would fail for the same reason.
+                round.tls_at = round.tls_at.filter(|_| silent).map(|_| link.began);
+            }
+        }
+    }
+
+    pub(super) fn down(&mut self, peer: PeerId, why: &str, now: Instant) {
+        let of = &mut self.peers[peer];
+        of.current = None;
+        of.session += 1;
+        of.tried.clear();
+        why.clone_into(&mut of.why);
+        of.dial.lost(now);
+        of.unreached = Unreached::default();
+        self.events.push_back(PeerEvent::Down { peer, why: why.to_owned() });
+    }
+
+    /// Reports why a peer is still down: to the log as [`Unreached`] says, and as an event if the reason has changed.
+    pub(super) fn still_down(&mut self, peer: PeerId, why: &str, now: Instant) {
+        let of = &mut self.peers[peer];
+        if of.current.is_some() {
+            return;
+        }
+        match of.unreached.add(why, now) {
+            Some(Report::Reason) => warn!(peer = %of.name, %why, "cannot be reached"),
+            Some(Report::Summary(attempts, within)) => {
+                let seconds = within.as_secs();
+                warn!(peer = %of.name, %why, "still cannot be reached: {attempts} attempts in {seconds} s have failed");
+            }
+            None => {}
+        }
+        if of.why != why {
+            why.clone_into(&mut of.why);
+            self.events.push_back(PeerEvent::Down { peer, why: why.to_owned() });
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Handshake slots: how many connections are held before it is known which peer they belong to.
+//!
+//! A connection takes a slot until its certificate is verified. Slots are shared among source networks, so that
+//! one network cannot keep the others out, and addresses of peers have slots of their own. Without a free slot a
+//! newcomer replaces a connection of the network that holds most, the oldest silent one first.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+
+/// Slots for strangers.
+pub(super) const SLOTS: usize = 128;
+/// Most slots of one network of strangers: a quarter.
+pub(super) const PER_NETWORK: usize = 32;
+/// Slots of each address of a peer, beside [`SLOTS`]: several gateways may share one address.
+pub(super) const PER_PEER_ADDRESS: usize = 16;
+/// With so many slots in use, a QUIC client must prove that its address is its own (Retry, RFC 9000, section 8.1.2).
+pub(super) const UNPROVEN: usize = 32;
+/// The same for the slots of one address of a peer: forged datagrams cannot take the rest.
+const UNPROVEN_OF_PEER: usize = 4;
+/// A client sends its ClientHello together with the acknowledgment that completes the handshake of TCP. If it is lost,
+/// the next one follows after a second or a few round trips (RFC 6298, section 2).
+pub(super) const SILENCE: Duration = Duration::from_secs(3);
+/// A handshake younger than this is replaced only for a network that holds fewer (one over a satellite takes 2 s).
+const PATIENCE: Duration = Duration::from_secs(4);
+
+/// The prefixes by which strangers are counted: the longest that are routed between providers (RFC 7454, section 6.1.3),
+/// so that to have many of them takes many networks, and not many addresses of one.
+const PREFIX_V4: u8 = 24;
+const PREFIX_V6: u8 = 48;
+
+/// Who shares slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    /// An address of a configured peer.
+    Peer(IpAddr),
+    /// A network of strangers.
+    Network(IpNet),
+}
+
+impl Source {
+    fn slots(self) -> usize {
+        match self {
+            Source::Peer(_) => PER_PEER_ADDRESS,
+            Source::Network(_) => PER_NETWORK,
+        }
+    }
+}
+
+/// Returns the network of a stranger.
+pub(super) fn network(address: IpAddr) -> IpNet {
+    match address.to_canonical() {
+        IpAddr::V4(ip) => IpNet::V4(Ipv4Net::new_assert(ip, PREFIX_V4).trunc()),
+        IpAddr::V6(ip) => IpNet::V6(Ipv6Net::new_assert(ip, PREFIX_V6).trunc()),
+    }
+}
+
+/// A connection without a verified certificate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) number: u64,
+    pub(super) source: Source,
+    pub(super) since: Instant,
+    pub(super) state: State,
+}
+
+/// The state of such a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Accepted, and nothing received.
+    Silent,
+    /// The handshake has begun.
+    Handshake,
+    /// It has ended here, and QUIC still answers packets of it for a short time (RFC 9000, section 10.2).
+    Closing,
+}
+
+/// The decision about a newcomer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// There is a slot.
+    Free,
+    /// The slot of this connection is taken from it.
+    Replace(u64),
+    /// There is none.
+    Full,
+}
+
+/// Decides about a newcomer from `new`.
+pub(super) fn admit(held: &[Held], new: Source, now: Instant) -> Admission {
+    let is_stranger = matches!(new, Source::Network(_));
+    let (closing, open): (Vec<&Held>, Vec<&Held>) = held.iter().partition(|one| one.state == State::Closing);
+    let strangers = |all: &[&Held]| all.iter().filter(|one| matches!(one.source, Source::Network(_))).count();
+    let of = |all: &[&Held], source| all.iter().filter(|one| one.source == source).count();
+    // What is closing takes no slot, and still takes memory.
+    if of(&closing, new) >= 2 * new.slots() || is_stranger && strangers(&closing) >= 4 * SLOTS {
+        return Admission::Full;
+    }
+    let own = of(&open, new);
+    if own < new.slots() && !(is_stranger && strangers(&open) >= SLOTS) {
+        return Admission::Free;
+    }
+    let mut counts: BTreeMap<Source, usize> = BTreeMap::new();
+    for one in open.iter().filter(|one| matches!(one.source, Source::Network(_))) {
+        *counts.entry(one.source).or_default() += 1;
+    }
+    let largest = counts.values().copied().max().unwrap_or(0);
+    let among_own = own >= new.slots() || own >= largest;
+    let yields = |one: &Held| if among_own { one.source == new } else { counts.get(&one.source) == Some(&largest) };
+    let candidates = || open.iter().filter(|one| yields(one));
+    let silent = candidates().filter(|one| one.state == State::Silent).min_by_key(|one| one.since);
+    let fewer = !among_own && own + 1 < largest;
+    let old = || candidates().filter(|one| fewer || now >= one.since + PATIENCE).min_by_key(|one| one.since);
+    silent.or_else(old).map_or(Admission::Full, |one| Admission::Replace(one.number))
+}
+
+/// Returns true if a QUIC client from `new` must first prove its address: before it takes one of the last slots, and
+/// before it takes the slot of another.
+pub(super) fn must_prove(held: &[Held], new: Source, now: Instant) -> bool {
+    // Those that are closing as well: forged datagrams leave such behind.
+    let open = || held.iter();
+    let many = match new {
+        Source::Peer(_) => open().filter(|one| one.source == new).count() >= UNPROVEN_OF_PEER,
+        Source::Network(_) => open().filter(|one| matches!(one.source, Source::Network(_))).count() >= UNPROVEN,
+    };
+    many || admit(held, new, now) != Admission::Free
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(address: &str) -> Source {
+        Source::Network(network(address.parse().unwrap()))
+    }
+
+    /// `count` connections from `source`, a millisecond apart, the first `age` old.
+    fn held(from: u64, count: u64, source: Source, state: State, now: Instant, age: Duration) -> Vec<Held> {
+        let since = |index| now.checked_sub(age).unwrap() + Duration::from_millis(index);
+        (0..count).map(|index| Held { number: from + index, source, since: since(index), state }).collect()
+    }
+
+    #[test]
+    fn strangers_are_counted_by_network() {
+        for (one, other, same) in [
+            ("192.0.2.1", "192.0.2.255", true),
+            ("192.0.2.1", "192.0.3.1", false),
+            ("::ffff:192.0.2.1", "192.0.2.7", true),
+            ("2001:db8:1::1", "2001:db8:1:ffff::1", true),
+            ("2001:db8:1::1", "2001:db8:2::1", false),
+        ] {
+            assert_eq!(at(one) == at(other), same, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn one_network_takes_a_quarter_and_replaces_its_own() {
+        let now = Instant::now();
+        let (crowd, second) = (at("192.0.2.1"), Duration::from_secs(1));
+        let full = held(100, PER_NETWORK as u64, crowd, State::Silent, now, second);
+        assert_eq!(admit(&full[1..], crowd, now), Admission::Free);
+        assert_eq!(admit(&full, crowd, now), Admission::Replace(100), "the oldest");
+        assert_eq!(admit(&full, at("192.0.3.1"), now), Admission::Free);
+        // One that has begun its handshake stays while there is a silent one, and while it is young.
+        let mut mixed = full.clone();
+        mixed[0].state = State::Handshake;
+        assert_eq!(admit(&mixed, crowd, now), Admission::Replace(101));
+        let busy = held(100, PER_NETWORK as u64, crowd, State::Handshake, now, second);
+        assert_eq!(admit(&busy, crowd, now), Admission::Full);
+        assert_eq!(admit(&busy, crowd, now + PATIENCE), Admission::Replace(100));
+    }
+
+    #[test]
+    fn the_largest_network_yields_to_a_smaller_one() {
+        let now = Instant::now();
+        let second = Duration::from_secs(1);
+        let mut all = Vec::new();
+        for crowd in 0..4 {
+            let source = at(&format!("192.0.{crowd}.1"));
+            all.extend(held(1000 * crowd, PER_NETWORK as u64, source, State::Handshake, now, second));
+        }
+        assert_eq!(admit(&all, at("198.51.100.1"), now), Admission::Replace(0), "although it is young");
+        // With one for each network nobody has more than the newcomer would: only what is old yields.
+        let many: Vec<Held> = (0..SLOTS as u64)
+            .flat_map(|n| held(n, 1, at(&format!("10.0.{n}.1")), State::Handshake, now, second))
+            .collect();
+        assert_eq!(admit(&many, at("198.51.100.1"), now), Admission::Full);
+        assert_eq!(admit(&many, at("198.51.100.1"), now + PATIENCE), Admission::Replace(0));
+        let mut one_silent = many.clone();
+        one_silent[7].state = State::Silent;
+        assert_eq!(admit(&one_silent, at("198.51.100.1"), now), Admission::Replace(7));
+    }
+
+    #[test]
+    fn addresses_of_peers_have_slots_of_their_own() {
+        let now = Instant::now();
+        let second = Duration::from_secs(1);
+        let peer = Source::Peer("192.0.2.1".parse().unwrap());
+        let crowds = (0..4).flat_map(|crowd| {
+            held(1000 * crowd, PER_NETWORK as u64, at(&format!("192.0.{crowd}.1")), State::Handshake, now, second)
+        });
+        let mut all: Vec<Held> = crowds.collect();
+        for taken in 0..PER_PEER_ADDRESS as u64 {
+            assert_eq!(admit(&all, peer, now), Admission::Free);
+            assert_eq!(must_prove(&all, peer, now), taken >= UNPROVEN_OF_PEER as u64);
+            all.extend(held(9000 + taken, 1, peer, State::Handshake, now, second));
+        }
+        assert_eq!(admit(&all, peer, now), Admission::Full);
+        assert_eq!(admit(&all, peer, now + PATIENCE), Admission::Replace(9000), "never one of a stranger");
+        assert_ne!(admit(&all, at("198.51.100.1"), now), Admission::Replace(9000));
+    }
+
+    #[test]
+    fn what_is_closing_is_bounded() {
+        let now = Instant::now();
+        let crowd = at("192.0.2.1");
+        let closing = held(0, 2 * PER_NETWORK as u64, crowd, State::Closing, now, Duration::ZERO);
+        assert_eq!(admit(&closing[1..], crowd, now), Admission::Free);
+        assert_eq!(admit(&closing, crowd, now), Admission::Full);
+        assert_eq!(admit(&closing, at("192.0.3.1"), now), Admission::Free);
+    }
+}

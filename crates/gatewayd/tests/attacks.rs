@@ -1,0 +1,52 @@
+//! What neighbours can do to a pair of daemons, and what a host that does no harm sees of it.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![cfg(target_os = "linux")]
+
+#[path = "attacks/client.rs"]
+mod client;
+mod common;
+#[path = "attacks/flood.rs"]
+mod flood;
+#[path = "attacks/rules.rs"]
+mod rules;
+
+use common::pair::{Pair, Side, Wish};
+use common::world::{Version, World};
+use common::{one_at_a_time, possible, until};
+
+use client::Client;
+use flood::Flood;
+
+/// Most connections that a server may get by openings of which no client knows: `limits.unproven` by default.
+const FORGED: u64 = 256;
+
+#[test]
+fn forged_openings_do_not_become_connections() {
+    if !possible("forged_openings_do_not_become_connections") {
+        return;
+    }
+    let _one = one_at_a_time();
+    for version in [Version::V4, Version::V6] {
+        let world = World::new();
+        let pair = Pair::start(&world, &Wish::default());
+        let client = Client::start(&world, version);
+        let flood = Flood::start(&world, version, client.server());
+        until("the flood is over", || flood.is_over());
+        let seen = client.stop();
+        let (sent, accepted) = (flood.sent(), seen.strangers);
+        assert!(sent > 10_000, "{sent} forged openings were sent");
+        assert!(accepted <= FORGED, "{accepted} of {sent} forged openings became connections at the server");
+        assert!(
+            seen.failed.is_empty(),
+            "{} of {} requests failed: {:?}",
+            seen.failed.len(),
+            seen.requests,
+            seen.failed
+        );
+        assert!(seen.requests > 20, "{} requests in the time of the flood", seen.requests);
+        // A SYN that finds no room is sent again after a second, and after two more.
+        assert!(seen.longest.as_secs() < 8, "a request took {:?}", seen.longest);
+        until("what was opened has timed out", || pair.number(Side::Near, "/opening") == 0);
+        pair.stop();
+    }
+}

