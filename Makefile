@@ -4,13 +4,14 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway cross soak check audit fmt bench bench-gateway docs wheel deb clean
+.PHONY: help run test live live-gateway cross soak fuzz check audit fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 WHEELS := target/wheels
 CARGO_DEB := target/tools/bin/cargo-deb
+PACKAGING := target/release/packaging
 CARGO_AUDIT := target/tools/bin/cargo-audit
 
 # The first of these that runs and is 3.11 or later; `make PYTHON=...` overrides.
@@ -44,6 +45,10 @@ soak: SECONDS ?= 1800
 soak: ## Two gateway daemons under churn for SECONDS (1800): neither may grow in memory or descriptors
 	CELLWAY_SOAK_SECONDS=$(SECONDS) cargo test --package cellway-gatewayd --locked --test soak -- --ignored --nocapture
 
+fuzz: SECONDS ?= 3600
+fuzz: ## Fuzz the gateway for SECONDS (3600): pairs of gateways against a model, and the fuzz targets
+	tools/fuzz.sh $(SECONDS)
+
 check: $(INSTALLED) ## Formatting, lints and types
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -75,7 +80,17 @@ wheel: $(INSTALLED) ## Build the Python wheel in target/wheels
 
 deb: $(CARGO_DEB) ## Build the Debian package of the gateway in target/debian
 	@command -v dpkg-shlibdeps >/dev/null || { echo "make: dpkg-shlibdeps is missing: install dpkg-dev" >&2; exit 1; }
-	$(CARGO_DEB) --package cellway-gatewayd --locked
+	cargo build --release --locked --package cellway-gatewayd
+	rm -rf $(PACKAGING) && mkdir -p $(PACKAGING)/completions
+	target/release/cellway-gateway manual --out $(PACKAGING)/man
+	gzip -9n $(PACKAGING)/man/*.1
+	target/release/cellway-gateway completions bash > $(PACKAGING)/completions/cellway-gateway
+	target/release/cellway-gateway completions zsh > $(PACKAGING)/completions/_cellway-gateway
+	target/release/cellway-gateway completions fish > $(PACKAGING)/completions/cellway-gateway.fish
+	$(CARGO_DEB) --package cellway-gatewayd --locked --no-build
+
+check-deb: ## Build the package, install it in a clean Debian and remove it again (root, debootstrap)
+	tools/deb/check
 
 clean: ## Remove what was built, and the results in out
 	rm -rf $(VENV) target out
