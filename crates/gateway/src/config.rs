@@ -85,7 +85,7 @@ pub struct GatewayConfig {
     pub window: Window,
     /// What each flow and direction may hold whatever the others do; more than the window means the window.
     pub floor: Bytes,
-    /// How many bytes are taken from a host beyond those that have left, at most: what else waits for the line waits with
+    /// Most bytes that are taken from a host beyond those that have left: further ones that wait for the line wait with
     /// the host. At least two payloads.
     pub ahead: Bytes,
     /// Rate of all that is sent to the peer together: data, acknowledgements and what is sent
@@ -107,16 +107,16 @@ pub struct GatewayConfig {
     pub mtu: Bytes,
     /// Whether the peer is told the rate, so that its window follows it; it takes it to be its own otherwise.
     pub tells_rate: bool,
-    /// Set if acknowledgements carry the time of sending. The peer needs it to estimate its rate, or to find that a configured
-    /// one is too high, without the queue of the other direction.
+    /// Set if acknowledgements carry the time of sending. The peer needs it to estimate its rate, or to find that a
+    /// configured one is too high, without the queue of the other direction.
     pub times_acks: bool,
     /// Memory for all flows. Half of it is for the flows that are opened here, half for those that
     /// the peer opens.
     pub total_buffer: Bytes,
     /// What a flow takes of it beside the bytes.
     pub cost: Bytes,
-    /// Whether bytes count as held until [`Gateway::wrote`](crate::Gateway::wrote) says that the local TCP has taken them;
-    /// otherwise it takes them as soon as it is asked.
+    /// Set if bytes count as held until [`Gateway::wrote`](crate::Gateway::wrote) reports that the local TCP has taken
+    /// them; otherwise it takes them as soon as it is asked.
     pub confirmed_writes: bool,
     /// How many flows of either origin may wait for memory; one more is refused.
     pub waiting: u32,
@@ -139,11 +139,12 @@ pub struct GatewayConfig {
     /// probe it seldom helps nobody, and prolongs every outage.
     pub probe_max: Span,
     /// The least time beyond a round trip for which a peer may send nothing, while something awaits an answer, before
-    /// it counts as unresponsive: three times as long if the transport is reliable, and three probe timeouts in any case.
-    /// `None`: never.
+    /// it counts as unresponsive: three times as long if the transport is reliable, and three probe timeouts in any
+    /// case. `None`: never.
     pub patience: Option<Span>,
-    /// How long a local host waits for the far host's answer at most. More than the far host's side tries, with the defaults
-    /// of Linux 127 s (`net.ipv4.tcp_syn_retries`): its own answer comes first if there is one.
+    /// The longest time for which a local host waits for the far host's answer. It should be longer than a connection
+    /// attempt at the far side (127 s with the default `net.ipv4.tcp_syn_retries` of Linux), so that the result of that
+    /// arrives first, if there is one.
     pub opening: Span,
     /// Set where a client whose SYN is refused as [`PeerLost`](crate::Reason::PeerLost) may connect past the gateways:
     /// the `Open` of each that connects with its own address then grants a [`Lease`](crate::Lease).
@@ -233,7 +234,7 @@ impl GatewayConfig {
     pub fn flows_per_origin(&self) -> u64 {
         self.total_buffer.0 / 2 / self.per_flow()
     }
-    /// Returns the most memory (bytes) that packets may take which the peer has not acknowledged, beyond bytes of flows.
+    /// Returns the most memory (bytes) that unacknowledged packets may take, the bytes of flows not counted.
     pub fn most_unacknowledged(&self) -> u64 {
         UNACKNOWLEDGED + self.total_buffer.0 / UNACKNOWLEDGED_PART
     }

@@ -1,4 +1,5 @@
-//! Samples of the rate at which packets reach the peer, one for each acknowledgement. draft-cheng-iccrg-delivery-rate-estimation, section 3.
+//! Samples of the rate at which packets reach the peer, one for each acknowledgement.
+//! draft-cheng-iccrg-delivery-rate-estimation, section 3.
 
 use cellway_units::{Bits, Rate, Span, Time};
 
@@ -91,9 +92,9 @@ impl Delivery {
     pub(crate) fn nothing_left(&mut self) {
         self.limited_until = Some(self.delivered + self.in_flight);
     }
-    /// A packet was acknowledged; [`Delivery::sample`] ends the acknowledgement. Without its delays this would have arrived
-    /// at `answered`. If acknowledgements are further apart than their packets were, by more than `patience` and some times
-    /// the usual, the bottleneck link or a gateway stood still.
+    /// Counts an acknowledged packet; [`Delivery::sample`] ends the acknowledgement, which would have arrived at
+    /// `answered` without its delays. If acknowledgements are further apart than their packets were, by more than
+    /// `patience` and `UNUSUAL` times the usual interval, the bottleneck link or a gateway has stalled.
     pub(crate) fn acked(&mut self, answered: Time, stamp: &Stamp, patience: Span) {
         let at = answered.max(self.delivered_at);
         let (apart, sent_apart) =

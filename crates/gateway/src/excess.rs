@@ -1,28 +1,29 @@
-//! What a peer can make a gateway keep, and when that is more than an honest peer ever needs.
+//! Caps on the state that a gateway keeps for its peer.
 //!
-//! A gateway keeps some things for its peer that no flow's memory pays for. Each has a cap above what an honest gateway
-//! reaches on a line of 10 Gbit/s and 600 ms of round trip, 566,000 packets of 1325 octets, with a quarter of all packets
-//! lost. A peer over a cap is no gateway: the connection to it should end.
+//! Some state that a gateway keeps for its peer is not part of the memory of any flow. Each kind has a cap above the
+//! amount that an honest gateway reaches on a line of 10 Gbit/s with a round trip of 600 ms (566,000 packets of 1325
+//! octets) that loses a quarter of all packets. The connection to a peer that exceeds a cap should end.
 
 use std::fmt;
 
-/// Most gaps in the bytes of all flows together. With a loss of `p` a packet is missing after `k` transmissions with `p^k`,
-/// and begins a gap if the one before it is there: the sum of `p^k (1 - p^k)` is 0.27 where a quarter is lost, 151,000 gaps.
+/// Most gaps in the bytes of all flows together. With a loss rate `p` a packet is missing after `k` transmissions with
+/// probability `p^k`, and begins a gap if the one before it has arrived: the sum of `p^k (1 - p^k)` is 0.27 for a loss
+/// of a quarter, or 151,000 gaps.
 pub(crate) const GAPS: u64 = 1 << 18;
-/// Most runs of identifiers of flows that have ended, beyond the number of flows. Identifiers in sequence leave a gap for
-/// each flow that has not ended, and for each lost packet with openings, which holds some 30: 8 GiB of memory have room for
-/// 90,000 flows of one gateway, all openings under way at once are 3,000 packets.
+/// Most runs of identifiers of flows that have ended, beyond the number of flows. Identifiers in sequence leave a gap
+/// for each flow that has not ended, and for each lost packet with `Open` frames, of which it holds about 30: 8 GiB of
+/// memory have room for 90,000 flows of one gateway, and the `Open` frames of all of them are 3,000 packets.
 pub(crate) const IDENTIFIERS: usize = 1 << 16;
-/// Most refusals and resets of flows that are not here which the peer has not acknowledged. A gateway opens a connection
-/// in 30 us or more: 44,000 in two round trips and a fifth, in which a refusal has arrived or is known to be lost.
+/// Most unacknowledged refusals and resets of flows that do not exist here. A gateway takes at least 30 us to open a
+/// connection: 44,000 in 2.2 round trips, by the end of which a refusal has arrived or is declared lost.
 pub(crate) const ANSWERS: usize = 1 << 16;
-/// The memory (bytes) of packets that the peer has not acknowledged, beyond bytes of flows: this, and a part of
-/// [`GatewayConfig::total_buffer`](crate::GatewayConfig::total_buffer), as the memory bounds the bytes under way. Where a
-/// limit is announced every 32 packets there are 39,000 announcements of 170 bytes in two round trips and a fifth, and
-/// 155,000 acknowledgements of 16 bytes: 9 MB; in that time 1.2 million packets with data leave, which take 16 bytes each if
-/// the oldest was lost: 20 MB, but then 1.6 GB of memory are in use.
+/// The constant part of the cap on the memory (bytes) of unacknowledged packets, the bytes of flows not counted. The
+/// other part is a fraction of [`GatewayConfig::total_buffer`](crate::GatewayConfig::total_buffer), which bounds the
+/// bytes under way. With a `Credit` every 32 packets, 39,000 of 170 bytes leave in 2.2 round trips, and 155,000
+/// acknowledgements of 16 bytes: 9 MB. In that time 1.2 million packets with data leave, which take 16 bytes each if
+/// the oldest was lost: 20 MB, with 1.6 GB of memory in use.
 pub(crate) const UNACKNOWLEDGED: u64 = 8 << 20;
-/// The part of the memory.
+/// The divisor of [`GatewayConfig::total_buffer`](crate::GatewayConfig::total_buffer) in that cap.
 pub(crate) const UNACKNOWLEDGED_PART: u64 = 16;
 
 /// The cap that a peer has exceeded.
@@ -40,10 +41,10 @@ pub enum Excess {
 }
 
 impl Excess {
-    /// All there are.
+    /// All caps.
     pub const ALL: [Excess; 4] = [Excess::Gaps, Excess::Identifiers, Excess::Answers, Excess::Unacknowledged];
 
-    /// Its name in metrics.
+    /// Returns its name in metrics.
     pub const fn name(self) -> &'static str {
         match self {
             Excess::Gaps => "excess-gaps",

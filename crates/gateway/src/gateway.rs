@@ -180,9 +180,9 @@ impl Gateway {
         self.relay.expire_openings(now, &mut out.actions);
         self.send(now, out);
     }
-    /// When to call [`Gateway::wake`] if nothing happens first, and why: `"pace"` (the next packet may
-    /// leave), `"ack"` (an acknowledgement is due), `"memory"` (it is short), `"loss"` or `"probe"` (packets may be
-    /// lost), `"peer"` (it may be unresponsive), `"opening"` (a local host has waited long enough).
+    /// Returns the time of the next [`Gateway::wake`], unless another call comes first, and its cause: `"pace"` (the
+    /// next packet may leave), `"ack"` (an acknowledgement is due), `"memory"` (it is short), `"loss"` or `"probe"`
+    /// (packets may be lost), `"peer"` (it may be unresponsive), `"opening"` (a local host has waited for too long).
     pub fn deadline(&self) -> Option<(Time, &'static str)> {
         if self.excess().is_some() {
             return None;
@@ -201,12 +201,12 @@ impl Gateway {
     pub fn stats(&self) -> GatewayStats {
         GatewayStats { unacknowledged: self.recovery.unacknowledged(), ..self.relay.stats() }
     }
-    /// The cap that the peer has exceeded. From then on nothing is sent and no packet of it is read, until the caller ends
-    /// the connection to it and calls [`Gateway::down`].
+    /// Returns the cap that the peer has exceeded, if any. From then on nothing is sent and its packets are ignored,
+    /// until the caller ends the connection to it and calls [`Gateway::down`].
     pub fn excess(&self) -> Option<Excess> {
         self.relay.excess
     }
-    /// True if `flow` is open here or has been: whoever names flows may give its name to another one otherwise.
+    /// Returns true if `flow` is open here or has been; otherwise its name may be given to another flow.
     pub fn has_met(&self, flow: FlowId) -> bool {
         self.relay.has_met(flow)
     }
@@ -226,8 +226,8 @@ impl Gateway {
     pub fn expected(&self) -> u64 {
         self.acknowledger.expected()
     }
-    /// The places of bytes of a flow that may come from the peer and were not written: those of a data frame that lie in
-    /// it have to be kept until [`Action::Write`], others are not needed. `None` if none are.
+    /// The places of bytes of a flow that may come from the peer and were not written: those of a data frame that lie
+    /// in it have to be kept until [`Action::Write`], others are not needed. `None` if none are.
     pub fn wanted(&self, flow: FlowId) -> Option<Range<u64>> {
         self.relay.wanted(flow)
     }

@@ -75,8 +75,8 @@ impl Inbound {
         self.beyond.last().map_or(self.in_order, |(_, end)| end)
     }
 
-    /// Bytes arrive; what arrived before changes nothing. A [`Violation`] beyond the limit, beyond the end of the flow, or
-    /// with another end than before.
+    /// Bytes arrive; what arrived before changes nothing. A [`Violation`] beyond the limit, beyond the end of the flow,
+    /// or with another end than before.
     pub(crate) fn arrive(&mut self, offset: u64, len: u32, fin: bool) -> Result<(), Violation> {
         let end = offset.checked_add(len.into()).filter(|&end| end <= self.granted).ok_or(Violation)?;
         // Nothing stands behind the end, and it does not move.

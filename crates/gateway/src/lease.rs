@@ -1,5 +1,5 @@
-//! Leases: they bound the time in which the far gateway may connect to a server in the name of a client that takes another
-//! path after that.
+//! Leases: they bound the time in which the far gateway may connect to a server in the name of a client that takes
+//! another path after that.
 //!
 //! A client whose SYN goes to the server directly must not meet a connection that the far gateway opens from the same
 //! address and port. So the near gateway grants a lease with the `Open` and keeps the SYN until that has ended
@@ -60,8 +60,8 @@ impl Departures {
         }
         self.log.push_back((number, now));
     }
-    /// Returns the end of a lease: never later than at the peer that granted it. What counts from a packet that left too
-    /// long ago has ended.
+    /// Returns the end of a lease: never later than at the peer that granted it. What counts from a packet that left
+    /// too long ago has ended.
     pub(crate) fn end(&self, lease: Lease) -> Time {
         let later = self.log.partition_point(|&(number, _)| number <= lease.after);
         let left = later.checked_sub(1).and_then(|index| self.log.get(index));

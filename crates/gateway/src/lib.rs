@@ -29,9 +29,9 @@
 //! ```
 //!
 //! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`) knows no packets, and of time only who
-//! idles; the transport below it (`recovery`, `acknowledge`, `reordering`, `return_path`, `pacer`) knows no flows. Its rate is
-//! configured and checked (`guard`), or estimated (`bottleneck`); `liveness` detects an unresponsive peer, and `lease`
-//! bounds how long a peer may connect for a client that takes another path then. What carries the packets
+//! idles; the transport below it (`recovery`, `acknowledge`, `reordering`, `return_path`, `pacer`) knows no flows. Its
+//! rate is configured and checked (`guard`), or estimated (`bottleneck`); `liveness` detects an unresponsive peer, and
+//! `lease` bounds how long a peer may connect for a client that takes another path then. What carries the packets
 //! ([`Transport`]) is known by its headers only; [`TpPacket::encode`] gives their octets.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

@@ -45,8 +45,8 @@ pub(crate) struct Outbound {
     /// Whether the local host has ended this direction; then it ends at `received`.
     pub(crate) ended: bool,
     fin: Fin,
-    /// The place of the byte that the local host has marked as urgent last. As in TCP, a mark takes the place of the one
-    /// before.
+    /// The place of the byte that the local host has marked as urgent last. As in TCP, a mark takes the place of the
+    /// one before.
     urgent: Option<u64>,
     /// Bytes sent again.
     pub(crate) resent: u64,

@@ -2,8 +2,9 @@
 
 use cellway_units::{Bits, Rate, Span, Time};
 
-/// The pacers of a gateway. Every packet counts against the highest rate. Under an estimated rate those count that ask for
-/// an acknowledgement, as the estimate is of these; acknowledgements alone do not wait for it (RFC 9002, section 7.7).
+/// The pacers of a gateway. Every packet counts against the highest rate. Under an estimated rate those count that ask
+/// for an acknowledgement, as the estimate is of these; acknowledgements alone do not wait for it (RFC 9002, section
+/// 7.7).
 #[derive(Clone, Debug)]
 pub(crate) struct Pacers {
     all: Pacer,
@@ -51,9 +52,9 @@ impl Pacers {
     }
 }
 
-/// Spaces packets by the octets that they take on the link. Nothing is saved up while idle. If the gateway is called late
-/// while a packet waits, it makes up for up to `slack`, also with what else has come by then. So over any interval it sends
-/// no more than the rate allows in it and in `slack`, and one packet.
+/// Spaces packets by the octets that they take on the link. Nothing is saved up while idle. If the gateway is called
+/// late while a packet waits, it makes up for up to `slack`, also with what else has come by then. So over any interval
+/// it sends no more than the rate allows in it and in `slack`, and one packet.
 #[derive(Clone, Debug)]
 struct Pacer {
     rate: Rate,

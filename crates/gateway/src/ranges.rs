@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Half-open ranges in ascending order with a gap between any two, by their starts. A tree: a peer chooses how many there
-/// are and in which order they come, and each operation takes a time that grows with their logarithm only.
+/// Half-open ranges in ascending order with a gap between any two, by their starts. A tree, as the peer controls their
+/// number and order: a range is found, inserted or removed in logarithmic time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ranges(BTreeMap<u64, u64>);
 
@@ -34,7 +34,7 @@ impl Ranges {
     pub(crate) fn next_start(&self, value: u64) -> Option<u64> {
         self.0.range(value.checked_add(1)?..).next().map(|(&start, _)| start)
     }
-    /// The ranges that overlap `start..end`.
+    /// Returns the ranges that overlap `start..end`.
     pub(crate) fn overlapping(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
         // Nothing lies in an empty range.
         let end = end.max(start);
@@ -42,12 +42,12 @@ impl Ranges {
         before.into_iter().chain(self.0.range(start..end)).map(|(&start, &end)| (start, end))
     }
 
-    /// Adds `start..end`, joining what it touches; returns how many values are new.
+    /// Adds `start..end`, joined with the ranges that it touches. Returns the number of new values.
     pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
         }
-        // Mostly what comes continues the last range or lies behind it.
+        // Most insertions extend the last range or lie behind it.
         if let Some(mut last) = self.0.last_entry().filter(|last| *last.key() <= start) {
             let known = *last.get();
             if start <= known {
@@ -90,7 +90,7 @@ impl Ranges {
         }
     }
 
-    /// Removes the first range if it begins at or below `value`; returns where it ends.
+    /// Removes the first range if it begins at or below `value`, and returns its end.
     pub(crate) fn take_first_touching(&mut self, value: u64) -> Option<u64> {
         let first = self.0.first_entry().filter(|first| *first.key() <= value)?;
         Some(first.remove())

@@ -32,7 +32,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// What it takes of the memory (bytes) beyond the bytes of a flow that it carries, which the flow counts.
+    /// Returns the memory (bytes) that it takes beyond the bytes of a flow that it carries, which the flow counts.
     fn memory(&self) -> u64 {
         let of_flow = self.frames().map(|frame| if let Frame::Data { len, .. } = frame { u64::from(*len) } else { 0 });
         let frames = size_of::<Sent>() + self.more.len() * size_of::<Frame>();
@@ -55,15 +55,15 @@ pub(crate) struct Recovery {
     reliable: bool,
     /// The number of the next packet.
     next: u64,
-    /// Packets from number `next - under_way.len()` on: when they were sent, and those that await an acknowledgement.
-    /// Of one that awaits none only the time is kept.
+    /// Packets from number `next - under_way.len()` on: the times at which they were sent, and the slots of those that
+    /// await an acknowledgement.
     under_way: VecDeque<(Time, Option<Slot>)>,
-    /// Those that await one.
+    /// The packets that await an acknowledgement.
     awaited: Slots<Sent>,
-    /// What packets that await an acknowledgement take of the memory beyond bytes of flows (bytes).
+    /// The memory (bytes) of packets that await an acknowledgement, the bytes of flows not counted.
     memory: u64,
-    /// Numbers that the peer has acknowledged, from the first of `under_way` on: each is dealt with once, however often
-    /// the peer acknowledges it.
+    /// Numbers that the peer has acknowledged, from the first of `under_way` on: each is processed once, even if the
+    /// peer acknowledges it again.
     settled: Ranges,
     largest_acked: Option<u64>,
     rtt: Rtt,
@@ -144,17 +144,17 @@ impl Recovery {
     pub(crate) fn last(&mut self) -> Option<&mut Sent> {
         self.awaited.get_mut(self.under_way.back()?.1?)
     }
-    /// Returns the memory (bytes) that packets take for which no acknowledgement has come, beyond bytes of flows: the
-    /// flows count these, and so bound the packets that carry full frames of them.
+    /// Returns the memory (bytes) of unacknowledged packets, the bytes of flows not counted: the flows count those,
+    /// which bounds the packets with full frames of them.
     pub(crate) fn unacknowledged(&self) -> u64 {
         let times = self.under_way.len() - self.awaited.len();
         self.memory + (times * size_of::<(Time, Option<Slot>)>()) as u64
     }
 
-    /// The peer tells of packets: those that are new are appended to `acked`, those that must be
-    /// taken for lost to `lost`, oldest first. Returns the round trip of the newest packet, without
-    /// the delays at the peer and on the return path, if it is newly acknowledged, and any packet with it that asks for an
-    /// acknowledgement (RFC 9002, section 5.1).
+    /// Processes an acknowledgement: appends newly acknowledged packets to `acked` and packets declared lost to `lost`,
+    /// oldest first. Returns the round trip of the newest packet, without the delays at the peer and on the return
+    /// path, if that packet is newly acknowledged, and with it any packet that asks for an acknowledgement (RFC 9002,
+    /// section 5.1).
     pub(crate) fn acknowledged(
         &mut self,
         now: Time,
@@ -192,8 +192,8 @@ impl Recovery {
         }
         round_trip
     }
-    /// Appends to `acked` the packets of `start..end` that await an acknowledgement. The work is that for the packets, and
-    /// for the runs of others between them.
+    /// Appends to `acked` the packets of `start..end` that await an acknowledgement. The work grows with their number
+    /// and with the number of settled runs between them.
     fn take_acknowledged(&mut self, start: u64, end: u64, acked: &mut Vec<Sent>) {
         let (first, mut at) = (self.first(), start);
         while at < end {
@@ -211,13 +211,14 @@ impl Recovery {
         }
         self.settled.insert(start, end);
     }
-    /// The packet at a place of `under_way` awaits no acknowledgement any more: takes it, if it did.
+    /// Removes and returns the packet at the index `place` of `under_way`, if it awaits an acknowledgement.
     fn take(&mut self, place: usize) -> Option<Sent> {
         let sent = self.awaited.remove(self.under_way[place].1.take()?)?;
         self.memory -= sent.memory();
         Some(sent)
     }
-    /// Takes the sample of a packet of the time `sent`. Returns the round trip without the delays of its acknowledgement.
+    /// Takes the sample of a packet of the time `sent`. Returns the round trip without the delays of its
+    /// acknowledgement.
     fn measure(&mut self, now: Time, sent: Time, ack: &Ack) -> Span {
         let total = self.rtt.measure(now.since(sent), ack.delay.min(self.ack_delay));
         self.queued = ack.sent.map_or(Span::ZERO, |sent| self.return_path.delay(now, sent, total));
@@ -273,8 +274,9 @@ impl Recovery {
     pub(crate) fn awaits(&self) -> bool {
         self.awaited.len() > 0
     }
-    /// Returns how long a peer may send nothing that must answer: three probe timeouts, and a round trip and `least`.
-    /// A reliable transport probes by itself, TCP at first after 200 ms and 400 ms: three times `least` has four attempts.
+    /// Returns how long a peer may send nothing that must answer: three probe timeouts, and a round trip and `least`. A
+    /// reliable transport probes by itself, TCP at first after 200 ms and 400 ms: three times `least` has four
+    /// attempts.
     pub(crate) fn patience(&self, least: Span) -> Span {
         let least = if self.reliable { least * 3 } else { least };
         (self.rtt.smoothed() + least).max(self.rtt.probe_timeout(self.ack_delay) * 3)
@@ -314,7 +316,7 @@ mod tests {
     use crate::reason::Reason;
 
     thread_local! {
-        /// Packets under way that were looked at.
+        /// The number of packets under way that were examined.
         pub(super) static LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
     }
 
@@ -407,8 +409,8 @@ mod tests {
         assert_eq!(flows(&acked), [0, 1]);
     }
 
-    /// A peer that leaves the oldest packet unacknowledged and acknowledges all others with each packet: with a walk over
-    /// all of them the work for a packet grew with the number of packets under way.
+    /// A peer that leaves the oldest packet unacknowledged and acknowledges all others with each packet: with a walk
+    /// over all of them the work for a packet would grow with the number of packets under way.
     #[test]
     fn a_packet_that_is_acknowledged_again_costs_nothing() {
         const PACKETS: u64 = 5_000;
@@ -424,8 +426,8 @@ mod tests {
         assert_eq!((side.awaited.len(), side.settled.len()), (1, 1));
     }
 
-    /// A peer that has raised the threshold of packets and acknowledges one packet with each of its own: with a walk over
-    /// all packets that may be lost the work for each grew with their number.
+    /// A peer that has raised the threshold of packets and acknowledges one packet with each of its own: with a walk
+    /// over all packets that may be lost the work for each would grow with their number.
     #[test]
     fn packets_that_are_not_lost_yet_cost_nothing() {
         const PACKETS: u64 = 5_000;
@@ -449,7 +451,7 @@ mod tests {
         let mut side = side(3);
         let each = size_of::<Sent>() as u64;
         assert_eq!(side.unacknowledged(), 3 * each);
-        // One that asks for none costs its time only, one with bytes of a flow what these do not pay for.
+        // A packet that asks for none costs only its time; one with bytes of a flow costs its size less these bytes.
         side.send(at(3), &[Frame::Ack(ack(&[(0, 0)]))]);
         let time = size_of::<(Time, Option<Slot>)>() as u64;
         assert_eq!(side.unacknowledged(), 3 * each + time);
@@ -458,7 +460,7 @@ mod tests {
         assert_eq!(side.unacknowledged(), 3 * each + time);
         side.send(at(3), &data(1));
         assert_eq!(side.unacknowledged(), 4 * each - 1 + time);
-        // Two are lost: the time of the last of them goes with it, as all before it are known.
+        // Packets 1 and 2 are lost, and all before packet 4 are forgotten. Packet 4 costs nothing, packet 5 its time.
         let (mut acked, mut lost) = (Vec::new(), Vec::new());
         side.acknowledged(at(100), &ack(&[(5, 5), (0, 0)]), &mut acked, &mut lost);
         assert_eq!((acked.len(), lost.len(), side.awaited.len()), (2, 2, 1));

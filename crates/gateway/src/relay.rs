@@ -50,14 +50,15 @@ pub(crate) struct Relay {
     ended: [Ranges; 2],
     /// Flows that are not here, about which the peer has an answer to acknowledge.
     answers: BTreeSet<FlowId>,
-    /// Names, as in `ended`, of flows that ended before the peer was asked for them. It is told, so that it has no gaps there.
+    /// Names, as in `ended`, of flows that ended before their `Open` was sent. The peer gets a `Reset` of each, so that
+    /// the names that it has met have no gaps.
     unused: [Ranges; 2],
-    /// Local hosts that wait for an answer, and until when, in the order in which they came. The first one waits; others
-    /// may have theirs.
+    /// Flows of local hosts that wait for an answer, and the end of the wait, in order of arrival. The first one still
+    /// waits; others may have been answered.
     openings: VecDeque<(Time, FlowId)>,
-    /// Gaps in the bytes of the peer, of all flows.
+    /// Gaps in the bytes received from the peer, over all flows.
     gaps: u64,
-    /// The cap that the peer has exceeded.
+    /// The cap that the peer has exceeded, if any.
     pub(crate) excess: Option<Excess>,
     held: u64,
     /// What of it was taken from local hosts (bytes).
@@ -308,7 +309,7 @@ impl Relay {
             self.tell_unused();
         }
         let flows = &self.flows;
-        // Opens and credits of flows that are no more would be passed over when their turn comes.
+        // `Open` and `Credit` frames of flows that have ended would be skipped when their turn comes.
         self.queue.shrink(|frame| match frame {
             Frame::Reset { .. } | Frame::Refused { .. } => true,
             _ => frame.flow().is_none_or(|flow| flows.contains_key(&flow)),

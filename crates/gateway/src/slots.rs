@@ -1,20 +1,20 @@
-//! Values in places that are used again, so that keeping one allocates nothing once there have been as many.
+//! A slab: values in slots that are reused, so that most insertions allocate nothing.
 
 use std::num::NonZeroU32;
 
-/// Places that are allocated at once. The first of them stay when all are free.
+/// Slots that are allocated at once. When all slots are free, a single chunk is kept; several are released.
 const CHUNK: usize = 64;
 
-/// Where a value is kept.
+/// The index of a slot, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot(NonZeroU32);
 
-/// The values, and places that are free.
+/// The values, and the free slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots<T> {
-    /// In chunks, so that nothing is moved when there are more.
+    /// In chunks, so that growth moves no value.
     chunks: Vec<Vec<Option<T>>>,
-    /// How many have ever been used.
+    /// The number of slots, used or free.
     places: usize,
     free: Vec<Slot>,
 }
@@ -26,10 +26,10 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Keeps a value.
+    /// Inserts a value.
     ///
     /// # Panics
-    /// There are 2^32 - 1 of them.
+    /// 2^32 - 1 values are held already.
     pub(crate) fn insert(&mut self, value: T) -> Slot {
         let slot = self.free.pop().unwrap_or_else(|| {
             if self.places.is_multiple_of(CHUNK) {
@@ -50,12 +50,12 @@ impl<T> Slots<T> {
     pub(crate) fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
         self.place(slot)?.as_mut()
     }
-    /// Takes a value out.
+    /// Removes and returns a value, if the slot has one.
     pub(crate) fn remove(&mut self, slot: Slot) -> Option<T> {
         let value = self.place(slot)?.take();
         self.free.extend(value.is_some().then_some(slot));
         if self.free.len() == self.places && self.places > CHUNK {
-            // All are free: what a burst took is given back.
+            // All slots are free: releases the memory that a burst took.
             *self = Slots::default();
         }
         value
@@ -63,7 +63,7 @@ impl<T> Slots<T> {
     fn place(&mut self, slot: Slot) -> Option<&mut Option<T>> {
         self.chunks.get_mut(slot.index() / CHUNK)?.get_mut(slot.index() % CHUNK)
     }
-    /// How many values there are.
+    /// Returns the number of values.
     pub(crate) fn len(&self) -> usize {
         self.places - self.free.len()
     }

@@ -34,7 +34,7 @@ pub struct GatewayStats {
     pub flows_refused: u64,
     /// The same by [`Reason`], in the order of [`Reason::ALL`].
     pub refused_by: [u64; Reason::ALL.len()],
-    /// Those of them that the peer opened and that were refused without a question to the local side, by [`Reason`].
+    /// Those of them that the peer opened and that were refused without asking the local side, by [`Reason`].
     pub declined_by: [u64; Reason::ALL.len()],
     /// Packets with bytes of a flow whose opening had not come: taken for lost.
     pub ahead: u64,
@@ -55,11 +55,11 @@ pub struct GatewayStats {
     /// Memory in use (bytes): held, granted to the peer, reserved for flows that need no more, and left by flows that
     /// have ended.
     pub committed: u64,
-    /// Gaps in the bytes of the peer, of all flows.
+    /// Gaps in the bytes received from the peer, over all flows.
     pub gaps: u64,
-    /// Runs of identifiers of flows that have ended, the more of even and of odd ones.
+    /// Runs of identifiers of flows that have ended: the larger of the numbers for even and for odd identifiers.
     pub identifiers: u64,
-    /// The memory (bytes) of packets that the peer has not acknowledged, beyond bytes of flows.
+    /// The memory (bytes) of unacknowledged packets, the bytes of flows not counted.
     pub unacknowledged: u64,
     /// Bytes that flows might have sent and gave back to the peer, as it was short of memory.
     pub given_back: u64,

@@ -68,7 +68,8 @@ fn wait(pair: &Pair, side: usize, from: u64) -> f64 {
 
 #[test]
 fn the_rate_is_found_and_no_queue_stays() {
-    // The last is a line that holds no more packets than one acknowledgement tells of: how much of it is filled is chance.
+    // The last is a line that holds no more packets than one acknowledgement tells of: how much of it is filled is
+    // chance.
     for (mbps, round_trip, loss, least) in
         [(30, 175, 0, 0.98), (30, 175, 10, 0.98), (100, 100, 0, 0.98), (2, 40, 0, 0.93), (2, 40, 10, 0.9)]
     {
@@ -87,8 +88,8 @@ fn the_rate_is_found_and_no_queue_stays() {
     }
 }
 
-/// When which direction starts up and probes is chance: some starts show what is usual. Of 64 the worst had 0.990 of the
-/// line and 12.7 ms.
+/// When which direction starts up and probes is chance: some starts show what is usual. Of 64 the worst had 0.990 of
+/// the line and 12.7 ms.
 #[test]
 fn both_directions_at_once() {
     const STARTS: u64 = 8;
@@ -176,13 +177,13 @@ fn acknowledgements_and_credits_say_nothing_about_the_rate() {
         );
         assert!(before >= least && later >= least, "{before} {later}");
         assert!(far >= startup, "{far}");
-        // One that is due leaves in the same pass.
+        // An acknowledgement that is due leaves in the same pass.
         assert!(held < Some(pair.pass), "{held:?}");
     }
 }
 
-/// The acknowledgements of a download come on top of an upload that fills its direction. They count against no estimate, so
-/// the upload makes room for them once it has a queue.
+/// The acknowledgements of a download come on top of an upload that fills its direction. They count against no
+/// estimate, so the upload makes room for them once it has a queue.
 #[test]
 fn acknowledgements_find_room_beside_an_upload() {
     for (up, down, round_trip) in [(5, 100, 100), (5, 100, 600), (1, 10, 100), (20, 400, 40)] {

@@ -1,6 +1,7 @@
-//! Honest gateways on the worst of lines stay below the caps of what a peer may make a gateway keep.
+//! Honest gateways on the worst of lines stay below the caps on the state that a gateway keeps for its peer.
 //!
-//! The line has a hundredth of the 10 Gbit/s that the caps are for: a hundred times what is seen must stay below each.
+//! The line has a hundredth of the 10 Gbit/s that the caps are for: a hundred times the measured number must stay below
+//! each.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -18,11 +19,12 @@ const SCALE: u64 = 100;
 fn line() -> Line {
     Line { jitter: Span::from_ms(100), loss_per_mille: 250, losses: u32::MAX, ..Line::good(Span::from_ms(300)) }
 }
-/// The memory that the bytes under way take at 10 Gbit/s, in a hundredth.
+/// A hundredth of the memory that the bytes under way take at 10 Gbit/s.
 fn gateway() -> GatewayConfig {
     GatewayConfig { total_buffer: Bytes(64 << 20), ..config(Rate::from_bps(100_000_000), false) }
 }
-/// Runs for `seconds`; the most that either gateway had of everything, of runs of identifiers those beyond its flows.
+/// Runs for `seconds`. Returns the largest of each number over both gateways; runs of identifiers count beyond its
+/// flows.
 fn most(plans: &[FlowPlan], seconds: u64) -> GatewayStats {
     let mut pair = Pair::new([gateway(); 2], line(), plans, 7);
     let mut most = GatewayStats::default();
@@ -43,7 +45,7 @@ fn most(plans: &[FlowPlan], seconds: u64) -> GatewayStats {
 fn check(most: &GatewayStats) {
     assert!(most.gaps * SCALE < 1 << 18, "{most:?}");
     assert!(most.identifiers * SCALE < 1 << 16, "{most:?}");
-    // In full: a part of the memory belongs to a gateway of this rate.
+    // The fraction of the memory is not scaled, as the memory is that of a gateway with this rate.
     let part = gateway().most_unacknowledged() - (8 << 20);
     assert!(most.unacknowledged < part + (8 << 20) / SCALE, "{most:?}");
 }

@@ -1,4 +1,4 @@
-//! One authenticated peer that wants to use up a gateway: what it can make it keep, and that it is cut.
+//! One authenticated peer that tries to exhaust a gateway: the memory that it can take is bounded, and it is cut off.
 #![allow(clippy::unwrap_used, unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -10,7 +10,7 @@ use cellway_gateway::{
 use cellway_units::{Bytes, Rate, Span, Time};
 
 thread_local! {
-    /// Memory (bytes) that this thread has.
+    /// Memory (bytes) allocated by this thread.
     static HELD: Cell<i64> = const { Cell::new(0) };
 }
 
@@ -20,7 +20,7 @@ struct Counting;
 static ALLOCATOR: Counting = Counting;
 
 fn add(bytes: i64) {
-    // At the end of a thread there is nothing left to count in.
+    // At the end of a thread the counter no longer exists.
     let _ = HELD.try_with(|held| held.set(held.get() + bytes));
 }
 
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Packets after which a peer that nobody has cut is let be.
+/// Packets after which an attack counts as not cut off.
 const PATIENCE: u64 = 3_000_000;
 const MIB: i64 = 1 << 20;
 
@@ -71,7 +71,8 @@ impl Victim {
         let (gateway, out) = (Gateway::new(config).unwrap(), Output::default());
         Victim { gateway, now: Time::ZERO, number: 0, out, before }
     }
-    /// The peer sends `frames`, 10 us after its last packet. Returns the packets that left and what the local side is to do.
+    /// The peer sends `frames`, 10 us after its last packet. Returns the packets that left and the actions for the
+    /// local side.
     fn send(&mut self, frames: Vec<Frame>) -> (Vec<TpPacket>, Vec<Action>) {
         self.now += Span::from_us(10);
         self.gateway.receive(self.now, &TpPacket { number: self.number, frames }, &mut self.out);
@@ -81,7 +82,7 @@ impl Victim {
         }
         (std::mem::take(&mut self.out.packets), std::mem::take(&mut self.out.actions))
     }
-    /// Repeats `attack` until the peer is cut; returns for which cap.
+    /// Repeats `attack` until the peer is cut off; returns the cap that it has exceeded.
     fn until_cut(&mut self, mut attack: impl FnMut(&mut Victim, u64)) -> Excess {
         for n in 0..PATIENCE {
             attack(self, n);
@@ -95,13 +96,14 @@ impl Victim {
     fn memory(&self) -> i64 {
         HELD.get() - self.before
     }
-    /// A flow of the peer that is connected; its host takes nothing.
+    /// Opens a flow of the peer and connects it; its host takes nothing.
     fn connected(&mut self, flow: FlowId) {
         let open = Frame::Open { flow, limit: 1 << 20, lease: None, request: Request::UNNAMED.into() };
         self.send(vec![open]);
         self.gateway.connected(self.now, flow, &mut self.out);
     }
-    /// Nothing of the peer is read any more and nothing due, and all is released with the connection to it.
+    /// Checks that packets of the peer are ignored and nothing is due, and that all memory is released with the
+    /// connection to it.
     fn check_cut(mut self) {
         assert!(self.send(vec![Frame::Recall]).0.is_empty());
         assert_eq!(self.gateway.deadline(), None);
@@ -116,7 +118,7 @@ fn ack(first: u64, last: u64) -> Frame {
     Frame::Ack(Ack { ranges: vec![(first, last)], delay: Span::ZERO, sent: None })
 }
 fn early(n: u64) -> Frame {
-    // The first is let in and fills the memory of nobody; what has no memory at once is refused.
+    // An early opening does not wait for memory: if there is none it is refused.
     Frame::Open { flow: FlowId(n), limit: 0, lease: None, request: Request { early: true, ..Request::UNNAMED }.into() }
 }
 fn data(flow: FlowId, offset: u64) -> Frame {
@@ -136,7 +138,7 @@ fn pieces_with_gaps_between_them() {
     victim.gateway.set_transport(Transport::Quic { v6: false }, false, Some(Span::from_ms(600)));
     victim.connected(flow);
     let excess = victim.until_cut(|victim, n| {
-        // Every second byte, so that no two join; backwards and forwards by turns.
+        // Every second byte, so that no two join; backwards and forwards in turn.
         let place = if n % 2 == 0 { n } else { 1_000_000 - n };
         let (packets, _) = victim.send(vec![data(flow, 2 * place + 2)]);
         confirm(victim, &packets);
@@ -158,7 +160,7 @@ fn gaps_count_over_all_flows_and_go_with_them() {
     assert_eq!(victim.gateway.stats().gaps, 400);
     victim.send(vec![Frame::Reset { flow: FlowId(1), at: 0, reason: Reason::Reset }]);
     assert_eq!(victim.gateway.stats().gaps, 300);
-    // All that is missing of one of them.
+    // All bytes that are missing in one of them.
     victim.send(vec![Frame::Data { flow: FlowId(3), offset: 0, len: 1_000, fin: false, early: false, urgent: false }]);
     assert_eq!(victim.gateway.stats().gaps, 200);
 }
@@ -166,7 +168,7 @@ fn gaps_count_over_all_flows_and_go_with_them() {
 #[test]
 fn refused_openings_with_chosen_names() {
     let mut victim = Victim::new(false);
-    // Its own memory is full: from here on it is refused.
+    // The memory for flows of the peer is full: further openings are refused.
     let full = victim.gateway.config().flows_per_origin();
     let frames: Vec<Frame> = (0..full).map(|n| early(2 * n + 1)).collect();
     frames.chunks(100).for_each(|frames| drop(victim.send(frames.to_vec())));
@@ -198,7 +200,7 @@ fn names_that_the_peer_resets_before_it_opens_them() {
 fn refusals_that_are_never_acknowledged() {
     let mut victim = Victim::new(true);
     let excess = victim.until_cut(|victim, n| {
-        // Bytes of flows that never were, each answered with a reset; the names are in sequence.
+        // Credits for flows that never existed, each answered with a reset; the names are in sequence.
         victim.send(vec![Frame::Credit { flow: FlowId(2 * n + 1), limit: 1 }]);
     });
     assert!(matches!(excess, Excess::Answers | Excess::Unacknowledged), "{excess:?}");
@@ -215,7 +217,7 @@ fn limits_that_are_never_acknowledged() {
         victim.gateway.writable(victim.now, flow, 1 << 40, &mut victim.out);
         let mut sent = 0;
         let excess = victim.until_cut(|victim, _| {
-            // As much as one packet has; the host takes it at once, and more is granted.
+            // A full packet; the host takes it at once, and more is granted.
             let len = 1_300;
             let data = Frame::Data { flow, offset: sent, len, fin: false, early: false, urgent: false };
             sent += u64::from(len);
@@ -228,7 +230,7 @@ fn limits_that_are_never_acknowledged() {
     }
 }
 
-/// Openings that are given up before they can leave: nothing of them waits in the queue for ever longer.
+/// Openings that are given up before their `Open` can leave: the queue does not grow with them.
 #[test]
 fn hosts_that_come_and_go_while_the_transport_takes_nothing() {
     let mut victim = Victim::new(true);
@@ -243,7 +245,7 @@ fn hosts_that_come_and_go_while_the_transport_takes_nothing() {
         most = most.max(victim.memory());
     }
     assert!(most < 16 * MIB, "{} MiB", most / MIB);
-    // One gap in the names that the peer has met, not one each.
+    // The names that the peer has met have no gap.
     victim.gateway.hold(victim.now, false, &mut victim.out);
     let after = FlowId(2 * 300_000);
     victim.gateway.incoming(victim.now, after, Request::UNNAMED.into(), &mut victim.out);

@@ -271,7 +271,7 @@ fn flows_wait_for_memory_in_order() {
         [Action::Reset { flow: FlowId(1), reason: Reason::Reset }, closed(FlowId(1), Some(Reason::Reset))];
     assert_eq!(actions, [gone, over, connect(FlowId(5))]);
     assert_eq!(s.peer(&[refused(FlowId(0), Reason::Refused)]).0, [open(4)]);
-    // Of one that waits and is not wanted any more the peer learns the name only: no gap is left in those it has met.
+    // Of a flow that is given up while it waits the peer gets only a reset: the names that it has met have no gap.
     assert_eq!(s.local(|g, now, out| g.incoming(now, FlowId(8), asked(), out)), NOTHING);
     let (frames, actions) = s.local(|g, now, out| g.local_reset(now, FlowId(8), Reason::Reset, out));
     let over = closed(FlowId(8), Some(Reason::Reset));

@@ -1,9 +1,10 @@
-//! Two gateways with random hosts, losses, kills and limits, against a specification of what each host may see: whether it
-//! is connected or refused and why, that its bytes are those of the other host from the first one on, how its connection
-//! ends; and that in the end everything is free.
+//! Two gateways with random hosts, losses, kills and limits, checked against a specification of each host's connection:
+//! it is connected, or refused for a reason that exists; its bytes are those of the other host from the first one on;
+//! it ends as the other host or the faults demand. In the end all memory is free.
 //!
-//! Some cases run with every test. `CELLWAY_FUZZ_SECONDS` runs other ones for so long, `CELLWAY_FUZZ_SEED` one of them. A case
-//! that fails is made smaller, printed with its seed, and with what happened in it.
+//! A fixed set of cases runs with every test. `CELLWAY_FUZZ_SECONDS` adds others for that many seconds;
+//! `CELLWAY_FUZZ_SEED` runs a single one instead. A case that fails is reduced, and printed with its seed and its last
+//! events.
 #![allow(clippy::unwrap_used)]
 
 #[path = "model/case.rs"]
@@ -24,15 +25,15 @@ use std::time::{Duration, Instant};
 use case::Case;
 use world::World;
 
-/// Cases of every run of the tests.
+/// The number of cases in every run of the tests.
 const CASES: u64 = 1_500;
-/// Smaller cases that are tried of one that fails.
+/// Most smaller cases that are tried for one that fails.
 const ATTEMPTS: usize = 400;
 
-/// How often connections ended how.
+/// The number of connections by the way in which they ended.
 type Outcomes = BTreeMap<String, u64>;
 
-/// Runs a case; what went wrong, and what happened before.
+/// Runs a case. If it fails, returns the message and the events before it.
 fn fails(case: &Case, outcomes: &mut Outcomes) -> Option<(String, Vec<String>)> {
     let mut world = World::new(case);
     let result = catch_unwind(AssertUnwindSafe(|| world.run()));
@@ -43,7 +44,7 @@ fn fails(case: &Case, outcomes: &mut Outcomes) -> Option<(String, Vec<String>)> 
     spec::outcomes(&world).into_iter().for_each(|how| *outcomes.entry(how).or_default() += 1);
     result.err().map(|cause| (words(&*cause), std::mem::take(&mut world.trace)))
 }
-/// The smallest case found that fails as well.
+/// Returns the smallest case found that fails as well.
 fn smallest(mut case: Case) -> Case {
     let mut attempts = 0;
     'again: loop {
@@ -78,11 +79,11 @@ fn hosts_see_what_they_may() {
     if let Some(seed) = number("CELLWAY_FUZZ_SEED") {
         return check(seed, &mut Outcomes::new());
     }
-    // What goes wrong is told once, at the end.
+    // A failure is printed once, at the end.
     std::panic::set_hook(Box::new(|_| {}));
     let mut outcomes = Outcomes::new();
     (0..CASES).for_each(|seed| check(seed, &mut outcomes));
-    // Everything that can happen has happened.
+    // Every way to end has occurred.
     println!("{outcomes:?}");
     for how in ["gave up, timed-out", "has reset, reset", "refused, refused", "refused, busy", "refused, peer-lost"] {
         assert!(outcomes.contains_key(how), "no connection {how}: {outcomes:?}");
@@ -93,7 +94,7 @@ fn hosts_see_what_they_may() {
     assert!(outcomes["clean"] > CASES, "{outcomes:?}");
     let Some(seconds) = number("CELLWAY_FUZZ_SECONDS") else { return };
     let end = Instant::now() + Duration::from_secs(seconds);
-    // Others each time; what they are is printed where one fails.
+    // Other seeds in each run; the seed of a failure is printed.
     let first = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() << 24;
     let cases = (first..).take_while(|_| Instant::now() < end).map(|seed| check(seed, &mut outcomes)).count();
     println!("{cases} cases more from seed {first} on");

@@ -1,4 +1,4 @@
-//! How long a local host waits for the far host's answer.
+//! The time limit for a local host that waits for the far host's answer.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -16,7 +16,7 @@ const OVER: Reason = Reason::TimedOut;
 fn script() -> Script {
     Script::with(GatewayConfig { reliable: true, opening: Span::from_secs(10), ..config() })
 }
-/// Wakes the gateway whenever it asks for it until `end`; returns all frames and actions.
+/// Wakes the gateway at each of its deadlines until `end`; returns all frames and actions.
 fn until(s: &mut Script, end: Time) -> (Vec<Frame>, Vec<Action>) {
     let mut all = NOTHING;
     while let Some((at, _)) = s.gateway.deadline().filter(|d| d.0 <= end) {
@@ -42,7 +42,7 @@ fn an_opening_without_an_answer_is_refused_and_the_peer_told() {
     assert_eq!(actions, [Action::Refuse { flow: FLOW, reason: OVER }]);
     assert_eq!(frames, [reset(FLOW, 0, OVER)]);
     assert_eq!(s.gateway.stats().refused(OVER), 1);
-    // Its memory is free when the peer knows; a late answer changes nothing.
+    // Its memory is free when the peer has acknowledged the reset; a late answer changes nothing.
     assert_eq!(s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]).1, []);
     assert_eq!(s.ack(1, 1).1, [closed(FLOW, Some(OVER))]);
     assert_eq!((s.gateway.stats().flows, s.gateway.deadline().map(|d| d.1)), (0, Some("ack")));
@@ -52,7 +52,7 @@ fn an_opening_without_an_answer_is_refused_and_the_peer_told() {
 fn an_opening_of_which_nothing_is_ever_heard_does_not_hold_its_host() {
     let mut s = script();
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
-    // The transport has lost it although it says that it loses nothing.
+    // The transport has lost it although it is configured as reliable.
     let end = s.now + Span::from_secs(10);
     let (frames, actions) = until(&mut s, end);
     assert_eq!((frames, actions), (vec![reset(FLOW, 0, OVER)], vec![Action::Refuse { flow: FLOW, reason: OVER }]));

@@ -289,13 +289,13 @@ impl Default for Limits {
     }
 }
 
-/// Where a gateway can be watched, and how it ends.
+/// The status socket and the metrics of a gateway, and its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Control {
     /// The socket that `status` asks.
     pub socket: Option<PathBuf>,
     /// Where `/metrics` is served.
     pub metrics: Option<SocketAddr>,
-    /// How long connections may take to end when it is told to stop; none: they are reset.
+    /// The time for which connections may end by themselves after a signal to stop; none: they are reset.
     pub drain: Option<Span>,
 }

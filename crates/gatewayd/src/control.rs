@@ -30,7 +30,7 @@ pub(crate) trait Watched: Clone + Send + Sync + 'static {
     fn reload(&self, config: Config);
     /// It was to get one, whose file cannot be used.
     fn not_reloaded(&self);
-    /// Has it take no new connections, and end when there are none, or after `within`.
+    /// Makes it take no new connections, and end when none are left, or after `within`.
     fn drain(&self, within: Option<Span>);
     /// Ends it.
     fn stop(&self);

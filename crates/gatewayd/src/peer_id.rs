@@ -1,4 +1,4 @@
-//! Peers by their place in the configuration, which stays the same for as long as the process runs.
+//! Peers by their place in the configuration, which does not change while the process runs.
 
 use std::ops::{Index, IndexMut};
 
@@ -7,11 +7,11 @@ use std::ops::{Index, IndexMut};
 pub(crate) struct PeerId(usize);
 
 impl PeerId {
-    /// The peer at a place of the configuration, counted from 0.
+    /// Returns the peer at a place in the configuration, counted from 0.
     pub(crate) const fn at(place: usize) -> PeerId {
         PeerId(place)
     }
-    /// Its place.
+    /// Returns its place in the configuration.
     pub(crate) const fn place(self) -> usize {
         self.0
     }
@@ -28,7 +28,7 @@ impl<T> Default for PerPeer<T> {
 }
 
 impl<T> PerPeer<T> {
-    /// All peers, in the order of the configuration. Holds nothing of `self`.
+    /// Returns all peers, in the order of the configuration. The iterator does not borrow `self`.
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = PeerId> + use<T> {
         (0..self.0.len()).map(PeerId)
     }
@@ -47,7 +47,7 @@ impl<T> PerPeer<T> {
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (PeerId, &mut T)> {
         self.0.iter_mut().enumerate().map(|(place, value)| (PeerId(place), value))
     }
-    /// Returns the first peer whose value is so.
+    /// Returns the first peer whose value satisfies `is`.
     pub(crate) fn find(&self, is: impl FnMut(&T) -> bool) -> Option<PeerId> {
         self.0.iter().position(is).map(PeerId)
     }

@@ -86,7 +86,7 @@ pub(crate) struct Peering {
     accept_at: Option<Instant>,
     lookups: Lookups,
     complaints: Complaints,
-    /// Connections that never became a peer's, by how they ended.
+    /// The numbers of connections that never became a peer's, by the way in which they ended.
     turned_away: BTreeMap<&'static str, u64>,
     events: VecDeque<PeerEvent>,
     /// What the lines to all peers carry (octets per second).
@@ -153,7 +153,8 @@ impl Peering {
         peering.adopt(config, now);
         if let Some(address) = peering.listen {
             let server = settings::server(&peering.identity, peering.longest_outage(), None);
-            // The kernel chooses the port if it is 0, here for TCP, whose connections take ports too: the same one for UDP.
+            // The kernel chooses the port if it is 0, here for TCP, whose connections take ports too: the same one for
+            // UDP.
             let listener = listen(address).map_err(failed(format!("listen for peers on TCP {address}")))?;
             let bound = listener.local_addr().map(|bound| bound.as_socket()).map_err(own_set())?;
             let address = SocketAddr::new(address.ip(), bound.map_or(address.port(), |bound| bound.port()));
@@ -178,9 +179,9 @@ impl Peering {
         self.peers.iter().map(|peer| peer.outage).max().unwrap_or(Duration::from_secs(30))
     }
 
-    /// Reads what is there and does what is due. What it leads to leaves with [`Peering::flush`]. Each connection has its
-    /// turn and delivers a bounded number of packets and octets in it, so that no peer keeps the others or the hosts waiting
-    /// for long, however much it sends.
+    /// Reads what has arrived and does what is due; [`Peering::flush`] sends what that queues. Each connection delivers
+    /// a bounded number of packets and octets per turn, so that no peer delays the others or the hosts for long,
+    /// however much it sends.
     pub(crate) fn turn(&mut self, now: Instant) {
         self.accept_again(now);
         self.sockets.iter_mut().for_each(|udp| udp.more = false);
@@ -228,12 +229,12 @@ impl Peering {
         number
     }
 
-    /// Whether the last [`Peering::turn`] may have left datagrams in a socket, or has left packets of a peer.
+    /// Returns true if the last [`Peering::turn`] may have left datagrams in a socket, or has left packets of a peer.
     pub(crate) fn has_more(&self) -> bool {
         self.sockets.iter().any(|udp| udp.more) || self.links.values().any(|link| link.more)
     }
 
-    /// The same of one peer: whether more of its packets may be there to read.
+    /// Returns true if the last [`Peering::turn`] may have left packets of this peer.
     pub(crate) fn has_more_of(&self, peer: PeerId) -> bool {
         let left = |link: &Link| link.more && link.peer == Some(peer);
         self.sockets.iter().any(|udp| udp.more) || self.links.values().any(left)
@@ -295,7 +296,8 @@ impl Peering {
         current.map_or(0, Link::backlog)
     }
 
-    /// Connections that never became a peer's, by how they ended: see [`accept::Peering::turn_away`].
+    /// Returns the numbers of connections that never became a peer's, by the way in which they ended: see
+    /// [`accept::Peering::turn_away`].
     pub(crate) fn turned_away(&self) -> &BTreeMap<&'static str, u64> {
         &self.turned_away
     }
@@ -346,7 +348,7 @@ impl Peering {
         if let Some(link) = self.links.get_mut(&number) {
             link.close(&mut self.sockets, now, Ending::Stop, why);
         }
-        // What was read before and not dealt with belongs to what ends here.
+        // Packets that were read and not processed belong to the connection that ends here.
         self.events.retain(|event| !matches!(event, PeerEvent::Packet { peer: of, .. } if *of == peer));
         self.down(peer, why, now);
     }

@@ -1,4 +1,4 @@
-//! What a gateway tells of itself. The daemon fills it, `control` hands it out, `status` shows it.
+//! The status of a gateway. The daemon fills it, `control` serves it, `status` prints it.
 
 pub(crate) mod states;
 
@@ -16,7 +16,7 @@ pub struct Snapshot {
     pub uptime: f64,
     /// The other gateways, in the order of the configuration.
     pub peers: Vec<PeerStatus>,
-    /// If it drains, how many connections are left; it takes no new ones.
+    /// While it drains, the number of connections that are left; it takes no new ones.
     #[serde(default)]
     pub draining: Option<u64>,
     /// Connections of hosts here that wait for their servers, or for their clients to acknowledge the answer.
@@ -53,15 +53,16 @@ pub struct PeerStatus {
     pub transport: String,
     /// Its address, while up.
     pub address: Option<SocketAddr>,
-    /// Why it is down; empty while it is up.
+    /// The reason for which it is down; empty while it is up.
     pub why_down: String,
-    /// Why it was lost the last time; empty if it never was.
+    /// The reason for which it was last lost; empty if it never was.
     #[serde(default)]
     pub why_last_down: String,
-    /// Where `quic` is wanted and `tls` is used: what came of trying `quic`. Only the one that dialled knows.
+    /// If `tls` is used although `quic` is preferred: the result of trying `quic`. Only the gateway that dialled has
+    /// it.
     #[serde(default)]
     pub why_tls: String,
-    /// Connections of it that were ended because it opened too many, or too often.
+    /// Connections of the peer that were ended because it opened too many, or too often.
     #[serde(default)]
     pub surplus: u64,
     /// How often it went down.
@@ -76,7 +77,7 @@ pub struct PeerStatus {
     pub rtt: f64,
     /// Largest packet to it (octets of payload of the transport).
     pub payload: u64,
-    /// The rate of the line (bit/s): as configured, or as found out until now.
+    /// The rate of the line (bit/s): as configured, or as estimated until now.
     pub rate: f64,
     /// The rate at which packets leave now (bit/s): less than `rate` while that is above what the line carries and
     /// `rate-guard` acts.
@@ -156,13 +157,13 @@ pub struct Counters {
     /// Openings that this machine has answered before their servers have, so that their clients prove their addresses.
     #[serde(default)]
     pub answered_first: u64,
-    /// How often rules of the kernel were lacking and were set again.
+    /// The number of times that missing rules of the kernel were set again.
     #[serde(default)]
     pub rules_restored: u64,
     /// Errors by kind.
     pub errors: BTreeMap<String, u64>,
     /// Connections to the port for peers that never became a peer's: `failed` (the handshake), `silent` (nothing was
-    /// said), `replaced` (the slot was given to another one), `refused` (no slot was free).
+    /// received), `replaced` (another connection got the slot), `refused` (no slot was free).
     #[serde(default)]
     pub strangers: BTreeMap<String, u64>,
 }

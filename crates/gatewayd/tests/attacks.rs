@@ -1,4 +1,4 @@
-//! What neighbours can do to a pair of daemons, and what a host that does no harm sees of it.
+//! Attacks of neighbours on a pair of daemons, and their effect on a host that does no harm.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
@@ -17,7 +17,7 @@ use common::{one_at_a_time, possible, until};
 use client::Client;
 use flood::Flood;
 
-/// Most connections that a server may get by openings of which no client knows: `limits.unproven` by default.
+/// Most connections that a server may get by forged openings: `limits.unproven` by default.
 const FORGED: u64 = 256;
 
 #[test]

@@ -139,7 +139,7 @@ fn check_shows_what_a_gateway_does() {
     assert_eq!((code, &json["valid"], json["warnings"].as_array().unwrap().len()), (0, &true.into(), 1), "{json}");
 }
 
-/// What a machine lacks is said, and ends with 1; a file for another machine is right all the same.
+/// Missing requirements of the machine are reported, with exit code 1; the file is still valid, for another machine.
 #[test]
 fn check_tells_what_this_machine_lacks() {
     let dir = TempDir::new().unwrap();

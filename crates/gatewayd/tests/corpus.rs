@@ -1,4 +1,4 @@
-//! Every input of `fuzz/corpus` that concerns this crate, run again, and inputs made from them. What is checked stands in
+//! Runs every input of `fuzz/corpus` that concerns this crate, and inputs made from them. The checks are in
 //! `src/fuzz.rs`.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]

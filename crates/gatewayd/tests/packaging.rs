@@ -34,7 +34,7 @@ fn the_unit_names_commands_that_there_are() {
     assert_eq!(commands, 4, "check, apply, run, remove");
 }
 
-/// What `make deb` makes before it packs, in `target/release/packaging`.
+/// The files that `make deb` makes in `target/release/packaging` before it packs.
 const MADE: [&str; 4] =
     ["man/*.1.gz", "completions/cellway-gateway", "completions/_cellway-gateway", "completions/cellway-gateway.fish"];
 
@@ -55,7 +55,7 @@ fn run(words: &[&str]) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// Returns false, and says so, if a program that a test needs is not installed.
+/// Returns false, and prints a message, if a program that a test needs is not installed.
 fn installed(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok();
     if !there {
@@ -76,7 +76,7 @@ fn every_command_and_option_has_its_place_in_the_manual() {
     for page in &pages {
         let path = out.path().join(page);
         let text = std::fs::read_to_string(&path).unwrap().replace("\\-", "-");
-        // The page of a command has all that its help has.
+        // The page of a command has all options and examples of its help.
         let words: Vec<&str> = page.trim_end_matches(".1").split('-').skip(2).collect();
         let help = run(&[&words[..], &["--help"]].concat());
         let options = help.split_whitespace().filter(|word| word.starts_with("--"));

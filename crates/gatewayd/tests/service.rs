@@ -258,8 +258,8 @@ fn an_opening_that_comes_while_a_peer_goes_is_sent_again_and_passes() {
     let (listener, server) = world.server.run(|| listen(at(Version::V4, SERVERS, 0), 8));
     slow.begin();
     pair.kill(Side::Far);
-    // Nothing was heard of it for a second, and the kernel still takes its networks. `nft` may also be asked whether the rules
-    // are there, before that.
+    // Nothing has arrived from it for a second, and the kernel still takes its networks. Before that, `nft` may have
+    // been started to check the rules.
     slow.wait();
     until("the far gateway is lost", || pair.number(Side::Near, "/peers/0/downs") == 1);
     let client = world.client.run(move || {

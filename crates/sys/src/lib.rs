@@ -1,5 +1,5 @@
-//! What the emulator, the gateway and measurements ask of Linux: network namespaces and the programs in them, TUN devices,
-//! waiting with nanosecond deadlines, privileges, signals, options of TCP, and what a crash leaves behind.
+//! Linux interfaces for the emulator, the gateway and measurements: network namespaces and the programs in them, TUN
+//! devices, waiting with nanosecond deadlines, privileges, signals, options of TCP, and what a crash leaves behind.
 //!
 //! Nothing here has a name under `/run` or anywhere else: the kernel removes a namespace and its
 //! devices with the last process, socket or descriptor that holds them.

@@ -1,16 +1,16 @@
-//! The way in which the C library keeps the memory of the process.
+//! Settings of the C library's allocator.
 #![allow(unsafe_code)]
 
 #[cfg(any(target_env = "gnu", test))]
 use std::fs;
 
-/// Blocks of at least so many bytes are the kernel's own, and go back to it when they are freed.
+/// Blocks of at least this size (bytes) are mapped one by one, and returned to the kernel when they are freed.
 #[cfg(target_env = "gnu")]
 const OWN: libc::c_int = 128 << 10;
 
 /// Makes the C library return large allocations, such as tables, to the kernel when they are freed. By default glibc
-/// raises the threshold to the size of the largest freed block, up to 32 MiB, and keeps smaller ones (mallopt(3)).
-/// Called before the process has a second thread: later it does nothing, and with another C library neither.
+/// raises the threshold to the size of the largest freed block, up to 32 MiB, and keeps smaller ones (mallopt(3)). To
+/// be called before the process has a second thread: later it does nothing, nor does it with another C library.
 pub fn return_large_blocks() {
     #[cfg(target_env = "gnu")]
     if is_only_thread() {

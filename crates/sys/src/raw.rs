@@ -208,7 +208,7 @@ impl InterfaceRequest {
     }
 }
 
-/// Returns the error of the present thread where a call says that it failed.
+/// Returns the last error of the present thread if `result`, that of a call, is negative.
 pub(super) fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -382,8 +382,8 @@ pub(super) unsafe fn install(signal: Signal, handler: Handler) -> io::Result<Opt
 /// Puts back what [`install`] returned.
 ///
 /// # Safety
-/// `before` is what [`install`] returned for the same signal: another handler might not be a function, or not be made for
-/// signals.
+/// `before` is what [`install`] returned for the same signal: another handler might not be a function, or not be made
+/// for signals.
 pub(super) unsafe fn restore(signal: Signal, before: &Action) {
     // SAFETY: the caller has `before` from the kernel.
     let _ = unsafe { libc::sigaction(signal.as_raw(), before, std::ptr::null_mut()) };
@@ -402,7 +402,7 @@ pub(super) unsafe fn from_kernel(info: *const libc::siginfo_t) -> bool {
 ///
 /// # Safety
 /// `event` is the number of an open event descriptor, and stays that until this returns: eight octets are written to
-/// whatever has the number (I/O safety).
+/// the file with that number (I/O safety).
 pub(super) unsafe fn wake(event: libc::c_int) {
     let one = 1_u64;
     // SAFETY: write(2) may be called in a handler; errno is this thread's own. The caller answers for the number.

@@ -28,8 +28,8 @@ const STOPPING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 /// What has come and was not taken: bit 2n for signal n of a process, 2n + 1 of the terminal. The
 /// signals caught here are numbered below 16.
 static CAME: AtomicU32 = AtomicU32::new(0);
-/// The event descriptor, made once and never closed: a handler that has begun on another thread may still write to it after
-/// the guard is gone, and must not find another file there.
+/// The event descriptor, made once and never closed: a handler that has begun on another thread may still write to it
+/// after the guard is gone, and must not write to another file.
 static DESCRIPTOR: OnceLock<OwnedFd> = OnceLock::new();
 /// Its number, -1 before it is made.
 static EVENT: AtomicI32 = AtomicI32::new(-1);
@@ -69,7 +69,7 @@ impl StopSignals {
                 DESCRIPTOR.get_or_init(|| event)
             }
         };
-        // What the last guard has left.
+        // Clears a count that the last guard has left.
         let _ = rustix::io::read(event, &mut [0_u8; 8]);
         CAME.store(0, Ordering::SeqCst);
         PROCESS.store(std::process::id(), Ordering::SeqCst);
@@ -167,7 +167,7 @@ mod tests {
         set.wait(Some(0), &mut ready).unwrap();
         assert!(ready.is_empty() && signals.take().is_none());
         drop(signals);
-        // A handler that began before may still write: the descriptor is there, and the next guard has the same.
+        // A handler that began before may still write: the descriptor is open, and the next guard uses the same.
         assert!(rustix::io::fcntl_getfd(DESCRIPTOR.get().unwrap()).is_ok());
         rustix::io::write(DESCRIPTOR.get().unwrap(), &1_u64.to_ne_bytes()).unwrap();
         // Were ours still there, it would not be the default that this one replaces.

@@ -1,4 +1,4 @@
-//! What Linux tells of a TCP socket, and takes from it, where no library has a safe function for that.
+//! Figures and options of TCP sockets under Linux for which no library has a safe function.
 #![allow(unsafe_code)]
 
 mod info;
@@ -38,11 +38,11 @@ pub fn unacknowledged(socket: impl AsFd) -> io::Result<u64> {
     Ok(u64::try_from(queued).unwrap_or(0))
 }
 
-/// Returns how many of the `there` bytes that wait to be read stand before one that is urgent; `None` if there is none
-/// among them. The socket keeps urgent bytes in their place (`SO_OOBINLINE`).
+/// Returns the number of bytes before the urgent one among the `there` bytes that wait to be read; `None` if none of
+/// these is urgent. The socket must keep urgent bytes in the stream (`SO_OOBINLINE`).
 pub fn urgent(socket: impl AsFd, there: u64) -> io::Result<Option<u64>> {
     let socket = socket.as_fd();
-    // There is at most one mark (tcp(7)); it goes when the byte behind it is read.
+    // There is at most one mark (tcp(7)); it is cleared when the byte behind it is read.
     let mut asked = [PollFd::new(&socket, PollFlags::PRI)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     if there == 0 || poll(&mut asked, Some(&now))? == 0 || !asked[0].revents().contains(PollFlags::PRI) {
@@ -56,7 +56,8 @@ pub fn urgent(socket: impl AsFd, there: u64) -> io::Result<Option<u64>> {
     // socket and puts none into the buffer (tcp(7)), which may therefore be null.
     let before = unsafe { libc::recv(socket.as_raw_fd(), ptr::null_mut(), i32::MAX as usize, flags) };
     let before = u64::try_from(before).map_err(|_| io::Error::last_os_error())?;
-    // It stops before the mark. If it counts all that was there, an earlier byte is missing, or more has come meanwhile.
+    // recv stops before the mark. If it counts all `there` bytes, an earlier byte is missing, or more have arrived
+    // meanwhile.
     Ok(Some(before).filter(|&before| before < there))
 }
 
@@ -72,9 +73,9 @@ pub fn defer_port(socket: impl AsFd) -> io::Result<()> {
     set(socket.as_fd(), BIND_ADDRESS_NO_PORT, &c_int::from(true).to_ne_bytes())
 }
 
-/// Lets TCP wait for at most `longest` before it sends again what was not acknowledged (`TCP_RTO_MAX_MS`, Linux 6.15;
-/// from 1 to 120 s, else the nearer of these). Without it each wait is twice the one before, so that a line that comes
-/// back is found after up to as long as it was away (RFC 6298, section 5.5).
+/// Bounds the retransmission timeout by `longest` (`TCP_RTO_MAX_MS`, Linux 6.15), clamped to the range from 1 to 120 s.
+/// Without it each timeout is twice the one before, so that TCP may notice the end of an outage only after the duration
+/// of the outage again (RFC 6298, section 5.5).
 pub fn set_longest_timeout(socket: impl AsFd, longest: Duration) -> io::Result<()> {
     let ms = c_int::try_from(longest.as_millis()).unwrap_or(c_int::MAX).clamp(1_000, 120_000);
     set(socket.as_fd(), RTO_MAX_MS, &ms.to_ne_bytes())
@@ -108,12 +109,12 @@ pub fn force_send_buffer(socket: impl AsFd, bytes: u64) -> io::Result<()> {
     set(socket.as_fd(), SEND_BUFFER_FORCE, &whole(bytes).to_ne_bytes())
 }
 
-/// The part of `bytes` that an int can hold.
+/// Returns `bytes` as an int, or the largest int if that is smaller.
 fn whole(bytes: u64) -> c_int {
     c_int::try_from(bytes).unwrap_or(c_int::MAX)
 }
 
-/// Fills `octets` with as much of an option as the kernel has of it, and leaves the rest alone.
+/// Fills `octets` with the value of an option as far as the kernel has it, and leaves the rest unchanged.
 fn get(socket: BorrowedFd<'_>, (level, name): Name, octets: &mut [u8]) -> io::Result<()> {
     let mut length = octets.len() as socklen_t;
     // SAFETY: the descriptor is open for as long as it is borrowed; the kernel writes at most `length` octets to
@@ -126,7 +127,7 @@ fn set(socket: BorrowedFd<'_>, (level, name): Name, value: &[u8]) -> io::Result<
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as socklen_t) })
 }
 
-/// Returns what a request of ioctl(2) tells.
+/// Returns the int that the kernel writes for a request of ioctl(2).
 ///
 /// # Safety
 /// For `request` the kernel writes one int, and nothing else happens.

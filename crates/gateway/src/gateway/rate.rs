@@ -18,7 +18,8 @@ impl Gateway {
     pub fn sending_rate(&self) -> Rate {
         self.guard.as_ref().map_or_else(|| self.rate(), Guard::rate)
     }
-    /// Returns the rate that fits, while the configured one is above what the path carries; see [`GatewayConfig::guard`].
+    /// Returns the rate that fits, while the configured one is above what the path carries; see
+    /// [`GatewayConfig::guard`].
     pub fn fits(&self) -> Option<Rate> {
         self.guard.as_ref().and_then(Guard::fits)
     }

@@ -30,8 +30,8 @@ impl Relay {
 }
 
 impl Flow {
-    /// The local host waits no more. Its reset does not wait for the `Open`, which is not sent again either: a peer that
-    /// gets the reset alone refuses the name from then on.
+    /// The local host waits no more. Its reset does not wait for the `Open`, which is not sent again either: a peer
+    /// that gets the reset alone refuses the name from then on.
     pub(super) fn abandon(&mut self, reason: Reason, context: &mut Context<'_>) {
         self.handshake = Delivery::Acked;
         self.lose_local_side(reason, context);

@@ -52,7 +52,7 @@ impl Relay {
     pub(super) fn has_now_ended(&mut self, flow: FlowId) {
         let ended = &mut self.ended[(flow.0 & 1) as usize];
         ended.insert(flow.0 >> 1, (flow.0 >> 1) + 1);
-        // What is between the lowest counts as ended, too.
+        // The identifiers between the joined runs count as ended, too.
         ended.join_lowest(IDENTIFIERS + self.flows.len() + 1);
     }
     pub(super) fn is_full(&self, origin: Origin) -> bool {

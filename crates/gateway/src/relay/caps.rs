@@ -1,21 +1,21 @@
-//! The caps of what is kept for the peer.
+//! Checks of the caps in `excess`.
 
 use super::Relay;
 use crate::excess::{ANSWERS, Excess, GAPS, IDENTIFIERS};
 use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 
-/// Most answers under way while the peer is told of flows that it never meets.
+/// Most answers under way while the peer gets resets of flows that it has never met.
 const UNUSED: usize = 1024;
 
 impl Relay {
-    /// The peer has named `flow`, which has ended.
+    /// Checks the cap on identifiers after the peer has named `flow`, which has ended.
     pub(super) fn check_identifiers(&mut self, flow: FlowId) {
         if self.ended[(flow.0 & 1) as usize].len() > IDENTIFIERS + self.flows.len() {
             self.excess.get_or_insert(Excess::Identifiers);
         }
     }
-    /// Checks the other caps, where packets without an acknowledgement take `unacknowledged` bytes.
+    /// Checks the other caps; unacknowledged packets take `unacknowledged` bytes.
     pub(crate) fn check_caps(&mut self, unacknowledged: u64) {
         let found = if self.gaps > GAPS {
             Excess::Gaps
@@ -28,7 +28,7 @@ impl Relay {
         };
         self.excess.get_or_insert(found);
     }
-    /// Tells the peer of flows that it never meets, a few at a time: how many there are is up to local hosts.
+    /// Sends the peer resets of flows that it has never met, a few at a time, as local hosts control their number.
     pub(super) fn tell_unused(&mut self) {
         for parity in [0, 1] {
             while self.answers.len() < UNUSED
@@ -39,7 +39,7 @@ impl Relay {
             }
         }
     }
-    /// True if `flow` is open here or has been.
+    /// Returns true if `flow` is open here or has been.
     pub(crate) fn has_met(&self, flow: FlowId) -> bool {
         self.flows.contains_key(&flow) || self.has_ended(flow)
     }

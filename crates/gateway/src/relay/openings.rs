@@ -1,4 +1,4 @@
-//! How long local hosts wait for the far host's answer.
+//! The time limit for local hosts that wait for the far host's answer.
 
 use cellway_units::Time;
 
@@ -9,19 +9,19 @@ use crate::packet::FlowId;
 use crate::reason::Reason;
 
 impl Relay {
-    /// Drops openings at the front that wait no more.
+    /// Drops the openings at the front that no longer wait.
     pub(super) fn forget_answered_openings(&mut self) {
         let waits = |relay: &Relay, flow: FlowId| relay.flows.get(&flow).is_some_and(|state| state.opening());
         while self.openings.front().is_some_and(|&(_, flow)| !waits(self, flow)) {
             self.openings.pop_front();
         }
     }
-    /// Returns when to call [`Relay::expire_openings`].
+    /// Returns the time of the next [`Relay::expire_openings`].
     pub(crate) fn opening_at(&self) -> Option<Time> {
         self.openings.front().map(|&(until, _)| until)
     }
-    /// Refuses local hosts that have waited for [`GatewayConfig::opening`](crate::GatewayConfig::opening), resets those that
-    /// were accepted early, and tells the peer, which may connect still.
+    /// Refuses local hosts that have waited for [`GatewayConfig::opening`](crate::GatewayConfig::opening), resets those
+    /// that were accepted early, and sends the peer, which may still be connecting, a reset.
     pub(crate) fn expire_openings(&mut self, now: Time, actions: &mut Vec<Action>) {
         let reason = Reason::TimedOut;
         self.forget_answered_openings();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cellway_gateway::{FlowId, Frame, Lease, Reason, Request, Server};
 use cellway_units::Span;
 
-/// What is left of the input; 0 for ever behind its end.
+/// The rest of the input; behind its end every octet is 0.
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
 impl Input<'_> {
@@ -14,7 +14,7 @@ impl Input<'_> {
         self.0 = rest;
         first
     }
-    /// Small numbers mostly, large ones, too.
+    /// Returns a number: mostly a small one, sometimes a large one.
     pub(crate) fn number(&mut self) -> u64 {
         let octet = self.octet();
         match octet >> 6 {
@@ -27,7 +27,7 @@ impl Input<'_> {
     pub(crate) fn reason(&mut self) -> Reason {
         Reason::ALL[usize::from(self.octet()) % Reason::ALL.len()]
     }
-    /// One of a few flows, rarely any other.
+    /// Returns one of a few flows, rarely any other.
     pub(crate) fn flow(&mut self) -> FlowId {
         match self.octet() {
             octet @ 0..=0xf7 => FlowId(u64::from(octet % 24)),

@@ -19,7 +19,7 @@ pub(crate) use input::Input;
 
 /// Steps of one input; more are not looked at.
 pub(crate) const STEPS: usize = 4096;
-/// Packets that are kept for the peer.
+/// Most packets that are kept for the peer.
 const WAITING: usize = 64;
 /// Wakes at one instant that may be needed: for a packet, an acknowledgement, a loss and a probe.
 const WAKES: usize = 8;
@@ -63,7 +63,7 @@ pub(crate) struct World {
     pub(crate) gateway: Gateway,
     pub(crate) now: Time,
     out: Output,
-    /// The octets of what it has sent, the last of them: for a peer that reads them.
+    /// The last packets that it has sent, encoded, the newest first: for a peer that reads them.
     pub(crate) sends: VecDeque<Vec<u8>>,
     locals: BTreeMap<FlowId, Local>,
     /// Own packet numbers end here.
@@ -118,7 +118,7 @@ impl World {
         let (out, sends, locals) = (Output::default(), VecDeque::new(), BTreeMap::new());
         World { gateway, now: Time::ZERO, out, sends, locals, sent: 0, number: 0 }
     }
-    /// A local host wants to connect. It is the caller's to name flows that nobody uses; the peer's may meet them.
+    /// A local host connects. The caller gives it a name that is not in use; one of the peer may collide with it.
     pub(crate) fn incoming(&mut self, flow: FlowId, input: &mut Input<'_>) {
         let request = input.request();
         if self.gateway.flow_stats(flow).is_none() && !self.locals.contains_key(&flow) {
@@ -126,7 +126,7 @@ impl World {
             self.gateway.incoming(self.now, flow, request, &mut self.out);
         }
     }
-    /// Octets of the peer arrive.
+    /// Receives octets of the peer.
     pub(crate) fn receive(&mut self, octets: &[u8]) {
         if let Ok(decoded) = TpPacket::decode(octets, self.gateway.expected()) {
             self.gateway.receive(self.now, &decoded.packet, &mut self.out);
@@ -256,7 +256,7 @@ impl World {
         let each = config.flows_per_origin() + u64::from(config.waiting);
         assert!(stats.flows <= 2 * each, "{} flows of at most {}", stats.flows, 2 * each);
         let most = config.window.most().0;
-        // What is kept for the peer is bounded, whatever it sends and acknowledges.
+        // The memory of unacknowledged packets is bounded for every input.
         assert!(stats.unacknowledged <= 2 * config.most_unacknowledged(), "{stats:?}");
         assert!(self.gateway.excess().is_none() || self.gateway.deadline().is_none());
         for (flow, local) in &self.locals {

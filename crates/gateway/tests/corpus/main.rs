@@ -1,5 +1,5 @@
-//! Every input of `fuzz/corpus` that concerns this crate, run again, and inputs made from them. The targets in `fuzz/` call the
-//! same functions; what they check stands there.
+//! Runs every input of `fuzz/corpus` that concerns this crate, and inputs made from them. The targets in `fuzz/` call
+//! the same functions, which describe their checks.
 #![allow(clippy::unwrap_used)]
 
 mod machine;

@@ -1,7 +1,8 @@
-//! Inputs of fuzz targets made from those of the corpus, without a fuzzer: the same ones on every machine.
+//! Inputs of fuzz targets, made from those of the corpus without a fuzzer: the same ones on every machine.
 //!
-//! A part of them runs with every test. `CELLWAY_FUZZ_SECONDS` runs others for so long, for all targets of one program
-//! together. An input that makes a target panic is written to `fuzz/artifacts`, as cargo-fuzz does, and named in the error.
+//! A fixed part of them runs with every test. `CELLWAY_FUZZ_SECONDS` runs others for that many seconds, for all targets
+//! of one program together. An input that makes a target panic is written to `fuzz/artifacts`, as cargo-fuzz does, and
+//! printed with its path.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
@@ -9,14 +10,14 @@ use std::time::{Duration, Instant};
 
 /// Longest input.
 const LONGEST: usize = 16 << 10;
-/// Octets at which limits lie.
+/// Octets at the limits of encodings.
 const EDGES: [u8; 8] = [0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xc0, 0xff];
 
 /// One fuzz target.
 pub(crate) struct Target {
     pub(crate) name: &'static str,
     pub(crate) body: fn(&[u8]),
-    /// Inputs that every test makes.
+    /// The number of inputs that every test makes.
     pub(crate) inputs: u64,
 }
 
@@ -39,7 +40,7 @@ impl Random {
 fn folder(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(target)
 }
-/// The inputs of `fuzz/corpus/TARGET`, by name.
+/// Returns the inputs of `fuzz/corpus/TARGET` and their paths, sorted.
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = folder("corpus").join(target);
     let mut files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -57,7 +58,8 @@ pub(crate) fn run(target: &Target) {
     }
     (0..target.inputs).for_each(|seed| try_one(target, &corpus, seed));
 }
-/// Runs the targets by turns for `CELLWAY_FUZZ_SECONDS`, with inputs that differ from run to run; nothing without that.
+/// Runs the targets in turn for `CELLWAY_FUZZ_SECONDS`, with inputs that differ from run to run; does nothing if that
+/// is not set.
 pub(crate) fn run_on(targets: &[Target]) {
     let Ok(seconds) = std::env::var("CELLWAY_FUZZ_SECONDS") else { return };
     let end = Instant::now() + Duration::from_secs(seconds.parse().unwrap());
@@ -79,13 +81,13 @@ fn try_one(target: &Target, corpus: &[(PathBuf, Vec<u8>)], seed: u64) {
     let Err(cause) = catch_unwind(AssertUnwindSafe(|| (target.body)(&input))) else { return };
     let folder = folder("artifacts").join(target.name);
     let file = folder.join(format!("crash-{seed:x}"));
-    // What cannot be written is shown at least.
+    // The input is printed as well, as the file may not be writable.
     let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&file, &input));
     println!("{} with {} ({written:?}): {input:?}", target.name, file.display());
     resume_unwind(cause);
 }
 
-/// An input of the corpus with some changes.
+/// Returns an input of the corpus with some changes.
 fn mutated(corpus: &[(PathBuf, Vec<u8>)], random: &mut Random) -> Vec<u8> {
     let mut input = corpus[random.below(corpus.len())].1.clone();
     for _ in 0..=random.below(6) {
@@ -105,7 +107,7 @@ fn mutated(corpus: &[(PathBuf, Vec<u8>)], random: &mut Random) -> Vec<u8> {
                 input.splice(at..at, again);
             }
             _ => {
-                // The rest of another one.
+                // The rest of another input.
                 let other = &corpus[random.below(corpus.len())].1;
                 let from = random.below(other.len() + 1);
                 input.truncate(at);

@@ -1,8 +1,8 @@
-//! Two gateways, each between a caller who keeps to the rules and the other one, whose packets arrive lost, twice, in another
-//! order, cut short or changed in some octets.
+//! Two gateways, each with a caller that keeps to the rules. Packets between them are lost, duplicated, reordered,
+//! truncated or changed in some octets.
 //!
-//! What is checked of each is what `machine.rs` checks of one: no packet of the other, changed or not, makes it do what no TCP
-//! connection can do, hold more than its memory, or send more than fits.
+//! Each is checked as in `machine.rs`: no packet of the other, changed or not, makes it do what is impossible for a TCP
+//! connection, hold more than its memory, or send more than fits.
 
 use cellway_gateway::{FlowId, Reason, Transport};
 use cellway_units::Span;
@@ -52,7 +52,7 @@ fn step(sides: &mut [World; 2], input: &mut Input<'_>) {
             }
         }
         9 => {
-            // Both run on until one of them has sent something.
+            // Both advance to the next deadline of either, up to eight times.
             for _ in 0..=kind >> 4 & 7 {
                 let next = sides.iter().filter_map(|side| side.gateway.deadline()).map(|(at, _)| at).min();
                 let Some(at) = next else { break };
@@ -67,9 +67,9 @@ fn step(sides: &mut [World; 2], input: &mut Input<'_>) {
     }
 }
 
-/// A packet of one side arrives at the other one, or does not.
+/// Delivers a packet of one side to the other, or drops it.
 fn deliver(sides: &mut [World; 2], from: usize, how: u8, input: &mut Input<'_>) {
-    // Those sent last are in front: the oldest one mostly, sometimes another.
+    // The newest packet is in front. Mostly the oldest one is delivered, sometimes another.
     let oldest = sides[from].sends.len().checked_sub(1);
     let Some(at) = oldest else { return };
     let at = if how == 1 { usize::from(input.octet()) % (at + 1) } else { at };

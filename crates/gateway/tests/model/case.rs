@@ -1,7 +1,7 @@
-//! What happens in one case: the two gateways, the line between them, its faults, and what the hosts want.
+//! The plan of one case: the two gateways, the line between them, its faults, and the hosts.
 //!
-//! A case is made from its seed. Each part has numbers of its own, so that the others stay as they are when one is left
-//! out: a case that fails is made smaller by leaving out parts as long as it still fails.
+//! A case is generated from its seed. Each part has random numbers of its own, so that the others do not change when
+//! one is left out: a case that fails is reduced by leaving out parts as long as it still fails.
 
 use cellway_gateway::{GatewayConfig, Reason, Transport, Window, Wire};
 use cellway_units::{Bytes, Rate, Span};
@@ -24,7 +24,7 @@ impl Random {
     pub(crate) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
-    /// Small mostly, up to `most`.
+    /// Returns a number up to `most`, mostly a small one.
     pub(crate) fn amount(&mut self, most: u64) -> u64 {
         let bits = self.below(64 - u64::from(most.leading_zeros()) + 1);
         self.below(1 << bits).min(most)
@@ -34,24 +34,24 @@ impl Random {
     }
 }
 
-/// What one host of a connection does.
+/// The plan of one host of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostPlan {
-    /// Bytes that it sends, and how many of them between two ticks.
+    /// Bytes that it sends in all, and at most between two ticks.
     pub(crate) bytes: u64,
     pub(crate) sends: u64,
-    /// Bytes that it reads between two ticks, and for how long it reads nothing.
+    /// Bytes that it reads between two ticks, and the time after connecting in which it reads nothing.
     pub(crate) reads: u64,
     pub(crate) rests: Span,
-    /// What its socket holds in each direction.
+    /// Bytes that its socket holds in each direction.
     pub(crate) buffer: u64,
-    /// Resets its connection so long after it is connected.
+    /// The time after connecting at which it resets the connection, if it does.
     pub(crate) resets: Option<Span>,
-    /// Ends its direction only after the other host has.
+    /// Set if it ends its direction only after the other host has.
     pub(crate) waits: bool,
 }
 
-/// What becomes of a request to connect.
+/// The answer to a request to connect, and the time that it takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer {
     Accept(Span),
@@ -59,30 +59,31 @@ pub(crate) enum Answer {
     Never,
 }
 
-/// One connection: who opens it, when, and what its hosts do (the client first).
+/// One connection: the side that opens it, the time, and the plans of its hosts (the client first).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlan {
     pub(crate) opener: usize,
     pub(crate) start: Span,
     pub(crate) early: bool,
-    /// Whether the server sees the address of the client, which may take another path then.
+    /// Set if the server sees the address of the client, which may then take another path.
     pub(crate) named: bool,
     pub(crate) answer: Answer,
-    /// The client gives up if it has no answer by then.
+    /// The time after which the client gives up without an answer.
     pub(crate) patience: Option<Span>,
     pub(crate) hosts: [HostPlan; 2],
 }
 
-/// What goes wrong with the line.
+/// A fault of the line or of a transport.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// Nothing arrives for a time: at both sides, or at one.
+    /// Packets are lost for a time: those to both sides, or to one.
     Outage { from: Span, lasts: Span, at: Option<usize> },
-    /// The connection between the gateways ends. Each side finds out after a time of its own; then it begins anew.
+    /// The connection between the gateways ends. Each side notices that after a time of its own; then a new connection
+    /// begins.
     Kill { at: Span, noticed: [Span; 2] },
-    /// The transport of one side takes nothing for a time.
+    /// The transport of one side accepts no packets for a time.
     Full { from: Span, lasts: Span, side: usize },
-    /// The largest packet changes.
+    /// The size of the largest packet changes.
     Payload { at: Span, side: usize, octets: usize },
 }
 
@@ -118,7 +119,7 @@ impl Case {
         let configs = [2, 3].map(|n| config(&mut part(n), &mut kind.clone(), reliable));
         let mut random = part(4);
         let faults = (0..random.amount(4)).map(|_| fault(&mut random, reliable)).collect();
-        // A few connections, or a crowd that comes at once: its openings fill packets.
+        // A few connections, or many at once: their `Open` frames fill packets.
         let mut random = part(5);
         let crowd = random.one_in(6).then(|| 20 + random.amount(60));
         let flows =
@@ -128,7 +129,7 @@ impl Case {
     pub(crate) fn kills(&self) -> bool {
         self.faults.iter().any(|fault| matches!(fault, Fault::Kill { .. }))
     }
-    /// Cases with one part less or smaller, the largest parts first.
+    /// Returns cases with one part less, or with a smaller one, the largest parts first.
     pub(crate) fn smaller(&self) -> Vec<Case> {
         let mut all = Vec::new();
         let half = self.flows.len() / 2;
@@ -168,12 +169,12 @@ impl Case {
 
 fn config(random: &mut Random, both: &mut Random, reliable: bool) -> GatewayConfig {
     let payload = 314 + random.amount(4_000);
-    // Both gateways send as much early as the other one has room for.
+    // The same for both: a gateway sends as many early bytes as the other one has room for.
     let early = 314 + both.amount(3_000);
     let floor = (payload * (1 + random.amount(8))).max(early);
     let most = Bytes(floor * (1 + random.amount(30)));
     let transport = if reliable { Transport::Tls { v6: false } } else { Transport::Quic { v6: false } };
-    // For a few connections, or for all of them.
+    // Memory for a few connections, or for all of them.
     let rooms = if random.one_in(3) { 2 + random.amount(8) } else { 64 };
     GatewayConfig {
         window: if random.one_in(2) { Window::Fixed(most) } else { Window::Line { most } },
@@ -206,7 +207,7 @@ fn fault(random: &mut Random, reliable: bool) -> Fault {
     let (from, side) = (random.ms(20_000), random.below(2) as usize);
     match random.below(5) {
         0 | 1 => Fault::Kill { at: from, noticed: [random.ms(5_000), random.ms(5_000)] },
-        // A reliable transport delays what it cannot deliver: it is only full.
+        // A reliable transport loses nothing: during an outage it is only full.
         2 if !reliable => Fault::Outage { from, lasts: random.ms(8_000), at: random.one_in(2).then_some(side) },
         3 => Fault::Payload { at: from, side, octets: 314 + random.amount(4_000) as usize },
         _ => Fault::Full { from, lasts: random.ms(4_000), side },
@@ -224,12 +225,12 @@ fn flow(random: &mut Random, at_once: bool) -> FlowPlan {
     };
     let patience = random.one_in(6).then(|| random.ms(4_000));
     let mut hosts = [host(random), host(random)];
-    // Slow ones take up to 4 s.
+    // The slowest host takes about 4 s.
     let least = hosts[0].bytes.max(hosts[1].bytes) / 200 + 1;
     for HostPlan { sends, reads, buffer, .. } in &mut hosts {
         (*sends, *reads, *buffer) = ((*sends).max(least), (*reads).max(least), (*buffer).max(least));
     }
-    // One of them ends first.
+    // At least one of them ends without waiting for the other.
     hosts[random.below(2) as usize].waits = false;
     FlowPlan {
         opener: random.below(2) as usize,

@@ -1,7 +1,8 @@
-//! One host of a connection and the socket of its gateway towards it, and what it may see: the specification.
+//! One host of a connection and the socket of its gateway towards it. The methods check the calls of the gateway: they
+//! are the specification.
 //!
-//! The bytes of a direction are known by their places: each has a content that follows from the connection, the direction
-//! and the place. What a gateway writes to a host must be those from the first one on, in order, each once.
+//! The content of each byte follows from the connection, the direction and the position in it. A gateway must write the
+//! bytes to a host from the first one on, in order, each once.
 
 use std::collections::VecDeque;
 
@@ -10,7 +11,7 @@ use cellway_units::{Span, Time};
 
 use super::case::HostPlan;
 
-/// The octet at `at` of what the host at `side` sends.
+/// Returns the octet at the position `at` of the stream that the host at `side` sends.
 pub(crate) fn content(flow: usize, side: usize, at: u64) -> u8 {
     let n = (flow as u64 * 2 + side as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)
         ^ at.wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,16 +22,16 @@ pub(crate) fn content(flow: usize, side: usize, at: u64) -> u8 {
 pub(crate) enum Stage {
     /// The client's SYN is held.
     Held,
-    /// The server is being connected to.
+    /// The connection to the server is being set up.
     Connecting,
     Open,
-    /// Refused, or reset by either side: only its end is to come.
+    /// Refused, or reset by either side: only its end is still to come.
     Gone,
-    /// The gateway has forgotten it.
+    /// The flow has ended in the gateway.
     Over,
 }
 
-/// Bytes that are there or not; shown by their number.
+/// Bytes that have arrived or not; `Debug` prints their number.
 #[derive(Clone, Default)]
 struct Ring(VecDeque<Option<u8>>);
 
@@ -46,23 +47,24 @@ pub(crate) struct Host {
     flow: usize,
     side: usize,
     pub(crate) stage: Stage,
-    /// Bytes that it has sent, and of them those that the gateway has taken, and those that it holds no more.
+    /// Bytes that it has sent, those of them that the gateway has consumed, and those that it has released.
     pub(crate) sent: u64,
     pub(crate) consumed: u64,
     released: u64,
     /// Bytes of the other host from `taken` on that the gateway holds for it.
     ring: Ring,
-    /// Bytes of the other host: that the gateway wants written, that the socket has taken, that the host has read.
+    /// Bytes of the other host: those that the gateway has written, that the socket has taken, and that the host has
+    /// read.
     pub(crate) asked: u64,
     pub(crate) taken: u64,
     pub(crate) read: u64,
-    /// Room of the socket as told last.
+    /// Room of the socket, as last reported.
     pub(crate) room: u64,
-    /// Whether it has ended its direction, and whether it was told that the other one has.
+    /// Set when it has ended its direction, and when the gateway has ended the other one.
     pub(crate) closed: bool,
     pub(crate) shut: bool,
     ending: bool,
-    /// Why it has reset its connection, gave up, or refused.
+    /// The reason for which it has reset its connection, given up, or refused.
     pub(crate) gone_by: Option<Reason>,
     pub(crate) reset_by: Option<Reason>,
     pub(crate) connected_at: Option<Time>,
@@ -100,13 +102,13 @@ impl Host {
         (self.stage, self.connected_at) = (Stage::Open, Some(now));
     }
 
-    /// Bytes to send to the other gateway: they must have been taken from the host and not be released.
+    /// Copies bytes to send to the other gateway: they must be consumed and not released.
     pub(crate) fn copy_out(&self, at: u64, len: u32, out: &mut Vec<u8>) {
         let end = at + u64::from(len);
         assert!(self.released <= at && end <= self.consumed, "sends {at}..{end} of {self:?}");
         out.extend((at..end).map(|at| content(self.flow, self.side, at)));
     }
-    /// Keeps bytes that the other gateway has sent.
+    /// Stores bytes that the other gateway has sent.
     pub(crate) fn place(&mut self, at: u64, bytes: &[u8]) {
         for (at, &octet) in (at..).zip(bytes).filter(|&(at, _)| at >= self.taken) {
             let index = (at - self.taken) as usize;
@@ -125,7 +127,7 @@ impl Host {
         self.released += bytes;
         assert!(bytes > 0 && self.released <= self.consumed, "released {bytes}: {self:?}");
     }
-    /// The gateway wants bytes written: those of the other host, in order, and no more than there is room for.
+    /// The gateway writes bytes: those of the other host, in order, and no more than there is room for.
     pub(crate) fn write(&mut self, bytes: u64, other: &Host, confirmed: bool) {
         assert!(
             self.stage == Stage::Open && !self.shut && (1..=self.room).contains(&bytes),
@@ -141,13 +143,13 @@ impl Host {
             self.take(bytes);
         }
     }
-    /// The socket takes bytes that it was asked to.
+    /// The socket takes bytes that the gateway has written.
     pub(crate) fn take(&mut self, bytes: u64) {
         self.ring.0.drain(..(bytes as usize).min(self.ring.0.len()));
         self.taken += bytes;
         assert!(self.taken <= self.asked, "{self:?}");
     }
-    /// The other host has ended its direction, and this one has all of its bytes.
+    /// The gateway ends the direction to this host: the other host must have ended it, and all of its bytes be written.
     pub(crate) fn shutdown(&mut self, other: &Host) {
         assert!(self.stage == Stage::Open && !self.shut, "{self:?}");
         assert!(other.closed && self.asked == other.sent, "the end before the bytes: {self:?} of {other:?}");
@@ -165,7 +167,8 @@ impl Host {
         assert_eq!(self.stage, Stage::Held, "refused: {self:?}");
         (self.stage, self.reset_by) = (Stage::Gone, Some(reason));
     }
-    /// The flow has ended: cleanly only if both directions have, with all bytes; otherwise the host was told before.
+    /// The flow ends: cleanly only if both directions have ended with all bytes; otherwise the connection must have
+    /// been refused or reset before.
     pub(crate) fn end(&mut self, reason: Option<Reason>, other: Option<&Host>) {
         assert!(self.ended_by.is_none(), "ended twice: {self:?}");
         match reason {
@@ -181,7 +184,7 @@ impl Host {
         }
         (self.stage, self.ended_by) = (Stage::Over, Some(reason));
     }
-    /// Memory (bytes) that the gateway's caller still holds for it after the end.
+    /// Returns the memory (bytes) that the gateway's caller still holds for it after the end.
     pub(crate) fn leftover(&self, cost: u64) -> u64 {
         match (self.stage, self.asked - self.taken) {
             (Stage::Over, bytes) if bytes > 0 => bytes + cost,
@@ -189,7 +192,7 @@ impl Host {
         }
     }
 
-    /// What it does in one tick.
+    /// Runs one tick.
     pub(crate) fn tick(&mut self, now: Time, confirmed: bool) -> Deeds {
         let mut deeds = Deeds::default();
         let Some(since) = self.connected_at.map(|at| now.since(at)) else { return deeds };
@@ -223,16 +226,16 @@ impl Host {
         deeds.closed = self.closed;
         deeds
     }
-    /// Whether it may still do something.
+    /// Returns true if it may still do something.
     pub(crate) fn is_busy(&self) -> bool {
         self.stage == Stage::Open || self.read < self.asked
     }
 }
 
-/// What a host has done in a tick.
+/// The actions of a host in one tick.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Deeds {
-    /// Bytes that its socket took of those it was asked to, where that is confirmed.
+    /// Bytes that its socket has taken, if writes are confirmed.
     pub(crate) took: u64,
     pub(crate) room: Option<u64>,
     pub(crate) sent: u64,

@@ -4,7 +4,7 @@ use cellway_units::{Span, Time};
 
 use super::case::{Case, LinePlan, Random};
 
-/// Packets that are lost at most, so that every case ends.
+/// Most packets that are lost at random, so that every case ends.
 const LOSSES: u32 = 20_000;
 
 pub(crate) struct Line {
@@ -12,11 +12,11 @@ pub(crate) struct Line {
     reliable: bool,
     random: Random,
     lost: u32,
-    /// Until when nothing arrives at each side.
+    /// Packets sent to each side before this time are lost.
     broken: [Time; 2],
-    /// When the last packet arrives at each side: a reliable line keeps the order.
+    /// The arrival of the last packet at each side: a reliable line keeps the order.
     last: [Time; 2],
-    /// The connection is over, and nobody has noticed: nothing arrives.
+    /// Set from the end of a connection until the next one begins: all packets are lost.
     pub(crate) is_dead: bool,
 }
 
@@ -26,7 +26,7 @@ impl Line {
         let reliable = case.configs[0].reliable;
         Line { plan: case.line, reliable, random: Random(case.seed ^ 0x11), lost: 0, broken, last, is_dead: false }
     }
-    /// Nothing arrives before `until`: at `side`, or at both.
+    /// Loses the packets sent before `until` to `side`, or to both sides.
     pub(crate) fn breaks(&mut self, until: Time, side: Option<usize>) {
         for (n, broken) in self.broken.iter_mut().enumerate() {
             if side.is_none_or(|side| side == n) {
@@ -34,7 +34,7 @@ impl Line {
             }
         }
     }
-    /// When a packet of `side` arrives at the other one: never, once or more often.
+    /// Returns the times at which a packet of `side` arrives at the other one: none, one or two.
     pub(crate) fn carry(&mut self, now: Time, side: usize) -> Vec<Time> {
         let LinePlan { delay, jitter, loss_per_mille, duplicate_per_mille } = self.plan;
         let to = 1 - side;

@@ -1,4 +1,4 @@
-//! What hosts may see, as far as one host alone does not tell, and what is left at the end.
+//! The part of the specification that concerns more than one host, and the state at the end.
 
 use cellway_gateway::{Action, Reason};
 
@@ -6,7 +6,8 @@ use super::case::{Answer, FlowPlan};
 use super::host::{Host, Stage};
 use super::world::World;
 
-/// The reasons for which a connection may be refused or reset at `side`, and whether the client may be answered.
+/// Checks that a connection is refused or reset at `side` for a reason that exists, and that a client is accepted only
+/// when it may be.
 pub(crate) fn check_reason(world: &World, side: usize, n: usize, action: &Action, unresponsive: bool) {
     let plan = world.plan(n);
     let which = world.which(n, side);
@@ -17,7 +18,7 @@ pub(crate) fn check_reason(world: &World, side: usize, n: usize, action: &Action
             assert!(plan.early || server, "accepted before the server: {action:?}");
         }
         Action::Refuse { reason, .. } | Action::Reset { reason, .. } => {
-            // What the other host or its gateway has done, what this gateway has found out, and what it has no room for.
+            // The causes: the other host or its gateway, an observation of this gateway, or a lack of memory.
             let by_other = other.is_some_and(|other| other.gone_by == Some(reason));
             let down = world.sides[side].epoch % 2 == 1 && reason == Reason::PeerLost;
             let waited =
@@ -37,14 +38,15 @@ pub(crate) fn check_reason(world: &World, side: usize, n: usize, action: &Action
         _ => {}
     }
 }
-/// A host that is reset because the other one was, and not for a reason from `elsewhere`, has all bytes that were taken from that one.
+/// Checks that a host that is reset because the other one is gone, and not for a reason from `elsewhere`, was given all
+/// bytes that were taken from the other one.
 fn check_reset(own: Option<&Host>, other: Option<&Host>, action: &Action, elsewhere: bool) {
     let (Some(own), Some(other), Action::Reset { .. }) = (own, other, action) else { return };
     if !elsewhere && own.stage == Stage::Open && other.stage == Stage::Gone && other.gone_by.is_some() {
         assert_eq!(own.asked, other.consumed, "reset before the bytes: {own:?} of {other:?}");
     }
 }
-/// How connections ended, by the client's view.
+/// Returns the way in which each connection ended for its client.
 pub(crate) fn outcomes(world: &World) -> Vec<String> {
     let of = |hosts: &[Option<Host>; 2]| {
         let client = hosts[0].as_ref()?;
@@ -59,14 +61,14 @@ pub(crate) fn outcomes(world: &World) -> Vec<String> {
     };
     world.hosts.iter().filter_map(of).collect()
 }
-/// Whether one of the gateways may have no room for all connections.
+/// Returns true if one of the gateways may have too little memory for all connections.
 fn is_limited(world: &World) -> bool {
     let least = world.case.configs.iter().map(|config| config.flows_per_origin()).min().unwrap_or(0);
-    // Bytes of connections that have ended and are still read take memory, too, and what is promised in advance.
+    // Connections that have ended and whose bytes are still read take memory, too, and so do limits granted in advance.
     least < 2 * world.case.flows.len() as u64 + 2 || world.case.kills()
 }
 
-/// What holds after each call.
+/// Checks the invariants of a gateway after each call.
 pub(crate) fn check_side(world: &World, side: usize) {
     let gateway = &world.sides[side].gateway;
     let (config, stats) = (gateway.config(), gateway.stats());
@@ -82,7 +84,7 @@ pub(crate) fn check_side(world: &World, side: usize) {
     }
 }
 
-/// Every connection has come to an end that its hosts asked for, and nothing is left.
+/// Checks that every connection has ended as its hosts asked, and that nothing is left.
 pub(crate) fn check_over(world: &World) {
     for (n, hosts) in world.hosts.iter().enumerate() {
         if world.started[n].is_none() {
@@ -102,7 +104,7 @@ pub(crate) fn check_over(world: &World) {
         assert!(side.flows.is_empty() && side.gateway.leftover().0 == 0);
     }
 }
-/// Where nothing has gone wrong, the hosts have what they wanted.
+/// Checks that, in the absence of failures, the hosts got the planned answer and all bytes.
 fn check_outcome(world: &World, n: usize) {
     let FlowPlan { answer, patience, hosts, early, .. } = *world.plan(n);
     let calm = !world.case.kills() && !is_limited(world) && patience.is_none();

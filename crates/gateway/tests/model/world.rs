@@ -11,13 +11,13 @@ use super::host::{Deeds, Host, Stage};
 use super::line::Line;
 use super::spec;
 
-/// Between two looks of a host at its connection.
+/// The interval between two ticks of a host.
 const TICK: Span = Span::from_ms(20);
-/// Wakes at one instant that may be needed: for a packet, an acknowledgement, a loss, a probe, and openings.
+/// Most wakes that may be needed at one instant: for a packet, an acknowledgement, a loss, a probe, and openings.
 const WAKES: u32 = 64;
-/// How long a kernel tries to connect; longer than any client of a case waits for it.
+/// The time for which a kernel tries to connect, longer than any client of a case waits.
 const PATIENCE: Span = Span::from_secs(40);
-/// After all that is planned everything must have ended within this time.
+/// Everything must have ended within this time after the last planned event.
 const REST: Span = Span::from_secs(1_200);
 
 #[derive(Clone, Debug)]
@@ -32,32 +32,32 @@ enum Event {
         octets: Vec<u8>,
     },
     Fault(usize),
-    /// A side finds out that the connection of this number is over.
+    /// A side notices the end of the connection with this number.
     Notice(usize, u64),
     Hold(usize, bool),
 }
 
-/// One gateway, and what its caller knows.
+/// One gateway, and the state of its caller.
 pub(crate) struct Side {
     pub(crate) gateway: Gateway,
     /// Numbers the connections between the gateways; odd while it is down.
     pub(crate) epoch: u64,
     next: u64,
-    /// Which connection is behind a flow, and the other way round.
+    /// The connection of each flow.
     pub(crate) flows: BTreeMap<FlowId, usize>,
 }
 
 pub(crate) struct World {
     pub(crate) case: Case,
     pub(crate) sides: [Side; 2],
-    /// Hosts by connection: the client and the server, once they are there.
+    /// Hosts by connection: the client and the server, once they exist.
     pub(crate) hosts: Vec<[Option<Host>; 2]>,
     pub(crate) started: Vec<Option<Time>>,
     events: BTreeMap<(Time, u64), Event>,
     count: u64,
     pub(crate) now: Time,
     line: Line,
-    /// What the log of a failure shows: the last events.
+    /// The events of the case; the message of a failure has the last ones.
     pub(crate) trace: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl World {
         self.count += 1;
         self.events.insert((time, self.count), event);
     }
-    /// The plan of a connection, and which of its hosts is at `side`: 0 for the client.
+    /// Returns the plan of a connection; [`World::which`] returns which of its hosts is at `side`, 0 for the client.
     pub(crate) fn plan(&self, n: usize) -> &FlowPlan {
         &self.case.flows[n]
     }
@@ -103,7 +103,7 @@ impl World {
         usize::from(self.plan(n).opener != side)
     }
 
-    /// Runs to the end, and checks that everything has ended and is free.
+    /// Runs to the end, and checks that all connections have ended and all memory is free.
     pub(crate) fn run(&mut self) {
         let mut end = Time::ZERO + REST;
         let (mut wakes, mut last) = (0, None);
@@ -164,7 +164,7 @@ impl World {
                 self.sides[side].epoch += 1;
                 self.call(side, |gateway, now, out| gateway.down(now, Reason::PeerLost, out));
                 assert!(self.sides[side].flows.is_empty(), "not told of their end: {:?}", self.sides[side].flows);
-                // The last to find out begins the next connection.
+                // The last side to notice begins the next connection.
                 if self.sides.iter().all(|side| side.epoch % 2 == 1) {
                     self.begin();
                 }
@@ -185,7 +185,7 @@ impl World {
             Fault::Outage { from, lasts, at } => self.line.breaks(Time::ZERO + from + lasts, at),
             Fault::Kill { .. } if self.line.is_dead => {}
             Fault::Kill { noticed, .. } => {
-                // Nothing that is under way arrives any more.
+                // All packets under way are lost.
                 self.events.retain(|_, event| !matches!(event, Event::Packet { .. }));
                 self.line.is_dead = true;
                 for side in [0, 1] {
@@ -205,7 +205,7 @@ impl World {
     fn start(&mut self, n: usize) {
         let FlowPlan { opener, early, named, patience, hosts, .. } = *self.plan(n);
         let side = &mut self.sides[opener];
-        // As the daemon does, which refuses a host while there is no peer.
+        // Like the daemon, which refuses a host while there is no peer.
         if side.epoch % 2 == 1 || side.gateway.is_unresponsive() {
             return;
         }
@@ -263,7 +263,7 @@ impl World {
             self.at(self.now + TICK, Event::Tick(side, n));
         }
     }
-    /// Memory of connections that have ended while their hosts still read.
+    /// Reports the memory of connections that have ended while their hosts still read.
     fn count_leftover(&mut self, side: usize) {
         let cost = self.case.configs[side].cost.0;
         let at_side =
@@ -278,11 +278,11 @@ impl World {
         let kept = self.keep(side, &decoded.packet, &octets[decoded.payload.clone()]);
         self.call(side, |gateway, now, out| gateway.receive(now, &decoded.packet, out));
         if !kept {
-            // What an opening in the same packet has made wanted.
+            // An `Open` in the same packet may have made the gateway want the bytes.
             self.keep(side, &decoded.packet, &octets[decoded.payload]);
         }
     }
-    /// Keeps the bytes that the gateway wants, before it asks for them to be written.
+    /// Stores the bytes that the gateway wants, before it writes them.
     fn keep(&mut self, side: usize, packet: &TpPacket, bytes: &[u8]) -> bool {
         let Some(cellway_gateway::Frame::Data { flow, offset, .. }) = packet.frames.last() else { return true };
         let Some(wanted) = self.sides[side].gateway.wanted(*flow) else { return false };
@@ -297,7 +297,7 @@ impl World {
         true
     }
 
-    /// Calls a gateway about a connection, if it knows it still.
+    /// Calls a gateway with the flow of a connection, if that has not ended.
     fn about(&mut self, side: usize, n: usize, act: impl FnOnce(&mut Gateway, Time, FlowId, &mut Output)) {
         let flow = self.sides[side].flows.iter().find(|&(_, &other)| other == n).map(|(&flow, _)| flow);
         let Some(flow) = flow else { return };
@@ -330,7 +330,7 @@ impl World {
         });
         let epoch = *epoch;
         if epoch != self.sides[1 - side].epoch {
-            // The other side has gone.
+            // The other side is down, or has another connection.
             return;
         }
         for at in self.line.carry(self.now, side) {

@@ -42,7 +42,7 @@ pub(super) struct Args {
     pub(super) command: Command,
 }
 
-/// The help of `status`: examples, and the states in words.
+/// Returns the help of `status`: examples, and the meaning of the states.
 pub(super) fn status_help() -> String {
     format!(
         "\
@@ -63,7 +63,7 @@ States of a connection:
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run a gateway until it is told to stop.
+    /// Run a gateway until it is stopped.
     #[command(after_help = "\
 Examples:
   cellway-gateway run --config /etc/cellway-gateway/gateway.toml
@@ -73,8 +73,8 @@ Examples:
 
 Signals:
   SIGHUP            reads the file and the keys again; connections stay. A file with problems changes nothing.
-  SIGTERM, SIGINT   ends: resets the connections, at first lets them end for as long as control.drain says, and tells
-                    the peers. Told again while it drains, it resets them; told again then, it ends at once.
+  SIGTERM, SIGINT   ends: lets connections end for as long as control.drain says, resets the rest and notifies the
+                    peers. Another signal while it drains resets them; one more ends it at once.
 
 Interception needs CAP_NET_ADMIN and CAP_NET_RAW; forwards and SOCKS need no privileges.")]
     Run(Box<Run>),
@@ -85,7 +85,7 @@ Examples:
   cellway-gateway check --config tokyo.toml --file-only       a file for another machine
   cellway-gateway check --config here.toml --json | jq '.problems[]'
 
-Every problem is told at once, with line and column; certificates that have expired, are not valid yet, have
+All problems are reported at once, with line and column; certificates that have expired, are not valid yet, have
 another name or come from another authority are problems, too. What this machine lacks begins with \"here:\".
 Exit code: 0 right; 1 the file and the keys are right, and this machine lacks something; 2 they are not right.")]
     Check(Check),
@@ -122,7 +122,7 @@ Examples:
   cellway-gateway drain --within \"5 min\"      what is left then is reset
   cellway-gateway drain --config here.toml --no-wait
 
-It tells how many connections are left, whenever that changes, until the gateway has ended. If it is interrupted
+It prints the number of connections left, whenever that changes, until the gateway has ended. If it is interrupted
 the gateway still drains. New connections meanwhile go direct or are refused, as `down` in the file says; a peer
 that asks for one is refused, and sends it on as its own `down` says. For root and the gateway's own user.")]
     Drain(Drain),
@@ -164,7 +164,7 @@ pub(super) struct Check {
     /// The configuration.
     #[arg(long, value_name = "FILE")]
     pub(super) config: PathBuf,
-    /// Check the file and the keys only, and not what this machine has: it is for another one.
+    /// Check only the file and the keys, not this machine: for a file that another machine will use.
     #[arg(long)]
     pub(super) file_only: bool,
     /// Print what was found as JSON.
@@ -220,10 +220,10 @@ pub(super) struct Drain {
     /// Take the socket from this configuration.
     #[arg(long, value_name = "FILE", conflicts_with = "socket")]
     pub(super) config: Option<PathBuf>,
-    /// Reset what is left after this time, as "5 min".
+    /// Reset the connections that are left after this time, as "5 min".
     #[arg(long, value_name = "TIME")]
     pub(super) within: Option<cellway_units::Span>,
-    /// Do not wait for its end.
+    /// Do not wait until the gateway has ended.
     #[arg(long)]
     pub(super) no_wait: bool,
 }

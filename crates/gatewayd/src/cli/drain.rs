@@ -8,9 +8,9 @@ use super::status::socket_of;
 use super::{Failure, output};
 use crate::control::{ask, ask_to_drain};
 
-/// How often it is looked how many connections are left.
+/// The interval at which the number of connections left is requested.
 const LOOK: Duration = Duration::from_secs(1);
-/// How often in a row it may give no answer.
+/// Most consecutive requests without an answer.
 const UNANSWERED: u32 = 20;
 
 pub(super) fn run(options: &Drain) -> Result<(), Failure> {
@@ -30,10 +30,10 @@ pub(super) fn run(options: &Drain) -> Result<(), Failure> {
         std::thread::sleep(LOOK);
         match ask(&socket, false) {
             Ok(now) if now.draining.is_some() => (snapshot, unanswered) = (now, 0),
-            // Another one has been started meanwhile.
+            // Another gateway has been started meanwhile.
             Ok(_) => break,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => break,
-            // It is about to end.
+            // The gateway is about to end.
             Err(_) if unanswered < UNANSWERED => unanswered += 1,
             Err(error) => return Err(failed(error)),
         }

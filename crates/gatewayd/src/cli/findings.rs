@@ -1,4 +1,4 @@
-//! Findings about this machine: what a file that is right in itself asks of it, and it does not have.
+//! Findings about this machine: requirements of a valid configuration that it does not meet.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use ipnet::IpNet;
 use crate::config::Config;
 use crate::intercept::{absent, hindrances, obstacles};
 
-/// What was found about the machine.
+/// The findings about the machine.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// The gateway will not work here as the file says.
+    /// Requirements without which the gateway will not work here as configured.
     pub(super) serious: Vec<String>,
-    /// Worth knowing.
+    /// Remarks that need no action before the gateway runs.
     pub(super) notes: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ pub(super) fn find(config: &Config) -> Findings {
     let memory = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
     found.serious.extend(memory.and_then(|total| too_much(config.limits.memory, total)));
     if let Some(folder) = config.control.socket.as_deref().and_then(Path::parent).filter(|path| !is_folder(path)) {
-        // What is in /run is gone after each boot and made anew by whoever starts the service.
+        // Folders in /run are gone after each boot; they are made again when the service starts.
         let what = format!(
             "there is no folder {} for control.socket: `mkdir {}`, or start the service, which makes it with \
              RuntimeDirectory=",
@@ -54,7 +54,7 @@ fn is_folder(path: &Path) -> bool {
     path.as_os_str().is_empty() || path.is_dir()
 }
 
-/// The memory of this machine in `/proc/meminfo` (proc(5)).
+/// Returns the memory of this machine from the text of `/proc/meminfo` (proc(5)).
 fn total(text: &str) -> Option<Bytes> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

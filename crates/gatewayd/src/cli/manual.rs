@@ -1,4 +1,4 @@
-//! The manual pages, one for the program and one for each command, made from the same words as `--help`.
+//! The manual pages, one for the program and one for each command, made from the same text as `--help`.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use super::args::{Args, ManualOptions};
 use super::{Failure, output};
 
-/// What the page of the program has besides its help (man-pages(7)).
+/// The sections of the program's page that its help does not have (man-pages(7)).
 const MORE: &str = "\
 .SH EXIT STATUS
 .TP
@@ -17,7 +17,7 @@ const MORE: &str = "\
 All went well.
 .TP
 1
-What was asked for failed; for \\fBcheck\\fR: the file is right, and this machine lacks something.
+The command failed; for \\fBcheck\\fR: the file is right, and this machine lacks something.
 .TP
 2
 The arguments, the configuration or the keys are wrong.
@@ -28,7 +28,7 @@ The configuration that the service reads. Each key is explained in
 /usr/share/doc/cellway\\-gateway/configuration.md and by \\fBcellway\\-gateway schema\\fR.
 .TP
 /run/cellway\\-gateway/control.sock
-The socket that \\fBstatus\\fR asks.
+The socket that \\fBstatus\\fR and \\fBdrain\\fR connect to.
 .TP
 /usr/share/doc/cellway\\-gateway
 Setup, operation, security and limits, and an example of a configuration.
@@ -55,7 +55,7 @@ pub(super) fn run(options: &ManualOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Each page: the name of its file, and its text.
+/// Returns the name of the file of each page, and its text.
 fn pages() -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut program = Args::command().disable_help_subcommand(true);
     program.build();
@@ -75,7 +75,7 @@ fn page(command: &clap::Command) -> io::Result<(String, Vec<u8>)> {
     let man = Man::new(command.clone().after_help("")).section("1").manual("Cellway").source(SOURCE).date("");
     let mut text = Vec::new();
     man.render_title(&mut text)?;
-    // What whatis(1) lists is one line.
+    // whatis(1) lists this section, which must be one line.
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let short = about.split([':', '.']).next().unwrap_or_default();
     text.extend_from_slice(format!(".SH NAME\n{} \\- {short}\n", escaped(&name).trim_end()).as_bytes());
@@ -98,7 +98,8 @@ fn page(command: &clap::Command) -> io::Result<(String, Vec<u8>)> {
     Ok((format!("{name}.1"), text))
 }
 
-/// A line of text as a line of input for roff, which takes a dot or an apostrophe at its start for a request (groff(7)).
+/// Returns a line of text as input for roff, which takes a dot or an apostrophe at the start of a line for a request
+/// (groff(7)).
 fn escaped(line: &str) -> String {
     let text = line.replace('\\', "\\e").replace('-', "\\-");
     let guard = if text.starts_with(['.', '\'']) { "\\&" } else { "" };

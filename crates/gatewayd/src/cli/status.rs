@@ -41,7 +41,7 @@ pub(super) fn run(options: &Status) -> Result<(), Failure> {
     }
 }
 
-/// The socket that a configuration names, or `socket` without one.
+/// Returns the socket that a configuration names, or `socket` without one.
 pub(super) fn socket_of(config: Option<&Path>, socket: &Path) -> Result<PathBuf, Failure> {
     let Some(file) = config else { return Ok(socket.to_owned()) };
     read(file)?
@@ -111,7 +111,7 @@ fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
     out
 }
 
-/// What is to be said about each peer besides its row: its state in words, if it is not as it should be, and its rate.
+/// Returns remarks about each peer: its state and the reason for it, unless it is `quic`, and a rate that is too high.
 fn remarks(peers: &[PeerStatus]) -> String {
     let mut out = String::new();
     for peer in peers {

@@ -152,8 +152,8 @@ pub(super) struct SocksFile {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct LimitsFile {
-    /// Most bytes of one connection and direction, at least "16 KiB". Default: four times what fits on the line, at most
-    /// "64 MiB".
+    /// Most bytes of one connection and direction, at least "16 KiB". Default: four times what fits on the line, at
+    /// most "64 MiB".
     pub(super) window: Option<Leaf<Bytes>>,
     /// Memory for the bytes of all connections, at least "1 MiB".
     #[schemars(extend("default" = "1 GiB"))]
@@ -167,8 +167,8 @@ pub(super) struct LimitsFile {
     /// Most openings that wait for their answer, or for their client to acknowledge it; not more than `connections`.
     #[schemars(extend("default" = 2_048))]
     pub(super) opening: Option<Leaf<u32>>,
-    /// Most of these whose clients have not proved their addresses, not more than `opening`; further clients are answered before their servers, as
-    /// with `connect = "early"`, until clients acknowledge again.
+    /// Most of these whose clients have not proved their addresses, not more than `opening`; further clients are
+    /// answered before their servers, as with `connect = "early"`, until clients acknowledge again.
     #[schemars(extend("default" = 256))]
     pub(super) unproven: Option<Leaf<u32>>,
     /// A host that has been silent this long is asked whether it is still there; from "1 s" to "9 h".
@@ -176,7 +176,7 @@ pub(super) struct LimitsFile {
     pub(super) keepalive: Option<Leaf<Span>>,
 }
 
-/// Where this gateway can be watched, and how it ends. What is left out is not served.
+/// The status socket and the metrics of this gateway, and its end. What is left out is not served.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct ControlFile {
@@ -186,8 +186,8 @@ pub(super) struct ControlFile {
     /// Where `/metrics` is served for Prometheus; without authentication.
     #[schemars(extend("examples" = ["127.0.0.1:9433"]))]
     pub(super) metrics: Option<Leaf<SocketAddr>>,
-    /// How long SIGTERM lets connections end before it resets the rest; from "1 s" to "1 h". No new ones are taken
-    /// meanwhile. Default: they are reset at once.
+    /// The time after SIGTERM for which connections may end by themselves, before the rest are reset; from "1 s" to
+    /// "1 h". No new ones are taken meanwhile. Default: they are reset at once.
     #[schemars(extend("examples" = ["5 min"]))]
     pub(super) drain: Option<Leaf<Span>>,
 }

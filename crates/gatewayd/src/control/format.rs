@@ -1,5 +1,5 @@
-//! The two text formats of metrics, and which of them a request asks for: the classic one of Prometheus, version 0.0.4
-//! (<https://prometheus.io/docs/instrumenting/exposition_formats/>), and OpenMetrics 1.0.0
+//! The two text formats of metrics, and the choice of the one that a request asks for: the classic one of Prometheus,
+//! version 0.0.4 (<https://prometheus.io/docs/instrumenting/exposition_formats/>), and OpenMetrics 1.0.0
 //! (<https://prometheus.io/docs/specs/om/open_metrics_spec/>).
 
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// A text format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Served unless the other is asked for: every program that scrapes reads it, also `promtool check metrics`.
+    /// Served unless the other is requested: every scraper reads it, also `promtool check metrics`.
     Classic,
     OpenMetrics,
 }
@@ -44,8 +44,8 @@ impl Format {
     }
 }
 
-/// Returns a text in OpenMetrics in the classic format. That names a family as its samples are named, knows no units and
-/// no end, and calls what is constant a gauge.
+/// Converts a text in OpenMetrics to the classic format, which names a family like its samples, has no units and no end
+/// mark, and has gauges in place of infos.
 pub(super) fn classic(open_metrics: &str) -> String {
     let mut out = String::with_capacity(open_metrics.len());
     let mut help = "";
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_classic_format_is_served_unless_the_other_is_asked_for() {
         let asked = |accept: &[&str]| Format::asked(accept.iter().copied());
-        // As Prometheus 2.42, 2.54 and 3 ask; curl; nobody.
+        // The header as Prometheus 2.42, 2.54 and 3 send it, and in capitals.
         for accept in [
             "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
             "application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",

@@ -95,11 +95,11 @@ async fn answer<W: Watched>(mut stream: TcpStream, watched: &W) -> io::Result<()
     stream.shutdown().await
 }
 
-/// The values of the fields `name` (in small letters) of a request.
+/// Returns the values of the fields `name` of a request.
 fn fields<'a>(request: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a str> {
     let lines = request.split(|&b| b == b'\n').skip(1).map_while(|line| {
         let line = std::str::from_utf8(line).unwrap_or_default().trim_end_matches('\r');
-        // An empty line ends them; what is no text is none that is looked for.
+        // An empty line ends the fields, and so does one that is not UTF-8.
         Some(line).filter(|line| !line.is_empty())
     });
     lines

@@ -20,12 +20,12 @@ const PREFIX: &str = "cellway_gateway";
 
 /// How connections come.
 const CLASSES: [&str; 5] = ["forward", "intercepted", "peer", "proved", "socks"];
-/// How connections of strangers end.
+/// The ends of connections of strangers.
 const STRANGERS: [&str; 4] = ["failed", "refused", "replaced", "silent"];
 /// Kinds of errors.
 const ERRORS: [&str; 7] = ["accept", "device", "lost-bytes", "malformed", "reload", "rules", "socket"];
 
-/// Returns the text.
+/// Returns the metrics in `format`.
 pub(super) fn text(snapshot: Snapshot, format: Format) -> String {
     match format {
         Format::OpenMetrics => open_metrics(snapshot),

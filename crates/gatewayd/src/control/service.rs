@@ -15,7 +15,7 @@ use crate::config::Config;
 /// Signals are caught from the moment it is made.
 pub(super) struct Service<W> {
     file: PathBuf,
-    /// How long connections may take to end when it is told to stop.
+    /// The time for which connections may end by themselves after a signal to stop.
     drain: Option<Span>,
     watched: W,
     hangup: Signal,
@@ -23,19 +23,19 @@ pub(super) struct Service<W> {
     interrupt: Signal,
 }
 
-/// How far it has been told to stop.
+/// The stages of stopping: each signal leads to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stopping {
     No,
     /// Connections end by themselves.
     Drains,
-    /// They are reset.
+    /// Connections are reset.
     Ends,
 }
 
 /// Picoseconds in a microsecond.
 const PS_PER_US: u64 = 1_000_000;
-/// What resetting the rest and leaving the rules takes at most (us), as the unit says.
+/// The longest time (us) that resetting the rest and clearing the rules may take: `TimeoutStopSec` of the unit.
 const STOP: u64 = 15_000_000;
 
 fn notify(state: &[NotifyState<'_>]) {
@@ -109,7 +109,8 @@ impl<W: Watched> Service<W> {
         notify(&[NotifyState::Ready]);
     }
 
-    /// Ends the daemon when it has drained, if it is to; asked again, without that; and again, the whole process, at once.
+    /// Handles a signal to stop: the first drains the daemon, if that is configured; the next ends it; one more ends
+    /// the process at once.
     fn stop(&self, stopping: Stopping) -> Stopping {
         match (stopping, self.drain) {
             (Stopping::No, Some(drain)) => {

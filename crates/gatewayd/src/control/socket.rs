@@ -35,7 +35,7 @@ struct Request {
     /// Take no new connections, and end when there are none.
     #[serde(default)]
     drain: bool,
-    /// With `drain`: the time after which what is left is reset (s).
+    /// With `drain`: the time after which the remaining connections are reset (s).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     within: Option<f64>,
 }
@@ -62,7 +62,7 @@ pub(super) struct StatusSocket {
     problem: String,
 }
 
-/// The device and the inode of the file at `path`.
+/// Returns the device and the inode of the file at `path`.
 fn file_at(path: &Path) -> io::Result<(u64, u64)> {
     std::fs::symlink_metadata(path).map(|file| (file.dev(), file.ino()))
 }
@@ -88,7 +88,7 @@ impl StatusSocket {
         Ok(StatusSocket { listener, path: path.to_owned(), file, problem: String::new() })
     }
 
-    /// Makes its file again if somebody has removed it: nobody could ask any more.
+    /// Makes its file again if it was removed: clients could not connect any more.
     fn restore(&mut self) {
         let there = file_at(&self.path);
         if there.as_ref().is_ok_and(|file| *file == self.file) {
@@ -98,7 +98,7 @@ impl StatusSocket {
         match StatusSocket::open(&self.path) {
             Ok(new) => {
                 tracing::warn!("the status socket {} was gone, and is made again", self.path.display());
-                // The old one is dropped with the file that it knows, which is not the new one.
+                // Dropping the old socket leaves the new file, which has another inode.
                 *self = new;
             }
             Err(error) => {
@@ -148,7 +148,7 @@ impl StatusSocket {
 
 impl Drop for StatusSocket {
     fn drop(&mut self) {
-        // Another one may have taken its place.
+        // Another socket may have taken its place.
         if file_at(&self.path).is_ok_and(|file| file == self.file) {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -156,7 +156,7 @@ impl Drop for StatusSocket {
 }
 
 async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W) -> io::Result<()> {
-    // To look is for the group as well.
+    // A snapshot is for the group as well.
     let may_drain = stream.peer_cred().is_ok_and(|peer| [0, geteuid().as_raw()].contains(&peer.uid()));
     let (read, mut write) = stream.into_split();
     let mut read = tokio::io::BufReader::new(read);
@@ -189,7 +189,7 @@ async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W) -> io::
     }
 }
 
-/// Does what is asked for, then looks.
+/// Executes the request, then takes a snapshot.
 async fn drain_and_look<W: Watched>(watched: &W, request: &Request) -> Option<Snapshot> {
     if request.drain {
         watched.drain(request.within.map(Span::from_secs_f64));
@@ -201,7 +201,7 @@ async fn drain_and_look<W: Watched>(watched: &W, request: &Request) -> Option<Sn
 pub(crate) fn ask(path: &Path, connections: bool) -> io::Result<Snapshot> {
     request(path, &Request { connections, ..Request::default() })
 }
-/// Has it take no new connections, and end when there are none, or after `within`.
+/// Makes the gateway take no new connections, and end when none are left, or after `within`.
 pub(crate) fn ask_to_drain(path: &Path, within: Option<Span>) -> io::Result<Snapshot> {
     request(path, &Request { drain: true, within: within.map(Span::as_secs_f64), ..Request::default() })
 }

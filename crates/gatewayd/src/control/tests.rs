@@ -208,7 +208,7 @@ fn a_status_socket_that_was_removed_is_made_again() {
     std::fs::remove_file(&path).unwrap();
     until(answers);
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
-    // What a dead one has left there, or anybody, is replaced.
+    // The file of a socket on which no process listens is replaced.
     std::fs::remove_file(&path).unwrap();
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     until(answers);
@@ -218,7 +218,7 @@ fn a_status_socket_that_was_removed_is_made_again() {
     assert!(!answers());
     std::fs::create_dir(&folder).unwrap();
     until(answers);
-    // The socket of another gateway is left to it, also at the end.
+    // The socket of another gateway is left alone, also at the end.
     std::fs::remove_file(&path).unwrap();
     let other = std::os::unix::net::UnixListener::bind(&path).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(2500));
@@ -291,5 +291,5 @@ fn signals_reload_and_stop() {
     until(|| steered.stopped.load(Ordering::SeqCst));
     control.end();
     assert!(steered.drained.lock().unwrap().is_empty());
-    // That one drains first is tried with a process of its own: every gateway of this one gets the signal.
+    // Draining on a signal is tested with a separate process: every gateway of this one gets the signal.
 }

@@ -1,5 +1,5 @@
-//! Keeping the kernel in step with the rules beside the thread that moves packets: `nft` is a program that is started
-//! for each change, and may take its time.
+//! Changes of the kernel's rules, on a thread beside the one that moves packets: `nft` is a program that is started for
+//! each change, and may be slow.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -9,53 +9,53 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::peer_id::PeerId;
 
-/// What the thread tells.
+/// The reports of the thread.
 #[derive(Debug)]
 pub(crate) enum News {
-    /// The kernel has been told of this change of the rules.
+    /// This change of the rules was passed to the kernel.
     Followed {
-        /// Its number.
+        /// The number of the change.
         change: u64,
-        /// How it went.
+        /// The result.
         result: Result<(), Error>,
     },
-    /// The rules were looked at: true if they had to be set anew.
+    /// The rules were checked: true if they had to be set again.
     Looked(Result<bool, Error>),
 }
 
-/// What the thread is asked for, with the rules as they are to be.
+/// An order to the thread, with the rules that the kernel should have.
 #[derive(Debug)]
 struct Order {
-    /// The number of a change that the kernel has not been told of.
+    /// The number of a change to pass to the kernel; none: check the rules.
     change: Option<u64>,
     rules: Rules,
 }
 
-/// The rules, and a thread that tells the kernel when they have changed.
+/// The rules, and a thread that passes their changes to the kernel.
 #[derive(Debug)]
 pub(crate) struct Follower {
     rules: Rules,
     orders: Sender<Order>,
     thread: JoinHandle<()>,
-    /// How often the rules have changed.
+    /// The number of changes of the rules.
     changes: u64,
-    /// Up to which change the kernel has been told.
+    /// The last change that was passed to the kernel.
     told: u64,
-    /// Why the kernel does not have the rules, if it does not.
+    /// The reason for which the kernel does not have the rules, if it does not.
     lacking: Option<String>,
 }
 
-/// How the kernel is told.
+/// The interface to the kernel.
 trait Kernel: Send + 'static {
-    /// Takes the networks of `rules`.
+    /// Sets the networks of `rules`.
     fn settle(&self, rules: &Rules) -> Result<(), Error>;
-    /// What is there of `rules`.
+    /// Returns the parts of `rules` that the kernel has.
     fn found(&self, rules: &Rules) -> Result<Found, Error>;
     /// Sets all of `rules`.
     fn restore(&self, rules: &Rules) -> Result<(), Error>;
 }
 
-/// The one of this machine.
+/// The kernel of this machine.
 struct Machine;
 
 impl Kernel for Machine {
@@ -72,7 +72,7 @@ impl Kernel for Machine {
 
 impl Follower {
     /// Begins, in the network namespace of the present thread, with rules that the kernel knows already. `answer` is
-    /// given the news on the other thread.
+    /// called with the reports on the other thread.
     pub(crate) fn start(rules: Rules, answer: impl Fn(News) + Send + 'static) -> Result<Follower, Error> {
         Follower::with(rules, Machine, answer)
     }
@@ -104,17 +104,17 @@ impl Follower {
         self.changes
     }
 
-    /// Has the rules looked at, as something was deleted, or set anew if they are lacking.
+    /// Orders a check of the rules, after a deletion or a failure to set them; they are set again if a part is missing.
     pub(crate) fn look(&mut self) {
         self.order(None);
     }
 
     fn order(&self, change: Option<u64>) {
-        // The thread goes on as long as there is somebody to order.
+        // The thread runs as long as orders can be sent.
         let _ = self.orders.send(Order { change, rules: self.rules.clone() });
     }
 
-    /// News have been heard.
+    /// Takes a report of the thread.
     pub(crate) fn heard(&mut self, news: &News) {
         match news {
             News::Followed { change, .. } => self.told = *change,
@@ -122,22 +122,22 @@ impl Follower {
         }
     }
 
-    /// Why the kernel does not have the rules, if it does not.
+    /// The reason for which the kernel does not have the rules, if it does not.
     pub(crate) fn lacking(&self) -> Option<&str> {
         self.lacking.as_deref()
     }
 
-    /// Whether the kernel has been told of this change, or refused it.
+    /// Returns true if this change was passed to the kernel, even if the kernel refused it.
     pub(crate) fn has_told(&self, change: u64) -> bool {
         change <= self.told
     }
 
-    /// Whether the kernel is still to be told of a change.
+    /// Returns true if a change is still to be passed to the kernel.
     pub(crate) fn is_behind(&self) -> bool {
         self.told < self.changes
     }
 
-    /// Waits until the kernel has been told of everything.
+    /// Waits until all changes were passed to the kernel.
     pub(crate) fn end(self) {
         drop(self.orders);
         // If it panicked the rules stay as they are: nothing is left to be done about it here.
@@ -145,9 +145,9 @@ impl Follower {
     }
 }
 
-/// An order has a whole state of the rules: of several that wait, the last is enough.
+/// Executes orders. Each has the whole state of the rules: of several that wait, the last is enough.
 fn follow(first: &Rules, todo: &Receiver<Order>, kernel: &impl Kernel, answer: impl Fn(News)) {
-    // What is there when it is as it should be. Where nobody has set the rules, none are missed.
+    // The complete rules, as the kernel lists them. Nothing counts as missing until they were found once.
     let mut whole = kernel.found(first).ok();
     while let Ok(next) = todo.recv() {
         let all: Vec<Order> = std::iter::once(next).chain(todo.try_iter()).collect();
@@ -158,7 +158,8 @@ fn follow(first: &Rules, todo: &Receiver<Order>, kernel: &impl Kernel, answer: i
         }
         let Some(change) = all.iter().filter_map(|order| order.change).next_back() else { continue };
         answer(News::Followed { change, result: kernel.settle(rules) });
-        // Not before: connections wait for it. The networks are what was just settled.
+        // The check comes after the report, as connections wait for that. The networks were just set: only the rules
+        // are compared.
         let found = kernel.found(rules).ok();
         if whole.as_ref().is_some_and(|whole| found.as_ref().is_none_or(|found| found.rules != whole.rules)) {
             answer(News::Looked(restore(rules, kernel, &mut whole)));
@@ -168,10 +169,10 @@ fn follow(first: &Rules, todo: &Receiver<Order>, kernel: &impl Kernel, answer: i
     }
 }
 
-/// Sets all of `rules` anew; `whole` becomes what is there then.
+/// Sets all of `rules` again, and `whole` to the result.
 fn restore(rules: &Rules, kernel: &impl Kernel, whole: &mut Option<Found>) -> Result<bool, Error> {
     kernel.restore(rules)?;
-    // Without it nothing could be missed later.
+    // Without this nothing could be found to be missing later.
     *whole = Some(kernel.found(rules)?);
     Ok(true)
 }
@@ -183,7 +184,7 @@ mod tests {
     use super::*;
     use crate::config::PeerDown;
 
-    /// A kernel that takes as long as the test wishes.
+    /// A kernel whose calls return when the test lets them.
     struct Slow {
         seen: Sender<Rules>,
         left: Receiver<Result<(), Error>>,
@@ -243,7 +244,7 @@ mod tests {
         assert!(shown.try_recv().is_err(), "2 and 3 were not needed");
     }
 
-    /// What is told after a look.
+    /// Returns the report of a check.
     fn looked(follower: &mut Follower, answers: &Receiver<News>) -> Result<bool, String> {
         follower.look();
         match answers.recv_timeout(PATIENCE).unwrap() {
@@ -276,14 +277,14 @@ mod tests {
             assert_eq!(looked(&mut follower, &answers), Ok(false), "{deletion}");
             assert_eq!(Three::output(&three.gateway, everything), before, "{deletion}");
         }
-        // A change that comes first finds out as well.
+        // A change detects it as well.
         Three::output(&three.gateway, "nft flush chain inet cellway_gateway_hold0 passing");
         follower.peer(PeerId::at(0), true);
         assert!(matches!(answers.recv_timeout(PATIENCE).unwrap(), News::Followed { change: 1, result: Ok(()) }));
         assert!(matches!(answers.recv_timeout(PATIENCE).unwrap(), News::Looked(Ok(true))));
         Three::output(&three.gateway, "nft flush set inet cellway_gateway_hold0 taken4");
         assert_eq!(looked(&mut follower, &answers), Ok(true));
-        // And what cannot be set.
+        // Rules that cannot be set are reported each time.
         Three::output(&three.gateway, "ip link set dev hold0 down");
         let why = looked(&mut follower, &answers).unwrap_err();
         assert!(why.contains("`ip "), "{why}");

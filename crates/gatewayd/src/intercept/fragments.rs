@@ -1,44 +1,45 @@
-//! Openings that come in fragments.
+//! Openings that arrive in fragments.
 //!
-//! The rule with `tproxy` makes the kernel reassemble packets before it looks at them (`nf_defrag_ipv4`, `nf_defrag_ipv6`),
-//! so that a SYN is found in whatever pieces it came. When it forwards the packet to the device, it fragments it again, to the
-//! sizes that it came in. So the pieces arrive here completely, in order and without overlaps; anything else is dropped.
+//! The rule with `tproxy` makes the kernel reassemble packets before it applies the rules (`nf_defrag_ipv4`,
+//! `nf_defrag_ipv6`), so that they match a SYN in fragments of any size. When the kernel forwards the packet to the
+//! device, it fragments it again, to the original sizes. The fragments therefore arrive here completely, in order and
+//! without overlaps; anything else is dropped.
 
 use std::collections::VecDeque;
 
 use cellway_wire::ip::checksum::checksum;
 
-/// Most packets of which some fragments are held. All of one come at once, and another one's may be between them.
+/// Most incomplete packets. All fragments of one arrive at once; those of another one may be between them.
 const MOST: usize = 16;
 /// Most octets of a packet.
 const LARGEST: usize = 65_535;
-/// Headers of IPv6 that may be before a fragment header (RFC 8200, section 4.1): hop-by-hop options, routing, destination
-/// options; and the fragment header itself.
+/// Headers of IPv6 that may be before a fragment header (RFC 8200, section 4.1): hop-by-hop options, routing,
+/// destination options; and the fragment header itself.
 const BEFORE: [u8; 3] = [0, 43, 60];
 const FRAGMENT: u8 = 44;
 
-/// Packets of which some fragments have come.
+/// Incomplete packets.
 #[derive(Debug, Default)]
 pub(super) struct Fragments(VecDeque<Partial>);
 
-/// A packet, as far as it has come.
+/// A packet, as far as it has arrived.
 #[derive(Debug)]
 struct Partial {
-    /// What its fragments have in common: addresses, protocol and identification.
+    /// The fields that its fragments have in common: addresses, protocol and identification.
     key: Vec<u8>,
-    /// The headers of a packet that is no fragment, then the payload.
+    /// The headers as they are without fragmentation, then the payload.
     packet: Vec<u8>,
     /// The length of the headers.
     headers: usize,
     pieces: Vec<Vec<u8>>,
 }
 
-/// A packet that came in fragments.
+/// A packet that arrived in fragments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Whole {
     /// The packet in one piece.
     pub(super) packet: Vec<u8>,
-    /// Its fragments, as they came.
+    /// Its fragments, as they arrived.
     pub(super) pieces: Vec<Vec<u8>>,
 }
 
@@ -46,7 +47,7 @@ pub(super) struct Whole {
 struct Piece<'a> {
     key: Vec<u8>,
     headers: Vec<u8>,
-    /// The place of the payload in that of the packet (octets).
+    /// The offset of the payload in that of the packet (octets).
     offset: usize,
     more: bool,
     payload: &'a [u8],
@@ -74,7 +75,7 @@ fn v4(packet: &[u8]) -> Option<Piece<'_>> {
 /// RFC 8200, section 4.5.
 fn v6(packet: &[u8]) -> Option<Piece<'_>> {
     let total = 40 + usize::from(word(packet, 4)?);
-    // Where the number of the next header is, and where that begins.
+    // The offset of the next header's number, and the offset of that header.
     let (mut number, mut at) = (6, 40);
     while BEFORE.contains(packet.get(number)?) {
         (number, at) = (at, at + (usize::from(*packet.get(at + 1)?) + 1) * 8);
@@ -186,7 +187,7 @@ mod tests {
         ends.into_iter().map(of).collect()
     }
 
-    /// What the library makes of a packet: its payload, and whether it takes it for a fragment.
+    /// Returns the payload of a packet as the library parses it, and true if the library takes it for a fragment.
     fn read(packet: &[u8]) -> (Vec<u8>, bool) {
         let ip = etherparse::IpSlice::from_slice(packet).unwrap();
         let payload = ip.payload();
@@ -249,7 +250,7 @@ mod tests {
             fragments.add(&pieces(id % 2 == 0, &[7; 100], &[2], id)[0]);
         }
         assert_eq!(fragments.0.len(), MOST);
-        // A packet that is larger than any.
+        // A packet that is larger than allowed.
         let mut piece = pieces(false, &[7; 2000], &[249], 1).remove(0);
         let mut added = 0;
         while added < 40 {

@@ -37,7 +37,7 @@ pub(crate) struct Opening {
     pub(super) acknowledgment: u32,
     /// With the header of the TUN device.
     packet: Vec<u8>,
-    /// The IP packets that it came in, if it was in fragments.
+    /// The fragments in which it arrived, if any.
     pieces: Vec<Vec<u8>>,
 }
 
@@ -130,7 +130,7 @@ impl Hold {
         if opening.pieces.is_empty() {
             return self.answers.pass(&opening.packet[Tun::HEADER..], opening.server.ip());
         }
-        // A raw socket does not fragment what has a header of its own (raw(7)).
+        // A raw socket does not fragment a packet that includes its IP header (raw(7)).
         opening.pieces.iter().try_for_each(|piece| self.answers.pass(piece, opening.server.ip()))
     }
     /// Answers it as it would have been answered without a gateway.

@@ -8,8 +8,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::{rules, tool};
 use crate::config::Intercept;
 
-/// What is missing, each with what to do about it. Empty: interception of the networks `v4` and `v6` can work. Nothing is
-/// changed by asking.
+/// Returns the obstacles to interception, each with a remedy; `v4` and `v6` are set if there are networks of these
+/// versions. Changes nothing.
 pub(crate) fn obstacles(intercept: &Intercept, v4: bool, v6: bool) -> Vec<String> {
     let mut missing = Vec::new();
     for (program, package) in [("nft", "nftables"), ("ip", "iproute2")] {
@@ -41,7 +41,7 @@ pub(crate) fn obstacles(intercept: &Intercept, v4: bool, v6: bool) -> Vec<String
     missing
 }
 
-/// Returns what makes interception work badly here.
+/// Returns the settings of this machine with which interception works badly, each with a remedy.
 pub(crate) fn hindrances() -> Vec<String> {
     // A packet that finds a socket before it is routed is dropped where it would be forwarded (ip_forward). An
     // opening finds one where the last connection from the same port is in TIME-WAIT here.
@@ -51,7 +51,7 @@ pub(crate) fn hindrances() -> Vec<String> {
     early.then(|| what.to_owned()).into_iter().collect()
 }
 
-/// Returns the devices that `interfaces` names and that are not there. One may come later.
+/// Returns the devices that `interfaces` names and that do not exist. One may be added later.
 pub(crate) fn absent(interfaces: &[String]) -> Vec<String> {
     // Of the present thread's network namespace; /sys shows another's.
     let devices = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();

@@ -41,12 +41,12 @@ pub(crate) struct Rules {
     networks: Vec<Networks>,
 }
 
-/// What the kernel has of a gateway's rules, as text to compare.
+/// A gateway's rules as the kernel lists them, for comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Found {
     /// Its rules and routes.
     pub(super) rules: String,
-    /// The networks that they are for.
+    /// The networks that are taken and guarded.
     networks: String,
 }
 
@@ -101,15 +101,15 @@ impl Rules {
     }
 
     /// A peer (its place in the configuration) can be reached, or no longer: its networks are taken, or not.
-    /// The kernel hears of it with [`Rules::settle`].
+    /// [`Rules::settle`] passes that to the kernel.
     pub(crate) fn peer(&mut self, peer: PeerId, up: bool) {
         if let Some(networks) = self.networks.get_mut(peer.place()) {
             networks.up = up;
         }
     }
 
-    /// Another configuration with the same `[intercept]`: a peer of the same name is as it was. The kernel hears of it
-    /// with [`Rules::settle`].
+    /// Another configuration with the same `[intercept]`: a peer of the same name is as it was. [`Rules::settle`]
+    /// passes that to the kernel.
     pub(crate) fn reload(&mut self, config: &Config) {
         let mut new = Rules::of(config);
         for networks in &mut new.networks {
@@ -132,14 +132,14 @@ impl Rules {
         Ok(())
     }
 
-    /// What the kernel has of these rules. An error if a part of them is not there at all.
+    /// Returns these rules as the kernel lists them. Fails if the table or one of its sets does not exist.
     pub(super) fn found(&self) -> Result<Found, Error> {
         let Some(intercept) = &self.intercept else { return Ok(Found::default()) };
         let rules = table::listing(intercept)? + &routing::listing(intercept)?;
         Ok(Found { rules, networks: table::networks_listing(intercept)? })
     }
 
-    /// Sets the rules anew, with the networks that are taken now, beside a device that is there.
+    /// Sets the rules again, with the networks that are taken now and the route to the device, which must exist.
     pub(super) fn restore(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         self.apply()?;
@@ -154,11 +154,11 @@ impl Rules {
     }
 }
 
-/// The name of the table of nftables, without its family.
+/// Returns the name of the table of nftables, without its family.
 pub(super) fn table(intercept: &Intercept) -> String {
     table::name(intercept).split(' ').next_back().unwrap_or_default().to_owned()
 }
-/// Sets the route by which openings come to the device, which is there.
+/// Sets the route that leads openings to the device, which must exist.
 pub(super) fn lead_to_device(intercept: &Intercept) -> Result<(), Error> {
     routing::lead_to_device(intercept)
 }

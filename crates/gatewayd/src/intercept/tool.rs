@@ -50,7 +50,7 @@ pub(super) fn ip(family: Family, arguments: &[&str]) -> Result<(), Error> {
     run("ip", &all, "")
 }
 
-/// What `ip` prints for one version of IP.
+/// Runs `ip` for one version of IP, and returns its output.
 pub(super) fn ip_prints(family: Family, arguments: &[&str]) -> Result<String, Error> {
     let mut all = vec![family.option()];
     all.extend(arguments);
@@ -62,7 +62,7 @@ pub(super) fn nft(script: &str) -> Result<(), Error> {
     run("nft", &["-f", "-"], script)
 }
 
-/// What `nft` prints.
+/// Runs `nft`, and returns its output.
 pub(super) fn nft_prints(arguments: &[&str]) -> Result<String, Error> {
     output("nft", arguments, "")
 }
@@ -82,7 +82,7 @@ fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Error> {
     output(program, arguments, input).map(drop)
 }
 
-/// As [`run`]; what the program prints.
+/// Like [`run`], and returns the output of the program.
 fn output(program: &str, arguments: &[&str], input: &str) -> Result<String, Error> {
     let what = || format!("`{program} {}`", arguments.join(" "));
     let path = find(program).ok_or_else(|| missing(program))?;

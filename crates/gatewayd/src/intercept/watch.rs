@@ -1,4 +1,4 @@
-//! Learning that rules or routes that the gateway needs have been deleted, by whomever.
+//! Detection of deletions, by any program, of rules or routes that the gateway needs.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,24 +21,25 @@ const SUBSYSTEM: u16 = 10;
 /// NFT_MSG_DELTABLE, ..DELCHAIN, ..DELRULE, ..DELSET and ..DELSETELEM (nf_tables.h), and NFT_MSG_DESTROYTABLE to
 /// ..DESTROYSETELEM of newer kernels.
 const DELETED: [u16; 10] = [2, 5, 8, 11, 14, 26, 27, 28, 29, 30];
-/// RTM_NEWLINK, which also says that a device is down: its IPv4 routes go with that, and nobody is told.
+/// RTM_NEWLINK (rtnetlink.h), which also reports that a device is down: its IPv4 routes are deleted then, without a
+/// message of their own.
 const LINK: u16 = 16;
 /// RTM_DELROUTE and RTM_DELRULE (rtnetlink.h).
 const DELETED_ROUTE: u16 = 25;
 const DELETED_RULE: u16 = 33;
-/// Where a message about a route has the number of its table, and the numbers of `default`, `main` and `local`, which are
-/// not ours (rtnetlink.h). Numbers above 255 are elsewhere.
+/// The offset of the table's number in a message about a route, and the numbers of `default`, `main` and `local`, which
+/// are not ours (rtnetlink.h). Numbers above 255 are in an attribute.
 const TABLE: usize = 4;
 const OTHERS: std::ops::RangeInclusive<u8> = 253..=255;
 
 /// The header of a message: its length, then its type (RFC 3549, section 2.3.2).
 const HEADER: usize = 16;
-/// Messages are aligned to so many octets.
+/// Messages are aligned to this many octets.
 const ALIGNED: usize = 4;
 /// Octets that are read at once; a change of nftables is a few hundred.
 const BUFFER: usize = 64 * 1024;
 
-/// Hears of deletions that may concern one `[intercept]`, in the network namespace in which it was made.
+/// Detects deletions that may concern one `[intercept]`, in the network namespace in which it was made.
 #[derive(Debug)]
 pub(crate) struct Watch {
     tables: OwnedFd,
@@ -50,7 +51,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to listen.
+    /// Opens the sockets and subscribes to the messages.
     ///
     /// # Errors
     /// The kernel has no such sockets, or refuses them.
@@ -71,7 +72,7 @@ impl Watch {
         [self.tables.as_fd(), self.routing.as_fd()]
     }
 
-    /// Reads all that has come: true if something may have been deleted.
+    /// Reads all messages that have arrived. Returns true if something may have been deleted.
     pub(crate) fn has_heard(&mut self) -> bool {
         let Watch { tables, routing, table, device, buffer } = self;
         let names = |text: &[u8], name: &[u8]| text.windows(name.len()).any(|part| part == name);
@@ -94,7 +95,7 @@ fn listener(protocol: Option<Protocol>, groups: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Reads until nothing is left; true if a message is of a kind that is `wanted`, or some have been lost.
+/// Reads until nothing is left. Returns true if a message is `wanted`, or if messages were lost.
 fn read(socket: &OwnedFd, buffer: &mut [u8], wanted: impl Fn(u16, &[u8]) -> bool) -> bool {
     let mut heard = false;
     loop {
@@ -103,14 +104,14 @@ fn read(socket: &OwnedFd, buffer: &mut [u8], wanted: impl Fn(u16, &[u8]) -> bool
                 heard |= messages(&buffer[..octets]).any(|(kind, text)| wanted(kind, text))
             }
             Err(Errno::INTR) => {}
-            // More has happened than the kernel keeps for us (netlink(7)).
+            // The buffer of the socket has overflowed: messages were lost (netlink(7)).
             Err(Errno::NOBUFS) => heard = true,
             Ok(_) | Err(_) => return heard,
         }
     }
 }
 
-/// The type and the content of each message in `octets`.
+/// Returns the type and the content of each message in `octets`.
 fn messages(mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let header = octets.get(..HEADER)?;

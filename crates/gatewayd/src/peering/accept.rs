@@ -16,9 +16,10 @@ use super::{LISTENER, Peering, settings};
 
 /// How long the listener is left alone after it has failed.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Most connections that are accepted in one pass: the next pass goes on.
+/// Most connections that are accepted in one pass; the next pass accepts more.
 const AT_ONCE: usize = 64;
-/// Most first datagrams of QUIC that are answered in one pass: what is beyond is dropped, and sent again.
+/// Most first datagrams of QUIC that are answered in one pass: further ones are dropped, and their clients send them
+/// again.
 const FLIGHTS: usize = 256;
 
 impl Peering {
@@ -46,7 +47,7 @@ impl Peering {
         }
     }
 
-    /// Whose slots a connection from `address` uses.
+    /// Returns the source whose slots a connection from `address` uses.
     fn source(&self, address: IpAddr, now: Instant) -> Source {
         let address = address.to_canonical();
         match self.peers.iter().any(|peer| peer.is_at(address, now)) {
@@ -55,7 +56,7 @@ impl Peering {
         }
     }
 
-    /// Returns the connections that others have opened and that belong to no peer, yet or any more.
+    /// Returns the connections that others have opened and that are not verified yet, or closing.
     fn held(&self, now: Instant) -> Vec<Held> {
         let held = |(&number, link): (&u64, &Link)| {
             let state = match link.stage {
@@ -75,13 +76,13 @@ impl Peering {
         self.held(Instant::now()).iter().filter(|one| one.state != State::Closing).count()
     }
 
-    /// Counts a connection that never became a peer's: `failed` and `silent` have ended by themselves, `replaced` lost its
-    /// slot to another, `refused` got none.
+    /// Counts a connection that never became a peer's: `failed` and `silent` have ended by themselves, `replaced` lost
+    /// its slot to another, `refused` got none.
     pub(super) fn turn_away(&mut self, how: &'static str) {
         *self.turned_away.entry(how).or_default() += 1;
     }
 
-    /// Logs why a connection from `address` became no peer's, unless that was logged lately.
+    /// Logs the reason for which a connection from `address` failed, unless that was logged recently.
     pub(super) fn complain(&mut self, address: SocketAddr, over: &str, why: &str, now: Instant) {
         if self.complaints.add(address.ip(), why, now) {
             info!("a connection from {address}{over} failed: {why} (more of this kind are summarised each minute)");
@@ -96,7 +97,7 @@ impl Peering {
                 if let Some(link) = self.links.get_mut(&number) {
                     link.close(&mut self.sockets, now, Ending::Stop, "there are too many connections");
                     let address = link.address;
-                    // What is left of it is dropped with its next turn.
+                    // Its next turn drops what is left of it.
                     self.turn_link(number, now);
                     self.turn_away("replaced");
                     self.complain(address, "", "another one took its slot", now);
@@ -175,7 +176,7 @@ impl Peering {
             match TlsLink::accepted(&self.identity, socket, remote, self.longest_outage(), now) {
                 Ok(tls) => {
                     let number = self.add_tls(Link::new(None, remote, Wire::Tls(Box::new(tls)), now));
-                    // What it has said by now counts: the next newcomer may replace it if that is nothing.
+                    // Reads what has arrived: without a ClientHello the next newcomer may replace it.
                     self.turn_link(number, now);
                 }
                 Err(error) => self.complain(remote, "", &format!("TCP: {error}"), now),

@@ -10,12 +10,12 @@ use super::strangers::network;
 
 /// The interval of summaries.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// Most reasons that are counted apart.
+/// Most reasons that are counted separately.
 const REASONS: usize = 16;
-/// Most networks that are counted apart.
+/// Most networks that are counted separately.
 const NETWORKS: usize = 256;
 
-/// Returns a reason without the time at which it arose, which differs each time.
+/// Returns a reason without the time in its text, which differs each time.
 pub(super) fn kind(why: &str) -> &str {
     why.split(" (the clock here says").next().unwrap_or(why)
 }
@@ -116,7 +116,7 @@ mod tests {
         let text = "1000 more connections of strangers failed within 60 s, from 2 networks, 999 of them from \
                     192.0.2.0/24 (999: it left; 1: it lied)";
         assert_eq!(complaints.summary(due).as_deref(), Some(text));
-        // It goes on: no line for each, and no summary of nothing.
+        // Further failures have no lines of their own, and an interval without failures has no summary.
         assert!(!complaints.add(one, "it left", due));
         assert!(complaints.summary(due + INTERVAL).unwrap().starts_with("1 more "));
         assert_eq!(complaints.summary(due + 2 * INTERVAL), None);

@@ -72,7 +72,7 @@ impl Dial {
         Some(address)
     }
 
-    /// Returns true if the peer's name was last found to mean `address`, among others.
+    /// Returns true if `address` is one of those to which the peer's name last resolved.
     pub(super) fn means(&self, address: IpAddr) -> bool {
         self.addresses.iter().any(|one| one.ip().to_canonical() == address)
     }

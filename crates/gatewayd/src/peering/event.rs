@@ -76,6 +76,6 @@ pub(crate) struct PeerTransport {
     pub(crate) rtt: Option<Duration>,
     /// What was tried in vain last; while TLS is used, what came of QUIC.
     pub(crate) tried: String,
-    /// Connections of it that were ended because there were too many, see [`super::visits`].
+    /// Connections of the peer that were ended because there were too many, see [`super::visits`].
     pub(crate) surplus: u64,
 }

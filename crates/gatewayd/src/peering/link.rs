@@ -118,8 +118,8 @@ pub(super) enum Stage {
     Over,
 }
 
-/// Most packets of one connection in one turn, and most octets of them, of which the last packet may be beyond: a
-/// millisecond or two of work, and more than a gateway has to do with a peer in that time at 2 Gbit/s.
+/// Most packets of one connection in one turn, and most octets, which the last packet may exceed: one or two
+/// milliseconds of work, and more than a peer sends in that time at 2 Gbit/s.
 pub(super) const TURN: (usize, usize) = (512, 512 << 10);
 
 /// One connection.
@@ -150,7 +150,7 @@ impl Link {
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
         Link { dialed, peer: dialed, stage: Stage::Handshake, trial: false, more: false, began: now, address, wire }
     }
-    /// True if the other side has opened it and said nothing yet.
+    /// Returns true if the other side has opened it, over TCP, and sent no ClientHello yet.
     pub(super) fn is_silent(&self) -> bool {
         let Wire::Tls(tls) = &self.wire else { return false };
         self.dialed.is_none() && self.stage == Stage::Handshake && !tls.has_spoken()
@@ -191,7 +191,7 @@ impl Link {
             Wire::Tls(tls) => tls.turn(identity.authority(), now, out),
         }
     }
-    /// The packets of one turn, in order of arrival.
+    /// Returns the packets of one turn, in order of arrival.
     pub(super) fn packets(&mut self) -> Vec<Bytes> {
         let (mut packets, mut octets) = (Vec::new(), 0);
         while let Some(packet) = self.packet() {

@@ -1,4 +1,4 @@
-//! How connections to peers end, and attempts at them.
+//! The end of connections to peers, and of attempts to connect.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ fn over(transport: Transport) -> &'static str {
 }
 
 impl Peering {
-    /// A connection has ended, or an attempt at one.
+    /// Processes the end of a connection, or of an attempt to connect.
     pub(super) fn lost(&mut self, number: u64, link: &mut Link, loss: &Loss, now: Instant) {
         if link.stage == Stage::Over {
             return;
@@ -60,7 +60,7 @@ impl Peering {
         }
     }
 
-    /// What was wrong with one connection before it was up.
+    /// Records the failure of one connection before it was up.
     pub(super) fn attempt_failed(&mut self, link: &Link, why: &str, silent: bool, now: Instant) {
         let transport = link.transport();
         let Some(peer) = link.dialed else {
@@ -75,7 +75,7 @@ impl Peering {
         if let Some(round) = &mut of.dial.round {
             round.failures.push(of.tried.clone());
             if transport == Transport::Quic {
-                // Where something answers, UDP gets through, and TLS would fail for the same reason.
+                // An answer shows that UDP gets through: TLS would fail for the same reason.
                 round.tls_at = round.tls_at.filter(|_| silent).map(|_| link.began);
             }
         }
@@ -92,7 +92,8 @@ impl Peering {
         self.events.push_back(PeerEvent::Down { peer, why: why.to_owned() });
     }
 
-    /// Reports why a peer is still down: to the log as [`Unreached`] says, and as an event if the reason has changed.
+    /// Reports why a peer is still down: to the log as [`Unreached`] decides, and as an event if the reason has
+    /// changed.
     pub(super) fn still_down(&mut self, peer: PeerId, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
         if of.current.is_some() {

@@ -41,11 +41,12 @@ pub(super) struct Peer {
     pub(super) dial: Dial,
     pub(super) visits: Visits,
     pub(super) unreached: Unreached,
-    /// Where it was verified lately, the last one at the end.
+    /// The addresses at which it was verified recently, the latest one at the end.
     seen: Vec<(IpAddr, Instant)>,
 }
 
-/// Most addresses at which a peer is remembered, and how long: its handshakes have slots of their own there.
+/// Most addresses that are remembered of a peer, and the time for which they are: handshakes from there have slots of
+/// their own.
 const SEEN: usize = 4;
 const REMEMBERED: Duration = Duration::from_secs(86_400);
 

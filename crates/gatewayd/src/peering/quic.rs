@@ -239,7 +239,7 @@ fn loss(error: &ConnectionError, identity: &Identity) -> Loss {
         }
         ConnectionError::ConnectionClosed(close) => match alert(u64::from(close.error_code)) {
             Some(alert) => Loss::other(&alert_words(alert)),
-            // Not its own words: nobody knows yet who it is.
+            // The text of the sender is left out: the sender may not be verified yet.
             None => Loss::other(&format!("it ended the connection: {}", close.error_code)),
         },
         ConnectionError::TransportError(error) => {

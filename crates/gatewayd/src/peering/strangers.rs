@@ -1,4 +1,4 @@
-//! Handshake slots: how many connections are held before it is known which peer they belong to.
+//! Handshake slots: bounds on the connections that are held before they are verified to be a peer's.
 //!
 //! A connection takes a slot until its certificate is verified. Slots are shared among source networks, so that
 //! one network cannot keep the others out, and addresses of peers have slots of their own. Without a free slot a
@@ -16,22 +16,22 @@ pub(super) const SLOTS: usize = 128;
 pub(super) const PER_NETWORK: usize = 32;
 /// Slots of each address of a peer, beside [`SLOTS`]: several gateways may share one address.
 pub(super) const PER_PEER_ADDRESS: usize = 16;
-/// With so many slots in use, a QUIC client must prove that its address is its own (Retry, RFC 9000, section 8.1.2).
+/// With this many slots in use, a QUIC client must prove that its address is its own (Retry, RFC 9000, section 8.1.2).
 pub(super) const UNPROVEN: usize = 32;
 /// The same for the slots of one address of a peer: forged datagrams cannot take the rest.
 const UNPROVEN_OF_PEER: usize = 4;
-/// A client sends its ClientHello together with the acknowledgment that completes the handshake of TCP. If it is lost,
-/// the next one follows after a second or a few round trips (RFC 6298, section 2).
+/// The longest time without a ClientHello. A client sends it together with the acknowledgment that completes the
+/// handshake of TCP. If it is lost, the next one follows after a second or a few round trips (RFC 6298, section 2).
 pub(super) const SILENCE: Duration = Duration::from_secs(3);
 /// A handshake younger than this is replaced only for a network that holds fewer (one over a satellite takes 2 s).
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The prefixes by which strangers are counted: the longest that are routed between providers (RFC 7454, section 6.1.3),
-/// so that to have many of them takes many networks, and not many addresses of one.
+/// The prefixes by which strangers are counted: the longest that are routed between providers (RFC 7454, section
+/// 6.1.3), so that many addresses of one network do not count as many strangers.
 const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 48;
 
-/// Who shares slots.
+/// A group of connections that share slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
     /// An address of a configured peer.
@@ -82,9 +82,9 @@ pub(super) enum State {
 pub(super) enum Admission {
     /// There is a slot.
     Free,
-    /// The slot of this connection is taken from it.
+    /// The newcomer gets the slot of this connection.
     Replace(u64),
-    /// There is none.
+    /// There is no slot.
     Full,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn admit(held: &[Held], new: Source, now: Instant) -> Admission {
     let (closing, open): (Vec<&Held>, Vec<&Held>) = held.iter().partition(|one| one.state == State::Closing);
     let strangers = |all: &[&Held]| all.iter().filter(|one| matches!(one.source, Source::Network(_))).count();
     let of = |all: &[&Held], source| all.iter().filter(|one| one.source == source).count();
-    // What is closing takes no slot, and still takes memory.
+    // Closing connections take no slot, but still memory.
     if of(&closing, new) >= 2 * new.slots() || is_stranger && strangers(&closing) >= 4 * SLOTS {
         return Admission::Full;
     }
@@ -119,7 +119,7 @@ pub(super) fn admit(held: &[Held], new: Source, now: Instant) -> Admission {
 /// Returns true if a QUIC client from `new` must first prove its address: before it takes one of the last slots, and
 /// before it takes the slot of another.
 pub(super) fn must_prove(held: &[Held], new: Source, now: Instant) -> bool {
-    // Those that are closing as well: forged datagrams leave such behind.
+    // Closing connections count as well: forged datagrams leave such behind.
     let open = || held.iter();
     let many = match new {
         Source::Peer(_) => open().filter(|one| one.source == new).count() >= UNPROVEN_OF_PEER,
@@ -182,7 +182,7 @@ mod tests {
             all.extend(held(1000 * crowd, PER_NETWORK as u64, source, State::Handshake, now, second));
         }
         assert_eq!(admit(&all, at("198.51.100.1"), now), Admission::Replace(0), "although it is young");
-        // With one for each network nobody has more than the newcomer would: only what is old yields.
+        // With one connection for each network none has more than the newcomer would: only an old one is replaced.
         let many: Vec<Held> = (0..SLOTS as u64)
             .flat_map(|n| held(n, 1, at(&format!("10.0.{n}.1")), State::Handshake, now, second))
             .collect();

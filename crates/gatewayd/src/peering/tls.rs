@@ -46,7 +46,7 @@ pub(super) struct TlsLink {
     tls: Connection,
     remote: SocketAddr,
     connecting: bool,
-    /// True if the handshake of TLS has begun: the peer has said something, and it was TLS.
+    /// Set when the handshake of TLS has begun: the peer has sent a whole ClientHello.
     spoken: bool,
     ready: bool,
     lost: bool,
@@ -190,7 +190,8 @@ impl TlsLink {
             self.connecting = false;
         }
         let mut total = 0;
-        // What is not dealt with yet is enough: the rest waits in the kernel, which slows the peer down.
+        // Stops when the packets of one turn are here: the rest waits in the kernel, whose flow control slows the peer
+        // down.
         while total < READ && self.packets.len() < TURN.0 {
             match self.tls.read_tls(&mut &self.socket) {
                 Ok(0) => return Err(Loss::other("it closed the connection without a word")),
@@ -205,7 +206,7 @@ impl TlsLink {
             let state = self.tls.process_new_packets();
             let state = state.map_err(|error| Loss::refused(&error, &tls_words(&error, authority)))?;
             let fresh = state.plaintext_bytes_to_read();
-            // Part of a ClientHello has no answer yet.
+            // Part of a ClientHello leads to no answer.
             self.spoken |= self.tls.wants_write();
             self.tls.reader().read_exact(self.records.room(fresh)).map_err(|error| broken(&error))?;
             if !self.ready && !self.tls.is_handshaking() {
@@ -227,8 +228,8 @@ impl TlsLink {
         self.packets.pop_front()
     }
 
-    /// Sends the hello or a packet. None is dropped, whatever the backlog: nothing is sent again over TLS. One longer than
-    /// [`TlsLink::PAYLOAD`] ends the connection.
+    /// Sends the hello or a packet. None is dropped, whatever the backlog: nothing is sent again over TLS. One longer
+    /// than [`TlsLink::PAYLOAD`] ends the connection.
     pub(super) fn send(&mut self, packet: Bytes) {
         if packet.len() > TlsLink::PAYLOAD {
             let why = format!("packet of {} octets; TLS takes at most {}", packet.len(), TlsLink::PAYLOAD);

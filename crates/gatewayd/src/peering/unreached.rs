@@ -1,12 +1,12 @@
-//! Log lines about a peer that cannot be reached: each reason once, then summaries ever further apart.
+//! Log lines about a peer that cannot be reached: each reason once, then summaries at growing intervals.
 
 use std::time::{Duration, Instant};
 
 use super::complaints::kind;
 
-/// The first summary comes after this time, the next ones after twice the time of the one before ...
+/// The time until the first summary, and between it and the second; each further interval is twice the one before ...
 const FIRST: Duration = Duration::from_secs(60);
-/// ... up to this.
+/// ... up to this one.
 const LONGEST: Duration = Duration::from_secs(3600);
 /// Most reasons that are logged by themselves.
 const REASONS: usize = 4;
@@ -26,12 +26,12 @@ pub(super) struct Unreached {
 pub(super) enum Report {
     /// A reason that was not logged before.
     Reason,
-    /// So many attempts have failed within so much time.
+    /// The number of failed attempts, and the time since the first.
     Summary(u64, Duration),
 }
 
 impl Unreached {
-    /// Counts an attempt that failed because of `why`, and returns what is to be logged.
+    /// Counts an attempt that failed because of `why`, and returns the line to log, if any.
     pub(super) fn add(&mut self, why: &str, now: Instant) -> Option<Report> {
         self.attempts += 1;
         let since = *self.since.get_or_insert(now);

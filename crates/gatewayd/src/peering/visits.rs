@@ -1,7 +1,7 @@
-//! How many connections one verified peer may open here.
+//! A bound on the connections that one verified peer opens here.
 //!
-//! A peer that works has one connection, for a short time up to four: QUIC and TLS that it dials, and the same of an
-//! attempt whose end was lost on the way. What is beyond these bounds is ended and counted.
+//! A working peer has one connection, for a short time up to four: QUIC and TLS that it dials, and the same of an
+//! attempt whose end was lost on the way. Connections beyond these bounds are ended and counted.
 
 use std::time::{Duration, Instant};
 

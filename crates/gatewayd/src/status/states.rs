@@ -1,4 +1,4 @@
-//! The states of peers and of connections, as `status` names them, and what each means.
+//! The states of peers and of connections, as `status` names them, and their meanings.
 
 use super::PeerStatus;
 

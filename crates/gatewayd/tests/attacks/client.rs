@@ -1,4 +1,4 @@
-//! A client that asks a server one thing after the other, while somebody else does harm.
+//! A client that sends requests to a server, one after the other, during an attack.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::common::world::{CLIENTS, SERVERS, Version, World, address, start};
 
 /// The pause between two requests.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Connections that wait for the server at most.
+/// Most connections that wait for the server.
 const BACKLOG: i32 = 4_096;
 /// Octets of a request.
 const REQUEST: u64 = 100;
 
-/// What became of the requests.
+/// The results of the requests.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) requests: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Seen {
     pub(crate) strangers: u64,
 }
 
-/// The client, and the server that it asks.
+/// The client and its server.
 #[derive(Debug)]
 pub(crate) struct Client {
     server: SocketAddr,
@@ -40,7 +40,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Begins to ask.
+    /// Starts the server and the client.
     pub(crate) fn start(world: &World, version: Version) -> Client {
         let (listener, server) = world.server.run(move || listen((address(version, SERVERS, 2), 0).into(), BACKLOG));
         let stop = Arc::new(AtomicBool::new(false));
@@ -61,14 +61,14 @@ impl Client {
         };
         let (count, stopped, own) = (strangers.clone(), stop.clone(), address(version, CLIENTS, 2));
         let answers = start(&world.server, move || {
-            // The last that wait are counted, too.
+            // Connections that still wait at the end are counted, too.
             while ready(&listener, PollFlags::IN, Duration::from_millis(500)) || !stopped.load(Ordering::Relaxed) {
                 if !ready(&listener, PollFlags::IN, Duration::ZERO) {
                     continue;
                 }
                 let (socket, _) = listener.accept().unwrap();
                 if peer(&socket).is_ok_and(|peer| peer.ip() == own) {
-                    // In its own time: others wait to be accepted.
+                    // On a thread of its own: others wait to be accepted.
                     thread::spawn(move || {
                         received(&socket, 1, REQUEST);
                         sent(&socket, 2, REQUEST)
@@ -81,12 +81,12 @@ impl Client {
         Client { server, stop, strangers, asks, answers }
     }
 
-    /// Where the server listens.
+    /// Returns the address of the server.
     pub(crate) fn server(&self) -> SocketAddr {
         self.server
     }
 
-    /// Ends it.
+    /// Stops both, and returns the results.
     pub(crate) fn stop(self) -> Seen {
         self.stop.store(true, Ordering::Relaxed);
         let seen = self.asks.join().unwrap();
@@ -95,7 +95,7 @@ impl Client {
     }
 }
 
-/// A connection, a request and its answer.
+/// Connects, sends a request and receives the answer.
 fn ask(server: SocketAddr) -> Result<(), String> {
     let socket = socket(server.ip());
     socket.connect(&server.into()).map_err(|error| format!("connect: {}", errno(&error)))?;

@@ -1,4 +1,4 @@
-//! Openings from addresses of a client's network that nobody has (RFC 4987, section 2).
+//! Forged openings from unused addresses of a client's network (RFC 4987, section 2).
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::common::world::{CLIENTS, Version, World, address, start};
 
 /// IPPROTO_RAW: packets with their IP header (raw(7), and RFC 3542, section 3).
 const RAW: i32 = 255;
-/// How long it goes on, and how many openings it sends every [`TICK`]: 4,000 in a second.
+/// The duration, and the number of openings every [`TICK`]: 4,000 in a second.
 const TIME: Duration = Duration::from_secs(6);
 const TICK: Duration = Duration::from_millis(10);
 const EACH: u64 = 40;
-/// The hosts of the client's network that nobody is.
+/// The unused hosts of the client's network.
 const HOSTS: std::ops::Range<u8> = 100..250;
 
-/// Somebody who sends forged openings to one server.
+/// A source of forged openings to one server.
 #[derive(Debug)]
 pub(crate) struct Flood {
     sent: Arc<AtomicU64>,
@@ -28,7 +28,7 @@ pub(crate) struct Flood {
 }
 
 impl Flood {
-    /// Begins, from the client's machine.
+    /// Starts it on the client's machine.
     pub(crate) fn start(world: &World, version: Version, server: SocketAddr) -> Flood {
         let flood = Flood { sent: Arc::default(), over: Arc::default() };
         let (sent, over) = (flood.sent.clone(), flood.over.clone());
@@ -50,18 +50,18 @@ impl Flood {
         flood
     }
 
-    /// Whether the last has been sent.
+    /// Returns true when the last opening has been sent.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// How many have been sent.
+    /// Returns the number of openings that were sent.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 }
 
-/// An opening with an address and a port of its own.
+/// Returns an opening with an address and a port of its own.
 fn opening(version: Version, number: u64, server: SocketAddr) -> Vec<u8> {
     let hosts = u64::from(HOSTS.end - HOSTS.start);
     let host = HOSTS.start + (number % hosts) as u8;

@@ -1,4 +1,4 @@
-//! Somebody deletes what the gateway has set in the kernel.
+//! Deletions of the rules that the gateway has set in the kernel.
 
 use std::process::Command;
 
@@ -41,13 +41,13 @@ fn rules_that_are_deleted_are_set_again() {
             let line = deletion.replace('T', "inet cellway_gateway_cellway0");
             world.near.run(move || shell(line));
             until(deletion, || pair.number(Side::Near, "/counters/rules_restored") > restored);
-            // What begins now is carried.
+            // New connections are carried.
             let opened = pair.number(Side::Near, "/counters/opened/intercepted");
             until(deletion, || pair.number(Side::Near, "/counters/opened/intercepted") > opened);
             assert!(pair.written(Side::Near).contains("deleted by somebody else"), "the log says so");
         }
         let seen = client.stop();
-        // What is not taken and still guarded is refused, as `down` says; nothing else fails.
+        // Connections to guarded networks that are not taken are refused, as `down` says; nothing else fails.
         let other: Vec<&String> = seen.failed.iter().filter(|why| *why != "connect: ECONNREFUSED").collect();
         assert!(
             other.is_empty() && (seen.failed.len() as u64) < seen.requests,
@@ -67,13 +67,13 @@ fn rules_that_cannot_be_set_again_are_told_and_tried_again() {
     let _one = one_at_a_time();
     let world = World::new();
     let pair = Pair::start(&world, &Wish::default());
-    // The route to the device goes, and can come back only with the device.
+    // This deletes the route to the device, which cannot be set again until the device is up.
     world.near.run(|| shell("ip link set dev cellway0 down".into()));
     let near = || pair.status(Side::Near).unwrap()["peers"][0].clone();
     until("the peer counts as down", || near()["up"] == false);
     let why = near()["why_down"].to_string();
     assert!(why.contains("the rules of the kernel are lacking") && why.contains("ip "), "{why}");
-    // Tried each 5 s, and not as often as the attempt itself deletes something.
+    // There is an attempt every 5 s, although each attempt deletes something itself.
     std::thread::sleep(std::time::Duration::from_secs(3));
     let errors = pair.number(Side::Near, "/counters/errors/rules");
     assert!((1..=3).contains(&errors), "{errors} attempts");

@@ -36,7 +36,7 @@ pub(crate) struct Wish {
     pub(crate) peer: String,
     /// Lines of `[control]`, of both.
     pub(crate) control: String,
-    /// What connections do while the peer is down: `down`, of both.
+    /// The value of `down` in `[[peer]]`, of both.
     pub(crate) down: &'static str,
     /// The networks to which the far gateway lets its peer connect; the near one takes connections to [`FAR`].
     pub(crate) allowed: Vec<u8>,
@@ -294,7 +294,7 @@ impl<'a> Pair<'a> {
         self.folder.path().join(format!("{}.toml", side.name()))
     }
 
-    /// The socket that `status` asks.
+    /// Returns the status socket.
     pub(crate) fn socket(&self, side: Side) -> PathBuf {
         self.folder.path().join(format!("{}.socket", side.name()))
     }

@@ -61,8 +61,8 @@ fn a_rate_that_is_too_high_is_reported_and_what_fits_is_sent() {
         let status = pair.status(Side::Near).unwrap();
         let [sends, rate] = ["sending_rate", "rate"].map(|key| status["peers"][0][key].as_f64().unwrap());
         assert!(rate == 20e6 && sends <= 16e6, "{sends} of {rate}");
-        // After its queue is gone, and for the 10 s of the first pause, the line carries what is sent. Without the guard a
-        // fifth is lost; a relay that is not scheduled in time loses some.
+        // After its queue is gone, and for the 10 s of the first pause, the line carries what is sent. Without the
+        // guard a fifth is lost; a relay that is not scheduled in time loses some.
         thread::sleep(Duration::from_secs(3));
         let before = counts();
         thread::sleep(Duration::from_secs(4));

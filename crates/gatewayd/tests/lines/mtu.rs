@@ -1,5 +1,5 @@
-//! Lines that carry less than the hosts' networks: packets of 1280 octets (the least that IPv6 allows, RFC 8200, section
-//! 5), and hosts that know of 1500.
+//! Lines that carry less than the hosts' networks: packets of 1280 octets (the least that IPv6 allows, RFC 8200,
+//! section 5), and hosts that know of 1500.
 
 use crate::common::pair::{Pair, Side, Wish};
 use crate::common::relay::{HOSTS, Ills, Relay};
@@ -9,8 +9,8 @@ use crate::load::{Load, MEGA, never_down, over_both, until_crossed};
 
 const SMALL: Ills = Ills { most: 1_280, ..Ills::NONE };
 
-/// The most that a packet between gateways can have while datagrams have 1200 octets, as at first (RFC 9000, section 14.1):
-/// an octet of flags, one of a packet number at least, one of a frame, and 16 of the seal are QUIC's.
+/// The most octets of a packet between gateways while datagrams have 1200 octets, as at first (RFC 9000, section 14.1):
+/// QUIC adds an octet of flags, at least one of a packet number, one of a frame, and 16 of the authentication tag.
 const FIRST: u64 = 1_200 - 19;
 
 /// Octets of IP and UDP.

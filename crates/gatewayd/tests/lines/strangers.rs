@@ -1,4 +1,4 @@
-//! Strangers who open connections to the port for peers and say nothing, beside hosts whose connections are carried.
+//! Strangers that open connections to the port for peers and send nothing, beside hosts whose connections are carried.
 
 use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
@@ -46,20 +46,21 @@ fn idle_strangers_keep_no_peer_out_and_no_client_waiting() {
     static STOP: AtomicBool = AtomicBool::new(false);
     static AGAIN: AtomicU64 = AtomicU64::new(0);
     let world = World::new();
-    // Only the near one dials, and over TCP, where the strangers are: the far one does not know from where.
+    // Only the near gateway dials, and over TCP, like the strangers; the far one has no address of it.
     let to = Side::Far.address(Version::V4);
     let wish = Wish { rate: "30 Mbit/s", peer: "transport = \"tls\"".into(), through: Some(to), ..Wish::default() };
     let mut pair = Pair::start(&world, &wish);
     let carried = meet(&world, Version::V4);
     let flood = start(&world.server, move || idle(to, &STOP, &AGAIN));
     until("no slot is free for them", || AGAIN.load(Ordering::SeqCst) > 200);
-    // Those that are carried go on, and others begin.
+    // Carried connections go on, and new ones are carried.
     talk(&carried);
     for version in [Version::V4, Version::V6] {
         talk(&meet(&world, version));
     }
     drop(carried);
-    // A peer that was there lately comes again, and one that was never there comes.
+    // A peer connects again that was verified recently, and then one that was never verified, as the far gateway has
+    // been restarted.
     pair.end(Side::Near);
     pair.run(Side::Near);
     pair.wait_until_up();

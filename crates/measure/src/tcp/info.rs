@@ -6,8 +6,8 @@ use std::os::fd::AsFd;
 use cellway_sys::tcp::Info;
 use cellway_units::{Bytes, Rate, Span};
 
-/// The kernel's figures of one connection, from the side that asks. A field that the running kernel is too old to have
-/// is zero.
+/// The kernel's figures of one connection, as seen from this end. A field that the running kernel is too old to have is
+/// zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpInfo {

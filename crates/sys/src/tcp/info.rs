@@ -3,18 +3,18 @@
 use std::io;
 use std::os::fd::AsFd;
 
-/// The longest `struct tcp_info` that is asked for: the structure of a kernel that knows more is cut, that of one that
-/// knows less is filled up with zeros.
+/// The length of `struct tcp_info` that is requested: a longer structure of a newer kernel is truncated, a shorter one
+/// of an older kernel is filled up with zeros.
 const OCTETS: usize = 320;
 
 /// `TCPI_OPT_TIMESTAMPS`.
 const TIMESTAMPS: u8 = 1;
 
-/// Makes [`Info`] of a table: for each field its type, the octet at which it begins, and its name in the kernel.
+/// Makes [`Info`] from a table: for each field its type, the octet at which it begins, and its name in the kernel.
 macro_rules! info {
     ($($(#[$comment:meta])* $name:ident: $type:ty = $at:literal $kernel:ident,)*) => {
-        /// The kernel's figures of one connection, from the side that asks: the fields of `struct tcp_info` in
-        /// linux/tcp.h that are used here, with the kernel's own units and marks for what is not known. A field that the
+        /// The kernel's figures of one connection, as seen from this end: the fields of `struct tcp_info` in
+        /// linux/tcp.h that are used here, with the kernel's own units and values for "unknown". A field that the
         /// running kernel is too old to have is 0.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Info {
@@ -22,13 +22,13 @@ macro_rules! info {
         }
 
         impl Info {
-            /// The places are for good: the structure only ever grows at its end.
+            /// The offsets do not change: the structure only grows at its end.
             fn from_octets(octets: &[u8; OCTETS]) -> Info {
                 Info { $($name: <$type>::from_ne_bytes(std::array::from_fn(|i| octets[$at + i])),)* }
             }
         }
 
-        /// For each field its name, where the table says that it begins, and where the headers of the C library do.
+        /// For each field its name, its offset in the table, and its offset in the headers of the C library.
         #[cfg(all(test, target_env = "gnu"))]
         const PLACES: &[(&str, usize, usize)] =
             &[$((stringify!($name), $at, std::mem::offset_of!(libc::tcp_info, $kernel)),)*];

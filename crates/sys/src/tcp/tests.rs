@@ -20,7 +20,7 @@ fn connection() -> (TcpStream, TcpStream) {
 fn the_urgent_byte_is_found_before_it_is_read() {
     let (mut host, mut socket) = connection();
     set_socket_oobinline(&socket, true).unwrap();
-    // Until so many bytes are there, the mark as well.
+    // Waits until `count` bytes have arrived, and the mark with them.
     let find = |socket: &TcpStream, count| {
         while ioctl_fionread(socket).unwrap() < count {
             sleep(Duration::from_millis(1));

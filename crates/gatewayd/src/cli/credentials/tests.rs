@@ -45,7 +45,7 @@ fn times_are_told_in_words() {
     assert!(both.warnings[0].contains("authority.pem: expired on 20"), "{both:?}");
 }
 
-/// A certificate that is never good: its end is before its begin. It was signed by mistake, or forged.
+/// A certificate that is never valid, as it ends before it begins: signed by mistake, or forged.
 #[test]
 fn a_certificate_that_ends_before_it_begins_is_a_problem() {
     for now in [0, 2, 20] {

@@ -11,7 +11,7 @@ fn overlap(a: &IpNet, b: &IpNet) -> bool {
     a.contains(b) || b.contains(a)
 }
 
-/// Networks without hosts of anybody, and what they are (RFC 6890).
+/// Networks without hosts that a gateway can reach, and their purpose (RFC 6890).
 const NOBODYS: [(&str, &str); 9] = [
     ("127.0.0.0/8", "loopback addresses, which every machine has"),
     ("::1/128", "the loopback address, which every machine has"),
@@ -24,8 +24,8 @@ const NOBODYS: [(&str, &str); 9] = [
     ("255.255.255.255/32", "the broadcast address, to which there are no TCP connections"),
 ];
 
-/// Tells every network that belongs to nobody. Loopback addresses in `local` are those of this machine, for peers'
-/// forwards and SOCKS.
+/// Reports every network within one of [`NOBODYS`]. Loopback addresses in `local` are those of this machine, for
+/// forwards and SOCKS of peers.
 fn nobodys(leaves: &[Leaf<IpNet>], local: bool, found: &mut Vec<Found>) {
     for leaf in leaves {
         let Some(net) = leaf.get() else { continue };

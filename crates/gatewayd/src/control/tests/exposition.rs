@@ -1,4 +1,4 @@
-//! What `/metrics` serves, read by parsers of both formats, and by `promtool`.
+//! Tests of `/metrics` with parsers of both formats, and with `promtool`.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::*;
 
-/// The samples of an OpenMetrics text, checked line by line against its grammar.
+/// Returns the samples of an OpenMetrics text, checked line by line against its grammar.
 fn samples(text: &str) -> BTreeMap<String, f64> {
     let mut samples = BTreeMap::new();
     let mut family = String::new();
@@ -63,8 +63,8 @@ fn sample(line: &str) -> Option<Sample> {
     Some((name.to_owned(), labels, rest.strip_prefix(' ')?.parse().ok()?))
 }
 
-/// The samples of a text in the classic format, checked: each family is described once, before its samples, which stand
-/// together.
+/// Returns the samples of a text in the classic format, checked: each family is described once, right before all of its
+/// samples.
 fn classic_samples(text: &str) -> Vec<Sample> {
     let (mut samples, mut types) = (Vec::new(), BTreeMap::new());
     let (mut helped, mut family) = (String::new(), (String::new(), String::new()));
@@ -162,7 +162,7 @@ fn metrics_are_open_metrics() {
         (of("peer_responsive{peer=\"tokyo\"}"), of("peer_stalls_total{peer=\"tokyo\"}")),
         (Some(1.0), Some(0.0))
     );
-    // Buckets hold all that were not above their bound.
+    // Buckets count all values up to their bound.
     assert_eq!(of("connect_seconds_bucket{le=\"0.1\"}"), Some(3.0));
     assert_eq!(of("connect_seconds_bucket{le=\"0.2\"}"), Some(5.0));
     assert_eq!(of("connect_seconds_bucket{le=\"+Inf\"}"), Some(6.0));

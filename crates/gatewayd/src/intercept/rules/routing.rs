@@ -38,7 +38,7 @@ pub(super) fn apply(intercept: &Intercept) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets the route by which openings come to the device, which is there.
+/// Sets the route that leads openings to the device, which must exist.
 pub(super) fn lead_to_device(intercept: &Intercept) -> Result<(), Error> {
     let table = intercept.table.saturating_add(1).to_string();
     for family in tool::families() {
@@ -47,7 +47,7 @@ pub(super) fn lead_to_device(intercept: &Intercept) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the kernel has of the rules and routes.
+/// Returns the rules and routes as the kernel lists them.
 pub(super) fn listing(intercept: &Intercept) -> Result<String, Error> {
     let mut all = String::new();
     for family in tool::families() {
@@ -58,7 +58,7 @@ pub(super) fn listing(intercept: &Intercept) -> Result<String, Error> {
         });
         all.extend(own.flat_map(|line| [line, "\n"]));
         for table in [intercept.table, intercept.table.saturating_add(1)] {
-            // A table without routes is not there.
+            // A routing table without routes does not exist.
             all += &tool::ip_prints(*family, &["route", "show", "table", &table.to_string()]).unwrap_or_default();
         }
     }
@@ -95,7 +95,7 @@ fn rules(intercept: &Intercept) -> [Vec<String>; 5] {
     ]
 }
 
-/// Their priorities.
+/// Returns the range of the priorities of the rules.
 fn priorities(intercept: &Intercept) -> RangeInclusive<u32> {
     let first = FIRST + intercept.table % SLOTS * STEP;
     first..=first + 4

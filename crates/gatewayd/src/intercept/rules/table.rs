@@ -11,10 +11,10 @@ use crate::error::Error;
 /// The first segment of a connection, and no other.
 const OPENING: &str = "tcp flags & (fin | syn | rst | ack) == syn";
 
-/// How long it is known that an opening was released: longer than a client takes to acknowledge the answer.
+/// The time for which a released opening is remembered: longer than a client takes to acknowledge the answer.
 const RELEASED: &str = "5s";
-/// Most of them at once, and so 52,000 in a second. An opening beyond that is dropped, and its client sends it again: answered
-/// with a SYN cookie, its acknowledgement would find nobody.
+/// Most of them at once, which allows 52,000 per second. An opening beyond that is dropped, and its client sends it
+/// again: if it were answered with a SYN cookie, no rule would match the acknowledgement.
 const MOST_RELEASED: u32 = 262_144;
 
 /// The chain that takes openings.
@@ -34,8 +34,9 @@ pub(super) fn name(intercept: &Intercept) -> String {
     name
 }
 
-/// For `nft -f -`: the table, whatever it was before, but for what is taken. Protocols have the names that nft knows by itself:
-/// others it looks up in /etc/protocols, which a small system does not have.
+/// Returns the script for `nft -f -` that makes the table, or replaces all of it but the networks that are taken and
+/// the released openings. It uses only names of protocols that are built into nft: nft looks up others in
+/// /etc/protocols, which a small system does not have.
 pub(super) fn whole(intercept: &Intercept, guarded: impl Iterator<Item = IpNet>) -> String {
     let Intercept { port, mark, device, .. } = intercept;
     let (table, hold) = (name(intercept), mark.saturating_add(1));
@@ -113,12 +114,12 @@ pub(super) fn networks(
     script
 }
 
-/// What the kernel has of the table, without the elements of sets.
+/// Returns the table as nft lists it, without the elements of sets.
 pub(super) fn listing(intercept: &Intercept) -> Result<String, Error> {
     tool::nft_prints(&[&["--terse", "list", "table"], &words(&name(intercept))[..]].concat())
 }
 
-/// The networks that are taken and guarded in the kernel.
+/// Returns the networks that are taken and guarded, as nft lists them.
 pub(super) fn networks_listing(intercept: &Intercept) -> Result<String, Error> {
     let (table, mut all) = (name(intercept), String::new());
     for set in ["taken4", "taken6", "guarded4", "guarded6"] {

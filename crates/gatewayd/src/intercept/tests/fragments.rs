@@ -1,4 +1,4 @@
-//! An opening that comes in fragments: from a client with a small MTU and data in its SYN, or from one that tries out
+//! An opening that arrives in fragments: from a client with a small MTU and data in its SYN, or from one that probes
 //! gateways.
 
 use std::io::Read;
@@ -55,12 +55,12 @@ fn listen(at: &Namespace, like: SocketAddr) -> Socket {
     })
 }
 
-/// The TCP segment that arrives next between two ports: its flags, sequence number and acknowledgment.
+/// Returns the flags, the sequence number and the acknowledgment of the next TCP segment between two ports.
 fn segment(socket: &Socket, from: u16, to: u16) -> (u8, u32, u32) {
     loop {
         let mut packet = [0; 4096];
         let length = (&*socket).read(&mut packet).expect("no segment comes");
-        // Of IPv4 the header comes along.
+        // The packet includes the header of IPv4, but not of IPv6.
         let header = if packet[0] == 0x45 && packet[9] == 6 { 20 } else { 0 };
         let tcp = &packet[header..length];
         let word = |at: usize| u32::from_be_bytes(tcp[at..at + 4].try_into().unwrap());
@@ -81,8 +81,8 @@ fn a_syn_in_fragments_is_an_opening_like_any_other() {
     let three = Three::new();
     let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
     for version in 0..2 {
-        // The flags of TCP are in octet 13: behind the first fragment, in it, and with data that is cut. Linux drops shorter
-        // packets than 1280 octets that are first fragments of IPv6.
+        // The flags of TCP are in octet 13: behind the first fragment, in it, and with data that is cut. Linux drops
+        // first fragments of IPv6 that are shorter than 1280 octets.
         let (cuts, data) = if version == 0 { (&[8, 16, 24, 64][..], 100) } else { (&[1232, 1400][..], 1600) };
         for (number, first) in cuts.iter().copied().enumerate() {
             let (client, server) = (at(version, 0, 4000 + first), at(version, 3, 80));
@@ -97,7 +97,8 @@ fn a_syn_in_fragments_is_an_opening_like_any_other() {
             let (flags, _, acknowledgment) = segment(&seen, 80, 4000 + first);
             assert_eq!((flags, acknowledgment), (SYN_ACK, 1_000_001), "version {version}, {first}");
         }
-        // It goes past the gateways as well, and as it came: its data do not fit the next link in one piece.
+        // It also passes outside the gateways, in the fragments in which it arrived: it does not fit the next link in
+        // one packet.
         let (client, server) = (at(version, 0, 4999), at(version, 3, 80));
         let packet = syn(client, server, 2_000_000, &[b'x'; 1900]);
         let seen = listen(&three.server, server);

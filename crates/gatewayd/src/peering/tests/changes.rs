@@ -36,8 +36,8 @@ fn both_dial_and_one_connection_is_kept() {
     }
 }
 
-/// A port that was free a moment ago, for UDP and TCP. It is below those that the kernel gives to connections (from 32768
-/// on), which other tests make by the thousand.
+/// Returns an address with a port that was free a moment ago, for UDP and TCP. It is below those that the kernel gives
+/// to connections (from 32768 on), which other tests make by the thousand.
 fn free_port() -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let begin = 20_000 + (std::process::id() % 10_000) as u16;

@@ -3,7 +3,7 @@
 use super::link::TURN;
 use super::*;
 
-/// A gateway with two peers over `transport`, and these.
+/// Returns a gateway with two peers over `transport`, and the peers.
 fn hub(transport: TransportChoice) -> (Keys, Peering, [Peering; 2]) {
     let keys = Keys::new();
     let mut config = keys.gateway("hub", "loud");
@@ -24,7 +24,7 @@ fn hub(transport: TransportChoice) -> (Keys, Peering, [Peering; 2]) {
     (keys, hub, spokes)
 }
 
-/// Packets of each peer in one turn.
+/// Returns the packets of each peer in one turn.
 fn turn(hub: &mut Peering) -> [Vec<Bytes>; 2] {
     let mut came = [Vec::new(), Vec::new()];
     hub.turn(Instant::now());
@@ -51,7 +51,7 @@ fn a_flood_leaves_each_its_turn(transport: TransportChoice, packets: usize, leng
     step(&mut quiet, &mut told);
     let (mut first, mut quiet_at, mut floods, mut after) = (None, None, 0, 0);
     let end = Instant::now() + HANG;
-    // Until the quiet one was heard, and the loud one had some turns more.
+    // Until the packet of the quiet one has arrived, and for some turns more.
     let mut turns = 0;
     while quiet_at.is_none() || after < 3 {
         assert!(Instant::now() < end, "{floods} packets in {turns} turns, and none of the other peer");
@@ -62,7 +62,7 @@ fn a_flood_leaves_each_its_turn(transport: TransportChoice, packets: usize, leng
         if of_loud.len() == TURN.0 || octets >= TURN.1 {
             floods += 1;
             assert!(hub.has_more() && hub.has_more_of(PEER), "what is left is dealt with at once");
-            // Over QUIC both have one socket.
+            // Over QUIC both share one socket.
             assert!(
                 transport == TransportChoice::Quic || !hub.has_more_of(PeerId::at(1)),
                 "the other peer does not wait for it"

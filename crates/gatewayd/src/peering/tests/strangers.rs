@@ -14,7 +14,7 @@ use crate::peering::link::{Occurrence, Stage};
 use crate::peering::strangers;
 use crate::peering::tls::TlsLink;
 
-/// TCP connections that say nothing and are opened again whenever they end.
+/// TCP connections that send nothing and are opened again whenever they end.
 struct Idle {
     stop: Arc<AtomicBool>,
     opened_again: Arc<AtomicU32>,
@@ -59,7 +59,7 @@ impl Drop for Idle {
     }
 }
 
-/// One address, 256 addresses of one network, or as many networks.
+/// Returns `count` addresses: all the same, 250 different ones of one network, or each of another network.
 fn sources(count: u32, spread: &str) -> Vec<IpAddr> {
     let address = |n: u32| match spread {
         "one address" => Ipv4Addr::new(127, 9, 9, 9),
@@ -102,13 +102,13 @@ fn idle_connections_keep_no_peer_out() {
 }
 
 /// A crowd that begins the handshake of QUIC and goes no further: of one network, beside a peer that dials from
-/// anywhere; and of as many networks as there are slots, beside a peer whose address is known.
+/// anywhere; and of more networks than there are slots, beside a peer whose address is known.
 #[test]
 fn handshakes_that_stand_still_keep_no_peer_out() {
     for (spread, known) in [("one network", false), ("many networks", true)] {
         let keys = Keys::new();
         let mut far = keys.gateway("far", "near");
-        // Nobody listens there, and the address is the peer's all the same.
+        // Nothing listens there; the address still counts as the peer's.
         far.peers[0].address = known.then(|| "127.0.0.1:1".to_owned());
         let mut far = start(&far);
         let dials = |(number, from): (usize, IpAddr)| {
@@ -135,7 +135,7 @@ fn handshakes_that_stand_still_keep_no_peer_out() {
     }
 }
 
-/// What is logged on this thread.
+/// The log of this thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -207,7 +207,7 @@ fn a_peer_that_cannot_be_reached_is_logged_once() {
     assert!(lines[0].contains("far") && lines[0].contains("refused"), "{lines:?}");
 }
 
-/// A verified peer that opens connection after connection, and says no hello on any.
+/// A verified peer that opens connection after connection, and sends no hello on any.
 #[test]
 fn a_peer_has_a_bounded_number_of_connections() {
     let keys = Keys::new();
