@@ -3,7 +3,7 @@
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::error::ConfigError;
-use crate::excess::{UNACKNOWLEDGED, UNACKNOWLEDGED_PART};
+use crate::excess::Excess;
 use crate::lease::Lease;
 use crate::packet::DATA_OVERHEAD;
 use crate::request::Request;
@@ -236,7 +236,7 @@ impl GatewayConfig {
     }
     /// Returns the most memory (bytes) that unacknowledged packets may take, the bytes of flows not counted.
     pub fn most_unacknowledged(&self) -> u64 {
-        UNACKNOWLEDGED + self.total_buffer.0 / UNACKNOWLEDGED_PART
+        Excess::MOST_UNACKNOWLEDGED + self.total_buffer.0 / Excess::UNACKNOWLEDGED_PART
     }
     /// What a flow takes of the memory at least (bytes).
     pub(crate) fn per_flow(&self) -> u64 {

@@ -46,7 +46,7 @@ pub struct Gateway {
     line: Option<Bottleneck>,
     /// What watches a configured rate, if that is wanted.
     guard: Option<Guard>,
-    /// How many packets may leave beyond what the line holds, because nothing is heard of the peer.
+    /// The number of packets that may leave although the line is full, as probes (RFC 9002, section 6.2.4).
     owed: u32,
     /// Whether what waits may not leave because too much is under way.
     full: bool,
@@ -369,9 +369,12 @@ impl Gateway {
     fn waits(&self) -> bool {
         self.relay.has_frames() && self.may_send()
     }
-    /// Whether the line has room for more than acknowledgements.
+    /// True if more than acknowledgements may leave: the line has room, or a probe is due. While the peer is unresponsive
+    /// only half of the cap for unacknowledged packets is used, as an outage is no fault of the peer.
     fn may_send(&self) -> bool {
-        self.owed > 0 || self.line.as_ref().is_none_or(Bottleneck::may_send)
+        let half = self.config().most_unacknowledged() / 2;
+        let is_stopped = self.liveness.is_unresponsive() && self.recovery.unacknowledged() > half;
+        self.owed > 0 || !is_stopped && self.line.as_ref().is_none_or(Bottleneck::may_send)
     }
     /// The next packet that may leave now: an acknowledgement if due, control frames, one data frame, as far as they
     /// fit into the MTU. Where they do not fit together data go first every second time, and an

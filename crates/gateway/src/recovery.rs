@@ -35,7 +35,7 @@ impl Sent {
     /// Returns the memory (bytes) that it takes beyond the bytes of a flow that it carries, which the flow counts.
     fn memory(&self) -> u64 {
         let of_flow = self.frames().map(|frame| if let Frame::Data { len, .. } = frame { u64::from(*len) } else { 0 });
-        let frames = size_of::<Sent>() + self.more.len() * size_of::<Frame>();
+        let frames = size_of::<Sent>() + self.more.capacity() * size_of::<Frame>();
         (frames as u64).saturating_sub(of_flow.sum())
     }
     pub(crate) fn frames(&self) -> impl Iterator<Item = &Frame> {

@@ -7,7 +7,7 @@
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
 mod common;
 
-use cellway_gateway::{GatewayConfig, GatewayStats};
+use cellway_gateway::{Excess, GatewayConfig, GatewayStats};
 use cellway_units::{Bytes, Rate, Span, Time};
 use common::bulk::{config, reader, sender};
 use common::host::Plan;
@@ -43,11 +43,11 @@ fn most(plans: &[FlowPlan], seconds: u64) -> GatewayStats {
     most
 }
 fn check(most: &GatewayStats) {
-    assert!(most.gaps * SCALE < 1 << 18, "{most:?}");
-    assert!(most.identifiers * SCALE < 1 << 16, "{most:?}");
+    assert!(most.gaps * SCALE < Excess::MOST_GAPS, "{most:?}");
+    assert!(most.identifiers * SCALE < Excess::MOST_IDENTIFIERS as u64, "{most:?}");
     // The fraction of the memory is not scaled, as the memory is that of a gateway with this rate.
-    let part = gateway().most_unacknowledged() - (8 << 20);
-    assert!(most.unacknowledged < part + (8 << 20) / SCALE, "{most:?}");
+    let part = gateway().most_unacknowledged() - Excess::MOST_UNACKNOWLEDGED;
+    assert!(most.unacknowledged < part + Excess::MOST_UNACKNOWLEDGED / SCALE, "{most:?}");
 }
 
 #[test]

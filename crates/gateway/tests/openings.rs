@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use cellway_gateway::{Action, FlowId, Frame, GatewayConfig, Reason, Request};
-use cellway_units::{Bytes, Span, Time};
+use cellway_units::{Bytes, Span};
 use common::script::{FLOW, NOTHING, Script, WINDOW, asked, closed, config, open, refused, reset};
 
 const OVER: Reason = Reason::TimedOut;
@@ -15,19 +15,6 @@ const OVER: Reason = Reason::TimedOut;
 /// Over a transport that loses nothing, so that nothing is sent again, and nothing else is ever due.
 fn script() -> Script {
     Script::with(GatewayConfig { reliable: true, opening: Span::from_secs(10), ..config() })
-}
-/// Wakes the gateway at each of its deadlines until `end`; returns all frames and actions.
-fn until(s: &mut Script, end: Time) -> (Vec<Frame>, Vec<Action>) {
-    let mut all = NOTHING;
-    while let Some((at, _)) = s.gateway.deadline().filter(|d| d.0 <= end) {
-        s.now = s.now.max(at);
-        s.gateway.wake(s.now, &mut s.out);
-        let (frames, actions) = s.flush();
-        all.0.extend(frames);
-        all.1.extend(actions);
-    }
-    s.now = s.now.max(end);
-    all
 }
 
 #[test]
@@ -37,8 +24,8 @@ fn an_opening_without_an_answer_is_refused_and_the_peer_told() {
     // The peer has it, and its server does not answer.
     s.ack(0, 0);
     let end = s.now + Span::from_secs(9);
-    assert_eq!(until(&mut s, end), NOTHING);
-    let (frames, actions) = until(&mut s, end + Span::from_secs(1));
+    assert_eq!(s.run_until(end), NOTHING);
+    let (frames, actions) = s.run_until(end + Span::from_secs(1));
     assert_eq!(actions, [Action::Refuse { flow: FLOW, reason: OVER }]);
     assert_eq!(frames, [reset(FLOW, 0, OVER)]);
     assert_eq!(s.gateway.stats().refused(OVER), 1);
@@ -54,7 +41,7 @@ fn an_opening_of_which_nothing_is_ever_heard_does_not_hold_its_host() {
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
     // The transport has lost it although it is configured as reliable.
     let end = s.now + Span::from_secs(10);
-    let (frames, actions) = until(&mut s, end);
+    let (frames, actions) = s.run_until(end);
     assert_eq!((frames, actions), (vec![reset(FLOW, 0, OVER)], vec![Action::Refuse { flow: FLOW, reason: OVER }]));
     assert_eq!(s.gateway.deadline(), None, "it is refused once");
 }
@@ -67,7 +54,7 @@ fn one_that_was_accepted_early_is_reset() {
     s.local(|g, now, out| g.received(now, FLOW, 300, out));
     s.ack(0, s.sent() - 1);
     let end = s.now + Span::from_secs(10);
-    let (frames, actions) = until(&mut s, end);
+    let (frames, actions) = s.run_until(end);
     assert_eq!(actions, [Action::Reset { flow: FLOW, reason: OVER }]);
     assert_eq!(frames, [reset(FLOW, 300, OVER)]);
 }
@@ -84,7 +71,7 @@ fn who_waits_for_memory_waits_no_longer_either() {
     // One of them gives up. The others are refused in their order, 1 ms apart; the peer has met none of them.
     s.local(|g, now, out| g.local_reset(now, FlowId(6), Reason::Reset, out));
     let end = s.now + Span::from_secs(11);
-    let (frames, actions) = until(&mut s, end);
+    let (frames, actions) = s.run_until(end);
     let gone = |n| [Action::Refuse { flow: FlowId(n), reason: OVER }, closed(FlowId(n), Some(OVER))];
     assert_eq!(actions, [gone(4), gone(8)].concat());
     assert_eq!(frames, [4, 8].map(|n| reset(FlowId(n), 0, Reason::Reset)));
@@ -99,7 +86,7 @@ fn an_answer_in_time_ends_the_wait() {
     }
     s.peer(&[Frame::Accepted { flow: FlowId(4), limit: WINDOW }, refused(FlowId(2), Reason::Refused)]);
     let end = s.now + Span::from_secs(30);
-    let (_, actions) = until(&mut s, end);
+    let (_, actions) = s.run_until(end);
     assert_eq!(actions, [Action::Refuse { flow: FlowId(6), reason: OVER }]);
     assert_eq!(s.gateway.flow_stats(FlowId(4)).map(|stats| stats.limit), Some(WINDOW));
 }

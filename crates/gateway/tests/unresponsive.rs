@@ -4,27 +4,14 @@
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
 mod common;
 
-use cellway_gateway::{Action, FlowId, Frame, GatewayConfig, Reason};
-use cellway_units::{Span, Time};
+use cellway_gateway::{Action, FlowId, Frame, GatewayConfig, Reason, Window};
+use cellway_units::{Bytes, Span};
 use common::script::{FLOW, NOTHING, Script, WINDOW, asked, closed, config, connect, data, open, reset};
 
 const LOST: Reason = Reason::PeerLost;
 
 fn watchful() -> GatewayConfig {
     GatewayConfig { patience: Some(Span::from_secs(1)), ..config() }
-}
-/// Wakes the gateway whenever it asks for it until `end`; returns all frames and actions.
-fn until(s: &mut Script, end: Time) -> (Vec<Frame>, Vec<Action>) {
-    let mut all = NOTHING;
-    while let Some((at, _)) = s.gateway.deadline().filter(|d| d.0 <= end) {
-        s.now = s.now.max(at);
-        s.gateway.wake(s.now, &mut s.out);
-        let (frames, actions) = s.flush();
-        all.0.extend(frames);
-        all.1.extend(actions);
-    }
-    s.now = s.now.max(end);
-    all
 }
 /// A round trip of 100 ms has been measured on a flow of another name, which stays open.
 fn met() -> Script {
@@ -42,20 +29,20 @@ fn met() -> Script {
 fn a_held_opening_is_released_within_a_second_and_some_round_trips() {
     let mut s = met();
     let idle = s.now + Span::from_secs(30);
-    assert_eq!(until(&mut s, idle), NOTHING, "nothing awaits an answer, so nobody asks");
+    assert_eq!(s.run_until(idle), NOTHING, "nothing awaits an answer, so nobody asks");
     assert!(!s.gateway.is_unresponsive());
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
     let asked_at = s.now;
-    let (frames, actions) = until(&mut s, asked_at + Span::from_ms(1_000));
+    let (frames, actions) = s.run_until(asked_at + Span::from_ms(1_000));
     assert!(!frames.is_empty() && frames.iter().all(|frame| *frame == open(FLOW, WINDOW)), "probes: {frames:?}");
     assert_eq!(actions, []);
-    let (frames, actions) = until(&mut s, asked_at + Span::from_ms(1_300));
+    let (frames, actions) = s.run_until(asked_at + Span::from_ms(1_300));
     assert_eq!(actions, [Action::Refuse { flow: FLOW, reason: LOST }]);
     assert!(s.gateway.is_unresponsive());
     // The peer may have the `Open`: it is sent the reset, and the `Open` never again.
     assert!(frames.contains(&reset(FLOW, 0, LOST)), "{frames:?}");
     let later = s.now + Span::from_secs(20);
-    let (frames, actions) = until(&mut s, later);
+    let (frames, actions) = s.run_until(later);
     assert!(frames.len() > 10 && frames.iter().all(|frame| *frame == reset(FLOW, 0, LOST)), "{frames:?}");
     assert_eq!(actions, []);
     // It answers: all is as before.
@@ -74,7 +61,7 @@ fn what_is_carried_is_kept_and_goes_on() {
     s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
     assert_eq!(s.local(|g, now, out| g.received(now, FLOW, 1000, out)).0, [data(0, 1000, false)]);
     let silent = s.now + Span::from_secs(50);
-    let (frames, actions) = until(&mut s, silent);
+    let (frames, actions) = s.run_until(silent);
     assert!(frames.iter().all(|frame| *frame == data(0, 1000, false)) && actions.is_empty());
     assert!(s.gateway.is_unresponsive());
     // Any packet of the peer will do.
@@ -92,7 +79,7 @@ fn a_peer_that_sends_anything_is_there() {
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
     for n in 0..100 {
         let next = s.now + Span::from_ms(200);
-        until(&mut s, next);
+        s.run_until(next);
         s.peer(&[Frame::Credit { flow: FlowId(40), limit: WINDOW + n }]);
         assert!(!s.gateway.is_unresponsive());
     }
@@ -111,9 +98,39 @@ fn the_way_to_the_peer_is_new_after_it_was_lost() {
     let mut s = met();
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
     let silent = s.now + Span::from_secs(2);
-    until(&mut s, silent);
+    s.run_until(silent);
     assert!(s.gateway.is_unresponsive());
     let (_, actions) = s.local(|g, now, out| g.down(now, LOST, out));
     assert!(actions.contains(&closed(FLOW, Some(LOST))), "{actions:?}");
     assert!(!s.gateway.is_unresponsive());
+}
+
+#[test]
+fn an_outage_while_hosts_send_little_at_a_time_is_no_fault_of_the_peer() {
+    const BYTES: u64 = 60_000;
+    let window = Window::Fixed(Bytes(1 << 20));
+    let small = GatewayConfig { window, total_buffer: Bytes(8 << 20), ..watchful() };
+    let mut s = Script::with(small);
+    s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+    s.ack(0, 0);
+    s.peer(&[Frame::Accepted { flow: FLOW, limit: 1 << 20 }]);
+    let most = s.gateway.config().most_unacknowledged();
+    let first = s.sent();
+    for _ in 0..BYTES {
+        s.local(|g, now, out| g.received(now, FLOW, 1, out));
+        assert!(s.gateway.stats().unacknowledged < most);
+    }
+    assert!(s.gateway.is_unresponsive() && s.gateway.excess().is_none());
+    assert!(s.sent() - first > 1_000, "packets leave as long as the path may only be slow");
+    // The path comes back: everything reaches the peer.
+    let mut acked = first;
+    while s.gateway.flow_stats(FLOW).unwrap().held_outbound > 0 || s.sent() > acked {
+        let last = s.sent() - 1;
+        s.ack(acked, last);
+        acked = last + 1;
+        let soon = s.now + Span::from_ms(10);
+        s.run_until(soon);
+    }
+    assert_eq!(s.gateway.flow_stats(FLOW).unwrap().consumed, BYTES);
+    assert!(!s.gateway.is_unresponsive() && s.gateway.excess().is_none());
 }

@@ -66,10 +66,10 @@ impl Gateway {
     }
     /// The packet that was sent last, of `bits`, asks for an acknowledgement.
     pub(super) fn asked(&mut self, now: Time, bits: Bits) {
+        self.owed = self.owed.saturating_sub(1);
         let Some(sent) = self.recovery.last() else { return };
         if let Some(line) = &mut self.line {
             sent.stamp = Some(line.sent(now, bits));
-            self.owed = self.owed.saturating_sub(1);
             self.follow_rate();
         } else if let Some(guard) = &mut self.guard {
             sent.bits = bits;
@@ -78,9 +78,9 @@ impl Gateway {
     }
     /// The peer has a packet.
     pub(super) fn arrived(&mut self, sent: &Sent) {
+        self.owed = 0;
         if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
             line.acked(self.recovery.answered(), stamp);
-            self.owed = 0;
         } else if let Some(guard) = &mut self.guard {
             guard.acked(sent.bits);
         }

@@ -1,7 +1,7 @@
 //! Which flows are let in, and how much memory each gets.
 
 use super::Relay;
-use crate::excess::IDENTIFIERS;
+use crate::excess::Excess;
 use crate::flow::{Flow, Origin};
 use crate::lease::Lease;
 use crate::output::Action;
@@ -53,7 +53,7 @@ impl Relay {
         let ended = &mut self.ended[(flow.0 & 1) as usize];
         ended.insert(flow.0 >> 1, (flow.0 >> 1) + 1);
         // The identifiers between the joined runs count as ended, too.
-        ended.join_lowest(IDENTIFIERS + self.flows.len() + 1);
+        ended.join_lowest(Excess::MOST_IDENTIFIERS + self.flows.len() + 1);
     }
     pub(super) fn is_full(&self, origin: Origin) -> bool {
         self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < self.config.per_flow()

@@ -1,7 +1,7 @@
 //! Checks of the caps in `excess`.
 
 use super::Relay;
-use crate::excess::{ANSWERS, Excess, GAPS, IDENTIFIERS};
+use crate::excess::Excess;
 use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 
@@ -11,15 +11,15 @@ const UNUSED: usize = 1024;
 impl Relay {
     /// Checks the cap on identifiers after the peer has named `flow`, which has ended.
     pub(super) fn check_identifiers(&mut self, flow: FlowId) {
-        if self.ended[(flow.0 & 1) as usize].len() > IDENTIFIERS + self.flows.len() {
+        if self.ended[(flow.0 & 1) as usize].len() > Excess::MOST_IDENTIFIERS + self.flows.len() {
             self.excess.get_or_insert(Excess::Identifiers);
         }
     }
     /// Checks the other caps; unacknowledged packets take `unacknowledged` bytes.
     pub(crate) fn check_caps(&mut self, unacknowledged: u64) {
-        let found = if self.gaps > GAPS {
+        let found = if self.gaps > Excess::MOST_GAPS {
             Excess::Gaps
-        } else if self.answers.len() > ANSWERS {
+        } else if self.answers.len() > Excess::MOST_ANSWERS {
             Excess::Answers
         } else if unacknowledged > self.config.most_unacknowledged() {
             Excess::Unacknowledged

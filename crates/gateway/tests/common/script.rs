@@ -69,6 +69,19 @@ impl Script {
         let frames = packets.into_iter().flat_map(|p| p.frames).filter(|f| !matches!(f, Frame::Ack(_)));
         (frames.collect(), actions)
     }
+    /// Wakes the gateway whenever it asks for it until `end`; returns all frames and actions.
+    pub fn run_until(&mut self, end: Time) -> (Vec<Frame>, Vec<Action>) {
+        let mut all = NOTHING;
+        while let Some((at, _)) = self.gateway.deadline().filter(|d| d.0 <= end) {
+            self.now = self.now.max(at);
+            self.gateway.wake(self.now, &mut self.out);
+            let (frames, actions) = self.flush();
+            all.0.extend(frames);
+            all.1.extend(actions);
+        }
+        self.now = self.now.max(end);
+        all
+    }
     /// The peer acknowledges packets `first..=last`.
     pub fn ack(&mut self, first: u64, last: u64) -> (Vec<Frame>, Vec<Action>) {
         self.peer(&[Frame::Ack(Ack { ranges: vec![(first, last)], delay: Span::ZERO, sent: None })])
