@@ -212,14 +212,21 @@ pub(super) struct ManualOptions {
     pub(super) out: PathBuf,
 }
 
+/// A gateway that runs, by its control socket.
 #[derive(Debug, ClapArgs)]
-pub(super) struct Drain {
+pub(super) struct Running {
     /// The socket of the gateway.
     #[arg(long, value_name = "PATH", default_value = "/run/cellway-gateway/control.sock")]
     pub(super) socket: PathBuf,
     /// Take the socket from this configuration.
     #[arg(long, value_name = "FILE", conflicts_with = "socket")]
     pub(super) config: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Drain {
+    #[command(flatten)]
+    pub(super) running: Running,
     /// Reset the connections that are left after this time, as "5 min".
     #[arg(long, value_name = "TIME")]
     pub(super) within: Option<cellway_units::Span>,
@@ -230,12 +237,8 @@ pub(super) struct Drain {
 
 #[derive(Debug, ClapArgs)]
 pub(super) struct Status {
-    /// The socket of the gateway.
-    #[arg(long, value_name = "PATH", default_value = "/run/cellway-gateway/control.sock")]
-    pub(super) socket: PathBuf,
-    /// Take the socket from this configuration.
-    #[arg(long, value_name = "FILE", conflicts_with = "socket")]
-    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) running: Running,
     /// Print it as JSON.
     #[arg(long)]
     pub(super) json: bool,

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const UNANSWERED: u32 = 20;
 
 pub(super) fn run(options: &Drain) -> Result<(), Failure> {
-    let socket = socket_of(options.config.as_deref(), &options.socket)?;
+    let socket = socket_of(&options.running)?;
     let failed = |error: std::io::Error| Failure::failed(format!("{}: {error}", socket.display()));
     let mut snapshot = ask_to_drain(&socket, options.within).map_err(failed)?;
     let (mut told, mut unanswered) = (None, 0);

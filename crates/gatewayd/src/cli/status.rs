@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::args::Status;
+use super::args::{Running, Status};
 use super::output::{age, rows, scaled, table};
 use super::{Failure, output, read};
 use crate::control::ask;
@@ -17,7 +17,7 @@ const GLANCE: Duration = Duration::from_millis(500);
 const WATCH: Duration = Duration::from_secs(1);
 
 pub(super) fn run(options: &Status) -> Result<(), Failure> {
-    let socket = socket_of(options.config.as_deref(), &options.socket)?;
+    let socket = socket_of(&options.running)?;
     let mut before = look(&socket, options)?;
     if options.json && !options.watch {
         let text = serde_json::to_value(&before).map_err(|error| Failure::failed(error.to_string()))?;
@@ -41,9 +41,9 @@ pub(super) fn run(options: &Status) -> Result<(), Failure> {
     }
 }
 
-/// Returns the socket that a configuration names, or `socket` without one.
-pub(super) fn socket_of(config: Option<&Path>, socket: &Path) -> Result<PathBuf, Failure> {
-    let Some(file) = config else { return Ok(socket.to_owned()) };
+/// Returns the control socket of a gateway: the one that its configuration names, or that of the command line.
+pub(super) fn socket_of(running: &Running) -> Result<PathBuf, Failure> {
+    let Some(file) = &running.config else { return Ok(running.socket.clone()) };
     read(file)?
         .control
         .socket

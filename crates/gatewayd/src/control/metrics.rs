@@ -51,6 +51,43 @@ type PeerCounter = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) ->
 /// A value of a peer as a gauge.
 type PeerGauge = (&'static str, &'static str, Option<Unit>, fn(&PeerStatus) -> f64);
 
+/// A value of the gateway as a gauge.
+type Gauge = (&'static str, &'static str, Option<Unit>, fn(&Snapshot) -> f64);
+/// A value of the gateway as a counter.
+type Counter = (&'static str, &'static str, fn(&Snapshot) -> u64);
+
+const GAUGES: [Gauge; 5] = [
+    ("uptime", "Time since the start", Some(Unit::Seconds), |s| s.uptime),
+    (
+        "opening",
+        "Openings here that wait for their servers, or for their clients to acknowledge the answer",
+        None,
+        |s| s.opening as f64,
+    ),
+    ("draining", "1 while it takes no new connections and lets the others end", None, |s| {
+        f64::from(u8::from(s.draining.is_some()))
+    }),
+    ("silent", "Connections whose host is left without an answer, as the other one has vanished", None, |s| {
+        s.silent as f64
+    }),
+    ("longest_pass", "Duration of the longest pass of the data thread since the start", Some(Unit::Seconds), |s| {
+        s.longest_pass
+    }),
+];
+
+const COUNTERS: [Counter; 6] = [
+    ("receive_drops", "Packets of peers lost here, not on the line, as they were not read in time", |s| {
+        s.receive_drops
+    }),
+    ("long_passes", "Passes of the data thread that took longer than 5 ms", |s| s.long_passes),
+    ("held_back", "How often a host was not read because the line was behind", |s| s.counters.held_back),
+    ("passed", "Openings that went on without the pair, as the peer could not be reached", |s| s.counters.passed),
+    ("answered_first", "Openings answered here first, so that their clients prove their addresses", |s| {
+        s.counters.answered_first
+    }),
+    ("rules_restored", "How often rules of the kernel were lacking and were set again", |s| s.counters.rules_restored),
+];
+
 const PEER_GAUGES: [PeerGauge; 10] = [
     ("peer_up", "Whether the peer can be reached", None, |p| f64::from(u8::from(p.up))),
     ("peer_responsive", "Whether the peer answers", None, |p| f64::from(u8::from(p.up && !p.unresponsive))),
@@ -88,32 +125,14 @@ impl Collector for Picture {
         let counters = &snapshot.counters;
         let info = [("version", env!("CARGO_PKG_VERSION")), ("name", snapshot.name.as_str())];
         encoder.encode_descriptor("build", "This gateway", None, MetricType::Info)?.encode_info(&info)?;
-        let uptime = ConstGauge::new(snapshot.uptime);
-        let descriptor = ("uptime", "Time since the start");
-        uptime.encode(encoder.encode_descriptor(
-            descriptor.0,
-            descriptor.1,
-            Some(&Unit::Seconds),
-            MetricType::Gauge,
-        )?)?;
-        let opening = ConstGauge::new(snapshot.opening as f64);
-        let help = "Openings here that wait for their servers, or for their clients to acknowledge the answer";
-        opening.encode(encoder.encode_descriptor("opening", help, None, MetricType::Gauge)?)?;
-        let draining = ConstGauge::new(f64::from(u8::from(snapshot.draining.is_some())));
-        let help = "1 while it takes no new connections and lets the others end";
-        draining.encode(encoder.encode_descriptor("draining", help, None, MetricType::Gauge)?)?;
-        let silent = ConstGauge::new(snapshot.silent as f64);
-        let help = "Connections whose host is left without an answer, as the other one has vanished";
-        silent.encode(encoder.encode_descriptor("silent", help, None, MetricType::Gauge)?)?;
-        let drops = ConstCounter::new(snapshot.receive_drops);
-        let help = "Packets of peers lost here, not on the line, as they were not read in time";
-        drops.encode(encoder.encode_descriptor("receive_drops", help, None, MetricType::Counter)?)?;
-        let long = ConstCounter::new(snapshot.long_passes);
-        let help = "Passes of the data thread that took longer than 5 ms";
-        long.encode(encoder.encode_descriptor("long_passes", help, None, MetricType::Counter)?)?;
-        let longest = ConstGauge::new(snapshot.longest_pass);
-        let help = "Duration of the longest pass of the data thread since the start";
-        longest.encode(encoder.encode_descriptor("longest_pass", help, Some(&Unit::Seconds), MetricType::Gauge)?)?;
+        for (name, help, unit, value) in &GAUGES {
+            let family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
+            ConstGauge::new(value(snapshot)).encode(family)?;
+        }
+        for (name, help, value) in &COUNTERS {
+            let family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            ConstCounter::new(value(snapshot)).encode(family)?;
+        }
         for (name, help, unit, value) in &PEER_GAUGES {
             let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
             for peer in &snapshot.peers {
@@ -151,18 +170,6 @@ impl Collector for Picture {
         by("errors", "Errors by kind", "kind", &ERRORS, &counters.errors)?;
         let help = "Connections to the port for peers that never became a peer's";
         by("strangers", help, "how", &STRANGERS, &counters.strangers)?;
-        let held_back = ConstCounter::new(counters.held_back);
-        let help = "How often a host was not read because the line was behind";
-        held_back.encode(encoder.encode_descriptor("held_back", help, None, MetricType::Counter)?)?;
-        let passed = ConstCounter::new(counters.passed);
-        let help = "Openings that went on without the pair, as the peer could not be reached";
-        passed.encode(encoder.encode_descriptor("passed", help, None, MetricType::Counter)?)?;
-        let first = ConstCounter::new(counters.answered_first);
-        let help = "Openings answered here first, so that their clients prove their addresses";
-        first.encode(encoder.encode_descriptor("answered_first", help, None, MetricType::Counter)?)?;
-        let restored = ConstCounter::new(counters.rules_restored);
-        let help = "How often rules of the kernel were lacking and were set again";
-        restored.encode(encoder.encode_descriptor("rules_restored", help, None, MetricType::Counter)?)?;
         let (buckets, count) = buckets(&counters.connect_seconds);
         let help = "Time from an opening to its answer";
         let mut histogram = encoder.encode_descriptor("connect", help, Some(&Unit::Seconds), MetricType::Histogram)?;

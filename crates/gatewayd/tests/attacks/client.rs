@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::event::PollFlags;
 
@@ -23,8 +23,6 @@ const REQUEST: u64 = 100;
 pub(crate) struct Seen {
     pub(crate) requests: u64,
     pub(crate) failed: Vec<String>,
-    /// The longest time that a request took.
-    pub(crate) longest: Duration,
     /// Connections that the server got and that are not the client's.
     pub(crate) strangers: u64,
 }
@@ -50,10 +48,8 @@ impl Client {
             start(&world.client, move || {
                 let mut seen = Seen::default();
                 while !stop.load(Ordering::Relaxed) {
-                    let begin = Instant::now();
                     seen.failed.extend(ask(server).err());
                     seen.requests += 1;
-                    seen.longest = seen.longest.max(begin.elapsed());
                     thread::sleep(PAUSE);
                 }
                 seen

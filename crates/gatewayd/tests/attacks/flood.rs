@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use etherparse::PacketBuilder;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -13,8 +13,8 @@ use crate::common::world::{CLIENTS, Version, World, address, start};
 
 /// IPPROTO_RAW: packets with their IP header (raw(7), and RFC 3542, section 3).
 const RAW: i32 = 255;
-/// The duration, and the number of openings every [`TICK`]: 4,000 in a second.
-const TIME: Duration = Duration::from_secs(6);
+/// The openings of a flood, and those that it sends every [`TICK`]: 4,000 in a second.
+const OPENINGS: u64 = 24_000;
 const TICK: Duration = Duration::from_millis(10);
 const EACH: u64 = 40;
 /// The unused hosts of the client's network.
@@ -35,15 +35,14 @@ impl Flood {
         start(&world.client, move || {
             let domain = if server.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
             let socket = Socket::new(domain, Type::RAW, Some(Protocol::from(RAW))).unwrap();
-            let begin = Instant::now();
-            while begin.elapsed() < TIME {
-                for _ in 0..EACH {
-                    let number = sent.fetch_add(1, Ordering::Relaxed);
-                    let packet = opening(version, number, server);
-                    // The device may be full for a moment.
-                    let _ = socket.send_to(&packet, &SocketAddr::new(server.ip(), 0).into());
+            for number in 0..OPENINGS {
+                let packet = opening(version, number, server);
+                // The device may be full for a moment.
+                let is_sent = socket.send_to(&packet, &SocketAddr::new(server.ip(), 0).into()).is_ok();
+                sent.fetch_add(is_sent.into(), Ordering::Relaxed);
+                if number % EACH == 0 {
+                    thread::sleep(TICK);
                 }
-                thread::sleep(TICK);
             }
             over.store(true, Ordering::Relaxed);
         });
@@ -55,7 +54,7 @@ impl Flood {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of openings that were sent.
+    /// Returns the number of openings that have left.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }

@@ -15,6 +15,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::until;
 use super::world::{CLIENTS, FAR, LINE, Version, World, address, prefix};
 
 /// The program under test.
@@ -236,14 +237,12 @@ impl<'a> Pair<'a> {
     pub(crate) fn wait(&mut self, side: Side) {
         let at = self.daemons.iter().position(|(which, _)| *which == side).unwrap();
         let (_, mut daemon) = self.daemons.remove(at);
-        let start = Instant::now();
-        let status = loop {
-            if let Some(status) = daemon.try_wait().unwrap() {
-                break status;
-            }
-            assert!(start.elapsed() < PATIENCE, "the {} gateway does not end", side.name());
-            thread::sleep(Duration::from_millis(20));
-        };
+        let mut ended = None;
+        until("the gateway ends", || {
+            ended = daemon.try_wait().unwrap();
+            ended.is_some()
+        });
+        let status = ended.unwrap();
         assert!(status.success(), "the {} gateway ended with {status}", side.name());
     }
 
