@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-/// Slots that are allocated at once. When all slots are free, a single chunk is kept; several are released.
+/// Slots that are allocated at once.
 const CHUNK: usize = 64;
 
 /// The index of a slot, counted from 1.
@@ -17,11 +17,17 @@ pub(crate) struct Slots<T> {
     /// The number of slots, used or free.
     places: usize,
     free: Vec<Slot>,
+    /// The most values since all slots were free.
+    most: usize,
 }
+
+/// When all slots are free, they are released if no more than one in so many was used since they were last: memory that a
+/// burst took is released after the next use, and a window that is acknowledged at once keeps its slots.
+const UNUSED: usize = 4;
 
 impl<T> Default for Slots<T> {
     fn default() -> Slots<T> {
-        Slots { chunks: Vec::new(), places: 0, free: Vec::new() }
+        Slots { chunks: Vec::new(), places: 0, free: Vec::new(), most: 0 }
     }
 }
 
@@ -42,6 +48,7 @@ impl<T> Slots<T> {
             Slot(number.expect("fewer values than 2^32"))
         });
         self.chunks[slot.index() / CHUNK][slot.index() % CHUNK] = Some(value);
+        self.most = self.most.max(self.len());
         slot
     }
     pub(crate) fn get(&self, slot: Slot) -> Option<&T> {
@@ -54,9 +61,11 @@ impl<T> Slots<T> {
     pub(crate) fn remove(&mut self, slot: Slot) -> Option<T> {
         let value = self.place(slot)?.take();
         self.free.extend(value.is_some().then_some(slot));
-        if self.free.len() == self.places && self.places > CHUNK {
-            // All slots are free: releases the memory that a burst took.
-            *self = Slots::default();
+        if self.free.len() == self.places {
+            if self.places > CHUNK && self.most <= self.places / UNUSED {
+                *self = Slots::default();
+            }
+            self.most = 0;
         }
         value
     }
@@ -88,9 +97,16 @@ mod tests {
         assert_eq!((slots.get(a), slots.places), (Some(&3), 2));
         assert_eq!(slots.get_mut(b), Some(&mut 2));
         assert_eq!((slots.remove(a), slots.remove(b), slots.places), (Some(3), Some(2), 2));
-        let many: Vec<Slot> = (0..2 * CHUNK).map(|value| slots.insert(value)).collect();
-        many.into_iter().for_each(|slot| assert!(slots.remove(slot).is_some()));
-        assert_eq!((slots.len(), slots.chunks.len()), (0, 0));
+        let fill = |slots: &mut Slots<usize>, count| {
+            let many: Vec<Slot> = (0..count).map(|value| slots.insert(value)).collect();
+            many.into_iter().for_each(|slot| assert!(slots.remove(slot).is_some()));
+            assert_eq!(slots.len(), 0);
+            slots.chunks.len()
+        };
+        assert_eq!(fill(&mut slots, 4 * CHUNK), 4);
+        assert_eq!(fill(&mut slots, CHUNK + 1), 4, "a smaller window");
+        assert_eq!(fill(&mut slots, 3), 0, "the burst is over");
+        assert_eq!(fill(&mut slots, 3), 1);
         assert_eq!(size_of::<Option<Slot>>(), 4);
     }
 }

@@ -3,6 +3,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::Arc;
 
 use cellway_gateway::{
     Ack, Action, Excess, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, TpPacket, Transport, Window,
@@ -283,4 +284,23 @@ fn all_but_the_oldest_packet_acknowledged() {
     let most = victim.gateway.config().most_unacknowledged() as i64;
     assert!(victim.memory() < most * 3 / 2, "{} MiB of {}", victim.memory() / MIB, most / MIB);
     victim.check_cut();
+}
+
+#[test]
+fn one_opening_without_an_answer_does_not_make_later_ones_be_kept() {
+    let mut victim = Victim::new(false);
+    let request: Arc<Request> = Request { early: false, ..Request::UNNAMED }.into();
+    let open = |victim: &mut Victim, n: u64| {
+        victim.now += Span::from_us(10);
+        victim.gateway.incoming(victim.now, FlowId(2 * n), request.clone(), &mut victim.out);
+        victim.send(vec![])
+    };
+    open(&mut victim, 0);
+    for n in 1..100_000 {
+        open(&mut victim, n);
+        let (packets, _) = victim.send(vec![Frame::Refused { flow: FlowId(2 * n), reason: Reason::Refused }]);
+        confirm(&mut victim, &packets);
+    }
+    assert_eq!(victim.gateway.stats().flows, 1);
+    assert!(victim.memory() < MIB, "{} bytes", victim.memory());
 }

@@ -69,7 +69,7 @@ impl Relay {
         self.tell_rate();
         self.waiting[origin as usize].push_back(flow);
         if origin == Origin::Local {
-            self.openings.push_back((self.now + self.config.opening, flow));
+            self.note_opening(flow);
         }
         self.admit(origin, actions);
     }

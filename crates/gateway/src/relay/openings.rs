@@ -8,7 +8,19 @@ use crate::output::Action;
 use crate::packet::FlowId;
 use crate::reason::Reason;
 
+/// Entries of openings that are kept although they do not wait, before the list is searched for them.
+const ANSWERED: usize = 1_024;
+
 impl Relay {
+    /// Adds an opening of a local host. One that has no answer keeps the later ones in the list: those that have are removed
+    /// when they are half of it.
+    pub(super) fn note_opening(&mut self, flow: FlowId) {
+        self.openings.push_back((self.now + self.config.opening, flow));
+        if self.openings.len() > ANSWERED + 2 * self.flows.len() {
+            let Relay { openings, flows, .. } = self;
+            openings.retain(|(_, flow)| flows.get(flow).is_some_and(|state| state.opening()));
+        }
+    }
     /// Drops the openings at the front that no longer wait.
     pub(super) fn forget_answered_openings(&mut self) {
         let waits = |relay: &Relay, flow: FlowId| relay.flows.get(&flow).is_some_and(|state| state.opening());

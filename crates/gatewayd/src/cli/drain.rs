@@ -12,6 +12,8 @@ use crate::control::{ask, ask_to_drain};
 const LOOK: Duration = Duration::from_secs(1);
 /// Most consecutive requests without an answer.
 const UNANSWERED: u32 = 20;
+/// The number of requests after which a gateway that runs has made its deleted socket again.
+const RESTORED: u32 = 3;
 
 pub(super) fn run(options: &Drain) -> Result<(), Failure> {
     let socket = socket_of(&options.running)?;
@@ -32,8 +34,9 @@ pub(super) fn run(options: &Drain) -> Result<(), Failure> {
             Ok(now) if now.draining.is_some() => (snapshot, unanswered) = (now, 0),
             // Another gateway has been started meanwhile.
             Ok(_) => break,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => break,
-            // The gateway is about to end.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => break,
+            Err(error) if error.kind() == ErrorKind::NotFound && unanswered >= RESTORED => break,
+            // The gateway is about to end, or its socket was deleted.
             Err(_) if unanswered < UNANSWERED => unanswered += 1,
             Err(error) => return Err(failed(error)),
         }

@@ -97,13 +97,22 @@ async fn answer<W: Watched>(mut stream: TcpStream, watched: &W) -> io::Result<()
 
 /// Returns the values of the fields `name` of a request.
 fn fields<'a>(request: &'a [u8], name: &'a str) -> impl Iterator<Item = &'a str> {
-    let lines = request.split(|&b| b == b'\n').skip(1).map_while(|line| {
-        let line = std::str::from_utf8(line).unwrap_or_default().trim_end_matches('\r');
-        // An empty line ends the fields, and so does one that is not UTF-8.
-        Some(line).filter(|line| !line.is_empty())
-    });
+    let lines = request.split(|&b| b == b'\n').skip(1).map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| std::str::from_utf8(line).ok())
         .filter_map(|line| line.split_once(':'))
         .filter(move |(field, _)| field.eq_ignore_ascii_case(name))
         .map(|(_, v)| v)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_behind_one_that_is_no_text_are_read_and_those_of_the_body_are_not() {
+        let request = b"GET / HTTP/1.1\r\nX: \xff\r\nAccept: a/b\r\naccept: c/d\r\n\r\nAccept: e/f\r\n";
+        assert_eq!(fields(request, "accept").map(str::trim).collect::<Vec<_>>(), ["a/b", "c/d"]);
+    }
 }
