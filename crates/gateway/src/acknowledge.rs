@@ -1,6 +1,7 @@
 //! The receiving side of the transport: which packets arrived, and when to say so.
 
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::config::GatewayConfig;
 use crate::packet::{Ack, PS_PER_US};
@@ -10,7 +11,7 @@ use crate::ranges::Ranges;
 /// a packet that fills an old gap can still be told.
 const RUNS: usize = 256;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Acknowledger {
     every: u32,
     delay: Span,

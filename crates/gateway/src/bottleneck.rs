@@ -3,6 +3,7 @@
 //! integers only, so results are the same on every machine.
 
 use cellway_units::{Bits, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::delivery::{Delivery, Sample, Stamp, bits_of, rate_of, times};
 use crate::rtt::GRANULARITY;
@@ -55,14 +56,14 @@ fn shorter(least: Option<Span>, rtt: Span) -> Span {
 }
 
 /// Bounds for the time until the next probe, after a round with too many losses.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Bounds {
     rate: u64,
     in_flight: u64,
 }
 
 /// The estimator. Rates are in bit/s, amounts of data in bits on the link, headers included.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Bottleneck {
     most: u64,
     /// The largest packet (bits), and the packets per acknowledgement of the peer.

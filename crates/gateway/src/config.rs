@@ -1,6 +1,7 @@
 //! What can be chosen about a gateway.
 
 use cellway_units::{Bytes, Rate, Span};
+use serde::{Deserialize, Serialize};
 
 use crate::error::ConfigError;
 use crate::excess::Excess;
@@ -20,7 +21,7 @@ pub(crate) const LINES: u64 = 4;
 pub(crate) const MIN_WINDOW: u64 = 65_536;
 
 /// Most bytes of one flow and direction that a gateway holds, memory permitting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Window {
     /// So many.
     Fixed(Bytes),
@@ -61,7 +62,7 @@ impl Window {
 }
 
 /// The response to a configured rate above the bandwidth of the path, over a transport that may lose packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RateGuard {
     /// Such a rate is not detected.
     #[default]
@@ -77,7 +78,7 @@ pub enum RateGuard {
 /// Everything that can be chosen about a gateway. Both gateways of a pair must use the same
 /// `ack_delay` and `early`, and rates close enough that an acknowledgement does not wait for a packet
 /// of the peer much longer than for an own one; the rest may differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayConfig {
     /// Most bytes of one flow and direction that a gateway holds: those taken from the local TCP
     /// and not acknowledged by the peer, and as many that the peer may have sent and the local TCP

@@ -2,6 +2,7 @@
 //! draft-cheng-iccrg-delivery-rate-estimation, section 3.
 
 use cellway_units::{Bits, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// A time without acknowledgements is a stall if it exceeds this many times their smoothed interval, which soon adapts
 /// to a slower link.
@@ -25,7 +26,7 @@ pub(crate) fn times(n: u64, per_mille: u64) -> u64 {
 }
 
 /// What is remembered of a packet under way until it is acknowledged or lost (section 3.1.2, `P`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     sent: Time,
     bits: u64,
@@ -39,7 +40,7 @@ pub(crate) struct Stamp {
 }
 
 /// The rate sample of one acknowledgement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Sample {
     pub(crate) rate: Rate,
     /// The time over which it was measured.
@@ -55,7 +56,7 @@ pub(crate) struct Sample {
 }
 
 /// The state of the connection (section 3.1.1, `C`). All amounts are bits on the line.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Delivery {
     pub(crate) delivered: u64,
     pub(crate) delivered_at: Time,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cellway_units::Time;
+use serde::{Deserialize, Serialize};
 
 use crate::config::GatewayConfig;
 use crate::inbound::Inbound;
@@ -22,13 +23,13 @@ mod sending;
 const LATER: u64 = varint::MAX;
 
 /// At which gateway the client is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Origin {
     Local,
     Peer,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Stage {
     /// No memory is free yet.
     Waiting,
@@ -44,7 +45,7 @@ pub(crate) enum Stage {
 }
 
 /// How far a frame that a flow sends once has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Delivery {
     #[default]
     Idle,
@@ -63,7 +64,7 @@ pub(crate) struct Context<'a> {
     pub(crate) actions: &'a mut Vec<Action>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Flow {
     pub(crate) id: FlowId,
     pub(crate) origin: Origin,

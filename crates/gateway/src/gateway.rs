@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cellway_units::{Bits, Bytes, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::acknowledge::Acknowledger;
 use crate::bottleneck::Bottleneck;
@@ -32,7 +33,9 @@ mod rate;
 /// happens there and does what is appended to the [`Output`]; between calls it needs
 /// [`Gateway::deadline`], the instant at which to call [`Gateway::wake`]. Calls about flows that
 /// have ended, which events under way can cause, do nothing.
-#[derive(Clone, Debug)]
+///
+/// It can be serialized at any time between two calls: the copy continues where the original was.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gateway {
     relay: Relay,
     recovery: Recovery,
@@ -277,6 +280,19 @@ impl Gateway {
         self.see_line();
         // A lease needs a packet to count from: each side sends this one first.
         self.relay.tell_rate();
+    }
+    /// The transport was replaced by another connection to the same gateway, which has kept its state as well: packets under
+    /// way may not arrive. A reliable transport does not find out which, so all of them are sent again; otherwise two of
+    /// them are, as a probe.
+    pub fn transport_replaced(&mut self, now: Time, out: &mut Output) {
+        if self.config().reliable {
+            for sent in self.recovery.take_all() {
+                self.give_up(sent, &mut out.actions);
+            }
+        } else {
+            self.probe(&mut out.actions);
+        }
+        self.send(now, out);
     }
     /// The transport can take no more (`held`), because what was sent waits in it; or it can again, and what may
     /// leave does. While held nothing is sent, and the time counts as lateness.

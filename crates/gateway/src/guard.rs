@@ -10,6 +10,7 @@
 //! (foreign), and its round-trip time counts as the minimum until the next check.
 
 use cellway_units::{Bits, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::delivery::{rate_of, times};
 
@@ -44,7 +45,7 @@ const SOON: Span = Span::from_secs(60);
 /// The minimum round-trip time is that of the last one to two of these periods; time with a finding does not count.
 const MEMORY: Span = Span::from_secs(300);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     /// At the configured rate.
     Configured,
@@ -55,7 +56,7 @@ enum Phase {
 }
 
 /// The measurements since `start`.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Window {
     start: Time,
     /// The shortest and the longest round trip.
@@ -69,7 +70,7 @@ struct Window {
 
 /// The rate of random loss: bits lost and all bits of windows without a queue. Each window halves the weight of those
 /// before it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Loss {
     lost: u64,
     all: u64,
@@ -99,7 +100,7 @@ fn scale(n: u64, by: u64, of: u64) -> u64 {
 }
 
 /// The guard of a configured rate.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Guard {
     /// The configured rate (bit/s).
     configured: u64,

@@ -5,13 +5,15 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ranges::Ranges;
 
 /// The peer sent what it must not send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Violation;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Inbound {
     in_order: u64,
     /// What arrived beyond `in_order`, and how much it is.

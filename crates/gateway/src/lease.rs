@@ -11,12 +11,13 @@
 use std::collections::VecDeque;
 
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::packet::PS_PER_US;
 use crate::varint;
 
 /// The time in which the receiver of an `Open` may connect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// The number of the newest packet that the sender of the `Open` had received.
     pub after: u64,
@@ -43,7 +44,7 @@ const SPACING: Span = Span::from_ms(50);
 const ENTRIES: usize = 256;
 
 /// Records when packets left, so that leases can be counted from there.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Departures {
     /// A number and the time at which it left, at most one in [`SPACING`].
     log: VecDeque<(u64, Time)>,

@@ -5,13 +5,14 @@
 //! how long the probes go unanswered.
 
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// Checks that must pass without a packet of the peer. A caller that was suspended counts as one of them, however long
 /// that took, because packets of the peer may wait in its socket.
 const CHECKS: u32 = 4;
 
 /// How long nothing has arrived from the peer although something awaits an answer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Liveness {
     /// The last check, packet of the peer, or first packet that awaits an answer. `None` if none does.
     since: Option<Time>,

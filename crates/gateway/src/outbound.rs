@@ -2,10 +2,12 @@
 //!
 //! All places count bytes since the start of the flow: `freed <= next <= consumed <= received`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ranges::Ranges;
 
 /// A piece to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Piece {
     pub(crate) offset: u64,
     pub(crate) len: u32,
@@ -15,7 +17,7 @@ pub(crate) struct Piece {
     pub(crate) urgent: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Fin {
     #[default]
     Unsent,
@@ -23,7 +25,7 @@ enum Fin {
     Acked,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outbound {
     /// What the local host has sent in order.
     pub(crate) received: u64,

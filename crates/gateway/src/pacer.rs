@@ -1,11 +1,12 @@
 //! The aggregate rate: when the next packet may leave.
 
 use cellway_units::{Bits, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The pacers of a gateway. Every packet counts against the highest rate. Under an estimated rate those count that ask
 /// for an acknowledgement, as the estimate is of these; acknowledgements alone do not wait for it (RFC 9002, section
 /// 7.7).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pacers {
     all: Pacer,
     estimated: Option<Pacer>,
@@ -55,7 +56,7 @@ impl Pacers {
 /// Spaces packets by the octets that they take on the link. Nothing is saved up while idle. If the gateway is called
 /// late while a packet waits, it makes up for up to `slack`, also with what else has come by then. So over any interval
 /// it sends no more than the rate allows in it and in `slack`, and one packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Pacer {
     rate: Rate,
     slack: Span,

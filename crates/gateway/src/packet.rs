@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cellway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::lease::Lease;
 use crate::reason::Reason;
@@ -21,11 +22,11 @@ const ACK_RANGES: usize = 32;
 /// The name of a flow, the same at both gateways, below 2^62: whoever opens a flow chooses one that
 /// neither gateway has used before. Numbers given out in sequence (one gateway even, the other odd,
 /// or any two sequences that do not meet) keep the memory of those that have ended small.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FlowId(pub u64);
 
 /// A packet between gateways.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TpPacket {
     /// Counts the packets of one direction, from 0; what is sent again gets a new number.
     pub number: u64,
@@ -47,7 +48,7 @@ impl TpPacket {
 }
 
 /// One item of a packet. The octets of each are in `docs/models/gateway.md`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frame {
     /// A host at the sender's side wants to connect.
     Open {
@@ -169,7 +170,7 @@ pub(crate) const fn data_octets(flow: FlowId, offset: u64) -> u32 {
 }
 
 /// Which packets arrived.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ack {
     /// First and last number of each run of packets, the newest run first, at least one packet
     /// missing between any two.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// Half-open ranges in ascending order with a gap between any two, by their starts. A tree, as the peer controls their
 /// number and order: a range is found, inserted or removed in logarithmic time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use cellway_units::{Bits, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::config::GatewayConfig;
 use crate::delivery::Stamp;
@@ -18,11 +19,11 @@ use crate::slots::{Slot, Slots};
 const LATE: u64 = 4;
 
 /// A packet under way that asks for an acknowledgement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sent {
     /// What it carries, without an acknowledgement. Most packets carry one frame: that takes no memory of its own.
     frame: Frame,
-    more: Vec<Frame>,
+    more: Box<[Frame]>,
     /// The newest packet that it acknowledges.
     pub(crate) told: Option<u64>,
     /// What a sample of the rate needs, where it is found out.
@@ -35,18 +36,18 @@ impl Sent {
     /// Returns the memory (bytes) that it takes beyond the bytes of a flow that it carries, which the flow counts.
     fn memory(&self) -> u64 {
         let of_flow = self.frames().map(|frame| if let Frame::Data { len, .. } = frame { u64::from(*len) } else { 0 });
-        let frames = size_of::<Sent>() + self.more.capacity() * size_of::<Frame>();
+        let frames = size_of::<Sent>() + self.more.len() * size_of::<Frame>();
         (frames as u64).saturating_sub(of_flow.sum())
     }
     pub(crate) fn frames(&self) -> impl Iterator<Item = &Frame> {
-        std::iter::once(&self.frame).chain(&self.more)
+        std::iter::once(&self.frame).chain(&*self.more)
     }
     pub(crate) fn into_frames(self) -> impl Iterator<Item = Frame> {
         std::iter::once(self.frame).chain(self.more)
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Recovery {
     /// How long the peer may hold an acknowledgement: its delay, and a packet that leaves before it.
     ack_delay: Span,
@@ -280,6 +281,12 @@ impl Recovery {
     pub(crate) fn patience(&self, least: Span) -> Span {
         let least = if self.reliable { least * 3 } else { least };
         (self.rtt.smoothed() + least).max(self.rtt.probe_timeout(self.ack_delay) * 3)
+    }
+    /// Gives up all packets under way, oldest first.
+    pub(crate) fn take_all(&mut self) -> Vec<Sent> {
+        let all = (0..self.under_way.len()).filter_map(|place| self.take(place)).collect();
+        self.forget_answered();
+        all
     }
     /// Gives up the oldest packet under way, so that a probe can carry the same.
     pub(crate) fn take_oldest(&mut self) -> Option<Sent> {

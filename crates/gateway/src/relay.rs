@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cellway_units::{Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::config::GatewayConfig;
 use crate::excess::Excess;
@@ -34,7 +35,7 @@ use windows::Windows;
 
 pub(crate) use arrivals::Arrivals;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Relay {
     pub(crate) config: GatewayConfig,
     windows: Windows,

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cellway_units::{Bits, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::delivery::Stamp;
 
@@ -15,7 +16,7 @@ const REMEMBERED: usize = 8_192;
 const EXPIRY: Span = Span::from_secs(60);
 
 /// A packet that was declared lost.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Lost {
     pub(crate) sent: Time,
     pub(crate) stamp: Option<Stamp>,
@@ -23,7 +24,7 @@ pub(crate) struct Lost {
 }
 
 /// The thresholds of loss detection, and the packets that were declared lost.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Reordering {
     /// The packet threshold: a packet is lost when one sent this many packets later is acknowledged.
     packets: u64,

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
+use serde::{Deserialize, Serialize};
+
 use bytes::BufMut;
 
 /// Most octets of a server's name. RFC 1928, section 5.
 pub const MAX_NAME: usize = 255;
 
 /// What a client asks for, as it travels with the opening of a flow.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
     /// The client, if the far gateway is to connect with its address.
     pub client: Option<SocketAddr>,
@@ -20,7 +22,7 @@ pub struct Request {
 }
 
 /// Whom a client wants to reach.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Server {
     /// Address and port.
     Address(SocketAddr),

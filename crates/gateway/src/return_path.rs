@@ -6,13 +6,14 @@
 //! offset (RFC 6817, appendix A).
 
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The minimum is that of the last one to two of these periods. Clocks that differ by 100 parts per million drift apart by
 /// 1 ms in two.
 const PERIOD: Span = Span::from_secs(5);
 
 /// The minima of a period: the one-way delay with the clock offset (ps), and the round trip.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Minima {
     one_way: i128,
     round_trip: Span,
@@ -28,7 +29,7 @@ impl Minima {
 }
 
 /// The recent minima of the return path.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReturnPath {
     /// The start of this period, its minima and those of the last one.
     since: Time,

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 
@@ -10,7 +12,7 @@ use crate::reason::Reason;
 /// each pass. A flow that has just received data sends its first frame before the turns, alternating with their frames,
 /// as the sparse flows of FQ-CoDel do (RFC 8290, section 4.2). If a turn is one frame, flows send in the order in which
 /// they received data.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Scheduler {
     control: VecDeque<Frame>,
     /// The flows whose reset is among the control frames.

@@ -2,15 +2,17 @@
 
 use std::num::NonZeroU32;
 
+use serde::{Deserialize, Serialize};
+
 /// Slots that are allocated at once.
 const CHUNK: usize = 64;
 
 /// The index of a slot, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Slot(NonZeroU32);
 
 /// The values, and the free slots.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Slots<T> {
     /// In chunks, so that growth moves no value.
     chunks: Vec<Vec<Option<T>>>,

@@ -1,12 +1,13 @@
 //! What a gateway has counted.
 
 use cellway_units::Bits;
+use serde::{Deserialize, Serialize};
 
 use crate::flow::{Flow, Origin, Stage};
 use crate::reason::Reason;
 
 /// What a gateway has counted since its start, and what it holds now.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayStats {
     /// Packets sent to the peer, of any kind.
     pub packets_sent: u64,

@@ -1,9 +1,10 @@
 //! What carries the packets of gateways, and what they take on the line.
 
 use cellway_units::{Bits, Bytes, LLC_SNAP_OCTETS, aal5_cells, bare_cells};
+use serde::{Deserialize, Serialize};
 
 /// How packets travel from one gateway to the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transport {
     /// Each in an IPv4 packet of protocol 253 (RFC 3692): 20 octets of header, 2 of checksum.
     Ip,
@@ -37,7 +38,7 @@ impl Transport {
 }
 
 /// What of an IP packet counts against the rate between the gateways.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Wire {
     /// Its octets.
     Packet,

@@ -9,6 +9,7 @@ use crate::{Bits, CELL_BITS, Span};
 /// The rate at which a line clocks out cells or packets, in bit/s: what is left for them after
 /// any physical overhead (149.76 Mbit/s on OC-3c, of 155.52 on the fibre).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Rate(u64);
 
 impl Rate {

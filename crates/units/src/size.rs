@@ -7,10 +7,12 @@ use crate::parse::{self, ParseError, Scale};
 
 /// An amount of data in bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Bits(pub u64);
 
 /// An amount of data in bytes (octets).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Bytes(pub u64);
 
 /// A number of ATM cells.

@@ -10,10 +10,12 @@ const PS_PER_SEC: u64 = 1_000_000_000_000;
 
 /// An instant, in picoseconds since the start of the run. Reaches 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Time(u64);
 
 /// A length of time, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Span(u64);
 
 impl Time {

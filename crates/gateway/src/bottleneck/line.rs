@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cellway_units::{Bits, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
 
 use crate::delivery::bits_of;
 
@@ -25,7 +26,7 @@ pub(super) fn at(ms: u64) -> Time {
 }
 
 /// The data that a sender has.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) enum Source {
     Endless,
     /// So many packets every 100 ms.
@@ -33,7 +34,7 @@ pub(super) enum Source {
 }
 
 /// What stands still.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stall {
     /// The link: nothing is served, its queue fills.
     Link,

@@ -1,6 +1,7 @@
 //! The phases of the estimator and the transitions between them.
 
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 use super::round::Round;
 use super::startup::Startup;
@@ -35,7 +36,7 @@ const PROBE_RTT_TIME: Span = Span::from_ms(200);
 const CYCLE: Span = Span::from_secs(2);
 
 /// The phase of the state machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     Startup,
     Drain,

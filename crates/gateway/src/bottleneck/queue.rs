@@ -1,6 +1,7 @@
 //! The response to a standing queue: who fills it, and what follows from that.
 
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 use super::phase::Phase;
 use super::round::Round;
@@ -31,7 +32,7 @@ const FALL: u64 = 8;
 const JOIN: Span = Span::from_secs(5);
 
 /// Packets at a steady rate for a round trip without a queue: rounds of packets would grow with the queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Window {
     start: Time,
     /// What had been delivered when it began: bits, and packets.
@@ -43,7 +44,7 @@ struct Window {
 }
 
 /// The standing queue and the responses to it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Queue {
     /// Packets sent from here on count in windows.
     since: Time,

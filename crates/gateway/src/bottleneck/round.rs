@@ -1,6 +1,7 @@
 //! A round: from the sending of a packet until it is acknowledged.
 
 use cellway_units::Span;
+use serde::{Deserialize, Serialize};
 
 use crate::delivery::{Delivery, Sample};
 
@@ -8,7 +9,7 @@ use crate::delivery::{Delivery, Sample};
 const LOSS: u128 = 20;
 
 /// The measurements of a round.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Round {
     /// It ends with the first sample of a packet that was sent when so much had been delivered.
     end: u64,

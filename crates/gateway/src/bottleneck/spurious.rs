@@ -2,13 +2,14 @@
 //! `BBRSaveStateUponLoss` and `BBRHandleSpuriousLossDetection` of draft-ietf-ccwg-bbr.
 
 use cellway_units::Time;
+use serde::{Deserialize, Serialize};
 
 use super::Bottleneck;
 use super::phase::Phase;
 use super::round::Round;
 
 /// The state before the response to a lossy round.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Undo {
     phase: Phase,
     round: Round,

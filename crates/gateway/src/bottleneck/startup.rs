@@ -3,6 +3,7 @@
 //! ends by the same rules, with a shorter queue.
 
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 use super::shorter;
 
@@ -17,7 +18,7 @@ const WINDOWS: u64 = 16;
 
 /// The round-trip times of Startup. RFC 9406 compares the minima of whole rounds, which shows a queue one round late if
 /// the round begins without it; here the minimum of a window of samples is compared with the round before.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Startup {
     /// The window: its start, the number of samples and the shortest of them.
     window: Option<(Time, u32, Span)>,
@@ -29,7 +30,7 @@ pub(super) struct Startup {
 }
 
 /// Conservative slow start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Slow {
     /// The round-trip time that began it, and the threshold.
     rtt: Span,

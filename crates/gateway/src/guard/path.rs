@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::*;
 use crate::delivery::bits_of;
 
@@ -16,7 +18,7 @@ pub(super) fn mbps(n: u64) -> Rate {
 }
 
 /// A competing flow with additive increase and the multiplicative decrease of CUBIC (RFC 9438, section 4.6).
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Competing {
     /// The round-trip time without a queue.
     pub(super) base: Span,

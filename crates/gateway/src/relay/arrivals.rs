@@ -1,9 +1,10 @@
 //! The flows that share the peer's link, and how much of it each has: the arrivals of the last round trip.
 
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// Counts the flows in each round. A round begins with an arrival and takes a round trip, so that no round is empty.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Rounds {
     number: u64,
     end: Time,
@@ -13,7 +14,7 @@ pub(super) struct Rounds {
 }
 
 /// The arrivals of one flow (bytes).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Arrivals {
     /// The last round with arrivals.
     round: u64,

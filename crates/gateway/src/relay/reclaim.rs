@@ -2,6 +2,7 @@
 //! what its idle flows may send. Nothing promised is ever taken back.
 
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 use super::Relay;
 use crate::flow::{Flow, Origin, Stage};
@@ -11,7 +12,7 @@ use crate::packet::Frame;
 /// two looks at all flows.
 const IDLE: Span = Span::from_secs(1);
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Reclaim {
     /// Whether a flow here got less than it could use since the last request.
     wanted: bool,

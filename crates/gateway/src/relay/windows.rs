@@ -4,6 +4,7 @@
 //! waits for local hosts and for packets that come again, at the rate of the peer, which the peer tells.
 
 use cellway_units::{Bytes, Rate, Span};
+use serde::{Deserialize, Serialize};
 
 use crate::config::{GatewayConfig, LINES, MIN_WINDOW, Window};
 
@@ -16,7 +17,7 @@ const SHARE: u64 = 2;
 const ROUND: u128 = 8;
 
 /// The windows of flows, and the rates and the round trip that they follow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Windows {
     window: Window,
     /// The rate at which this gateway sends, and that of the peer: until it has told it, the most that is configured here.

@@ -83,6 +83,9 @@ pub(crate) enum Fault {
     Kill { at: Span, noticed: [Span; 2] },
     /// The transport of one side accepts no packets for a time.
     Full { from: Span, lasts: Span, side: usize },
+    /// Another program takes over one side from a snapshot, and both sides replace the transport after a time: packets under
+    /// way are lost.
+    Upgrade { at: Span, side: usize, lasts: Span },
     /// The size of the largest packet changes.
     Payload { at: Span, side: usize, octets: usize },
 }
@@ -205,11 +208,12 @@ fn config(random: &mut Random, both: &mut Random, reliable: bool) -> GatewayConf
 }
 fn fault(random: &mut Random, reliable: bool) -> Fault {
     let (from, side) = (random.ms(20_000), random.below(2) as usize);
-    match random.below(5) {
+    match random.below(6) {
         0 | 1 => Fault::Kill { at: from, noticed: [random.ms(5_000), random.ms(5_000)] },
         // A reliable transport loses nothing: during an outage it is only full.
         2 if !reliable => Fault::Outage { from, lasts: random.ms(8_000), at: random.one_in(2).then_some(side) },
         3 => Fault::Payload { at: from, side, octets: 314 + random.amount(4_000) as usize },
+        4 => Fault::Upgrade { at: from, side, lasts: random.ms(2_000) },
         _ => Fault::Full { from, lasts: random.ms(4_000), side },
     }
 }

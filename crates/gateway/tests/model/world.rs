@@ -35,6 +35,8 @@ enum Event {
     /// A side notices the end of the connection with this number.
     Notice(usize, u64),
     Hold(usize, bool),
+    /// The transport of a side was replaced while the connection had this number.
+    Replaced(usize, u64),
 }
 
 /// One gateway, and the state of its caller.
@@ -59,6 +61,13 @@ pub(crate) struct World {
     line: Line,
     /// The events of the case; the message of a failure has the last ones.
     pub(crate) trace: Vec<String>,
+}
+
+/// Returns the gateway as another program reads it from a snapshot.
+fn copy(gateway: &Gateway) -> Gateway {
+    let mut octets = Vec::new();
+    ciborium::into_writer(gateway, &mut octets).unwrap();
+    ciborium::from_reader(&*octets).unwrap()
 }
 
 impl World {
@@ -86,6 +95,7 @@ impl World {
             let (Fault::Kill { at, .. }
             | Fault::Outage { from: at, .. }
             | Fault::Full { from: at, .. }
+            | Fault::Upgrade { at, .. }
             | Fault::Payload { at, .. }) = *fault;
             world.at(Time::ZERO + at, Event::Fault(n));
         }
@@ -169,6 +179,12 @@ impl World {
                     self.begin();
                 }
             }
+            Event::Replaced(side, epoch) => {
+                self.call(side, |gateway, now, out| gateway.hold(now, false, out));
+                if self.sides[side].epoch == epoch {
+                    self.call(side, |gateway, now, out| gateway.transport_replaced(now, out));
+                }
+            }
             Event::Hold(side, held) => self.call(side, |gateway, now, out| gateway.hold(now, held, out)),
         }
     }
@@ -195,6 +211,15 @@ impl World {
             Fault::Full { lasts, side, .. } => {
                 self.call(side, |gateway, now, out| gateway.hold(now, true, out));
                 self.at(self.now + lasts, Event::Hold(side, false));
+            }
+            Fault::Upgrade { .. } if self.line.is_dead || self.sides[0].epoch != self.sides[1].epoch => {}
+            Fault::Upgrade { side, lasts, .. } => {
+                self.sides[side].gateway = copy(&self.sides[side].gateway);
+                self.events.retain(|_, event| !matches!(event, Event::Packet { .. }));
+                for side in [0, 1] {
+                    self.call(side, |gateway, now, out| gateway.hold(now, true, out));
+                    self.at(self.now + lasts, Event::Replaced(side, self.sides[side].epoch));
+                }
             }
             Fault::Payload { side, octets, .. } => {
                 self.call(side, |gateway, now, out| gateway.set_payload(now, octets, out));

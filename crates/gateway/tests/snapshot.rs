@@ -1,0 +1,58 @@
+//! A gateway that is written to a snapshot and read again does the same as one that is not.
+#![allow(clippy::unwrap_used)]
+
+#[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
+mod common;
+
+use cellway_gateway::{Gateway, GatewayConfig};
+use cellway_units::{Rate, Span, Time};
+use common::bulk::{config, sender};
+use common::host::Plan;
+use common::pair::{FlowPlan, Line, Pair};
+
+fn octets(gateway: &Gateway) -> Vec<u8> {
+    let mut octets = Vec::new();
+    ciborium::into_writer(gateway, &mut octets).unwrap();
+    octets
+}
+
+/// Runs flows in both directions over a line with loss and jitter. With `copied` both gateways are replaced by their copies
+/// every 20 ms. Returns the snapshots at the end.
+fn run(config: GatewayConfig, copied: bool) -> [Vec<u8>; 2] {
+    let plan = |n: usize, hosts| FlowPlan {
+        opener: n % 2,
+        start: Time::ZERO + Span::from_ms(40 * n as u64),
+        refuse: n % 5 == 4,
+        early: n % 3 == 0,
+        hosts,
+    };
+    let plans: Vec<FlowPlan> = (0..10)
+        .map(|n| if n < 4 { plan(n, [sender(), sender()]) } else { plan(n, [Plan::sender(30_000 * n as u64); 2]) })
+        .collect();
+    let line =
+        Line { jitter: Span::from_ms(10), loss_per_mille: 20, losses: u32::MAX, ..Line::good(Span::from_ms(40)) };
+    let mut pair = Pair::new([config; 2], line, &plans, 11);
+    for step in 1..=100 {
+        pair.run(Time::ZERO + Span::from_ms(20 * step));
+        if copied {
+            for gateway in &mut pair.gateways {
+                let written = octets(gateway);
+                *gateway = ciborium::from_reader(&*written).unwrap();
+                assert!(octets(gateway) == written, "step {step}: what was read is not what was written");
+            }
+        }
+    }
+    for gateway in &pair.gateways {
+        let stats = gateway.stats();
+        assert!(stats.data_bytes > 1_000_000 && stats.packets_lost > 10 && stats.flows_opened > 5, "{stats:?}");
+    }
+    [octets(&pair.gateways[0]), octets(&pair.gateways[1])]
+}
+
+#[test]
+fn a_copy_continues_where_the_original_was() {
+    for auto in [false, true] {
+        let config = config(Rate::from_bps(50_000_000), auto);
+        assert!(run(config, true) == run(config, false), "auto {auto}");
+    }
+}
