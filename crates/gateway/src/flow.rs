@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cellway_units::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::class::ClassId;
 use crate::config::GatewayConfig;
 use crate::inbound::Inbound;
 use crate::lease::Lease;
@@ -69,6 +70,7 @@ pub(crate) struct Flow {
     pub(crate) id: FlowId,
     pub(crate) origin: Origin,
     pub(crate) request: Arc<Request>,
+    pub(crate) class: ClassId,
     pub(crate) stage: Stage,
     /// Whether the local side knows of it, and so has to be told of its end.
     pub(crate) told: bool,
@@ -100,11 +102,12 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(id: FlowId, origin: Origin, request: Arc<Request>, now: Time) -> Flow {
+    pub(crate) fn new(id: FlowId, origin: Origin, request: Arc<Request>, class: ClassId, now: Time) -> Flow {
         Flow {
             id,
             origin,
             request,
+            class,
             stage: Stage::Waiting,
             told: origin == Origin::Local,
             admitted: false,
@@ -252,7 +255,7 @@ impl Flow {
         }
         if self.wants_token(context.config) {
             self.token = true;
-            context.queue.push_flow(flow);
+            context.queue.push_flow(flow, self.class);
         }
         match self.stage {
             Stage::Waiting | Stage::Opening => {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::acknowledge::Acknowledger;
 use crate::bottleneck::Bottleneck;
+use crate::class::{Class, ClassStats, Classes};
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;
 use crate::excess::Excess;
@@ -190,7 +191,7 @@ impl Gateway {
         if self.excess().is_some() {
             return None;
         }
-        let frames = self.waits().then(|| self.pacers.ready());
+        let frames = self.relay.ready().filter(|_| self.may_send()).map(|at| at.max(self.pacers.ready()));
         let due = self.acknowledger.due().then(|| self.pacers.ack_ready());
         let pace = frames.into_iter().chain(due).min().filter(|_| !self.held).map(|at| (at, "pace"));
         let ack = self.acknowledger.deadline().map(|at| (at, "ack"));
@@ -216,6 +217,16 @@ impl Gateway {
     /// What was counted of a flow that has not ended.
     pub fn flow_stats(&self, flow: FlowId) -> Option<FlowStats> {
         self.relay.flow_stats(flow)
+    }
+    /// Replaces the classes of flows; before that one class has all of them. Flows that are open change to their new
+    /// classes with what they have to send, and counters of classes with an earlier name continue. [`Gateway::deadline`] may
+    /// be earlier then. The two gateways of a pair may have different classes: each divides what it sends itself.
+    pub fn set_classes(&mut self, classes: Classes) {
+        self.relay.set_classes(classes);
+    }
+    /// Each class, that of all other flows last, with what was counted of it up to the last call.
+    pub fn classes(&self) -> impl Iterator<Item = (&Class, ClassStats)> {
+        self.relay.class_stats()
     }
     /// The smoothed round-trip time to the peer (RFC 9002, section 5.3).
     pub fn rtt(&self) -> Span {
@@ -270,6 +281,8 @@ impl Gateway {
         let config = &mut self.relay.config;
         (config.transport, config.reliable) = (transport, reliable);
         config.set_capacity(capacity);
+        self.relay.follow_packet();
+        self.relay.restart();
         self.recovery = Recovery::new(self.config());
         self.forget_peer();
         self.forget_line();
@@ -304,6 +317,7 @@ impl Gateway {
     /// lost are sent again in pieces. What is too small for any frame, 314 octets, counts as so much.
     pub fn set_payload(&mut self, now: Time, octets: usize, out: &mut Output) {
         self.relay.config.set_capacity(octets);
+        self.relay.follow_packet();
         self.configure_line(now);
         self.send(now, out);
     }
@@ -330,6 +344,7 @@ impl Gateway {
         let mut again = 0;
         while again < 2 {
             let Some(sent) = self.recovery.take_oldest() else { return };
+            sent.frames().for_each(|frame| self.relay.exempt(frame));
             again += usize::from(self.give_up(sent, actions));
             self.owed = 2;
         }
@@ -378,12 +393,10 @@ impl Gateway {
         }
         self.relay.check_caps(self.recovery.unacknowledged());
         self.check_peer(now, &mut out.actions);
-        self.full = self.relay.has_frames() && !self.may_send();
-        self.pacers.wait(now, self.waits(), self.acknowledger.due());
-    }
-    /// True if frames wait for the pacer.
-    fn waits(&self) -> bool {
-        self.relay.has_frames() && self.may_send()
+        let waits = self.relay.has_frames(now);
+        self.full = waits && !self.may_send();
+        self.pacers.wait(now, waits && self.may_send(), self.acknowledger.due());
+        self.relay.wait(now);
     }
     /// True if more than acknowledgements may leave: the line has room, or a probe is due. While the peer is unresponsive
     /// only half of the cap for unacknowledged packets is used, as an outage is no fault of the peer.
@@ -410,7 +423,7 @@ impl Gateway {
         let had_data = data.is_some();
         room -= data.as_ref().map_or(0, Frame::octets);
         // Where the rate is found out, acknowledgements in their own time give better samples of it.
-        if self.line.is_none() && (had_data || self.relay.has_data()) {
+        if self.line.is_none() && (had_data || self.relay.has_data(now)) {
             self.acknowledger.hurry();
         }
         let reserved = if may_send { self.relay.next_control_octets() } else { 0 };
@@ -431,7 +444,7 @@ impl Gateway {
         {
             data = Some(frame);
         }
-        self.data_first = data.is_none() && self.relay.has_data();
+        self.data_first = data.is_none() && self.relay.has_data(now);
         frames.extend(data);
         (!frames.is_empty()).then_some(frames)
     }

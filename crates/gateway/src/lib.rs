@@ -28,15 +28,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`) knows no packets, and of time only who
-//! idles; the transport below it (`recovery`, `acknowledge`, `reordering`, `return_path`, `pacer`) knows no flows. Its
-//! rate is configured and checked (`guard`), or estimated (`bottleneck`); `liveness` detects an unresponsive peer, and
-//! `lease` bounds how long a peer may connect for a client that takes another path then. What carries the packets
+//! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`, `class`) knows no packets, and of time only who
+//! idles; the transport below it (`recovery`, `acknowledge`, `reordering`, `return_path`, `pacer`) knows no flows. Its rate is
+//! configured and checked (`guard`), or estimated (`bottleneck`); `liveness` detects an unresponsive peer, and `lease`
+//! bounds how long a peer may connect for a client that takes another path then. What carries the packets
 //! ([`Transport`]) is known by its headers only; [`TpPacket::encode`] gives their octets.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod acknowledge;
 mod bottleneck;
+mod class;
 mod codec;
 mod config;
 mod delivery;
@@ -66,6 +67,7 @@ mod stats;
 mod varint;
 mod wire;
 
+pub use class::{Class, ClassError, ClassStats, Classes, DEFAULT_CLASS, MAX_CLASSES};
 pub use codec::{CodecError, Decoded};
 pub use config::{GatewayConfig, RateGuard, Window};
 pub use error::ConfigError;

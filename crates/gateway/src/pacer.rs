@@ -57,7 +57,7 @@ impl Pacers {
 /// late while a packet waits, it makes up for up to `slack`, also with what else has come by then. So over any interval
 /// it sends no more than the rate allows in it and in `slack`, and one packet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Pacer {
+pub(crate) struct Pacer {
     rate: Rate,
     slack: Span,
     /// The earliest instant at which the next packet may leave.
@@ -68,7 +68,7 @@ struct Pacer {
 }
 
 impl Pacer {
-    fn new(rate: Rate, slack: Span) -> Pacer {
+    pub(crate) fn new(rate: Rate, slack: Span) -> Pacer {
         Pacer { rate, slack, next: Time::ZERO, carry: 0, idle_since: Some(Time::ZERO) }
     }
     /// Sets the rate of what leaves from now on.
@@ -77,8 +77,19 @@ impl Pacer {
             (self.rate, self.carry) = (rate, 0);
         }
     }
+    /// Sets how much lateness is made up for.
+    pub(crate) fn set_slack(&mut self, slack: Span) {
+        self.slack = slack;
+    }
+    pub(crate) fn slack(&self) -> Span {
+        self.slack
+    }
+    /// The earliest instant at which the next packet may leave.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
     /// A packet of `bits` leaves.
-    fn send(&mut self, now: Time, bits: Bits) {
+    pub(crate) fn send(&mut self, now: Time, bits: Bits) {
         let lost = now.since(self.next);
         let kept = if self.is_idle(now) { Span::ZERO } else { self.slack };
         if lost > kept {
@@ -89,7 +100,7 @@ impl Pacer {
         self.carry = carry;
     }
     /// Sets whether a packet waits.
-    fn wait(&mut self, now: Time, waits: bool) {
+    pub(crate) fn wait(&mut self, now: Time, waits: bool) {
         if waits && self.is_idle(now) && self.next < now {
             (self.next, self.carry) = (now, 0);
         }

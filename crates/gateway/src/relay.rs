@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cellway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::class::{Class, ClassId, ClassStats, Classes};
 use crate::config::GatewayConfig;
 use crate::excess::Excess;
 use crate::flow::{Context, Flow, Origin, Stage};
@@ -62,8 +63,8 @@ pub(crate) struct Relay {
     /// The cap that the peer has exceeded, if any.
     pub(crate) excess: Option<Excess>,
     held: u64,
-    /// What of it was taken from local hosts (bytes).
-    taken: u64,
+    /// What of it was taken from local hosts, by class (bytes).
+    taken: Vec<u64>,
     /// What flows hold, what was promised them, and what is kept for them (bytes).
     committed: u64,
     /// Memory (bytes) of flows that have ended here while the local TCP still takes their last bytes.
@@ -93,7 +94,7 @@ impl Relay {
             gaps: 0,
             excess: None,
             held: 0,
-            taken: 0,
+            taken: vec![0],
             committed: 0,
             leftover: 0,
             reclaim: reclaim::Reclaim::default(),
@@ -121,7 +122,8 @@ impl Relay {
             }
             return;
         }
-        self.enter(Flow::new(flow, Origin::Local, request, self.now), actions);
+        let class = self.queue.classes().of(&request);
+        self.enter(Flow::new(flow, Origin::Local, request, class, self.now), actions);
     }
     /// The local TCP is connected.
     pub(crate) fn connected(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
@@ -213,6 +215,34 @@ impl Relay {
         self.flows.get(&flow).map(FlowStats::of)
     }
 
+    /// Puts every flow into its class of `classes`.
+    pub(crate) fn set_classes(&mut self, classes: Classes) {
+        self.taken = vec![0; classes.as_slice().len()];
+        for state in self.flows.values_mut() {
+            state.class = classes.of(&state.request);
+            self.taken[state.class.0] += state.out.held();
+        }
+        let flows = &self.flows;
+        let last = ClassId(classes.as_slice().len() - 1);
+        // A flow that has ended may have left a token.
+        self.queue.set_classes(classes, |flow| flows.get(&flow).map_or(last, |state| state.class));
+        self.follow_packet();
+    }
+    /// The largest packet may be another.
+    pub(crate) fn follow_packet(&mut self) {
+        self.queue.set_packet(self.config.wire.bits(self.config.mtu.0 as u32), self.config.slack);
+    }
+    /// The clock of the caller begins anew.
+    pub(crate) fn restart(&mut self) {
+        self.queue.restart();
+    }
+    /// Returns each class with what was counted of it.
+    pub(crate) fn class_stats(&self) -> impl Iterator<Item = (&Class, ClassStats)> {
+        let mut stats = self.queue.class_stats();
+        self.flows.values().for_each(|state| stats[state.class.0].flows += 1);
+        self.queue.classes().as_slice().iter().zip(stats)
+    }
+
     /// The places of bytes that may come and are not written.
     pub(crate) fn wanted(&self, flow: FlowId) -> Option<Range<u64>> {
         let state = self.flows.get(&flow)?;
@@ -248,7 +278,9 @@ impl Relay {
                 actions.push(Action::Closed { flow, reason: state.cause.or(Some(reason)) });
             }
         }
-        *self = Relay { stats: self.stats, leftover: self.leftover, ..Relay::new(self.config) };
+        let queue = std::mem::take(&mut self.queue).cleared();
+        let taken = vec![0; self.taken.len()];
+        *self = Relay { stats: self.stats, leftover: self.leftover, queue, taken, ..Relay::new(self.config) };
     }
 
     /// Sets the memory (bytes) that the caller holds for flows that have ended.
@@ -262,7 +294,7 @@ impl Relay {
     fn change(&mut self, flow: FlowId, actions: &mut Vec<Action>, change: impl FnOnce(&mut Flow, &mut Context<'_>)) {
         let Some(state) = self.flows.get(&flow) else { return };
         let held = state.out.held();
-        let (outbound, inbound) = (self.outbound_share(held), self.inbound_share(state));
+        let (outbound, inbound) = (self.outbound_share(state.class, held), self.inbound_share(state));
         let memory = self.memory_share();
         let Some(state) = self.flows.get_mut(&flow) else { return };
         let (before, committed, freed) = (state.held(), state.committed(&self.config), state.out.freed);
@@ -279,7 +311,8 @@ impl Relay {
         let after = state.held();
         self.stats.buffered_max = self.stats.buffered_max.max(self.held - before + most.max(after));
         self.held = self.held - before + after;
-        self.taken = self.taken - held + state.out.held();
+        let taken = &mut self.taken[state.class.0];
+        *taken = *taken - held + state.out.held();
         self.gaps = self.gaps - gaps + state.inn.gaps();
         let now_committed = state.committed(&self.config);
         let short =
@@ -298,7 +331,7 @@ impl Relay {
     fn end(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
         let Some(state) = self.flows.remove(&flow) else { return };
         self.held -= state.held();
-        self.taken -= state.out.held();
+        self.taken[state.class.0] -= state.out.held();
         self.committed -= state.committed(&self.config);
         self.leftover += state.leftover(&self.config);
         self.gaps -= state.inn.gaps();

@@ -1,30 +1,29 @@
-//! The send queue: control frames in order of arrival, and flows with data by turns.
+//! The send queue: control frames in order of arrival, and flows with data by classes and turns.
 
 use std::collections::{BTreeSet, VecDeque};
 
+use cellway_units::{Bits, Span, Time};
 use serde::{Deserialize, Serialize};
 
+use crate::class::{ClassId, ClassStats, Classes};
 use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 
-/// Control frames go first: they are few and small. Then flows with data take turns. A turn is several data frames of
-/// one flow, bounded by the time that the turns of all flows take together, so that both gateways access few sockets in
-/// each pass. A flow that has just received data sends its first frame before the turns, alternating with their frames,
-/// as the sparse flows of FQ-CoDel do (RFC 8290, section 4.2). If a turn is one frame, flows send in the order in which
-/// they received data.
+mod ceiling;
+mod sharing;
+mod turns;
+
+use sharing::Sharing;
+
+/// Control frames go first: they are few and small. Then classes share the rate (`sharing`), and in a class flows with data
+/// take turns (`turns`). A turn is bounded by the time that the turns of all flows take together, so that both gateways
+/// access few sockets in each pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Scheduler {
     control: VecDeque<Frame>,
     /// The flows whose reset is among the control frames.
     resets: BTreeSet<FlowId>,
-    /// Flows that have received data and not sent since.
-    fresh: VecDeque<FlowId>,
-    /// Flows with data in the order of their turns.
-    turns: VecDeque<FlowId>,
-    /// Data frames that the first of `turns` has sent in its turn.
-    sent: u32,
-    /// True if the first of `turns` sends before the first of `fresh`.
-    turn_first: bool,
+    data: Sharing,
     /// The most data frames of all turns together, and of one turn.
     round: (u32, u32),
     /// The number of control frames at which those are dropped that nobody wants any more.
@@ -70,41 +69,67 @@ impl Scheduler {
     }
     /// Returns the data frames of one turn.
     fn turn(&self) -> u32 {
-        let flows = (self.fresh.len() + self.turns.len()).max(1) as u32;
+        let flows = self.data.tokens().max(1);
         (self.round.0 / flows).min(self.round.1).max(1)
     }
-    /// Adds a flow that has received data.
-    pub(crate) fn push_flow(&mut self, flow: FlowId) {
-        if self.turn() > 1 {
-            self.fresh.push_back(flow);
-        } else {
-            self.turns.push_back(flow);
-        }
+    /// Adds a flow of `class` that has received data.
+    pub(crate) fn push_flow(&mut self, flow: FlowId, class: ClassId) {
+        let turn = self.turn();
+        self.data.push(flow, class, turn);
     }
-    fn is_fresh_next(&self) -> bool {
-        !self.fresh.is_empty() && (self.turns.is_empty() || !self.turn_first)
+    /// Returns the flow that sends next at `now`.
+    pub(crate) fn next_flow(&mut self, now: Time) -> Option<FlowId> {
+        self.data.next(now)
     }
-    /// Returns the flow that sends next.
-    pub(crate) fn next_flow(&self) -> Option<FlowId> {
-        let queue = if self.is_fresh_next() { &self.fresh } else { &self.turns };
-        queue.front().copied()
+    /// The flow that was next sends `bytes` in a data frame that takes `bits` of the rate.
+    pub(crate) fn charge(&mut self, now: Time, bits: Bits, bytes: u32) {
+        self.data.sent(now, bits, bytes);
     }
-    /// The flow that was next has sent a data frame; `more` is true if it has more data.
+    /// The flow that was next has sent a data frame, or has none; `more` is true if it has more data.
     pub(crate) fn flow_sent(&mut self, more: bool) {
-        self.turn_first = self.is_fresh_next();
-        if self.turn_first {
-            self.turns.extend(self.fresh.pop_front().filter(|_| more));
-            return;
-        }
-        self.sent += 1;
-        if !more || self.sent >= self.turn() {
-            self.sent = 0;
-            let flow = self.turns.pop_front();
-            self.turns.extend(flow.filter(|_| more));
-        }
+        let turn = self.turn();
+        self.data.turn_over(more, turn);
     }
-    pub(crate) fn is_empty(&self) -> bool {
-        self.control.is_empty() && self.fresh.is_empty() && self.turns.is_empty()
+    /// The earliest instant at which something waits that classes let leave.
+    pub(crate) fn ready(&self) -> Option<Time> {
+        if self.control.is_empty() { self.data.ready() } else { Some(Time::ZERO) }
+    }
+    /// True if a flow has data that its class lets leave at `now`.
+    pub(crate) fn has_data(&self, now: Time) -> bool {
+        self.data.ready().is_some_and(|at| at <= now)
+    }
+    /// All that may leave at `now` has left.
+    pub(crate) fn wait(&mut self, now: Time) {
+        self.data.wait(now);
+    }
+    /// Lets the next frame of `class` leave above its ceiling.
+    pub(crate) fn exempt(&mut self, class: ClassId) {
+        self.data.exempt(class);
+    }
+    /// Sets the size of a full packet on the line, and the lateness of packets that is made up for.
+    pub(crate) fn set_packet(&mut self, packet: Bits, slack: Span) {
+        self.data.set_packet(packet, slack);
+    }
+    pub(crate) fn classes(&self) -> &Classes {
+        self.data.classes()
+    }
+    /// Returns what was counted of each class, without its flows.
+    pub(crate) fn class_stats(&self) -> Vec<ClassStats> {
+        (0..self.classes().as_slice().len()).map(|place| self.data.stats(place)).collect()
+    }
+    /// Replaces the classes, where `class_of` gives the new class of each flow.
+    pub(crate) fn set_classes(&mut self, classes: Classes, class_of: impl Fn(FlowId) -> ClassId) {
+        let turn = self.turn();
+        self.data.set_classes(classes, turn, class_of);
+    }
+    /// Forgets all frames and flows.
+    pub(crate) fn cleared(mut self) -> Scheduler {
+        self.data.clear();
+        Scheduler { data: self.data, ..Scheduler::default() }
+    }
+    /// The clock begins anew.
+    pub(crate) fn restart(&mut self) {
+        self.data.restart();
     }
 }
 
@@ -112,10 +137,13 @@ impl Scheduler {
 mod tests {
     use super::*;
 
+    const ALL: ClassId = ClassId(0);
+    const NOW: Time = Time::ZERO;
+
     /// Returns the flows that send the next `count` frames; all of them have more data.
     fn next(queue: &mut Scheduler, count: usize) -> Vec<u64> {
         let mut sent = |_| {
-            let flow = queue.next_flow().unwrap();
+            let flow = queue.next_flow(NOW).unwrap();
             queue.flow_sent(true);
             flow.0
         };
@@ -124,7 +152,7 @@ mod tests {
     fn with(flows: u64, round: (u32, u32)) -> Scheduler {
         let mut queue = Scheduler::default();
         queue.set_round(round.0, round.1);
-        (0..flows).for_each(|flow| queue.push_flow(FlowId(flow)));
+        (0..flows).for_each(|flow| queue.push_flow(FlowId(flow), ALL));
         queue
     }
 
@@ -132,7 +160,7 @@ mod tests {
     fn a_turn_of_one_frame_is_the_order_of_arrival() {
         let mut queue = with(3, (0, 1));
         assert_eq!(next(&mut queue, 4), [0, 1, 2, 0]);
-        queue.push_flow(FlowId(9));
+        queue.push_flow(FlowId(9), ALL);
         assert_eq!(next(&mut queue, 5), [1, 2, 0, 9, 1]);
     }
 
@@ -157,11 +185,11 @@ mod tests {
         let mut queue = with(2, (32, 16));
         next(&mut queue, 5);
         for flow in 10..14 {
-            queue.push_flow(FlowId(flow));
+            queue.push_flow(FlowId(flow), ALL);
         }
         let mut sent = Vec::new();
         for _ in 0..8 {
-            let flow = queue.next_flow().unwrap();
+            let flow = queue.next_flow(NOW).unwrap();
             queue.flow_sent(flow.0 < 10);
             sent.push(flow.0);
         }
@@ -172,10 +200,10 @@ mod tests {
     fn a_flow_without_more_data_ends_its_turn() {
         let mut queue = with(2, (8, 16));
         next(&mut queue, 3);
-        assert_eq!(queue.next_flow(), Some(FlowId(0)));
+        assert_eq!(queue.next_flow(NOW), Some(FlowId(0)));
         queue.flow_sent(false);
         assert_eq!(next(&mut queue, 3), [1, 1, 1]);
         queue.flow_sent(false);
-        assert!(queue.is_empty() && queue.next_flow().is_none());
+        assert!(queue.ready().is_none() && queue.next_flow(NOW).is_none());
     }
 }

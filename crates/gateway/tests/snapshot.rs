@@ -4,7 +4,7 @@
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
 mod common;
 
-use cellway_gateway::{Gateway, GatewayConfig};
+use cellway_gateway::{Class, Classes, FlowId, Gateway, GatewayConfig};
 use cellway_units::{Rate, Span, Time};
 use common::bulk::{config, sender};
 use common::host::Plan;
@@ -32,6 +32,11 @@ fn run(config: GatewayConfig, copied: bool) -> [Vec<u8>; 2] {
     let line =
         Line { jitter: Span::from_ms(10), loss_per_mille: 20, losses: u32::MAX, ..Line::good(Span::from_ms(40)) };
     let mut pair = Pair::new([config; 2], line, &plans, 11);
+    pair.ports.extend((0..20).map(|n| (FlowId(n), 80 + n as u16 % 3)));
+    let ceiling = Some(Rate::from_bps(9_000_000));
+    let classes = vec![Class { ports: vec![80..=80], ceiling, ..Class::new("a") }, Class::new("b")];
+    let classes = Classes::new(classes).unwrap();
+    pair.gateways.iter_mut().for_each(|gateway| gateway.set_classes(classes.clone()));
     for step in 1..=100 {
         pair.run(Time::ZERO + Span::from_ms(20 * step));
         if copied {

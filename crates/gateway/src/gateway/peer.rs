@@ -47,7 +47,7 @@ impl Gateway {
             self.leased.1 = patience;
         }
         // Frames that a probe retransmits can wait for the pacer.
-        let awaits = self.recovery.awaits() || self.liveness.runs() && self.relay.has_frames();
+        let awaits = self.recovery.awaits() || self.liveness.runs() && self.relay.has_frames(now);
         if self.liveness.check(now, awaits, patience) {
             self.relay.abandon_openings(Reason::PeerLost, actions);
         }

@@ -1,6 +1,7 @@
 //! Which flows are let in, and how much memory each gets.
 
 use super::Relay;
+use crate::class::ClassId;
 use crate::excess::Excess;
 use crate::flow::{Flow, Origin};
 use crate::lease::Lease;
@@ -17,9 +18,10 @@ impl Relay {
         let kept = self.config.total_buffer.0 / 8;
         (self.free().saturating_sub(kept) / 4).max(self.config.least())
     }
-    /// What a flow that holds `held` may hold now of what its host has sent (bytes).
-    pub(super) fn outbound_share(&self, held: u64) -> u64 {
-        let line = self.windows.outbound_share(self.taken, held).max(self.config.least());
+    /// What a flow of `class` that holds `held` may hold now of what its host has sent (bytes). Each class has the windows
+    /// for itself: the flows of another, however many, do not take from it what it needs to send its share.
+    pub(super) fn outbound_share(&self, class: ClassId, held: u64) -> u64 {
+        let line = self.windows.outbound_share(self.taken[class.0], held).max(self.config.least());
         self.memory_share().min(line).min(self.windows.outbound)
     }
     /// The receive window of a flow now (bytes).

@@ -80,7 +80,8 @@ impl Relay {
         // What is sent early needs its memory at once.
         let may_enter = if request.early { !self.is_full(Origin::Peer) } else { self.may_wait(Origin::Peer) };
         if may_enter {
-            let mut state = Flow::new(flow, Origin::Peer, request.clone(), self.now);
+            let class = self.queue.classes().of(request);
+            let mut state = Flow::new(flow, Origin::Peer, request.clone(), class, self.now);
             state.out.limit = limit;
             self.enter(state, actions);
         } else {

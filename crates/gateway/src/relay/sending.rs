@@ -1,12 +1,12 @@
 //! What leaves next, and what becomes of it.
 
-use cellway_units::Rate;
+use cellway_units::{Rate, Time};
 
 use super::Relay;
 use crate::flow::{Delivery, Origin, Stage};
 use crate::outbound::Piece;
 use crate::output::Action;
-use crate::packet::{FlowId, Frame, data_octets};
+use crate::packet::{FlowId, Frame, NUMBER_OCTETS, data_octets};
 
 impl Relay {
     /// The peer has what `frame` carried.
@@ -47,12 +47,31 @@ impl Relay {
         self.tell_rate();
         again
     }
-    pub(crate) fn has_frames(&self) -> bool {
-        !self.queue.is_empty()
+    /// The earliest instant at which there is something to send: later than now where ceilings of classes hold all of it.
+    pub(crate) fn ready(&self) -> Option<Time> {
+        self.queue.ready()
     }
-    /// Whether a flow has bytes to send, or had.
-    pub(crate) fn has_data(&self) -> bool {
-        self.queue.next_flow().is_some()
+    /// Returns true if there is something to send that no ceiling holds.
+    pub(crate) fn has_frames(&self, now: Time) -> bool {
+        self.ready().is_some_and(|at| at <= now)
+    }
+    /// Returns true if a flow that no ceiling holds has bytes to send, or had.
+    pub(crate) fn has_data(&self, now: Time) -> bool {
+        self.queue.has_data(now)
+    }
+    /// All that may leave now has left.
+    pub(crate) fn wait(&mut self, now: Time) {
+        self.queue.wait(now);
+    }
+    /// Lets the frame that a probe sends again leave above the ceiling of its class, as probes are not subject to congestion
+    /// control (RFC 9002, section 7.5): a class far below one packet in a probe timeout would make a peer that answers seem
+    /// unresponsive.
+    pub(crate) fn exempt(&mut self, frame: &Frame) {
+        if let &Frame::Data { flow, .. } = frame
+            && let Some(state) = self.flows.get(&flow)
+        {
+            self.queue.exempt(state.class);
+        }
     }
     /// Octets of the control frame that waits longest.
     pub(crate) fn next_control_octets(&self) -> u32 {
@@ -91,7 +110,7 @@ impl Relay {
             self.committed = self.committed - before + state.committed(&self.config);
             if state.wants_token(&self.config) {
                 state.token = true;
-                self.queue.push_flow(state.id);
+                self.queue.push_flow(state.id, state.class);
             }
             if wanted {
                 return Some(frame);
@@ -101,7 +120,7 @@ impl Relay {
     }
     /// The data frame to send next, of at most `payload` bytes, if it fits into `room` octets.
     pub(crate) fn next_data(&mut self, room: u32, actions: &mut Vec<Action>) -> Option<Frame> {
-        while let Some(flow) = self.queue.next_flow() {
+        while let Some(flow) = self.queue.next_flow(self.now) {
             let state = self.flows.get_mut(&flow);
             let Some((state, mut piece)) = state.and_then(|s| s.peek(&self.config).map(|piece| (s, piece))) else {
                 self.drop_token(flow);
@@ -118,6 +137,9 @@ impl Relay {
             }
             state.out.sent(piece);
             state.active = self.now;
+            let octets = NUMBER_OCTETS + data_octets(flow, piece.offset) + piece.len;
+            let bits = self.config.wire.bits(self.config.transport.overhead() + octets);
+            self.queue.charge(self.now, bits, piece.len);
             self.take_more(flow, actions);
             let state = self.flows.get_mut(&flow)?;
             let more = state.peek(&self.config).is_some();
@@ -140,8 +162,9 @@ impl Relay {
     /// Bytes of `flow` have left: more may be taken from its host.
     fn take_more(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
         let ahead = self.config.ahead();
-        let Some(held) = self.flows.get(&flow).map(|state| state.out.held()) else { return };
-        let share = self.outbound_share(held);
+        let Some(state) = self.flows.get(&flow) else { return };
+        let (class, held) = (state.class, state.out.held());
+        let share = self.outbound_share(class, held);
         let Some(state) = self.flows.get_mut(&flow).filter(|state| state.stage == Stage::Relaying) else { return };
         let committed = state.committed(&self.config);
         if state.reset_at.is_none() {
@@ -149,7 +172,8 @@ impl Relay {
         }
         let more = state.out.held() - held;
         self.committed = self.committed - committed + state.committed(&self.config);
-        (self.held, self.taken) = (self.held + more, self.taken + more);
+        self.held += more;
+        self.taken[class.0] += more;
         self.stats.buffered_max = self.stats.buffered_max.max(self.held);
     }
     fn drop_token(&mut self, flow: FlowId) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use std::sync::Arc;
 
-use cellway_gateway::{Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, TpPacket};
+use cellway_gateway::{Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, Server, TpPacket};
 use cellway_units::{Bits, Rate, Span, Time};
 
 use super::host::{Host, Plan};
@@ -130,6 +130,8 @@ pub struct Pair {
     pub clocks: [Span; 2],
     /// The gateways are woken and take packets at multiples of this time, as a daemon does that sleeps between its passes.
     pub pass: Span,
+    /// Ports of servers; 0 for a flow that is not here.
+    pub ports: BTreeMap<FlowId, u16>,
     /// Whether hosts mark the last byte of each third burst as urgent.
     pub marks: bool,
     /// What each has marked, and the mark that it was told last.
@@ -161,6 +163,7 @@ impl Pair {
             late: Span::ZERO,
             clocks: [Span::ZERO; 2],
             pass: Span::ZERO,
+            ports: BTreeMap::new(),
             marks: false,
             marked: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -211,7 +214,9 @@ impl Pair {
         match event {
             Event::Start(flow) => {
                 let FlowPlan { opener, early, .. } = self.flows[&flow];
-                let request = Arc::new(Request { early, ..Request::UNNAMED });
+                let port = self.ports.get(&flow).copied().unwrap_or(0);
+                let server = Server::Address(([0; 4], port).into());
+                let request = Arc::new(Request { early, server, ..Request::UNNAMED });
                 self.call(opener, |gateway, now, out| gateway.incoming(now, flow, request, out))
             }
             Event::Packet(side, packet) => {

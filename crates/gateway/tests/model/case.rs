@@ -3,7 +3,9 @@
 //! A case is generated from its seed. Each part has random numbers of its own, so that the others do not change when
 //! one is left out: a case that fails is reduced by leaving out parts as long as it still fails.
 
-use cellway_gateway::{GatewayConfig, Reason, Transport, Window, Wire};
+use std::num::NonZeroU16;
+
+use cellway_gateway::{Class, Classes, GatewayConfig, Reason, Transport, Window, Wire};
 use cellway_units::{Bytes, Rate, Span};
 
 /// SplitMix64.
@@ -98,10 +100,14 @@ pub(crate) struct LinePlan {
     pub(crate) duplicate_per_mille: u64,
 }
 
+/// The ports of servers.
+pub(crate) const PORTS: std::ops::Range<u16> = 80..84;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) seed: u64,
     pub(crate) configs: [GatewayConfig; 2],
+    pub(crate) classes: [Classes; 2],
     pub(crate) line: LinePlan,
     pub(crate) faults: Vec<Fault>,
     pub(crate) flows: Vec<FlowPlan>,
@@ -120,6 +126,7 @@ impl Case {
             duplicate_per_mille: if reliable { 0 } else { random.amount(100) },
         };
         let configs = [2, 3].map(|n| config(&mut part(n), &mut kind.clone(), reliable));
+        let classes = [0, 1].map(|n| classes(&mut part(6 + n as u64), configs[n].rate));
         let mut random = part(4);
         let faults = (0..random.amount(4)).map(|_| fault(&mut random, reliable)).collect();
         // A few connections, or many at once: their `Open` frames fill packets.
@@ -127,7 +134,7 @@ impl Case {
         let crowd = random.one_in(6).then(|| 20 + random.amount(60));
         let flows =
             (0..crowd.unwrap_or(1 + random.amount(24))).map(|n| flow(&mut part(100 + n), crowd.is_some())).collect();
-        Case { seed, configs, line, faults, flows }
+        Case { seed, configs, classes, line, faults, flows }
     }
     pub(crate) fn kills(&self) -> bool {
         self.faults.iter().any(|fault| matches!(fault, Fault::Kill { .. }))
@@ -205,6 +212,17 @@ fn config(random: &mut Random, both: &mut Random, reliable: bool) -> GatewayConf
         bypass: random.one_in(3),
         ..GatewayConfig::new(Rate::from_bps(200_000 + random.amount(100_000_000)))
     }
+}
+/// The ports of [`PORTS`] in classes, or no classes.
+fn classes(random: &mut Random, rate: Rate) -> Classes {
+    let mut class = |port: u16| Class {
+        ports: vec![port..=port],
+        share: NonZeroU16::MIN.saturating_add(random.below(20) as u16),
+        ceiling: random.one_in(4).then(|| Rate::from_bps(rate.as_bps() / (1 + random.amount(4)))),
+        ..Class::new(&port.to_string())
+    };
+    let classes: Vec<Class> = PORTS.skip(1).map(&mut class).collect();
+    if random.one_in(2) { Classes::default() } else { Classes::new(classes).unwrap() }
 }
 fn fault(random: &mut Random, reliable: bool) -> Fault {
     let (from, side) = (random.ms(20_000), random.below(2) as usize);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cellway_gateway::{Action, FlowId, Gateway, Output, Reason, Request, Server, TpPacket};
 use cellway_units::{Bytes, Span, Time};
 
-use super::case::{Answer, Case, Fault, FlowPlan};
+use super::case::{Answer, Case, Fault, FlowPlan, PORTS};
 use super::host::{Deeds, Host, Stage};
 use super::line::Line;
 use super::spec;
@@ -75,6 +75,7 @@ impl World {
         let side = |n: usize| {
             let mut gateway = Gateway::new(case.configs[n]).unwrap();
             gateway.set_transport(case.configs[n].transport, case.configs[n].reliable, None);
+            gateway.set_classes(case.classes[n].clone());
             Side { gateway, epoch: 0, next: n as u64, flows: BTreeMap::new() }
         };
         let mut world = World {
@@ -240,7 +241,11 @@ impl World {
         self.started[n] = Some(self.now);
         self.hosts[n][0] = Some(Host::new(hosts[0], n, 0, Stage::Held));
         let client = named.then(|| ([192, 0, 2, 1], 1000 + n as u16).into());
-        let request = Request { client, server: Server::Name(format!("s{n}").into(), 80), early };
+        let request = Request {
+            client,
+            server: Server::Name(format!("s{n}").into(), PORTS.start + n as u16 % PORTS.len() as u16),
+            early,
+        };
         self.call(opener, |gateway, now, out| gateway.incoming(now, flow, Arc::new(request), out));
         if !self.sides[opener].gateway.has_met(flow) {
             self.sides[opener].next -= 2;

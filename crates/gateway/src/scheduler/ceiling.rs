@@ -1,0 +1,53 @@
+//! The ceiling of a class.
+
+use cellway_units::{Bits, Rate, Span, Time};
+use serde::{Deserialize, Serialize};
+
+use crate::pacer::Pacer;
+
+/// Paces the data frames of a class, and counts the time in which it holds them back.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Ceiling {
+    rate: Rate,
+    pacer: Pacer,
+    /// The instant of the last [`Ceiling::wait`], and true if the class had data then.
+    seen: (Time, bool),
+    pub(super) held: Span,
+}
+
+impl Ceiling {
+    pub(super) fn new(rate: Rate) -> Ceiling {
+        Ceiling { rate, pacer: Pacer::new(rate, Span::ZERO), seen: (Time::ZERO, false), held: Span::ZERO }
+    }
+    /// Sets by how much time a frame may be late for the next one to make up for it: `slack`, and as long as `packets` take
+    /// at the ceiling, as frames of other classes can be on the line when this class may send.
+    pub(super) fn set_slack(&mut self, slack: Span, packets: Bits) {
+        self.pacer.set_slack(slack + self.rate.time_for(packets, 0).0);
+    }
+    /// The earliest instant at which the class may send.
+    pub(super) fn ready(&self) -> Time {
+        self.pacer.next()
+    }
+    /// The class has sent a frame of `bits`.
+    pub(super) fn send(&mut self, now: Time, bits: Bits) {
+        self.count(now);
+        self.pacer.send(now, bits);
+    }
+    /// Sets whether the class has data.
+    pub(super) fn wait(&mut self, now: Time, waits: bool) {
+        self.count(now);
+        self.seen.1 = waits;
+        self.pacer.wait(now, waits);
+    }
+    fn count(&mut self, now: Time) {
+        if self.seen.1 {
+            self.held += self.ready().min(now).since(self.seen.0);
+        }
+        self.seen.0 = now;
+    }
+    /// The clock begins anew.
+    pub(super) fn restart(&mut self) {
+        let slack = self.pacer.slack();
+        (self.pacer, self.seen) = (Pacer::new(self.rate, slack), (Time::ZERO, false));
+    }
+}
