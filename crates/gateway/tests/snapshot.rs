@@ -23,7 +23,7 @@ fn run(config: GatewayConfig, copied: bool) -> [Vec<u8>; 2] {
         opener: n % 2,
         start: Time::ZERO + Span::from_ms(40 * n as u64),
         refuse: n % 5 == 4,
-        early: n % 3 == 0,
+        early: n.is_multiple_of(3),
         hosts,
     };
     let plans: Vec<FlowPlan> = (0..10)

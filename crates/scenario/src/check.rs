@@ -2,6 +2,7 @@
 
 mod app;
 mod buffer;
+mod classes;
 mod control;
 mod crossing;
 mod emulate;
@@ -119,6 +120,7 @@ impl Check<'_> {
         let observe = self.observe(&file, network.as_ref(), run.as_ref(), rtt);
         let emulate = self.emulate(file.run.as_ref().and_then(|run| run.emulate.as_ref()));
         let (network, traffic) = (network?, traffic?);
+        let classes = self.classes(file.class.as_deref().unwrap_or_default(), &network, &traffic);
         let shapers = self.shapers(file.shaper.as_deref().unwrap_or_default(), &network, &traffic);
         let policers = self.policers(file.policer.as_deref().unwrap_or_default(), &network, &traffic);
         let run = run?;
@@ -136,6 +138,7 @@ impl Check<'_> {
             nodes: network.nodes,
             links: links?,
             traffic,
+            classes: classes?,
             shapers: shapers?,
             policers: policers?,
             changes: changes?,

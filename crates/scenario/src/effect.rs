@@ -101,6 +101,12 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
             add(&at!["traffic", i, "gateway"], "no node is a gateway");
         }
     }
+    for (i, class) in scenario.classes.iter().enumerate() {
+        let groups = class.traffic.clone().unwrap_or_else(|| (0..scenario.traffic.len()).collect());
+        if groups.iter().all(|&group| scenario.traffic[group].gateways.is_none()) {
+            add(&at!["class", i], "no gateways split the connections of its groups");
+        }
+    }
     type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
     let rules: [Rule; 3] = [
         (

@@ -60,6 +60,8 @@ pub(crate) struct File {
     pub(crate) traffic: Option<Vec<TrafficFile>>,
     /// Cell spacers and shapers at output ports.
     pub(crate) shaper: Option<Vec<ShaperFile>>,
+    /// Classes of traffic groups at gateways; what a gateway sends to its peer is shared among them.
+    pub(crate) class: Option<Vec<ClassFile>>,
     /// Policers before output ports.
     pub(crate) policer: Option<Vec<PolicerFile>>,
     /// Rates that change while it runs.

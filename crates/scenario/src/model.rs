@@ -48,6 +48,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Traffic groups in file order; a group may have a count of 0. Empty only if there are commands.
     pub traffic: Vec<Traffic>,
+    /// Classes at gateways, in file order; at most one of them without groups of its own.
+    pub classes: Vec<Class>,
     /// Shapers in file order.
     pub shapers: Vec<Shaper>,
     /// Policers in file order.

@@ -52,6 +52,16 @@ impl Scenario {
             Some((scr, mbs)) => format!("scr = \"{scr}\"\nmbs = \"{mbs}\"\n"),
             None => String::new(),
         };
+        for class in &self.classes {
+            writeln!(out, "\n[[class]]\nname = {}", quoted(&class.name))?;
+            if let Some(traffic) = &class.traffic {
+                writeln!(out, "traffic = {}", groups(traffic))?;
+            }
+            writeln!(out, "share = {}", class.share)?;
+            if let Some(ceiling) = class.ceiling {
+                writeln!(out, "ceiling = \"{ceiling}\"")?;
+            }
+        }
         for shaper in &self.shapers {
             let [at, link] = [&self.nodes[shaper.at.0].name, &self.links[shaper.link.0].name].map(|n| quoted(n));
             writeln!(out, "\n[[shaper]]\nname = {}\nat = {at}\nlink = {link}", quoted(&shaper.name))?;

@@ -50,7 +50,8 @@ pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: 
         capture.begin(&mut bed)?;
     }
     let slots: Vec<Slot> = bed.slots().iter().map(|plan| Slot::new(plan.clone())).collect();
-    let pairs: Result<Vec<GatewayPair>, Error> = bed.pairs().iter().map(GatewayPair::new).collect();
+    let pairs: Result<Vec<GatewayPair>, Error> =
+        bed.pairs().iter().map(|plan| GatewayPair::new(plan, scenario.traffic.len())).collect();
     let mut timers = Timers::default();
     for (index, slot) in slots.iter().enumerate() {
         timers.add(slot.plan.start, TimerKey { slot: index as u32, what: What::Begin });

@@ -1,12 +1,13 @@
 //! The gateways of a run: their state machines, driven between TCP endpoints and the network.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use cellway_gateway::{Action, ConfigError, FlowId, Gateway, Output, Reason, Request, TpPacket};
+use cellway_gateway::{Action, ConfigError, FlowId, Gateway, Output, Reason, Request, Server, TpPacket};
 use cellway_net::{NodeId, Packet};
 use cellway_record::Row;
 use cellway_tcp::{Event, State};
-use cellway_testbed::{Error as BuildError, PairPlan};
+use cellway_testbed::{Error as BuildError, PairPlan, class_port};
 use cellway_units::Time;
 
 use crate::body::Body;
@@ -27,23 +28,34 @@ pub(crate) struct GatewayPair {
     pub(crate) conversation: u32,
     /// The connection behind each flow: slot and serial number.
     pub(crate) flows: Vec<(u32, u32)>,
-    /// What every flow asks for: the hosts behind it are known by its connection.
-    request: Arc<Request>,
+    /// The request of the flows of each traffic group: their hosts are known by the connection, the group by its port.
+    requests: Vec<Arc<Request>>,
+    /// True if the scenario has classes.
+    classes: bool,
     armed: [Option<Time>; 2],
 }
 
 impl GatewayPair {
-    /// The machines of a planned pair.
-    pub(crate) fn new(plan: &PairPlan) -> Result<GatewayPair, Error> {
+    /// The machines of a planned pair, for so many traffic groups.
+    pub(crate) fn new(plan: &PairPlan, groups: usize) -> Result<GatewayPair, Error> {
         let refused = |which: usize| {
             let node = plan.names[which].clone();
             move |e: ConfigError| Error::Build(BuildError::Gateway { node, message: e.to_string() })
         };
-        let machine = |which: usize| Gateway::new(plan.configs[which]).map_err(refused(which));
+        let machine = |which: usize| {
+            let mut gateway = Gateway::new(plan.configs[which]).map_err(refused(which))?;
+            plan.classes.iter().for_each(|classes| gateway.set_classes(classes.clone()));
+            Ok::<Gateway, Error>(gateway)
+        };
         let (names, gateways) = (plan.names.clone(), [machine(0)?, machine(1)?]);
         let PairPlan { hosts, conversation, .. } = *plan;
-        let request = Arc::new(Request::UNNAMED);
-        Ok(GatewayPair { names, gateways, hosts, conversation, flows: Vec::new(), request, armed: [None; 2] })
+        let request = |group| {
+            let server = Server::Address(SocketAddr::from((Ipv4Addr::UNSPECIFIED, class_port(group))));
+            Arc::new(Request { server, ..Request::UNNAMED })
+        };
+        let (requests, classes) = ((0..groups).map(request).collect(), plan.classes.is_some());
+        let flows = Vec::new();
+        Ok(GatewayPair { names, gateways, hosts, conversation, flows, requests, classes, armed: [None; 2] })
     }
 
     /// What each gateway has done in the whole run, its warm-up included.
@@ -59,6 +71,17 @@ impl GatewayPair {
             put("gateway_refused", "1", stats.flows_refused);
             put("gateway_buffered_max", "B", stats.buffered_max);
             put("gateway_resent", "B", stats.resent_bytes);
+            for (class, stats) in gateway.classes().filter(|_| self.classes) {
+                let subject: Arc<str> = format!("{name}/{}", class.name).into();
+                let mut put = |metric, unit, value| {
+                    rows.push(Row { subject: subject.clone(), metric, unit, t: None, value });
+                };
+                put("gateway_class_flows_open", "1", stats.flows as f64);
+                put("gateway_class_frames", "1", stats.frames as f64);
+                put("gateway_class_sent", "B", stats.data_bytes as f64);
+                put("gateway_class_line", "B", (stats.line.0 / 8) as f64);
+                put("gateway_class_at_ceiling", "s", stats.at_ceiling.as_secs_f64());
+            }
         }
     }
 
@@ -209,7 +232,7 @@ impl Run<'_> {
         if relay.held.replace(*segment).is_none() {
             let (pair, flow) = (relay.pair, relay.flow);
             let which = if place == Place::Near { relay.near } else { 1 - relay.near };
-            let request = self.pairs[pair].request.clone();
+            let request = self.pairs[pair].requests[self.slots[index].plan.group].clone();
             self.gateway(now, pair, which, |gateway, out| gateway.incoming(now, flow, request, out));
         }
     }

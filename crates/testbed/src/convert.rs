@@ -1,7 +1,7 @@
 //! From what a scenario says to what network, TCP and applications take.
 
 use cellway_apps as apps;
-use cellway_gateway::{DATA_OVERHEAD, GatewayConfig, Transport, Window, Wire};
+use cellway_gateway::{Class, ClassError, Classes, DATA_OVERHEAD, GatewayConfig, Transport, Window, Wire};
 use cellway_net as net;
 use cellway_scenario as file;
 use cellway_scenario::{App, Scenario, Traffic};
@@ -9,6 +9,7 @@ use cellway_tcp::{Config, FastRetransmit, MAX_WINDOW, RtoConfig, Variant};
 use cellway_units::{Bits, Bytes};
 
 use crate::error::Error;
+use crate::plan::class_port;
 
 /// Equal for conversations of the same application: what a channel per type tells apart.
 pub fn type_number(app: &App) -> u32 {
@@ -256,6 +257,20 @@ pub(crate) fn gateway(scenario: &Scenario, spec: &file::GatewaySpec, on_atm: boo
         wire,
         ..GatewayConfig::new(spec.rate)
     }
+}
+
+/// The classes of a scenario, if it has any.
+pub(crate) fn classes(scenario: &Scenario) -> Result<Option<Classes>, ClassError> {
+    let class = |class: &file::Class| Class {
+        ports: class.traffic.iter().flatten().map(|&group| class_port(group)..=class_port(group)).collect(),
+        share: class.share,
+        ceiling: class.ceiling,
+        ..Class::new(&class.name)
+    };
+    if scenario.classes.is_empty() {
+        return Ok(None);
+    }
+    Classes::new(scenario.classes.iter().map(class).collect()).map(Some)
 }
 
 pub(crate) fn abr_switch(abr: &file::AbrSwitch) -> net::AbrSwitchSpec {

@@ -26,5 +26,5 @@ pub use capture::Capture;
 pub use convert::{OTHER_KIND, encapsulation, type_number, well_known_ports, workload};
 pub use error::Error;
 pub use meter::{Meter, MeteredPort, TcpTotals};
-pub use plan::{Leg, PairPlan, SlotPlan, Split};
+pub use plan::{Leg, PairPlan, SlotPlan, Split, class_port};
 pub use way::Way;

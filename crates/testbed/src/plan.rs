@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cellway_apps::random::Streams;
-use cellway_gateway::GatewayConfig;
+use cellway_gateway::{Classes, GatewayConfig};
 use cellway_net::{Class, NodeId, PortId};
 use cellway_scenario as file;
 use cellway_scenario::{NodeIndex, Traffic};
@@ -57,6 +57,11 @@ pub struct SlotPlan {
     pub tcp: Arc<Config>,
 }
 
+/// The port by which gateways know the connections of a traffic group, as hosts of a simulation have no addresses.
+pub fn class_port(group: usize) -> u16 {
+    u16::try_from(group + 1).unwrap_or(u16::MAX)
+}
+
 /// Two gateways that split connections, and the way between them.
 #[derive(Clone, Debug)]
 pub struct PairPlan {
@@ -66,6 +71,8 @@ pub struct PairPlan {
     pub names: [String; 2],
     /// How each works; found valid.
     pub configs: [GatewayConfig; 2],
+    /// Classes by the ports of [`class_port`]; `None` if the scenario has none.
+    pub classes: Option<Classes>,
     /// The hosts inside the gateways that end the connections.
     pub hosts: [NodeId; 2],
     /// The links between them, from the first on.
@@ -248,7 +255,9 @@ impl<B: Clone> Builder<'_, B> {
         let configs = [first?, second?];
         let names = nodes.map(|node| self.scenario.nodes[node.0].name.clone());
         let links = traffic.route[near..far].to_vec();
-        self.pairs.push(PairPlan { nodes, names, configs, hosts, links, conversation });
+        let classes = convert::classes(self.scenario);
+        let classes = classes.map_err(|e| Error::Gateway { node: names[0].clone(), message: e.to_string() })?;
+        self.pairs.push(PairPlan { nodes, names, configs, classes, hosts, links, conversation });
         Ok((pair, 0))
     }
 

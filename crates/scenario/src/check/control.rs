@@ -95,7 +95,11 @@ impl Check<'_> {
         (policers.len() == files.len()).then_some(policers)
     }
 
-    fn names<'f>(&mut self, array: &str, given: impl Iterator<Item = Option<&'f str>>) -> Vec<Option<String>> {
+    pub(super) fn names<'f>(
+        &mut self,
+        array: &str,
+        given: impl Iterator<Item = Option<&'f str>>,
+    ) -> Vec<Option<String>> {
         let names = given.enumerate().map(|(i, name)| self.name(&at![array, i, "name"], name).map(str::to_owned));
         let names = Names::new(names.collect());
         self.unique(array, &names, "a name of its own");

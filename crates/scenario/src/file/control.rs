@@ -83,6 +83,25 @@ impl ServiceClass {
     }
 }
 
+/// A class of traffic groups at the gateways that split their connections. Classes with data to send share what a gateway may
+/// send to its peer, and the connections of a class its part.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct ClassFile {
+    /// Letters, digits, - and _; unique among classes.
+    #[schemars(required)]
+    pub(crate) name: Option<String>,
+    /// Its groups; none can be in two classes. Default: those that are in no other class.
+    #[schemars(length(min = 1))]
+    pub(crate) traffic: Option<Vec<String>>,
+    /// Its weight beside the other classes.
+    #[schemars(range(min = 1, max = 65_535), extend("default" = 1))]
+    pub(crate) share: Option<u32>,
+    /// The most that a gateway sends of it to its peer, whatever the others leave, in cells of 53 octets; at most the `rate` of
+    /// every gateway. Default: no limit.
+    pub(crate) ceiling: Option<Quantity<CellRate>>,
+}
+
 /// A cell spacer or shaper at an output port, one for each channel. Rates are those of cells of 53 octets.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

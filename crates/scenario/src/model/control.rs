@@ -1,10 +1,26 @@
 //! Traffic control at output ports, and what changes while it runs.
 
+use std::num::NonZeroU16;
+
 use cellway_units::{Cells, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{LinkIndex, NodeIndex};
+
+/// A class of traffic groups at gateways, which share what these may send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// Unique among classes.
+    pub name: String,
+    /// Places in [`Scenario::traffic`](crate::Scenario::traffic), ascending, in no other class. None: the groups that are in no
+    /// other class.
+    pub traffic: Option<Vec<usize>>,
+    /// Its weight.
+    pub share: NonZeroU16,
+    /// The most that a gateway sends of it, in bit/s of whole cells. Never zero.
+    pub ceiling: Option<Rate>,
+}
 
 /// A shaper at an output port: one for each channel of the groups. Rates are bit/s of whole cells.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,6 +14,16 @@ pub(crate) fn cases() -> Vec<(&'static str, String)> {
     let change = |to: &str| enriched(&[("shaper = \"spacer\"\nrate = \"5 Mbit/s\"", to)]);
     let app = |text: &str| edited(&[("app = \"ftp\"", text)]);
     vec![
+        (
+            "classes that overlap, and names and ceilings that cannot be",
+            enriched(&[(
+                "[[change]]",
+                "[[class]]\nname = \"a\"\ntraffic = [\"split\"]\n[[class]]\nname = \"d\"\ntraffic = [\"cels\"]\n\
+                 [[class]]\nname = \"b\"\ntraffic = [\"split\"]\nceiling = \"31 Mbit/s\"\n\
+                 [[class]]\nname = \"default\"\ntraffic = [\"cells\"]\nshare = 0\nceiling = \"0 bit/s\"\n\
+                 [[class]]\nname = \"c\"\n[[class]]\nname = \"c\"\n\n[[change]]",
+            )]),
+        ),
         ("a line that does not exist", enriched(&[("\"ds3\"", "\"ds-3\""), ("\"oc3c\"", "\"oc48\"")])),
         ("a line for packets at a switch", enriched(&[("\"oc3c\"", "\"fddi\"")])),
         ("an mtu that IP does not allow", enriched(&[("\"ethernet\"", "\"ethernet\"\nmtu = \"67 B\"")])),
