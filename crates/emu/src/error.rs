@@ -75,6 +75,11 @@ pub enum Error {
         /// The last line that it printed.
         said: String,
     },
+    /// The scenario has classes, which only simulated gateways have.
+    #[error(
+        "class: gateways of an emulation have no classes; leave the [[class]] tables out, or set run.emulate.gateways = false"
+    )]
+    Classes,
     /// The keys of gateways cannot be made.
     #[error("cannot make keys and certificates for the gateways: {0}")]
     Identity(#[source] io::Error),

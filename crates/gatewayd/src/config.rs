@@ -12,6 +12,7 @@ mod shape;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use cellway_gateway::Classes;
 use cellway_units::{Bytes, Rate, Span};
 use ipnet::IpNet;
 
@@ -132,6 +133,8 @@ pub struct Peer {
     pub down: PeerDown,
     /// How long it may be silent before the connections over it are reset.
     pub outage: Span,
+    /// Classes of connections that share the rate to it.
+    pub classes: Classes,
 }
 
 /// The rate towards a peer.

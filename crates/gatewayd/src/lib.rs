@@ -22,6 +22,7 @@ mod peer_id;
 mod peering;
 mod status;
 
+pub use cellway_gateway::{Class, Classes};
 pub use cli::main;
 pub use config::{
     Config, ConfigErrors, Connect, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, PeerDown,
@@ -30,4 +31,4 @@ pub use config::{
 pub use daemon::{Daemon, Handle};
 pub use embedded::{apply_rules, make_identities};
 pub use error::Error;
-pub use status::{ConnectionStatus, Counters, PeerStatus, Snapshot};
+pub use status::{ClassStatus, ConnectionStatus, Counters, PeerStatus, Snapshot};

@@ -109,6 +109,30 @@ pub struct PeerStatus {
     pub connections: u64,
     /// Connections that wait for the far host's answer.
     pub opening: u64,
+    /// Its classes, that of connections in no other class last.
+    #[serde(default)]
+    pub classes: Vec<ClassStatus>,
+}
+
+/// A class of connections to a peer, of what is sent to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassStatus {
+    /// Its name.
+    pub name: String,
+    /// Its weight beside the other classes.
+    pub share: u16,
+    /// The most that is sent of it (bit/s); none: no limit.
+    pub ceiling: Option<f64>,
+    /// Connections that have not ended.
+    pub connections: u64,
+    /// Data frames sent.
+    pub frames: u64,
+    /// Bytes of connections in them, each time they were sent.
+    pub sent_bytes: u64,
+    /// What they took of the rate (octets).
+    pub line_octets: u64,
+    /// How long it had data to send and waited for its ceiling (s).
+    pub at_ceiling: f64,
 }
 
 /// One connection.

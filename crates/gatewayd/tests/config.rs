@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use cellway_gatewayd::{
-    Config, Connect, Forward, Identity, Intercept, Limits, LineRate, PeerDown, Socks, Source, TransportChoice,
+    Class, Config, Connect, Forward, Identity, Intercept, Limits, LineRate, PeerDown, Socks, Source, TransportChoice,
 };
 use cellway_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
@@ -57,6 +57,25 @@ fn cases() -> Vec<(&'static str, String)> {
         ("no peer", "name = \"a\"\npeer = []\n".to_owned()),
         ("unknown keys", edited(&[("[listen]\n", "[listen]\nadress = 1\n"), ("rate =", "rte =")])),
         ("unknown key with _", with("[limits]\nper_source = 3\n")),
+        (
+            "classes of an unknown peer, with ceilings above its rate, and values that cannot be",
+            with(
+                "[[class]]\nname = \"a\"\npeer = \"oslo\"\nshare = 0\n\
+                 [[class]]\nname = \"b c\"\nports = [0, \"90-80\", \"http\"]\nclients = [\"10.0.0.1\"]\n\
+                 [[class]]\nname = \"d\"\nports = [80]\nceiling = \"31 Mbit/s\"\n\
+                 [[class]]\nname = \"e\"\nports = [81]\nceiling = \"0 bit/s\"\n",
+            ),
+        ),
+        (
+            "classes that take the same connections, or have the same name",
+            with(
+                "[[class]]\nname = \"a\"\npeer = \"lima\"\nports = [80]\n\
+                 [[class]]\nname = \"a\"\nports = [81]\n\
+                 [[class]]\nname = \"b\"\nports = [80]\n\
+                 [[class]]\nname = \"c\"\n[[class]]\nname = \"d\"\n\
+                 [[class]]\nname = \"default\"\nclients = [\"10.0.0.0/8\"]\n",
+            ),
+        ),
         ("unknown table", with("[interception]\nport = 1\n")),
         ("key after a header", with("[socks]\nlisten = \"127.0.0.1:1080\"\nlocal = []\n")),
         ("missing keys", with("[[peer]]\n[[forward]]\n[socks]\n")),
@@ -348,4 +367,25 @@ proptest! {
     fn no_cut_is_too_strange(at in 0..FILE.len()) {
         let _ = Config::parse(&FILE[..at], Path::new("g.toml"));
     }
+}
+
+#[test]
+fn classes_are_those_of_their_peer_and_of_all() {
+    let text = with(
+        "[[class]]\nname = \"rest\"\nshare = 2\n\
+         [[class]]\nname = \"a\"\nclients = [\"10.1.0.0/16\", \"2001:db8:1::/48\"]\nports = [22, \"8000-8099\"]\n\
+         ceiling = \"30 Mbit/s\"\n\
+         [[class]]\nname = \"b\"\npeer = \"lima\"\nports = [443]\nshare = 3\nceiling = \"50 Mbit/s\"\n",
+    );
+    let config = Config::parse(&text, Path::new("g.toml")).unwrap();
+    let of = |place: usize| config.peers[place].classes.as_slice();
+    let names = |place| of(place).iter().map(|class| &*class.name).collect::<Vec<_>>();
+    assert_eq!((names(0), names(1)), (vec!["a", "rest"], vec!["a", "b", "rest"]));
+    let a = &of(0)[0];
+    assert_eq!((a.clients.len(), &*a.ports, a.share.get()), (2, &[22..=22, 8000..=8099][..], 1));
+    assert_eq!(a.ceiling, Some(Rate::from_bps(30_000_000)));
+    assert_eq!((of(1)[1].share.get(), of(1)[2].share.get(), of(1)[2].takes_all()), (3, 2, true));
+    // Without any, all connections are in one class.
+    let plain = Config::parse(FILE, Path::new("g.toml")).unwrap();
+    assert_eq!(plain.peers[0].classes.as_slice(), [Class::new("default")]);
 }

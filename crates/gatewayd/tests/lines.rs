@@ -11,6 +11,8 @@ mod blackout;
 mod chance;
 #[path = "soak/churn.rs"]
 mod churn;
+#[path = "lines/classes.rs"]
+mod classes;
 #[path = "lines/clock.rs"]
 mod clock;
 mod common;

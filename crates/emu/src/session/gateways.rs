@@ -59,6 +59,9 @@ impl Gateways {
             return Ok(gateways);
         }
         check_programs()?;
+        if !scenario.classes.is_empty() {
+            return Err(Error::Classes);
+        }
         // Keys of this run alone, read as the daemons start.
         let folder = TempDir::with_prefix("cellway-").map_err(Error::Identity)?;
         for config in configs(scenario, &network.names, &pairs, folder.path())? {
@@ -271,6 +274,7 @@ fn configs(scenario: &Scenario, names: &Names, pairs: &[Pair], folder: &Path) ->
             rate: LineRate::Fixed { rate: spec.rate, atm: pair.atm },
             // A simulated gateway keeps its rate.
             rate_guard: RateGuard::Off,
+            classes: cellway_gatewayd::Classes::default(),
             transport: match scenario.emulate.gateway_transport {
                 GatewayTransport::Auto => TransportChoice::Auto,
                 GatewayTransport::Quic => TransportChoice::Quic,

@@ -83,6 +83,9 @@ fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
     if !remarks.is_empty() {
         out.push_str(&format!("\n{remarks}"));
     }
+    if now.peers.iter().any(|peer| peer.classes.len() > 1) {
+        out.push_str(&format!("\n{}", rows(&classes(before, now))));
+    }
     let total = |counts: &std::collections::BTreeMap<String, u64>| counts.values().sum::<u64>();
     let counters = &now.counters;
     out.push_str(&format!(
@@ -161,6 +164,32 @@ fn row(peer: &PeerStatus, earlier: Option<&PeerStatus>, seconds: f64) -> [String
     ]
 }
 
+/// The classes of each peer that has more than that of all connections, with what was sent between the two pictures.
+fn classes(before: &Snapshot, now: &Snapshot) -> comfy_table::Table {
+    let header = ["peer", "class", "share", "ceiling", "sends", "at ceiling", "connections"];
+    let mut table = table(&header, &["share", "ceiling", "sends", "at ceiling", "connections"]);
+    let seconds = now.uptime - before.uptime;
+    for peer in now.peers.iter().filter(|peer| peer.classes.len() > 1) {
+        let earlier = before.peers.iter().find(|other| other.name == peer.name);
+        for class in &peer.classes {
+            let old = earlier.and_then(|peer| peer.classes.iter().find(|other| other.name == class.name));
+            let old = old.unwrap_or(class);
+            let octets = class.line_octets.saturating_sub(old.line_octets) as f64;
+            let held = (class.at_ceiling - old.at_ceiling).max(0.0) / seconds;
+            table.add_row(vec![
+                peer.name.clone(),
+                class.name.clone(),
+                class.share.to_string(),
+                class.ceiling.map_or("-".to_owned(), |ceiling| scaled(ceiling, "bit/s")),
+                if seconds > 0.0 { scaled(octets * 8.0 / seconds, "bit/s") } else { "-".to_owned() },
+                if held.is_finite() { format!("{:.0} %", held.min(1.0) * 100.0) } else { "-".to_owned() },
+                class.connections.to_string(),
+            ]);
+        }
+    }
+    table
+}
+
 fn list(connections: &[ConnectionStatus]) -> comfy_table::Table {
     let header = ["peer", "from", "client", "server", "state", "age", "sent", "received", "held"];
     let mut table = table(&header, &["age", "sent", "received", "held"]);
@@ -183,6 +212,7 @@ fn list(connections: &[ConnectionStatus]) -> comfy_table::Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::status::ClassStatus;
 
     #[test]
     fn a_table_shows_what_went_over_the_line_between_two_pictures() {
@@ -277,6 +307,36 @@ tokyo  here  10.0.0.2:4000  10.1.0.2:80  open   1 min 15 s  1.50 kB     999 B   
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[2].find("address"), lines[3].find("192.0.2.1"), "{shown}");
         assert!(lines[2..6].iter().all(|line| line.len() < 110), "no reason widens the table: {shown}");
+    }
+
+    #[test]
+    fn classes_are_shown_where_there_are_several() {
+        let class = |name: &str, ceiling, line_octets, at_ceiling| ClassStatus {
+            name: name.to_owned(),
+            share: 3,
+            ceiling,
+            connections: 2,
+            line_octets,
+            at_ceiling,
+            ..ClassStatus::default()
+        };
+        let picture = |uptime, classes| Snapshot {
+            uptime,
+            peers: vec![PeerStatus { name: "tokyo".to_owned(), classes, ..PeerStatus::default() }],
+            ..Snapshot::default()
+        };
+        let one = picture(1.0, vec![class("default", None, 0, 0.0)]);
+        assert!(!text(&one, &one, false).contains("class"), "all connections are in one class");
+        let before = picture(1.0, vec![class("a", Some(2e6), 1_000, 1.0), class("default", None, 0, 0.0)]);
+        let now = picture(3.0, vec![class("a", Some(2e6), 501_000, 2.5), class("default", None, 250_000, 0.0)]);
+        let shown = text(&before, &now, false);
+        let cells = |line: &str| {
+            line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let rows: Vec<Vec<String>> = shown.lines().filter(|line| line.contains("bit/s")).map(cells).collect();
+        assert_eq!(rows.len(), 2, "{shown}");
+        assert_eq!(rows[0], ["tokyo", "a", "3", "2.00 Mbit/s", "2.00 Mbit/s", "75 %", "2"], "{shown}");
+        assert_eq!(rows[1], ["tokyo", "default", "3", "-", "1.00 Mbit/s", "0 %", "2"], "{shown}");
     }
 
     #[test]

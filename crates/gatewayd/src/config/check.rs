@@ -1,5 +1,6 @@
 //! From the file to the model: defaults, and all that must hold between keys.
 
+mod classes;
 mod networks;
 mod ports;
 
@@ -8,6 +9,7 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use cellway_gateway::Classes;
 use cellway_units::{Bytes, Span};
 use ipnet::IpNet;
 
@@ -61,7 +63,9 @@ impl<'a> Check<'a> {
         let control = self.control(file.control.unwrap_or_default());
         let local = self.all(file.local);
         let listen = file.listen.map(|listen| self.value(listen.address));
-        let peers: Vec<_> = peers.into_iter().map(|peer| self.peer(peer)).collect();
+        let classes = file.class.unwrap_or_default();
+        let classes = self.classes(&classes, &names);
+        let peers: Vec<_> = peers.into_iter().map(|peer| self.peer(peer, &classes)).collect();
         let name = self.value(file.name);
         let identity = self.identity(file.identity.unwrap_or_default(), name.as_ref());
         Some(Config {
@@ -157,7 +161,7 @@ impl<'a> Check<'a> {
         })
     }
 
-    fn peer(&mut self, file: PeerFile) -> Option<Peer> {
+    fn peer(&mut self, file: PeerFile, classes: &[classes::Checked<'_>]) -> Option<Peer> {
         let rate = self.rate(&file);
         let name = self.value(file.name);
         let address = self.value(file.address);
@@ -165,7 +169,7 @@ impl<'a> Check<'a> {
         self.value(file.rate);
         self.value(file.most);
         self.value(file.framing);
-        Some(Peer {
+        let mut peer = Peer {
             address: address.map(|HostPort(address)| address),
             prefixes,
             rate,
@@ -175,7 +179,10 @@ impl<'a> Check<'a> {
             down: self.value(file.down).unwrap_or_default(),
             outage: self.span(file.outage, Span::from_secs(60), Span::from_secs(1), Span::from_secs(3600)),
             name: name?.0,
-        })
+            classes: Classes::default(),
+        };
+        peer.classes = self.classes_of(&peer, classes);
+        Some(peer)
     }
 
     /// The rate of a peer; what is wrong with its values alone is told elsewhere.

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::kinds::{Device, Devices, Framing, HostPort, Name, RateOrAuto};
+use super::kinds::{ClassName, Device, Devices, Framing, HostPort, Name, Ports, RateOrAuto};
 use super::leaf::Leaf;
 use super::{Connect, PeerDown, RateGuard, Source, TransportChoice};
 
@@ -29,6 +29,7 @@ pub(super) struct File {
     pub(super) listen: Option<ListenFile>,
     #[schemars(required)]
     pub(super) peer: Option<Vec<PeerFile>>,
+    pub(super) class: Option<Vec<ClassFile>>,
     pub(super) intercept: Option<InterceptFile>,
     pub(super) forward: Option<Vec<ForwardFile>>,
     pub(super) socks: Option<SocksFile>,
@@ -95,6 +96,30 @@ pub(super) struct PeerFile {
     /// How long it may be silent before the connections over it are reset: from "1 s" to "1 h".
     #[schemars(extend("default" = "60 s"))]
     pub(super) outage: Option<Leaf<Span>>,
+}
+
+/// A class of connections; one such table for each. The classes that have data to send share the rate to a peer in proportion
+/// to their shares, and the connections of a class its part. A connection is in the first class that it matches, in the order of the
+/// file; connections in no class are in one called "default". Each gateway so divides what it sends itself: for both
+/// directions, give both gateways the same classes.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct ClassFile {
+    /// Its name in metrics and in `status`, unique at each peer.
+    #[schemars(required)]
+    pub(super) name: Option<Leaf<ClassName>>,
+    /// The peer whose rate it has a share of. Default: every peer.
+    pub(super) peer: Option<Leaf<Name>>,
+    /// The networks of its clients, on either side. Default: any client. A class with neither `clients` nor `ports` takes the
+    /// connections in no other class, whatever its place; there can be one of them for each peer.
+    pub(super) clients: Option<Vec<Leaf<IpNet>>>,
+    /// The ports of its servers. Default: any port.
+    pub(super) ports: Option<Vec<Leaf<Ports>>>,
+    /// Its weight beside the other classes.
+    #[schemars(extend("default" = 1))]
+    pub(super) share: Option<Leaf<u16>>,
+    /// The most that is sent of it, whatever the others leave, counted as the peer's `rate`; not more than that. Default: no limit.
+    pub(super) ceiling: Option<Leaf<Rate>>,
 }
 
 /// Taking the TCP connections that pass through this machine as a router. Left out, only forwards and SOCKS are

@@ -1,6 +1,7 @@
 //! The kinds of values: quantities with units, addresses, networks, names, words and counts.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use cellway_units::{Bytes, ParseError, Rate, Span, meant};
@@ -135,6 +136,54 @@ impl Kind for Name {
     fn schema() -> Value {
         let label = "[a-z0-9]([a-z0-9-]*[a-z0-9])?";
         json!({ "type": "string", "maxLength": 63, "pattern": format!("^{label}(\\.{label})*$"), "examples": ["tokyo"] })
+    }
+}
+
+/// The name of a class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ClassName(pub(super) String);
+
+impl Kind for ClassName {
+    fn read(value: &Value) -> Result<ClassName, Refusal> {
+        let text = text(value)?;
+        let fits = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+        let refusal = || Refusal::new(format!("{text:?} is not a name for a class"));
+        ((1..=63).contains(&text.len()) && fits(text)).then(|| ClassName(text.to_owned())).ok_or_else(refusal)
+    }
+    fn accepted() -> String {
+        "1 to 63 letters, digits, -, _ and ., like \"customer-a\"".to_owned()
+    }
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,63}$", "examples": ["customer-a"] })
+    }
+}
+
+/// A port, or a range of ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ports(pub(super) RangeInclusive<u16>);
+
+impl Kind for Ports {
+    fn read(value: &Value) -> Result<Ports, Refusal> {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let port = |text: &str| text.trim().parse::<u16>().ok().filter(|&port| port > 0);
+        let (first, last) = text.split_once('-').unwrap_or((&text, &text));
+        match (port(first), port(last)) {
+            (Some(first), Some(last)) if first <= last => Ok(Ports(first..=last)),
+            (Some(first), Some(last)) => {
+                let refusal = Refusal::new(format!("{text:?} ends before it begins"));
+                Err(refusal.suggest(format!("\"{last}-{first}\"")))
+            }
+            _ => Err(Refusal::new(format!("{value} is not a port or a range of ports"))),
+        }
+    }
+    fn accepted() -> String {
+        "a port from 1 to 65535, like 80, or a range of ports, like \"8000-8099\"".to_owned()
+    }
+    fn schema() -> Value {
+        json!({
+            "type": ["integer", "string"], "minimum": 1, "maximum": 65_535, "pattern": "^[0-9]{1,5}(-[0-9]{1,5})?$",
+            "examples": [80, "8000-8099"]
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::schema::Shape;
 
 /// The tables of the file, in the order of the reference.
-const TABLES: [&str; 8] = ["identity", "listen", "peer", "intercept", "forward", "socks", "limits", "control"];
+const TABLES: [&str; 9] = ["identity", "listen", "peer", "class", "intercept", "forward", "socks", "limits", "control"];
 
 const INTRODUCTION: &str = "\
 A configuration is one file in [TOML](https://toml.io). Quantities are texts with units (`\"30 Mbit/s\"`, `\"60 s\"`,

@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::format::{self, Format};
 use crate::daemon::tally::PASSED;
-use crate::status::{PeerStatus, Snapshot};
+use crate::status::{ClassStatus, PeerStatus, Snapshot};
 
 /// What all names begin with.
 const PREFIX: &str = "cellway_gateway";
@@ -119,6 +119,26 @@ const PEER_COUNTERS: [PeerCounter; 11] = [
     ("peer_received", "Bytes of connections received, each once", Some(Unit::Bytes), |p| p.received_bytes),
 ];
 
+/// A value of a class as a counter.
+type ClassCounter = (&'static str, &'static str, Option<Unit>, fn(&ClassStatus) -> f64);
+/// A value of a class as a gauge, if there is one.
+type ClassGauge = (&'static str, &'static str, fn(&ClassStatus) -> Option<f64>);
+
+const CLASS_GAUGES: [ClassGauge; 3] = [
+    ("class_connections", "Connections of the class that have not ended", |c| Some(c.connections as f64)),
+    ("class_share", "Weight of the class", |c| Some(f64::from(c.share))),
+    ("class_ceiling", "The most that is sent of the class, in bytes per second; only where there is a ceiling", |c| {
+        c.ceiling.map(|ceiling| ceiling / 8.0)
+    }),
+];
+
+const CLASS_COUNTERS: [ClassCounter; 4] = [
+    ("class_frames", "Data frames of the class sent to the peer", None, |c| c.frames as f64),
+    ("class_sent", "Bytes of connections of the class sent, each time", Some(Unit::Bytes), |c| c.sent_bytes as f64),
+    ("class_line", "Octets that the class took of the rate to the peer", Some(Unit::Bytes), |c| c.line_octets as f64),
+    ("class_at_ceiling", "Time for which the class waited for its ceiling", Some(Unit::Seconds), |c| c.at_ceiling),
+];
+
 impl Collector for Picture {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Picture(snapshot) = self;
@@ -145,6 +165,22 @@ impl Collector for Picture {
             for peer in &snapshot.peers {
                 let labels = [("peer", peer.name.as_str())];
                 ConstCounter::new(value(peer)).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        let classes = || snapshot.peers.iter().flat_map(|peer| peer.classes.iter().map(move |class| (peer, class)));
+        for (name, help, value) in &CLASS_GAUGES {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for (peer, class) in classes() {
+                let Some(value) = value(class) else { continue };
+                let labels = [("peer", peer.name.as_str()), ("class", class.name.as_str())];
+                ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        for (name, help, unit, value) in &CLASS_COUNTERS {
+            let mut family = encoder.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
+            for (peer, class) in classes() {
+                let labels = [("peer", peer.name.as_str()), ("class", class.name.as_str())];
+                ConstCounter::new(value(class)).encode(family.encode_family(&labels)?)?;
             }
         }
         let mut family = encoder.encode_descriptor("peer_transport", "How packets travel", None, MetricType::Info)?;

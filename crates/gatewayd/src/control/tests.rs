@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use super::format::Format;
 use super::*;
-use crate::status::{ConnectionStatus, Counters, PeerStatus};
+use crate::status::{ClassStatus, ConnectionStatus, Counters, PeerStatus};
 
 /// A gateway that answers with the same picture, or not at all.
 #[derive(Clone, Default)]
@@ -43,6 +43,20 @@ fn counted(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
     pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
+fn class(name: &str, ceiling: Option<f64>) -> ClassStatus {
+    let name = name.to_owned();
+    ClassStatus {
+        name,
+        share: 3,
+        ceiling,
+        connections: 5,
+        frames: 7,
+        sent_bytes: 700,
+        line_octets: 900,
+        at_ceiling: 1.5,
+    }
+}
+
 fn picture() -> Snapshot {
     let peer = PeerStatus {
         name: "tokyo".to_owned(),
@@ -55,6 +69,7 @@ fn picture() -> Snapshot {
         line_octets: 12_345,
         packets_sent: 99,
         packets_lost: 3,
+        classes: vec![class("customer-a", Some(2e6)), class("default", None)],
         ..PeerStatus::default()
     };
     let down =

@@ -97,8 +97,9 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(peer: &Peer, config: &Config) -> Result<Link, Error> {
-        let machine = Gateway::new(machine_config(peer, config))
+        let mut machine = Gateway::new(machine_config(peer, config))
             .map_err(|e| Error::Config { what: format!("peer `{}`: {e}", peer.name) })?;
+        machine.set_classes(peer.classes.clone());
         Ok(Link {
             name: peer.name.clone(),
             machine,

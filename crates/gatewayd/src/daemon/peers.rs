@@ -199,6 +199,10 @@ impl Daemon {
             self.machine(PeerId::at(place), |machine, now, out| {
                 machine.set_guard(now, guard);
                 machine.set_bypass(bypass);
+                // What is the same keeps its deficits and its pacers.
+                if !machine.classes().map(|(class, _)| class).eq(peer.classes.as_slice()) {
+                    machine.set_classes(peer.classes.clone());
+                }
                 machine.set_rate(now, rate, out);
             });
         }

@@ -1,13 +1,13 @@
 //! What a daemon tells of itself.
 
-use cellway_gateway::{Reason, Server};
+use cellway_gateway::{Class, ClassStats, Reason, Server};
 
 use super::Daemon;
 use super::connection::{Connection, Origin};
 use super::moment::Moment;
 use crate::daemon::tally::named;
 use crate::peer_id::PeerId;
-use crate::status::{ConnectionStatus, Counters, PeerStatus, Snapshot};
+use crate::status::{ClassStatus, ConnectionStatus, Counters, PeerStatus, Snapshot};
 
 impl Daemon {
     /// How it stands, with a line for each connection if so wished.
@@ -86,6 +86,7 @@ impl Daemon {
             buffered_bytes: self.table.iter().filter(|flow| flow.peer == peer).map(|flow| flow.held() as u64).sum(),
             connections: link.flows.len() as u64,
             opening,
+            classes: link.machine.classes().map(class_status).collect(),
         }
     }
     fn connection_status(&self, connection: &Connection) -> ConnectionStatus {
@@ -104,6 +105,19 @@ impl Daemon {
             received_bytes,
             buffered_bytes: connection.held() as u64,
         }
+    }
+}
+
+fn class_status((class, stats): (&Class, ClassStats)) -> ClassStatus {
+    ClassStatus {
+        name: class.name.to_string(),
+        share: class.share.get(),
+        ceiling: class.ceiling.map(|ceiling| ceiling.as_bps() as f64),
+        connections: stats.flows,
+        frames: stats.frames,
+        sent_bytes: stats.data_bytes,
+        line_octets: stats.line.0 / 8,
+        at_ceiling: stats.at_ceiling.as_secs_f64(),
     }
 }
 

@@ -164,6 +164,7 @@ pub(super) fn config(prefixes: &[&str], down: PeerDown, interfaces: &[&str]) -> 
             prefixes,
             rate: LineRate::Auto { most: None },
             rate_guard: RateGuard::On,
+            classes: cellway_gateway::Classes::default(),
             transport: TransportChoice::Auto,
             connect: Connect::Late,
             down,

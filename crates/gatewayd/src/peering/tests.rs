@@ -69,6 +69,7 @@ impl Keys {
                 prefixes: Vec::new(),
                 rate: LineRate::Fixed { rate: Rate::from_bps(100_000_000), atm: false },
                 rate_guard: config::RateGuard::On,
+                classes: cellway_gateway::Classes::default(),
                 transport: TransportChoice::Quic,
                 connect: Connect::Late,
                 down: PeerDown::Direct,

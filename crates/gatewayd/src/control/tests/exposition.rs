@@ -154,6 +154,11 @@ fn metrics_are_open_metrics() {
     assert_eq!(of("opened_total{class=\"intercepted\"}"), Some(7.0));
     assert_eq!((of("strangers_total{how=\"silent\"}"), of("strangers_total{how=\"failed\"}")), (Some(5.0), Some(0.0)));
     assert_eq!(of("peer_surplus_total{peer=\"tokyo\"}"), Some(0.0));
+    let class = |name: &str, class: &str| of(&format!("class_{name}{{peer=\"tokyo\",class=\"{class}\"}}"));
+    assert_eq!(["ceiling", "share", "connections"].map(|name| class(name, "customer-a")), [250e3, 3.0, 5.0].map(Some));
+    assert_eq!(class("ceiling", "default"), None);
+    let counters = ["frames_total", "sent_bytes_total", "line_bytes_total", "at_ceiling_seconds_total"];
+    assert_eq!(counters.map(|name| class(name, "default")), [7.0, 700.0, 900.0, 1.5].map(Some), "{samples:?}");
     assert_eq!(of("refused_total{reason=\"busy\"}"), Some(1.0));
     assert_eq!((of("held_back_total"), of("silent")), (Some(6.0), Some(2.0)));
     assert_eq!((of("longest_pass_seconds"), of("long_passes_total")), (Some(0.004), Some(3.0)));
