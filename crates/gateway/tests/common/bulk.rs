@@ -9,7 +9,7 @@ use super::pair::{FlowPlan, Line, Pair};
 /// The highest rate of a gateway that estimates it, the daemon's default.
 pub const CEILING: Rate = Rate::from_bps(10_000_000_000);
 
-/// The configuration of the daemon (`cellway-gatewayd`, `daemon/link.rs`) for a line of `rate`.
+/// The configuration of the daemon (`cellway-gatewayd`, `daemon/peers/settings.rs`) for a line of `rate`.
 pub fn config(rate: Rate, auto: bool) -> GatewayConfig {
     GatewayConfig {
         auto,

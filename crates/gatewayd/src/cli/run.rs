@@ -12,7 +12,7 @@ use crate::control::Control;
 use crate::daemon::Daemon;
 
 pub(super) fn run(options: &Run) -> Result<(), Failure> {
-    // The buffers of connections are not on the heap, see `daemon/block.rs`.
+    // The buffers of connections are not on the heap, see `daemon/hosts/block.rs`.
     cellway_sys::return_large_blocks();
     // Read again at SIGHUP, wherever the process is then: paths in it must come out the same.
     let file = std::path::absolute(&options.config)

@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use cellway_gateway::{FlowId, Request};
+use cellway_units::Span;
 
 use super::moment::Moment;
 use crate::peer_id::PeerId;
+
+/// The longest time that a connection attempt of a peer waits while more of its packets can be read.
+const LONGEST_WAIT: Span = Span::from_ms(50);
 
 /// A connection attempt that a peer has requested.
 #[derive(Debug)]
@@ -41,10 +45,13 @@ impl Attempts {
             self.by_order.remove(&order);
         }
     }
-    pub(crate) fn first(&self) -> Option<&Attempt> {
-        self.by_order.values().next()
-    }
-    pub(crate) fn take_first(&mut self) -> Option<Attempt> {
+    /// Removes and returns the first attempt. It waits while `has_more` packets of its peer to read, at most for
+    /// [`LONGEST_WAIT`]: one of them may reset the flow.
+    pub(crate) fn next(&mut self, now: Moment, has_more: impl FnOnce(PeerId) -> bool) -> Option<Attempt> {
+        let first = self.by_order.values().next()?;
+        if has_more(first.peer) && now < first.since + LONGEST_WAIT {
+            return None;
+        }
         let (_, attempt) = self.by_order.pop_first()?;
         self.order.remove(&(attempt.peer, attempt.id));
         Some(attempt)

@@ -1,79 +1,79 @@
-//! How hosts come in that connect to the gateway knowingly: forwarded ports, SOCKS.
+//! Ports to which hosts connect deliberately: forwarded ports, SOCKS.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use cellway_gateway::{Reason, Request, Server};
-use cellway_sys::Interest;
+use cellway_gateway::{Reason, Server};
+use cellway_sys::{Interest, Readiness};
 use cellway_units::Span;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::connection::Origin;
-use super::halves::Stream;
-use super::newcomers::AT_ONCE;
-use super::socks::{Dialogue, Step};
-use super::state::State;
-use super::table::Token;
+use super::context::Context;
+use super::hosts::Origin;
+use super::openings::AT_ONCE;
+use super::outbox::Event;
+use super::socks::{self, Dialogue, Step};
 use super::timers::Due;
-use super::{DOORS, Daemon};
-use crate::config::{Config, Connect};
+use crate::config::Config;
 use crate::error::Error;
 use crate::peer_id::PeerId;
 
-/// How long a SOCKS client may take to say where to.
+/// The time within which a SOCKS client must send its request.
 const GREETING: Span = Span::from_secs(10);
-/// Most clients that have not said where to.
+/// Most SOCKS clients that have not sent their requests.
 const GREETINGS: usize = 1024;
 /// Longest greeting (bytes): method list and request of RFC 1928.
 const GREETING_BYTES: usize = 1024;
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: i32 = 1024;
 
-/// A port that hosts connect to knowingly.
+/// A host that has connected to a port, and the server that it is to reach.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct Arrival {
+    pub(crate) peer: PeerId,
     pub(crate) socket: Socket,
-    /// Where a forward leads; none for SOCKS.
-    forward: Option<(PeerId, Server)>,
+    pub(crate) client: SocketAddr,
+    pub(crate) server: Server,
+    pub(crate) origin: Origin,
 }
 
 #[derive(Debug)]
+struct Door {
+    socket: Socket,
+    /// The destination of a forwarded port; none for SOCKS.
+    forward: Option<(PeerId, Server)>,
+}
+
+/// A SOCKS client that has not sent its request.
+#[derive(Debug)]
 struct Greeting {
     socket: Socket,
-    from: SocketAddr,
+    client: SocketAddr,
     dialogue: Dialogue,
     bytes: Vec<u8>,
 }
 
-/// The doors, and who stands in them.
-#[derive(Debug, Default)]
+/// The ports, and the clients of the SOCKS port that have not sent their requests. The readiness of the ports has the tokens
+/// from `first` on, and those of the clients follow.
+#[derive(Debug)]
 pub(crate) struct Doors {
-    pub(crate) all: Vec<Door>,
-    /// The peer of names and of addresses in no peer's networks, for SOCKS.
+    first: u64,
+    all: Vec<Door>,
+    /// The peer of names, and of addresses in no peer's networks, for SOCKS.
     default: Option<PeerId>,
     greetings: HashMap<u64, Greeting>,
+    /// The token of the next client.
     next: u64,
 }
 
-fn listen(address: SocketAddr) -> std::io::Result<Socket> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    Ok(socket)
-}
-/// A server as written: address or name, and port.
-fn server(text: &str) -> Option<Server> {
-    if let Ok(address) = text.parse() {
-        return Some(Server::Address(address));
-    }
-    let (name, port) = text.rsplit_once(':')?;
-    Some(Server::Name(name.into(), port.parse().ok()?))
-}
-
 impl Doors {
-    pub(crate) fn open(config: &Config) -> Result<Doors, Error> {
+    /// Opens the ports.
+    ///
+    /// # Errors
+    /// An address is in use, or the configuration is wrong.
+    pub(crate) fn open(config: &Config, first: u64) -> Result<Doors, Error> {
         let peer = |name: &str| {
             let found = config.peers.iter().position(|peer| peer.name == name);
             found.map(PeerId::at).ok_or_else(|| Error::Config { what: format!("no peer is named `{name}`") })
@@ -81,68 +81,69 @@ impl Doors {
         let open = |address: SocketAddr| {
             listen(address).map_err(|source| Error::Io { what: format!("listen on {address}"), source })
         };
-        let mut this = Doors::default();
+        let (mut all, mut default) = (Vec::new(), None);
         for forward in &config.forwards {
             let to = server(&forward.to).ok_or_else(|| Error::Config {
                 what: format!("a forward leads to `{}`: write HOST:PORT", forward.to),
             })?;
-            let door = Door { socket: open(forward.listen)?, forward: Some((peer(&forward.peer)?, to)) };
-            this.all.push(door);
+            all.push(Door { socket: open(forward.listen)?, forward: Some((peer(&forward.peer)?, to)) });
         }
         if let Some(socks) = &config.socks {
-            this.default = socks.peer.as_deref().map(peer).transpose()?;
-            this.all.push(Door { socket: open(socks.listen)?, forward: None });
+            default = socks.peer.as_deref().map(peer).transpose()?;
+            all.push(Door { socket: open(socks.listen)?, forward: None });
         }
-        this.next = DOORS + this.all.len() as u64;
-        Ok(this)
+        let next = first + all.len() as u64;
+        Ok(Doors { first, all, default, greetings: HashMap::new(), next })
     }
-    /// Gives up on a SOCKS client that says nothing.
+    /// Returns the descriptors of the ports with their tokens.
+    pub(crate) fn fds(&self) -> impl Iterator<Item = (BorrowedFd<'_>, u64)> {
+        self.all.iter().map(|door| door.socket.as_fd()).zip(self.first..)
+    }
+    /// Closes the connection of a SOCKS client that has not sent its request.
     pub(crate) fn forget(&mut self, token: u64) {
         self.greetings.remove(&token);
     }
-}
 
-impl Daemon {
-    /// Somebody is at a door, or says something there.
-    pub(crate) fn newcomer(&mut self, token: u64) {
-        let Some(door) = usize::try_from(token - DOORS).ok().filter(|&d| d < self.doors.all.len()) else {
-            return self.greeting(token);
-        };
+    /// Accepts connections at a port, or reads from a SOCKS client.
+    pub(crate) fn ready(&mut self, token: u64, readiness: &Readiness, cx: &mut Context) {
+        match token.checked_sub(self.first).and_then(|door| usize::try_from(door).ok()) {
+            Some(door) if door < self.all.len() => self.accept(door, readiness, cx),
+            _ => self.read(token, readiness, cx),
+        }
+    }
+    fn accept(&mut self, door: usize, readiness: &Readiness, cx: &mut Context) {
+        let Door { socket: listener, forward } = &self.all[door];
         for _ in 0..AT_ONCE {
-            let accepted = self.doors.all[door].socket.accept();
-            let (socket, from) = match accepted {
-                Ok((socket, from)) => (socket, from),
-                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return,
+            let (socket, client) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(e) if e.kind() == ErrorKind::WouldBlock => return,
                 Err(e) => {
                     tracing::warn!("a connection cannot be accepted: {e}");
-                    self.tally.error("accept");
-                    self.listen(false);
-                    return;
+                    cx.tally.error("accept");
+                    return cx.push(Event::NoDescriptors);
                 }
             };
-            let Some(from) = from.as_socket().filter(|_| socket.set_nonblocking(true).is_ok()) else { continue };
-            match self.doors.all[door].forward.clone() {
-                Some((peer, to)) => self.walk_in(socket, from, peer, to, Origin::Forward),
-                None if self.doors.greetings.len() >= GREETINGS => self.tally.refused(Reason::Busy),
-                None => {
-                    let token = self.doors.next;
-                    self.doors.next += 1;
-                    if self.readiness.add(&socket, token, Interest::Read).is_ok() {
-                        let greeting = Greeting { socket, from, dialogue: Dialogue::default(), bytes: Vec::new() };
-                        self.doors.greetings.insert(token, greeting);
-                        self.timers.add(self.now + GREETING, Due::Greeting(token));
-                    }
-                }
+            let Some(client) = client.as_socket().filter(|_| socket.set_nonblocking(true).is_ok()) else { continue };
+            if let Some((peer, server)) = forward {
+                let (peer, server, origin) = (*peer, server.clone(), Origin::Forward);
+                cx.push(Event::Arrival(Box::new(Arrival { peer, socket, client, server, origin })));
+            } else if self.greetings.len() >= GREETINGS {
+                cx.tally.refused(Reason::Busy);
+            } else if readiness.add(&socket, self.next, Interest::Read).is_ok() {
+                let greeting = Greeting { socket, client, dialogue: Dialogue::default(), bytes: Vec::new() };
+                self.greetings.insert(self.next, greeting);
+                cx.timer(GREETING, Due::Greeting(self.next));
+                self.next += 1;
             }
         }
     }
-    fn greeting(&mut self, token: u64) {
-        let Some(greeting) = self.doors.greetings.get_mut(&token) else { return };
+    fn read(&mut self, token: u64, readiness: &Readiness, cx: &mut Context) {
+        let Some(greeting) = self.greetings.get_mut(&token) else { return };
         let mut buffer = [0; GREETING_BYTES];
         match (&greeting.socket).read(&mut buffer) {
             Ok(n) if n > 0 && greeting.bytes.len() + n <= GREETING_BYTES => greeting.bytes.extend(&buffer[..n]),
-            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return,
-            _ => return self.doors.forget(token),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return,
+            _ => return self.forget(token),
         }
         loop {
             match greeting.dialogue.next(&greeting.bytes) {
@@ -153,56 +154,57 @@ impl Daemon {
                 }
                 Step::Refuse(answer) => {
                     let _ = (&greeting.socket).write_all(&answer);
-                    return self.doors.forget(token);
+                    return self.forget(token);
                 }
-                Step::Connect(used, to) => {
-                    let Some(greeting) = self.doors.greetings.remove(&token) else { return };
-                    // RFC 1928 lets a client send nothing before it has the answer.
-                    if used != greeting.bytes.len() || self.readiness.remove(&greeting.socket).is_err() {
-                        return;
+                Step::Connect(used, server) => {
+                    let Some(greeting) = self.greetings.remove(&token) else { return };
+                    // RFC 1928 forbids a client to send anything before it has the answer.
+                    if used == greeting.bytes.len() && readiness.remove(&greeting.socket).is_ok() {
+                        self.request(greeting, server, cx);
                     }
-                    let peer = match &to {
-                        Server::Address(address) => self.routes.peer(address.ip()),
-                        Server::Name(..) => None,
-                    };
-                    let Some(peer) = peer.or(self.doors.default) else {
-                        let _ = (&greeting.socket).write_all(&super::socks::refused(Reason::NetUnreachable));
-                        return self.tally.refused(Reason::NetUnreachable);
-                    };
-                    return self.walk_in(greeting.socket, greeting.from, peer, to, Origin::Socks);
+                    return;
                 }
             }
         }
     }
-    /// A host's connection to a door becomes a flow.
-    fn walk_in(&mut self, socket: Socket, from: SocketAddr, peer: PeerId, to: Server, origin: Origin) {
-        if let Some(reason) = self.refusal(peer, from.ip()) {
-            self.tally.refused(reason);
-            if origin == Origin::Socks {
-                let _ = (&socket).write_all(&super::socks::refused(reason));
-            } else {
-                let _ = socket.set_linger(Some(std::time::Duration::ZERO));
-            }
-            return;
-        }
-        let how = if origin == Origin::Socks { "socks" } else { "forward" };
-        let early = self.config.peers[peer.place()].connect == Connect::Early;
-        let request = Request { client: None, server: to, early };
-        let token = self.open(peer, request, origin, State::Arrived(Stream::new(socket)));
-        self.carry(token, from.ip(), how);
+    fn request(&self, greeting: Greeting, server: Server, cx: &mut Context) {
+        let Greeting { socket, client, .. } = greeting;
+        let peer = match &server {
+            Server::Address(address) => cx.routes.peer(address.ip()),
+            Server::Name(..) => None,
+        };
+        let Some(peer) = peer.or(self.default) else {
+            let _ = (&socket).write_all(&socks::refused(Reason::NetUnreachable));
+            return cx.tally.refused(Reason::NetUnreachable);
+        };
+        let arrival = Arrival { peer, socket, client, server, origin: Origin::Socks };
+        cx.push(Event::Arrival(Box::new(arrival)));
     }
-    /// A connection begins whose host is connected already.
-    pub(crate) fn carry(&mut self, token: Token, source: IpAddr, how: &'static str) {
-        let stream = self.table.get(token).and_then(|connection| connection.state.stream());
-        let ready = stream.is_some_and(|stream| {
-            crate::intercept::prepare(&stream.socket, self.config.limits.keepalive).is_ok()
-                && self.readiness.add(&stream.socket, token.ready(), Interest::Stream).is_ok()
-        });
-        self.begin_opening(token, source, how);
-        if !ready {
-            self.tally.error("socket");
-            self.later.push_back(super::Later::Gone(token, Reason::Busy));
+}
+
+impl Arrival {
+    /// Refuses the host.
+    pub(crate) fn refuse(self, reason: Reason) {
+        if self.origin == Origin::Socks {
+            let _ = (&self.socket).write_all(&socks::refused(reason));
+        } else {
+            let _ = self.socket.set_linger(Some(std::time::Duration::ZERO));
         }
-        self.settle();
     }
+}
+
+fn listen(address: SocketAddr) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket)
+}
+/// Parses a server: address or name, and port.
+fn server(text: &str) -> Option<Server> {
+    if let Ok(address) = text.parse() {
+        return Some(Server::Address(address));
+    }
+    let (name, port) = text.rsplit_once(':')?;
+    Some(Server::Name(name.into(), port.parse().ok()?))
 }

@@ -1,75 +1,71 @@
 //! Letting connections end before the daemon does.
 //!
-//! A daemon that drains takes no new connections: those for a peer's networks go the way that its `down` says, ports refuse
-//! them, and a peer that asks for one is refused, which over QUIC has its own side send it on. Those that it carries go on.
+//! A daemon that drains accepts no new connections: those for a peer's networks take the path that its `down` says, ports refuse
+//! them, and a request of a peer is refused, which over QUIC makes the peer send the client's SYN on. Established connections
+//! continue.
 
-use cellway_gateway::Reason;
 use cellway_units::Span;
 
-use super::Daemon;
+use super::context::Context;
 use super::moment::Moment;
 use super::timers::Due;
 
-/// The state of a daemon that drains.
+/// The time for which a drained daemon continues without connections, so that peers get the last packets and status
+/// requests an answer.
+const EMPTY: Span = Span::from_secs(1);
+
+/// The drain, if one has begun.
+#[derive(Debug, Default)]
+pub(crate) struct Drain(Option<Progress>);
+
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Drain {
-    /// When what is left is reset; never if not set.
+struct Progress {
+    /// The time at which remaining connections are reset; never if not set.
     until: Option<Moment>,
-    /// Since when there are no connections.
+    /// The time since which there are no connections.
     empty: Option<Moment>,
 }
 
-/// How long it stays without connections: peers still get what they are owed, and whoever asks still gets an answer.
-const EMPTY: Span = Span::from_secs(1);
-
-impl Daemon {
-    /// Takes no new connections from now on, and ends when there are none; after `within` in any case. Asked again, the
-    /// time is set anew.
-    pub(crate) fn begin_drain(&mut self, within: Option<Span>) {
-        let until = within.map(|within| self.now + within);
-        let begins = self.drain.replace(Drain { until, empty: None }).is_none();
-        if let Some(until) = until {
-            self.timers.add(until, Due::Drained);
+impl Drain {
+    /// Returns true if no new connections are accepted.
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+    /// Begins to drain, or sets the time limit anew; returns true if it begins. `left` connections remain.
+    pub(crate) fn begin(&mut self, within: Option<Span>, left: u64, cx: &mut Context) -> bool {
+        let until = within.map(|within| cx.now + within);
+        let begins = self.0.replace(Progress { until, empty: None }).is_none();
+        if let Some(within) = within {
+            cx.timer(within, Due::Drained);
         }
-        tracing::info!(connections = self.left(), ?within, "drains: no new connections are taken");
-        if begins {
-            self.links.ids().for_each(|peer| self.tell_rules(peer, false));
-        }
+        tracing::info!(connections = left, ?within, "draining: no new connections are accepted");
+        begins
     }
-    /// True if no new connections are taken.
-    pub(crate) fn drains(&self) -> bool {
-        self.drain.is_some()
-    }
-    /// How many connections a draining daemon waits for. Hosts that are left without an answer would take minutes.
-    pub(crate) fn left(&self) -> u64 {
-        (self.table.len() as u64).saturating_sub(u64::from(self.tally.silent)) + self.attempts.len() as u64
-    }
-    /// Ends a daemon that has drained, or whose time for that is over.
-    pub(crate) fn end_if_drained(&mut self) {
-        let Some(Drain { until, empty }) = self.drain else { return };
-        let left = self.left();
+    /// Returns true if the daemon has drained, or if the time limit is over. `left` connections remain.
+    pub(crate) fn is_over(&mut self, left: u64, cx: &mut Context) -> bool {
+        let Some(progress) = &mut self.0 else { return false };
         if left > 0 {
-            self.drain = Some(Drain { until, empty: None });
-            if until.is_some_and(|until| until <= self.now) {
-                tracing::warn!(connections = left, "the time to drain is over: what is left is reset");
-                self.running = false;
+            progress.empty = None;
+            let late = progress.until.is_some_and(|until| until <= cx.now);
+            if late {
+                tracing::warn!(
+                    connections = left,
+                    "the time limit of the drain is over: remaining connections are reset"
+                );
             }
-            return;
+            return late;
         }
-        match empty {
+        match progress.empty {
             None => {
-                self.drain = Some(Drain { until, empty: Some(self.now) });
-                self.timers.add(self.now + EMPTY, Due::Drained);
+                progress.empty = Some(cx.now);
+                cx.timer(EMPTY, Due::Drained);
+                false
             }
-            Some(since) if self.now.since(since) >= EMPTY => {
+            Some(since) if cx.now.since(since) >= EMPTY => {
                 tracing::info!("drained");
-                self.running = false;
+                true
             }
-            Some(_) => {}
+            Some(_) => false,
         }
-    }
-    /// Returns the reason to refuse any new connection, if there is one.
-    pub(crate) fn refuses_all(&self) -> Option<Reason> {
-        self.drains().then_some(Reason::Stopping)
     }
 }

@@ -1,42 +1,42 @@
-//! Packets of peers that this machine loses itself, because nobody reads them in time.
+//! Packets of peers that the kernel drops because this machine does not read them in time.
 
 use cellway_units::Span;
 
-use super::Daemon;
 use super::moment::Moment;
 
-/// How often the kernel's counters are read, and how often the log says that they have grown.
+/// The interval between two reads of the kernel's counters.
 const EVERY: Span = Span::from_secs(1);
-const SAID_EVERY: Span = Span::from_secs(60);
+/// The interval between two log lines.
+const LOG_EVERY: Span = Span::from_secs(60);
 
-/// What is known of such packets.
+/// The count of such packets.
 #[derive(Debug, Default)]
 pub(crate) struct Drops {
     /// Datagrams dropped since the start.
-    pub(crate) total: u64,
-    /// What the log has said, and when it may say more.
-    said: u64,
-    say_at: Moment,
+    total: u64,
+    /// The part of `total` that was logged, and the time from which more may be.
+    logged: u64,
+    log_at: Moment,
     read_at: Moment,
 }
 
-impl Daemon {
-    /// Reads the kernel's counters if that is due.
-    pub(crate) fn watch_drops(&mut self) {
-        if self.now >= self.drops.read_at {
-            self.read_drops();
-        }
+impl Drops {
+    pub(crate) fn total(&self) -> u64 {
+        self.total
     }
-    /// Reads the kernel's counters.
-    pub(crate) fn read_drops(&mut self) {
-        let drops = &mut self.drops;
-        (drops.total, drops.read_at) = (self.peering.drops(), self.now + EVERY);
-        let fresh = drops.total - drops.said;
-        if fresh > 0 && self.now >= drops.say_at {
-            (drops.said, drops.say_at) = (drops.total, self.now + SAID_EVERY);
+    /// Returns true if the kernel's counters are to be read again.
+    pub(crate) fn is_due(&self, now: Moment) -> bool {
+        now >= self.read_at
+    }
+    /// Sets the sum of the kernel's counters.
+    pub(crate) fn set(&mut self, total: u64, now: Moment) {
+        (self.total, self.read_at) = (total, now + EVERY);
+        let fresh = total - self.logged;
+        if fresh > 0 && now >= self.log_at {
+            (self.logged, self.log_at) = (total, now + LOG_EVERY);
             tracing::warn!(
                 packets = fresh,
-                "packets of peers were lost here, not on the line: they were not read in time. The peers see them as lost; a \
+                "packets of peers were lost here, not on the line: they were not read in time. The peers count them as lost; a \
                  lower rate does not help where the processor is busy with other work"
             );
         }

@@ -1,4 +1,4 @@
-//! How other threads tell a daemon things.
+//! Commands of other threads to the daemon.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use std::time::Duration;
 use cellway_units::Span;
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::table::Token;
+use super::hosts::Token;
 use crate::config::Config;
 use crate::error::Error;
 use crate::intercept;
 use crate::status::Snapshot;
 
-/// How long an answer is waited for.
+/// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) enum Command {
     Stop,
-    /// No new connections; end when there are none, or after this time.
+    /// Accept no new connections; end when there are none, or after this time.
     Drain {
         within: Option<Span>,
     },
     Reload(Box<Config>),
-    /// The file of a reload cannot be used.
+    /// A reload whose file cannot be used.
     NotReloaded,
     Snapshot {
         connections: bool,
@@ -35,11 +35,11 @@ pub(crate) enum Command {
         token: Token,
         addresses: Vec<std::net::SocketAddr>,
     },
-    /// What is new of the rules of the kernel.
+    /// A report about the rules of the kernel.
     Rules(intercept::News),
 }
 
-/// Tells a [`Daemon`](crate::Daemon) things from another thread.
+/// Sends commands to a [`Daemon`](crate::Daemon) from another thread.
 #[derive(Clone, Debug)]
 pub struct Handle {
     commands: Sender<Command>,
@@ -47,38 +47,36 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Ends it: connections are reset, the peers told.
+    /// Ends it: connections are reset, and the peers are notified.
     pub fn stop(&self) {
-        self.tell(Command::Stop);
+        self.send(Command::Stop);
     }
-    /// Takes no new connections, and ends it when there are none, or after `within`.
+    /// Has it accept no new connections, and end when there are none, or after `within`.
     pub fn drain(&self, within: Option<Span>) {
-        self.tell(Command::Drain { within });
+        self.send(Command::Drain { within });
     }
-    /// Gives it another configuration; connections stay.
+    /// Has it apply another configuration; connections stay.
     pub fn reload(&self, config: Config) {
-        self.tell(Command::Reload(Box::new(config)));
+        self.send(Command::Reload(Box::new(config)));
     }
     /// Counts a reload whose file cannot be used.
     pub(crate) fn not_reloaded(&self) {
-        self.tell(Command::NotReloaded);
+        self.send(Command::NotReloaded);
     }
-    /// What it tells of itself, with a line for each connection if so wished; none if it does not
-    /// answer within 2 s.
+    /// Returns its status, with a line for each connection if `connections`; none if it does not answer within 2 s.
     pub fn snapshot(&self, connections: bool) -> Option<Snapshot> {
         let (to, answer) = channel();
-        self.tell(Command::Snapshot { connections, to });
+        self.send(Command::Snapshot { connections, to });
         answer.recv_timeout(PATIENCE).ok()
     }
-    pub(crate) fn tell(&self, command: Command) {
-        // A daemon that has ended hears nothing any more.
+    pub(crate) fn send(&self, command: Command) {
         if self.commands.send(command).is_ok() {
             let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
         }
     }
 }
 
-/// The daemon's end of its handles.
+/// The commands of all handles, and an event descriptor that is readable when there are some.
 #[derive(Debug)]
 pub(crate) struct Orders {
     commands: Receiver<Command>,
@@ -98,8 +96,8 @@ impl Orders {
     pub(crate) fn next(&self) -> Option<Command> {
         self.commands.try_recv().ok()
     }
-    /// The bell has rung.
-    pub(crate) fn heard(&self) {
+    /// Makes the descriptor unreadable until the next command.
+    pub(crate) fn clear(&self) {
         let _ = rustix::io::read(&self.handle.bell, &mut [0u8; 8]);
     }
 }

@@ -14,15 +14,15 @@ const PS_PER_NS: u64 = 1_000;
 pub(crate) struct Moment(u64);
 
 impl Moment {
-    /// The present one.
+    /// Reads the clock.
     pub(crate) fn now() -> Moment {
         Moment(now_ns())
     }
-    /// How long after `earlier` it is; nothing if it is not.
+    /// Returns the time since `earlier`; 0 if that is later.
     pub(crate) fn since(self, earlier: Moment) -> Span {
         Span::from_ps(self.0.saturating_sub(earlier.0).saturating_mul(PS_PER_NS))
     }
-    /// As the kernel counts it (ns).
+    /// Returns the value of the kernel's clock (ns).
     pub(crate) fn as_ns(self) -> u64 {
         self.0
     }
@@ -31,7 +31,7 @@ impl Moment {
 impl Add<Span> for Moment {
     type Output = Moment;
 
-    /// The first nanosecond at or after that.
+    /// Rounds up to a nanosecond.
     fn add(self, span: Span) -> Moment {
         Moment(self.0.saturating_add(span.as_ps().div_ceil(PS_PER_NS)))
     }
@@ -43,7 +43,7 @@ impl AddAssign<Span> for Moment {
     }
 }
 
-/// A length of time for the standard library.
+/// Converts a time for the standard library.
 pub(crate) fn duration(span: Span) -> std::time::Duration {
     std::time::Duration::from_nanos(span.as_ps() / PS_PER_NS)
 }

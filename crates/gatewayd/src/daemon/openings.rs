@@ -1,120 +1,109 @@
-//! Openings that wait, and whether clients must prove that they own their addresses before their servers are connected to.
-//!
-//! As a rule a client's opening waits until its server has answered: the client sees what the server does. The source
-//! of an opening can be forged, and then that server has a connection of which no client knows. If many clients are
-//! slow to complete their handshake, this machine answers first, and only those that acknowledge the answer reach
-//! their servers (RFC 4987, section 3).
+//! SYNs that wait on the device, their answers, and the listeners to which the kernel delivers answered connections.
 
+mod bypassed;
+mod proof;
+
+use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
 
-use cellway_gateway::{Request, Server};
-use cellway_units::Span;
+use cellway_gateway::Reason;
 use socket2::Socket;
 
-use super::Daemon;
-use super::connection::{Connection, Origin};
-use super::halves::Stream;
-use super::moment::Moment;
-use super::state::State;
-use super::table::Token;
-use crate::intercept::Opening;
+use super::context::Context;
+use super::outbox::Event;
+use crate::config::Intercept;
+use crate::error::Error;
+use crate::intercept::{Hold, Listeners, Opening};
 
-/// How long the clients are watched before it is decided again: longer than the two times that an answered opening may wait
-/// for its acknowledgement.
-const WINDOW: Span = Span::from_secs(10);
+use bypassed::Bypassed;
+use proof::{Change, Proof};
 
-/// Counts connections of hosts here that wait for their servers, or for their clients to acknowledge the answer.
+/// Most SYNs or connections that are read before other events are processed.
+pub(crate) const AT_ONCE: usize = 256;
+
+/// Interception; without `[intercept]` there are no SYNs.
 #[derive(Debug, Default)]
 pub(crate) struct Openings {
-    count: u32,
-    /// Those whose clients have not proved their addresses.
-    unproven: u32,
-    /// While clients prove their addresses first: the time up to the next decision.
-    window: Option<Window>,
-}
-
-#[derive(Debug)]
-struct Window {
-    end: Moment,
-    /// Openings that this machine has answered first.
-    answered: u64,
-    /// Clients that have acknowledged that.
-    proved: u64,
-}
-
-/// A change of [`Openings::prove_first`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    Begins,
-    Ends,
+    hold: Option<Hold>,
+    listeners: Option<Listeners>,
+    bypassed: Bypassed,
+    proof: Proof,
 }
 
 impl Openings {
-    /// How many there are.
-    pub(crate) fn len(&self) -> u32 {
-        self.count
+    /// Opens the device and the listeners.
+    ///
+    /// # Errors
+    /// The kernel refuses the device or a socket.
+    pub(crate) fn open(intercept: Option<&Intercept>) -> Result<Openings, Error> {
+        let Some(intercept) = intercept else { return Ok(Openings::default()) };
+        let (hold, listeners) = (Hold::open(intercept)?, Listeners::open(intercept)?);
+        Ok(Openings { hold: Some(hold), listeners: Some(listeners), ..Openings::default() })
     }
-    /// Counts a connection that begins.
-    pub(crate) fn begin(&mut self, connection: &mut Connection) {
-        if !std::mem::replace(&mut connection.opening, true) {
-            self.enters(connection.is_unproven());
-        }
+    /// Returns the descriptor of the device, readable when SYNs wait.
+    pub(crate) fn device(&self) -> Option<BorrowedFd<'_>> {
+        self.hold.as_ref().map(AsFd::as_fd)
     }
-    /// The connection stands, or is over.
-    pub(crate) fn end(&mut self, connection: &mut Connection) {
-        if std::mem::take(&mut connection.opening) {
-            self.leaves(connection.is_unproven());
-        }
+    /// Returns the descriptors of the listeners.
+    pub(crate) fn listeners(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.listeners.iter().flat_map(Listeners::fds)
     }
-    fn enters(&mut self, unproven: bool) {
-        self.count += 1;
-        self.unproven += u32::from(unproven);
-    }
-    fn leaves(&mut self, unproven: bool) {
-        self.count -= 1;
-        self.unproven -= u32::from(unproven);
-    }
-    /// True if clients must prove their addresses first.
-    fn prove_first(&self) -> bool {
-        self.window.is_some()
-    }
-    /// This machine answers an opening first.
-    fn answers(&mut self) {
-        if let Some(window) = &mut self.window {
-            window.answered += 1;
-        }
-    }
-    /// A client has acknowledged such an answer.
-    fn proved(&mut self) {
-        if let Some(window) = &mut self.window {
-            window.proved += 1;
-        }
-    }
-    /// Decides at `now` for the next opening, where `most` may be unproven. It ends after a window in which fewer than
-    /// half of `most` answers were not acknowledged, if fewer than `most` openings are unproven.
-    fn decide(&mut self, now: Moment, most: u32) -> Option<Change> {
-        let begin = || Window { end: now + WINDOW, answered: 0, proved: 0 };
-        match &mut self.window {
-            None if self.unproven >= most => {
-                self.window = Some(begin());
-                Some(Change::Begins)
-            }
-            Some(window) if now >= window.end => {
-                let unanswered = window.answered.saturating_sub(window.proved);
-                let forged = unanswered >= u64::from(most.div_ceil(2)) || self.unproven >= most;
-                self.window = forged.then(begin);
-                (!forged).then_some(Change::Ends)
-            }
-            _ => None,
-        }
-    }
-}
 
-impl Daemon {
-    /// True if the client of a new opening must prove its address before its server is connected to.
-    pub(crate) fn must_prove(&mut self) -> bool {
-        let most = self.config.limits.unproven;
-        match self.openings.decide(self.now, most) {
+    /// Returns the next SYN that waits, if there is one.
+    ///
+    /// # Errors
+    /// The device was deleted: nothing can be intercepted.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Opening>> {
+        self.hold.as_mut().map_or(Ok(None), Hold::next)
+    }
+    /// Returns the next connection that the kernel has accepted with its client and server, if there is one.
+    pub(crate) fn accept(&self, cx: &mut Context) -> Option<(Socket, SocketAddr, SocketAddr)> {
+        self.listeners.as_ref()?.accept().unwrap_or_else(|e| {
+            tracing::warn!("a connection cannot be accepted: {e}");
+            cx.tally.error("accept");
+            cx.push(Event::NoDescriptors);
+            None
+        })
+    }
+
+    /// Returns true if the SYN was sent past the gateways before: its server may have answered.
+    pub(crate) fn is_bypassed(&mut self, opening: &Opening, cx: &Context) -> bool {
+        self.bypassed.contains(opening.key(), cx.now)
+    }
+    /// Sends a SYN to its server past the gateways.
+    pub(crate) fn bypass(&mut self, opening: &Opening, cx: &mut Context) {
+        cx.tally.passed += 1;
+        self.bypassed.add(opening.key(), cx.now);
+        if let Some(hold) = &self.hold
+            && let Err(error) = hold.pass(opening)
+        {
+            // The client retransmits it.
+            tracing::debug!("a SYN cannot be sent on: {error}");
+        }
+    }
+    /// Has the kernel answer a SYN.
+    pub(crate) fn release(&mut self, opening: &Opening, cx: &mut Context) {
+        if let Some(hold) = &mut self.hold
+            && let Err(e) = hold.release(opening)
+        {
+            tracing::warn!("a SYN cannot be written to the device: {e}");
+            cx.tally.error("device");
+        }
+    }
+    /// Answers a SYN as the server or its network would.
+    pub(crate) fn refuse(&mut self, opening: &Opening, reason: Reason) {
+        if let Some(hold) = &mut self.hold {
+            // After an error the client retransmits it.
+            let _ = hold.refuse(opening, reason);
+        }
+    }
+
+    /// Returns true if the client of the next SYN must prove its address before its server is connected to. `unproven`
+    /// connections wait whose clients have not.
+    pub(crate) fn must_prove(&mut self, unproven: u32, cx: &Context) -> bool {
+        let most = cx.config.limits.unproven;
+        match self.proof.decide(cx.now, unproven, most) {
             Some(Change::Begins) => tracing::warn!(
                 unproven = most,
                 "as many openings wait whose clients have not proved their addresses, as in a flood of forged ones; this \
@@ -123,89 +112,16 @@ impl Daemon {
             Some(Change::Ends) => tracing::info!("clients acknowledge again: their servers answer first"),
             None => {}
         }
-        self.openings.prove_first()
+        self.proof.is_required()
     }
-    /// Lets the kernel answer an opening of which nothing is kept here: its client comes to the listeners, or never.
-    pub(crate) fn answer_first(&mut self, opening: &Opening) {
-        self.openings.answers();
-        self.tally.answered_first += 1;
-        self.release(opening);
+    /// Has the kernel answer a SYN for which no state is kept: its client arrives at the listeners, or never.
+    pub(crate) fn answer_first(&mut self, opening: &Opening, cx: &mut Context) {
+        self.proof.count_answered();
+        cx.tally.answered_first += 1;
+        self.release(opening, cx);
     }
-    /// A client has acknowledged an answer to an opening of which nothing is known: one that was answered first, or that
-    /// has taken longer than others may.
-    pub(crate) fn proved(&mut self, socket: Socket, client: SocketAddr, server: SocketAddr) {
-        self.openings.proved();
-        let Some(peer) = self.routes.peer(server.ip()) else {
-            // Dropped with its reset: it came directly to the listener.
-            return tracing::debug!(%client, %server, "accepted and unknown");
-        };
-        if let Some(reason) = self.refusal(peer, client.ip()) {
-            return self.tally.refused(reason);
-        }
-        let request = Request { client: Some(client), server: Server::Address(server), early: true };
-        let token = self.open(peer, request, Origin::Proved, State::Arrived(Stream::new(socket)));
-        self.held.insert((client, server), token);
-        self.carry(token, client.ip(), "proved");
-    }
-    /// A connection is no opening any more.
-    pub(crate) fn opening_is_over(&mut self, token: Token) {
-        if let Some(connection) = self.table.get_mut(token) {
-            self.openings.end(connection);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const NS: Span = Span::from_ns(1);
-
-    fn at(time: Span) -> Moment {
-        Moment::default() + time
-    }
-
-    /// Openings that were answered first; the clients of `share` in 4 acknowledge it.
-    fn answered(openings: &mut Openings, count: u32, share: u32) {
-        for opening in 0..count {
-            openings.answers();
-            if opening % 4 < share {
-                openings.proved();
-            }
-        }
-    }
-
-    #[test]
-    fn it_begins_with_the_limit_and_ends_when_clients_acknowledge() {
-        let mut openings = Openings::default();
-        openings.enters(false);
-        for _ in 0..9 {
-            openings.enters(true);
-            assert_eq!(openings.decide(at(Span::ZERO), 10), None);
-        }
-        openings.enters(true);
-        assert_eq!((openings.decide(at(NS * 7), 10), openings.prove_first()), (Some(Change::Begins), true));
-        // The first have timed out; those who follow acknowledge nothing.
-        (0..10).for_each(|_| openings.leaves(true));
-        answered(&mut openings, 100, 0);
-        assert_eq!((openings.decide(at(NS * 6 + WINDOW), 10), openings.prove_first()), (None, true));
-        assert_eq!((openings.decide(at(NS * 7 + WINDOW), 10), openings.prove_first()), (None, true));
-        // A quarter of many is not enough, and of few it is.
-        answered(&mut openings, 100, 3);
-        assert_eq!((openings.decide(at(NS * 7 + WINDOW * 2), 10), openings.prove_first()), (None, true));
-        answered(&mut openings, 16, 3);
-        assert_eq!((openings.decide(at(NS * 7 + WINDOW * 3), 10), openings.prove_first()), (Some(Change::Ends), false));
-        assert_eq!(openings.decide(at(NS * 7 + WINDOW * 4), 10), None);
-        assert_eq!(openings.len(), 1);
-    }
-
-    #[test]
-    fn it_goes_on_where_the_limit_is_still_reached() {
-        let mut openings = Openings::default();
-        (0..2).for_each(|_| openings.enters(true));
-        assert_eq!(openings.decide(at(Span::ZERO), 2), Some(Change::Begins));
-        assert_eq!((openings.decide(at(WINDOW), 2), openings.prove_first()), (None, true));
-        openings.leaves(true);
-        assert_eq!(openings.decide(at(WINDOW * 2), 2), Some(Change::Ends));
+    /// Counts a client that has acknowledged an answer for which no state was kept.
+    pub(crate) fn count_proved(&mut self) {
+        self.proof.count_proved();
     }
 }

@@ -1,21 +1,19 @@
-//! Which addresses are behind which gateway, and the addresses of names.
+//! The gateway behind which an address is.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use ipnet::IpNet;
 
-use super::handle::{Command, Handle};
-use super::table::Token;
 use crate::config::Config;
 use crate::peer_id::PeerId;
 
-/// A port to ask the kernel for a route with; nothing is sent.
+/// The port of the socket that queries the kernel for a route; nothing is sent.
 const DISCARD: u16 = 9;
 
-/// Whose an address is. The longest prefix that holds it decides.
+/// The networks of this gateway and of its peers. The longest prefix of an address decides.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    /// Longest first; the peer, or none for this gateway's own networks.
+    /// Longest first, with the peer, or none for this gateway's own networks.
     prefixes: Vec<(IpNet, Option<PeerId>)>,
 }
 
@@ -33,17 +31,17 @@ impl Routes {
         let address = address.to_canonical();
         self.prefixes.iter().find(|(net, _)| net.contains(&address)).map(|(_, whose)| *whose)
     }
-    /// The peer that `address` is behind.
+    /// Returns the peer that `address` is behind.
     pub(crate) fn peer(&self, address: IpAddr) -> Option<PeerId> {
         self.find(address).flatten()
     }
-    /// Whether `address` is behind this gateway.
+    /// Returns true if `address` is behind this gateway.
     pub(crate) fn is_local(&self, address: IpAddr) -> bool {
         self.find(address) == Some(None)
     }
 }
 
-/// Whether `address` is one of this machine's: to such a one the kernel speaks from itself.
+/// Returns true if `address` is one of this machine's: the kernel connects to those from the same address.
 pub(crate) fn is_own(address: IpAddr) -> bool {
     let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let from = UdpSocket::bind((any, 0)).and_then(|socket| {
@@ -51,19 +49,6 @@ pub(crate) fn is_own(address: IpAddr) -> bool {
         socket.local_addr()
     });
     from.is_ok_and(|from| from.ip() == address)
-}
-
-/// Looks a name up, which may take long, on a thread of its own; the answer comes as a command.
-pub(crate) fn look_up(handle: Handle, token: Token, name: &str, port: u16) {
-    let name = name.to_owned();
-    let asked = handle.clone();
-    let thread = std::thread::Builder::new().name("look-up".into()).spawn(move || {
-        let addresses = (name.as_str(), port).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
-        handle.tell(Command::Found { token, addresses });
-    });
-    if thread.is_err() {
-        asked.tell(Command::Found { token, addresses: Vec::new() });
-    }
 }
 
 #[cfg(test)]

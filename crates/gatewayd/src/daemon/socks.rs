@@ -12,14 +12,14 @@ const IPV4: u8 = 1;
 const NAME: u8 = 3;
 const IPV6: u8 = 4;
 
-/// What is to be done with what a client has sent.
+/// The next step after bytes of a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// More must come.
+    /// Wait for more bytes.
     Wait,
-    /// So many bytes are dealt with: answer with these.
+    /// Remove so many bytes, and answer with these.
     Answer(usize, Vec<u8>),
-    /// So many bytes are dealt with: the client wants to connect there.
+    /// Remove so many bytes; the client requests a connection to this server.
     Connect(usize, Server),
     /// Answer with these and close.
     Refuse(Vec<u8>),
@@ -32,7 +32,7 @@ pub(crate) struct Dialogue {
 }
 
 impl Dialogue {
-    /// What follows from all bytes of the client that are not dealt with.
+    /// Returns the next step, from all bytes of the client that were not removed.
     pub(crate) fn next(&mut self, bytes: &[u8]) -> Step {
         match bytes.first() {
             None => Step::Wait,
@@ -92,11 +92,11 @@ fn request(bytes: &[u8]) -> Step {
     Step::Connect(end, server)
 }
 
-/// The answer when the server has answered. The address bound is the far gateway's affair: none is told.
+/// Returns the reply after the server has accepted, without an address: the far gateway has the socket.
 pub(crate) fn connected() -> Vec<u8> {
     reply(0)
 }
-/// The answer when it has not.
+/// Returns the reply after the connection was refused.
 pub(crate) fn refused(reason: Reason) -> Vec<u8> {
     reply(match reason {
         Reason::Refused => 5,
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_is_greeted_and_says_where() {
+    fn a_client_is_greeted_and_requests_a_server() {
         let mut dialogue = Dialogue::default();
         assert_eq!(dialogue.next(&[5, 2, 2]), Step::Wait);
         assert_eq!(dialogue.next(&[5, 2, 2, 0]), Step::Answer(4, vec![5, 0]));

@@ -1,7 +1,6 @@
-//! What is counted.
+//! Counters since the start.
 
-use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
+use std::collections::BTreeMap;
 
 use cellway_gateway::Reason;
 use cellway_units::Span;
@@ -14,7 +13,10 @@ const CLASSES: [f64; 14] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5
 /// The label of flows in `ended` whose SYN was passed on to the server, bypassing the gateways.
 pub(crate) const PASSED: &str = "passed";
 
-/// Counts since the start, and how many connections each client has now.
+/// A pass that takes longer than this is counted.
+const LONG_PASS: Span = Span::from_ms(5);
+
+/// Counts since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     opened: BTreeMap<&'static str, u64>,
@@ -23,20 +25,18 @@ pub(crate) struct Tally {
     errors: BTreeMap<&'static str, u64>,
     answers: [u64; CLASSES.len()],
     answers_sum: f64,
+    /// The number of times that a host was not read because the line was behind.
     pub(crate) held_back: u64,
     /// The longest pass of the data thread.
     pub(crate) longest_pass: Span,
-    /// Passes that took longer than [`super::LONG_PASS`].
+    /// Passes that took longer than [`LONG_PASS`].
     pub(crate) long_passes: u64,
-    /// Openings that went on without the pair.
+    /// SYNs that were sent to their servers past the gateways.
     pub(crate) passed: u64,
-    /// How often rules of the kernel were set again.
+    /// The number of times that deleted rules of the kernel were set again.
     pub(crate) restored: u64,
-    /// Openings that this machine has answered before their servers have.
+    /// SYNs that this machine has answered before their servers have.
     pub(crate) answered_first: u64,
-    /// Connections whose host is left without an answer.
-    pub(crate) silent: u32,
-    sources: HashMap<IpAddr, u32>,
 }
 
 impl Tally {
@@ -52,41 +52,25 @@ impl Tally {
     /// Counts a pass.
     pub(crate) fn add_pass(&mut self, took: Span) {
         self.longest_pass = self.longest_pass.max(took);
-        self.long_passes += u64::from(took > super::LONG_PASS);
+        self.long_passes += u64::from(took > LONG_PASS);
     }
     pub(crate) fn error(&mut self, kind: &'static str) {
         *self.errors.entry(kind).or_default() += 1;
     }
-    /// An opening has its answer after this time.
+    /// Counts a connection that the far side has answered after this time.
     pub(crate) fn answered(&mut self, time: Span) {
         let seconds = time.as_secs_f64();
         let class = CLASSES.iter().position(|&most| seconds <= most).unwrap_or(CLASSES.len() - 1);
         self.answers[class] += 1;
         self.answers_sum += seconds;
     }
-    /// How many connections `source` has.
-    pub(crate) fn of(&self, source: IpAddr) -> u32 {
-        self.sources.get(&source).copied().unwrap_or(0)
-    }
-    pub(crate) fn enters(&mut self, source: IpAddr) {
-        *self.sources.entry(source).or_default() += 1;
-    }
-    pub(crate) fn leaves(&mut self, source: Option<IpAddr>) {
-        let Some(source) = source else { return };
-        if let Some(count) = self.sources.get_mut(&source) {
-            *count -= 1;
-            if *count == 0 {
-                self.sources.remove(&source);
-            }
-        }
-    }
-    /// For people.
+    /// Returns the counts for `status` and the metrics.
     pub(crate) fn counters(&self) -> Counters {
         Counters {
             opened: named(&self.opened),
             refused: named(&self.refused),
             ended: named(&self.ended),
-            // JSON knows no infinity: the last class is that beyond all bounds.
+            // JSON has no infinity: the last class has no bound.
             connect_seconds: CLASSES.into_iter().map(|most| most.min(f64::MAX)).zip(self.answers).collect(),
             connect_seconds_sum: self.answers_sum,
             held_back: self.held_back,

@@ -4,19 +4,20 @@
 mod attack;
 mod caps;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use cellway_gateway::{Ack, FlowId, Frame, Lease, Reason, Request, Server, TpPacket};
+use cellway_gateway::{
+    Ack, Action, FlowId, Frame, Gateway, GatewayStats, Lease, Output, Reason, Request, Server, TpPacket,
+};
 use cellway_sys::Ready;
-use cellway_units::{Rate, Span};
+use cellway_units::{Rate, Span, Time};
 use tempfile::TempDir;
 
 use super::Daemon;
-use super::connection::Origin;
+use super::hosts::{Origin, State, Token};
 use super::moment::Moment;
-use super::state::State;
 use crate::config::{Config, Listen, PeerDown};
 use crate::intercept::Opening;
 use crate::peer_id::PeerId;
@@ -48,33 +49,57 @@ impl Scene {
         scene.up();
         scene
     }
+    /// Has the daemon process an event of the transport.
+    fn report(&mut self, event: PeerEvent) {
+        self.daemon.step(|Daemon { peers, hosts, cx, .. }| peers.receive(event, hosts, cx));
+    }
     fn up(&mut self) {
         self.number = 0;
-        self.daemon.peer_tells(PeerEvent::Up {
+        self.report(PeerEvent::Up {
             peer: PEER,
             dialer: false,
             transport: Transport::Quic,
             payload: 1_200,
             address: "192.0.2.1:4433".parse().unwrap(),
         });
-        self.daemon.settle();
     }
     fn down(&mut self) {
-        self.daemon.peer_tells(PeerEvent::Down { peer: PEER, why: "the path is lost".into() });
-        self.daemon.settle();
+        self.report(PeerEvent::Down { peer: PEER, why: "the path is lost".into() });
     }
     fn receive(&mut self, frames: Vec<Frame>) {
         let packet = TpPacket { number: self.number, frames };
         self.number += 1;
         let mut octets = BytesMut::new();
         packet.encode(&mut octets, |_, _, len, octets| octets.extend_from_slice(&vec![7; len as usize]));
-        self.daemon.peer_tells(PeerEvent::Packet { peer: PEER, packet: octets.freeze() });
-        self.daemon.settle();
+        self.report(PeerEvent::Packet { peer: PEER, packet: octets.freeze() });
     }
     /// Advances the time by `ms`, then begins the connection attempts that are due.
     fn attempt_after(&mut self, ms: u64) {
-        self.daemon.now += Span::from_ms(ms);
+        self.daemon.cx.now += Span::from_ms(ms);
         self.daemon.begin_attempts();
+    }
+    /// Begins a connection of a host here.
+    fn open(&mut self, request: Request, origin: Origin, state: State) -> FlowId {
+        let source = request.client.map_or(Ipv4Addr::LOCALHOST.into(), |client| client.ip());
+        let mut id = FlowId(0);
+        self.daemon.step(|daemon| id = daemon.open(PEER, request, origin, state, source));
+        id
+    }
+    fn admit(&mut self, opening: Opening) {
+        self.daemon.step(|daemon| daemon.admit(opening));
+    }
+    fn write(&mut self) {
+        self.daemon.step(|Daemon { hosts, cx, .. }| hosts.write(cx));
+    }
+    fn token(&self, id: FlowId) -> Token {
+        self.daemon.hosts.token(PEER, id).unwrap()
+    }
+    /// Calls the state machine of the peer.
+    fn call(&mut self, act: impl FnOnce(&mut Gateway, Time, &mut Output)) {
+        self.daemon.step(|Daemon { peers, hosts, cx, .. }| peers.call(PEER, hosts, cx, act));
+    }
+    fn stats(&self) -> GatewayStats {
+        self.daemon.peers.machine(PEER).stats()
     }
 }
 
@@ -114,7 +139,7 @@ fn attempts_of_an_earlier_connection_of_the_peer_are_dropped() {
     scene.attempt_after(60_000);
     assert!(new.accept().is_ok(), "the current attempt begins");
     assert!(old.accept().is_err(), "the attempt of a connection that has ended begins");
-    assert_eq!((scene.daemon.table.len(), scene.daemon.links[PEER].flows.len()), (1, 1));
+    assert_eq!((scene.daemon.hosts.len(), scene.daemon.hosts.load(PEER).connections), (1, 1));
 }
 
 #[test]
@@ -138,56 +163,52 @@ fn a_flow_that_is_reset_after_early_data_and_before_its_attempt_ends() {
     scene.receive(vec![reset(0, 10)]);
     scene.attempt_after(60_000);
     assert!(listener.accept().is_err());
-    let stats = scene.daemon.links[PEER].machine.stats();
+    let stats = scene.stats();
     assert_eq!((stats.flows, stats.refused(Reason::Reset)), (1, 1), "the reset is answered");
     let last = stats.packets_sent - 1;
     scene.receive(vec![Frame::Ack(Ack { ranges: vec![(0, last)], delay: Span::ZERO, sent: None })]);
-    assert_eq!(scene.daemon.links[PEER].machine.stats().flows, 0);
-    assert!(scene.daemon.links[PEER].early.is_empty());
+    assert_eq!(scene.stats().flows, 0);
+    assert!(!scene.daemon.hosts.has_early(PEER));
 }
 
-/// The machine says once that the host is to be looked at.
+/// The state machine requests the checks once.
 #[test]
-fn a_server_that_answers_after_the_peers_reset_is_looked_at() {
+fn a_server_that_answers_after_the_peers_reset_is_checked() {
     let (listener, at) = server();
     let mut scene = Scene::new();
     let data = Frame::Data { flow: FlowId(0), offset: 0, len: 10, fin: false, early: true, urgent: false };
     scene.receive(vec![opening(0, at, true), data]);
     scene.attempt_after(60_000);
-    let token = scene.daemon.links[PEER].flows[&FlowId(0)];
-    let state = |scene: &Scene| scene.daemon.table.get(token).map(|connection| connection.state.name());
+    let token = scene.token(FlowId(0));
+    let state = |scene: &Scene| scene.daemon.hosts.get(token).map(|connection| connection.state().name());
     assert_eq!(state(&scene), Some("Connecting"));
     scene.receive(vec![reset(0, 10)]);
     assert_eq!(state(&scene), Some("Connecting"), "its bytes come first");
     let ready = Ready { token: token.ready(), read: false, write: true, ended: false, failed: false };
-    scene.daemon.stream(token, ready);
-    assert!(scene.daemon.table.get(token).is_some_and(|connection| connection.watch.is_some()));
+    scene.daemon.step(|daemon| daemon.ready(ready));
+    assert!(scene.daemon.hosts.get(token).is_some_and(|connection| connection.is_watched()));
     assert!(listener.accept().is_ok());
     // It has its bytes, and then the reset.
-    scene.daemon.settle();
-    scene.daemon.write();
-    scene.daemon.settle();
+    scene.write();
     assert_eq!(state(&scene), Some("Leaving"));
 }
 
 #[test]
 fn a_reset_for_an_unused_identifier_is_malformed() {
     let mut scene = Scene::new();
-    let malformed = |scene: &Scene| scene.daemon.tally.counters().errors.get("malformed").copied().unwrap_or(0);
+    let malformed = |scene: &Scene| scene.daemon.cx.tally.counters().errors.get("malformed").copied().unwrap_or(0);
     // Our flow identifiers are odd.
     let request = || Request { client: None, server: Server::Address("192.0.2.9:80".parse().unwrap()), early: false };
     let begin = |scene: &mut Scene| {
-        let token = scene.daemon.open(PEER, request(), Origin::Forward, waiting());
-        scene.daemon.begin_opening(token, "127.0.0.1".parse().unwrap(), "forward");
-        scene.daemon.settle();
-        token
+        let id = scene.open(request(), Origin::Forward, waiting());
+        scene.token(id)
     };
     begin(&mut scene);
     scene.receive(vec![reset(3, 0)]);
     assert_eq!(malformed(&scene), 1);
     let second = begin(&mut scene);
     assert!(
-        scene.daemon.table.get(second).is_some_and(|connection| !connection.state.is_leaving()),
+        scene.daemon.hosts.get(second).is_some_and(|connection| !connection.state().is_leaving()),
         "reset before it was opened"
     );
     // An identifier that is in use may be reset.
@@ -202,19 +223,17 @@ fn an_attempt_that_bypasses_the_gateways_counts_as_neither_answered_nor_lost() {
     let refused = [("passed", PeerDown::Direct), ("peer-lost", PeerDown::Refuse)];
     for (answers, (how, down)) in refused.into_iter().enumerate() {
         let mut scene = Scene::new();
-        scene.daemon.config.peers[PEER.place()].down = down;
+        scene.daemon.cx.config.peers[PEER.place()].down = down;
         let request = Request { client: Some(client), server: Server::Address(server), early: false };
-        let token =
-            scene.daemon.open(PEER, request, Origin::Intercepted, State::Held(Opening::between(client, server)));
-        scene.daemon.begin_opening(token, client.ip(), "intercepted");
-        scene.daemon.now += Span::from_ms(1_300);
+        scene.open(request, Origin::Intercepted, State::Held(Opening::between(client, server)));
+        scene.daemon.cx.now += Span::from_ms(1_300);
         scene.down();
-        scene.daemon.write();
-        let counters = scene.daemon.tally.counters();
+        scene.write();
+        let counters = scene.daemon.cx.tally.counters();
         assert_eq!(counters.ended, [(how.to_owned(), 1)].into(), "{down:?}");
         assert_eq!(counters.passed + counters.refused.values().sum::<u64>(), 1);
         assert_eq!(counters.connect_seconds.iter().map(|class| class.1).sum::<u64>(), answers as u64, "{down:?}");
-        assert_eq!((scene.daemon.openings.len(), scene.daemon.table.len()), (0, 0));
+        assert_eq!((scene.daemon.hosts.waiting().len(), scene.daemon.hosts.len()), (0, 0));
     }
 }
 
@@ -224,19 +243,16 @@ fn a_connection_counts_as_opening_until_it_is_answered() {
     let request = || Request { client: Some(client), server: Server::Address(server), early: false };
     for answer in [None, Some(Reason::Refused)] {
         let mut scene = Scene::new();
-        let token =
-            scene.daemon.open(PEER, request(), Origin::Intercepted, State::Held(Opening::between(client, server)));
-        scene.daemon.begin_opening(token, client.ip(), "intercepted");
-        let id = scene.daemon.table.get_mut(token).unwrap().id;
+        let id = scene.open(request(), Origin::Intercepted, State::Held(Opening::between(client, server)));
         let counts = |scene: &mut Scene| {
             let peer = scene.daemon.snapshot(false).peers.remove(0);
             (peer.opening, peer.connections)
         };
         assert_eq!(counts(&mut scene), (1, 1));
-        match answer {
-            None => scene.daemon.accept(PEER, id),
-            Some(reason) => scene.daemon.refuse(PEER, id, reason),
-        }
+        scene.daemon.step(|Daemon { hosts, cx, .. }| match answer {
+            None => hosts.execute(PEER, &Action::Accept { flow: id }, cx),
+            Some(reason) => hosts.refuse(PEER, id, reason, false, cx),
+        });
         // The client's kernel has not accepted it, or it is not closed yet.
         assert_eq!(counts(&mut scene), (0, 1), "{answer:?}");
     }
@@ -246,7 +262,7 @@ fn a_connection_counts_as_opening_until_it_is_answered() {
 fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all() {
     let (listener, at) = server();
     let mut scene = Scene::new();
-    scene.daemon.now = Moment::now();
+    scene.daemon.cx.now = Moment::now();
     let leased = |flow: u64, ms: u64| {
         let request = Arc::new(Request { client: None, server: Server::Address(at), early: false });
         let lease = Some(Lease { after: 0, within: Span::from_ms(ms) });
@@ -254,7 +270,7 @@ fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all()
     };
     // The packet from which the peer counts: it arrives there at once.
     scene.receive(vec![Frame::Rate { rate: Rate::from_bps(1_000_000) }]);
-    scene.daemon.machine(PEER, |machine, now, out| machine.wake(now, out));
+    scene.call(|machine, now, out| machine.wake(now, out));
     scene.receive(vec![leased(0, 60_000), leased(2, 60_000)]);
     scene.attempt_after(59_000);
     for _ in 0..2 {
@@ -266,9 +282,8 @@ fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all()
     scene.attempt_after(1_100);
     scene.receive(vec![leased(6, 60_000)]);
     scene.attempt_after(1);
-    scene.daemon.settle();
     assert!(listener.accept().is_err(), "connected after the end of the lease");
-    assert_eq!(scene.daemon.links[PEER].machine.stats().refused(Reason::PeerLost), 2, "the peer gets a refusal");
+    assert_eq!(scene.stats().refused(Reason::PeerLost), 2, "the peer gets a refusal");
     assert!(scene.daemon.attempts.is_empty());
 }
 
@@ -278,11 +293,11 @@ fn a_syn_that_went_past_the_gateways_goes_there_each_time() {
     let [client, server] = ["192.0.2.7:5000", "192.0.2.9:80"].map(|at| at.parse::<SocketAddr>().unwrap());
     let mut scene = Scene::new();
     let opening = || Opening::between(client, server);
-    scene.daemon.pass(&opening());
-    scene.daemon.now += Span::from_secs(63);
-    scene.daemon.open_held(opening());
-    assert_eq!((scene.daemon.tally.counters().passed, scene.daemon.table.len()), (2, 0));
-    scene.daemon.now += Span::from_secs(3);
-    scene.daemon.open_held(opening());
-    assert_eq!((scene.daemon.tally.counters().passed, scene.daemon.table.len()), (2, 1));
+    scene.daemon.openings.bypass(&opening(), &mut scene.daemon.cx);
+    scene.daemon.cx.now += Span::from_secs(63);
+    scene.admit(opening());
+    assert_eq!((scene.daemon.cx.tally.counters().passed, scene.daemon.hosts.len()), (2, 0));
+    scene.daemon.cx.now += Span::from_secs(3);
+    scene.admit(opening());
+    assert_eq!((scene.daemon.cx.tally.counters().passed, scene.daemon.hosts.len()), (2, 1));
 }

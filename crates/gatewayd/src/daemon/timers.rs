@@ -1,33 +1,33 @@
-//! What is to be looked at later.
+//! Timers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::hosts::Token;
 use super::moment::Moment;
-use super::table::Token;
 
-/// What is due.
+/// The purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Due {
-    /// A connection that was let go to the listener must have come by now.
+    /// Ends a connection whose client has not acknowledged the answer to its SYN.
     Accept(Token),
-    /// A connection that ends: does its host take what is left?
-    Look(Token),
-    /// A host that was left without an answer has given up by now.
+    /// Checks whether the host of a connection that ends acknowledges its last bytes.
+    Check(Token),
+    /// Removes a connection whose host has been left without an answer.
     Silence(Token),
-    /// The listeners and doors are looked at again.
+    /// Accepts connections again, after descriptors have run out.
     Listen,
-    /// A SOCKS client must have said where to by now.
+    /// Closes the connection of a SOCKS client that has not sent its request.
     Greeting(u64),
-    /// The rules of the kernel are lacking: they are set again.
+    /// Sets rules of the kernel again that are missing.
     Rules,
-    /// The time for connections to end is over.
+    /// Ends the pass in which a drain may be over.
     Drained,
-    /// Unused blocks are returned to the kernel.
+    /// Returns unused blocks to the kernel.
     Blocks,
 }
 
-/// Instants and what is due then, the earliest first.
+/// A heap of timers, the earliest first. Timers are not cancelled: one that no longer applies has no effect.
 #[derive(Debug, Default)]
 pub(crate) struct Timers(BinaryHeap<Reverse<(Moment, Due)>>);
 
@@ -35,9 +35,11 @@ impl Timers {
     pub(crate) fn add(&mut self, at: Moment, due: Due) {
         self.0.push(Reverse((at, due)));
     }
+    /// Returns the time at which the next timer expires.
     pub(crate) fn deadline(&self) -> Option<Moment> {
         self.0.peek().map(|Reverse((at, _))| *at)
     }
+    /// Removes and returns the next timer that has expired.
     pub(crate) fn next(&mut self, now: Moment) -> Option<Due> {
         self.deadline().filter(|&at| at <= now)?;
         self.0.pop().map(|Reverse((_, due))| due)

@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::daemon::{Daemon, Handle};
 use crate::peering::{PeerEvent, Peering};
 
-/// A wait longer than this is a hang.
+/// A longer wait is a hang.
 const HANG: Duration = Duration::from_secs(60);
 
 /// A daemon on a thread of its own.
@@ -50,7 +50,7 @@ impl Drop for Running {
     }
 }
 
-/// A port that nobody has, for TCP and for UDP.
+/// Returns a port that is free for TCP and for UDP.
 fn port() -> u16 {
     loop {
         let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -84,7 +84,7 @@ struct Scene {
     door: SocketAddr,
     /// The number of the next packet of `evil`.
     number: u64,
-    /// Why it was cut since it was connected.
+    /// The reason for which it was cut since it was connected.
     cut: Option<String>,
     _folder: TempDir,
 }
@@ -126,17 +126,17 @@ impl Scene {
         }
         scene
     }
-    /// Runs the attacker's transport once; what it was told.
+    /// Runs the attacker's transport once; returns its events.
     fn turn(&mut self) -> Vec<PeerEvent> {
         self.evil.turn(Instant::now());
-        let told: Vec<PeerEvent> = std::iter::from_fn(|| self.evil.next()).collect();
+        let events: Vec<PeerEvent> = std::iter::from_fn(|| self.evil.next()).collect();
         self.evil.flush(Instant::now());
-        for event in &told {
+        for event in &events {
             if let PeerEvent::Down { why, .. } = event {
                 self.cut.get_or_insert_with(|| why.clone());
             }
         }
-        told
+        events
     }
     /// Until the attacker is connected (again).
     fn dial(&mut self) {
@@ -177,7 +177,7 @@ impl Scene {
     }
 }
 
-/// A host behind `near` that opens one connection after the other, until it is told to stop.
+/// A host behind `near` that opens one connection after the other, until `stop` is set.
 fn served(door: SocketAddr) -> (Arc<AtomicBool>, JoinHandle<u64>) {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);

@@ -1,4 +1,4 @@
-//! A peer that wants too much, and what is counted of it.
+//! A peer that is over a cap, and its counters.
 
 use cellway_gateway::Excess;
 
@@ -24,12 +24,12 @@ fn a_peer_over_a_cap_is_cut_and_counted_and_may_come_back() {
         }
     }
     assert_eq!(errors(&scene, "excess-identifiers"), 1);
-    assert_eq!(scene.daemon.links[PEER].machine.stats().flows, 0, "its connections have ended");
+    assert_eq!(scene.stats().flows, 0, "its connections have ended");
     // The transport reports the end that the daemon has asked for; then the peer dials again.
     scene.down();
     scene.up();
     scene.receive(vec![open(0, at)]);
-    assert_eq!((scene.daemon.links[PEER].machine.stats().flows, errors(&scene, "excess-identifiers")), (1, 1));
+    assert_eq!((scene.stats().flows, errors(&scene, "excess-identifiers")), (1, 1));
 }
 
 /// The state machine refuses what has no memory without a question to the daemon.
@@ -37,7 +37,7 @@ fn a_peer_over_a_cap_is_cut_and_counted_and_may_come_back() {
 fn connections_of_a_peer_that_find_no_memory_count_as_refused() {
     let (_listener, at) = server();
     let mut scene = Scene::new();
-    let config = scene.daemon.links[PEER].machine.config();
+    let config = scene.daemon.peers.machine(PEER).config();
     let room = config.flows_per_origin() + u64::from(config.waiting);
     for flow in 0..room + 7 {
         scene.receive(vec![open(2 * flow, at)]);
@@ -50,16 +50,13 @@ fn a_connection_that_the_state_machine_refuses_at_once_leaves_no_gap_in_the_name
     let mut scene = Scene::new();
     let mut begin = |name: &str| {
         let request = Request { client: None, server: Server::Name(name.into(), 80), early: false };
-        let token = scene.daemon.open(PEER, request, Origin::Forward, waiting());
-        let id = scene.daemon.table.get(token).map(|flow| flow.id.0);
-        scene.daemon.begin_opening(token, "127.0.0.1".parse().unwrap(), "forward");
-        scene.daemon.settle();
-        scene.daemon.write();
-        id
+        let id = scene.open(request, Origin::Forward, waiting());
+        scene.write();
+        id.0
     };
     let long = "n".repeat(300);
     let names = [begin("a.example"), begin(&long), begin(&long), begin("b.example")];
-    assert_eq!(names, [Some(1), Some(3), Some(3), Some(3)]);
+    assert_eq!(names, [1, 3, 3, 3]);
     assert_eq!(refused(&scene, Reason::NoName), 2);
 }
 
@@ -68,11 +65,11 @@ fn a_packet_longer_than_the_transport_takes_is_counted() {
     let (_listener, at) = server();
     let mut scene = Scene::new();
     let rtt = None;
-    let link = &mut scene.daemon.links[PEER];
-    link.machine.set_transport(cellway_gateway::Transport::Tls { v6: false }, true, rtt);
+    let tls = cellway_gateway::Transport::Tls { v6: false };
+    scene.daemon.peers.machine_mut(PEER).set_transport(tls, true, rtt);
     scene.receive(vec![open(0, at)]);
     assert_eq!(errors(&scene, "packet-too-long"), 0);
-    scene.daemon.links[PEER].payload = 5;
-    scene.daemon.machine(PEER, |machine, now, out| machine.refused(now, FlowId(0), Reason::Refused, out));
+    scene.daemon.peers.set_payload(PEER, 5);
+    scene.call(|machine, now, out| machine.refused(now, FlowId(0), Reason::Refused, out));
     assert_eq!(errors(&scene, "packet-too-long"), 1);
 }

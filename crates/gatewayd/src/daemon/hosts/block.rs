@@ -7,9 +7,6 @@ use std::ops::{Deref, DerefMut};
 use cellway_sys::Page;
 use cellway_units::Span;
 
-use super::Daemon;
-use super::timers::Due;
-
 /// Bytes of a block.
 pub(crate) const BLOCK: usize = Page::SIZE;
 /// Blocks that are mapped by one call.
@@ -37,7 +34,7 @@ struct Pool {
     discarded: Vec<Page>,
     /// The minimum of `free.len()` since it was last set.
     least: usize,
-    /// True if a timer ([`Due::Blocks`]) is set.
+    /// True if a call of [`give_back`] is scheduled.
     scheduled: bool,
 }
 
@@ -56,7 +53,8 @@ impl Pool {
         }
         self.discarded.pop().unwrap_or_else(|| handle_alloc_error(Layout::new::<[u8; BLOCK]>()))
     }
-    /// Returns true if more than [`KEPT`] blocks are unused and no timer is set; the caller sets it.
+    /// Returns true if more than [`KEPT`] blocks are unused and no call of [`Pool::give_back`] is scheduled; the
+    /// caller schedules it.
     fn schedule(&mut self) -> bool {
         let excess = self.free.len() > KEPT && !self.scheduled;
         if excess {
@@ -124,19 +122,13 @@ impl DerefMut for Block {
     }
 }
 
-impl Daemon {
-    /// Sets a timer to return unused blocks to the kernel, if there are too many.
-    pub(crate) fn schedule_blocks(&mut self) {
-        if POOL.with_borrow_mut(Pool::schedule) {
-            self.timers.add(self.now + UNUSED, Due::Blocks);
-        }
-    }
-    /// Returns unused blocks to the kernel when the timer has expired.
-    pub(crate) fn give_back_blocks(&mut self) {
-        if let Some(wait) = POOL.with_borrow_mut(Pool::give_back) {
-            self.timers.add(self.now + wait, Due::Blocks);
-        }
-    }
+/// Returns the time until [`give_back`] is to be called, if there are too many unused blocks and it is not scheduled.
+pub(crate) fn schedule() -> Option<Span> {
+    POOL.with_borrow_mut(Pool::schedule).then_some(UNUSED)
+}
+/// Returns unused blocks to the kernel; returns the time until the next call, if one is needed.
+pub(crate) fn give_back() -> Option<Span> {
+    POOL.with_borrow_mut(Pool::give_back)
 }
 
 #[cfg(test)]
@@ -150,7 +142,7 @@ mod tests {
         assert!(!pool.schedule() && pool.free.is_empty());
         pool.free.extend(used);
         assert!(pool.schedule() && !pool.schedule());
-        // Half of them are used before the timer expires.
+        // Half of them are used before the call.
         let some: Vec<Page> = (0..2 * KEPT).map(|_| pool.take()).collect();
         pool.free.extend(some);
         let mut steps = 1;

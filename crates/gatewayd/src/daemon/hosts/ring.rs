@@ -1,4 +1,4 @@
-//! Bytes of one direction of a connection, by their place since its start.
+//! Bytes of one direction of a connection, by their offset in the stream.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -13,7 +13,7 @@ const PARTS: usize = 32;
 /// The largest capacity (blocks) that the queue of blocks keeps when it is empty: most rings are short.
 const CAPACITY: usize = 64;
 
-/// What a gap reads as.
+/// The contents of a gap.
 static ZEROS: [u8; BLOCK] = [0; BLOCK];
 
 /// A FIFO of bytes in blocks. Growing copies no bytes, and an empty ring holds no block. Neither does a gap before bytes that
@@ -22,26 +22,26 @@ static ZEROS: [u8; BLOCK] = [0; BLOCK];
 pub(crate) struct Ring {
     base: u64,
     len: usize,
-    /// Where in the first block the first byte is.
+    /// The position of the first byte in the first block.
     skip: usize,
     blocks: VecDeque<Option<Block>>,
 }
 
 impl Ring {
-    /// The place of the first byte held.
+    /// Returns the offset of the first byte held.
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
-    /// The place after the last byte held.
+    /// Returns the offset after the last byte held.
     pub(crate) fn end(&self) -> u64 {
         self.base + self.len as u64
     }
-    /// How many bytes are held.
+    /// Returns the number of bytes held.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Adds up to `most` bytes at the end, which `read` puts into the buffers given; how many it was. Nothing is added
+    /// Adds up to `most` bytes at the end, which `read` puts into the buffers given; returns their number. Nothing is added
     /// if it fails.
     pub(crate) fn fill(
         &mut self,
@@ -65,7 +65,7 @@ impl Ring {
         self.trim();
         count
     }
-    /// Puts bytes at `offset`; what lies before the base is left out, a gap reads as zeros until its bytes come.
+    /// Puts bytes at `offset`; bytes before the base are left out, a gap reads as zeros until its bytes arrive.
     pub(crate) fn place(&mut self, offset: u64, bytes: &[u8]) {
         let before = self.base.saturating_sub(offset);
         if before >= bytes.len() as u64 {
@@ -92,7 +92,7 @@ impl Ring {
         });
         self.len = self.len.max(end);
     }
-    /// Appends `len` bytes from `offset` on to `out`; whether all of them are held.
+    /// Appends `len` bytes from `offset` on to `out`; returns true if all of them are held.
     pub(crate) fn copy(&self, offset: u64, len: usize, out: &mut impl BufMut) -> bool {
         if offset < self.base || offset + len as u64 > self.end() {
             return false;
@@ -100,7 +100,7 @@ impl Ring {
         self.parts((offset - self.base) as usize, len).for_each(|part| out.put_slice(part));
         true
     }
-    /// The first `len` bytes, or as many as one call takes, in up to [`PARTS`] parts; and how many parts those are.
+    /// Returns the first `len` bytes, or as many as one call accepts, in up to [`PARTS`] parts, and the number of parts.
     pub(crate) fn front(&self, len: usize) -> ([IoSlice<'_>; PARTS], usize) {
         let mut parts = [IoSlice::new(&[]); PARTS];
         let mut used = 0;
@@ -110,7 +110,7 @@ impl Ring {
         }
         (parts, used)
     }
-    /// Lets the first `len` bytes go.
+    /// Drops the first `len` bytes.
     pub(crate) fn release(&mut self, len: u64) {
         let len = len.min(self.len as u64);
         self.base += len;
@@ -150,7 +150,7 @@ impl Ring {
             self.blocks.shrink_to(most / 2);
         }
     }
-    /// The parts of `len` bytes from `at` bytes behind the first on.
+    /// Returns the parts of `len` bytes from `at` bytes behind the first on.
     fn parts(&self, at: usize, len: usize) -> impl Iterator<Item = &[u8]> {
         let (start, end) = (self.skip + at, self.skip + at + len);
         let blocks = start / BLOCK..end.div_ceil(BLOCK).max(start / BLOCK);
@@ -161,7 +161,7 @@ impl Ring {
                 .flatten()
         })
     }
-    /// Does `what` with each part of `len` bytes from `at` bytes behind the first on, for which there are blocks or gaps.
+    /// Calls `what` with each part of `len` bytes from `at` bytes behind the first on, for which there are blocks or gaps.
     fn each(&mut self, at: usize, len: usize, mut what: impl FnMut(&mut [u8])) {
         let (mut start, mut left) = (self.skip + at, len);
         while left > 0 {

@@ -1,32 +1,32 @@
-//! Clients whose SYN went to the server past the gateways. What they send again must go the same way: the server may
-//! have answered the first one.
+//! SYNs that went to their servers past the gateways. A retransmission must take the same path: the server may have
+//! answered the first one.
 
 use std::collections::{HashSet, VecDeque};
 use std::net::SocketAddr;
 
 use cellway_units::Span;
 
-use super::moment::Moment;
+use crate::daemon::moment::Moment;
 
 /// The time for which a client may retransmit a SYN: Linux does so six times, the last time after 63 s (tcp(7),
 /// `tcp_syn_retries`).
 const LIFETIME: Span = Span::from_secs(65);
-/// Most entries; beyond that the oldest are forgotten.
+/// Most entries; the oldest are removed beyond that.
 const ENTRIES: usize = 16_384;
 
 /// Client, server and the initial sequence number of the client.
 type Syn = (SocketAddr, SocketAddr, u32);
 
-/// The first segments of connection attempts.
+/// The SYNs of connection attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Bypassed {
-    /// In order of time, each with its end.
+    /// In order of time, each with the time at which it is removed.
     order: VecDeque<(Moment, Syn)>,
     syns: HashSet<Syn>,
 }
 
 impl Bypassed {
-    /// Adds one at `now`, unless it is there: repetitions do not prolong its time.
+    /// Adds one at `now`. Its lifetime begins with the first time, not with a retransmission.
     pub(crate) fn add(&mut self, syn: Syn, now: Moment) {
         self.forget(now);
         if !self.syns.insert(syn) {

@@ -1,45 +1,45 @@
-//! How far a connection has come at this gateway. ARCHITECTURE.md has it as a diagram, which a test compares.
+//! The states of a connection at this gateway. ARCHITECTURE.md has them as a diagram, which a test compares.
 
 use super::halves::Stream;
 use crate::intercept::Opening;
 
-/// How a host's socket will be closed.
+/// The way in which a host's socket will be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// As it should be, when both directions have ended.
+    /// With FIN, when both directions have ended.
     Clean,
     /// With a reset.
     Reset,
-    /// Not at all, as far as the host can tell: the other host has vanished.
+    /// Without a packet to the host: the other host has vanished.
     Silence,
 }
 
 /// The state of a connection, with what it needs in it.
 #[derive(Debug)]
 pub(crate) enum State {
-    /// The far side has not answered; the opening segment of the host here waits.
+    /// The far side has not answered; the SYN of the host here waits.
     Held(Opening),
-    /// The far side has not answered; the connection of the host here stands.
+    /// The far side has not answered; the host here is connected.
     Arrived(Stream),
-    /// The opening segment was let go; the listener has not got the connection yet. It ends as soon as it comes if the
-    /// machine has asked for that meanwhile.
+    /// The kernel has the SYN; the listener has not accepted the connection yet. It ends as soon as it is accepted if the
+    /// state machine has requested that.
     Released(Option<Ending>),
     /// The name of the server here is being looked up, or it is about to be connected to.
     LookingUp,
     /// The server here has not answered.
     Connecting(Stream),
-    /// The connection of the host here stands, and so does that of the other.
+    /// Both hosts are connected.
     Open(Stream),
-    /// The host here still gets what it is to get, then its connection is closed.
+    /// The host here still receives its last bytes, then its connection is closed.
     Leaving {
         /// Its connection.
         stream: Stream,
-        /// How that is closed.
+        /// The way in which that is closed.
         how: Ending,
     },
     /// The host here is left without an answer.
     Silent(Stream),
-    /// No host here has to do with it any more.
+    /// The host's connection is gone.
     Gone,
 }
 
@@ -99,31 +99,45 @@ impl State {
             _ => None,
         }
     }
-    /// Takes the state out to make another of it, which must be one of [`TRANSITIONS`].
+    /// Takes the SYN out if it waits; the state becomes `next`.
+    pub(super) fn take_held(&mut self, next: State) -> Option<Opening> {
+        if !matches!(self, State::Held(_)) {
+            return None;
+        }
+        let mut held = None;
+        self.change(|state| {
+            if let State::Held(opening) = state {
+                held = Some(opening);
+            }
+            next
+        });
+        held
+    }
+    /// Replaces the state by one made from it; the transition must be one of [`TRANSITIONS`].
     pub(crate) fn change(&mut self, next: impl FnOnce(State) -> State) {
         let before = self.name();
         *self = next(std::mem::replace(self, State::Gone));
         debug_assert!(TRANSITIONS.contains(&(before, self.name())), "{before} becomes {}", self.name());
     }
-    /// The connection of the host stands, and so does that of the other.
+    /// Both hosts are connected.
     pub(crate) fn opened(self) -> State {
         match self {
             State::Arrived(stream) | State::Connecting(stream) => State::Open(stream),
             other => other,
         }
     }
-    /// Ends it in this way, after what the host is still to get.
+    /// Ends it in this way, after the host's last bytes.
     pub(crate) fn leave(&mut self, how: Ending) {
         self.change(|state| match (state, how) {
             (State::Open(stream) | State::Leaving { stream, .. }, _) => State::Leaving { stream, how },
-            // What it was told must arrive.
+            // The refusal of SOCKS must arrive.
             (State::Arrived(stream), Ending::Clean) => State::Leaving { stream, how },
             (State::Released(_), _) => State::Released(Some(how)),
             (State::Silent(stream), _) => State::Silent(stream),
             _ => State::Gone,
         });
     }
-    /// True if it is decided how it ends.
+    /// True if the way in which it ends is decided.
     pub(crate) fn is_leaving(&self) -> bool {
         matches!(self, State::Leaving { .. } | State::Silent(_) | State::Gone | State::Released(Some(_)))
     }

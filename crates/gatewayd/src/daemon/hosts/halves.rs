@@ -1,4 +1,4 @@
-//! The two directions of a connection of a host here: bytes on their way, and how far the end of each has come.
+//! The two directions of a connection of a host: bytes under way, and the progress of the end of each stream.
 
 use std::io::{self, Write};
 
@@ -12,26 +12,26 @@ use super::ring::Ring;
 /// Most bytes that wait for room in the socket of a slow host (bytes).
 const PENDING: u64 = 256 * 1024;
 
-/// How far the news that a direction has ended has come.
+/// The progress of the end of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum End {
-    /// It has not.
+    /// It has not ended.
     #[default]
     Open,
-    /// It is known here.
-    Known,
-    /// It was passed on.
-    Told,
+    /// It has ended, and that is not passed on.
+    Ended,
+    /// The end was passed on.
+    PassedOn,
 }
 
-/// What a host's socket has to tell.
+/// Data and end of a host's stream that the state machine does not count yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct News {
-    /// Bytes that came and the machine has not heard of.
-    pub(crate) fresh: u64,
-    /// The place of an urgent one among them.
+pub(crate) struct Input {
+    /// The number of bytes.
+    pub(crate) bytes: u64,
+    /// The offset in the stream of an urgent byte among them.
     pub(crate) urgent: Option<u64>,
-    /// The host sends no more, and the machine has not heard of it.
+    /// True if the host has ended the stream.
     pub(crate) ended: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct News {
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) socket: Socket,
-    /// It takes more, as far as is known.
+    /// False from a write that would block to the next readiness.
     writable: bool,
 }
 
@@ -47,7 +47,7 @@ impl Stream {
     pub(crate) fn new(socket: Socket) -> Stream {
         Stream { socket, writable: true }
     }
-    /// The socket can take more.
+    /// The socket accepts more bytes.
     pub(crate) fn can_write(&mut self) {
         self.writable = true;
     }
@@ -57,40 +57,41 @@ impl Stream {
 #[derive(Debug, Default)]
 pub(crate) struct FromHost {
     ring: Ring,
-    /// Bytes that the machine knows to have come.
+    /// Bytes that the state machine counts as received.
     received: u64,
-    /// The end, to be passed on to the machine.
+    /// Passed on to the state machine.
     end: End,
 }
 
 impl FromHost {
-    /// What `socket` has that the machine has not heard of.
-    pub(crate) fn news(&mut self, socket: &Socket, ended: bool) -> News {
+    /// Returns what `socket` has received and the state machine does not count yet; counts it. `ended` is true if the
+    /// socket has reported the end of the stream.
+    pub(crate) fn poll(&mut self, socket: &Socket, ended: bool) -> Input {
         if ended && self.end == End::Open {
-            self.end = End::Known;
+            self.end = End::Ended;
         }
-        // What the machine knows of and has not asked for is still in the socket.
+        // Bytes that the state machine counts and has not requested are still in the socket.
         let waiting = ioctl_fionread(socket).unwrap_or(0);
-        let fresh = (self.ring.end() + waiting).saturating_sub(self.received);
-        // Looked for after the bytes were counted: none of them can be urgent without its mark.
-        let urgent = if fresh > 0 { tcp::urgent(socket, waiting).unwrap_or(None) } else { None };
+        let bytes = (self.ring.end() + waiting).saturating_sub(self.received);
+        // Read after the bytes were counted: none of them can be urgent without its mark.
+        let urgent = if bytes > 0 { tcp::urgent(socket, waiting).unwrap_or(None) } else { None };
         let urgent = urgent.map(|before| self.ring.end() + before).filter(|&at| at >= self.received);
-        self.received += fresh;
-        let ended = self.end == End::Known;
+        self.received += bytes;
+        let ended = self.end == End::Ended;
         if ended {
-            self.end = End::Told;
+            self.end = End::PassedOn;
         }
-        News { fresh, urgent, ended }
+        Input { bytes, urgent, ended }
     }
-    /// True if the host has bytes that the machine does not take yet.
+    /// True if the socket has bytes that the state machine has not requested.
     pub(crate) fn waits(&self) -> bool {
         self.received > self.ring.end()
     }
-    /// True if the machine knows of the end.
+    /// True if the end was passed on to the state machine.
     pub(crate) fn has_ended(&self) -> bool {
-        self.end == End::Told
+        self.end == End::PassedOn
     }
-    /// The machine asks for `bytes`: takes them out of the socket; returns true if all were there.
+    /// Reads `bytes` from the socket; returns true if all of them were there.
     pub(crate) fn consume(&mut self, socket: &Socket, bytes: u64) -> bool {
         let end = self.ring.end() + bytes;
         while self.ring.end() < end {
@@ -108,15 +109,15 @@ impl FromHost {
     pub(crate) fn copy(&self, offset: u64, len: usize, out: &mut impl BufMut) -> bool {
         self.ring.copy(offset, len, out)
     }
-    /// The peer has so many more of them.
+    /// The peer has acknowledged so many more bytes.
     pub(crate) fn released(&mut self, bytes: u64) {
         self.ring.release(bytes);
     }
-    /// Nobody needs them any more.
+    /// Drops all bytes.
     pub(crate) fn discard(&mut self) {
         self.ring.release(u64::MAX);
     }
-    /// Returns how many bytes were taken from the host in all.
+    /// Returns the number of bytes read from the host.
     pub(crate) fn carried(&self) -> u64 {
         self.ring.end()
     }
@@ -133,60 +134,60 @@ impl FromHost {
 #[derive(Debug, Default)]
 pub(crate) struct ToHost {
     ring: Ring,
-    /// Up to where the machine let it be written.
+    /// The end of the bytes that the state machine has requested to write.
     allowed: u64,
-    /// The place of an urgent one among them.
+    /// The offset of an urgent byte among them.
     urgent: Option<u64>,
-    /// The end, to be passed on to the host.
+    /// Passed on to the host.
     end: End,
 }
 
 impl ToHost {
-    /// With what came before the flow was known here.
+    /// Begins with the bytes that arrived before the connection began.
     pub(crate) fn with(early: Ring) -> ToHost {
         ToHost { ring: early, ..ToHost::default() }
     }
-    /// Bytes of the peer.
+    /// Holds bytes from the peer.
     pub(crate) fn place(&mut self, offset: u64, bytes: &[u8]) {
         self.ring.place(offset, bytes);
     }
-    /// The machine lets `bytes` more be written.
+    /// The state machine requests to write `bytes` more.
     pub(crate) fn allow(&mut self, bytes: u64) {
         self.allowed += bytes;
     }
-    /// The byte at `at` of what may be written is urgent.
+    /// The byte at the offset `at` is urgent.
     pub(crate) fn mark(&mut self, at: u64) {
         self.urgent = Some(at);
     }
-    /// The machine wants the host told of the end, after all bytes.
+    /// The state machine requests the end of the stream, after all bytes.
     pub(crate) fn shutdown(&mut self) {
-        self.end = End::Known;
+        self.end = End::Ended;
     }
-    /// True if the end has come here, or was told already.
+    /// True if the end of the stream was requested.
     pub(crate) fn ends(&self) -> bool {
         self.end != End::Open
     }
-    /// True if the host has been told of the end.
+    /// True if the end was passed on to the host.
     pub(crate) fn has_ended(&self) -> bool {
-        self.end == End::Told
+        self.end == End::PassedOn
     }
-    /// Returns how much more the machine may let be written.
+    /// Returns how many bytes more the state machine may request to write.
     pub(crate) fn room(&self) -> u64 {
         PENDING.saturating_sub(self.allowed - self.ring.base())
     }
-    /// True if all that may be written is in the socket, and the end is told if it is to be.
+    /// True if the socket has all requested bytes, and the end if that was requested.
     pub(crate) fn is_flushed(&self) -> bool {
-        self.ring.base() == self.allowed && self.end != End::Known
+        self.ring.base() == self.allowed && self.end != End::Ended
     }
-    /// True if that is so, and the host has acknowledged it all.
+    /// True if the host has acknowledged all of that.
     pub(crate) fn is_delivered(&self, socket: &Socket) -> bool {
         self.is_flushed() && unsent(socket) == 0
     }
-    /// Returns how many bytes the host has acknowledged.
-    pub(crate) fn taken(&self, socket: &Socket) -> u64 {
+    /// Returns the number of bytes that the host has acknowledged.
+    pub(crate) fn acknowledged(&self, socket: &Socket) -> u64 {
         self.ring.base().saturating_sub(unsent(socket))
     }
-    /// Writes what may be written and the socket takes; returns how many bytes that was.
+    /// Writes the requested bytes that the socket accepts; returns their number.
     pub(crate) fn flush(&mut self, stream: &mut Stream) -> io::Result<u64> {
         let Stream { socket, writable } = stream;
         let before = self.ring.base();
@@ -194,7 +195,7 @@ impl ToHost {
             let base = self.ring.base();
             let mark = self.urgent.filter(|at| (base..self.allowed).contains(at));
             let wrote = if mark == Some(base) {
-                // The mark stands behind the last byte of the call (tcp(7)).
+                // The last byte of the call is the urgent one (tcp(7)).
                 socket.send_out_of_band(&self.ring.front(1).0[0])
             } else {
                 let (parts, used) = self.ring.front((mark.unwrap_or(self.allowed) - base) as usize);
@@ -207,25 +208,25 @@ impl ToHost {
                 Err(e) => return Err(e),
             }
         }
-        if self.end == End::Known && self.ring.base() == self.allowed {
-            self.end = End::Told;
+        if self.end == End::Ended && self.ring.base() == self.allowed {
+            self.end = End::PassedOn;
             socket.shutdown(std::net::Shutdown::Write)?;
         }
         Ok(self.ring.base() - before)
     }
-    /// The host's connection is gone: what is for it is nobody's.
+    /// The host's connection is gone: drops the bytes.
     pub(crate) fn lose(&mut self) {
         self.ring = Ring::default();
         self.allowed = 0;
-        if self.end == End::Known {
+        if self.end == End::Ended {
             self.end = End::Open;
         }
     }
-    /// Drops the bytes that the machine has not asked to write.
+    /// Drops the bytes that the state machine has not requested to write.
     pub(crate) fn truncate(&mut self) {
         self.ring.truncate(self.allowed);
     }
-    /// Returns how many bytes were given to the host in all.
+    /// Returns the number of bytes written to the host.
     pub(crate) fn carried(&self) -> u64 {
         self.ring.base()
     }
@@ -238,7 +239,7 @@ impl ToHost {
     }
 }
 
-/// Bytes in the send buffer that the host has not acknowledged; 0 if there is no telling.
+/// Bytes in the send buffer that the host has not acknowledged; 0 if the kernel does not report them.
 fn unsent(socket: &Socket) -> u64 {
     tcp::unacknowledged(socket).unwrap_or(0)
 }

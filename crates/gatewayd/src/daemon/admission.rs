@@ -1,0 +1,148 @@
+//! New connections: the decision whether and how a connection that a host or a peer requests begins.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use cellway_gateway::{FlowId, Reason, Request, Server};
+use socket2::Socket;
+
+use super::Daemon;
+use super::attempts::Attempt;
+use super::doors::Arrival;
+use super::hosts::{Accepted, Newcomer, Origin, State, Stream};
+use super::openings::AT_ONCE;
+use super::outbox::Event;
+use crate::config::{Connect, PeerDown};
+use crate::error::Error;
+use crate::intercept::Opening;
+use crate::peer_id::PeerId;
+
+impl Daemon {
+    /// Reads SYNs from the device.
+    pub(super) fn read_openings(&mut self) {
+        for _ in 0..AT_ONCE {
+            match self.openings.next() {
+                Ok(Some(opening)) => self.admit(opening),
+                Ok(None) => return,
+                Err(source) => {
+                    // It was deleted: nothing can be intercepted.
+                    self.failed = Some(Error::Io { what: "read the device of openings".into(), source });
+                    self.running = false;
+                    return;
+                }
+            }
+        }
+    }
+    /// Begins a connection for a SYN, unless it is one of a connection here, bypasses the gateways or is refused.
+    pub(super) fn admit(&mut self, opening: Opening) {
+        if self.openings.is_bypassed(&opening, &self.cx) {
+            return self.openings.bypass(&opening, &mut self.cx);
+        }
+        let Daemon { hosts, peers, cx, .. } = self;
+        let Some(opening) = hosts.sort_out(opening, |peer| peers.is_unresponsive(peer), cx) else { return };
+        let (client, server) = (opening.client, opening.server);
+        let Some(peer) = self.cx.routes.peer(server.ip()) else {
+            return self.turn_away(&opening, Reason::NetUnreachable);
+        };
+        if self.bypasses(peer) {
+            return self.openings.bypass(&opening, &mut self.cx);
+        }
+        if let Some(reason) = self.refusal(peer, client.ip()) {
+            return self.turn_away(&opening, reason);
+        }
+        if self.openings.must_prove(self.hosts.waiting().unproven(), &self.cx) {
+            return self.openings.answer_first(&opening, &mut self.cx);
+        }
+        let request = Request { client: Some(client), server: Server::Address(server), early: self.is_early(peer) };
+        self.open(peer, request, Origin::Intercepted, State::Held(opening), client.ip());
+    }
+    fn turn_away(&mut self, opening: &Opening, reason: Reason) {
+        self.cx.tally.refused(reason);
+        self.openings.refuse(opening, reason);
+    }
+    /// True if SYNs for a peer go to their servers past the gateways, because the peer cannot be reached.
+    fn bypasses(&self, peer: PeerId) -> bool {
+        let lost = if self.drain.is_on() {
+            true
+        } else if self.peers.is_up(peer) {
+            self.peers.is_unresponsive(peer)
+        } else {
+            // The kernel still intercepts its networks.
+            self.rules.is_behind()
+        };
+        lost && self.cx.config.peers[peer.place()].down == PeerDown::Direct
+    }
+    /// Returns the reason to refuse a new connection of a host now, if there is one.
+    fn refusal(&self, peer: PeerId, source: IpAddr) -> Option<Reason> {
+        if self.drain.is_on() {
+            Some(Reason::Stopping)
+        } else if !self.peers.is_up(peer) || self.peers.is_unresponsive(peer) {
+            Some(Reason::PeerLost)
+        } else {
+            self.hosts.is_full(source, &self.cx.config.limits).then_some(Reason::Busy)
+        }
+    }
+    fn is_early(&self, peer: PeerId) -> bool {
+        self.cx.config.peers[peer.place()].connect == Connect::Early
+    }
+
+    /// Accepts connections that the kernel has answered.
+    pub(super) fn accept(&mut self) {
+        for _ in 0..AT_ONCE {
+            let Some((socket, client, server)) = self.openings.accept(&mut self.cx) else { return };
+            match self.hosts.accepted(client, server) {
+                Accepted::Released(token) => self.hosts.attach(token, socket, &self.readiness, &mut self.cx),
+                Accepted::Unknown => self.proved(socket, client, server),
+                // Dropped with a reset: the connection has ended, also at the far side.
+                Accepted::TooLate => tracing::debug!(%client, %server, "accepted too late"),
+            }
+        }
+    }
+    /// Begins a connection whose client has acknowledged an answer for which no state was kept: the SYN was answered first, or
+    /// the client was slower than others may be.
+    fn proved(&mut self, socket: Socket, client: SocketAddr, server: SocketAddr) {
+        self.openings.count_proved();
+        let Some(peer) = self.cx.routes.peer(server.ip()) else {
+            // Dropped with a reset: it was made to the listener itself.
+            return tracing::debug!(%client, %server, "accepted and unknown");
+        };
+        if let Some(reason) = self.refusal(peer, client.ip()) {
+            return self.cx.tally.refused(reason);
+        }
+        let request = Request { client: Some(client), server: Server::Address(server), early: true };
+        self.open(peer, request, Origin::Proved, State::Arrived(Stream::new(socket)), client.ip());
+    }
+    /// Begins a connection of a host that has connected to a port of the gateway.
+    pub(super) fn arrive(&mut self, arrival: Arrival) {
+        if let Some(reason) = self.refusal(arrival.peer, arrival.client.ip()) {
+            self.cx.tally.refused(reason);
+            return arrival.refuse(reason);
+        }
+        let Arrival { peer, socket, client, server, origin } = arrival;
+        let request = Request { client: None, server, early: self.is_early(peer) };
+        self.open(peer, request, origin, State::Arrived(Stream::new(socket)), client.ip());
+    }
+    pub(super) fn open(
+        &mut self,
+        peer: PeerId,
+        request: Request,
+        origin: Origin,
+        state: State,
+        source: IpAddr,
+    ) -> FlowId {
+        let (id, request) = (self.peers.name_flow(peer), Arc::new(request));
+        let newcomer = Newcomer { peer, id, request: request.clone(), origin, state, source };
+        self.hosts.open(newcomer, &self.readiness, &mut self.cx);
+        self.peers.request(peer, id, request, &mut self.hosts, &mut self.cx);
+        id
+    }
+
+    /// Begins a connection that a peer requests, or refuses it.
+    pub(super) fn attempt(&mut self, attempt: Attempt) {
+        match self.peers.judge(&attempt, self.drain.is_on(), &self.cx) {
+            Some(Ok(())) => self.hosts.connect(attempt, &mut self.lookups, &self.readiness, &mut self.cx),
+            Some(Err(reason)) => self.cx.push(Event::Refused(attempt.peer, attempt.id, reason)),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The settings of a peer's state machine.
+
+use cellway_gateway::{GatewayConfig, RateGuard, Transport, Window, Wire};
+use cellway_units::{Bytes, Rate, Span};
+
+use crate::config::{self, Config, LineRate, Peer, PeerDown};
+use crate::daemon::hosts::METADATA;
+use crate::daemon::hosts::block::BLOCK;
+
+/// The upper bound of the window, unless one is configured.
+const WINDOW_MOST: Bytes = Bytes(64 << 20);
+/// The bytes that every direction of a connection may hold, however many there are.
+const FLOOR: Bytes = Bytes(12 << 10);
+/// The memory of a connection besides its bytes: a partly filled block in each direction, and the metadata.
+const COST: Bytes = Bytes(2 * BLOCK as u64 + METADATA);
+/// The share of the memory that is for bytes: a packet under way that the state machine and QUIC describe takes up to a
+/// third more than its bytes.
+const FOR_BYTES: (u64, u64) = (3, 4);
+/// The bytes that are read from hosts before they can leave: few calls of the kernel, and few bytes that wait here.
+const AHEAD: Bytes = Bytes(32 << 10);
+/// The lateness of this thread for which the state machine makes up.
+const SLACK: Span = Span::from_ms(5);
+/// Packets per acknowledgement. Many, as packets are lost seldom and each acknowledgement takes capacity of the return
+/// path.
+const ACK_EVERY: u32 = 8;
+/// Payloads per credit for the peer to send more.
+const CREDIT_EVERY: u32 = 32;
+/// The most consecutive data frames of a connection, so that a pass accesses few sockets: about as many as [`AHEAD`].
+const TURN: u32 = 16;
+/// The time beyond a round trip without any answer after which a peer counts as unresponsive.
+const PATIENCE: Span = Span::from_secs(1);
+
+/// Returns the settings of the state machine towards `peer`.
+pub(super) fn settings(peer: &Peer, config: &Config) -> GatewayConfig {
+    let (rate, atm) = match peer.rate {
+        LineRate::Fixed { rate, atm } => (rate, atm),
+        LineRate::Auto { most } => (most.unwrap_or(Rate::from_bps(10_000_000_000)), false),
+    };
+    let window = match config.limits.window {
+        Some(window) => Window::Fixed(window),
+        None => Window::Line { most: WINDOW_MOST },
+    };
+    let memory = Bytes(config.limits.memory.0 / FOR_BYTES.1 * FOR_BYTES.0 / config.peers.len().max(1) as u64);
+    let mut machine = GatewayConfig::new(rate);
+    machine.auto = matches!(peer.rate, LineRate::Auto { .. });
+    machine.window = window;
+    machine.floor = FLOOR;
+    machine.cost = COST;
+    machine.confirmed_writes = true;
+    machine.ahead = AHEAD;
+    machine.tells_rate = true;
+    machine.times_acks = true;
+    machine.total_buffer = memory;
+    machine.wire = if atm { Wire::Atm { llc: true } } else { Wire::Packet };
+    machine.transport = Transport::Quic { v6: false };
+    (machine.mtu, machine.payload) = (Bytes(1280), Bytes(1200));
+    machine.slack = SLACK;
+    machine.patience = Some(PATIENCE);
+    machine.bypass = peer.down == PeerDown::Direct;
+    machine.guard = match peer.rate_guard {
+        config::RateGuard::On => RateGuard::Acts,
+        config::RateGuard::Off => RateGuard::Reports,
+    };
+    machine.ack_every = ACK_EVERY;
+    machine.credit_every = CREDIT_EVERY;
+    machine.turn = TURN;
+    machine
+}
