@@ -277,11 +277,7 @@ impl Gateway {
     /// its handshake has shown, which counts as the first measurement. To be called while nothing is under way:
     /// after [`Gateway::new`] or [`Gateway::down`]; the clock may begin anew.
     pub fn set_transport(&mut self, transport: Transport, reliable: bool, rtt: Option<Span>) {
-        let capacity = self.config().capacity() as usize;
-        let config = &mut self.relay.config;
-        (config.transport, config.reliable) = (transport, reliable);
-        config.set_capacity(capacity);
-        self.relay.follow_packet();
+        self.carry_over(transport, reliable);
         self.relay.restart();
         self.recovery = Recovery::new(self.config());
         self.forget_peer();
@@ -294,16 +290,30 @@ impl Gateway {
         // A lease needs a packet to count from: each side sends this one first.
         self.relay.tell_rate();
     }
+    fn carry_over(&mut self, transport: Transport, reliable: bool) {
+        let capacity = self.config().capacity() as usize;
+        let config = &mut self.relay.config;
+        (config.transport, config.reliable) = (transport, reliable);
+        config.set_capacity(capacity);
+        self.relay.follow_packet();
+    }
     /// The transport was replaced by another connection to the same gateway, which has kept its state as well: packets under
-    /// way may not arrive. A reliable transport does not find out which, so all of them are sent again; otherwise two of
-    /// them are, as a probe.
-    pub fn transport_replaced(&mut self, now: Time, out: &mut Output) {
-        if self.config().reliable {
+    /// way may not arrive. If either transport is `reliable`, nothing detects which, and all of them are sent again;
+    /// otherwise two of them are, as a probe.
+    pub fn transport_replaced(&mut self, now: Time, transport: Transport, reliable: bool, out: &mut Output) {
+        let was_reliable = self.config().reliable;
+        if was_reliable || reliable {
             for sent in self.recovery.take_all() {
                 self.give_up(sent, &mut out.actions);
             }
         } else {
             self.probe(&mut out.actions);
+        }
+        self.carry_over(transport, reliable);
+        if was_reliable != reliable {
+            self.recovery.set_reliable(reliable);
+            self.forget_line();
+            self.see_line();
         }
         self.send(now, out);
     }

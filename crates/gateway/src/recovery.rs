@@ -282,6 +282,10 @@ impl Recovery {
         let least = if self.reliable { least * 3 } else { least };
         (self.rtt.smoothed() + least).max(self.rtt.probe_timeout(self.ack_delay) * 3)
     }
+    /// Sets whether nothing is ever lost, while nothing is under way.
+    pub(crate) fn set_reliable(&mut self, reliable: bool) {
+        self.reliable = reliable;
+    }
     /// Gives up all packets under way, oldest first.
     pub(crate) fn take_all(&mut self) -> Vec<Sent> {
         let all = (0..self.under_way.len()).filter_map(|place| self.take(place)).collect();

@@ -4,11 +4,12 @@
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
 mod common;
 
-use cellway_gateway::{Class, Classes, FlowId, Gateway, GatewayConfig};
+use cellway_gateway::{Class, Classes, FlowId, Frame, Gateway, GatewayConfig, Transport};
 use cellway_units::{Rate, Span, Time};
 use common::bulk::{config, sender};
 use common::host::Plan;
 use common::pair::{FlowPlan, Line, Pair};
+use common::script::{self, FLOW, Script, WINDOW, asked};
 
 fn octets(gateway: &Gateway) -> Vec<u8> {
     let mut octets = Vec::new();
@@ -59,5 +60,37 @@ fn a_copy_continues_where_the_original_was() {
     for auto in [false, true] {
         let config = config(Rate::from_bps(50_000_000), auto);
         assert!(run(config, true) == run(config, false), "auto {auto}");
+    }
+}
+
+/// A gateway with a flow to a peer that has acknowledged nothing of 3 packets with data, `reliable` or not.
+fn under_way(reliable: bool) -> Script {
+    let transport = if reliable { Transport::Tls { v6: false } } else { Transport::Quic { v6: false } };
+    let mut s = Script::with(GatewayConfig { transport, reliable, ..script::config() });
+    s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+    s.ack(0, 0);
+    s.peer(&[Frame::Accepted { flow: FLOW, limit: WINDOW }]);
+    s.local(|g, now, out| g.received(now, FLOW, 3_000, out));
+    s
+}
+
+#[test]
+fn what_was_under_way_is_sent_again_over_the_next_transport() {
+    let (tls, quic) = (Transport::Tls { v6: false }, Transport::Quic { v6: false });
+    for (reliable, next, expected) in
+        [(true, tls, 3_000), (true, quic, 3_000), (false, tls, 3_000), (false, quic, 2_000)]
+    {
+        let mut s = under_way(reliable);
+        let (frames, actions) = s.local(|g, now, out| g.transport_replaced(now, next, next == tls, out));
+        let (mut end, mut again) = (0, frames.iter());
+        while let Some(&Frame::Data { offset, len, .. }) = again.next() {
+            assert_eq!(offset, end);
+            end += u64::from(len);
+        }
+        assert_eq!((end, actions), (expected, vec![]), "{reliable} {next:?}");
+        assert_eq!((s.gateway.config().transport, s.gateway.config().reliable), (next, next == tls));
+        let last = s.sent() - 1;
+        s.ack(1, last);
+        assert_eq!(s.gateway.flow_stats(FLOW).unwrap().held_outbound, 0);
     }
 }

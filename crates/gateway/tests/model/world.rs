@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cellway_gateway::{Action, FlowId, Gateway, Output, Reason, Request, Server, TpPacket};
+use cellway_gateway::{Action, FlowId, Gateway, GatewayConfig, Output, Reason, Request, Server, TpPacket};
 use cellway_units::{Bytes, Span, Time};
 
 use super::case::{Answer, Case, Fault, FlowPlan, PORTS};
@@ -183,7 +183,8 @@ impl World {
             Event::Replaced(side, epoch) => {
                 self.call(side, |gateway, now, out| gateway.hold(now, false, out));
                 if self.sides[side].epoch == epoch {
-                    self.call(side, |gateway, now, out| gateway.transport_replaced(now, out));
+                    let GatewayConfig { transport, reliable, .. } = *self.sides[side].gateway.config();
+                    self.call(side, |gateway, now, out| gateway.transport_replaced(now, transport, reliable, out));
                 }
             }
             Event::Hold(side, held) => self.call(side, |gateway, now, out| gateway.hold(now, held, out)),
