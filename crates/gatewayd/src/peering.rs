@@ -12,6 +12,12 @@
 //! later one is spare unless its hello shows that the peer has lost the first (another instance, or a
 //! higher count of connections lost). A second connection is therefore never in use beside the first,
 //! and neither side forgets its flows while the other keeps them.
+//!
+//! # Upgrades
+//! A program that hands over to another one ends its connections with a reason of their own: both gateways keep the state of
+//! what they carry, for as long as an outage may last. Where that packet is lost the next program answers with a stateless
+//! reset (RFC 9000, section 10.3), which has the same effect. The next connection continues it if neither has lost it since, as
+//! the numbers in both hellos show; the decider's hello says what it has decided. See [`way`].
 
 mod accept;
 mod complaints;
@@ -36,6 +42,7 @@ mod udp;
 mod unlimited;
 mod unreached;
 mod visits;
+mod way;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -59,6 +66,9 @@ use lookup::Lookups;
 use peers::Peer;
 use sockets::listen;
 use udp::Udp;
+pub(crate) use way::Kept;
+use way::KeptPeer;
+use way::Way;
 
 const LOOKUPS: u64 = 0;
 const LISTENER: u64 = 1;
@@ -111,14 +121,15 @@ fn failed(what: String) -> impl FnOnce(std::io::Error) -> Error {
 }
 
 impl Peering {
-    /// Binds what is to be bound; the first [`Peering::turn`] begins to dial.
-    pub(crate) fn new(config: &Config, now: Instant) -> Result<Peering, Error> {
+    /// Binds what is to be bound, and continues what was `kept`; the first [`Peering::turn`] begins to dial.
+    pub(crate) fn new(config: &Config, kept: Option<&Kept>, now: Instant) -> Result<Peering, Error> {
         let identity = Identity::read(&config.identity)?;
         for problem in identity.problems(&config.name) {
             warn!("{problem}");
         }
+        let random = identity.client.crypto_provider().secure_random;
         let mut instance = [0; 8];
-        if identity.client.crypto_provider().secure_random.fill(&mut instance).is_err() {
+        if random.fill(&mut instance).is_err() {
             instance = cellway_sys::now_ns().to_ne_bytes();
         }
         let own_set = || failed("watch sockets of peers".to_owned());
@@ -151,6 +162,9 @@ impl Peering {
             .add(&peering.lookups, LOOKUPS, Interest::Read)
             .map_err(|e| own_set()(std::io::Error::other(e)))?;
         peering.adopt(config, now);
+        if let Some(kept) = kept {
+            peering.resume(kept, now);
+        }
         if let Some(address) = peering.listen {
             let server = settings::server(&peering.identity, peering.longest_outage(), None);
             // The kernel chooses the port if it is 0, here for TCP, whose connections take ports too: the same one for
@@ -206,6 +220,7 @@ impl Peering {
         for number in touched {
             self.turn_link(number, now);
         }
+        self.expire_detached(now);
         self.dial(now);
         if let Some(summary) = self.complaints.summary(now) {
             info!("{summary}");
@@ -247,7 +262,8 @@ impl Peering {
 
     /// Queues a packet; it is dropped if the peer is down.
     pub(crate) fn send(&mut self, peer: PeerId, packet: Bytes) {
-        if let Some(link) = self.peers.get(peer).and_then(|peer| peer.current).and_then(|at| self.links.get_mut(&at)) {
+        if let Some(link) = self.peers.get(peer).and_then(|peer| peer.way.link()).and_then(|at| self.links.get_mut(&at))
+        {
             link.send(packet);
         }
     }
@@ -273,7 +289,8 @@ impl Peering {
     pub(crate) fn deadline(&mut self) -> Option<Instant> {
         let links = self.links.values_mut().filter_map(deadline_of).min();
         let dials = self.peers.ids().filter_map(|peer| self.dial_deadline(peer));
-        dials.chain(links).chain(self.accept_at).chain(self.complaints.deadline()).min()
+        let detached = self.peers.iter().filter_map(|peer| peer.way.deadline());
+        dials.chain(links).chain(detached).chain(self.accept_at).chain(self.complaints.deadline()).min()
     }
 
     /// Octets of IP packets sent to the peer since the start: headers, QUIC's own packets, handshakes and
@@ -292,7 +309,7 @@ impl Peering {
 
     /// Octets queued and not handed to the kernel.
     pub(crate) fn backlog(&self, peer: PeerId) -> usize {
-        let current = self.peers.get(peer).and_then(|peer| peer.current).and_then(|at| self.links.get(&at));
+        let current = self.peers.get(peer).and_then(|peer| peer.way.link()).and_then(|at| self.links.get(&at));
         current.map_or(0, Link::backlog)
     }
 
@@ -307,7 +324,7 @@ impl Peering {
         let Some(of) = self.peers.get(peer) else { return PeerTransport::default() };
         let mut status =
             PeerTransport { tried: of.tried.clone(), surplus: of.visits.surplus, ..PeerTransport::default() };
-        if let Some(link) = of.current.and_then(|at| self.links.get(&at)) {
+        if let Some(link) = of.way.link().and_then(|at| self.links.get(&at)) {
             status.transport = Some(link.transport());
             status.address = Some(link.remote());
             status.rtt = link.rtt();
@@ -344,13 +361,49 @@ impl Peering {
 
     /// Ends the connection to a peer, which is dialled anew.
     pub(crate) fn abandon(&mut self, peer: PeerId, now: Instant, why: &str) {
-        let Some(number) = self.peers[peer].current else { return };
-        if let Some(link) = self.links.get_mut(&number) {
+        let way = self.peers[peer].way;
+        if way == Way::Down {
+            return;
+        }
+        if let Some(link) = way.link().and_then(|number| self.links.get_mut(&number)) {
             link.close(&mut self.sockets, now, Ending::Stop, why);
         }
         // Packets that were read and not processed belong to the connection that ends here.
         self.events.retain(|event| !matches!(event, PeerEvent::Packet { peer: of, .. } if *of == peer));
         self.down(peer, why, now);
+    }
+
+    /// Ends all connections for an upgrade: the peers keep the state of what they carry, and whoever reads what is returned
+    /// continues it.
+    pub(crate) fn hand_over(&mut self, now: Instant) -> Kept {
+        let kept = self.kept();
+        for link in self.links.values_mut() {
+            let ending = if link.stage == link::Stage::Up { Ending::Upgrade } else { Ending::Stop };
+            link.close(&mut self.sockets, now, ending, "another program takes over");
+        }
+        kept
+    }
+
+    fn kept(&mut self) -> Kept {
+        let octets: Vec<u64> = self.peers.ids().map(|peer| self.octets(peer)).collect();
+        let kept = |(peer, octets): (&Peer, u64)| KeptPeer {
+            session: peer.session,
+            theirs: (peer.way != Way::Down).then_some((peer.theirs.instance, peer.theirs.session)),
+            octets,
+        };
+        Kept { instance: self.instance, peers: self.peers.iter().zip(octets).map(kept).collect() }
+    }
+
+    /// Continues the ways to the peers, which are in the same order.
+    fn resume(&mut self, kept: &Kept, now: Instant) {
+        self.instance = kept.instance;
+        for ((_, peer), kept) in self.peers.iter_mut().zip(&kept.peers) {
+            (peer.session, peer.past_octets) = (kept.session, kept.octets);
+            if let Some((instance, session)) = kept.theirs {
+                peer.theirs = hello::Epoch { instance, session };
+                peer.way = Way::Detached(now + peer.outage);
+            }
+        }
     }
 
     /// Ends all connections and tells the peers why.
@@ -360,7 +413,7 @@ impl Peering {
             link.close(&mut self.sockets, now, Ending::Stop, why);
         }
         for (_, peer) in self.peers.iter_mut() {
-            peer.current = None;
+            peer.way = Way::Down;
         }
     }
 }

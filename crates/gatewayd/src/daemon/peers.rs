@@ -43,7 +43,7 @@ impl Peers {
     /// An address is in use, or a key or the configuration cannot be used.
     pub(crate) fn new(config: &Config, now: Moment) -> Result<Peers, Error> {
         let instant = Instant::now();
-        let transport = Peering::new(config, instant)?;
+        let transport = Peering::new(config, None, instant)?;
         let links = config.peers.iter().map(|peer| Link::new(peer, config)).collect::<Result<_, _>>()?;
         Ok(Peers { transport, links, packet: BytesMut::new(), start: (now, instant) })
     }

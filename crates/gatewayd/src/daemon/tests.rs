@@ -56,6 +56,7 @@ impl Scene {
     fn up(&mut self) {
         self.number = 0;
         self.report(PeerEvent::Up {
+            resumed: false,
             peer: PEER,
             dialer: false,
             transport: Transport::Quic,

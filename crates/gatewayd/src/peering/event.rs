@@ -41,6 +41,16 @@ pub(crate) enum PeerEvent {
         payload: usize,
         /// Where the peer is.
         address: SocketAddr,
+        /// True if both gateways have kept the state of what they carry: it continues. Otherwise it begins anew.
+        resumed: bool,
+    },
+    /// The connection to it has ended for an upgrade: both gateways keep the state of what they carry until it is up or
+    /// down again.
+    Detached {
+        /// The peer.
+        peer: PeerId,
+        /// The reason, in words.
+        why: String,
     },
     /// The path carries larger or only smaller packets now.
     Payload {

@@ -5,22 +5,41 @@
 //! heard the other's hello.
 
 /// Of the hello and of the packets after it.
-pub(crate) const VERSION: u16 = 5;
+pub(crate) const VERSION: u16 = 6;
 
 /// Most octets of a hello: what is longer is none.
 pub(crate) const MOST: usize = 512;
 
-/// Two octets of version, eight of instance, eight of session, one of the name's length, and the name;
-/// numbers in network order. What follows is left to later versions.
+/// The state of one gateway towards its peer: whoever has the same epoch has lost nothing of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Epoch {
+    /// A number of each start of the program; an upgrade keeps it.
+    pub(crate) instance: u64,
+    /// The number of times that the state was lost since, with all connections carried.
+    pub(crate) session: u64,
+}
+
+/// The state that a gateway shares with the receiver of its hello.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shared {
+    /// None: everything begins anew.
+    Nothing,
+    /// That of this epoch of the receiver, and its connection stands: this one is a second.
+    Attached(Epoch),
+    /// That of this epoch of the receiver, without a connection: this one continues it.
+    Detached(Epoch),
+}
+
+/// Two octets of version, eight of instance, eight of session, one of the name's length, the name, one of the kind of
+/// [`Shared`], and instance and session of the receiver unless that is 0; numbers in network order. What follows is left to
+/// later versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
-    /// Another with each start of the program.
-    pub(crate) instance: u64,
-    /// How many connections with this peer have ended since: a second connection with the same number
-    /// was dialled while the first stood, one with a higher number is its successor.
-    pub(crate) session: u64,
-    /// Who speaks.
+    /// The state of the sender.
+    pub(crate) epoch: Epoch,
+    /// The name of the sender.
     pub(crate) name: String,
+    pub(crate) shared: Shared,
 }
 
 /// The reason for which a hello is refused.
@@ -50,16 +69,34 @@ impl NoHello {
     }
 }
 
+impl Epoch {
+    fn put(self, octets: &mut Vec<u8>) {
+        octets.extend_from_slice(&self.instance.to_be_bytes());
+        octets.extend_from_slice(&self.session.to_be_bytes());
+    }
+    fn take(octets: &[u8]) -> Option<(Epoch, &[u8])> {
+        let (instance, rest) = octets.split_first_chunk()?;
+        let (session, rest) = rest.split_first_chunk()?;
+        Some((Epoch { instance: u64::from_be_bytes(*instance), session: u64::from_be_bytes(*session) }, rest))
+    }
+}
+
 impl Hello {
     pub(crate) fn encode(&self) -> Vec<u8> {
         // A DNS name has at most 253 octets.
         let name = &self.name.as_bytes()[..self.name.len().min(255)];
-        let mut octets = Vec::with_capacity(19 + name.len());
+        let mut octets = Vec::with_capacity(36 + name.len());
         octets.extend_from_slice(&VERSION.to_be_bytes());
-        octets.extend_from_slice(&self.instance.to_be_bytes());
-        octets.extend_from_slice(&self.session.to_be_bytes());
+        self.epoch.put(&mut octets);
         octets.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
         octets.extend_from_slice(name);
+        let (kind, of) = match self.shared {
+            Shared::Nothing => (0, None),
+            Shared::Attached(of) => (1, Some(of)),
+            Shared::Detached(of) => (2, Some(of)),
+        };
+        octets.push(kind);
+        of.iter().for_each(|of| of.put(&mut octets));
         octets
     }
 
@@ -72,16 +109,19 @@ impl Hello {
         if version != VERSION {
             return Err(NoHello::Version(version));
         }
-        let (instance, rest) = rest.split_first_chunk().ok_or(NoHello::Garbled)?;
-        let (session, rest) = rest.split_first_chunk().ok_or(NoHello::Garbled)?;
+        let (epoch, rest) = Epoch::take(rest).ok_or(NoHello::Garbled)?;
         let (&length, rest) = rest.split_first().ok_or(NoHello::Garbled)?;
-        let name = rest.get(..usize::from(length)).ok_or(NoHello::Garbled)?;
+        let (name, rest) = rest.split_at_checked(length.into()).ok_or(NoHello::Garbled)?;
         let name = std::str::from_utf8(name).map_err(|_| NoHello::Garbled)?;
-        Ok(Hello {
-            instance: u64::from_be_bytes(*instance),
-            session: u64::from_be_bytes(*session),
-            name: name.to_owned(),
-        })
+        let (kind, rest) = rest.split_first().ok_or(NoHello::Garbled)?;
+        let of = || Epoch::take(rest).map(|(of, _)| of).ok_or(NoHello::Garbled);
+        let shared = match kind {
+            0 => Shared::Nothing,
+            1 => Shared::Attached(of()?),
+            2 => Shared::Detached(of()?),
+            _ => return Err(NoHello::Garbled),
+        };
+        Ok(Hello { epoch, name: name.to_owned(), shared })
     }
 }
 
@@ -91,16 +131,18 @@ mod tests {
 
     use super::*;
 
+    const EPOCH: Epoch = Epoch { instance: 1, session: 2 };
+
     #[test]
     fn another_version_is_named() {
-        let mut octets = Hello { instance: 1, session: 2, name: "far".into() }.encode();
+        let mut octets = Hello { epoch: EPOCH, name: "far".into(), shared: Shared::Detached(EPOCH) }.encode();
         octets[1] = 9;
         assert_eq!(Hello::decode(&octets), Err(NoHello::Version(9)));
     }
 
     #[test]
     fn what_is_too_long_is_none() {
-        let hello = Hello { instance: 1, session: 2, name: "far".into() };
+        let hello = Hello { epoch: EPOCH, name: "far".into(), shared: Shared::Detached(EPOCH) };
         let mut octets = hello.encode();
         octets.resize(MOST, 0);
         assert_eq!(Hello::decode(&octets), Ok(hello));
@@ -110,8 +152,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(instance: u64, session: u64, name in "[a-z.-]{0,253}", more: Vec<u8>) {
-            let hello = Hello { instance, session, name };
+        fn what_is_written_is_read(
+            numbers: [u64; 4],
+            name in "[a-z.-]{0,253}",
+            kind in 0..3,
+            more in proptest::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let [epoch, of] = [0, 2].map(|n| Epoch { instance: numbers[n], session: numbers[n + 1] });
+            let shared = [Shared::Nothing, Shared::Attached(of), Shared::Detached(of)][kind as usize];
+            let hello = Hello { epoch, name, shared };
             let mut octets = hello.encode();
             for cut in 0..octets.len() {
                 prop_assert_eq!(Hello::decode(&octets[..cut]), Err(NoHello::Garbled));

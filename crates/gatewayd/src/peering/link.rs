@@ -38,6 +38,8 @@ pub(super) enum Ending {
     Refusal = 2,
     /// It only tried whether QUIC gets through.
     Trial = 3,
+    /// Another program takes over, with the state of what is carried.
+    Upgrade = 4,
 }
 
 impl From<u64> for Ending {
@@ -46,6 +48,7 @@ impl From<u64> for Ending {
             1 => Ending::Spare,
             2 => Ending::Refusal,
             3 => Ending::Trial,
+            4 => Ending::Upgrade,
             _ => Ending::Stop,
         }
     }
@@ -58,6 +61,8 @@ pub(crate) struct Loss {
     pub(super) silent: bool,
     /// It was not needed any more; nothing is wrong.
     pub(super) spare: bool,
+    /// The peer may have kept the state of what is carried, and continue over another connection.
+    pub(super) upgrade: bool,
     /// The peer's certificate was refused here.
     pub(super) refused: bool,
     /// In words, to follow the peer's name.
@@ -66,7 +71,7 @@ pub(crate) struct Loss {
 
 impl Loss {
     pub(super) fn other(why: &str) -> Loss {
-        Loss { silent: false, spare: false, refused: false, why: why.to_owned() }
+        Loss { silent: false, spare: false, upgrade: false, refused: false, why: why.to_owned() }
     }
     pub(super) fn silent() -> Loss {
         Loss { silent: true, ..Loss::other("") }
@@ -78,7 +83,8 @@ impl Loss {
             Ending::Refusal => format!("it refuses: {why}"),
             _ => format!("it says: {why}"),
         };
-        Loss { spare: matches!(ending, Ending::Spare | Ending::Trial), ..Loss::other(&words) }
+        let spare = matches!(ending, Ending::Spare | Ending::Trial);
+        Loss { spare, upgrade: ending == Ending::Upgrade, ..Loss::other(&words) }
     }
     /// TLS failed here; `words` of [`super::identity::tls_words`].
     pub(super) fn refused(cause: &rustls::Error, words: &str) -> Loss {
@@ -305,13 +311,13 @@ pub(super) fn cut(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hello::{Hello, NoHello, VERSION};
+    use super::super::hello::{Epoch, Hello, NoHello, Shared, VERSION};
     use super::*;
 
     #[test]
     fn both_gateways_log_a_refusal_with_the_same_names() {
         // `far` has received the hello of `near`, whose version is 2.
-        let mut octets = Hello { instance: 1, session: 2, name: "near".into() }.encode();
+        let mut octets = Hello { epoch: Epoch::default(), name: "near".into(), shared: Shared::Nothing }.encode();
         octets[1] = 2;
         let here = Hello::decode(&octets).unwrap_err().message("far", "near");
         let there = Loss::told(Ending::Refusal, &here).why;

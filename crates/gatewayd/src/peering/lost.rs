@@ -5,7 +5,9 @@ use std::time::Instant;
 use tracing::warn;
 
 use super::link::{Link, Loss, Stage};
+use super::peers::Peer;
 use super::unreached::{Report, Unreached};
+use super::way::Way;
 use super::{PeerEvent, Peering, Transport};
 use crate::peer_id::PeerId;
 
@@ -25,7 +27,7 @@ impl Peering {
         let was_up = link.stage == Stage::Up;
         let was_silent = link.is_silent();
         link.stage = Stage::Over;
-        let current = link.peer.filter(|&peer| self.peers[peer].current == Some(number));
+        let current = link.peer.filter(|&peer| self.peers[peer].way == Way::Over(number));
         if let Some(peer) = current {
             let why = if loss.silent {
                 format!("nothing was heard of it for {} s", self.peers[peer].outage.as_secs_f64())
@@ -35,7 +37,11 @@ impl Peering {
                 loss.why.clone()
             };
             self.peers[peer].saw(link.remote().ip(), now);
-            self.down(peer, &why, now);
+            if loss.upgrade {
+                self.detach(peer, &why, now);
+            } else {
+                self.down(peer, &why, now);
+            }
         } else if let (true, Some(peer)) = (link.trial, link.dialed) {
             let of = &mut self.peers[peer];
             let why = if loss.silent { "no answer" } else { &loss.why };
@@ -81,9 +87,30 @@ impl Peering {
         }
     }
 
+    /// The connection to a peer has ended, perhaps for an upgrade: the state of what is carried is kept for as long as an
+    /// outage may last.
+    fn detach(&mut self, peer: PeerId, why: &str, now: Instant) {
+        let of = &mut self.peers[peer];
+        of.way = Way::Detached(now + of.outage);
+        of.dial.lost(now);
+        why.clone_into(&mut of.why);
+        self.events.push_back(PeerEvent::Detached { peer, why: why.to_owned() });
+    }
+
+    /// Gives up peers that have been detached for too long.
+    pub(super) fn expire_detached(&mut self, now: Instant) {
+        for peer in self.peers.ids() {
+            if self.peers[peer].way.deadline().is_some_and(|until| until <= now) {
+                let Peer { why, outage, .. } = &self.peers[peer];
+                let why = format!("{why}; no connection came for {} s", outage.as_secs_f64());
+                self.down(peer, &why, now);
+            }
+        }
+    }
+
     pub(super) fn down(&mut self, peer: PeerId, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
-        of.current = None;
+        of.way = Way::Down;
         of.session += 1;
         of.tried.clear();
         why.clone_into(&mut of.why);
@@ -96,7 +123,7 @@ impl Peering {
     /// changed.
     pub(super) fn still_down(&mut self, peer: PeerId, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
-        if of.current.is_some() {
+        if of.way != Way::Down {
             return;
         }
         match of.unreached.add(why, now) {

@@ -8,13 +8,14 @@ use rustls::pki_types::CertificateDer;
 use tracing::debug;
 
 use super::dial::Dial;
-use super::hello::{Hello, NoHello};
+use super::hello::{Epoch, Hello, NoHello, Shared};
 use super::identity::{is_of, names_of};
 use super::link::{Ending, Link, Loss, Occurrence, Stage, Wire};
 use super::sockets::octets_per_second;
 use super::strangers::SILENCE;
 use super::unreached::Unreached;
 use super::visits::{GREETING, Visits};
+use super::way::{Greeting, View, Way};
 use super::{PeerEvent, Peering, Transport, settings};
 use crate::config::{self, Config, TransportChoice};
 use crate::peer_id::PeerId;
@@ -25,11 +26,10 @@ pub(super) struct Peer {
     pub(super) name: String,
     pub(super) outage: Duration,
     pub(super) transport: TransportChoice,
-    /// The connection in use.
-    pub(super) current: Option<u64>,
-    /// Instance and session of its hello on that.
-    theirs: (u64, u64),
-    /// Connections lost.
+    pub(super) way: Way,
+    /// The epoch in its last hello.
+    pub(super) theirs: Epoch,
+    /// The number of times that the state of what is carried was lost.
     pub(super) session: u64,
     payload: usize,
     /// Why it is down, as told last.
@@ -60,8 +60,8 @@ impl Peer {
             name: peer.name.clone(),
             outage: Duration::from_secs_f64(peer.outage.as_secs_f64()),
             transport: peer.transport,
-            current: None,
-            theirs: (0, 0),
+            way: Way::Down,
+            theirs: Epoch::default(),
             session: 0,
             payload: 0,
             why: String::new(),
@@ -165,8 +165,14 @@ impl Peering {
         self.name < self.peers[peer].name
     }
 
-    fn say_hello(&mut self, link: &mut Link, peer: PeerId) {
-        let hello = Hello { instance: self.instance, session: self.peers[peer].session, name: self.name.clone() };
+    fn view(&self, peer: PeerId) -> View {
+        let Peer { way, theirs, session, .. } = self.peers[peer];
+        let mine = Epoch { instance: self.instance, session };
+        View { way, mine, theirs, decides: self.decides(peer) }
+    }
+
+    fn say_hello(&mut self, link: &mut Link, peer: PeerId, shared: Shared) {
+        let hello = Hello { epoch: self.view(peer).mine, name: self.name.clone(), shared };
         link.send_hello(hello.encode());
     }
 
@@ -202,8 +208,9 @@ impl Peering {
         if let Wire::Tls(tls) = &mut link.wire {
             tls.set_outage(self.peers[peer].outage);
         }
-        if !self.decides(peer) {
-            self.say_hello(link, peer);
+        let View { way, theirs, decides, .. } = self.view(peer);
+        if !decides {
+            self.say_hello(link, peer, way.shared(theirs));
         }
     }
 
@@ -245,20 +252,33 @@ impl Peering {
                 return;
             }
         };
-        let theirs = (hello.instance, hello.session);
-        if let Some(old) = self.peers[peer].current {
-            if self.decides(peer) && theirs == self.peers[peer].theirs {
+        let view = self.view(peer);
+        let greeting = view.greeting(hello.epoch, hello.shared);
+        match greeting {
+            Greeting::Spare => {
                 debug!("{}: a second connection is spare", self.peers[peer].name);
                 link.close(&mut self.sockets, now, Ending::Spare, "");
                 return;
             }
-            if let Some(old) = self.links.get_mut(&old) {
-                old.close(&mut self.sockets, now, Ending::Spare, "");
+            Greeting::Lost => {
+                let why = format!("{} has lost the state that {} continues", self.name, self.peers[peer].name);
+                link.close(&mut self.sockets, now, Ending::Stop, &why);
+                self.attempt_failed(link, &why, false, now);
+                return;
             }
-            self.down(peer, "it began another connection", now);
+            Greeting::Resumes | Greeting::Begins => {}
         }
-        if self.decides(peer) {
-            self.say_hello(link, peer);
+        let resumed = greeting == Greeting::Resumes;
+        if let Some(old) = view.way.link().and_then(|old| self.links.get_mut(&old)) {
+            old.close(&mut self.sockets, now, Ending::Spare, "");
+        }
+        match view.way {
+            Way::Over(_) if !resumed => self.down(peer, "it began another connection", now),
+            Way::Detached(_) if !resumed => self.down(peer, &self.peers[peer].why.clone(), now),
+            _ => {}
+        }
+        if view.decides {
+            self.say_hello(link, peer, if resumed { Shared::Detached(hello.epoch) } else { Shared::Nothing });
         }
         link.stage = Stage::Up;
         let unsent = self.unsent(peer).map(ToString::to_string);
@@ -268,8 +288,8 @@ impl Peering {
         let (dialer, transport, payload, address) =
             (link.dialed.is_some(), link.transport(), link.payload(), link.remote());
         let of = &mut self.peers[peer];
-        of.current = Some(number);
-        of.theirs = theirs;
+        of.way = Way::Over(number);
+        of.theirs = hello.epoch;
         of.payload = payload;
         of.why.clear();
         of.tried.clear();
@@ -285,6 +305,6 @@ impl Peering {
             of.tried = format!("{why}; TLS is used");
         }
         of.dial.reached(now);
-        self.events.push_back(PeerEvent::Up { peer, dialer, transport, payload, address });
+        self.events.push_back(PeerEvent::Up { peer, dialer, transport, payload, address, resumed });
     }
 }

@@ -6,6 +6,7 @@ mod failures;
 mod fairness;
 mod packets;
 mod strangers;
+mod upgrades;
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -90,7 +91,7 @@ fn write_pair(folder: &Path, stem: &str, made: &Made) {
 }
 
 fn start(config: &Config) -> Peering {
-    Peering::new(config, Instant::now()).unwrap()
+    Peering::new(config, None, Instant::now()).unwrap()
 }
 
 /// `near` dials `far`, which listens; both run.

@@ -34,7 +34,10 @@ pub(super) struct Link {
     pub(super) machine: Gateway,
     pub(super) output: Output,
     pub(super) decoded: Decoded,
+    /// True if both gateways have the state of what they carry.
     pub(super) up: bool,
+    /// True while it is up and has no transport, as one of the gateways is upgraded.
+    pub(super) detached: bool,
     /// True while too many octets wait in the transport; then the state machine sends no packets.
     pub(super) behind: bool,
     /// Most octets of a packet.
@@ -74,6 +77,7 @@ impl Link {
             output: Output::default(),
             decoded: Decoded::default(),
             up: false,
+            detached: false,
             behind: false,
             payload: 0,
             cells: matches!(peer.rate, LineRate::Fixed { atm: true, .. }),
@@ -92,7 +96,7 @@ impl Link {
     /// Packets can be sent. The gateway that dialled assigns even flow identifiers, the other one odd ones. The
     /// transport has sent `octets` so far.
     pub(super) fn came_up(&mut self, dialler: bool, octets: u64, now: Moment) {
-        (self.up, self.next) = (true, u64::from(!dialler));
+        (self.up, self.detached, self.next) = (true, false, u64::from(!dialler));
         (self.uncounted, self.seen_octets, self.base) = (0, octets, now);
     }
     /// True if `flow` is an identifier that this side assigns.

@@ -14,20 +14,33 @@ impl Peers {
     /// Processes an event of the transport.
     pub(crate) fn receive(&mut self, event: PeerEvent, hosts: &mut Hosts, cx: &mut Context) {
         match event {
-            PeerEvent::Up { peer, dialer, transport, payload, address } => {
+            PeerEvent::Up { peer, dialer, transport, payload, address, resumed } => {
                 let octets = self.transport.octets(peer);
                 let rtt = self.transport.status(peer).rtt.map(|rtt| Span::from_ns(rtt.as_nanos() as u64));
-                let link = &mut self.links[peer];
-                link.came_up(dialer, octets, cx.now);
                 let v6 = address.is_ipv6() && address.ip().to_canonical().is_ipv6();
                 let (carrier, reliable) = match transport {
                     peering::Transport::Quic => (Transport::Quic { v6 }, false),
                     peering::Transport::Tls => (Transport::Tls { v6 }, true),
                 };
-                link.machine.set_transport(carrier, reliable, rtt);
-                tracing::info!(peer = %link.name, %address, transport = transport.name(), payload, "up");
+                let link = &mut self.links[peer];
+                tracing::info!(peer = %link.name, %address, transport = transport.name(), payload, resumed, "up");
+                if resumed {
+                    link.detached = false;
+                    self.call(peer, hosts, cx, |machine, now, out| {
+                        machine.transport_replaced(now, carrier, reliable, out);
+                    });
+                } else {
+                    link.came_up(dialer, octets, cx.now);
+                    link.machine.set_transport(carrier, reliable, rtt);
+                }
                 self.resize(peer, payload, hosts, cx);
                 cx.push(Event::Reachable(peer, true));
+            }
+            PeerEvent::Detached { peer, why } => {
+                let link = &mut self.links[peer];
+                tracing::warn!(peer = %link.name, %why, "detached: connections wait until it is up again");
+                link.detached = true;
+                link.why_down = why;
             }
             PeerEvent::Payload { peer, payload } => self.resize(peer, payload, hosts, cx),
             PeerEvent::Packet { peer, packet } => self.packet(peer, &packet, hosts, cx),
@@ -40,7 +53,7 @@ impl Peers {
                     cx.push(Event::Reachable(peer, false));
                     self.lose(peer, Reason::PeerLost, hosts, cx);
                 }
-                self.links[peer].up = false;
+                (self.links[peer].up, self.links[peer].detached) = (false, false);
                 self.links[peer].why_down = why;
             }
         }

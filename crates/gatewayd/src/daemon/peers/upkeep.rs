@@ -27,7 +27,8 @@ impl Peers {
     pub(crate) fn wake(&mut self, peer: PeerId, hosts: &mut Hosts, cx: &mut Context) {
         let backlog = self.transport.backlog(peer);
         let link = &mut self.links[peer];
-        let (now, behind) = (link.time(cx.now), backlog > if link.behind { MOST_BACKLOG / 2 } else { MOST_BACKLOG });
+        let (now, behind) =
+            (link.time(cx.now), link.detached || backlog > if link.behind { MOST_BACKLOG / 2 } else { MOST_BACKLOG });
         if behind != link.behind {
             link.behind = behind;
             self.call(peer, hosts, cx, |machine, now, out| machine.hold(now, behind, out));

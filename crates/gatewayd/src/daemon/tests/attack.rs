@@ -115,7 +115,7 @@ impl Scene {
         let forward = format!("[[forward]]\nlisten = \"127.0.0.1:{door}\"\npeer = \"far\"\nto = \"{server}\"\n");
         let far = Running::start(far);
         let near = Running::start(config(1, &format!("{dials}{forward}")));
-        let evil = Peering::new(&config(2, &dials), Instant::now()).unwrap();
+        let evil = Peering::new(&config(2, &dials), None, Instant::now()).unwrap();
         let door = (Ipv4Addr::LOCALHOST, door).into();
         let mut scene = Scene { far, near, evil, server, door, number: 0, cut: None, _folder: folder };
         scene.dial();

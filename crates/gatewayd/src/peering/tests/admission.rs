@@ -53,7 +53,7 @@ fn either_family_reaches_a_gateway() {
             let keys = Keys::new();
             let (mut near, mut far) = (keys.gateway("near", "far"), keys.gateway("far", "near"));
             far.listen = Some(Listen { address: listens.parse().unwrap() });
-            let Ok(mut far) = Peering::new(&far, Instant::now()) else {
+            let Ok(mut far) = Peering::new(&far, None, Instant::now()) else {
                 println!("skipped: no IPv6 on this machine");
                 return;
             };

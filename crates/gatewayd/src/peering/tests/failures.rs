@@ -14,7 +14,7 @@ fn an_attempt_that_fails_at_once_is_repeated() {
         near.peers[0].address = Some("255.255.255.255:0".to_owned());
         near.peers[0].transport = transport;
         let mut now = Instant::now();
-        let mut near = Peering::new(&near, now).unwrap();
+        let mut near = Peering::new(&near, None, now).unwrap();
         let (mut rounds, end) = (0, now + Duration::from_secs(60));
         while now < end {
             let before = near.peers[PEER].dial.round.is_some();

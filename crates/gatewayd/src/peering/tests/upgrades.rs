@@ -1,0 +1,109 @@
+//! A gateway that hands over to another program, and its peer.
+
+use super::*;
+
+/// Returns the one way in which a peer came up among the events: `Some(true)` if it continues what it carried.
+fn resumed(told: &[PeerEvent]) -> Option<bool> {
+    told.iter().find_map(|event| if let PeerEvent::Up { resumed, .. } = event { Some(*resumed) } else { None })
+}
+
+fn is_detached(told: &[PeerEvent]) -> bool {
+    told.iter().any(|event| matches!(event, PeerEvent::Detached { .. }))
+}
+
+/// Two gateways over `transport` that are up with each other, and their configurations: `near` dials.
+fn pair(keys: &Keys, names: [&str; 2], transport: TransportChoice) -> ([Peering; 2], [Config; 2]) {
+    let mut configs = [keys.gateway(names[0], names[1]), keys.gateway(names[1], names[0])];
+    configs[0].peers[0].transport = transport;
+    let mut far = start(&configs[1]);
+    let address = far.listens().unwrap();
+    configs[1].listen = Some(Listen { address });
+    configs[0].peers[0].address = Some(address.to_string());
+    let mut near = start(&configs[0]);
+    bring_up(&mut near, &mut far);
+    ([near, far], configs)
+}
+
+/// Exchanges a packet in each direction.
+fn exchange([near, far]: &mut [Peering; 2]) {
+    near.send(PEER, Bytes::from_static(b"from near"));
+    far.send(PEER, Bytes::from_static(b"from far"));
+    run_until([near, far], |[near, far]| packets(near) == [&b"from far"[..]] && packets(far) == [&b"from near"[..]]);
+}
+
+#[test]
+fn what_is_carried_continues_whoever_is_upgraded() {
+    for transport in [TransportChoice::Quic, TransportChoice::Tls] {
+        // The gateway whose name comes first decides; either of them dials.
+        for names in [["a", "b"], ["b", "a"]] {
+            for upgraded in [0, 1] {
+                for told in [true, false] {
+                    // The end of a TCP connection is always noticed.
+                    if !told && transport == TransportChoice::Tls {
+                        continue;
+                    }
+                    let keys = Keys::new();
+                    let (mut both, configs) = pair(&keys, names, transport);
+                    let kept = if told { both[upgraded].hand_over(Instant::now()) } else { both[upgraded].kept() };
+                    if told {
+                        run_until([&mut both[1 - upgraded]], |[other]| is_detached(other));
+                    }
+                    let octets = both[upgraded].octets(PEER);
+                    let now = Instant::now();
+                    // Sockets of the old program are gone before the new one makes its own.
+                    both[upgraded] = Peering::new(&keys.gateway("c", "d"), None, now).unwrap();
+                    both[upgraded] = Peering::new(&configs[upgraded], Some(&kept), now).unwrap();
+                    let [near, far] = &mut both;
+                    run_until([near, far], |[near, far]| {
+                        assert!(whys(near).is_empty() && whys(far).is_empty(), "{near:?} {far:?}");
+                        resumed(near) == Some(true) && resumed(far) == Some(true)
+                    });
+                    assert!(both[upgraded].octets(PEER) > octets);
+                    exchange(&mut both);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_has_started_anew_meanwhile_continues_nothing() {
+    for names in [["a", "b"], ["b", "a"]] {
+        for upgraded in [0, 1] {
+            let keys = Keys::new();
+            let (mut both, configs) = pair(&keys, names, TransportChoice::Quic);
+            let kept = both[upgraded].hand_over(Instant::now());
+            let now = Instant::now();
+            for side in [0, 1] {
+                both[side] = Peering::new(&keys.gateway("c", "d"), None, now).unwrap();
+            }
+            for side in [1, 0] {
+                let kept = (side == upgraded).then_some(&kept);
+                both[side] = Peering::new(&configs[side], kept, now).unwrap();
+            }
+            let [near, far] = &mut both;
+            run_until([near, far], |told| {
+                let [kept, anew] = if upgraded == 0 { [&told[0], &told[1]] } else { [&told[1], &told[0]] };
+                assert!(
+                    whys(anew).is_empty() && resumed(kept) != Some(true) && resumed(anew) != Some(true),
+                    "{told:?}"
+                );
+                resumed(anew).is_some() && resumed(kept).is_some() && whys(kept).len() == 1
+            });
+            exchange(&mut both);
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_does_not_come_back_is_down_after_the_outage() {
+    const GONE: &str = "it says: another program takes over; no connection came for 1 s";
+    let keys = Keys::new();
+    let mut near = keys.gateway("near", "far");
+    near.peers[0].outage = Span::from_secs(1);
+    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    bring_up(&mut near, &mut far);
+    far.hand_over(Instant::now());
+    drop(far);
+    run_until([&mut near], |[near]| is_detached(near) && whys(near) == [GONE]);
+}

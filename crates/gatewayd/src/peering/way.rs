@@ -1,0 +1,144 @@
+//! The way to a peer, and what is kept of it over an upgrade of either gateway.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::hello::{Epoch, Shared};
+
+/// The way to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// None: nothing is carried.
+    Down,
+    /// The connection with this number.
+    Over(u64),
+    /// Its connection was ended for an upgrade. Both gateways keep the state of what they carry up to this time.
+    Detached(Instant),
+}
+
+impl Way {
+    /// Returns the number of the connection.
+    pub(super) fn link(self) -> Option<u64> {
+        match self {
+            Way::Over(number) => Some(number),
+            Way::Down | Way::Detached(_) => None,
+        }
+    }
+    /// Returns the time at which a detached peer is down.
+    pub(super) fn deadline(self) -> Option<Instant> {
+        match self {
+            Way::Detached(until) => Some(until),
+            Way::Down | Way::Over(_) => None,
+        }
+    }
+    /// Returns the state shared with a peer whose epoch is `theirs`.
+    pub(super) fn shared(self, theirs: Epoch) -> Shared {
+        match self {
+            Way::Down => Shared::Nothing,
+            Way::Over(_) => Shared::Attached(theirs),
+            Way::Detached(_) => Shared::Detached(theirs),
+        }
+    }
+}
+
+/// The consequence of a hello.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Greeting {
+    /// The connection is a second one beside the one in use.
+    Spare,
+    /// Both gateways have kept the state of what they carry.
+    Resumes,
+    /// Everything begins anew.
+    Begins,
+    /// The other gateway continues what was lost here.
+    Lost,
+}
+
+/// One gateway's view of the state that it shares with a peer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View {
+    pub(super) way: Way,
+    /// The epoch of this gateway, and that of the peer in its last hello.
+    pub(super) mine: Epoch,
+    pub(super) theirs: Epoch,
+    /// True if this gateway decides which connection is used: its hello follows the peer's.
+    pub(super) decides: bool,
+}
+
+impl View {
+    /// Returns the consequence of a hello of the peer with its epoch and the state that it shares. The state continues only
+    /// if neither has lost it since both were up: each knows its own, and the epoch of the other shows the same. The hello
+    /// of the gateway that decides says what it has decided.
+    pub(super) fn greeting(&self, epoch: Epoch, shared: Shared) -> Greeting {
+        let same = self.way != Way::Down && epoch == self.theirs;
+        let kept = matches!(shared, Shared::Attached(of) | Shared::Detached(of) if of == self.mine);
+        let attached = matches!(self.way, Way::Over(_)) && !matches!(shared, Shared::Detached(of) if of == self.mine);
+        match (self.decides, same, kept) {
+            (true, true, _) if attached => Greeting::Spare,
+            (_, true, true) => Greeting::Resumes,
+            (false, false, _) if shared != Shared::Nothing => Greeting::Lost,
+            _ => Greeting::Begins,
+        }
+    }
+}
+
+/// What another program needs to continue the ways to peers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub(super) instance: u64,
+    pub(super) peers: Vec<KeptPeer>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct KeptPeer {
+    pub(super) session: u64,
+    /// Instance and session of the peer, if it was up.
+    pub(super) theirs: Option<(u64, u64)>,
+    /// Octets sent.
+    pub(super) octets: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two gateways that were up with each other, in every combination of what has become of either since, decide the same.
+    #[test]
+    fn both_sides_continue_or_neither() {
+        let now = Instant::now();
+        let (a, b) = (Epoch { instance: 1, session: 4 }, Epoch { instance: 2, session: 9 });
+        let lost = |epoch: Epoch| Epoch { session: epoch.session + 1, ..epoch };
+        let again = |epoch: Epoch| Epoch { instance: epoch.instance + 10, session: 0 };
+        let states = |own: Epoch| {
+            [(own, Way::Over(7)), (own, Way::Detached(now)), (lost(own), Way::Down), (again(own), Way::Down)]
+        };
+        let mut resumed = 0;
+        for (mine, way) in states(a) {
+            for (other, other_way) in states(b) {
+                let decider = View { way, mine, theirs: b, decides: true };
+                let second = View { way: other_way, mine: other, theirs: a, decides: false };
+                // The second one speaks first.
+                let decision = decider.greeting(other, other_way.shared(a));
+                let told = match decision {
+                    Greeting::Resumes => Shared::Detached(other),
+                    Greeting::Begins => Shared::Nothing,
+                    Greeting::Spare => {
+                        assert_eq!((way, other_way), (Way::Over(7), Way::Over(7)));
+                        continue;
+                    }
+                    Greeting::Lost => panic!("{way:?} {other_way:?}"),
+                };
+                assert_eq!(second.greeting(mine, told), decision, "{way:?} {other_way:?}");
+                let kept = way != Way::Down && other_way != Way::Down;
+                assert_eq!(decision == Greeting::Resumes, kept, "{way:?} {other_way:?}");
+                resumed += usize::from(kept);
+                // The second one loses its state before the decision arrives.
+                let late = View { way: Way::Down, mine: lost(other), ..second };
+                let expected = if told == Shared::Nothing { Greeting::Begins } else { Greeting::Lost };
+                assert_eq!(late.greeting(mine, told), expected);
+            }
+        }
+        assert_eq!(resumed, 3);
+    }
+}
