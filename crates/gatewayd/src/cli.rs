@@ -11,6 +11,7 @@ mod output;
 mod rules;
 mod run;
 mod status;
+mod upgrade;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -69,6 +70,11 @@ pub fn main() -> ExitCode {
         Command::Rules { command } => rules::run(&command),
         Command::Status(options) => status::run(&options),
         Command::Drain(options) => drain::run(&options),
+        Command::Upgrade(options) => upgrade::run(&options),
+        Command::HandoverVersion => {
+            output::line(&crate::daemon::handover::VERSION.to_string());
+            Ok(())
+        }
         Command::Schema => {
             output::text(&config::schema());
             Ok(())

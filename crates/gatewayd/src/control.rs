@@ -6,9 +6,9 @@ mod http;
 mod metrics;
 mod service;
 mod socket;
+mod upgrade;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 use cellway_units::Span;
@@ -20,7 +20,8 @@ use crate::daemon::Handle;
 use crate::error::Error;
 use crate::status::Snapshot;
 
-pub(crate) use socket::{ask, ask_to_drain};
+pub(crate) use socket::{ask, ask_to_drain, ask_to_upgrade};
+pub(crate) use upgrade::{Next, QUESTION};
 
 /// What is steered and looked at.
 pub(crate) trait Watched: Clone + Send + Sync + 'static {
@@ -32,6 +33,11 @@ pub(crate) trait Watched: Clone + Send + Sync + 'static {
     fn not_reloaded(&self);
     /// Makes it take no new connections, and end when none are left, or after `within`.
     fn drain(&self, within: Option<Span>);
+    /// Makes it hand over to another program. Blocks, at most 2 s.
+    ///
+    /// # Errors
+    /// The reason for which it does not.
+    fn hand_over(&self, config: Config) -> Result<(), String>;
     /// Ends it.
     fn stop(&self);
 }
@@ -48,6 +54,9 @@ impl Watched for Handle {
     }
     fn drain(&self, within: Option<Span>) {
         Handle::drain(self, within);
+    }
+    fn hand_over(&self, config: Config) -> Result<(), String> {
+        Handle::hand_over(self, config)
     }
     fn stop(&self) {
         Handle::stop(self);
@@ -69,11 +78,12 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Opens what `config` names and starts; from here on signals are for `watched`. `file` is read again at SIGHUP.
+    /// Opens what `config` names and starts; from here on signals are for `watched`. The file of `next` is read again at
+    /// SIGHUP.
     ///
     /// # Errors
     /// A socket cannot be opened, or the thread not be started.
-    pub(crate) fn start<W: Watched>(config: &config::Control, file: PathBuf, watched: W) -> Result<Control, Error> {
+    pub(crate) fn start<W: Watched>(config: &config::Control, next: Next, watched: W) -> Result<Control, Error> {
         let failed = |what: &str| {
             let what = what.to_owned();
             move |source| Error::Io { what, source }
@@ -81,7 +91,8 @@ impl Control {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(failed("start the control thread"))?;
         let entered = runtime.enter();
-        let service = service::Service::new(file, config.drain, watched.clone()).map_err(failed("catch signals"))?;
+        let service =
+            service::Service::new(next.file.clone(), config.drain, watched.clone()).map_err(failed("catch signals"))?;
         let http = match config.metrics {
             Some(address) => Some(http::listen(address).map_err(failed(&format!("serve metrics at {address}")))?),
             None => None,
@@ -104,7 +115,7 @@ impl Control {
             };
             let status = async {
                 match socket {
-                    Some(socket) => socket.serve(watched.clone()).await,
+                    Some(socket) => socket.serve(watched.clone(), next).await,
                     None => std::future::pending().await,
                 }
             };

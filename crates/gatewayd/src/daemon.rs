@@ -11,6 +11,7 @@ mod doors;
 mod drain;
 mod drops;
 mod handle;
+pub(crate) mod handover;
 mod hosts;
 mod lookup;
 mod moment;
@@ -34,6 +35,7 @@ use crate::config::Config;
 use crate::error::Error;
 
 pub use handle::Handle;
+pub(crate) use handover::Handover;
 
 use attempts::Attempts;
 use context::Context;
@@ -86,6 +88,8 @@ pub struct Daemon {
     running: bool,
     /// The error that has ended it, if any.
     failed: Option<Error>,
+    /// Set if it ends to hand over: the configuration of the next program.
+    next: Option<Box<Config>>,
 }
 
 impl Daemon {
@@ -95,13 +99,27 @@ impl Daemon {
     /// An address is taken, a key cannot be read, or the kernel refuses a device or a socket.
     pub fn new(config: Config) -> Result<Daemon, Error> {
         let now = Moment::now();
-        let readiness = Readiness::new().map_err(|source| Error::System { what: "start".into(), source })?;
-        let orders = Orders::new()?;
         let peers = Peers::new(&config, now)?;
         let openings = Openings::open(config.intercept.as_ref())?;
-        let rules = KernelRules::start(&config, orders.handle().clone())?;
-        let doors = Doors::open(&config, DOORS)?;
-        let daemon = Daemon {
+        let mut daemon = Daemon::with(config, now, peers, openings, |config, orders| {
+            KernelRules::start(config, orders.handle().clone())
+        })?;
+        daemon.doors = Doors::open(&daemon.cx.config, DOORS)?;
+        daemon.watch().map_err(|source| Error::System { what: "watch a descriptor".into(), source })?;
+        Ok(daemon)
+    }
+    /// Makes one without ports, which does not wait for descriptors yet.
+    fn with(
+        config: Config,
+        now: Moment,
+        peers: Peers,
+        openings: Openings,
+        rules: impl FnOnce(&Config, &Orders) -> Result<KernelRules, Error>,
+    ) -> Result<Daemon, Error> {
+        let readiness = Readiness::new().map_err(|source| Error::System { what: "start".into(), source })?;
+        let orders = Orders::new()?;
+        let rules = rules(&config, &orders)?;
+        Ok(Daemon {
             hosts: Hosts::new(config.peers.len()),
             lookups: Lookups::new(orders.handle().clone()),
             readiness,
@@ -109,7 +127,7 @@ impl Daemon {
             timers: Timers::default(),
             peers,
             openings,
-            doors,
+            doors: Doors::default(),
             attempts: Attempts::default(),
             rules,
             drops: Drops::default(),
@@ -117,9 +135,8 @@ impl Daemon {
             cx: Context::new(config, now),
             running: true,
             failed: None,
-        };
-        daemon.watch().map_err(|source| Error::System { what: "watch a descriptor".into(), source })?;
-        Ok(daemon)
+            next: None,
+        })
     }
     /// Adds all descriptors to the readiness that the loop waits for.
     fn watch(&self) -> Result<(), SysError> {
@@ -143,6 +160,13 @@ impl Daemon {
     /// # Errors
     /// The kernel has no memory left to wait with.
     pub fn run(&mut self) -> Result<(), Error> {
+        self.run_or_hand_over().map(drop)
+    }
+    /// Runs until the command to stop, as [`Daemon::run`], or to hand over; then returns what another program continues.
+    ///
+    /// # Errors
+    /// The kernel has no memory left to wait with, or to hand over.
+    pub(crate) fn run_or_hand_over(&mut self) -> Result<Option<Handover>, Error> {
         let mut events = Vec::new();
         self.cx.now = Moment::now();
         while self.running {
@@ -160,8 +184,11 @@ impl Daemon {
                 std::thread::sleep(duration((self.cx.now + rest).since(Moment::now())));
             }
         }
+        if let Some(config) = self.next.take() {
+            return self.hand_over(*config).map(Some);
+        }
         self.stop();
-        self.failed.take().map_or(Ok(()), Err)
+        self.failed.take().map_or(Ok(None), Err)
     }
     /// True if the next pass can begin at once. Sockets that may accept more bytes, and packets that were read and not
     /// processed, are not reported as ready again.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::IpAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::str::FromStr;
 use std::{fmt, fmt::Write as _};
@@ -157,6 +157,18 @@ impl Tun {
         let this = Self { file, name: config.name.clone(), mtu: config.mtu, udp };
         namespace.configure(&config.lines())?;
         Ok(this)
+    }
+
+    /// Continues a device of [`Tun::into_fd`] with the same name and MTU, without offloads.
+    #[must_use]
+    pub fn from_fd(fd: OwnedFd, name: &str, mtu: u32) -> Self {
+        Self { file: File::from(fd), name: name.into(), mtu, udp: false }
+    }
+
+    /// Its descriptor: the device stays as long as that is open.
+    #[must_use]
+    pub fn into_fd(self) -> OwnedFd {
+        self.file.into()
     }
 
     /// Its name.

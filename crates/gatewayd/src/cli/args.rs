@@ -126,6 +126,20 @@ It prints the number of connections left, whenever that changes, until the gatew
 the gateway still drains. New connections meanwhile go direct or are refused, as `down` in the file says; a peer
 that asks for one is refused, and sends it on as its own `down` says. For root and the gateway's own user.")]
     Drain(Drain),
+    /// Replace the gateway that runs here by the program that is installed now; connections continue.
+    #[command(after_help = "\
+Examples:
+  cellway-gateway upgrade
+  cellway-gateway upgrade --config here.toml
+
+The gateway executes the program at the path from which it was started, in the same process: sockets, devices and bytes
+under way are handed over, and hosts notice a pause only. The peer keeps its connections as well, for as long as `outage`;
+it must have the same version of the protocol. If the new program cannot take over, or the configuration needs a restart,
+nothing changes. For root and the gateway's own user.")]
+    Upgrade(Upgrade),
+    /// Print the version of the state that this program takes over.
+    #[command(name = crate::control::QUESTION, hide = true)]
+    HandoverVersion,
     /// Print the JSON schema of configuration files, for editors.
     Schema,
     /// Print the script that completes commands and options in a shell.
@@ -221,6 +235,12 @@ pub(super) struct Running {
     /// Take the socket from this configuration.
     #[arg(long, value_name = "FILE", conflicts_with = "socket")]
     pub(super) config: Option<PathBuf>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(super) struct Upgrade {
+    #[command(flatten)]
+    pub(super) running: Running,
 }
 
 #[derive(Debug, ClapArgs)]

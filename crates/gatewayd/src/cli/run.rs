@@ -1,5 +1,6 @@
 //! `cellway-gateway run`.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -8,7 +9,7 @@ use tracing_subscriber::prelude::*;
 
 use super::args::Run;
 use super::{Failure, findings, read};
-use crate::control::Control;
+use crate::control::{Control, Next};
 use crate::daemon::Daemon;
 
 pub(super) fn run(options: &Run) -> Result<(), Failure> {
@@ -24,15 +25,26 @@ pub(super) fn run(options: &Run) -> Result<(), Failure> {
     let found = findings::find(&config);
     found.serious.iter().for_each(|finding| tracing::warn!("{finding}"));
     found.notes.iter().for_each(|note| tracing::info!("{note}"));
-    let mut daemon = Daemon::new(config)?;
-    let control = Control::start(&control, file, daemon.handle())?;
-    match control.metrics() {
-        Some(metrics) => tracing::info!(name, %metrics, "gateway {} runs", env!("CARGO_PKG_VERSION")),
-        None => tracing::info!(name, "gateway {} runs", env!("CARGO_PKG_VERSION")),
+    // A newer program has the same path later.
+    let program =
+        std::env::current_exe().map_err(|error| Failure::failed(format!("the path of this program: {error}")))?;
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut daemon = Daemon::begin(config)?;
+    loop {
+        let next = Next { file: file.clone(), program: program.clone() };
+        let control = Control::start(&control, next, daemon.handle())?;
+        match control.metrics() {
+            Some(metrics) => tracing::info!(name, %metrics, "gateway {} runs", env!("CARGO_PKG_VERSION")),
+            None => tracing::info!(name, "gateway {} runs", env!("CARGO_PKG_VERSION")),
+        }
+        let done = daemon.run_or_hand_over();
+        control.end();
+        let Some(mut handover) = done? else { return Ok(()) };
+        drop(daemon);
+        let error = handover.exec(&program, &arguments);
+        tracing::error!("{} cannot be executed: {error}; this program continues", program.display());
+        daemon = Daemon::resume_own(handover)?;
     }
-    let done = daemon.run();
-    control.end();
-    done.map_err(Failure::from)
 }
 
 /// Each connection takes a descriptor: as many as this process may have.

@@ -23,7 +23,7 @@ const CLASSES: [&str; 5] = ["forward", "intercepted", "peer", "proved", "socks"]
 /// The ends of connections of strangers.
 const STRANGERS: [&str; 4] = ["failed", "refused", "replaced", "silent"];
 /// Kinds of errors.
-const ERRORS: [&str; 7] = ["accept", "device", "lost-bytes", "malformed", "reload", "rules", "socket"];
+const ERRORS: [&str; 8] = ["accept", "device", "lost-bytes", "malformed", "reload", "rules", "socket", "upgrade"];
 
 /// Returns the metrics in `format`.
 pub(super) fn text(snapshot: Snapshot, format: Format) -> String {

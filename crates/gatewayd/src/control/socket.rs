@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 use tokio::sync::Semaphore;
 
-use super::{Snapshot, Watched, look};
+use super::{Next, Snapshot, Watched, look};
 
 /// Most octets of a request.
 const REQUEST: u64 = 4 << 10;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Most connections at once; more wait in the kernel.
 const AT_ONCE: usize = 16;
 /// How long `ask` waits for an answer: longer than a snapshot may take.
-const WAIT: Duration = Duration::from_secs(5);
+const WAIT: Duration = Duration::from_secs(15);
 
 /// What can be asked.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ struct Request {
     /// Take no new connections, and end when there are none.
     #[serde(default)]
     drain: bool,
+    /// Hand over to the program that is installed now.
+    #[serde(default)]
+    upgrade: bool,
     /// With `drain`: the time after which the remaining connections are reset (s).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     within: Option<f64>,
@@ -112,17 +115,17 @@ impl StatusSocket {
     }
 
     /// Answers until dropped.
-    pub(super) async fn serve<W: Watched>(mut self, watched: W) {
+    pub(super) async fn serve<W: Watched>(mut self, watched: W, next: Next) {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         let mut check = tokio::time::interval(CHECK);
         check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            let next = async {
+            let client = async {
                 let place = places.clone().acquire_owned().await;
                 (place, self.listener.accept().await)
             };
             let (place, accepted) = tokio::select! {
-                next = next => next,
+                client = client => client,
                 _ = check.tick() => {
                     self.restore();
                     continue;
@@ -137,9 +140,9 @@ impl StatusSocket {
                     continue;
                 }
             };
-            let watched = watched.clone();
+            let (watched, next) = (watched.clone(), next.clone());
             tokio::spawn(async move {
-                let _ = answer(stream, &watched).await;
+                let _ = answer(stream, &watched, &next).await;
                 drop(place);
             });
         }
@@ -155,9 +158,9 @@ impl Drop for StatusSocket {
     }
 }
 
-async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W) -> io::Result<()> {
+async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W, next: &Next) -> io::Result<()> {
     // A snapshot is for the group as well.
-    let may_drain = stream.peer_cred().is_ok_and(|peer| [0, geteuid().as_raw()].contains(&peer.uid()));
+    let may_command = stream.peer_cred().is_ok_and(|peer| [0, geteuid().as_raw()].contains(&peer.uid()));
     let (read, mut write) = stream.into_split();
     let mut read = tokio::io::BufReader::new(read);
     loop {
@@ -171,10 +174,16 @@ async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W) -> io::
         let whole = line.ends_with(b"\n");
         let answer = match serde_json::from_slice::<Request>(&line) {
             _ if !whole => error(format!("a request is one line of at most {REQUEST} octets")),
-            Err(wrong) => error(format!("{wrong}; accepted: {{\"connections\": true}}, {{\"drain\": true}} or {{}}")),
-            Ok(Request { drain: true, .. }) if !may_drain => {
-                error("only root and the gateway's own user may drain it".to_owned())
+            Err(wrong) => error(format!(
+                "{wrong}; accepted: {{\"connections\": true}}, {{\"drain\": true}}, {{\"upgrade\": true}} or {{}}"
+            )),
+            Ok(Request { drain: true, .. } | Request { upgrade: true, .. }) if !may_command => {
+                error("only root and the gateway's own user may drain or upgrade it".to_owned())
             }
+            Ok(Request { upgrade: true, .. }) => match upgrade(watched, next).await {
+                Ok(snapshot) => Answer::Snapshot(Box::new(snapshot)),
+                Err(why) => error(why),
+            },
             Ok(request) => match drain_and_look(watched, &request).await {
                 Some(snapshot) => Answer::Snapshot(Box::new(snapshot)),
                 None => error("the gateway does not answer".to_owned()),
@@ -197,6 +206,18 @@ async fn drain_and_look<W: Watched>(watched: &W, request: &Request) -> Option<Sn
     look(watched, request.connections).await
 }
 
+/// Makes the gateway hand over to the program that is installed now; returns its status before.
+async fn upgrade<W: Watched>(watched: &W, next: &Next) -> Result<Snapshot, String> {
+    let (watched, next) = (watched.clone(), next.clone());
+    let done = tokio::task::spawn_blocking(move || {
+        let config = next.check()?;
+        let before = watched.snapshot(false).ok_or("the gateway does not answer")?;
+        watched.hand_over(config)?;
+        Ok(before)
+    });
+    done.await.unwrap_or_else(|error| Err(error.to_string()))
+}
+
 /// Asks the gateway whose socket is at `path`.
 pub(crate) fn ask(path: &Path, connections: bool) -> io::Result<Snapshot> {
     request(path, &Request { connections, ..Request::default() })
@@ -204,6 +225,11 @@ pub(crate) fn ask(path: &Path, connections: bool) -> io::Result<Snapshot> {
 /// Makes the gateway take no new connections, and end when none are left, or after `within`.
 pub(crate) fn ask_to_drain(path: &Path, within: Option<Span>) -> io::Result<Snapshot> {
     request(path, &Request { drain: true, within: within.map(Span::as_secs_f64), ..Request::default() })
+}
+
+/// Makes the gateway hand over to the program that is installed now; returns its status before.
+pub(crate) fn ask_to_upgrade(path: &Path) -> io::Result<Snapshot> {
+    request(path, &Request { upgrade: true, ..Request::default() })
 }
 
 fn request(path: &Path, request: &Request) -> io::Result<Snapshot> {

@@ -8,6 +8,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -36,7 +37,15 @@ impl Watched for Pretended {
     fn drain(&self, within: Option<Span>) {
         self.drained.lock().unwrap().push(within);
     }
+    fn hand_over(&self, _: Config) -> Result<(), String> {
+        Err("it is pretended".to_owned())
+    }
     fn stop(&self) {}
+}
+
+/// A program that can take over nothing.
+fn next(file: PathBuf) -> Next {
+    Next { file, program: "/bin/true".into() }
 }
 
 fn counted(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
@@ -120,7 +129,7 @@ fn watched(folder: &Path) -> (Control, Pretended) {
         metrics: Some("127.0.0.1:0".parse().unwrap()),
         drain: None,
     };
-    (Control::start(&config, folder.join("none.toml"), pretended.clone()).unwrap(), pretended)
+    (Control::start(&config, next(folder.join("none.toml")), pretended.clone()).unwrap(), pretended)
 }
 
 fn http(control: &Control, request: &[u8]) -> String {
@@ -259,6 +268,9 @@ impl Watched for Steered {
     fn reload(&self, config: Config) {
         self.reloaded.lock().unwrap().push(config.name);
     }
+    fn hand_over(&self, _: Config) -> Result<(), String> {
+        Err("it is pretended".to_owned())
+    }
     fn not_reloaded(&self) {
         self.reloaded.lock().unwrap().push("nothing".to_owned());
     }
@@ -289,7 +301,7 @@ fn signals_reload_and_stop() {
         std::fs::write(&file, text).unwrap();
     };
     let steered = Steered::default();
-    let control = Control::start(&config::Control::default(), file.clone(), steered.clone()).unwrap();
+    let control = Control::start(&config::Control::default(), next(file.clone()), steered.clone()).unwrap();
     let reloaded = || steered.reloaded.lock().unwrap().clone();
     write("first");
     kill_process(getpid(), Signal::HUP).unwrap();

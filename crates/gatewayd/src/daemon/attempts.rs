@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cellway_gateway::{FlowId, Request};
 use cellway_units::Span;
+use serde::{Deserialize, Serialize};
 
 use super::moment::Moment;
 use crate::peer_id::PeerId;
@@ -13,7 +14,7 @@ use crate::peer_id::PeerId;
 const LONGEST_WAIT: Span = Span::from_ms(50);
 
 /// A connection attempt that a peer has requested.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Attempt {
     pub(crate) peer: PeerId,
     pub(crate) id: FlowId,
@@ -55,6 +56,10 @@ impl Attempts {
         let (_, attempt) = self.by_order.pop_first()?;
         self.order.remove(&(attempt.peer, attempt.id));
         Some(attempt)
+    }
+    /// Removes all attempts, the first one first.
+    pub(crate) fn drain(&mut self) -> Vec<Attempt> {
+        std::mem::take(self).by_order.into_values().collect()
     }
     pub(crate) fn len(&self) -> usize {
         self.by_order.len()

@@ -36,6 +36,13 @@ impl Daemon {
                 }
             }
             Command::Reload(config) => self.reload(*config),
+            Command::HandOver { config, to } => {
+                let checked = self.check_handover(&config);
+                if checked.is_ok() {
+                    (self.running, self.next) = (false, Some(config));
+                }
+                let _ = to.send(checked);
+            }
             Command::NotReloaded => self.cx.tally.error("reload"),
             Command::Snapshot { connections, to } => {
                 // The thread that asked may have ended.
@@ -121,6 +128,17 @@ impl Daemon {
         }
     }
 
+    /// Checks whether a program with this configuration can take over.
+    fn check_handover(&self, config: &Config) -> Result<(), String> {
+        if self.drain.is_on() {
+            return Err("the gateway is draining".to_owned());
+        }
+        reload::applied(&self.cx.config, config.clone())?;
+        match reload::unchanged(&self.cx.config, config)[..] {
+            [] => Ok(()),
+            ref changed => Err(format!("a restart is needed for changes of {}", changed.join(", "))),
+        }
+    }
     fn reload(&mut self, config: Config) {
         let Daemon { peers, hosts, cx, .. } = self;
         let unchanged = reload::unchanged(&cx.config, &config);

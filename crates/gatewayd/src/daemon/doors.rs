@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use cellway_gateway::{Reason, Server};
-use cellway_sys::{Interest, Readiness};
+use cellway_sys::{Interest, Parcel, Readiness};
 use cellway_units::Span;
+use serde::{Deserialize, Serialize};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use super::context::Context;
@@ -55,9 +56,17 @@ struct Greeting {
     bytes: Vec<u8>,
 }
 
+/// The ports, as they are handed over to another program: the places of their sockets, and the clients of the SOCKS port that
+/// have not sent their requests.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct DoorsRecord {
+    ports: Vec<u32>,
+    greetings: Vec<(u32, SocketAddr, Dialogue, Vec<u8>)>,
+}
+
 /// The ports, and the clients of the SOCKS port that have not sent their requests. The readiness of the ports has the tokens
 /// from `first` on, and those of the clients follow.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Doors {
     first: u64,
     all: Vec<Door>,
@@ -74,12 +83,18 @@ impl Doors {
     /// # Errors
     /// An address is in use, or the configuration is wrong.
     pub(crate) fn open(config: &Config, first: u64) -> Result<Doors, Error> {
+        Doors::with(config, first, |address| {
+            listen(address).map_err(|source| Error::Io { what: format!("listen on {address}"), source })
+        })
+    }
+    fn with(
+        config: &Config,
+        first: u64,
+        mut open: impl FnMut(SocketAddr) -> Result<Socket, Error>,
+    ) -> Result<Doors, Error> {
         let peer = |name: &str| {
             let found = config.peers.iter().position(|peer| peer.name == name);
             found.map(PeerId::at).ok_or_else(|| Error::Config { what: format!("no peer is named `{name}`") })
-        };
-        let open = |address: SocketAddr| {
-            listen(address).map_err(|source| Error::Io { what: format!("listen on {address}"), source })
         };
         let (mut all, mut default) = (Vec::new(), None);
         for forward in &config.forwards {
@@ -94,6 +109,40 @@ impl Doors {
         }
         let next = first + all.len() as u64;
         Ok(Doors { first, all, default, greetings: HashMap::new(), next })
+    }
+    /// Moves the sockets of ports and clients into `parcel`.
+    pub(crate) fn hand_over(&mut self, parcel: &mut Parcel) -> DoorsRecord {
+        let ports = self.all.drain(..).map(|door| parcel.add(door.socket)).collect();
+        let mut greeting = |greeting: Greeting| {
+            let Greeting { socket, client, dialogue, bytes } = greeting;
+            (parcel.add(socket), client, dialogue, bytes)
+        };
+        DoorsRecord { ports, greetings: self.greetings.drain().map(|(_, of)| greeting(of)).collect() }
+    }
+    /// Continues the ports of a record, which are in the order of `config`.
+    ///
+    /// # Errors
+    /// A socket is missing in `parcel`, or the configuration has other ports.
+    pub(crate) fn resume(
+        config: &Config,
+        first: u64,
+        record: DoorsRecord,
+        parcel: &mut Parcel,
+        readiness: &Readiness,
+        cx: &mut Context,
+    ) -> Result<Doors, Error> {
+        let failed = |source| Error::Io { what: "take over the ports".into(), source };
+        let mut ports = record.ports.into_iter();
+        let mut next = |_| {
+            let place = ports.next().ok_or_else(|| io::Error::from(ErrorKind::InvalidData))?;
+            parcel.take(place).map(Socket::from)
+        };
+        let mut doors = Doors::with(config, first, |address| next(address).map_err(failed))?;
+        for (place, client, dialogue, bytes) in record.greetings {
+            let socket = Socket::from(parcel.take(place).map_err(failed)?);
+            doors.greet(Greeting { socket, client, dialogue, bytes }, readiness, cx);
+        }
+        Ok(doors)
     }
     /// Returns the descriptors of the ports with their tokens.
     pub(crate) fn fds(&self) -> impl Iterator<Item = (BorrowedFd<'_>, u64)> {
@@ -112,8 +161,8 @@ impl Doors {
         }
     }
     fn accept(&mut self, door: usize, readiness: &Readiness, cx: &mut Context) {
-        let Door { socket: listener, forward } = &self.all[door];
         for _ in 0..AT_ONCE {
+            let Door { socket: listener, forward } = &self.all[door];
             let (socket, client) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return,
@@ -129,12 +178,18 @@ impl Doors {
                 cx.push(Event::Arrival(Box::new(Arrival { peer, socket, client, server, origin })));
             } else if self.greetings.len() >= GREETINGS {
                 cx.tally.refused(Reason::Busy);
-            } else if readiness.add(&socket, self.next, Interest::Read).is_ok() {
+            } else {
                 let greeting = Greeting { socket, client, dialogue: Dialogue::default(), bytes: Vec::new() };
-                self.greetings.insert(self.next, greeting);
-                cx.timer(GREETING, Due::Greeting(self.next));
-                self.next += 1;
+                self.greet(greeting, readiness, cx);
             }
+        }
+    }
+    /// Adds a client of the SOCKS port.
+    fn greet(&mut self, greeting: Greeting, readiness: &Readiness, cx: &mut Context) {
+        if readiness.add(&greeting.socket, self.next, Interest::Read).is_ok() {
+            self.greetings.insert(self.next, greeting);
+            cx.timer(GREETING, Due::Greeting(self.next));
+            self.next += 1;
         }
     }
     fn read(&mut self, token: u64, readiness: &Readiness, cx: &mut Context) {

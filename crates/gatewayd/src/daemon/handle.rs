@@ -24,6 +24,11 @@ pub(crate) enum Command {
         within: Option<Span>,
     },
     Reload(Box<Config>),
+    /// Hands over to another program with this configuration, or reports why that cannot be.
+    HandOver {
+        config: Box<Config>,
+        to: Sender<Result<(), String>>,
+    },
     /// A reload whose file cannot be used.
     NotReloaded,
     Snapshot {
@@ -58,6 +63,12 @@ impl Handle {
     /// Has it apply another configuration; connections stay.
     pub fn reload(&self, config: Config) {
         self.send(Command::Reload(Box::new(config)));
+    }
+    /// Makes it hand over to another program with this configuration. Returns the reason if that cannot be.
+    pub(crate) fn hand_over(&self, config: Config) -> Result<(), String> {
+        let (to, answer) = channel();
+        self.send(Command::HandOver { config: Box::new(config), to });
+        answer.recv_timeout(PATIENCE).unwrap_or_else(|_| Err("the gateway does not answer".to_owned()))
     }
     /// Counts a reload whose file cannot be used.
     pub(crate) fn not_reloaded(&self) {

@@ -4,13 +4,14 @@ use std::ops::{Add, AddAssign};
 
 use cellway_sys::now_ns;
 use cellway_units::Span;
+use serde::{Deserialize, Serialize};
 
 /// Picoseconds in a nanosecond.
 const PS_PER_NS: u64 = 1_000;
 
 /// An instant of the kernel's monotonic clock (`CLOCK_MONOTONIC`, clock_gettime(2)). It counts nanoseconds, and so for
 /// longer than a state machine, which counts picoseconds from the beginning of its connection to the peer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Moment(u64);
 
 impl Moment {

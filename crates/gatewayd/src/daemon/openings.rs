@@ -8,6 +8,8 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use cellway_gateway::Reason;
+use cellway_sys::Parcel;
+use serde::{Deserialize, Serialize};
 use socket2::Socket;
 
 use super::context::Context;
@@ -31,7 +33,46 @@ pub(crate) struct Openings {
     proof: Proof,
 }
 
+/// Interception, as it is handed over to another program: the places of device and listeners, and the SYNs that went past the
+/// gateways.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OpeningsRecord {
+    device: u32,
+    listeners: Vec<u32>,
+    bypassed: Bypassed,
+}
+
 impl Openings {
+    /// Moves device and listeners into `parcel`; none without interception.
+    pub(crate) fn hand_over(&mut self, parcel: &mut Parcel) -> Option<OpeningsRecord> {
+        let Openings { hold, listeners, bypassed, .. } = std::mem::take(self);
+        Some(OpeningsRecord {
+            device: parcel.add(hold?.into_fd()),
+            listeners: listeners?.into_fds().map(|fd| parcel.add(fd)).collect(),
+            bypassed,
+        })
+    }
+    /// Continues the interception of a record.
+    ///
+    /// # Errors
+    /// A descriptor is missing in `parcel`, or the kernel refuses a socket.
+    pub(crate) fn resume(
+        intercept: &Intercept,
+        record: OpeningsRecord,
+        parcel: &mut Parcel,
+    ) -> Result<Openings, Error> {
+        let what = "take over the interception";
+        let missing = |source| Error::Io { what: what.into(), source };
+        let hold = Hold::resume(intercept, parcel.take(record.device).map_err(missing)?)?;
+        let listeners = record.listeners.into_iter().map(|place| parcel.take(place)).collect::<io::Result<Vec<_>>>();
+        let listeners = Listeners::resume(listeners.map_err(missing)?);
+        Ok(Openings {
+            hold: Some(hold),
+            listeners: Some(listeners),
+            bypassed: record.bypassed,
+            proof: Proof::default(),
+        })
+    }
     /// Opens the device and the listeners.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use std::time::Instant;
 use bytes::BytesMut;
 use cellway_gateway::{FlowId, FlowState, Reason, Request};
 use cellway_units::Span;
+use serde::{Deserialize, Serialize};
 
 use super::attempts::Attempt;
 use super::context::Context;
@@ -22,9 +23,16 @@ use super::moment::{Moment, duration};
 use crate::config::Config;
 use crate::error::Error;
 use crate::peer_id::{PeerId, PerPeer};
-use crate::peering::{PeerEvent, Peering};
+use crate::peering::{Kept, PeerEvent, Peering};
 
-use link::Link;
+use link::{Link, LinkRecord};
+
+/// The peers, as they are handed over to another program.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PeersRecord {
+    transport: Kept,
+    links: Vec<LinkRecord>,
+}
 
 #[derive(Debug)]
 pub(crate) struct Peers {
@@ -42,10 +50,35 @@ impl Peers {
     /// # Errors
     /// An address is in use, or a key or the configuration cannot be used.
     pub(crate) fn new(config: &Config, now: Moment) -> Result<Peers, Error> {
+        Peers::with(config, None, now)
+    }
+    fn with(config: &Config, kept: Option<&Kept>, now: Moment) -> Result<Peers, Error> {
         let instant = Instant::now();
-        let transport = Peering::new(config, None, instant)?;
+        let transport = Peering::new(config, kept, instant)?;
         let links = config.peers.iter().map(|peer| Link::new(peer, config)).collect::<Result<_, _>>()?;
         Ok(Peers { transport, links, packet: BytesMut::new(), start: (now, instant) })
+    }
+    /// Ends the connections to all peers, which keep the state of what they carry; returns the state here.
+    pub(crate) fn hand_over(&mut self, now: Moment) -> PeersRecord {
+        let instant = self.instant(now);
+        let transport = self.transport.hand_over(instant);
+        self.flush(now);
+        PeersRecord { transport, links: self.links.iter().map(Link::record).collect() }
+    }
+    /// Continues the peers of a record.
+    ///
+    /// # Errors
+    /// As [`Peers::new`], or the configuration has other peers.
+    pub(crate) fn resume(config: &Config, record: PeersRecord, now: Moment) -> Result<Peers, Error> {
+        let names = record.links.iter().map(LinkRecord::name);
+        if !names.eq(config.peers.iter().map(|peer| peer.name.as_str())) {
+            return Err(Error::Config { what: "other peers than those that are handed over".into() });
+        }
+        let mut peers = Peers::with(config, Some(&record.transport), now)?;
+        for ((_, link), record) in peers.links.iter_mut().zip(record.links) {
+            link.resume(record);
+        }
+        Ok(peers)
     }
     pub(crate) fn ids(&self) -> impl Iterator<Item = PeerId> + use<> {
         self.links.ids()

@@ -30,13 +30,22 @@ impl KernelRules {
     /// # Errors
     /// The kernel refuses the rules or the watch, or the thread cannot be started.
     pub(crate) fn start(config: &Config, handle: Handle) -> Result<KernelRules, Error> {
+        if config.intercept.is_some() {
+            // Networks that an earlier daemon has left intercepted would be unreachable until the peer is up.
+            Rules::of(config).settle()?;
+        }
+        KernelRules::resume(config, handle)
+    }
+    /// Starts with the rules that the kernel has.
+    ///
+    /// # Errors
+    /// As [`KernelRules::start`].
+    pub(crate) fn resume(config: &Config, handle: Handle) -> Result<KernelRules, Error> {
         let changes = config.peers.iter().map(|_| 0).collect();
         let Some(intercept) = &config.intercept else {
             return Ok(KernelRules { follower: None, watch: None, changes });
         };
         let rules = Rules::of(config);
-        // Networks that an earlier daemon has left intercepted would be unreachable until the peer is up.
-        rules.settle()?;
         // Before the thread reads the rules for the first time: no deletion is missed.
         let watch = Watch::new(intercept).map_err(|source| Error::Io { what: "watch the rules".into(), source })?;
         let follower = Follower::start(rules, move |news| handle.send(Command::Rules(news)))?;

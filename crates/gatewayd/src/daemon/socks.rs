@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use cellway_gateway::{Reason, Server};
+use serde::{Deserialize, Serialize};
 
 const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
@@ -26,7 +27,7 @@ pub(crate) enum Step {
 }
 
 /// The dialogue with one client.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Dialogue {
     greeted: bool,
 }

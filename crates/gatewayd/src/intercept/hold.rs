@@ -2,11 +2,12 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use cellway_gateway::Reason;
 use cellway_sys::{Namespace, Tun, TunConfig};
+use serde::{Deserialize, Serialize};
 
 use super::answer::{About, Answers};
 use super::fragments::{Fragments, Whole};
@@ -25,7 +26,7 @@ const DUMMY: &str = "192.0.0.8/32";
 
 /// The first segment of a connection. It may come several times: a client whose SYN is not answered sends it
 /// again after a second (RFC 6298, section 2.1), with the same sequence number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
     /// Who connects.
     pub(crate) client: SocketAddr,
@@ -84,9 +85,20 @@ impl Hold {
                 .map_err(|source| Error::Io { what: what("setting rp_filter=2 (it is 1)"), source })?;
         }
         rules::lead_to_device(intercept)?;
+        Hold::with(tun)
+    }
+    /// Continues a device of [`Hold::into_fd`].
+    pub(crate) fn resume(intercept: &Intercept, device: OwnedFd) -> Result<Hold, Error> {
+        Hold::with(Tun::from_fd(device, &intercept.device, MTU))
+    }
+    fn with(tun: Tun) -> Result<Hold, Error> {
         let answers = Answers::open()
             .map_err(|source| Error::Io { what: "a raw socket (CAP_NET_RAW) for refusals".into(), source })?;
         Ok(Hold { tun, answers, fragments: Fragments::default(), buffer: vec![0; Tun::LARGEST] })
+    }
+    /// Returns the device: it stays as long as the descriptor is open, with the SYNs that wait.
+    pub(crate) fn into_fd(self) -> OwnedFd {
+        self.tun.into_fd()
     }
 
     /// The next opening that waits; none if there is none now.

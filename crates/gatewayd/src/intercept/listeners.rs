@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use cellway_units::Span;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -30,6 +30,15 @@ impl Listeners {
             sockets.push(listen((Ipv6Addr::LOCALHOST, port).into())?);
         }
         Ok(Listeners { sockets })
+    }
+
+    /// Continues listeners of [`Listeners::into_fds`].
+    pub(crate) fn resume(fds: Vec<OwnedFd>) -> Listeners {
+        Listeners { sockets: fds.into_iter().map(Socket::from).collect() }
+    }
+    /// Returns the sockets, with the connections that wait.
+    pub(crate) fn into_fds(self) -> impl Iterator<Item = OwnedFd> {
+        self.sockets.into_iter().map(OwnedFd::from)
     }
 
     /// Their descriptors, readable when a connection can be accepted.

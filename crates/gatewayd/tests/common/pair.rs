@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -203,6 +203,13 @@ impl<'a> Pair<'a> {
         }
         let text = String::from_utf8_lossy(&output.stdout);
         Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("status says {text:?}: {error}")))
+    }
+
+    /// Runs a command for one daemon, by its status socket.
+    pub(crate) fn command(&self, side: Side, command: &'static str) -> Output {
+        let socket = self.socket(side);
+        side.namespace(self.world)
+            .run(move || Command::new(PROGRAM).args([command, "--socket"]).arg(socket).output().unwrap())
     }
 
     /// A number of `status`, by its path, as `/counters/opened/intercepted`. What was never counted is not there.

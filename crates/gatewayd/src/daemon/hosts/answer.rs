@@ -20,7 +20,7 @@ use crate::peer_id::PeerId;
 
 /// The time within which a client must acknowledge the answer to its SYN: the kernel repeats the answer after 1 s and
 /// 3 s.
-const ACCEPT: Span = Span::from_secs(4);
+pub(super) const ACCEPT: Span = Span::from_secs(4);
 
 /// The connection that the listener has accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

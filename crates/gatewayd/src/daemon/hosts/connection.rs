@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use cellway_gateway::{FlowId, Request, Server};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::{Deserialize, Serialize};
 
 use super::ending::Watch;
 use super::halves::{FromHost, Input, ToHost};
@@ -18,7 +19,7 @@ use crate::peer_id::PeerId;
 use crate::status::states;
 
 /// The origin of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Origin {
     /// It was intercepted, and the far side answers first.
     Intercepted,

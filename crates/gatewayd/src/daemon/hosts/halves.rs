@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use bytes::BufMut;
 use cellway_sys::tcp;
 use rustix::io::ioctl_fionread;
+use serde::{Deserialize, Serialize};
 use socket2::Socket;
 
 use super::ring::Ring;
@@ -13,7 +14,7 @@ use super::ring::Ring;
 const PENDING: u64 = 256 * 1024;
 
 /// The progress of the end of a stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum End {
     /// It has not ended.
     #[default]
@@ -54,7 +55,7 @@ impl Stream {
 }
 
 /// Bytes from the host: taken from its socket, and not acknowledged by the peer.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct FromHost {
     ring: Ring,
     /// Bytes that the state machine counts as received.
@@ -131,7 +132,7 @@ impl FromHost {
 }
 
 /// Bytes from the peer that are not in the host's socket yet.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ToHost {
     ring: Ring,
     /// The end of the bytes that the state machine has requested to write.

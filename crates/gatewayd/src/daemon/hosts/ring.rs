@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
 
-use bytes::BufMut;
+use bytes::{BufMut, Bytes};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::block::{BLOCK, Block};
 
@@ -170,6 +171,24 @@ impl Ring {
             what(&mut held(&mut self.blocks[start / BLOCK])[from..from + take]);
             (start, left) = (start + take, left - take);
         }
+    }
+}
+
+/// The base, and the bytes held as one string; a gap is written as zeros.
+impl Serialize for Ring {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::with_capacity(self.len);
+        self.parts(0, self.len).for_each(|part| bytes.extend_from_slice(part));
+        (self.base, Bytes::from(bytes)).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ring {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Ring, D::Error> {
+        let (base, bytes) = <(u64, Bytes)>::deserialize(deserializer)?;
+        let mut ring = Ring { base, ..Ring::default() };
+        ring.place(base, &bytes);
+        Ok(ring)
     }
 }
 

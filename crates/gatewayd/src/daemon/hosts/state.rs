@@ -1,10 +1,12 @@
 //! The states of a connection at this gateway. ARCHITECTURE.md has them as a diagram, which a test compares.
 
+use serde::{Deserialize, Serialize};
+
 use super::halves::Stream;
 use crate::intercept::Opening;
 
 /// The way in which a host's socket will be closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Ending {
     /// With FIN, when both directions have ended.
     Clean,

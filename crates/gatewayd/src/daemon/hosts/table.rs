@@ -74,6 +74,10 @@ impl Table {
         self.free.push(token.index);
         Some(connection)
     }
+    /// Removes all connections.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Box<Connection>> + use<> {
+        std::mem::take(self).slots.into_iter().filter_map(|slot| slot.connection)
+    }
     pub(super) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

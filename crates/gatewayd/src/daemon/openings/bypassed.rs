@@ -5,6 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use std::net::SocketAddr;
 
 use cellway_units::Span;
+use serde::{Deserialize, Serialize};
 
 use crate::daemon::moment::Moment;
 
@@ -18,11 +19,24 @@ const ENTRIES: usize = 16_384;
 type Syn = (SocketAddr, SocketAddr, u32);
 
 /// The SYNs of connection attempts.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "VecDeque<(Moment, Syn)>", into = "VecDeque<(Moment, Syn)>")]
 pub(crate) struct Bypassed {
     /// In order of time, each with the time at which it is removed.
     order: VecDeque<(Moment, Syn)>,
     syns: HashSet<Syn>,
+}
+
+impl From<VecDeque<(Moment, Syn)>> for Bypassed {
+    fn from(order: VecDeque<(Moment, Syn)>) -> Bypassed {
+        Bypassed { syns: order.iter().map(|(_, syn)| *syn).collect(), order }
+    }
+}
+
+impl From<Bypassed> for VecDeque<(Moment, Syn)> {
+    fn from(bypassed: Bypassed) -> VecDeque<(Moment, Syn)> {
+        bypassed.order
+    }
 }
 
 impl Bypassed {

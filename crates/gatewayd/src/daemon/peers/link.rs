@@ -2,6 +2,7 @@
 
 use cellway_gateway::{Decoded, FlowId, Gateway, Output};
 use cellway_units::{Span, Time};
+use serde::{Deserialize, Serialize};
 
 use super::settings::settings;
 use crate::config::{Config, LineRate, Peer};
@@ -66,6 +67,30 @@ pub(super) struct Link {
     pub(super) why_last_down: String,
 }
 
+/// The state of a peer, as it is handed over to another program.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct LinkRecord {
+    name: String,
+    machine: Gateway,
+    up: bool,
+    payload: usize,
+    next: u64,
+    uncounted: i64,
+    seen_octets: u64,
+    line_octets: u64,
+    base: Moment,
+    downs: u64,
+    stalls: u64,
+    overloads: u64,
+    why_last_down: String,
+}
+
+impl LinkRecord {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl Link {
     pub(super) fn new(peer: &Peer, config: &Config) -> Result<Link, Error> {
         let mut machine = Gateway::new(settings(peer, config))
@@ -92,6 +117,32 @@ impl Link {
             why_down: "not reached yet".into(),
             why_last_down: String::new(),
         })
+    }
+    /// Returns the state that is handed over to another program.
+    pub(super) fn record(&self) -> LinkRecord {
+        LinkRecord {
+            name: self.name.clone(),
+            machine: self.machine.clone(),
+            up: self.up,
+            payload: self.payload,
+            next: self.next,
+            uncounted: self.uncounted,
+            seen_octets: self.seen_octets,
+            line_octets: self.line_octets,
+            base: self.base,
+            downs: self.downs,
+            stalls: self.stalls,
+            overloads: self.overloads,
+            why_last_down: self.why_last_down.clone(),
+        }
+    }
+    /// Continues the state of a record. The transport is replaced by the next one.
+    pub(super) fn resume(&mut self, record: LinkRecord) {
+        let LinkRecord { machine, up, payload, next, uncounted, seen_octets, line_octets, base, .. } = record;
+        (self.machine, self.up, self.detached, self.payload, self.next) = (machine, up, up, payload, next);
+        (self.uncounted, self.seen_octets, self.line_octets, self.base) = (uncounted, seen_octets, line_octets, base);
+        (self.downs, self.stalls, self.overloads) = (record.downs, record.stalls, record.overloads);
+        self.why_last_down = record.why_last_down;
     }
     /// Packets can be sent. The gateway that dialled assigns even flow identifiers, the other one odd ones. The
     /// transport has sent `octets` so far.

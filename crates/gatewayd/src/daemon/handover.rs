@@ -1,0 +1,166 @@
+//! Handing over to another program: sockets, devices and states of all connections, which continue.
+//!
+//! The process stays the same and executes the other program (execve(2)), so that a supervisor sees no change. The connections
+//! to the peers end, as keys of TLS sessions cannot be handed over; the peers keep the state of what they carry until the next
+//! connection continues it.
+
+use std::ffi::OsString;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use cellway_sys::Parcel;
+use serde::{Deserialize, Serialize};
+
+use super::attempts::Attempt;
+use super::doors::{Doors, DoorsRecord};
+use super::hosts::HostsRecord;
+use super::moment::Moment;
+use super::openings::{Openings, OpeningsRecord};
+use super::peers::{Peers, PeersRecord};
+use super::rules::KernelRules;
+use super::{DOORS, Daemon};
+use crate::config::Config;
+use crate::error::Error;
+
+/// The version of what is handed over. Programs with different versions cannot take over from each other.
+pub(crate) const VERSION: u32 = 1;
+
+/// The kind of error of an upgrade that has failed.
+pub(crate) const FAILED: &str = "upgrade";
+
+/// Everything that another program continues.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    version: u32,
+    hosts: HostsRecord,
+    peers: PeersRecord,
+    openings: Option<OpeningsRecord>,
+    doors: DoorsRecord,
+    attempts: Vec<Attempt>,
+}
+
+/// What a daemon hands over.
+#[derive(Debug)]
+pub(crate) struct Handover {
+    parcel: Parcel,
+    config: Config,
+}
+
+fn failed(what: &str) -> impl FnOnce(io::Error) -> Error {
+    move |source| Error::Io { what: what.to_owned(), source }
+}
+
+impl Handover {
+    /// Executes `program`, which takes over. Returns only if that fails, with the error.
+    pub(crate) fn exec(&mut self, program: &Path, arguments: &[OsString]) -> io::Error {
+        self.parcel.exec(program, arguments)
+    }
+
+    fn write(&mut self, record: &Record) -> Result<(), Error> {
+        let mut out = BufWriter::new(self.parcel.data());
+        let written = ciborium::into_writer(record, &mut out).map_err(io::Error::other).and_then(|()| out.flush());
+        written.map_err(failed("write what is handed over"))
+    }
+    fn read(&mut self) -> Result<Record, Error> {
+        self.parcel.rewind().map_err(failed("read what is handed over"))?;
+        let record: Record = ciborium::from_reader(BufReader::new(self.parcel.data()))
+            .map_err(|error| failed("read what is handed over")(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+        if record.version != VERSION {
+            let versions = format!("version {} instead of {VERSION}", record.version);
+            return Err(failed("read what is handed over")(io::Error::new(io::ErrorKind::InvalidData, versions)));
+        }
+        Ok(record)
+    }
+}
+
+/// Returns what the program before has handed to this process; none if there is none.
+#[allow(unsafe_code, reason = "the process begins with this")]
+fn received() -> Result<Option<Parcel>, Error> {
+    // SAFETY: `Daemon::begin` is called once in a process, and nothing has used or closed the descriptors since its start.
+    unsafe { Parcel::received() }.map_err(failed("take over from the program before"))
+}
+
+impl Daemon {
+    /// Begins the daemon of a process: continues what the program before has handed over, or makes a new one. To be called
+    /// once.
+    ///
+    /// # Errors
+    /// As [`Daemon::new`] and [`Daemon::resume`].
+    pub(crate) fn begin(config: Config) -> Result<Daemon, Error> {
+        match received()? {
+            Some(parcel) => Daemon::resume(Handover { parcel, config }),
+            None => Daemon::new(config),
+        }
+    }
+    /// Continues what it has handed over itself, as no other program could be executed.
+    ///
+    /// # Errors
+    /// As [`Daemon::resume`].
+    pub(crate) fn resume_own(handover: Handover) -> Result<Daemon, Error> {
+        let mut daemon = Daemon::resume(handover)?;
+        daemon.cx.tally.error(FAILED);
+        Ok(daemon)
+    }
+    /// Ends without resets: returns what another program, or [`Daemon::resume`], continues with `config`.
+    pub(super) fn hand_over(&mut self, config: Config) -> Result<Handover, Error> {
+        let mut parcel = Parcel::new().map_err(failed("hand over"))?;
+        // Events of the transport change the states that are handed over.
+        while let Some(event) = self.peers.next() {
+            self.step(|Daemon { peers, hosts, cx, .. }| peers.receive(event, hosts, cx));
+        }
+        self.step(|Daemon { hosts, cx, .. }| hosts.write(cx));
+        let peers = self.peers.hand_over(self.cx.now);
+        self.rules.end();
+        let record = Record {
+            version: VERSION,
+            hosts: self.hosts.hand_over(&mut parcel),
+            peers,
+            openings: self.openings.hand_over(&mut parcel),
+            doors: self.doors.hand_over(&mut parcel),
+            attempts: self.attempts.drain(),
+        };
+        tracing::info!(connections = record.hosts.len(), "hands over");
+        let mut handover = Handover { parcel, config };
+        handover.write(&record)?;
+        Ok(handover)
+    }
+
+    /// Continues what another daemon has handed over.
+    ///
+    /// # Errors
+    /// As [`Daemon::new`], or what was handed over is of another version or of another configuration.
+    pub(crate) fn resume(mut handover: Handover) -> Result<Daemon, Error> {
+        let Record { hosts, peers, openings, doors, attempts, .. } = handover.read()?;
+        let Handover { mut parcel, config } = handover;
+        let now = Moment::now();
+        let connections = hosts.len();
+        let openings = match (&config.intercept, openings) {
+            (Some(intercept), Some(openings)) => Openings::resume(intercept, openings, &mut parcel)?,
+            (None, None) => Openings::default(),
+            _ => return Err(Error::Config { what: "`intercept` is not as it was handed over".into() }),
+        };
+        let peers = Peers::resume(&config, peers, now)?;
+        let mut daemon = Daemon::with(config, now, peers, openings, |config, orders| {
+            KernelRules::resume(config, orders.handle().clone())
+        })?;
+        let Daemon { readiness, cx, .. } = &mut daemon;
+        daemon.doors = Doors::resume(&cx.config.clone(), DOORS, doors, &mut parcel, readiness, cx)?;
+        daemon.watch().map_err(|source| Error::System { what: "watch a descriptor".into(), source })?;
+        let Daemon { hosts: all, lookups, readiness, cx, .. } = &mut daemon;
+        all.resume(hosts, &mut parcel, lookups, readiness, cx).map_err(failed("take over connections"))?;
+        attempts.into_iter().for_each(|attempt| daemon.attempts.add(attempt));
+        for peer in daemon.peers.ids() {
+            // Nothing is sent before the next connection to the peer.
+            daemon.step(|Daemon { peers, hosts, cx, .. }| peers.wake(peer, hosts, cx));
+            if daemon.peers.is_up(peer) {
+                daemon.rules.follow(peer, true);
+            }
+        }
+        let config = daemon.cx.config.clone();
+        let mut applied = Ok(());
+        daemon.step(|Daemon { peers, hosts, cx, .. }| applied = peers.reload(&config, hosts, cx));
+        applied?;
+        tracing::info!(connections, "has taken over");
+        Ok(daemon)
+    }
+}

@@ -1,0 +1,223 @@
+//! The connections of hosts, as they are handed over to another program.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use cellway_gateway::{FlowId, Reason, Request, Server};
+use cellway_sys::{Parcel, Readiness};
+use serde::{Deserialize, Serialize};
+use socket2::Socket;
+
+use super::answer::ACCEPT;
+use super::connection::{Connection, Origin};
+use super::halves::{FromHost, Stream, ToHost};
+use super::ring::Ring;
+use super::silence::SILENCE;
+use super::state::{Ending, State};
+use super::{Hosts, Token};
+use crate::daemon::context::Context;
+use crate::daemon::lookup::Lookups;
+use crate::daemon::moment::Moment;
+use crate::daemon::outbox::Event;
+use crate::daemon::timers::Due;
+use crate::intercept::Opening;
+use crate::peer_id::PeerId;
+
+/// All connections. Lists, counts and timers follow from them.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct HostsRecord {
+    connections: Vec<ConnectionRecord>,
+    /// Bytes of flows without a connection, for each peer.
+    early: Vec<Vec<(FlowId, Ring)>>,
+}
+
+/// The fields of [`Connection`], with the socket by its place in the parcel.
+#[derive(Debug, Serialize, Deserialize)]
+struct ConnectionRecord {
+    peer: PeerId,
+    id: FlowId,
+    request: Arc<Request>,
+    origin: Origin,
+    since: Moment,
+    state: StateRecord,
+    from_host: FromHost,
+    to_host: ToHost,
+    watched: bool,
+    closed: Option<u64>,
+    source: Option<IpAddr>,
+    opening: bool,
+    again: Option<Opening>,
+    answered: bool,
+    passed: bool,
+}
+
+/// [`State`], with places of sockets.
+#[derive(Debug, Serialize, Deserialize)]
+enum StateRecord {
+    Held(Opening),
+    Arrived(u32),
+    Released(Option<Ending>),
+    LookingUp,
+    Connecting(u32),
+    Open(u32),
+    Leaving(u32, Ending),
+    Silent(u32),
+    Gone,
+}
+
+impl HostsRecord {
+    /// Returns the number of connections.
+    pub(crate) fn len(&self) -> usize {
+        self.connections.len()
+    }
+}
+
+impl StateRecord {
+    fn of(state: State, parcel: &mut Parcel) -> StateRecord {
+        let mut place = |stream: Stream| parcel.add(stream.socket);
+        match state {
+            State::Held(opening) => StateRecord::Held(opening),
+            State::Arrived(stream) => StateRecord::Arrived(place(stream)),
+            State::Released(how) => StateRecord::Released(how),
+            State::LookingUp => StateRecord::LookingUp,
+            State::Connecting(stream) => StateRecord::Connecting(place(stream)),
+            State::Open(stream) => StateRecord::Open(place(stream)),
+            State::Leaving { stream, how } => StateRecord::Leaving(place(stream), how),
+            State::Silent(stream) => StateRecord::Silent(place(stream)),
+            State::Gone => StateRecord::Gone,
+        }
+    }
+    fn state(self, parcel: &mut Parcel) -> io::Result<State> {
+        let mut stream = |place| Ok::<_, io::Error>(Stream::new(Socket::from(parcel.take(place)?)));
+        Ok(match self {
+            StateRecord::Held(opening) => State::Held(opening),
+            StateRecord::Arrived(place) => State::Arrived(stream(place)?),
+            StateRecord::Released(how) => State::Released(how),
+            StateRecord::LookingUp => State::LookingUp,
+            StateRecord::Connecting(place) => State::Connecting(stream(place)?),
+            StateRecord::Open(place) => State::Open(stream(place)?),
+            StateRecord::Leaving(place, how) => State::Leaving { stream: stream(place)?, how },
+            StateRecord::Silent(place) => State::Silent(stream(place)?),
+            StateRecord::Gone => State::Gone,
+        })
+    }
+}
+
+impl ConnectionRecord {
+    fn of(mut connection: Box<Connection>, parcel: &mut Parcel) -> ConnectionRecord {
+        ConnectionRecord {
+            peer: connection.peer,
+            id: connection.id,
+            request: connection.request.clone(),
+            origin: connection.origin,
+            since: connection.since,
+            state: StateRecord::of(std::mem::replace(&mut connection.state, State::Gone), parcel),
+            from_host: std::mem::take(&mut connection.from_host),
+            to_host: std::mem::take(&mut connection.to_host),
+            watched: connection.watch.is_some(),
+            closed: connection.closed,
+            source: connection.source,
+            opening: connection.opening,
+            again: connection.again.take(),
+            answered: connection.answered,
+            passed: connection.passed,
+        }
+    }
+    fn connection(self, parcel: &mut Parcel) -> io::Result<Connection> {
+        let ConnectionRecord { peer, id, request, origin, since, from_host, to_host, closed, .. } = self;
+        let state = self.state.state(parcel)?;
+        let mut connection = Connection::new(peer, id, request, origin, state, since);
+        (connection.from_host, connection.to_host, connection.closed) = (from_host, to_host, closed);
+        (connection.source, connection.again) = (self.source, self.again);
+        (connection.answered, connection.passed) = (self.answered, self.passed);
+        Ok(connection)
+    }
+}
+
+impl Hosts {
+    /// Moves the sockets of all connections into `parcel`; returns everything else of them.
+    pub(crate) fn hand_over(&mut self, parcel: &mut Parcel) -> HostsRecord {
+        let mut connections: Vec<Box<Connection>> = self.table.drain().collect();
+        // Of two between the same addresses the open one is found, not the one that the state machine has closed.
+        connections.sort_by_key(|connection| connection.closed.is_none());
+        let early = self.flows.iter_mut().map(|(_, flows)| flows.early.drain().collect()).collect();
+        HostsRecord {
+            connections: connections.into_iter().map(|connection| ConnectionRecord::of(connection, parcel)).collect(),
+            early,
+        }
+    }
+
+    /// Continues the connections of a record.
+    ///
+    /// # Errors
+    /// A socket is missing in `parcel`, or a peer.
+    pub(crate) fn resume(
+        &mut self,
+        record: HostsRecord,
+        parcel: &mut Parcel,
+        lookups: &mut Lookups,
+        readiness: &Readiness,
+        cx: &mut Context,
+    ) -> io::Result<()> {
+        for ((_, flows), early) in self.flows.iter_mut().zip(record.early) {
+            flows.early.extend(early);
+        }
+        for record in record.connections {
+            if record.peer.place() >= self.flows.len() {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "a connection of a peer that is not configured",
+                ));
+            }
+            let (opening, watched) = (record.opening, record.watched);
+            let mut connection = record.connection(parcel)?;
+            if opening {
+                self.waiting.begin(&mut connection);
+            }
+            let token = self.readmit(connection);
+            self.restart(token, lookups, readiness, cx);
+            if watched {
+                self.watch(token, cx);
+            }
+        }
+        Ok(())
+    }
+    /// Adds a connection to the table, the lists and the counts.
+    fn readmit(&mut self, connection: Connection) -> Token {
+        let (peer, id, closed, key) = (connection.peer, connection.id, connection.closed, connection.intercepted());
+        if let Some(source) = connection.source {
+            self.clients.enter(source);
+        }
+        self.silent += u32::from(matches!(connection.state, State::Silent(_)));
+        let token = self.table.insert(connection);
+        match closed {
+            None => drop(self.flows[peer].tokens.insert(id, token)),
+            Some(leftover) => self.flows[peer].leftover += leftover,
+        }
+        if let Some(key) = key {
+            self.intercepted.insert(key, token);
+        }
+        token
+    }
+    /// Sets the timers of a connection, and has its socket reported as ready.
+    fn restart(&mut self, token: Token, lookups: &mut Lookups, readiness: &Readiness, cx: &mut Context) {
+        let Some(connection) = self.table.get(token) else { return };
+        if connection.state.stream().is_some_and(|stream| super::watch(&stream.socket, token, readiness, cx).is_err()) {
+            cx.tally.error("socket");
+            return cx.push(Event::HostLost(token, Reason::Busy));
+        }
+        match (&connection.state, &connection.request.server) {
+            (State::Released(_), _) => cx.timer(ACCEPT, Due::Accept(token)),
+            (State::Silent(_), _) => cx.timer(SILENCE, Due::Silence(token)),
+            (State::LookingUp, Server::Name(name, port)) if lookups.start(token, name, *port) => {}
+            (State::LookingUp, _) => cx.push(Event::Refused(connection.peer, connection.id, Reason::Busy)),
+            (State::Open(_), _) => {
+                cx.push(Event::Written(token, 0));
+                cx.push(Event::Readable(token, false));
+            }
+            _ => {}
+        }
+        self.list(token);
+    }
+}
