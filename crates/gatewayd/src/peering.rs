@@ -378,7 +378,9 @@ impl Peering {
     pub(crate) fn hand_over(&mut self, now: Instant) -> Kept {
         let kept = self.kept();
         for link in self.links.values_mut() {
-            let ending = if link.stage == link::Stage::Up { Ending::Upgrade } else { Ending::Stop };
+            // The peer may have decided to use a connection whose decision has not been read here.
+            let keeps = matches!(link.stage, link::Stage::Up | link::Stage::Greeting);
+            let ending = if keeps { Ending::Upgrade } else { Ending::Stop };
             link.close(&mut self.sockets, now, ending, "another program takes over");
         }
         kept

@@ -16,12 +16,12 @@ pub(super) fn run(options: &Upgrade) -> Result<(), Failure> {
     let socket = socket_of(&options.running)?;
     let failed = |error: std::io::Error| Failure::failed(format!("{}: {error}", socket.display()));
     let begin = Instant::now();
-    let before = ask_to_upgrade(&socket).map_err(failed)?;
+    ask_to_upgrade(&socket).map_err(failed)?;
     loop {
         std::thread::sleep(INTERVAL);
         match ask(&socket, false) {
-            // It counts its time anew.
-            Ok(now) if now.uptime < before.uptime => {
+            // It has begun after the request.
+            Ok(now) if now.uptime < begin.elapsed().as_secs_f64() => {
                 if now.counters.errors.contains_key(FAILED) {
                     return Err(Failure::failed(
                         "the next program cannot be executed, see the log; the old one continues",

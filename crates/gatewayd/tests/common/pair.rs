@@ -261,9 +261,10 @@ impl<'a> Pair<'a> {
         daemon.wait().unwrap();
     }
 
-    /// Resident memory of a daemon (`VmRSS`), in bytes.
+    /// Resident memory of a daemon without the pages of its program (`RssAnon`), in bytes: those become resident when their code
+    /// first runs, whatever connections take.
     pub(crate) fn memory(&self, side: Side) -> u64 {
-        self.of_process(side, "VmRSS:")
+        self.of_process(side, "RssAnon:")
     }
 
     /// The peak of a daemon's resident memory (`VmHWM`), in bytes.

@@ -107,3 +107,32 @@ fn a_peer_that_does_not_come_back_is_down_after_the_outage() {
     drop(far);
     run_until([&mut near], |[near]| is_detached(near) && whys(near) == [GONE]);
 }
+
+#[test]
+fn an_upgrade_before_the_decision_of_the_peer_has_arrived_loses_nothing() {
+    for transport in [TransportChoice::Quic, TransportChoice::Tls] {
+        let keys = Keys::new();
+        // The second one decides.
+        let (mut both, configs) = pair(&keys, ["b", "a"], transport);
+        let now = Instant::now();
+        let again = |kept: &Kept| Peering::new(&configs[0], Some(kept), now).unwrap();
+        let kept = both[0].hand_over(now);
+        both[0] = Peering::new(&keys.gateway("c", "d"), None, now).unwrap();
+        both[0] = again(&kept);
+        let [near, far] = &mut both;
+        let mut seen = Vec::new();
+        run_until([near, far], |[_, far]| {
+            seen.append(far);
+            resumed(&seen) == Some(true)
+        });
+        let kept = near.hand_over(now);
+        run_until([far], |[far]| {
+            assert!(whys(far).is_empty(), "{far:?}");
+            is_detached(far)
+        });
+        *near = Peering::new(&keys.gateway("c", "d"), None, now).unwrap();
+        *near = again(&kept);
+        run_until([near, far], |[near, far]| resumed(near) == Some(true) && resumed(far) == Some(true));
+        exchange(&mut both);
+    }
+}
