@@ -112,6 +112,19 @@ fn upgrade(pair: &Pair, side: Side) {
     assert!(said.starts_with("upgraded: "), "{said}");
 }
 
+/// The lines of both logs about peers and upgrades.
+fn states(pair: &Pair) -> String {
+    let mut lines = Vec::new();
+    for side in [Side::Near, Side::Far] {
+        let log = pair.written(side);
+        let levels = [" INFO ", " WARN ", " ERROR "];
+        let of_peers = log.lines().filter(|line| levels.iter().any(|level| line.contains(level)));
+        lines.extend(of_peers.map(|line| format!("{line} ({side:?})")));
+    }
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
 #[test]
 fn a_thousand_transfers_survive_upgrades_of_either_gateway() {
     if !possible("a_thousand_transfers_survive_upgrades_of_either_gateway") {
@@ -135,7 +148,8 @@ fn a_thousand_transfers_survive_upgrades_of_either_gateway() {
         for side in [Side::Far, Side::Near] {
             upgrade(&pair, side);
         }
-        ends.into_iter().for_each(|end| end.join().unwrap());
+        let failed = ends.into_iter().map(JoinHandle::join).filter(Result::is_err).count();
+        assert_eq!(failed, 0, "ends of transfers failed over {transport}:\n{}", states(&pair));
         assert_eq!(progress.bytes.load(Ordering::Relaxed), (2 * TRANSFERS * BYTES) as u64);
         until("all connections have ended", || pair.number(Side::Near, "/peers/0/connections") == 0);
         // It is the same process, and carries new connections.

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
@@ -97,20 +98,23 @@ impl Parcel {
         }
     }
 
-    /// Returns the parcel that the program before has handed to this process; none if there is none.
+    /// Returns the parcel that the program before has handed to this process; none if there is none, or if it was returned
+    /// before.
     ///
     /// # Errors
     /// The environment variable is set, and not by [`Parcel::exec`].
-    ///
-    /// # Safety
-    /// It must be called at most once, before anything else in the process could have opened or closed a descriptor.
-    pub unsafe fn received() -> io::Result<Option<Parcel>> {
+    pub fn received() -> io::Result<Option<Parcel>> {
+        static RETURNED: AtomicBool = AtomicBool::new(false);
+        if RETURNED.swap(true, Ordering::Relaxed) {
+            return Ok(None);
+        }
         let wrong = || io::Error::new(io::ErrorKind::InvalidData, format!("{VARIABLE} is not of a handover"));
         let Some(numbers) = std::env::var_os(VARIABLE) else { return Ok(None) };
         let numbers = numbers.to_str().and_then(|text| text.split_once(' ')).ok_or_else(wrong)?;
         let number = |text: &str| text.parse::<RawFd>().ok().filter(|&fd| fd > 2).ok_or_else(wrong);
         let open = |fd: RawFd| {
-            // SAFETY: the caller promises that nobody else has the descriptor; one that is not open is refused here.
+            // SAFETY: nothing else in this process has these descriptors, as they were open when it began; one that is not
+            // such a file is given up below, unused.
             let file = unsafe { File::from_raw_fd(fd) };
             match fcntl_get_seals(&file) {
                 Ok(seals) if seals == SEALS => Ok(file),
@@ -126,7 +130,8 @@ impl Parcel {
         list.read_to_end(&mut octets)?;
         let (fds, []) = octets.as_chunks::<{ size_of::<RawFd>() }>() else { return Err(wrong()) };
         let fds = fds.iter().map(|fd| RawFd::from_ne_bytes(*fd));
-        // SAFETY: the program before has left these open for this one, as the sealed list says.
+        // SAFETY: the program before has left these open for this one, as the sealed list says; nothing else in this process
+        // has them, and they are taken once.
         let fds = fds.map(|fd| (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })).collect();
         let parcel = Parcel { data, fds };
         parcel.inherit(FdFlags::CLOEXEC);
@@ -163,8 +168,7 @@ mod tests {
             assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
             return assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "the next program was here");
         };
-        // SAFETY: this process runs this test only, and nothing else has opened or closed the descriptors.
-        let Some(mut parcel) = unsafe { Parcel::received() }.unwrap() else { hand_over(Path::new(&path)) };
+        let Some(mut parcel) = Parcel::received().unwrap() else { hand_over(Path::new(&path)) };
         let mut text = String::new();
         parcel.data().read_to_string(&mut text).unwrap();
         assert_eq!(text, "what is handed over");

@@ -73,21 +73,13 @@ impl Handover {
     }
 }
 
-/// Returns what the program before has handed to this process; none if there is none.
-#[allow(unsafe_code, reason = "the process begins with this")]
-fn received() -> Result<Option<Parcel>, Error> {
-    // SAFETY: `Daemon::begin` is called once in a process, and nothing has used or closed the descriptors since its start.
-    unsafe { Parcel::received() }.map_err(failed("take over from the program before"))
-}
-
 impl Daemon {
-    /// Begins the daemon of a process: continues what the program before has handed over, or makes a new one. To be called
-    /// once.
+    /// Begins the daemon of a process: continues what the program before has handed over, or makes a new one.
     ///
     /// # Errors
     /// As [`Daemon::new`] and [`Daemon::resume`].
     pub(crate) fn begin(config: Config) -> Result<Daemon, Error> {
-        match received()? {
+        match Parcel::received().map_err(failed("take over from the program before"))? {
             Some(parcel) => Daemon::resume(Handover { parcel, config }),
             None => Daemon::new(config),
         }

@@ -27,6 +27,8 @@ pub(super) struct Peer {
     pub(super) outage: Duration,
     pub(super) transport: TransportChoice,
     pub(super) way: Way,
+    /// The time at which it was last up.
+    since: Instant,
     /// The epoch in its last hello.
     pub(super) theirs: Epoch,
     /// The number of times that the state of what is carried was lost.
@@ -61,6 +63,7 @@ impl Peer {
             outage: Duration::from_secs_f64(peer.outage.as_secs_f64()),
             transport: peer.transport,
             way: Way::Down,
+            since: now,
             theirs: Epoch::default(),
             session: 0,
             payload: 0,
@@ -165,14 +168,15 @@ impl Peering {
         self.name < self.peers[peer].name
     }
 
-    fn view(&self, peer: PeerId) -> View {
-        let Peer { way, theirs, session, .. } = self.peers[peer];
+    /// Returns the view of the state shared with a peer, for a hello over `link`.
+    fn view(&self, peer: PeerId, link: &Link) -> View {
+        let Peer { way, since, theirs, session, .. } = self.peers[peer];
         let mine = Epoch { instance: self.instance, session };
-        View { way, mine, theirs, decides: self.decides(peer) }
+        View { way, mine, theirs, decides: self.decides(peer), simultaneous: link.began <= since }
     }
 
     fn say_hello(&mut self, link: &mut Link, peer: PeerId, shared: Shared) {
-        let hello = Hello { epoch: self.view(peer).mine, name: self.name.clone(), shared };
+        let hello = Hello { epoch: self.view(peer, link).mine, name: self.name.clone(), shared };
         link.send_hello(hello.encode());
     }
 
@@ -208,7 +212,7 @@ impl Peering {
         if let Wire::Tls(tls) = &mut link.wire {
             tls.set_outage(self.peers[peer].outage);
         }
-        let View { way, theirs, decides, .. } = self.view(peer);
+        let View { way, theirs, decides, .. } = self.view(peer, link);
         if !decides {
             self.say_hello(link, peer, way.shared(theirs));
         }
@@ -252,7 +256,7 @@ impl Peering {
                 return;
             }
         };
-        let view = self.view(peer);
+        let view = self.view(peer, link);
         let greeting = view.greeting(hello.epoch, hello.shared);
         match greeting {
             Greeting::Spare => {
@@ -288,7 +292,7 @@ impl Peering {
         let (dialer, transport, payload, address) =
             (link.dialed.is_some(), link.transport(), link.payload(), link.remote());
         let of = &mut self.peers[peer];
-        of.way = Way::Over(number);
+        (of.way, of.since) = (Way::Over(number), now);
         of.theirs = hello.epoch;
         of.payload = payload;
         of.why.clear();

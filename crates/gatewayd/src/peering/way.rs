@@ -64,6 +64,9 @@ pub(super) struct View {
     pub(super) theirs: Epoch,
     /// True if this gateway decides which connection is used: its hello follows the peer's.
     pub(super) decides: bool,
+    /// True if the connection of the hello began before the one in use was up. Its hello was written before the peer knew of
+    /// that one: a peer that has lost it begins another connection later than that.
+    pub(super) simultaneous: bool,
 }
 
 impl View {
@@ -73,7 +76,8 @@ impl View {
     pub(super) fn greeting(&self, epoch: Epoch, shared: Shared) -> Greeting {
         let same = self.way != Way::Down && epoch == self.theirs;
         let kept = matches!(shared, Shared::Attached(of) | Shared::Detached(of) if of == self.mine);
-        let attached = matches!(self.way, Way::Over(_)) && !matches!(shared, Shared::Detached(of) if of == self.mine);
+        let lost_it = matches!(shared, Shared::Detached(of) if of == self.mine) && !self.simultaneous;
+        let attached = matches!(self.way, Way::Over(_)) && !lost_it;
         match (self.decides, same, kept) {
             (true, true, _) if attached => Greeting::Spare,
             (_, true, true) => Greeting::Resumes,
@@ -116,8 +120,8 @@ mod tests {
         let mut resumed = 0;
         for (mine, way) in states(a) {
             for (other, other_way) in states(b) {
-                let decider = View { way, mine, theirs: b, decides: true };
-                let second = View { way: other_way, mine: other, theirs: a, decides: false };
+                let decider = View { way, mine, theirs: b, decides: true, simultaneous: false };
+                let second = View { way: other_way, mine: other, theirs: a, decides: false, simultaneous: false };
                 // The second one speaks first.
                 let decision = decider.greeting(other, other_way.shared(a));
                 let told = match decision {
@@ -140,5 +144,13 @@ mod tests {
             }
         }
         assert_eq!(resumed, 3);
+    }
+
+    #[test]
+    fn a_second_connection_that_began_before_the_first_was_up_is_spare() {
+        let (mine, theirs) = (Epoch { instance: 1, session: 4 }, Epoch { instance: 2, session: 9 });
+        let view = View { way: Way::Over(7), mine, theirs, decides: true, simultaneous: true };
+        assert_eq!(view.greeting(theirs, Shared::Detached(mine)), Greeting::Spare);
+        assert_eq!(View { simultaneous: false, ..view }.greeting(theirs, Shared::Detached(mine)), Greeting::Resumes);
     }
 }
