@@ -72,7 +72,7 @@ pub fn main() -> ExitCode {
         Command::Drain(options) => drain::run(&options),
         Command::Upgrade(options) => upgrade::run(&options),
         Command::HandoverVersion => {
-            output::line(&crate::daemon::handover::VERSION.to_string());
+            output::line(&crate::control::versions());
             Ok(())
         }
         Command::Schema => {

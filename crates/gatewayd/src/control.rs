@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::status::Snapshot;
 
 pub(crate) use socket::{ask, ask_to_drain, ask_to_upgrade};
-pub(crate) use upgrade::{Next, QUESTION};
+pub(crate) use upgrade::{Next, QUESTION, versions};
 
 /// What is steered and looked at.
 pub(crate) trait Watched: Clone + Send + Sync + 'static {

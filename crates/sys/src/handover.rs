@@ -63,13 +63,17 @@ impl Parcel {
         self.data.seek(SeekFrom::Start(0)).map(drop)
     }
 
-    /// Replaces this process by `program`, which receives the parcel. Returns only if that fails, with the error; the parcel
-    /// is as before, and other programs do not inherit it.
+    /// Replaces this process by `program`, which receives the parcel. Returns only if that fails, with the error; the data can
+    /// be read as before and not written, and other programs do not inherit the parcel. The signal SIGPIPE is ignored then, as
+    /// at the start of a Rust program.
     pub fn exec(&mut self, program: &Path, arguments: &[OsString]) -> io::Error {
         match self.try_exec(program, arguments) {
             Ok(never) => match never {},
             Err(error) => {
                 self.inherit(FdFlags::CLOEXEC);
+                // The standard library has set it to end the process, for the next program.
+                // SAFETY: ignoring a signal has no requirements.
+                unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
                 error
             }
         }
@@ -117,7 +121,7 @@ impl Parcel {
             // such a file is given up below, unused.
             let file = unsafe { File::from_raw_fd(fd) };
             match fcntl_get_seals(&file) {
-                Ok(seals) if seals == SEALS => Ok(file),
+                Ok(seals) if seals.contains(SEALS) => Ok(file),
                 _ => {
                     // It may belong to the environment of this process.
                     std::mem::forget(file);
@@ -155,6 +159,10 @@ mod tests {
         assert_eq!((other, parcel.add(File::options().write(true).open(path).unwrap())), (0, 1));
         let error = parcel.exec(Path::new("/not/there"), &[]);
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
+        // It is an error, and does not end the process.
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        assert_eq!({ writer }.write(&[0]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
         let program = std::env::current_exe().unwrap();
         panic!("{}", parcel.exec(&program, &["--exact", NAME].map(OsString::from)));
     }

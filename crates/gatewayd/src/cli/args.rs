@@ -137,7 +137,7 @@ under way are handed over, and hosts notice a pause only. The peer keeps its con
 it must have the same version of the protocol. If the new program cannot take over, or the configuration needs a restart,
 nothing changes. For root and the gateway's own user.")]
     Upgrade(Upgrade),
-    /// Print the version of the state that this program takes over.
+    /// Print the versions of the state that this program takes over, and of the protocol between gateways.
     #[command(name = crate::control::QUESTION, hide = true)]
     HandoverVersion,
     /// Print the JSON schema of configuration files, for editors.

@@ -1,5 +1,6 @@
 //! `cellway-gateway upgrade`.
 
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use super::args::Upgrade;
@@ -16,7 +17,11 @@ pub(super) fn run(options: &Upgrade) -> Result<(), Failure> {
     let socket = socket_of(&options.running)?;
     let failed = |error: std::io::Error| Failure::failed(format!("{}: {error}", socket.display()));
     let begin = Instant::now();
-    ask_to_upgrade(&socket).map_err(failed)?;
+    match ask_to_upgrade(&socket) {
+        // The gateway may hand over before its answer is written.
+        Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(failed(error)),
+        _ => {}
+    }
     loop {
         std::thread::sleep(INTERVAL);
         match ask(&socket, false) {

@@ -29,7 +29,7 @@ impl Daemon {
     /// Processes a command of another thread.
     pub(super) fn command(&mut self, command: Command) {
         match command {
-            Command::Stop => self.running = false,
+            Command::Stop => (self.running, self.next) = (false, None),
             Command::Drain { within } => {
                 if self.drain.begin(within, self.left(), &mut self.cx) {
                     self.peers.ids().for_each(|peer| self.rules.follow(peer, false));
@@ -38,10 +38,11 @@ impl Daemon {
             Command::Reload(config) => self.reload(*config),
             Command::HandOver { config, to } => {
                 let checked = self.check_handover(&config);
-                if checked.is_ok() {
+                let allowed = checked.is_ok();
+                // Without an answer in time the command has failed.
+                if to.send(checked).is_ok() && allowed {
                     (self.running, self.next) = (false, Some(config));
                 }
-                let _ = to.send(checked);
             }
             Command::NotReloaded => self.cx.tally.error("reload"),
             Command::Snapshot { connections, to } => {

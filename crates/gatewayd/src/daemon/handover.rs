@@ -96,11 +96,11 @@ impl Daemon {
     /// Ends without resets: returns what another program, or [`Daemon::resume`], continues with `config`.
     pub(super) fn hand_over(&mut self, config: Config) -> Result<Handover, Error> {
         let mut parcel = Parcel::new().map_err(failed("hand over"))?;
+        self.step(|Daemon { hosts, cx, .. }| hosts.write(cx));
         // Events of the transport change the states that are handed over.
         while let Some(event) = self.peers.next() {
             self.step(|Daemon { peers, hosts, cx, .. }| peers.receive(event, hosts, cx));
         }
-        self.step(|Daemon { hosts, cx, .. }| hosts.write(cx));
         let peers = self.peers.hand_over(self.cx.now);
         self.rules.end();
         let record = Record {
@@ -141,9 +141,9 @@ impl Daemon {
         let Daemon { hosts: all, lookups, readiness, cx, .. } = &mut daemon;
         all.resume(hosts, &mut parcel, lookups, readiness, cx).map_err(failed("take over connections"))?;
         attempts.into_iter().for_each(|attempt| daemon.attempts.add(attempt));
+        // Nothing is sent before the next connection to a peer: all are held before the first event is processed.
+        daemon.step(|Daemon { peers, hosts, cx, .. }| peers.ids().for_each(|peer| peers.wake(peer, hosts, cx)));
         for peer in daemon.peers.ids() {
-            // Nothing is sent before the next connection to the peer.
-            daemon.step(|Daemon { peers, hosts, cx, .. }| peers.wake(peer, hosts, cx));
             if daemon.peers.is_up(peer) {
                 daemon.rules.follow(peer, true);
             }

@@ -207,6 +207,10 @@ impl Hosts {
             cx.tally.error("socket");
             return cx.push(Event::HostLost(token, Reason::Busy));
         }
+        if let State::Silent(stream) = &connection.state {
+            // Watching has set it: the kernel would give up, and reset the host.
+            let _ = stream.socket.set_keepalive(false);
+        }
         match (&connection.state, &connection.request.server) {
             (State::Released(_), _) => cx.timer(ACCEPT, Due::Accept(token)),
             (State::Silent(_), _) => cx.timer(SILENCE, Due::Silence(token)),
