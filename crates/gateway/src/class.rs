@@ -1,4 +1,4 @@
-//! Classes of flows: which flows are in one, and what it gets of the rate.
+//! Classes of flows: the flows of each, and its part of the rate.
 
 use std::num::NonZeroU16;
 use std::ops::RangeInclusive;
@@ -28,7 +28,7 @@ pub struct Class {
     pub ports: Vec<RangeInclusive<u16>>,
     /// Its weight beside the other classes.
     pub share: NonZeroU16,
-    /// The most that it sends, counted as the configuration's `wire` says, whatever the others do.
+    /// The highest rate at which it sends, counted as the configuration's `wire` says; it holds also if the others send nothing.
     pub ceiling: Option<Rate>,
 }
 
@@ -56,14 +56,14 @@ impl Class {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Classes(Vec<Class>);
 
-/// Why classes are refused.
+/// The reason for which classes are refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClassError {
     /// More than [`MAX_CLASSES`].
     #[error("there are {count} classes, with that of all other connections; at most {MAX_CLASSES} are possible")]
     TooMany {
-        /// How many.
+        /// Their number.
         count: usize,
     },
     /// Two have one name.
@@ -134,7 +134,7 @@ impl Classes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClassId(pub(crate) usize);
 
-/// What a gateway has counted of one class: of what it sends to the peer.
+/// The counters of one class, of the data frames that a gateway sends to the peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassStats {
     /// Flows that have not ended.
@@ -143,10 +143,10 @@ pub struct ClassStats {
     pub frames: u64,
     /// Bytes of flows in them, each time they were sent.
     pub data_bytes: u64,
-    /// What they took of the rate, counted as the configuration's `wire` says: each with the headers of a packet of its
-    /// own, without the acknowledgements and control frames in that packet.
+    /// The bits of these frames on the line, counted as the configuration's `wire` says: each with the headers of a packet
+    /// of its own, without the acknowledgements and control frames in that packet.
     pub line: Bits,
-    /// How long it had data to send and its ceiling allowed none.
+    /// The time in which it had data to send and its ceiling allowed none.
     pub at_ceiling: Span,
 }
 

@@ -63,7 +63,7 @@ pub(crate) struct Relay {
     /// The cap that the peer has exceeded, if any.
     pub(crate) excess: Option<Excess>,
     held: u64,
-    /// What of it was taken from local hosts, by class (bytes).
+    /// The part of it that was taken from local hosts, by class (bytes).
     taken: Vec<u64>,
     /// What flows hold, what was promised them, and what is kept for them (bytes).
     committed: u64,

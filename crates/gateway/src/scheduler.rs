@@ -26,7 +26,7 @@ pub(crate) struct Scheduler {
     data: Sharing,
     /// The most data frames of all turns together, and of one turn.
     round: (u32, u32),
-    /// The number of control frames at which those are dropped that nobody wants any more.
+    /// The number of control frames at which those are dropped that are not needed any more.
     shrink_at: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How classes divide the rate: shares, ceilings, and what a class leaves to the others.
+//! Classes divide the rate: shares, ceilings, and the part that a class leaves to the others.
 #![allow(clippy::unwrap_used)]
 
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
@@ -68,7 +68,7 @@ impl Bulk {
         pair.gateways.iter_mut().for_each(|gateway| gateway.set_classes(classes(shares)));
         Bulk { pair, from, flows }
     }
-    /// What the gateway that sends has put on the line, of each class (bits), and all of it.
+    /// Returns the bits that the sending gateway has put on the line, for each class and in all.
     fn line(&self) -> (Vec<u64>, u64) {
         let gateway = &self.pair.gateways[self.from];
         let each = gateway.classes().take(self.flows.len()).map(|(_, stats)| stats.line.0).collect();
@@ -82,7 +82,7 @@ impl Bulk {
         let rate = |after: u64, before: u64| (after - before) as f64 / seconds;
         (after.0.iter().zip(&before.0).map(|(&after, &before)| rate(after, before)).collect(), rate(after.1, before.1))
     }
-    /// What each class has of all that classes send from `from` up to `until` (s).
+    /// Returns the part of each class in the bits that all classes send from `from` to `until` (s).
     fn shares(&mut self, from: u64, until: u64) -> Vec<f64> {
         self.pair.run(at(from));
         let (rates, _) = self.rates(at(until));

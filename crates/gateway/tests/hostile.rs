@@ -181,7 +181,9 @@ fn refused_openings_with_chosen_names() {
     assert_eq!(excess, Excess::Identifiers);
     assert!(victim.memory() < 4 * MIB, "{} MiB", victim.memory() / MIB);
     let refused = victim.gateway.stats().declined_by[Reason::Busy.index()];
-    assert!((65_536..140_000).contains(&refused), "{refused}");
+    let most = Excess::MOST_IDENTIFIERS as u64;
+    // Each refusal leaves a gap behind it; the flows that are open count beside the cap.
+    assert!((most..=most + full + 1).contains(&refused), "{refused} of {most} and {full}");
     victim.check_cut();
 }
 

@@ -29,7 +29,7 @@ fn met() -> Script {
 fn a_held_opening_is_released_within_a_second_and_some_round_trips() {
     let mut s = met();
     let idle = s.now + Span::from_secs(30);
-    assert_eq!(s.run_until(idle), NOTHING, "nothing awaits an answer, so nobody asks");
+    assert_eq!(s.run_until(idle), NOTHING, "nothing awaits an answer: no probe is sent");
     assert!(!s.gateway.is_unresponsive());
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
     let asked_at = s.now;

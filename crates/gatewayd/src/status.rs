@@ -129,9 +129,9 @@ pub struct ClassStatus {
     pub frames: u64,
     /// Bytes of connections in them, each time they were sent.
     pub sent_bytes: u64,
-    /// What they took of the rate (octets).
+    /// Their octets on the line.
     pub line_octets: u64,
-    /// How long it had data to send and waited for its ceiling (s).
+    /// The time in which it had data to send and waited for its ceiling (s).
     pub at_ceiling: f64,
 }
 

@@ -143,7 +143,7 @@ fn files_with_raw_code() -> BTreeSet<String> {
     let crates = repository("crates");
     let mut files = Vec::new();
     sources(&crates, &mut files);
-    // In two parts: this file is looked at too.
+    // In two parts: this file is scanned, too.
     let word = ["un", "safe"].concat();
     let has_it = |path: &std::path::PathBuf| {
         let text = std::fs::read_to_string(path).unwrap();

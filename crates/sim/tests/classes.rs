@@ -6,7 +6,7 @@ mod common;
 use common::{figure, run, scenario};
 
 const CUSTOMERS: [(&str, u32); 4] = [("a", 24), ("b", 4), ("c", 1), ("d", 4)];
-/// What cells carry of 8192-byte payloads: at most 8235 octets of packet and 8 of trailer fill 172 cells.
+/// The part of 8192-byte payloads in the cells that carry them: at most 8235 octets of packet and 8 of trailer fill 172 cells.
 const PAYLOAD: f64 = 8192.0 * 8.0 / (172.0 * 424.0);
 
 fn text() -> String {

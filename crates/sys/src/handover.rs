@@ -19,7 +19,7 @@ const VARIABLE: &str = "CELLWAY_HANDOVER";
 /// The seals of both files. They show that the numbers in the variable are of such files.
 const SEALS: SealFlags = SealFlags::GROW.union(SealFlags::SHRINK).union(SealFlags::WRITE);
 
-/// What is handed over. Dropping it closes the descriptors.
+/// The data and descriptors of one handover. Dropping it closes the descriptors.
 #[derive(Debug)]
 pub struct Parcel {
     data: File,

@@ -62,7 +62,7 @@ fn a_signal_ends_it_with_everything_removed() {
         assert!(Command::new("sh").args(["-c", &format!("kill -{signal} {pid}")]).status().unwrap().success());
         let ran = Ran(cellway.wait_with_output().unwrap());
         assert_eq!(ran.code(), code, "SIG{signal}: {}", ran.err());
-        assert!(ran.err().contains("\"utilisation\""), "what the path did is told: {}", ran.err());
+        assert!(ran.err().contains("\"utilisation\""), "the figures of the path are printed: {}", ran.err());
         assert!(seconds.iter().all(|seconds| sleepers(seconds).is_empty()), "SIG{signal}");
         wait_for("the namespace goes", || population(&link) == 0);
     }

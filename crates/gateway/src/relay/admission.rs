@@ -18,8 +18,8 @@ impl Relay {
         let kept = self.config.total_buffer.0 / 8;
         (self.free().saturating_sub(kept) / 4).max(self.config.least())
     }
-    /// What a flow of `class` that holds `held` may hold now of what its host has sent (bytes). Each class has the windows
-    /// for itself: the flows of another, however many, do not take from it what it needs to send its share.
+    /// Returns the bytes from its host that a flow of `class` which holds `held` may hold now. Each class has the windows for
+    /// itself: flows of another one, however many, do not take the bytes from it that it needs to send its share.
     pub(super) fn outbound_share(&self, class: ClassId, held: u64) -> u64 {
         let line = self.windows.outbound_share(self.taken[class.0], held).max(self.config.least());
         self.memory_share().min(line).min(self.windows.outbound)

@@ -1,4 +1,4 @@
-//! Which class sends next: deficit round robin over the classes, each with a ceiling or none.
+//! The choice of the class that sends next: deficit round robin over the classes, each with a ceiling or none.
 
 use cellway_units::{Bits, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -159,8 +159,10 @@ impl Sharing {
     }
     /// The flow that was next has sent `bytes` in a frame that takes `bits` of the rate.
     pub(super) fn sent(&mut self, now: Time, bits: Bits, bytes: u32) {
+        // A single class sends without rounds, which would raise the deficit again.
+        let cost = if self.queues.len() > 1 { bits.0 as i64 * self.most } else { 0 };
         let queue = &mut self.queues[self.current];
-        queue.deficit -= bits.0 as i64 * self.most;
+        queue.deficit -= cost;
         queue.exempt = false;
         if let Some(ceiling) = &mut queue.ceiling {
             ceiling.send(now, bits);

@@ -39,7 +39,7 @@ struct Record {
     attempts: Vec<Attempt>,
 }
 
-/// What a daemon hands over.
+/// The state that a daemon hands over, and the configuration for the next one.
 #[derive(Debug)]
 pub(crate) struct Handover {
     parcel: Parcel,

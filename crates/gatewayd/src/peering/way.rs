@@ -87,7 +87,7 @@ impl View {
     }
 }
 
-/// What another program needs to continue the ways to peers.
+/// The state of all peers that another program continues.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Kept {
     pub(super) instance: u64,

@@ -12,7 +12,7 @@ fn overlap(a: &IpNet, b: &IpNet) -> bool {
 }
 
 /// Networks without hosts that a gateway can reach, and their purpose (RFC 6890).
-const NOBODYS: [(&str, &str); 9] = [
+const UNUSABLE: [(&str, &str); 9] = [
     ("127.0.0.0/8", "loopback addresses, which every machine has"),
     ("::1/128", "the loopback address, which every machine has"),
     ("224.0.0.0/4", "multicast groups, to which there are no TCP connections"),
@@ -24,13 +24,13 @@ const NOBODYS: [(&str, &str); 9] = [
     ("255.255.255.255/32", "the broadcast address, to which there are no TCP connections"),
 ];
 
-/// Reports every network within one of [`NOBODYS`]. Loopback addresses in `local` are those of this machine, for
+/// Reports every network within one of [`UNUSABLE`]. Loopback addresses in `local` are those of this machine, for
 /// forwards and SOCKS of peers.
-fn nobodys(leaves: &[Leaf<IpNet>], local: bool, found: &mut Vec<Found>) {
+fn report_unusable(leaves: &[Leaf<IpNet>], local: bool, found: &mut Vec<Found>) {
     for leaf in leaves {
         let Some(net) = leaf.get() else { continue };
         let within = |(of, _): &&(&str, &str)| of.parse().is_ok_and(|of: IpNet| of.contains(net));
-        let Some((of, what)) = NOBODYS.iter().find(within) else { continue };
+        let Some((of, what)) = UNUSABLE.iter().find(within) else { continue };
         if !(local && what.contains("loopback")) {
             let message = if *of == net.to_string() {
                 format!("{net} holds {what}")
@@ -44,8 +44,8 @@ fn nobodys(leaves: &[Leaf<IpNet>], local: bool, found: &mut Vec<Found>) {
 
 /// Tells every network that overlaps one before it: `local` first, then those of the peers.
 pub(super) fn check(local: &[Leaf<IpNet>], peers: &[PeerFile], found: &mut Vec<Found>) {
-    nobodys(local, true, found);
-    peers.iter().flat_map(|peer| &peer.prefixes).for_each(|prefixes| nobodys(prefixes, false, found));
+    report_unusable(local, true, found);
+    peers.iter().flat_map(|peer| &peer.prefixes).for_each(|prefixes| report_unusable(prefixes, false, found));
     let mut seen: Vec<(IpNet, String)> = Vec::new();
     let of_peers = peers.iter().flat_map(|peer| {
         let name = peer.name.as_ref().and_then(Leaf::get);

@@ -189,8 +189,8 @@ fn a_peer_that_cannot_be_reached_is_logged_once() {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     // Refused at once.
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    near.peers[0].address = Some(nobody.to_string());
+    let unused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    near.peers[0].address = Some(unused.to_string());
     near.peers[0].transport = TransportChoice::Tls;
     let mut near = start(&near);
     let lines = logged(|| {
