@@ -388,6 +388,8 @@ impl Gateway {
             self.nothing_left();
         }
         self.relay.reclaim(now);
+        // Classes may have changed.
+        self.relay.admit_all(&mut out.actions);
         while !self.held && self.excess().is_none() {
             let Some(frames) = self.next_frames(now, &mut out.actions) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };

@@ -27,11 +27,15 @@ mod arrivals;
 mod caps;
 mod openings;
 mod peer;
+mod quota;
 mod reclaim;
 mod sending;
+mod waiting;
 mod windows;
 
 use arrivals::Rounds;
+use quota::Quota;
+use waiting::Waiting;
 use windows::Windows;
 
 pub(crate) use arrivals::Arrivals;
@@ -43,10 +47,10 @@ pub(crate) struct Relay {
     rounds: Rounds,
     flows: BTreeMap<FlowId, Flow>,
     queue: Scheduler,
-    /// Flows that wait for memory, by origin, in order.
-    waiting: [VecDeque<FlowId>; 2],
+    /// Flows that wait for memory, by origin.
+    waiting: [Waiting; 2],
     /// Flows that have memory, by origin.
-    admitted: [u64; 2],
+    admitted: [Quota; 2],
     /// Names of flows that have ended, even and odd ones apart and halved, so that names given out
     /// in steps of two join as well.
     ended: [Ranges; 2],
@@ -85,8 +89,8 @@ impl Relay {
             rounds: Rounds::default(),
             flows: BTreeMap::new(),
             queue: Scheduler::default(),
-            waiting: Default::default(),
-            admitted: [0; 2],
+            waiting: std::array::from_fn(|_| Waiting::new(config.waiting.into(), 1)),
+            admitted: std::array::from_fn(|_| Quota::new(config.flows_per_origin(), 1)),
             ended: Default::default(),
             answers: BTreeSet::new(),
             unused: Default::default(),
@@ -107,7 +111,8 @@ impl Relay {
     /// A local host wants to connect.
     pub(crate) fn incoming(&mut self, flow: FlowId, request: Arc<Request>, actions: &mut Vec<Action>) {
         let live = self.flows.contains_key(&flow);
-        let refused = if live || self.has_ended(flow) || flow.0 > varint::MAX || !self.may_wait(Origin::Local) {
+        let class = self.queue.classes().of(&request);
+        let refused = if live || self.has_ended(flow) || flow.0 > varint::MAX || !self.may_wait(Origin::Local, class) {
             Some(Reason::Busy)
         } else if !self.has_room_for(&request) {
             Some(Reason::NoName)
@@ -122,7 +127,6 @@ impl Relay {
             }
             return;
         }
-        let class = self.queue.classes().of(&request);
         self.enter(Flow::new(flow, Origin::Local, request, class, self.now), actions);
     }
     /// The local TCP is connected.
@@ -198,7 +202,7 @@ impl Relay {
     }
 
     pub(crate) fn stats(&self) -> GatewayStats {
-        let waiting = self.waiting.iter().map(VecDeque::len).sum::<usize>() as u64;
+        let waiting = self.waiting.iter().map(Waiting::len).sum();
         let opening = self.flows.values().filter(|flow| flow.opening()).count() as u64;
         GatewayStats {
             buffered: self.held,
@@ -217,11 +221,8 @@ impl Relay {
 
     /// Puts every flow into its class of `classes`.
     pub(crate) fn set_classes(&mut self, classes: Classes) {
-        self.taken = vec![0; classes.as_slice().len()];
-        for state in self.flows.values_mut() {
-            state.class = classes.of(&state.request);
-            self.taken[state.class.0] += state.out.held();
-        }
+        self.flows.values_mut().for_each(|state| state.class = classes.of(&state.request));
+        self.recount(classes.as_slice().len());
         let flows = &self.flows;
         let last = ClassId(classes.as_slice().len() - 1);
         // A flow that has ended may have left a token.
@@ -279,8 +280,8 @@ impl Relay {
             }
         }
         let queue = std::mem::take(&mut self.queue).cleared();
-        let taken = vec![0; self.taken.len()];
-        *self = Relay { stats: self.stats, leftover: self.leftover, queue, taken, ..Relay::new(self.config) };
+        *self = Relay { stats: self.stats, leftover: self.leftover, queue, ..Relay::new(self.config) };
+        self.recount(self.queue.classes().as_slice().len());
     }
 
     /// Sets the memory (bytes) that the caller holds for flows that have ended.
@@ -353,10 +354,10 @@ impl Relay {
         }
         let origin = state.origin;
         if state.admitted {
-            self.admitted[origin as usize] -= 1;
+            self.admitted[origin as usize].give_back(state.class);
             self.admit_all(actions);
         } else {
-            self.waiting[origin as usize].retain(|&other| other != flow);
+            self.waiting[origin as usize].remove(flow, state.class);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Which flows are let in, and how much memory each gets.
 
 use super::Relay;
+use super::quota::Quota;
+use super::waiting::Waiting;
 use crate::class::ClassId;
 use crate::excess::Excess;
 use crate::flow::{Flow, Origin};
@@ -12,10 +14,10 @@ use crate::request::Request;
 impl Relay {
     /// What memory leaves for a direction of a flow (bytes): a quarter of what nothing is promised of, so that some is
     /// always left for the others. This is the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6
-    /// (2), 1998, section III. An eighth of the memory is left out of it: promises stay when shares shrink, and those
-    /// that come need what is certain at once.
+    /// (2), 1998, section III. An eighth of the memory is left out of it, and what the reserves of classes need: promises
+    /// stay when shares shrink, and those that come need what is certain at once.
     pub(super) fn memory_share(&self) -> u64 {
-        let kept = self.config.total_buffer.0 / 8;
+        let kept = (self.config.total_buffer.0 / 8).max(self.reserved());
         (self.free().saturating_sub(kept) / 4).max(self.config.least())
     }
     /// Returns the bytes from its host that a flow of `class` which holds `held` may hold now. Each class has the windows for
@@ -57,35 +59,71 @@ impl Relay {
         // The identifiers between the joined runs count as ended, too.
         ended.join_lowest(Excess::MOST_IDENTIFIERS + self.flows.len() + 1);
     }
-    pub(super) fn is_full(&self, origin: Origin) -> bool {
-        self.admitted[origin as usize] >= self.config.flows_per_origin() || self.free() < self.config.per_flow()
+    /// Returns true if no more flows of `class` are let in. What the reserves of classes need stays free: see [`Quota`].
+    pub(super) fn is_full(&self, origin: Origin, class: ClassId) -> bool {
+        let quota = &self.admitted[origin as usize];
+        let others = if quota.is_within_reserve(class) { 0 } else { self.reserved() };
+        !quota.has_room(class) || self.free() < self.config.per_flow() + others
     }
-    pub(super) fn may_wait(&self, origin: Origin) -> bool {
-        !self.is_full(origin) || self.waiting[origin as usize].len() < self.config.waiting as usize
+    /// The memory (bytes) of the flows that all classes may add within their reserves.
+    fn reserved(&self) -> u64 {
+        self.admitted.iter().map(Quota::unused).sum::<u64>() * self.config.per_flow()
+    }
+    pub(super) fn may_wait(&self, origin: Origin, class: ClassId) -> bool {
+        !self.is_full(origin, class) || self.waiting[origin as usize].has_room(class)
     }
     /// A new flow gets its memory, or waits for it.
     pub(super) fn enter(&mut self, state: Flow, actions: &mut Vec<Action>) {
-        let (flow, origin) = (state.id, state.origin);
+        let (flow, origin, class) = (state.id, state.origin, state.class);
         self.flows.insert(flow, state);
         self.note_arrival(flow, 0);
         self.tell_rate();
-        self.waiting[origin as usize].push_back(flow);
+        self.waiting[origin as usize].push(flow, class);
         if origin == Origin::Local {
             self.note_opening(flow);
         }
         self.admit(origin, actions);
     }
-    pub(super) fn admit_all(&mut self, actions: &mut Vec<Action>) {
+    pub(crate) fn admit_all(&mut self, actions: &mut Vec<Action>) {
         [Origin::Local, Origin::Peer].into_iter().for_each(|origin| self.admit(origin, actions));
     }
     fn admit(&mut self, origin: Origin, actions: &mut Vec<Action>) {
-        while !self.is_full(origin) {
-            let Some(flow) = self.waiting[origin as usize].pop_front() else { return };
-            self.admitted[origin as usize] += 1;
+        while let Some(class) = self.next_class(origin) {
+            let Some(flow) = self.waiting[origin as usize].pop(class) else { return };
+            self.admitted[origin as usize].take(class);
             self.stats.flows_opened += 1;
             let early = self.flows.get(&flow).is_some_and(|state| state.request.early);
             self.stats.flows_early += u64::from(early);
             self.change(flow, actions, Flow::admit);
+        }
+    }
+    /// Returns the class of the next flow that is let in: of those with flows that wait, the one with the fewest.
+    fn next_class(&self, origin: Origin) -> Option<ClassId> {
+        let admitted = &self.admitted[origin as usize];
+        let enters = |&class: &ClassId| !self.is_full(origin, class);
+        self.waiting[origin as usize].classes().filter(enters).min_by_key(|&class| admitted.used(class))
+    }
+    /// Returns true if memory alone keeps a flow of `origin` waiting.
+    pub(super) fn waits_for_memory(&self, origin: Origin) -> bool {
+        let admitted = &self.admitted[origin as usize];
+        self.waiting[origin as usize].classes().any(|class| admitted.has_room(class))
+    }
+    /// Counts the flows of each of `classes` anew, whose own class is known. Those that wait keep their order.
+    pub(super) fn recount(&mut self, classes: usize) {
+        self.taken = vec![0; classes];
+        self.admitted = std::array::from_fn(|_| Quota::new(self.config.flows_per_origin(), classes));
+        let waiting = |_| Waiting::new(self.config.waiting.into(), classes);
+        let waited = std::mem::replace(&mut self.waiting, std::array::from_fn(waiting));
+        for state in self.flows.values() {
+            self.taken[state.class.0] += state.out.held();
+            if state.admitted {
+                self.admitted[state.origin as usize].take(state.class);
+            }
+        }
+        for (waiting, waited) in self.waiting.iter_mut().zip(waited) {
+            for flow in waited.into_order() {
+                self.flows.get(&flow).into_iter().for_each(|state| waiting.push(flow, state.class));
+            }
         }
     }
 }

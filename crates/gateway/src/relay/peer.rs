@@ -78,10 +78,10 @@ impl Relay {
     }
     fn opened(&mut self, flow: FlowId, limit: u64, request: &Arc<Request>, actions: &mut Vec<Action>) {
         // What is sent early needs its memory at once.
-        let may_enter = if request.early { !self.is_full(Origin::Peer) } else { self.may_wait(Origin::Peer) };
+        let (origin, class) = (Origin::Peer, self.queue.classes().of(request));
+        let may_enter = if request.early { !self.is_full(origin, class) } else { self.may_wait(origin, class) };
         if may_enter {
-            let class = self.queue.classes().of(request);
-            let mut state = Flow::new(flow, Origin::Peer, request.clone(), class, self.now);
+            let mut state = Flow::new(flow, origin, request.clone(), class, self.now);
             state.out.limit = limit;
             self.enter(state, actions);
         } else {

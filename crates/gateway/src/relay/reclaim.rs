@@ -34,10 +34,8 @@ impl Relay {
     /// True if memory is short because of granted limits: a flow needs more of it, and less than half is free.
     fn is_short(&self) -> bool {
         // Asked for every packet: what is seldom so comes first.
-        let may_enter = |origin: Origin| self.admitted[origin as usize] < self.config.flows_per_origin();
-        let waits = |origin: Origin| !self.waiting[origin as usize].is_empty() && may_enter(origin);
         self.free() < self.config.total_buffer.0.div_ceil(2)
-            && (self.reclaim.wanted || waits(Origin::Local) || waits(Origin::Peer))
+            && (self.reclaim.wanted || self.waits_for_memory(Origin::Local) || self.waits_for_memory(Origin::Peer))
     }
     /// The peer is short of memory.
     pub(super) fn recalled(&mut self) {
