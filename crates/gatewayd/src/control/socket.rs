@@ -10,6 +10,7 @@ use std::time::Duration;
 use cellway_units::Span;
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
+use socket2::{Domain, SockAddr, Socket, Type};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 use tokio::sync::Semaphore;
@@ -70,11 +71,23 @@ fn file_at(path: &Path) -> io::Result<(u64, u64)> {
     std::fs::symlink_metadata(path).map(|file| (file.dev(), file.ino()))
 }
 
+/// Returns true if a process listens at `path`. Does not wait for it to accept.
+fn is_in_use(path: &Path) -> io::Result<bool> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&SockAddr::unix(path)?).map_err(|error| (error.kind(), error)) {
+        // EAGAIN: its backlog is full (connect(2)).
+        Ok(()) | Err((io::ErrorKind::WouldBlock, _)) => Ok(true),
+        Err((io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused, _)) => Ok(false),
+        Err((_, error)) => Err(error),
+    }
+}
+
 impl StatusSocket {
     /// Opens it, for owner and group; one that a dead daemon has left is replaced.
     pub(super) fn open(path: &Path) -> io::Result<StatusSocket> {
-        if UnixStream::connect(path).is_ok() {
-            return Err(io::Error::new(io::ErrorKind::AddrInUse, "another gateway answers there"));
+        if is_in_use(path)? {
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, "another gateway listens there"));
         }
         // Nobody may reach it before its mode is set: it gets its name last.
         let mut early = path.as_os_str().to_owned();

@@ -1,6 +1,7 @@
 //! A gateway that is made up, watched through real sockets.
 
 mod exposition;
+mod in_use;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
