@@ -19,7 +19,7 @@ impl Daemon {
             super::PEERS => {}
             super::HOLD => self.read_openings(),
             token if super::LISTENERS.contains(&token) => self.accept(),
-            token if super::WATCH.contains(&token) => self.rules.check_deletions(),
+            token if super::WATCH.contains(&token) => self.rules.check_deletions(&mut self.cx),
             token => match Token::of(ready) {
                 Some(token) => self.hosts.ready(token, ready, &mut self.cx),
                 None => self.doors.ready(token, &self.readiness, &mut self.cx),
@@ -66,7 +66,7 @@ impl Daemon {
             Due::Greeting(token) => self.doors.forget(token),
             // Every pass checks whether the drain is over.
             Due::Drained => {}
-            Due::Rules => self.rules.set_again(),
+            Due::Rules => self.rules.set_again(&mut self.cx),
             Due::Blocks => {
                 if let Some(wait) = block::give_back() {
                     self.cx.timer(wait, Due::Blocks);

@@ -19,6 +19,7 @@ const AGAIN: Span = Span::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct KernelRules {
     follower: Option<Follower>,
+    /// None without `[intercept]`, or after an error of its sockets.
     watch: Option<Watch>,
     /// The number of the last change for each peer.
     changes: PerPeer<u64>,
@@ -91,24 +92,41 @@ impl KernelRules {
                     tracing::error!("rules of the kernel are lacking and cannot be set again: {why}");
                 }
                 cx.tally.error("rules");
-                cx.timer(AGAIN, Due::Rules);
+                // Without a watch there is a timer already.
+                if self.watch.is_some() {
+                    cx.timer(AGAIN, Due::Rules);
+                }
             }
         }
     }
     /// Checks the rules if the watch reports a deletion. Rules that the kernel has refused have a timer instead: a failed
     /// attempt deletes rules itself.
-    pub(crate) fn check_deletions(&mut self) {
-        if !self.watch.as_mut().is_some_and(Watch::has_heard) {
-            return;
+    pub(crate) fn check_deletions(&mut self, cx: &mut Context) {
+        let Some(watch) = &mut self.watch else { return };
+        match watch.has_heard() {
+            Ok(false) => return,
+            Ok(true) => {}
+            Err(e) => {
+                tracing::error!(
+                    "deletions of rules are not reported any more, so the rules are checked every 5 s: {e}"
+                );
+                cx.tally.error("rules");
+                // A descriptor that stays readable would keep this thread busy.
+                self.watch = None;
+                cx.timer(AGAIN, Due::Rules);
+            }
         }
         if let Some(follower) = self.follower.as_mut().filter(|follower| follower.lacking().is_none()) {
             follower.look();
         }
     }
-    /// Sets rules again that the kernel has refused.
-    pub(crate) fn set_again(&mut self) {
+    /// Sets rules again that the kernel has refused, or that may have been deleted without a report.
+    pub(crate) fn set_again(&mut self, cx: &mut Context) {
         if let Some(follower) = &mut self.follower {
             follower.look();
+            if self.watch.is_none() {
+                cx.timer(AGAIN, Due::Rules);
+            }
         }
     }
     /// Returns the reason for which the kernel does not intercept the networks of a peer that is up, if there is one.

@@ -38,6 +38,10 @@ const HEADER: usize = 16;
 const ALIGNED: usize = 4;
 /// Octets that are read at once; a change of nftables is a few hundred.
 const BUFFER: usize = 64 * 1024;
+/// Most reads of a socket per pass: about as many messages as its buffer holds.
+const READS: usize = 256;
+/// Errors in succession after which a socket counts as unusable.
+const FAILURES: u32 = 8;
 
 /// Detects deletions that may concern one `[intercept]`, in the network namespace in which it was made.
 #[derive(Debug)]
@@ -72,19 +76,23 @@ impl Watch {
         [self.tables.as_fd(), self.routing.as_fd()]
     }
 
-    /// Reads all messages that have arrived. Returns true if something may have been deleted.
-    pub(crate) fn has_heard(&mut self) -> bool {
+    /// Reads the messages that have arrived; those of a burst that are left keep the descriptor readable. Returns true if
+    /// something may have been deleted.
+    ///
+    /// # Errors
+    /// A socket cannot be read any more, and would be readable for ever.
+    pub(crate) fn has_heard(&mut self) -> io::Result<bool> {
         let Watch { tables, routing, table, device, buffer } = self;
         let names = |text: &[u8], name: &[u8]| text.windows(name.len()).any(|part| part == name);
-        let tables = read(tables, buffer, |kind, text| {
+        let tables = read(receive(tables), buffer, |kind, text| {
             kind >> 8 == SUBSYSTEM && DELETED.contains(&(kind & 0xff)) && names(text, table)
-        });
-        let routing = read(routing, buffer, |kind, text| match kind {
+        })?;
+        let routing = read(receive(routing), buffer, |kind, text| match kind {
             LINK => names(text, device),
             DELETED_ROUTE => text.get(TABLE).is_some_and(|table| !OTHERS.contains(table)),
             _ => kind == DELETED_RULE,
-        });
-        tables || routing
+        })?;
+        Ok(tables || routing)
     }
 }
 
@@ -95,20 +103,41 @@ fn listener(protocol: Option<Protocol>, groups: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Reads until nothing is left. Returns true if a message is `wanted`, or if messages were lost.
-fn read(socket: &OwnedFd, buffer: &mut [u8], wanted: impl Fn(u16, &[u8]) -> bool) -> bool {
+/// Returns a function that reads the next message of `socket` and returns its length.
+fn receive(socket: &OwnedFd) -> impl FnMut(&mut [u8]) -> Result<usize, Errno> {
+    move |buffer| recv(socket, buffer, RecvFlags::empty()).map(|(octets, _)| octets)
+}
+
+/// Reads until nothing is left, but at most [`READS`] times. Returns true if a message is `wanted`, or if messages were
+/// lost.
+fn read(
+    mut receive: impl FnMut(&mut [u8]) -> Result<usize, Errno>,
+    buffer: &mut [u8],
+    wanted: impl Fn(u16, &[u8]) -> bool,
+) -> io::Result<bool> {
     let mut heard = false;
-    loop {
-        match recv(socket, &mut *buffer, RecvFlags::empty()) {
-            Ok((octets, _)) if octets > 0 => {
-                heard |= messages(&buffer[..octets]).any(|(kind, text)| wanted(kind, text))
+    let mut failures = 0;
+    for _ in 0..READS {
+        match receive(buffer) {
+            Ok(octets) => {
+                failures = 0;
+                heard |= messages(&buffer[..octets]).any(|(kind, text)| wanted(kind, text));
             }
+            Err(Errno::AGAIN) => break,
             Err(Errno::INTR) => {}
-            // The buffer of the socket has overflowed: messages were lost (netlink(7)).
-            Err(Errno::NOBUFS) => heard = true,
-            Ok(_) | Err(_) => return heard,
+            // Messages were lost: the buffer of the socket has overflowed (ENOBUFS, netlink(7)), or the kernel could not
+            // make one (netlink_set_err in the kernel: ENOBUFS, ENOMEM or EMSGSIZE). Reading such an error clears it.
+            // One that is not cleared keeps the descriptor readable.
+            Err(error) => {
+                heard = true;
+                failures += 1;
+                if failures == FAILURES {
+                    return Err(error.into());
+                }
+            }
         }
     }
+    Ok(heard)
 }
 
 /// Returns the type and the content of each message in `octets`.
@@ -126,7 +155,9 @@ fn messages(mut octets: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use cellway_sys::{Interest, Readiness};
     use proptest::prelude::*;
+    use rustix::net::sockopt::set_socket_recv_buffer_size;
 
     use super::super::testbed::{Three, config, possible};
     use super::*;
@@ -153,6 +184,75 @@ mod tests {
         }
     }
 
+    /// Returns the result of [`read`], and the number of reads, for a socket that returns `results` and then the last of
+    /// them again and again.
+    fn read_all(results: &[Result<usize, Errno>]) -> (Result<bool, Option<i32>>, usize) {
+        let mut reads = 0;
+        let mut buffer = message(DELETED_RULE, 0);
+        let result = read(
+            |_: &mut [u8]| {
+                reads += 1;
+                results[(reads - 1).min(results.len() - 1)]
+            },
+            &mut buffer,
+            |kind, _| kind == DELETED_RULE,
+        );
+        (result.map_err(|error| error.raw_os_error()), reads)
+    }
+
+    #[test]
+    fn each_error_has_its_meaning() {
+        let (again, some) = (Err(Errno::AGAIN), Ok(HEADER));
+        assert_eq!(read_all(&[again]), (Ok(false), 1));
+        assert_eq!(read_all(&[Ok(0), again]), (Ok(false), 2), "a message without content");
+        assert_eq!(read_all(&[Err(Errno::INTR), again]), (Ok(false), 2));
+        assert_eq!(read_all(&[Err(Errno::INTR), some, again]), (Ok(true), 3));
+        for lost in [Errno::NOBUFS, Errno::NOMEM, Errno::MSGSIZE] {
+            assert_eq!(read_all(&[Err(lost), again]), (Ok(true), 2), "{lost:?}");
+            assert_eq!(read_all(&[Err(lost), Ok(0), again]), (Ok(true), 3), "{lost:?}: the messages after it are read");
+        }
+    }
+
+    #[test]
+    fn no_socket_is_read_for_ever() {
+        assert_eq!(read_all(&[Err(Errno::ACCESS)]), (Err(Some(Errno::ACCESS.raw_os_error())), FAILURES as usize));
+        assert_eq!(read_all(&[Err(Errno::INTR)]), (Ok(false), READS));
+        assert_eq!(read_all(&[Ok(HEADER)]), (Ok(true), READS));
+        // Errors with messages between them are no persistent ones.
+        let errors = [[Err(Errno::NOBUFS); FAILURES as usize - 1]; 3];
+        let mixed = errors.map(|errors| [&errors[..], &[Ok(0)]].concat()).concat();
+        assert_eq!(read_all(&[&mixed[..], &[Err(Errno::AGAIN)]].concat()), (Ok(true), 3 * FAILURES as usize + 1));
+    }
+
+    /// Returns true if `fd` is ready, as the daemon's loop sees it.
+    fn is_ready(fd: BorrowedFd<'_>) -> bool {
+        let (mut readiness, mut ready) = (Readiness::new().unwrap(), Vec::new());
+        readiness.add(fd, 1, Interest::Read).unwrap();
+        readiness.wait(Some(0), &mut ready).unwrap();
+        !ready.is_empty()
+    }
+
+    #[test]
+    fn after_an_overflow_it_is_read_to_the_end() {
+        if !possible() {
+            return;
+        }
+        let three = Three::new();
+        let intercept = config(&[], PeerDown::Direct, &[]).intercept.unwrap();
+        let mut watch = three.gateway.run(move || Watch::new(&intercept).unwrap());
+        set_socket_recv_buffer_size(&watch.routing, 1).unwrap();
+        assert!(!watch.fds().into_iter().any(is_ready));
+        // None of these messages is wanted: only the loss counts.
+        Three::output(&three.gateway, "for n in $(seq 60); do ip rule add pref $n lookup 99; done");
+        assert!(watch.fds().into_iter().any(is_ready));
+        assert!(watch.has_heard().unwrap(), "messages were lost");
+        assert!(!watch.fds().into_iter().any(is_ready), "the error is cleared");
+        Three::output(&three.gateway, "ip rule add pref 70 lookup 99");
+        assert!(!watch.has_heard().unwrap());
+        Three::output(&three.gateway, "ip rule del pref 70");
+        assert!(watch.has_heard().unwrap());
+    }
+
     #[test]
     fn what_is_deleted_is_heard_of_and_what_is_added_is_not() {
         if !possible() {
@@ -163,7 +263,7 @@ mod tests {
         let mut watch = three.gateway.run(move || Watch::new(&intercept).unwrap());
         let mut after = |line: &str| {
             Three::output(&three.gateway, line);
-            watch.has_heard()
+            watch.has_heard().unwrap()
         };
         for (table, ours) in [("cellway_gateway_hold0", true), ("cellway_gateway_hold01", false), ("others", false)] {
             assert!(!after(&format!(
