@@ -1,7 +1,7 @@
 //! Settings of the C library's allocator.
 #![allow(unsafe_code)]
 
-#[cfg(any(target_env = "gnu", test))]
+#[cfg(target_env = "gnu")]
 use std::fs;
 
 /// Blocks of at least this size (bytes) are mapped one by one, and returned to the kernel when they are freed.
@@ -20,24 +20,7 @@ pub fn return_large_blocks() {
 }
 
 /// Returns true if the process is known to have no thread but the present one (`/proc/pid/task`, proc(5)).
-#[cfg(any(target_env = "gnu", test))]
+#[cfg(target_env = "gnu")]
 fn is_only_thread() -> bool {
     fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::mpsc::channel;
-    use std::thread::spawn;
-
-    use super::*;
-
-    #[test]
-    fn another_thread_is_seen() {
-        let (end, ended) = channel::<()>();
-        let other = spawn(move || ended.recv());
-        assert!(!is_only_thread());
-        drop(end);
-        let _ = other.join().unwrap();
-    }
 }

@@ -231,6 +231,19 @@ impl World {
         panic!("{:?} is due for ever at {:?}", self.gateway.deadline(), self.now);
     }
 
+    /// Advances to `at`, where another gateway may be due instead. A wake before the deadline must then do nothing: a
+    /// caller wakes it at its deadline only, so what this wake did would have come too late. The first request for
+    /// memory is an exception: it leaves with the next call, whichever that is.
+    pub(crate) fn advance(&mut self, at: Time) {
+        self.now = self.now.max(at);
+        let deadline = self.gateway.deadline();
+        self.wake();
+        let mut frames = self.out.packets.iter().flat_map(|packet| &packet.frames);
+        let nothing = self.out.actions.is_empty() && frames.all(|frame| *frame == Frame::Recall);
+        let early = deadline.is_none_or(|(at, _)| at > self.now);
+        assert!(nothing || !early, "{deadline:?}, at {:?}: {:?}", self.now, self.out);
+    }
+
     pub(crate) fn down(&mut self, reason: Reason) {
         self.gateway.down(self.now, reason, &mut self.out);
         self.check();

@@ -57,8 +57,7 @@ fn step(sides: &mut [World; 2], input: &mut Input<'_>) {
                 let next = sides.iter().filter_map(|side| side.gateway.deadline()).map(|(at, _)| at).min();
                 let Some(at) = next else { break };
                 for side in sides.iter_mut() {
-                    side.now = side.now.max(at);
-                    side.wake();
+                    side.advance(at);
                     side.check();
                 }
             }
