@@ -20,13 +20,23 @@ use flood::Flood;
 
 #[test]
 fn forged_openings_do_not_become_connections() {
-    if !possible("forged_openings_do_not_become_connections") {
-        return;
+    if possible("forged_openings_do_not_become_connections") {
+        flood("quic");
     }
+}
+
+#[test]
+fn forged_openings_do_not_become_connections_over_tls() {
+    if possible("forged_openings_do_not_become_connections_over_tls") {
+        flood("tls");
+    }
+}
+
+fn flood(transport: &str) {
     let _one = one_at_a_time();
     for version in [Version::V4, Version::V6] {
         let world = World::new();
-        let pair = Pair::start(&world, &Wish::default());
+        let pair = Pair::start(&world, &Wish::over(transport));
         let client = Client::start(&world, version);
         let flood = Flood::start(&world, version, client.server());
         until("the flood is over", || flood.is_over());

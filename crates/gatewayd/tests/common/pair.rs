@@ -69,6 +69,13 @@ impl Default for Wish {
     }
 }
 
+impl Wish {
+    /// The defaults, with a value of `transport` in `[[peer]]`, of both.
+    pub(crate) fn over(transport: &str) -> Wish {
+        Wish { peer: format!("transport = \"{transport}\""), ..Wish::default() }
+    }
+}
+
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {

@@ -71,14 +71,14 @@ fn who_ends_its_half_and_reads_slowly_gets_all() {
 const CLIENTS: u64 = 200;
 
 /// Small buffers fill soon.
-fn crowd(limits: &str) -> (World, Wish) {
+fn crowd(transport: &str, limits: &str) -> (World, Wish) {
     let world = World::new();
     for namespace in [&world.client, &world.near, &world.far, &world.server] {
         namespace.set("net/ipv4/tcp_wmem", "4096 65536 131072").unwrap();
         namespace.set("net/ipv4/tcp_rmem", "4096 65536 131072").unwrap();
     }
     let limits = format!("connections = {CLIENTS}\nper-source = {CLIENTS}\n{limits}");
-    (world, Wish { limits, ..Wish::default() })
+    (world, Wish { limits, ..Wish::over(transport) })
 }
 
 fn connect(world: &World, to: SocketAddr) -> std::io::Result<Socket> {
@@ -137,10 +137,20 @@ fn until_given_back(pair: &Pair<'_>, side: Side, before: u64) {
 
 #[test]
 fn clients_that_reset_with_answers_pending_leave_nothing() {
-    if !common::possible("hosts::clients_that_reset_with_answers_pending_leave_nothing") {
-        return;
+    if common::possible("hosts::clients_that_reset_with_answers_pending_leave_nothing") {
+        answers_pending("quic");
     }
-    let (world, wish) = crowd("window = \"256 KiB\"");
+}
+
+#[test]
+fn clients_that_reset_with_answers_pending_leave_nothing_over_tls() {
+    if common::possible("hosts::clients_that_reset_with_answers_pending_leave_nothing_over_tls") {
+        answers_pending("tls");
+    }
+}
+
+fn answers_pending(transport: &str) {
+    let (world, wish) = crowd(transport, "window = \"256 KiB\"");
     let pair = Pair::start(&world, &wish);
     talk(&meet(&world, Version::V4));
     let before = memory(&pair);
@@ -167,10 +177,20 @@ fn clients_that_reset_with_answers_pending_leave_nothing() {
 
 #[test]
 fn clients_that_reset_with_requests_pending_leave_nothing() {
-    if !common::possible("hosts::clients_that_reset_with_requests_pending_leave_nothing") {
-        return;
+    if common::possible("hosts::clients_that_reset_with_requests_pending_leave_nothing") {
+        requests_pending("quic");
     }
-    let (world, wish) = crowd("window = \"256 KiB\"");
+}
+
+#[test]
+fn clients_that_reset_with_requests_pending_leave_nothing_over_tls() {
+    if common::possible("hosts::clients_that_reset_with_requests_pending_leave_nothing_over_tls") {
+        requests_pending("tls");
+    }
+}
+
+fn requests_pending(transport: &str) {
+    let (world, wish) = crowd(transport, "window = \"256 KiB\"");
     let pair = Pair::start(&world, &wish);
     talk(&meet(&world, Version::V4));
     let before = memory(&pair);
@@ -213,14 +233,24 @@ fn clients_that_reset_with_requests_pending_leave_nothing() {
     pair.stop();
 }
 
-/// What hosts that read nothing leave with the gateways: windows that together are ten times the memory.
 #[test]
 fn the_process_takes_no_more_than_the_memory_that_it_may() {
-    if !common::possible("hosts::the_process_takes_no_more_than_the_memory_that_it_may") {
-        return;
+    if common::possible("hosts::the_process_takes_no_more_than_the_memory_that_it_may") {
+        nobody_reads("quic");
     }
+}
+
+#[test]
+fn the_process_takes_no_more_than_the_memory_that_it_may_over_tls() {
+    if common::possible("hosts::the_process_takes_no_more_than_the_memory_that_it_may_over_tls") {
+        nobody_reads("tls");
+    }
+}
+
+/// What hosts that read nothing leave with the gateways: windows that together are ten times the memory.
+fn nobody_reads(transport: &str) {
     const MEMORY: u64 = 24 << 20;
-    let (world, wish) = crowd("memory = \"24 MiB\"\nwindow = \"1 MiB\"");
+    let (world, wish) = crowd(transport, "memory = \"24 MiB\"\nwindow = \"1 MiB\"");
     let pair = Pair::start(&world, &wish);
     talk(&meet(&world, Version::V4));
     let before = memory(&pair);
@@ -263,16 +293,26 @@ fn crawl(world: &World, to: SocketAddr, stop: &Arc<AtomicBool>) -> JoinHandle<()
     })
 }
 
-/// Hosts still take what is here for them when the peer is lost, at their own pace. What that is counts against the memory
-/// that connections over the next connection to the peer may take.
 #[test]
 fn what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost() {
-    if !common::possible("hosts::what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost") {
-        return;
+    if common::possible("hosts::what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost") {
+        slow_hosts("quic");
     }
+}
+
+#[test]
+fn what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost_over_tls() {
+    if common::possible("hosts::what_slow_hosts_are_still_to_get_counts_when_the_peer_is_lost_over_tls") {
+        slow_hosts("tls");
+    }
+}
+
+/// Hosts still take what is here for them when the peer is lost, at their own pace. What that is counts against the memory
+/// that connections over the next connection to the peer may take.
+fn slow_hosts(transport: &str) {
     const MEMORY: u64 = 24 << 20;
     const AT_ONCE: usize = 45;
-    let (world, wish) = crowd("memory = \"24 MiB\"\nwindow = \"1 MiB\"");
+    let (world, wish) = crowd(transport, "memory = \"24 MiB\"\nwindow = \"1 MiB\"");
     let mut pair = Pair::start(&world, &wish);
     talk(&meet(&world, Version::V4));
     let before = pair.memory(Side::Near);

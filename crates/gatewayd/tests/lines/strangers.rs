@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -40,19 +41,32 @@ fn idle(to: SocketAddr, stop: &AtomicBool, again: &AtomicU64) {
 
 #[test]
 fn idle_strangers_keep_no_peer_out_and_no_client_waiting() {
-    if !common::possible("strangers::idle_strangers_keep_no_peer_out_and_no_client_waiting") {
-        return;
+    if common::possible("strangers::idle_strangers_keep_no_peer_out_and_no_client_waiting") {
+        beside_strangers("quic");
     }
-    static STOP: AtomicBool = AtomicBool::new(false);
-    static AGAIN: AtomicU64 = AtomicU64::new(0);
+}
+
+/// Over TCP, like the strangers.
+#[test]
+fn idle_strangers_keep_no_peer_out_and_no_client_waiting_over_tls() {
+    if common::possible("strangers::idle_strangers_keep_no_peer_out_and_no_client_waiting_over_tls") {
+        beside_strangers("tls");
+    }
+}
+
+fn beside_strangers(transport: &str) {
+    let (stop, again) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let world = World::new();
-    // Only the near gateway dials, and over TCP, like the strangers; the far one has no address of it.
+    // Only the near gateway dials; the far one has no address of it.
     let to = Side::Far.address(Version::V4);
-    let wish = Wish { rate: "30 Mbit/s", peer: "transport = \"tls\"".into(), through: Some(to), ..Wish::default() };
+    let wish = Wish { rate: "30 Mbit/s", through: Some(to), ..Wish::over(transport) };
     let mut pair = Pair::start(&world, &wish);
     let carried = meet(&world, Version::V4);
-    let flood = start(&world.server, move || idle(to, &STOP, &AGAIN));
-    until("no slot is free for them", || AGAIN.load(Ordering::SeqCst) > 200);
+    let flood = {
+        let (stop, again) = (stop.clone(), again.clone());
+        start(&world.server, move || idle(to, &stop, &again))
+    };
+    until("no slot is free for them", || again.load(Ordering::SeqCst) > 200);
     // Carried connections go on, and new ones are carried.
     talk(&carried);
     for version in [Version::V4, Version::V6] {
@@ -67,12 +81,12 @@ fn idle_strangers_keep_no_peer_out_and_no_client_waiting() {
     talk(&meet(&world, Version::V4));
     pair.end(Side::Far);
     pair.run(Side::Far);
-    let before = AGAIN.load(Ordering::SeqCst);
-    until("the strangers are back", || AGAIN.load(Ordering::SeqCst) > before + 200);
+    let before = again.load(Ordering::SeqCst);
+    until("the strangers are back", || again.load(Ordering::SeqCst) > before + 200);
     pair.wait_until_up();
     talk(&meet(&world, Version::V6));
     assert!(pair.number(Side::Far, "/counters/strangers/replaced") > 100);
-    STOP.store(true, Ordering::SeqCst);
+    stop.store(true, Ordering::SeqCst);
     flood.join().unwrap();
     let log = pair.written(Side::Far);
     let lines = log.lines().filter(|line| line.contains("a connection from")).count();
