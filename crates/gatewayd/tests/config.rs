@@ -71,9 +71,23 @@ fn cases() -> Vec<(&'static str, String)> {
             with(
                 "[[class]]\nname = \"a\"\npeer = \"lima\"\nports = [80]\n\
                  [[class]]\nname = \"a\"\nports = [81]\n\
-                 [[class]]\nname = \"b\"\nports = [80]\n\
+                 [[class]]\nname = \"b\"\nports = [81]\n\
                  [[class]]\nname = \"c\"\n[[class]]\nname = \"d\"\n\
                  [[class]]\nname = \"default\"\nclients = [\"10.0.0.0/8\"]\n",
+            ),
+        ),
+        (
+            "classes that can match nothing, or have empty lists",
+            with(
+                "[[class]]\nname = \"a\"\nports = [\"8000-8099\"]\nclients = [\"10.0.0.0/8\"]\n\
+                 [[class]]\nname = \"b\"\nports = [8080]\nclients = [\"10.1.0.0/16\"]\n\
+                 [[class]]\nname = \"c\"\nports = [\"8100-8199\"]\n\
+                 [[class]]\nname = \"d\"\nports = [\"8090-8110\"]\nclients = [\"10.2.0.0/16\"]\n\
+                 [[class]]\nname = \"e\"\npeer = \"lima\"\nports = [9000]\n\
+                 [[class]]\nname = \"at-tokyo\"\nports = [9000]\n\
+                 [[class]]\nname = \"f\"\nclients = []\n\
+                 [[class]]\nname = \"g\"\nports = []\n\
+                 [[class]]\nname = \"h\"\nclients = [\"::ffff:10.0.0.0/104\", \"::ffff:0:0/96\"]\n",
             ),
         ),
         ("unknown table", with("[interception]\nport = 1\n")),

@@ -4,6 +4,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cellway_gateway::DEFAULT_CLASS;
+
 use super::args::{Running, Status};
 use super::output::{age, rows, scaled, table};
 use super::{Failure, output, read};
@@ -83,7 +85,7 @@ fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
     if !remarks.is_empty() {
         out.push_str(&format!("\n{remarks}"));
     }
-    if now.peers.iter().any(|peer| peer.classes.len() > 1) {
+    if now.peers.iter().any(has_classes) {
         out.push_str(&format!("\n{}", rows(&classes(before, now))));
     }
     let total = |counts: &std::collections::BTreeMap<String, u64>| counts.values().sum::<u64>();
@@ -164,12 +166,21 @@ fn row(peer: &PeerStatus, earlier: Option<&PeerStatus>, seconds: f64) -> [String
     ]
 }
 
-/// The classes of each peer that has more than that of all connections, with what was sent between the two pictures.
+/// Returns true if classes are configured for a peer.
+fn has_classes(peer: &PeerStatus) -> bool {
+    match &peer.classes[..] {
+        [] => false,
+        [all] => (&*all.name, all.share, all.ceiling) != (DEFAULT_CLASS, 1, None),
+        _ => true,
+    }
+}
+
+/// The classes of each peer for which some are configured, with what was sent between the two pictures.
 fn classes(before: &Snapshot, now: &Snapshot) -> comfy_table::Table {
     let header = ["peer", "class", "share", "ceiling", "sends", "at ceiling", "connections"];
     let mut table = table(&header, &["share", "ceiling", "sends", "at ceiling", "connections"]);
     let seconds = now.uptime - before.uptime;
-    for peer in now.peers.iter().filter(|peer| peer.classes.len() > 1) {
+    for peer in now.peers.iter().filter(|peer| has_classes(peer)) {
         let earlier = before.peers.iter().find(|other| other.name == peer.name);
         for class in &peer.classes {
             let old = earlier.and_then(|peer| peer.classes.iter().find(|other| other.name == class.name));
@@ -310,7 +321,7 @@ tokyo  here  10.0.0.2:4000  10.1.0.2:80  open   1 min 15 s  1.50 kB     999 B   
     }
 
     #[test]
-    fn classes_are_shown_where_there_are_several() {
+    fn classes_are_shown_where_some_are_configured() {
         let class = |name: &str, ceiling, line_octets, at_ceiling| ClassStatus {
             name: name.to_owned(),
             share: 3,
@@ -325,8 +336,12 @@ tokyo  here  10.0.0.2:4000  10.1.0.2:80  open   1 min 15 s  1.50 kB     999 B   
             peers: vec![PeerStatus { name: "tokyo".to_owned(), classes, ..PeerStatus::default() }],
             ..Snapshot::default()
         };
-        let one = picture(1.0, vec![class("default", None, 0, 0.0)]);
-        assert!(!text(&one, &one, false).contains("class"), "all connections are in one class");
+        let none = picture(1.0, vec![ClassStatus { share: 1, ..class("default", None, 0, 0.0) }]);
+        assert!(!text(&none, &none, false).contains("class"), "all connections are in one class");
+        for one in [class("default", None, 0, 0.0), class("default", Some(2e6), 0, 0.0), class("all", None, 0, 0.0)] {
+            let one = picture(1.0, vec![one]);
+            assert!(text(&one, &one, false).contains("at ceiling"), "it is configured");
+        }
         let before = picture(1.0, vec![class("a", Some(2e6), 1_000, 1.0), class("default", None, 0, 0.0)]);
         let now = picture(3.0, vec![class("a", Some(2e6), 501_000, 2.5), class("default", None, 250_000, 0.0)]);
         let shown = text(&before, &now, false);

@@ -1,6 +1,7 @@
 //! From the file to the model: defaults, and all that must hold between keys.
 
 mod classes;
+mod coverage;
 mod networks;
 mod ports;
 

@@ -200,6 +200,10 @@ impl Kind for IpNet {
             let refusal = Refusal::new(format!("{text:?} has bits set beyond its length"));
             return Err(refusal.suggest(format!("\"{}\"", net.trunc())));
         }
+        if let Some(net) = of_mapped(net) {
+            let refusal = Refusal::new(format!("{text:?} is a network of IPv4-mapped addresses, which no packet has"));
+            return Err(refusal.suggest(format!("\"{net}\"")));
+        }
         Ok(net)
     }
     fn accepted() -> String {
@@ -208,6 +212,13 @@ impl Kind for IpNet {
     fn schema() -> Value {
         json!({ "type": "string", "pattern": "^[0-9a-fA-F.:]+/[0-9]{1,3}$", "examples": ["192.0.2.0/24", "2001:db8:1::/48"] })
     }
+}
+
+/// Returns the network of IPv4 whose addresses are mapped in `net` (RFC 4291, section 2.5.5.2).
+fn of_mapped(net: IpNet) -> Option<IpNet> {
+    let IpNet::V6(net) = net else { return None };
+    let address = net.addr().to_ipv4_mapped()?;
+    IpNet::new(address.into(), net.prefix_len().checked_sub(96)?).ok()
 }
 
 impl Kind for SocketAddr {
@@ -324,25 +335,27 @@ impl Kind for Devices {
 
 /// A count of at least 1 that fits `T`, the largest left out (the next one up must exist where marks,
 /// tables and ports are concerned).
+/// A number from 1 to `$most`.
 macro_rules! count {
-    ($type:ty) => {
+    ($type:ty, $most:expr) => {
         impl Kind for $type {
             fn read(value: &Value) -> Result<$type, Refusal> {
                 let number = value.as_i64().ok_or_else(|| Refusal::new(format!("{value} is not a whole number")))?;
-                let inside = <$type>::try_from(number).ok().filter(|n| (1..<$type>::MAX).contains(n));
+                let inside = <$type>::try_from(number).ok().filter(|n| (1..=$most).contains(n));
                 inside.ok_or_else(|| Refusal::new(format!("{number} is out of range")))
             }
             fn accepted() -> String {
-                format!("a whole number from 1 to {}", <$type>::MAX - 1)
+                format!("a whole number from 1 to {}", $most)
             }
             fn schema() -> Value {
-                json!({ "type": "integer", "minimum": 1, "maximum": <$type>::MAX - 1 })
+                json!({ "type": "integer", "minimum": 1, "maximum": $most })
             }
         }
     };
 }
-count!(u16);
-count!(u32);
+count!(u16, u16::MAX);
+// `intercept.mark` and `intercept.table` use the next number, too.
+count!(u32, u32::MAX - 1);
 
 /// How the octets on a line are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

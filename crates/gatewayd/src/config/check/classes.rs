@@ -6,6 +6,7 @@ use cellway_gateway::{Class, Classes, DEFAULT_CLASS, MAX_CLASSES};
 use cellway_units::Rate;
 
 use super::Check;
+use super::coverage::is_covered;
 use crate::config::file::ClassFile;
 use crate::config::leaf::Leaf;
 use crate::config::problem::{Found, one_of};
@@ -17,10 +18,27 @@ pub(super) struct Checked<'f> {
     class: Class,
 }
 
+impl Checked<'_> {
+    fn is_of(&self, peer: &str) -> bool {
+        self.file.peer.as_ref().and_then(Leaf::get).is_none_or(|name| name.0 == *peer)
+    }
+}
+
 impl Check<'_> {
-    /// Checks each class alone; those with a problem are left out.
+    /// Checks each class alone, and whether it could match anything at one of the peers `names`. Classes with a problem of
+    /// their own are left out.
     pub(super) fn classes<'f>(&mut self, files: &'f [ClassFile], names: &[String]) -> Vec<Checked<'f>> {
-        files.iter().filter_map(|file| self.class(file, names)).collect()
+        let all: Vec<Checked<'f>> = files.iter().filter_map(|file| self.class(file, names)).collect();
+        let found = all.iter().enumerate().filter_map(|(place, _)| matches_nothing(&all, place, names));
+        self.found.extend(found);
+        all
+    }
+
+    /// Reports a list of `class` that is there and has no entries.
+    fn not_empty<T>(&mut self, class: &ClassFile, key: &str, list: Option<&Vec<T>>, accepted: &str) {
+        let Some(leaf) = class.name.as_ref().filter(|_| list.is_some_and(Vec::is_empty)) else { return };
+        let key = leaf.key.strip_suffix("name").map_or(key.to_owned(), |table| format!("{table}{key}"));
+        self.found.push(Found::new(leaf.span.clone(), key, "is empty").accepted(accepted));
     }
 
     fn class<'f>(&mut self, file: &'f ClassFile, names: &[String]) -> Option<Checked<'f>> {
@@ -34,6 +52,8 @@ impl Check<'_> {
         if let Some(leaf) = file.ceiling.as_ref().filter(|leaf| leaf.get().is_some_and(|rate| rate.as_bps() == 0)) {
             self.found.push(leaf.wrong("is zero: nothing would ever be sent").accepted("a rate above zero"));
         }
+        self.not_empty(file, "clients", file.clients.as_ref(), "at least one network, or no clients for any client");
+        self.not_empty(file, "ports", file.ports.as_ref(), "at least one port, or no ports for any port");
         let name = self.value(file.name.clone());
         self.value(file.peer.clone());
         let share = self.value(file.share.clone()).unwrap_or(1);
@@ -49,9 +69,7 @@ impl Check<'_> {
 
     /// The classes of a peer: those that name it, or no peer.
     pub(super) fn classes_of(&mut self, peer: &Peer, all: &[Checked<'_>]) -> Classes {
-        let named = |file: &ClassFile| file.peer.as_ref().and_then(Leaf::get).map(|name| name.0.clone());
-        let of = |checked: &&Checked<'_>| named(checked.file).is_none_or(|name| name == peer.name);
-        let own: Vec<&Checked<'_>> = all.iter().filter(of).collect();
+        let own: Vec<&Checked<'_>> = all.iter().filter(|checked| checked.is_of(&peer.name)).collect();
         let before = self.found.len();
         for (place, Checked { file, class }) in own.iter().enumerate() {
             let Some(leaf) = &file.name else { continue };
@@ -63,8 +81,7 @@ impl Check<'_> {
                 let message = "\"default\" is the class of connections in no other class";
                 Some(leaf.wrong(message).accepted("another name, or neither clients nor ports"))
             } else {
-                let same = |other: &&Class| (&other.clients, &other.ports) == (&class.clients, &class.ports);
-                earlier().find(same).map(|other| {
+                earlier().find(|other| other.takes_all() && class.takes_all()).map(|other| {
                     let message = format!("takes the connections of class \"{}\", which comes first", other.name);
                     leaf.wrong(message).accepted("other clients or ports than those of another class")
                 })
@@ -102,4 +119,28 @@ fn too_high(file: &ClassFile, peer: &Peer) -> Option<Found> {
     let leaf = file.ceiling.as_ref().filter(|leaf| leaf.get().is_some_and(|ceiling| *ceiling > most))?;
     let message = format!("is above the rate to peer \"{}\", {most}", peer.name);
     Some(leaf.wrong(message).accepted(format!("at most \"{most}\"")))
+}
+
+/// A class that comes last wherever it is, or after others, gets no connections if these take all of them at each peer.
+fn matches_nothing(all: &[Checked<'_>], place: usize, names: &[String]) -> Option<Found> {
+    let this = &all[place];
+    let last = this.class.takes_all();
+    let first = |(n, other): (usize, &Checked<'_>)| !other.class.takes_all() && (last || n < place);
+    let before: Vec<&Checked<'_>> =
+        all.iter().enumerate().filter(|&(n, other)| first((n, other))).map(|(_, other)| other).collect();
+    let mut peers = names.iter().filter(|name| this.is_of(name)).peekable();
+    peers.peek()?;
+    let covers = |peer: &String| {
+        let of_peer: Vec<&Class> = before.iter().filter(|other| other.is_of(peer)).map(|other| &other.class).collect();
+        is_covered(&this.class, &of_peer)
+    };
+    let leaf = this.file.name.as_ref().filter(|_| peers.all(covers))?;
+    let alone = before.iter().find(|other| {
+        names.iter().all(|name| !this.is_of(name) || other.is_of(name)) && is_covered(&this.class, &[&other.class])
+    });
+    let message = match alone {
+        Some(other) => format!("takes only connections of class \"{}\", which comes first", other.class.name),
+        None => "takes only connections of the classes before it".to_owned(),
+    };
+    Some(leaf.wrong(message).accepted("a place before them, or other clients or ports"))
 }
