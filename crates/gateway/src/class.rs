@@ -54,7 +54,16 @@ impl Class {
 
 /// The classes of a gateway in the order in which a flow is compared with them. The last one takes every flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<Class>")]
 pub struct Classes(Vec<Class>);
+
+impl TryFrom<Vec<Class>> for Classes {
+    type Error = ClassError;
+
+    fn try_from(classes: Vec<Class>) -> Result<Classes, ClassError> {
+        Classes::new(classes)
+    }
+}
 
 /// The reason for which classes are refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -180,6 +189,22 @@ mod tests {
         assert_eq!(of(None, Server::Name("host".into(), 80)), "web");
         assert_eq!(of(Some("192.0.2.9:9"), port(443)), "rest");
         assert_eq!(Classes::default().of(&Request::UNNAMED), ClassId(0));
+    }
+
+    #[test]
+    fn classes_are_checked_where_they_are_read() {
+        let read = |classes: &[Class]| {
+            let mut bytes = Vec::new();
+            ciborium::into_writer(classes, &mut bytes).unwrap();
+            ciborium::from_reader::<Classes, _>(&bytes[..]).map_err(|error| error.to_string())
+        };
+        let web = Class { ports: vec![80..=80], ..Class::new("web") };
+        let classes = Classes::new(vec![web.clone()]).unwrap();
+        assert_eq!(read(classes.as_slice()), Ok(classes.clone()));
+        assert_eq!(read(std::slice::from_ref(&web)), Ok(classes), "that of all other flows is added");
+        assert_eq!(read(&[]), Ok(Classes::default()));
+        let twice = read(&[web.clone(), web]).unwrap_err();
+        assert!(twice.contains("there are two classes"), "{twice}");
     }
 
     #[test]
