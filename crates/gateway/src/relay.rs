@@ -229,9 +229,10 @@ impl Relay {
         self.queue.set_classes(classes, |flow| flows.get(&flow).map_or(last, |state| state.class));
         self.follow_packet();
     }
-    /// The largest packet may be another.
+    /// The largest packet or the rate may be another.
     pub(crate) fn follow_packet(&mut self) {
-        self.queue.set_packet(self.config.wire.bits(self.config.mtu.0 as u32), self.config.slack);
+        let packet = self.config.wire.bits(self.config.mtu.0 as u32);
+        self.queue.set_packet(packet, self.config.slack, self.windows.rate());
     }
     /// The clock of the caller begins anew.
     pub(crate) fn restart(&mut self) {
@@ -251,7 +252,11 @@ impl Relay {
     }
     /// This gateway sends at `rate`, and the smoothed round-trip time is `rtt`.
     pub(crate) fn set_line(&mut self, rate: Rate, rtt: Span) {
+        let before = self.windows.rate();
         self.windows.set_line(rate, rtt);
+        if rate != before {
+            self.follow_packet();
+        }
         self.queue.set_round(self.windows.round(self.config.payload), self.config.turn);
         if !self.flows.is_empty() {
             self.tell_rate();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use cellway_units::{Bits, Span, Time};
+use cellway_units::{Bits, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::class::{ClassId, ClassStats, Classes};
@@ -106,9 +106,9 @@ impl Scheduler {
     pub(crate) fn exempt(&mut self, class: ClassId) {
         self.data.exempt(class);
     }
-    /// Sets the size of a full packet on the line, and the lateness of packets that is made up for.
-    pub(crate) fn set_packet(&mut self, packet: Bits, slack: Span) {
-        self.data.set_packet(packet, slack);
+    /// Sets the size of a full packet on the line, the lateness of packets that is made up for, and the rate.
+    pub(crate) fn set_packet(&mut self, packet: Bits, slack: Span, line: Rate) {
+        self.data.set_packet(packet, slack, line);
     }
     pub(crate) fn classes(&self) -> &Classes {
         self.data.classes()

@@ -49,6 +49,10 @@ impl Windows {
             self.follow();
         }
     }
+    /// Returns the rate at which this gateway sends.
+    pub(super) fn rate(&self) -> Rate {
+        self.own
+    }
     /// The peer sends at `rate`.
     pub(crate) fn set_peer(&mut self, rate: Rate) {
         self.peer = rate;

@@ -19,10 +19,17 @@ impl Ceiling {
     pub(super) fn new(rate: Rate) -> Ceiling {
         Ceiling { rate, pacer: Pacer::new(rate, Span::ZERO), seen: (Time::ZERO, false), held: Span::ZERO }
     }
-    /// Sets by how much time a frame may be late for the next one to make up for it: `slack`, and as long as `packets` take
-    /// at the ceiling, as frames of other classes can be on the line when this class may send.
-    pub(super) fn set_slack(&mut self, slack: Span, packets: Bits) {
-        self.pacer.set_slack(slack + self.rate.time_for(packets, 0).0);
+    pub(super) fn rate(&self) -> Rate {
+        self.rate
+    }
+    /// Sets by how much time a frame may be late for the next one to make up for it, where `classes` share a `line`. Beside
+    /// `slack` that is what a class waits for others as long as its share is above its ceiling: a `packet` of each on the
+    /// line, and rounds in which the others send as much more than it as their shares are larger.
+    pub(super) fn set_slack(&mut self, slack: Span, packet: Bits, classes: u64, line: Rate) {
+        let packets = Bits(packet.0 * classes);
+        let (own, others) =
+            (self.rate.time_for(packet, 0).0, Rate::from_bps(line.as_bps().max(1)).time_for(packets, 0).0);
+        self.pacer.set_slack(slack + (own + others).min(self.rate.time_for(packets, 0).0));
     }
     /// The earliest instant at which the class may send.
     pub(super) fn ready(&self) -> Time {
