@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cellway_units::{Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::class::{Class, ClassId, ClassStats, Classes};
+use crate::class::{Class, ClassStats, Classes};
 use crate::config::GatewayConfig;
 use crate::excess::Excess;
 use crate::flow::{Context, Flow, Origin, Stage};
@@ -224,9 +224,7 @@ impl Relay {
         self.flows.values_mut().for_each(|state| state.class = classes.of(&state.request));
         self.recount(classes.as_slice().len());
         let flows = &self.flows;
-        let last = ClassId(classes.as_slice().len() - 1);
-        // A flow that has ended may have left a token.
-        self.queue.set_classes(classes, |flow| flows.get(&flow).map_or(last, |state| state.class));
+        self.queue.set_classes(classes, |flow| flows.get(&flow).map(|state| state.class));
         self.follow_packet();
     }
     /// The largest packet or the rate may be another.
@@ -349,6 +347,9 @@ impl Relay {
             self.tell_unused();
         }
         let flows = &self.flows;
+        if state.token {
+            self.queue.flow_ended(state.class, |flow| flows.contains_key(&flow));
+        }
         // `Open` and `Credit` frames of flows that have ended would be skipped when their turn comes.
         self.queue.shrink(|frame| match frame {
             Frame::Reset { .. } | Frame::Refused { .. } => true,

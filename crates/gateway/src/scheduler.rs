@@ -85,7 +85,15 @@ impl Scheduler {
     pub(crate) fn charge(&mut self, now: Time, bits: Bits, bytes: u32) {
         self.data.sent(now, bits, bytes);
     }
-    /// The flow that was next has sent a data frame, or has none; `more` is true if it has more data.
+    /// The flow that was next has nothing to send; `ended` is true if it has ended.
+    pub(crate) fn drop_next(&mut self, ended: bool) {
+        self.data.drop_next(ended);
+    }
+    /// A flow of `class` that was added and has not been dropped has ended. `lives` says which flows have not.
+    pub(crate) fn flow_ended(&mut self, class: ClassId, lives: impl Fn(FlowId) -> bool) {
+        self.data.flow_ended(class, lives);
+    }
+    /// The flow that was next has sent a data frame; `more` is true if it has more data.
     pub(crate) fn flow_sent(&mut self, more: bool) {
         let turn = self.turn();
         self.data.turn_over(more, turn);
@@ -117,8 +125,8 @@ impl Scheduler {
     pub(crate) fn class_stats(&self) -> Vec<ClassStats> {
         (0..self.classes().as_slice().len()).map(|place| self.data.stats(place)).collect()
     }
-    /// Replaces the classes, where `class_of` gives the new class of each flow.
-    pub(crate) fn set_classes(&mut self, classes: Classes, class_of: impl Fn(FlowId) -> ClassId) {
+    /// Replaces the classes, where `class_of` gives the new class of each flow that has not ended.
+    pub(crate) fn set_classes(&mut self, classes: Classes, class_of: impl Fn(FlowId) -> Option<ClassId>) {
         let turn = self.turn();
         self.data.set_classes(classes, turn, class_of);
     }

@@ -6,11 +6,11 @@ mod common;
 
 use std::num::NonZeroU16;
 
-use cellway_gateway::{Class, Classes, FlowId, GatewayConfig};
-use cellway_units::{Bits, Rate, Span, Time};
+use cellway_gateway::{Class, Classes, FlowId, GatewayConfig, Window};
+use cellway_units::{Bits, Bytes, Rate, Span, Time};
 use common::bulk::{self, CEILING, reader, sender, transfers};
 use common::host::Plan;
-use common::pair::{Line, Pair};
+use common::pair::{FlowPlan, Line, Pair};
 
 const MBPS: u64 = 1_000_000;
 /// The first port of a class: flows of class n have the port `PORT + n`.
@@ -261,6 +261,32 @@ fn probes_do_not_wait_for_a_ceiling() {
             _ => {}
         }
     }
+}
+
+/// The peer's hosts reset connections whose data wait for the ceiling of their class. Connections that come after them do
+/// not wait for the places that these had.
+#[test]
+fn flows_that_end_at_a_ceiling_do_not_delay_others() {
+    let config = GatewayConfig { window: Window::Fixed(Bytes(1 << 20)), ..config(100_000) };
+    let resets = Plan { sends: 1, resets_after: Some(20), ..Plan::sender(100) };
+    let flow = |start: u64, hosts| FlowPlan {
+        opener: 0,
+        start: Time::ZERO + Span::from_ms(start),
+        refuse: false,
+        early: false,
+        hosts,
+    };
+    let mut plans = vec![flow(0, [sender(), reader()])];
+    plans.extend((1..500).map(|n| flow(100 + n, [sender(), resets])));
+    plans.push(flow(2_000, [sender(), reader()]));
+    let mut pair = Pair::new([config; 2], Line::good(Span::from_ms(5)), &plans, 1);
+    pair.late = Span::from_us(500);
+    pair.ports.extend((0..=500).map(|n| (FlowId(2 * n), PORT)));
+    pair.gateways[0].set_classes(classes(&[(1, Some(MBPS))]));
+    pair.run(Time::ZERO + Span::from_ms(1_999));
+    assert_eq!(pair.gateways[0].stats().flows, 1);
+    pair.run(Time::ZERO + Span::from_ms(2_080));
+    assert!(pair.host(1, FlowId(1_000)).written > 0, "a packet takes 11 ms at the ceiling");
 }
 
 /// Weighted max-min fair shares of `all` with ceilings, by bisection of the rate of a share of one: independent of how the

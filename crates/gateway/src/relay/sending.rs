@@ -121,9 +121,13 @@ impl Relay {
     /// The data frame to send next, of at most `payload` bytes, if it fits into `room` octets.
     pub(crate) fn next_data(&mut self, room: u32, actions: &mut Vec<Action>) -> Option<Frame> {
         while let Some(flow) = self.queue.next_flow(self.now) {
-            let state = self.flows.get_mut(&flow);
-            let Some((state, mut piece)) = state.and_then(|s| s.peek(&self.config).map(|piece| (s, piece))) else {
-                self.drop_token(flow);
+            let Some(state) = self.flows.get_mut(&flow) else {
+                self.queue.drop_next(true);
+                continue;
+            };
+            let Some(mut piece) = state.peek(&self.config) else {
+                state.token = false;
+                self.queue.drop_next(false);
                 continue;
             };
             // The end of a flow may have no bytes, but it has a header.
@@ -149,11 +153,8 @@ impl Relay {
                 self.stats.resent_bytes += u64::from(piece.len);
                 self.stats.retransmissions += 1;
             }
-            if more {
-                self.queue.flow_sent(true);
-            } else {
-                self.drop_token(flow);
-            }
+            state.token = more;
+            self.queue.flow_sent(more);
             let Piece { offset, len, fin, urgent, .. } = piece;
             return Some(Frame::Data { flow, offset, len, fin, early, urgent });
         }
@@ -175,11 +176,5 @@ impl Relay {
         self.held += more;
         self.taken[class.0] += more;
         self.stats.buffered_max = self.stats.buffered_max.max(self.held);
-    }
-    fn drop_token(&mut self, flow: FlowId) {
-        self.queue.flow_sent(false);
-        if let Some(state) = self.flows.get_mut(&flow) {
-            state.token = false;
-        }
     }
 }

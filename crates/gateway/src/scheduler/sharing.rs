@@ -33,6 +33,9 @@ pub(super) struct Sharing {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Queue {
     flows: Turns,
+    /// Those of `flows` that have ended. At most half of them, so that a class at its ceiling does not grow with flows that
+    /// end there.
+    ended: u32,
     share: i64,
     /// In bits of the line times the largest share of all classes: so quanta are whole numbers.
     deficit: i64,
@@ -76,6 +79,7 @@ impl Sharing {
     pub(super) fn new(classes: Classes) -> Sharing {
         let queue = |class: &crate::class::Class| Queue {
             flows: Turns::default(),
+            ended: 0,
             share: class.share.get().into(),
             deficit: 0,
             ceiling: class.ceiling.map(Ceiling::new),
@@ -93,9 +97,9 @@ impl Sharing {
         let ceilings = self.queues.iter_mut().filter_map(|queue| queue.ceiling.as_mut());
         ceilings.for_each(|ceiling| ceiling.set_slack(slack, packet, classes, line));
     }
-    /// Replaces the classes, where `class_of` gives the new class of each flow. Counters of classes with the name of an
-    /// earlier one continue, and so does what is due to one with the same share or ceiling.
-    pub(super) fn set_classes(&mut self, classes: Classes, turn: u32, class_of: impl Fn(FlowId) -> ClassId) {
+    /// Replaces the classes, where `class_of` gives the new class of each flow that has not ended. Counters of classes with the
+    /// name of an earlier one continue, and so does what is due to one with the same share or ceiling.
+    pub(super) fn set_classes(&mut self, classes: Classes, turn: u32, class_of: impl Fn(FlowId) -> Option<ClassId>) {
         let mut old = std::mem::replace(self, Sharing::new(classes));
         for (class, queue) in self.classes.as_slice().iter().zip(&mut self.queues) {
             let Some(place) = old.classes.as_slice().iter().position(|other| other.name == class.name) else {
@@ -108,13 +112,15 @@ impl Sharing {
         let current = self.classes.as_slice().iter().position(|class| class.name == *name);
         self.current = current.unwrap_or(self.current);
         for flow in old.queues.iter_mut().flat_map(|queue| queue.flows.drain()) {
-            self.push(flow, class_of(flow), turn);
+            if let Some(class) = class_of(flow) {
+                self.push(flow, class, turn);
+            }
         }
     }
     /// Forgets all flows, and with them deficits and the clock.
     pub(super) fn clear(&mut self) {
         for queue in &mut self.queues {
-            (queue.flows, queue.deficit, queue.exempt) = (Turns::default(), 0, false);
+            (queue.flows, queue.ended, queue.deficit, queue.exempt) = (Turns::default(), 0, 0, false);
         }
         (self.tokens, self.current) = (0, self.queues.len() - 1);
         self.restart();
@@ -191,7 +197,23 @@ impl Sharing {
         queue.stats.data_bytes += u64::from(bytes);
         queue.stats.line.0 += bits.0;
     }
-    /// The flow that was next has sent a frame, or has none; `more` is true if it has more data.
+    /// The flow that was next has nothing to send; `ended` is true if it has ended.
+    pub(super) fn drop_next(&mut self, ended: bool) {
+        let queue = &mut self.queues[self.current];
+        queue.flows.drop_next();
+        queue.ended -= u32::from(ended);
+        self.tokens -= 1;
+    }
+    /// A flow of `class` that is among the flows with data has ended. `lives` says which flows have not.
+    pub(super) fn flow_ended(&mut self, class: ClassId, lives: impl Fn(FlowId) -> bool) {
+        let queue = &mut self.queues[class.0];
+        queue.ended += 1;
+        if queue.ended as usize > queue.flows.len() / 2 {
+            queue.flows.retain(lives);
+            self.tokens -= std::mem::take(&mut queue.ended);
+        }
+    }
+    /// The flow that was next has sent a frame; `more` is true if it has more data.
     pub(super) fn turn_over(&mut self, more: bool, turn: u32) {
         self.queues[self.current].flows.sent(more, turn);
         self.tokens -= u32::from(!more);
@@ -333,7 +355,7 @@ mod tests {
         order(&mut sharing, 0..4);
         let web = Class { share: NonZeroU16::new(3).unwrap(), ports: vec![9..=9], ..Class::new("1") };
         let classes = Classes::new(vec![web]).unwrap();
-        sharing.set_classes(classes, 1, |flow| ClassId(if flow == FlowId(1) { 0 } else { 1 }));
+        sharing.set_classes(classes, 1, |flow| Some(ClassId(usize::from(flow != FlowId(1)))));
         sharing.set_packet(PACKET, Span::ZERO, LINE);
         assert_eq!((sharing.stats(0).frames, sharing.tokens()), (2, 2));
         let next = order(&mut sharing, 4..24);

@@ -52,6 +52,28 @@ impl Turns {
             self.turns.extend(flow.filter(|_| more));
         }
     }
+    /// The flow that was next has nothing to send. It takes no part in the turns: the next flow is the one that would have
+    /// followed if this flow had not been there.
+    pub(super) fn drop_next(&mut self) {
+        if self.is_fresh_next() {
+            self.fresh.pop_front();
+        } else {
+            self.sent = 0;
+            self.turns.pop_front();
+        }
+    }
+    /// Drops the flows that do not live.
+    pub(super) fn retain(&mut self, lives: impl Fn(FlowId) -> bool) {
+        let first = self.turns.front().copied();
+        self.fresh.retain(|&flow| lives(flow));
+        self.turns.retain(|&flow| lives(flow));
+        if self.turns.front().copied() != first {
+            self.sent = 0;
+        }
+    }
+    pub(super) fn len(&self) -> usize {
+        self.fresh.len() + self.turns.len()
+    }
     pub(super) fn is_empty(&self) -> bool {
         self.fresh.is_empty() && self.turns.is_empty()
     }
