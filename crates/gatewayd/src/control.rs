@@ -127,6 +127,8 @@ impl Control {
             }
         };
         let run = move || {
+            // From here on they are caught; `run` blocks them in all other threads.
+            cellway_sys::block_stop_signals(false);
             runtime.block_on(serve);
             // Somebody may still wait for a picture of a daemon that has gone.
             runtime.shutdown_background();
@@ -140,7 +142,7 @@ impl Control {
         self.metrics
     }
 
-    /// Ends it; its socket is removed.
+    /// Ends it; its socket is removed. Signals wait for the next one.
     pub(crate) fn end(self) {
         let _ = self.end.send(());
         let _ = self.thread.join();

@@ -88,8 +88,8 @@ pub struct Daemon {
     running: bool,
     /// The error that has ended it, if any.
     failed: Option<Error>,
-    /// Set if it ends to hand over: the configuration of the next program.
-    next: Option<Box<Config>>,
+    /// Set if it ends to hand over.
+    next: Option<Box<handover::Prepared>>,
 }
 
 impl Daemon {
@@ -165,7 +165,7 @@ impl Daemon {
     /// Runs until the command to stop, as [`Daemon::run`], or to hand over; then returns what another program continues.
     ///
     /// # Errors
-    /// The kernel has no memory left to wait with, or to hand over.
+    /// The kernel has no memory left to wait with.
     pub(crate) fn run_or_hand_over(&mut self) -> Result<Option<Handover>, Error> {
         let mut events = Vec::new();
         self.cx.now = Moment::now();
@@ -184,8 +184,8 @@ impl Daemon {
                 std::thread::sleep(duration((self.cx.now + rest).since(Moment::now())));
             }
         }
-        if let Some(config) = self.next.take() {
-            return self.hand_over(*config).map(Some);
+        if let Some(prepared) = self.next.take() {
+            return Ok(Some(self.hand_over(*prepared)));
         }
         self.stop();
         self.failed.take().map_or(Ok(None), Err)

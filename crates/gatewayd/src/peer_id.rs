@@ -53,6 +53,10 @@ impl<T> PerPeer<T> {
     pub(crate) fn find(&self, is: impl FnMut(&T) -> bool) -> Option<PeerId> {
         self.0.iter().position(is).map(PeerId)
     }
+    /// Returns the values in the order of the peers.
+    pub(crate) fn into_values(self) -> Vec<T> {
+        self.0
+    }
     /// Adds the value of the next peer.
     pub(crate) fn push(&mut self, value: T) {
         self.0.push(value);

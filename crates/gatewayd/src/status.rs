@@ -53,7 +53,7 @@ pub struct PeerStatus {
     pub transport: String,
     /// Its address, while up.
     pub address: Option<SocketAddr>,
-    /// The reason for which it is down; empty while it is up.
+    /// The reason for which it is down or detached; empty otherwise.
     pub why_down: String,
     /// The reason for which it was last lost; empty if it never was.
     #[serde(default)]
@@ -67,6 +67,9 @@ pub struct PeerStatus {
     pub surplus: u64,
     /// How often it went down.
     pub downs: u64,
+    /// Whether it is up without a connection: what is carried waits for the next one.
+    #[serde(default)]
+    pub detached: bool,
     /// Whether it does not answer: then new connections are not carried to it, while those that are wait.
     #[serde(default)]
     pub unresponsive: bool,

@@ -23,6 +23,8 @@ const SEALS: SealFlags = SealFlags::GROW.union(SealFlags::SHRINK).union(SealFlag
 #[derive(Debug)]
 pub struct Parcel {
     data: File,
+    /// Numbers of the descriptors, written when the next program is executed.
+    list: File,
     fds: Vec<Option<OwnedFd>>,
 }
 
@@ -36,7 +38,7 @@ impl Parcel {
     /// # Errors
     /// There is no memory or no descriptor left.
     pub fn new() -> io::Result<Parcel> {
-        Ok(Parcel { data: memory("handover")?, fds: Vec::new() })
+        Ok(Parcel { data: memory("handover")?, list: memory("handover-list")?, fds: Vec::new() })
     }
     /// The data, to be written by the process that hands over, and read from its beginning by the next program.
     pub fn data(&mut self) -> &mut File {
@@ -80,24 +82,22 @@ impl Parcel {
     }
     fn try_exec(&mut self, program: &Path, arguments: &[OsString]) -> io::Result<std::convert::Infallible> {
         self.rewind()?;
-        let mut list = memory("handover-list")?;
         for fd in &self.fds {
-            list.write_all(&fd.as_ref().map_or(-1, AsRawFd::as_raw_fd).to_ne_bytes())?;
+            self.list.write_all(&fd.as_ref().map_or(-1, AsRawFd::as_raw_fd).to_ne_bytes())?;
         }
-        list.seek(SeekFrom::Start(0))?;
-        for file in [&self.data, &list] {
+        self.list.seek(SeekFrom::Start(0))?;
+        for file in [&self.data, &self.list] {
             fcntl_add_seals(file, SEALS)?;
         }
         self.inherit(FdFlags::empty());
-        fcntl_setfd(&list, FdFlags::empty())?;
-        let numbers = format!("{} {}", self.data.as_raw_fd(), list.as_raw_fd());
+        let numbers = format!("{} {}", self.data.as_raw_fd(), self.list.as_raw_fd());
         Err(Command::new(program).args(arguments).env(VARIABLE, numbers).exec())
     }
     /// Sets the flags of all descriptors. Those that are closed already are errors of the caller, which the kernel reports
     /// where they are used.
     fn inherit(&self, flags: FdFlags) {
         let fds = self.fds.iter().flatten().map(AsFd::as_fd);
-        for fd in fds.chain([self.data.as_fd()]) {
+        for fd in fds.chain([self.data.as_fd(), self.list.as_fd()]) {
             let _ = fcntl_setfd(fd, flags);
         }
     }
@@ -137,7 +137,7 @@ impl Parcel {
         // SAFETY: the program before has left these open for this one, as the sealed list says; nothing else in this process
         // has them, and they are taken once.
         let fds = fds.map(|fd| (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })).collect();
-        let parcel = Parcel { data, fds };
+        let parcel = Parcel { data, list, fds };
         parcel.inherit(FdFlags::CLOEXEC);
         Ok(Some(parcel))
     }

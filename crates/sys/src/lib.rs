@@ -59,6 +59,6 @@ pub use page::Page;
 pub use readiness::{Interest, Readiness, Ready};
 pub use reenter::{Reentry, reenter};
 pub use scheduling::{Demand, DriverThread, Policy, Scheduling};
-pub use signals::{Stop, StopSignals};
+pub use signals::{Stop, StopSignals, block_stop_signals};
 pub use support::{Obstacle, Support, support};
 pub use tun::{Prefix, Tun, TunConfig};

@@ -389,6 +389,20 @@ pub(super) unsafe fn restore(signal: Signal, before: &Action) {
     let _ = unsafe { libc::sigaction(signal.as_raw(), before, std::ptr::null_mut()) };
 }
 
+/// Blocks signals in the calling thread, or unblocks them.
+pub(super) fn set_blocked(signals: &[Signal], blocked: bool) {
+    let how = if blocked { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
+    // SAFETY: the set is initialized before it is used; the call fails for no set and these two ways.
+    unsafe {
+        let mut set: libc::sigset_t = mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        for signal in signals {
+            libc::sigaddset(&raw mut set, signal.as_raw());
+        }
+        libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());
+    }
+}
+
 /// Whether the terminal or the kernel sent the signal, not a process.
 ///
 /// # Safety

@@ -25,6 +25,13 @@ pub struct Stop {
 /// The signals that ask to stop. SIGQUIT is only for passing on.
 const STOPPING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
 
+/// Sets whether SIGINT, SIGTERM and SIGHUP are blocked in the calling thread, and in threads and programs that it starts from
+/// here on (`pthread_sigmask(3)`). While all threads block a signal it waits, also if another program replaces this one, and
+/// is delivered to the first thread that unblocks it.
+pub fn block_stop_signals(blocked: bool) {
+    raw::set_blocked(&STOPPING, blocked);
+}
+
 /// What has come and was not taken: bit 2n for signal n of a process, 2n + 1 of the terminal. The
 /// signals caught here are numbered below 16.
 static CAME: AtomicU32 = AtomicU32::new(0);
@@ -144,6 +151,31 @@ mod tests {
 
     use super::*;
     use crate::{Interest, Readiness, now_ns};
+
+    #[test]
+    fn a_signal_waits_while_it_is_blocked_and_another_program_starts_with_it() {
+        std::thread::spawn(|| {
+            block_stop_signals(true);
+            let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+            let pid = rustix::process::Pid::from_child(&child);
+            let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap().trim();
+            let blocked = u64::from_str_radix(mask, 16).unwrap();
+            for signal in STOPPING {
+                assert!(blocked & 1 << (signal.as_raw() - 1) != 0, "{mask}");
+                kill_process(pid, signal).unwrap();
+            }
+            assert!(child.try_wait().unwrap().is_none());
+            kill_process(pid, Signal::KILL).unwrap();
+            child.wait().unwrap();
+            block_stop_signals(false);
+            let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+            kill_process(rustix::process::Pid::from_child(&child), Signal::TERM).unwrap();
+            child.wait().unwrap();
+        })
+        .join()
+        .unwrap();
+    }
 
     #[test]
     fn a_signal_is_told_once_and_handlers_are_restored() {

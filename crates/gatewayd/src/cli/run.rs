@@ -13,6 +13,8 @@ use crate::control::{Control, Next};
 use crate::daemon::Daemon;
 
 pub(super) fn run(options: &Run) -> Result<(), Failure> {
+    // Only the control thread receives them: none is lost, or ends the process, while another program takes over.
+    cellway_sys::block_stop_signals(true);
     // The buffers of connections are not on the heap, see `daemon/hosts/block.rs`.
     cellway_sys::return_large_blocks();
     // Read again at SIGHUP, wherever the process is then: paths in it must come out the same.

@@ -125,7 +125,7 @@ fn remarks(peers: &[PeerStatus]) -> String {
         if name != "quic" {
             remark(format!("{name}: {meaning}"));
         }
-        let why = if peer.up { &peer.why_tls } else { &peer.why_down };
+        let why = if peer.up && !peer.detached { &peer.why_tls } else { &peer.why_down };
         if !why.is_empty() {
             remark(why.clone());
         }

@@ -4,6 +4,7 @@ use cellway_sys::Ready;
 
 use super::Daemon;
 use super::handle::Command;
+use super::handover::Prepared;
 use super::hosts::{Input, Token, block};
 use super::outbox::Event;
 use super::reload;
@@ -37,11 +38,13 @@ impl Daemon {
             }
             Command::Reload(config) => self.reload(*config),
             Command::HandOver { config, to } => {
-                let checked = self.check_handover(&config);
-                let allowed = checked.is_ok();
+                let (prepared, answer) = match self.prepare_handover(*config) {
+                    Ok(prepared) => (Some(Box::new(prepared)), Ok(())),
+                    Err(why) => (None, Err(why)),
+                };
                 // Without an answer in time the command has failed.
-                if to.send(checked).is_ok() && allowed {
-                    (self.running, self.next) = (false, Some(config));
+                if to.send(answer).is_ok() && prepared.is_some() {
+                    (self.running, self.next) = (false, prepared);
                 }
             }
             Command::NotReloaded => self.cx.tally.error("reload"),
@@ -129,14 +132,14 @@ impl Daemon {
         }
     }
 
-    /// Checks whether a program with this configuration can take over.
-    fn check_handover(&self, config: &Config) -> Result<(), String> {
+    /// Prepares to hand over to a program with this configuration, or returns the reason for which it cannot take over.
+    fn prepare_handover(&self, config: Config) -> Result<Prepared, String> {
         if self.drain.is_on() {
             return Err("the gateway is draining".to_owned());
         }
         reload::applied(&self.cx.config, config.clone())?;
-        match reload::unchanged(&self.cx.config, config)[..] {
-            [] => Ok(()),
+        match reload::unchanged(&self.cx.config, &config)[..] {
+            [] => Prepared::new(config).map_err(|error| format!("no file for what is handed over: {error}")),
             ref changed => Err(format!("a restart is needed for changes of {}", changed.join(", "))),
         }
     }

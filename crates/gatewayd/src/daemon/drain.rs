@@ -5,6 +5,7 @@
 //! continue.
 
 use cellway_units::Span;
+use serde::{Deserialize, Serialize};
 
 use super::context::Context;
 use super::moment::Moment;
@@ -15,10 +16,10 @@ use super::timers::Due;
 const EMPTY: Span = Span::from_secs(1);
 
 /// The drain, if one has begun.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Drain(Option<Progress>);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Progress {
     /// The time at which remaining connections are reset; never if not set.
     until: Option<Moment>,
@@ -40,6 +41,12 @@ impl Drain {
         }
         tracing::info!(connections = left, ?within, "draining: no new connections are accepted");
         begins
+    }
+    /// Continues a drain that was handed over.
+    pub(crate) fn resume(&self, cx: &mut Context) {
+        if let Some(Progress { until: Some(until), .. }) = self.0 {
+            cx.timer(until.since(cx.now), Due::Drained);
+        }
     }
     /// Returns true if the daemon has drained, or if the time limit is over. `left` connections remain.
     pub(crate) fn is_over(&mut self, left: u64, cx: &mut Context) -> bool {

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attempts::Attempt;
 use super::doors::{Doors, DoorsRecord};
+use super::drain::Drain;
 use super::hosts::HostsRecord;
 use super::moment::Moment;
 use super::openings::{Openings, OpeningsRecord};
@@ -23,20 +24,39 @@ use crate::config::Config;
 use crate::error::Error;
 
 /// The version of what is handed over. Programs with different versions cannot take over from each other.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// The kind of error of an upgrade that has failed.
 pub(crate) const FAILED: &str = "upgrade";
 
 /// Everything that another program continues.
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+pub(super) struct Record {
     version: u32,
     hosts: HostsRecord,
     peers: PeersRecord,
     openings: Option<OpeningsRecord>,
     doors: DoorsRecord,
     attempts: Vec<Attempt>,
+    /// Set if the command to drain came after the one to hand over.
+    drain: Drain,
+}
+
+/// The files and the configuration for a handover to which the daemon has agreed.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    parcel: Parcel,
+    config: Config,
+}
+
+impl Prepared {
+    /// Opens the files: once it hands over, the daemon needs no more descriptors.
+    ///
+    /// # Errors
+    /// There is no memory or no descriptor left.
+    pub(super) fn new(config: Config) -> io::Result<Prepared> {
+        Ok(Prepared { parcel: Parcel::new()?, config })
+    }
 }
 
 /// The state that a daemon hands over, and the configuration for the next one.
@@ -44,6 +64,7 @@ struct Record {
 pub(crate) struct Handover {
     parcel: Parcel,
     config: Config,
+    record: Record,
 }
 
 fn failed(what: &str) -> impl FnOnce(io::Error) -> Error {
@@ -53,23 +74,30 @@ fn failed(what: &str) -> impl FnOnce(io::Error) -> Error {
 impl Handover {
     /// Executes `program`, which takes over. Returns only if that fails, with the error.
     pub(crate) fn exec(&mut self, program: &Path, arguments: &[OsString]) -> io::Error {
-        self.parcel.exec(program, arguments)
-    }
-
-    fn write(&mut self, record: &Record) -> Result<(), Error> {
         let mut out = BufWriter::new(self.parcel.data());
-        let written = ciborium::into_writer(record, &mut out).map_err(io::Error::other).and_then(|()| out.flush());
-        written.map_err(failed("write what is handed over"))
+        let written =
+            ciborium::into_writer(&self.record, &mut out).map_err(io::Error::other).and_then(|()| out.flush());
+        drop(out);
+        written.map_or_else(|error| error, |()| self.parcel.exec(program, arguments))
     }
-    fn read(&mut self) -> Result<Record, Error> {
-        self.parcel.rewind().map_err(failed("read what is handed over"))?;
-        let record: Record = ciborium::from_reader(BufReader::new(self.parcel.data()))
-            .map_err(|error| failed("read what is handed over")(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-        if record.version != VERSION {
-            let versions = format!("version {} instead of {VERSION}", record.version);
-            return Err(failed("read what is handed over")(io::Error::new(io::ErrorKind::InvalidData, versions)));
-        }
-        Ok(record)
+}
+
+/// Reads what the program before has handed over.
+fn received(parcel: &mut Parcel) -> Result<Record, Error> {
+    let wrong = |error| failed("read what is handed over")(io::Error::new(io::ErrorKind::InvalidData, error));
+    parcel.rewind().map_err(failed("read what is handed over"))?;
+    let record: Record =
+        ciborium::from_reader(BufReader::new(parcel.data())).map_err(|error| wrong(error.to_string()))?;
+    if record.version != VERSION {
+        return Err(wrong(format!("version {} instead of {VERSION}", record.version)));
+    }
+    Ok(record)
+}
+
+#[cfg(test)]
+impl Handover {
+    pub(super) fn record(&self) -> &Record {
+        &self.record
     }
 }
 
@@ -80,7 +108,7 @@ impl Daemon {
     /// As [`Daemon::new`] and [`Daemon::resume`].
     pub(crate) fn begin(config: Config) -> Result<Daemon, Error> {
         match Parcel::received().map_err(failed("take over from the program before"))? {
-            Some(parcel) => Daemon::resume(Handover { parcel, config }),
+            Some(mut parcel) => Daemon::resume(Handover { record: received(&mut parcel)?, parcel, config }),
             None => Daemon::new(config),
         }
     }
@@ -93,9 +121,9 @@ impl Daemon {
         daemon.cx.tally.error(FAILED);
         Ok(daemon)
     }
-    /// Ends without resets: returns what another program, or [`Daemon::resume`], continues with `config`.
-    pub(super) fn hand_over(&mut self, config: Config) -> Result<Handover, Error> {
-        let mut parcel = Parcel::new().map_err(failed("hand over"))?;
+    /// Ends without resets: returns what another program, or [`Daemon::resume`], continues.
+    pub(super) fn hand_over(&mut self, prepared: Prepared) -> Handover {
+        let Prepared { mut parcel, config } = prepared;
         self.step(|Daemon { hosts, cx, .. }| hosts.write(cx));
         // Events of the transport change the states that are handed over.
         while let Some(event) = self.peers.next() {
@@ -110,20 +138,19 @@ impl Daemon {
             openings: self.openings.hand_over(&mut parcel),
             doors: self.doors.hand_over(&mut parcel),
             attempts: self.attempts.drain(),
+            drain: self.drain.clone(),
         };
         tracing::info!(connections = record.hosts.len(), "hands over");
-        let mut handover = Handover { parcel, config };
-        handover.write(&record)?;
-        Ok(handover)
+        Handover { parcel, config, record }
     }
 
     /// Continues what another daemon has handed over.
     ///
     /// # Errors
     /// As [`Daemon::new`], or what was handed over is of another version or of another configuration.
-    pub(crate) fn resume(mut handover: Handover) -> Result<Daemon, Error> {
-        let Record { hosts, peers, openings, doors, attempts, .. } = handover.read()?;
-        let Handover { mut parcel, config } = handover;
+    pub(crate) fn resume(handover: Handover) -> Result<Daemon, Error> {
+        let Handover { mut parcel, config, record } = handover;
+        let Record { hosts, peers, openings, doors, attempts, drain, version: _ } = record;
         let now = Moment::now();
         let connections = hosts.len();
         let openings = match (&config.intercept, openings) {
@@ -144,10 +171,10 @@ impl Daemon {
         // Nothing is sent before the next connection to a peer: all are held before the first event is processed.
         daemon.step(|Daemon { peers, hosts, cx, .. }| peers.ids().for_each(|peer| peers.wake(peer, hosts, cx)));
         for peer in daemon.peers.ids() {
-            if daemon.peers.is_up(peer) {
-                daemon.rules.follow(peer, true);
-            }
+            daemon.rules.follow(peer, daemon.peers.is_up(peer) && !drain.is_on());
         }
+        drain.resume(&mut daemon.cx);
+        daemon.drain = drain;
         let config = daemon.cx.config.clone();
         let mut applied = Ok(());
         daemon.step(|Daemon { peers, hosts, cx, .. }| applied = peers.reload(&config, hosts, cx));

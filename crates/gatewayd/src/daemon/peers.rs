@@ -25,13 +25,13 @@ use crate::error::Error;
 use crate::peer_id::{PeerId, PerPeer};
 use crate::peering::{Kept, PeerEvent, Peering};
 
-use link::{Link, LinkRecord};
+use link::Link;
 
 /// The peers, as they are handed over to another program.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PeersRecord {
     transport: Kept,
-    links: Vec<LinkRecord>,
+    links: Vec<Link>,
 }
 
 #[derive(Debug)]
@@ -63,20 +63,20 @@ impl Peers {
         let instant = self.instant(now);
         let transport = self.transport.hand_over(instant);
         self.flush(now);
-        PeersRecord { transport, links: self.links.iter().map(Link::record).collect() }
+        PeersRecord { transport, links: std::mem::take(&mut self.links).into_values() }
     }
     /// Continues the peers of a record.
     ///
     /// # Errors
     /// As [`Peers::new`], or the configuration has other peers.
     pub(crate) fn resume(config: &Config, record: PeersRecord, now: Moment) -> Result<Peers, Error> {
-        let names = record.links.iter().map(LinkRecord::name);
-        if !names.eq(config.peers.iter().map(|peer| peer.name.as_str())) {
+        let names = record.links.iter().map(|link| &link.name);
+        if !names.eq(config.peers.iter().map(|peer| &peer.name)) {
             return Err(Error::Config { what: "other peers than those that are handed over".into() });
         }
         let mut peers = Peers::with(config, Some(&record.transport), now)?;
-        for ((_, link), record) in peers.links.iter_mut().zip(record.links) {
-            link.resume(record);
+        for ((_, link), kept) in peers.links.iter_mut().zip(record.links) {
+            link.resume(kept);
         }
         Ok(peers)
     }

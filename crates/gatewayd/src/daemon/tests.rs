@@ -3,6 +3,7 @@
 
 mod attack;
 mod caps;
+mod handover;
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -95,6 +96,15 @@ impl Scene {
     fn token(&self, id: FlowId) -> Token {
         self.daemon.hosts.token(PEER, id).unwrap()
     }
+    /// Reports that the socket of a connection accepts bytes.
+    fn ready(&mut self, token: Token) {
+        let ready = Ready { token: token.ready(), read: false, write: true, ended: false, failed: false };
+        self.daemon.step(|daemon| daemon.ready(ready));
+    }
+    /// The name of a connection's state.
+    fn state(&self, token: Token) -> Option<&'static str> {
+        self.daemon.hosts.get(token).map(|connection| connection.state().name())
+    }
     /// Calls the state machine of the peer.
     fn call(&mut self, act: impl FnOnce(&mut Gateway, Time, &mut Output)) {
         self.daemon.step(|Daemon { peers, hosts, cx, .. }| peers.call(PEER, hosts, cx, act));
@@ -181,17 +191,15 @@ fn a_server_that_answers_after_the_peers_reset_is_checked() {
     scene.receive(vec![opening(0, at, true), data]);
     scene.attempt_after(60_000);
     let token = scene.token(FlowId(0));
-    let state = |scene: &Scene| scene.daemon.hosts.get(token).map(|connection| connection.state().name());
-    assert_eq!(state(&scene), Some("Connecting"));
+    assert_eq!(scene.state(token), Some("Connecting"));
     scene.receive(vec![reset(0, 10)]);
-    assert_eq!(state(&scene), Some("Connecting"), "its bytes come first");
-    let ready = Ready { token: token.ready(), read: false, write: true, ended: false, failed: false };
-    scene.daemon.step(|daemon| daemon.ready(ready));
+    assert_eq!(scene.state(token), Some("Connecting"), "its bytes come first");
+    scene.ready(token);
     assert!(scene.daemon.hosts.get(token).is_some_and(|connection| connection.is_watched()));
     assert!(listener.accept().is_ok());
     // It has its bytes, and then the reset.
     scene.write();
-    assert_eq!(state(&scene), Some("Leaving"));
+    assert_eq!(scene.state(token), Some("Leaving"));
 }
 
 #[test]

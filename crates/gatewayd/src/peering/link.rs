@@ -62,7 +62,7 @@ pub(crate) struct Loss {
     /// It was not needed any more; nothing is wrong.
     pub(super) spare: bool,
     /// The peer may have kept the state of what is carried, and continue over another connection.
-    pub(super) upgrade: bool,
+    pub(super) kept: bool,
     /// The peer's certificate was refused here.
     pub(super) refused: bool,
     /// In words, to follow the peer's name.
@@ -71,7 +71,11 @@ pub(crate) struct Loss {
 
 impl Loss {
     pub(super) fn other(why: &str) -> Loss {
-        Loss { silent: false, spare: false, upgrade: false, refused: false, why: why.to_owned() }
+        Loss { silent: false, spare: false, kept: false, refused: false, why: why.to_owned() }
+    }
+    /// The connection is gone without a word of the peer.
+    pub(super) fn cut(why: &str) -> Loss {
+        Loss { kept: true, ..Loss::other(why) }
     }
     pub(super) fn silent() -> Loss {
         Loss { silent: true, ..Loss::other("") }
@@ -84,7 +88,7 @@ impl Loss {
             _ => format!("it says: {why}"),
         };
         let spare = matches!(ending, Ending::Spare | Ending::Trial);
-        Loss { spare, upgrade: ending == Ending::Upgrade, ..Loss::other(&words) }
+        Loss { spare, kept: ending == Ending::Upgrade, ..Loss::other(&words) }
     }
     /// TLS failed here; `words` of [`super::identity::tls_words`].
     pub(super) fn refused(cause: &rustls::Error, words: &str) -> Loss {

@@ -37,7 +37,7 @@ impl Peering {
                 loss.why.clone()
             };
             self.peers[peer].saw(link.remote().ip(), now);
-            if loss.upgrade {
+            if loss.kept {
                 self.detach(peer, &why, now);
             } else {
                 self.down(peer, &why, now);
@@ -87,8 +87,8 @@ impl Peering {
         }
     }
 
-    /// The connection to a peer has ended, perhaps for an upgrade: the state of what is carried is kept for as long as an
-    /// outage may last.
+    /// The connection to a peer has ended, for an upgrade or by a fault on the path: the state of what is carried is kept for
+    /// as long as an outage may last.
     fn detach(&mut self, peer: PeerId, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
         of.way = Way::Detached(now + of.outage);

@@ -231,9 +231,7 @@ fn on_the_line(transmit: &Transmit) -> u64 {
 fn loss(error: &ConnectionError, identity: &Identity) -> Loss {
     match error {
         ConnectionError::TimedOut => Loss::silent(),
-        ConnectionError::Reset => {
-            Loss { upgrade: true, ..Loss::other("it has started anew and knows nothing of this connection") }
-        }
+        ConnectionError::Reset => Loss::cut("it has started anew and knows nothing of this connection"),
         ConnectionError::VersionMismatch => Loss::other("it does not speak version 1 of QUIC"),
         ConnectionError::ApplicationClosed(close) => {
             let why = String::from_utf8_lossy(&close.reason);

@@ -179,7 +179,8 @@ impl TlsLink {
     }
 
     fn read(&mut self, authority: &Path, now: Instant, out: &mut VecDeque<Occurrence>) -> Result<(), Loss> {
-        let broken = |error: &io::Error| Loss::other(&format!("TCP: {error}"));
+        // A peer that is upgraded may have had no room for its last words.
+        let broken = |error: &io::Error| Loss::cut(&format!("TCP: {error}"));
         if self.connecting {
             if let Some(error) = self.socket.take_error().unwrap_or_else(Some) {
                 return Err(broken(&error));
@@ -194,7 +195,7 @@ impl TlsLink {
         // down.
         while total < READ && self.packets.len() < TURN.0 {
             match self.tls.read_tls(&mut &self.socket) {
-                Ok(0) => return Err(Loss::other("it closed the connection without a word")),
+                Ok(0) => return Err(Loss::cut("it closed the connection without a word")),
                 Ok(count) => {
                     total += count;
                     self.heard = now;

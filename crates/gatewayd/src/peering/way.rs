@@ -13,7 +13,8 @@ pub(super) enum Way {
     Down,
     /// The connection with this number.
     Over(u64),
-    /// Its connection was ended for an upgrade. Both gateways keep the state of what they carry up to this time.
+    /// Its connection has ended, for an upgrade or by a fault on the path. Both gateways keep the state of what they carry up to
+    /// this time.
     Detached(Instant),
 }
 

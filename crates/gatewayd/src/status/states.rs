@@ -15,6 +15,10 @@ const fn state(name: &'static str, meaning: &'static str) -> State {
 
 const QUIC: State = state("quic", "connected by QUIC over UDP");
 const TLS: State = state("tls", "connected by TLS over TCP: a loss holds all connections up");
+const DETACHED: State = state(
+    "detached",
+    "its connection has ended, for an upgrade or by a fault on the path: its connections wait for the next one, up to `outage`",
+);
 const UNRESPONSIVE: State = state(
     "unresponsive",
     "connected, and does not answer: its connections wait, new ones go direct or are refused, as `down` in the file says",
@@ -22,7 +26,7 @@ const UNRESPONSIVE: State = state(
 const DOWN: State =
     state("down", "not connected: new connections to it go direct or are refused, as `down` in the file says");
 /// The states of a peer.
-pub(crate) const PEER: [State; 4] = [QUIC, TLS, UNRESPONSIVE, DOWN];
+pub(crate) const PEER: [State; 5] = [QUIC, TLS, DETACHED, UNRESPONSIVE, DOWN];
 
 pub(crate) const OPENING: State =
     state("opening", "not answered by the server yet, or answered and not accepted by the client yet");
@@ -39,6 +43,7 @@ impl PeerStatus {
     pub(crate) fn state(&self) -> State {
         match (self.up, self.unresponsive) {
             (false, _) => DOWN,
+            (true, _) if self.detached => DETACHED,
             (true, true) => UNRESPONSIVE,
             (true, false) if self.transport == TLS.name => TLS,
             (true, false) => QUIC,

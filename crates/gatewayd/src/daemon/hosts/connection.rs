@@ -46,7 +46,8 @@ impl Origin {
     }
 }
 
-#[derive(Debug)]
+/// What is skipped is handed over to another program in another form, see [`super::handover`].
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Connection {
     pub(super) peer: PeerId,
     pub(super) id: FlowId,
@@ -54,15 +55,18 @@ pub(crate) struct Connection {
     pub(super) origin: Origin,
     /// The time at which it began.
     pub(super) since: Moment,
+    #[serde(skip)]
     pub(super) state: State,
     pub(super) from_host: FromHost,
     pub(super) to_host: ToHost,
     /// Set while we poll whether the host acknowledges its last bytes.
+    #[serde(skip)]
     pub(super) watch: Option<Watch>,
     /// Set when the state machine has closed the flow: the memory (bytes) counted for it since then, see
     /// [`super::leftover`].
     pub(super) closed: Option<u64>,
     /// True if it is in the list of connections with something to write.
+    #[serde(skip)]
     pub(super) listed: bool,
     /// The client's address, if it is counted for the limit per client.
     pub(super) source: Option<IpAddr>,

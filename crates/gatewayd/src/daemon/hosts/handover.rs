@@ -1,28 +1,24 @@
 //! The connections of hosts, as they are handed over to another program.
 
 use std::io;
-use std::net::IpAddr;
-use std::sync::Arc;
 
-use cellway_gateway::{FlowId, Reason, Request, Server};
+use cellway_gateway::{FlowId, Reason, Server};
 use cellway_sys::{Parcel, Readiness};
 use serde::{Deserialize, Serialize};
 use socket2::Socket;
 
 use super::answer::ACCEPT;
-use super::connection::{Connection, Origin};
-use super::halves::{FromHost, Stream, ToHost};
+use super::connection::Connection;
+use super::halves::Stream;
 use super::ring::Ring;
 use super::silence::SILENCE;
 use super::state::{Ending, State};
 use super::{Hosts, Token};
 use crate::daemon::context::Context;
 use crate::daemon::lookup::Lookups;
-use crate::daemon::moment::Moment;
 use crate::daemon::outbox::Event;
 use crate::daemon::timers::Due;
 use crate::intercept::Opening;
-use crate::peer_id::PeerId;
 
 /// All connections. Lists, counts and timers follow from them.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,24 +28,13 @@ pub(crate) struct HostsRecord {
     early: Vec<Vec<(FlowId, Ring)>>,
 }
 
-/// The fields of [`Connection`], with the socket by its place in the parcel.
+/// A connection without its socket.
 #[derive(Debug, Serialize, Deserialize)]
 struct ConnectionRecord {
-    peer: PeerId,
-    id: FlowId,
-    request: Arc<Request>,
-    origin: Origin,
-    since: Moment,
+    connection: Box<Connection>,
     state: StateRecord,
-    from_host: FromHost,
-    to_host: ToHost,
+    /// True while we poll whether the host acknowledges its last bytes.
     watched: bool,
-    closed: Option<u64>,
-    source: Option<IpAddr>,
-    opening: bool,
-    again: Option<Opening>,
-    answered: bool,
-    passed: bool,
 }
 
 /// [`State`], with places of sockets.
@@ -106,32 +91,8 @@ impl StateRecord {
 
 impl ConnectionRecord {
     fn of(mut connection: Box<Connection>, parcel: &mut Parcel) -> ConnectionRecord {
-        ConnectionRecord {
-            peer: connection.peer,
-            id: connection.id,
-            request: connection.request.clone(),
-            origin: connection.origin,
-            since: connection.since,
-            state: StateRecord::of(std::mem::replace(&mut connection.state, State::Gone), parcel),
-            from_host: std::mem::take(&mut connection.from_host),
-            to_host: std::mem::take(&mut connection.to_host),
-            watched: connection.watch.is_some(),
-            closed: connection.closed,
-            source: connection.source,
-            opening: connection.opening,
-            again: connection.again.take(),
-            answered: connection.answered,
-            passed: connection.passed,
-        }
-    }
-    fn connection(self, parcel: &mut Parcel) -> io::Result<Connection> {
-        let ConnectionRecord { peer, id, request, origin, since, from_host, to_host, closed, .. } = self;
-        let state = self.state.state(parcel)?;
-        let mut connection = Connection::new(peer, id, request, origin, state, since);
-        (connection.from_host, connection.to_host, connection.closed) = (from_host, to_host, closed);
-        (connection.source, connection.again) = (self.source, self.again);
-        (connection.answered, connection.passed) = (self.answered, self.passed);
-        Ok(connection)
+        let state = StateRecord::of(std::mem::take(&mut connection.state), parcel);
+        ConnectionRecord { state, watched: connection.watch.take().is_some(), connection }
     }
 }
 
@@ -163,19 +124,18 @@ impl Hosts {
         for ((_, flows), early) in self.flows.iter_mut().zip(record.early) {
             flows.early.extend(early);
         }
-        for record in record.connections {
-            if record.peer.place() >= self.flows.len() {
+        for ConnectionRecord { mut connection, state, watched } in record.connections {
+            if connection.peer.place() >= self.flows.len() {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     "a connection of a peer that is not configured",
                 ));
             }
-            let (opening, watched) = (record.opening, record.watched);
-            let mut connection = record.connection(parcel)?;
-            if opening {
+            connection.state = state.state(parcel)?;
+            if std::mem::take(&mut connection.opening) {
                 self.waiting.begin(&mut connection);
             }
-            let token = self.readmit(connection);
+            let token = self.readmit(*connection);
             self.restart(token, lookups, readiness, cx);
             if watched {
                 self.watch(token, cx);

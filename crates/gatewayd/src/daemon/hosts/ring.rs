@@ -174,20 +174,28 @@ impl Ring {
     }
 }
 
-/// The base, and the bytes held as one string; a gap is written as zeros.
+/// The base, the offset after the last byte, and the bytes of each block with their offset.
 impl Serialize for Ring {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut bytes = Vec::with_capacity(self.len);
-        self.parts(0, self.len).for_each(|part| bytes.extend_from_slice(part));
-        (self.base, Bytes::from(bytes)).serialize(serializer)
+        let part = |(n, block): (usize, &Option<Block>)| {
+            let (from, to) = ((n * BLOCK).max(self.skip), ((n + 1) * BLOCK).min(self.skip + self.len));
+            let bytes = block.as_ref()?.get(from - n * BLOCK..to - n * BLOCK)?;
+            Some((self.base + (from - self.skip) as u64, Bytes::copy_from_slice(bytes)))
+        };
+        let parts: Vec<(u64, Bytes)> = self.blocks.iter().enumerate().filter_map(part).collect();
+        (self.base, self.end(), parts).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Ring {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Ring, D::Error> {
-        let (base, bytes) = <(u64, Bytes)>::deserialize(deserializer)?;
+        let (base, end, parts) = <(u64, u64, Vec<(u64, Bytes)>)>::deserialize(deserializer)?;
         let mut ring = Ring { base, ..Ring::default() };
-        ring.place(base, &bytes);
+        parts.iter().for_each(|(offset, bytes)| ring.place(*offset, bytes));
+        if ring.end() < end {
+            // It ends with a gap.
+            ring.place(end - 1, &[0]);
+        }
         Ok(ring)
     }
 }

@@ -17,7 +17,7 @@ pub(crate) enum Ending {
 }
 
 /// The state of a connection, with what it needs in it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum State {
     /// The far side has not answered; the SYN of the host here waits.
     Held(Opening),
@@ -42,6 +42,7 @@ pub(crate) enum State {
     /// The host here is left without an answer.
     Silent(Stream),
     /// The host's connection is gone.
+    #[default]
     Gone,
 }
 

@@ -29,21 +29,27 @@ pub(super) struct Findings {
     pub(super) too_high: bool,
 }
 
-#[derive(Debug)]
+/// What is skipped follows from the configuration, or from what happens next.
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Link {
     pub(super) name: String,
     pub(super) machine: Gateway,
+    #[serde(skip)]
     pub(super) output: Output,
+    #[serde(skip)]
     pub(super) decoded: Decoded,
     /// True if both gateways have the state of what they carry.
     pub(super) up: bool,
-    /// True while it is up and has no transport, as one of the gateways is upgraded.
+    /// True while it is up and has no connection: after a fault on the path, or while one of the gateways is upgraded.
+    #[serde(skip)]
     pub(super) detached: bool,
     /// True while too many octets wait in the transport; then the state machine sends no packets.
+    #[serde(skip)]
     pub(super) behind: bool,
     /// Most octets of a packet.
     pub(super) payload: usize,
     /// True if the rate of the line counts whole ATM cells.
+    #[serde(skip)]
     pub(super) cells: bool,
     /// The next flow identifier that this side assigns: even if it dialled, otherwise odd.
     next: u64,
@@ -62,33 +68,10 @@ pub(super) struct Link {
     /// The number of times the configured rate was found to be too high.
     pub(super) overloads: u64,
     /// The reason for which it is down; not empty while it is up.
+    #[serde(skip)]
     pub(super) why_down: String,
     /// The reason for which it was lost the last time.
     pub(super) why_last_down: String,
-}
-
-/// The state of a peer, as it is handed over to another program.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct LinkRecord {
-    name: String,
-    machine: Gateway,
-    up: bool,
-    payload: usize,
-    next: u64,
-    uncounted: i64,
-    seen_octets: u64,
-    line_octets: u64,
-    base: Moment,
-    downs: u64,
-    stalls: u64,
-    overloads: u64,
-    why_last_down: String,
-}
-
-impl LinkRecord {
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
 }
 
 impl Link {
@@ -118,31 +101,11 @@ impl Link {
             why_last_down: String::new(),
         })
     }
-    /// Returns the state that is handed over to another program.
-    pub(super) fn record(&self) -> LinkRecord {
-        LinkRecord {
-            name: self.name.clone(),
-            machine: self.machine.clone(),
-            up: self.up,
-            payload: self.payload,
-            next: self.next,
-            uncounted: self.uncounted,
-            seen_octets: self.seen_octets,
-            line_octets: self.line_octets,
-            base: self.base,
-            downs: self.downs,
-            stalls: self.stalls,
-            overloads: self.overloads,
-            why_last_down: self.why_last_down.clone(),
-        }
-    }
-    /// Continues the state of a record. The transport is replaced by the next one.
-    pub(super) fn resume(&mut self, record: LinkRecord) {
-        let LinkRecord { machine, up, payload, next, uncounted, seen_octets, line_octets, base, .. } = record;
-        (self.machine, self.up, self.detached, self.payload, self.next) = (machine, up, up, payload, next);
-        (self.uncounted, self.seen_octets, self.line_octets, self.base) = (uncounted, seen_octets, line_octets, base);
-        (self.downs, self.stalls, self.overloads) = (record.downs, record.stalls, record.overloads);
-        self.why_last_down = record.why_last_down;
+    /// Continues what was handed over, where `self` follows from the configuration. The transport is replaced by the next one.
+    pub(super) fn resume(&mut self, kept: Link) {
+        let up = kept.up;
+        let why_down = std::mem::take(&mut self.why_down);
+        *self = Link { detached: up, cells: self.cells, why_down, ..kept };
     }
     /// Packets can be sent. The gateway that dialled assigns even flow identifiers, the other one odd ones. The
     /// transport has sent `octets` so far.

@@ -20,7 +20,7 @@ impl Peers {
             up,
             transport: transport.transport.filter(|_| up).map_or_else(String::new, |t| t.name().to_owned()),
             address: transport.address.filter(|_| up),
-            why_down: match (link.up, obstacle) {
+            why_down: match (link.up && !link.detached, obstacle) {
                 (false, _) => why_down(&link.why_down, &transport.tried),
                 (true, why) => why.unwrap_or_default(),
             },
@@ -28,6 +28,7 @@ impl Peers {
             why_tls: if up { transport.tried } else { String::new() },
             surplus: transport.surplus,
             downs: link.downs,
+            detached: link.detached,
             unresponsive: link.machine.is_unresponsive(),
             stalls: link.stalls,
             rtt: link.machine.rtt().as_secs_f64(),

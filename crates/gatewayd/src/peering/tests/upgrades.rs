@@ -38,10 +38,6 @@ fn what_is_carried_continues_whoever_is_upgraded() {
         for names in [["a", "b"], ["b", "a"]] {
             for upgraded in [0, 1] {
                 for told in [true, false] {
-                    // The end of a TCP connection is always noticed.
-                    if !told && transport == TransportChoice::Tls {
-                        continue;
-                    }
                     let keys = Keys::new();
                     let (mut both, configs) = pair(&keys, names, transport);
                     let kept = if told { both[upgraded].hand_over(Instant::now()) } else { both[upgraded].kept() };
@@ -63,6 +59,31 @@ fn what_is_carried_continues_whoever_is_upgraded() {
                 }
             }
         }
+    }
+}
+
+/// The last words wait behind packets for which TCP has no room, and are lost with the program.
+#[test]
+fn what_is_carried_continues_if_the_last_words_are_lost() {
+    for upgraded in [0, 1] {
+        let keys = Keys::new();
+        let (mut both, configs) = pair(&keys, ["a", "b"], TransportChoice::Tls);
+        let packet = Bytes::from(vec![0; 1_400]);
+        for _ in 0..100_000 {
+            both[upgraded].send(PEER, packet.clone());
+        }
+        let now = Instant::now();
+        both[upgraded].flush(now);
+        assert!(both[upgraded].backlog(PEER) > 0, "TCP takes all of it");
+        let kept = both[upgraded].hand_over(now);
+        both[upgraded].flush(now);
+        both[upgraded] = Peering::new(&keys.gateway("c", "d"), None, now).unwrap();
+        both[upgraded] = Peering::new(&configs[upgraded], Some(&kept), now).unwrap();
+        let [near, far] = &mut both;
+        run_until([near, far], |[near, far]| {
+            assert!(whys(near).is_empty() && whys(far).is_empty(), "{:?} {:?}", whys(near), whys(far));
+            resumed(near) == Some(true) && resumed(far) == Some(true)
+        });
     }
 }
 
