@@ -341,7 +341,7 @@ mod tests {
             sent += &order(&mut sharing, ms..ms + 1);
             let mut classes = sharing.classes().as_slice().to_vec();
             classes[3].share = NonZeroU16::new(1 + (ms % 7) as u16).unwrap();
-            sharing.set_classes(Classes::new(classes).unwrap(), 1, |flow| ClassId(flow.0 as usize));
+            sharing.set_classes(Classes::new(classes).unwrap(), 1, |flow| Some(ClassId(flow.0 as usize)));
             sharing.set_packet(PACKET, Span::ZERO, LINE);
         }
         let count = ["0", "1", "2"].map(|class| sent.matches(class).count());
