@@ -146,5 +146,11 @@ fn the_layout_belongs_to_the_version() {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&file, &text).unwrap();
     }
-    assert_eq!(text, std::fs::read_to_string(&file).unwrap());
+    let golden = std::fs::read_to_string(&file).unwrap();
+    let missing = |of: &str, other: &str| -> Vec<String> {
+        let other: BTreeSet<&str> = other.lines().collect();
+        of.lines().filter(|line| !other.contains(line)).map(str::to_owned).collect()
+    };
+    let (new, gone) = (missing(&text, &golden), missing(&golden, &text));
+    assert!(new.is_empty() && gone.is_empty(), "new: {new:#?}, gone: {gone:#?}");
 }
