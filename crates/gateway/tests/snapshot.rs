@@ -4,8 +4,11 @@
 #[allow(unreachable_pub, dead_code, reason = "shared with other tests")]
 mod common;
 
-use cellway_gateway::{Class, Classes, FlowId, Frame, Gateway, GatewayConfig, Transport};
-use cellway_units::{Rate, Span, Time};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use cellway_gateway::{Class, Classes, FlowId, Frame, Gateway, GatewayConfig, Request, Server, Transport};
+use cellway_units::{Bytes, Rate, Span, Time};
 use common::bulk::{config, sender};
 use common::host::Plan;
 use common::pair::{FlowPlan, Line, Pair};
@@ -92,5 +95,42 @@ fn what_was_under_way_is_sent_again_over_the_next_transport() {
         let last = s.sent() - 1;
         s.ack(1, last);
         assert_eq!(s.gateway.flow_stats(FLOW).unwrap().held_outbound, 0);
+    }
+}
+
+/// A packet with bytes of a flow that the peer does not know is dropped there, and over TLS no packet is sent again. The
+/// openings fill several packets, in which there is room for a few bytes that would overtake theirs.
+#[test]
+fn bytes_wait_for_an_opening_that_is_sent_again() {
+    const FLOWS: u64 = 200;
+    // The last ones, so that their openings do not go first.
+    const SENDING: u64 = 10;
+    for reliable in [true, false] {
+        let transport = if reliable { Transport::Tls { v6: false } } else { Transport::Quic { v6: false } };
+        let mut s = Script::with(GatewayConfig { transport, reliable, early: Bytes(500), ..script::config() });
+        for n in 0..FLOWS {
+            let server = Server::Name("s".repeat(1 + n as usize % 60).into(), 80);
+            let request = Arc::new(Request { client: None, server, early: true });
+            s.local(|g, now, out| g.incoming(now, FlowId(2 * n), request, out));
+            if n >= FLOWS - SENDING {
+                s.local(|g, now, out| g.received(now, FlowId(2 * n), 1, out));
+            }
+        }
+        let other = if reliable { Transport::Quic { v6: false } } else { Transport::Tls { v6: false } };
+        let (mut sent, _) = s.local(|g, now, out| g.transport_replaced(now, other, !reliable, out));
+        sent.extend(s.run_until(s.now + Span::from_ms(100)).0);
+        let mut opened = BTreeSet::new();
+        let mut bytes = 0;
+        for frame in &sent {
+            match frame {
+                Frame::Open { flow, .. } => drop(opened.insert(*flow)),
+                Frame::Data { flow, len, .. } => {
+                    assert!(opened.contains(flow), "{flow:?} after {} openings", opened.len());
+                    bytes += u64::from(*len);
+                }
+                _ => {}
+            }
+        }
+        assert_eq!((opened.len() as u64, bytes), (FLOWS, SENDING), "reliable: {reliable}");
     }
 }

@@ -56,7 +56,7 @@ impl Flow {
                 if self.reset_at.is_none() {
                     self.out.lose(offset, offset + u64::from(len), fin);
                 }
-                self.peek(context.config).is_some()
+                self.piece(context.config).is_some()
             }
             Frame::Open { .. } | Frame::Accepted { .. } | Frame::Refused { .. } => {
                 let again = self.handshake == Delivery::Sent;
@@ -84,8 +84,14 @@ impl Flow {
             Frame::Reset { .. } | Frame::Ack(_) | Frame::Recall | Frame::Rate { .. } => false,
         }
     }
-    /// The piece to send next: as much as fits into a packet.
+    /// The piece that may be sent now. None while the `Open` waits, also one that is sent again: a peer that does not know the
+    /// flow drops the packet.
     pub(crate) fn peek(&self, config: &GatewayConfig) -> Option<Piece> {
+        let waits = self.origin == Origin::Local && self.handshake == Delivery::Queued;
+        if waits { None } else { self.piece(config) }
+    }
+    /// The next piece: as much as fits into a packet.
+    fn piece(&self, config: &GatewayConfig) -> Option<Piece> {
         let room = config.capacity() - NUMBER_OCTETS - data_octets(self.id, self.out.place());
         self.out.peek(config.payload.0.min(room.into()))
     }

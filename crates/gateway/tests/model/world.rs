@@ -181,11 +181,11 @@ impl World {
                 }
             }
             Event::Replaced(side, epoch) => {
-                self.call(side, |gateway, now, out| gateway.hold(now, false, out));
                 if self.sides[side].epoch == epoch {
                     let GatewayConfig { transport, reliable, .. } = *self.sides[side].gateway.config();
                     self.call(side, |gateway, now, out| gateway.transport_replaced(now, transport, reliable, out));
                 }
+                self.call(side, |gateway, now, out| gateway.hold(now, false, out));
             }
             Event::Hold(side, held) => self.call(side, |gateway, now, out| gateway.hold(now, held, out)),
         }
