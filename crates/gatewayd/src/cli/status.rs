@@ -59,6 +59,7 @@ fn look(socket: &Path, options: &Status) -> Result<Snapshot, Failure> {
             ErrorKind::NotFound => "; is it running, with control.socket in its configuration? (--socket PATH)",
             ErrorKind::ConnectionRefused => "; it has ended",
             ErrorKind::PermissionDenied => "; the socket is for its owner and group",
+            ErrorKind::WouldBlock => "; it does not answer",
             _ => "",
         };
         Failure::failed(format!("{}: {error}{hint}", path.display()))

@@ -1,6 +1,7 @@
 //! The socket that `status` asks: a line of JSON there, a line of JSON back.
 
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ const REQUEST: u64 = 4 << 10;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Most connections at once; more wait in the kernel.
 const AT_ONCE: usize = 16;
-/// How long `ask` waits for an answer: longer than a snapshot may take.
+/// How long `ask` waits for a connection, and for an answer: longer than a snapshot may take.
 const WAIT: Duration = Duration::from_secs(15);
 
 /// What can be asked.
@@ -246,9 +247,12 @@ pub(crate) fn ask_to_upgrade(path: &Path) -> io::Result<Snapshot> {
 }
 
 fn request(path: &Path, request: &Request) -> io::Result<Snapshot> {
-    let stream = UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(WAIT))?;
-    stream.set_write_timeout(Some(WAIT))?;
+    let socket = Socket::new(Domain::UNIX, Type::STREAM.cloexec(), None)?;
+    socket.set_read_timeout(Some(WAIT))?;
+    // Also for a place in the backlog (unix(7)).
+    socket.set_write_timeout(Some(WAIT))?;
+    socket.connect(&SockAddr::unix(path)?)?;
+    let stream = UnixStream::from(OwnedFd::from(socket));
     let mut request = serde_json::to_vec(request)?;
     request.push(b'\n');
     (&stream).write_all(&request)?;

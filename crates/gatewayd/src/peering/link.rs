@@ -170,6 +170,10 @@ impl Link {
         let patience = if self.is_silent() { SILENCE } else { ATTEMPT };
         matches!(self.stage, Stage::Handshake | Stage::Greeting).then(|| self.began + patience)
     }
+    /// Returns the time at which the peer was last heard over TLS. QUIC tells of its end while the peer is heard.
+    pub(super) fn heard(&self) -> Option<Instant> {
+        if let Wire::Tls(tls) = &self.wire { Some(tls.heard()) } else { None }
+    }
     pub(super) fn transport(&self) -> Transport {
         match self.wire {
             Wire::Quic(_) => Transport::Quic,

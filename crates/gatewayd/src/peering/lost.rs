@@ -38,7 +38,8 @@ impl Peering {
             };
             self.peers[peer].saw(link.remote().ip(), now);
             if loss.kept {
-                self.detach(peer, &why, now);
+                let heard = link.heard().unwrap_or(now);
+                self.detach(peer, &why, heard, now);
             } else {
                 self.down(peer, &why, now);
             }
@@ -88,10 +89,10 @@ impl Peering {
     }
 
     /// The connection to a peer has ended, for an upgrade or by a fault on the path: the state of what is carried is kept for
-    /// as long as an outage may last.
-    fn detach(&mut self, peer: PeerId, why: &str, now: Instant) {
+    /// as long as an outage may last, from the time `heard` on.
+    fn detach(&mut self, peer: PeerId, why: &str, heard: Instant, now: Instant) {
         let of = &mut self.peers[peer];
-        of.way = Way::Detached(now + of.outage);
+        of.way = Way::Detached(heard + of.outage);
         of.dial.lost(now);
         why.clone_into(&mut of.why);
         self.events.push_back(PeerEvent::Detached { peer, why: why.to_owned() });
@@ -102,7 +103,7 @@ impl Peering {
         for peer in self.peers.ids() {
             if self.peers[peer].way.deadline().is_some_and(|until| until <= now) {
                 let Peer { why, outage, .. } = &self.peers[peer];
-                let why = format!("{why}; no connection came for {} s", outage.as_secs_f64());
+                let why = format!("{why}; nothing was heard of it for {} s", outage.as_secs_f64());
                 self.down(peer, &why, now);
             }
         }

@@ -153,6 +153,9 @@ impl TlsLink {
         }
     }
 
+    pub(super) fn heard(&self) -> Instant {
+        self.heard
+    }
     pub(super) fn has_spoken(&self) -> bool {
         self.spoken
     }

@@ -52,6 +52,16 @@ fn a_listener_with_a_full_backlog_blocks_nothing() {
 }
 
 #[test]
+fn a_client_does_not_wait_for_ever() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("control.sock");
+    let (_listener, _waiting) = full_listener(&path);
+    let (done, result) = channel();
+    thread::spawn(move || done.send(ask(&path, false).map(drop).map_err(|error| error.kind())));
+    assert_eq!(result.recv_timeout(Duration::from_secs(60)), Ok(Err(ErrorKind::WouldBlock)));
+}
+
+#[test]
 fn a_socket_of_another_kind_is_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("control.sock");
