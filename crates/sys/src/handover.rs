@@ -65,9 +65,9 @@ impl Parcel {
         self.data.seek(SeekFrom::Start(0)).map(drop)
     }
 
-    /// Replaces this process by `program`, which receives the parcel. Returns only if that fails, with the error; the data can
-    /// be read as before and not written, and other programs do not inherit the parcel. The signal SIGPIPE is ignored then, as
-    /// at the start of a Rust program.
+    /// Replaces this process by `program`, which receives the parcel. Returns only if that fails, with the error: then the data
+    /// can be read as before and not written, other programs do not inherit the parcel, and another attempt needs another one.
+    /// The signal SIGPIPE is ignored then, as at the start of a Rust program.
     pub fn exec(&mut self, program: &Path, arguments: &[OsString]) -> io::Error {
         match self.try_exec(program, arguments) {
             Ok(never) => match never {},
@@ -153,16 +153,19 @@ mod tests {
 
     /// Becomes the next program, with a descriptor of the file at `path`.
     fn hand_over(path: &Path) -> ! {
-        let mut parcel = Parcel::new().unwrap();
-        parcel.data().write_all(b"what is handed over").unwrap();
-        let other = parcel.add(tempfile::tempfile().unwrap());
-        assert_eq!((other, parcel.add(File::options().write(true).open(path).unwrap())), (0, 1));
-        let error = parcel.exec(Path::new("/not/there"), &[]);
+        let mut first = Parcel::new().unwrap();
+        assert_eq!(first.add(File::options().write(true).open(path).unwrap()), 0);
+        let error = first.exec(Path::new("/not/there"), &[]);
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         // It is an error, and does not end the process.
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
         assert_eq!({ writer }.write(&[0]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+        // Its descriptors can be handed over in another one.
+        let mut parcel = Parcel::new().unwrap();
+        parcel.data().write_all(b"what is handed over").unwrap();
+        let other = parcel.add(tempfile::tempfile().unwrap());
+        assert_eq!((other, parcel.add(first.take(0).unwrap())), (0, 1));
         let program = std::env::current_exe().unwrap();
         panic!("{}", parcel.exec(&program, &["--exact", NAME].map(OsString::from)));
     }
