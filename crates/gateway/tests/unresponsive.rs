@@ -53,6 +53,27 @@ fn a_held_opening_is_released_within_a_second_and_some_round_trips() {
     assert_eq!(frames, [open(FlowId(4), WINDOW)]);
 }
 
+/// The connection between idle gateways is gone, and nothing can be sent: an opening waits no longer than on a line that is
+/// silent.
+#[test]
+fn an_opening_without_a_transport_is_released_as_well() {
+    let mut s = met();
+    s.local(|g, now, out| g.hold(now, true, out));
+    let idle = s.now + Span::from_secs(30);
+    assert_eq!(s.run_until(idle), NOTHING);
+    assert!(!s.gateway.is_unresponsive(), "nothing waits");
+    s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
+    let asked_at = s.now;
+    assert_eq!(s.run_until(asked_at + Span::from_ms(1_000)), NOTHING);
+    // It was never sent: no reset of it is needed.
+    let (frames, actions) = s.run_until(asked_at + Span::from_ms(1_300));
+    assert_eq!(
+        (frames, actions),
+        (vec![], vec![Action::Refuse { flow: FLOW, reason: LOST }, closed(FLOW, Some(LOST))])
+    );
+    assert!(s.gateway.is_unresponsive());
+}
+
 #[test]
 fn what_is_carried_is_kept_and_goes_on() {
     let mut s = Script::with(watchful());

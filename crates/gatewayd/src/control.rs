@@ -88,7 +88,11 @@ impl Control {
             let what = what.to_owned();
             move |source| Error::Io { what, source }
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        // Threads for what may block receive no signals.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .on_thread_start(|| cellway_sys::block_stop_signals(true))
+            .build();
         let runtime = runtime.map_err(failed("start the control thread"))?;
         let entered = runtime.enter();
         let service =
@@ -130,6 +134,7 @@ impl Control {
             // From here on they are caught; `run` blocks them in all other threads.
             cellway_sys::block_stop_signals(false);
             runtime.block_on(serve);
+            cellway_sys::block_stop_signals(true);
             // Somebody may still wait for a picture of a daemon that has gone.
             runtime.shutdown_background();
         };

@@ -160,13 +160,15 @@ impl Daemon {
     /// # Errors
     /// The kernel has no memory left to wait with.
     pub fn run(&mut self) -> Result<(), Error> {
-        self.run_or_hand_over().map(drop)
+        self.serve()?;
+        self.finish().map(drop)
     }
-    /// Runs until the command to stop, as [`Daemon::run`], or to hand over; then returns what another program continues.
+    /// Runs until the command to stop, which it follows as [`Daemon::run`] does, or to hand over. [`Daemon::finish`] must
+    /// follow.
     ///
     /// # Errors
     /// The kernel has no memory left to wait with.
-    pub(crate) fn run_or_hand_over(&mut self) -> Result<Option<Handover>, Error> {
+    pub(crate) fn serve(&mut self) -> Result<(), Error> {
         let mut events = Vec::new();
         self.cx.now = Moment::now();
         while self.running {
@@ -184,10 +186,26 @@ impl Daemon {
                 std::thread::sleep(duration((self.cx.now + rest).since(Moment::now())));
             }
         }
-        if let Some(prepared) = self.next.take() {
-            return Ok(Some(self.hand_over(*prepared)));
+        if self.next.is_none() {
+            self.stop();
         }
-        self.stop();
+        Ok(())
+    }
+    /// Hands over, if that is the command, and returns what another program continues. Commands that have come meanwhile
+    /// are followed first: one to stop ends the daemon instead. To be called when no more commands come.
+    ///
+    /// # Errors
+    /// The error that has ended the daemon.
+    pub(crate) fn finish(&mut self) -> Result<Option<Handover>, Error> {
+        if self.next.is_some() {
+            while let Some(command) = self.orders.next() {
+                self.step(|daemon| daemon.command(command));
+            }
+            match self.next.take() {
+                Some(prepared) => return Ok(Some(self.hand_over(*prepared))),
+                None => self.stop(),
+            }
+        }
         self.failed.take().map_or(Ok(None), Err)
     }
     /// True if the next pass can begin at once. Sockets that may accept more bytes, and packets that were read and not
@@ -293,6 +311,7 @@ impl Daemon {
         self.peers.close(self.cx.now);
         // Hosts and peers have been notified before: `nft` can be slow.
         self.rules.end();
+        self.peers.linger();
         while let Some(command) = self.orders.next() {
             if let Command::Rules(news) = command {
                 self.rules.report(news, &mut self.cx);

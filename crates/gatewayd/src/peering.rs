@@ -404,10 +404,17 @@ impl Peering {
             if let Some((instance, session)) = kept.theirs {
                 peer.theirs = hello::Epoch { instance, session };
                 peer.way = Way::Detached(now + peer.outage);
+                "another program has taken over here".clone_into(&mut peer.why);
             }
         }
     }
 
+    /// After [`Peering::close`]: true when all peers that were connected over TLS have the last words, or cannot be reached. A
+    /// connection that is gone before would seem to be cut by the path, and the peer would wait for the next one.
+    pub(crate) fn has_told(&mut self, now: Instant) -> bool {
+        let links = self.links.values_mut().filter_map(link::Link::tls);
+        links.fold(true, |all, link| all & link.has_told(now))
+    }
     /// Ends all connections and tells the peers why.
     pub(crate) fn close(&mut self, now: Instant, why: &str) {
         self.closed = true;

@@ -147,6 +147,8 @@ extern "C" fn note(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *m
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
     use rustix::process::{getpid, kill_process};
 
     use super::*;
@@ -171,7 +173,7 @@ mod tests {
             block_stop_signals(false);
             let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
             kill_process(rustix::process::Pid::from_child(&child), Signal::TERM).unwrap();
-            child.wait().unwrap();
+            assert_eq!(child.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
         })
         .join()
         .unwrap();

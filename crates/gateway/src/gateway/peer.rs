@@ -46,8 +46,9 @@ impl Gateway {
         if now < self.leased.0 {
             self.leased.1 = patience;
         }
-        // Frames that a probe retransmits can wait for the pacer.
-        let awaits = self.recovery.awaits() || self.liveness.runs() && self.relay.has_frames(now);
+        // Frames that a probe retransmits can wait for the pacer, and all frames for a transport that takes none.
+        let waits = (self.held || self.liveness.runs()) && self.relay.has_frames(now);
+        let awaits = self.recovery.awaits() || waits;
         if self.liveness.check(now, awaits, patience) {
             self.relay.abandon_openings(Reason::PeerLost, actions);
         }

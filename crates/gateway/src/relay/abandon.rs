@@ -1,9 +1,10 @@
 //! Gives up the connections that wait for the far host's answer while the peer does not answer.
 
+use std::cmp::Reverse;
+
 use super::Relay;
 use crate::flow::{Context, Delivery, Flow, Origin, Stage};
 use crate::output::Action;
-use crate::packet::FlowId;
 use crate::reason::Reason;
 
 impl Relay {
@@ -13,9 +14,12 @@ impl Relay {
         let waits = |state: &Flow| {
             state.origin == Origin::Local && matches!(state.stage, Stage::Waiting | Stage::Opening) && state.told
         };
-        let waiting: Vec<FlowId> = self.flows.iter().filter(|(_, state)| waits(state)).map(|(&flow, _)| flow).collect();
-        // From the last on: memory that becomes free is not for another of them.
-        for flow in waiting.into_iter().rev() {
+        let waiting = self.flows.iter().filter(|(_, state)| waits(state));
+        let mut waiting: Vec<_> =
+            waiting.map(|(&flow, state)| (state.stage != Stage::Waiting, Reverse(flow))).collect();
+        // Those without memory go first: what becomes free is not for another of them.
+        waiting.sort_unstable();
+        for (_, Reverse(flow)) in waiting {
             self.stats.count_refusal(reason);
             actions.push(Action::Refuse { flow, reason });
             let Some(state) = self.flows.get_mut(&flow) else { continue };

@@ -39,9 +39,10 @@ pub(super) fn run(options: &Run) -> Result<(), Failure> {
             Some(metrics) => tracing::info!(name, %metrics, "gateway {} runs", env!("CARGO_PKG_VERSION")),
             None => tracing::info!(name, "gateway {} runs", env!("CARGO_PKG_VERSION")),
         }
-        let done = daemon.run_or_hand_over();
+        let served = daemon.serve();
         control.end();
-        let Some(mut handover) = done? else { return Ok(()) };
+        served?;
+        let Some(mut handover) = daemon.finish()? else { return Ok(()) };
         drop(daemon);
         let error = handover.exec(&program, &arguments);
         tracing::error!("{} cannot be executed: {error}; this program continues", program.display());

@@ -94,11 +94,11 @@ const COUNTERS: [Counter; 6] = [
 ];
 
 const PEER_GAUGES: [PeerGauge; 10] = [
-    ("peer_up", "1 if the peer is connected and the kernel intercepts connections to it", None, |p| {
+    ("peer_up", "1 if connections are carried to the peer and the kernel intercepts them", None, |p| {
         f64::from(u8::from(p.up))
     }),
-    ("peer_responsive", "1 if the peer is up and answers in time", None, |p| {
-        f64::from(u8::from(p.up && !p.unresponsive))
+    ("peer_responsive", "1 if the peer is up, has a connection and answers in time", None, |p| {
+        f64::from(u8::from(p.up && !p.detached && !p.unresponsive))
     }),
     ("peer_rtt", "Smoothed round-trip time to the peer", Some(Unit::Seconds), |p| p.rtt),
     (
@@ -230,7 +230,7 @@ impl Collector for Picture {
         }
         let mut family =
             encoder.encode_descriptor("peer_transport", "Transport to each peer that is up", None, MetricType::Info)?;
-        for peer in snapshot.peers.iter().filter(|peer| peer.up) {
+        for peer in snapshot.peers.iter().filter(|peer| peer.up && !peer.detached) {
             family.encode_info(&[("peer", peer.name.as_str()), ("transport", peer.transport.as_str())])?;
         }
         // A label value that was never counted is exported as 0, so that its first count is an increase.

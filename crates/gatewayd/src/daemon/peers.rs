@@ -27,6 +27,11 @@ use crate::peering::{Kept, PeerEvent, Peering};
 
 use link::Link;
 
+/// Longest wait for the peers to receive the last words.
+const LINGER: Span = Span::from_secs(1);
+/// The pause between checks of that.
+const PAUSE: Span = Span::from_ms(5);
+
 /// The peers, as they are handed over to another program.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PeersRecord {
@@ -128,6 +133,13 @@ impl Peers {
     pub(crate) fn close(&mut self, now: Moment) {
         self.transport.close(self.instant(now), "the gateway stops");
         self.flush(now);
+    }
+    /// Waits until the peers have the last words, a second at most. To be called after [`Peers::close`].
+    pub(crate) fn linger(&mut self) {
+        let end = Moment::now() + LINGER;
+        while !self.transport.has_told(self.instant(Moment::now())) && Moment::now() < end {
+            std::thread::sleep(duration(PAUSE));
+        }
     }
     /// Returns the number of datagrams that the kernel has dropped.
     pub(crate) fn drops(&mut self) -> u64 {

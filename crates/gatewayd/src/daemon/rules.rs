@@ -113,7 +113,10 @@ impl KernelRules {
                 cx.tally.error("rules");
                 // A descriptor that stays readable would keep this thread busy.
                 self.watch = None;
-                cx.timer(AGAIN, Due::Rules);
+                // Rules that are lacking have a timer.
+                if self.follower.as_ref().is_none_or(|follower| follower.lacking().is_none()) {
+                    cx.timer(AGAIN, Due::Rules);
+                }
             }
         }
         if let Some(follower) = self.follower.as_mut().filter(|follower| follower.lacking().is_none()) {

@@ -170,9 +170,13 @@ impl Link {
         let patience = if self.is_silent() { SILENCE } else { ATTEMPT };
         matches!(self.stage, Stage::Handshake | Stage::Greeting).then(|| self.began + patience)
     }
-    /// Returns the time at which the peer was last heard over TLS. QUIC tells of its end while the peer is heard.
-    pub(super) fn heard(&self) -> Option<Instant> {
-        if let Wire::Tls(tls) = &self.wire { Some(tls.heard()) } else { None }
+    /// Returns the time of the last bytes from the peer over TLS. A connection over QUIC that is cut has just had a packet.
+    pub(super) fn last_received(&self) -> Option<Instant> {
+        if let Wire::Tls(tls) = &self.wire { Some(tls.last_received()) } else { None }
+    }
+    /// Returns the connection over TLS, if it is one.
+    pub(super) fn tls(&mut self) -> Option<&mut TlsLink> {
+        if let Wire::Tls(tls) = &mut self.wire { Some(tls) } else { None }
     }
     pub(super) fn transport(&self) -> Transport {
         match self.wire {

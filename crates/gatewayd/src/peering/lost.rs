@@ -38,8 +38,8 @@ impl Peering {
             };
             self.peers[peer].saw(link.remote().ip(), now);
             if loss.kept {
-                let heard = link.heard().unwrap_or(now);
-                self.detach(peer, &why, heard, now);
+                let since = link.last_received().unwrap_or(now);
+                self.detach(peer, &why, since, now);
             } else {
                 self.down(peer, &why, now);
             }
@@ -89,10 +89,10 @@ impl Peering {
     }
 
     /// The connection to a peer has ended, for an upgrade or by a fault on the path: the state of what is carried is kept for
-    /// as long as an outage may last, from the time `heard` on.
-    fn detach(&mut self, peer: PeerId, why: &str, heard: Instant, now: Instant) {
+    /// as long as an outage may last, from the time `since` on.
+    fn detach(&mut self, peer: PeerId, why: &str, since: Instant, now: Instant) {
         let of = &mut self.peers[peer];
-        of.way = Way::Detached(heard + of.outage);
+        of.way = Way::Detached(since + of.outage);
         of.dial.lost(now);
         why.clone_into(&mut of.why);
         self.events.push_back(PeerEvent::Detached { peer, why: why.to_owned() });

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +27,9 @@ use super::settings::keep_alive;
 const UNSENT: u32 = 32 << 10;
 /// Most octets read in one turn: a fast peer leaves time for others.
 const READ: usize = 1 << 20;
+
+/// Octets that are read and dropped in one call.
+const DROPPED: usize = 64 << 10;
 
 /// What a long, fat path may hold of one connection: 400 Mbit/s and 300 ms, twice.
 const BUFFER: usize = 32 << 20;
@@ -153,7 +156,7 @@ impl TlsLink {
         }
     }
 
-    pub(super) fn heard(&self) -> Instant {
+    pub(super) fn last_received(&self) -> Instant {
         self.heard
     }
     pub(super) fn has_spoken(&self) -> bool {
@@ -295,6 +298,28 @@ impl TlsLink {
         self.queued = 0;
         let _ = self.tls.writer().write_all(&words);
         self.tls.send_close_notify();
+    }
+
+    /// After [`TlsLink::close`]: hands to the kernel what it takes, and then ends this direction. Returns true when the peer
+    /// has ended its own, or cannot be reached. What it still sends is dropped: closed with bytes that nobody has read, a
+    /// socket resets the connection, and the last words are lost (RFC 1122, section 4.2.2.13).
+    pub(super) fn has_told(&mut self, now: Instant) -> bool {
+        self.flush(now);
+        if !self.ready {
+            return true;
+        }
+        if !self.tls.wants_write() && self.socket.shutdown(Shutdown::Write).is_err() {
+            return true;
+        }
+        let mut dropped = vec![0; DROPPED];
+        for _ in 0..READ / DROPPED {
+            match (&self.socket).read(&mut dropped) {
+                Ok(0) => return true,
+                Ok(_) => {}
+                Err(error) => return error.kind() != io::ErrorKind::WouldBlock,
+            }
+        }
+        false
     }
 
     /// The next instant at which silence is too long, or somebody has to be told that we are here.

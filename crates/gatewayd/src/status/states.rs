@@ -17,7 +17,8 @@ const QUIC: State = state("quic", "connected by QUIC over UDP");
 const TLS: State = state("tls", "connected by TLS over TCP: a loss holds all connections up");
 const DETACHED: State = state(
     "detached",
-    "its connection has ended, for an upgrade or by a fault on the path: its connections wait for the next one, up to `outage`",
+    "its connection has ended, for an upgrade or by a fault: its connections wait for the next one, up to `outage`; new ones wait \
+     for some seconds, then go direct or are refused, as `down` in the file says",
 );
 const UNRESPONSIVE: State = state(
     "unresponsive",

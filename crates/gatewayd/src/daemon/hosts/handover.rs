@@ -92,6 +92,7 @@ impl StateRecord {
 impl ConnectionRecord {
     fn of(mut connection: Box<Connection>, parcel: &mut Parcel) -> ConnectionRecord {
         let state = StateRecord::of(std::mem::take(&mut connection.state), parcel);
+        connection.listed = false;
         ConnectionRecord { state, watched: connection.watch.take().is_some(), connection }
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Link {
     pub(super) decoded: Decoded,
     /// True if both gateways have the state of what they carry.
     pub(super) up: bool,
-    /// True while it is up and has no connection: after a fault on the path, or while one of the gateways is upgraded.
+    /// True while it is up and has no connection, and the next one is awaited.
     #[serde(skip)]
     pub(super) detached: bool,
     /// True while too many octets wait in the transport; then the state machine sends no packets.

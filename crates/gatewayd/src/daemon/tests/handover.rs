@@ -33,9 +33,11 @@ impl Carried {
     fn hand_over(mut self, resume: impl FnOnce(super::super::Handover) -> Daemon) -> Carried {
         let prepared = Prepared::new(self.scene.daemon.cx.config.clone()).unwrap();
         let handover = self.scene.daemon.hand_over(prepared);
-        let Scene { daemon, number, _folder } = self.scene;
-        drop(daemon);
-        Carried { scene: Scene { daemon: resume(handover), number, _folder }, ..self }
+        self.with(resume(handover))
+    }
+    /// The same with another daemon.
+    fn with(self, daemon: Daemon) -> Carried {
+        Carried { scene: Scene { daemon, ..self.scene }, ..self }
     }
 }
 
@@ -89,7 +91,7 @@ fn a_drain_continues() {
 }
 
 #[test]
-fn no_file_left_is_an_answer_and_nothing_is_handed_over() {
+fn what_changes_too_much_is_refused_and_nothing_is_handed_over() {
     let mut carried = Carried::new();
     let (to, answer) = std::sync::mpsc::channel();
     let mut config = carried.scene.daemon.cx.config.clone();
@@ -102,6 +104,25 @@ fn no_file_left_is_an_answer_and_nothing_is_handed_over() {
     carried.scene.daemon.command(command(&carried.scene.daemon.cx.config.clone()));
     assert_eq!(answer.recv().unwrap(), Ok(()));
     assert!(!carried.scene.daemon.running && carried.scene.daemon.next.is_some());
+}
+
+#[test]
+fn commands_that_come_before_the_end_are_followed() {
+    let agrees = |carried: &mut Carried| {
+        let prepared = Prepared::new(carried.scene.daemon.cx.config.clone()).unwrap();
+        (carried.scene.daemon.running, carried.scene.daemon.next) = (false, Some(Box::new(prepared)));
+    };
+    let mut carried = Carried::new();
+    agrees(&mut carried);
+    carried.scene.daemon.handle().stop();
+    assert!(carried.scene.daemon.finish().unwrap().is_none(), "it stops");
+    assert!(carried.server.read(&mut [0]).is_err(), "its connections are reset");
+    let mut carried = Carried::new();
+    agrees(&mut carried);
+    carried.scene.daemon.handle().drain(None);
+    let handover = carried.scene.daemon.finish().unwrap().unwrap();
+    let carried = carried.with(Daemon::resume(handover).unwrap());
+    assert!(carried.scene.daemon.drain.is_on());
 }
 
 /// Adds the paths of all fields in `value` to `paths`. Elements of a list, and values of numbered keys, have the same path.

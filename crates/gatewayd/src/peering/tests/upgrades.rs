@@ -87,6 +87,27 @@ fn what_is_carried_continues_if_the_last_words_are_lost() {
     }
 }
 
+/// The words of a gateway that stops wait behind packets as well, and it waits for them.
+#[test]
+fn a_stop_is_told_behind_a_backlog() {
+    let keys = Keys::new();
+    let ([mut near, mut far], _) = pair(&keys, ["a", "b"], TransportChoice::Tls);
+    let packet = Bytes::from(vec![0; 1_400]);
+    for peering in [&mut near, &mut far] {
+        (0..100_000).for_each(|_| peering.send(PEER, packet.clone()));
+        peering.flush(Instant::now());
+        assert!(peering.backlog(PEER) > 0, "TCP takes all of it");
+    }
+    near.close(Instant::now(), "it stops");
+    let mut told = Vec::new();
+    let end = Instant::now() + HANG;
+    while !near.has_told(Instant::now()) || whys(&told).is_empty() {
+        step(&mut far, &mut told);
+        assert!(Instant::now() < end, "{:?}", whys(&told));
+    }
+    assert_eq!((whys(&told), is_detached(&told)), (vec!["it says: it stops"], false));
+}
+
 #[test]
 fn a_peer_that_has_started_anew_meanwhile_continues_nothing() {
     for names in [["a", "b"], ["b", "a"]] {
