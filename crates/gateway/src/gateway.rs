@@ -218,11 +218,19 @@ impl Gateway {
     pub fn flow_stats(&self, flow: FlowId) -> Option<FlowStats> {
         self.relay.flow_stats(flow)
     }
-    /// Replaces the classes of flows; before that one class has all of them. Flows that are open change to their new
-    /// classes with what they have to send, and counters of classes with an earlier name continue. [`Gateway::deadline`] may
-    /// be earlier then. The two gateways of a pair may have different classes: each divides what it sends itself.
-    pub fn set_classes(&mut self, classes: Classes) {
-        self.relay.set_classes(classes);
+    /// Returns it with classes of flows, before there are any. The two gateways of a pair may have different classes: each
+    /// divides what it sends itself.
+    #[must_use]
+    pub fn with_classes(mut self, classes: Classes) -> Gateway {
+        self.relay.set_classes(classes, &mut Vec::new());
+        self
+    }
+    /// Replaces the classes of flows. Flows that are open change to their new classes with what they have to send, and
+    /// counters of classes with an earlier name continue.
+    pub fn set_classes(&mut self, now: Time, classes: Classes, out: &mut Output) {
+        self.relay.now = now;
+        self.relay.set_classes(classes, &mut out.actions);
+        self.send(now, out);
     }
     /// Each class, that of all other flows last, with what was counted of it up to the last call.
     pub fn classes(&self) -> impl Iterator<Item = (&Class, ClassStats)> {
@@ -388,8 +396,6 @@ impl Gateway {
             self.nothing_left();
         }
         self.relay.reclaim(now);
-        // Classes may have changed.
-        self.relay.admit_all(&mut out.actions);
         while !self.held && self.excess().is_none() {
             let Some(frames) = self.next_frames(now, &mut out.actions) else { break };
             let packet = TpPacket { number: self.recovery.send(now, &frames), frames };

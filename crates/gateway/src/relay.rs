@@ -220,12 +220,14 @@ impl Relay {
     }
 
     /// Puts every flow into its class of `classes`.
-    pub(crate) fn set_classes(&mut self, classes: Classes) {
+    pub(crate) fn set_classes(&mut self, classes: Classes, actions: &mut Vec<Action>) {
         self.flows.values_mut().for_each(|state| state.class = classes.of(&state.request));
         self.recount(classes.as_slice().len());
         let flows = &self.flows;
         self.queue.set_classes(classes, |flow| flows.get(&flow).map(|state| state.class));
         self.follow_packet();
+        // The slots of a class may be more than before.
+        self.admit_all(actions);
     }
     /// The largest packet or the rate may be another.
     pub(crate) fn follow_packet(&mut self) {

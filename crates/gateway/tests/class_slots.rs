@@ -36,7 +36,9 @@ fn script(classes: Option<Classes>) -> Script {
         ..config()
     };
     let mut script = Script::with(config);
-    classes.into_iter().for_each(|classes| script.gateway.set_classes(classes));
+    if let Some(classes) = classes {
+        script.local(|g, now, out| g.set_classes(now, classes, out));
+    }
     script
 }
 
@@ -115,11 +117,10 @@ fn a_single_class_has_all_slots() {
 fn flows_that_wait_enter_when_classes_change() {
     let mut s = script(Some(classes(1)));
     begin_many(&mut s, 0..100, 1);
-    s.gateway.set_classes(Classes::default());
-    let (frames, _) = s.local(|g, now, out| g.wake(now, out));
+    let (frames, _) = s.local(|g, now, out| g.set_classes(now, Classes::default(), out));
     assert_eq!(opens(&frames), (FLOWS - OWN..FLOWS).map(|n| FlowId(2 * n)).collect::<Vec<_>>(), "in their order");
     // More flows of a class than it may have now: each that ends is one fewer.
-    s.gateway.set_classes(classes(1));
+    s.local(|g, now, out| g.set_classes(now, classes(1), out));
     assert_eq!(begin(&mut s, 2_000, 9), Fate::Waits);
     assert_eq!(end(&mut s, FlowId(0)), [FlowId(2_000)]);
 }
@@ -135,7 +136,7 @@ fn promised_windows_leave_the_slots_of_the_others() {
         ..config()
     };
     let mut s = Script::with(big);
-    s.gateway.set_classes(classes(1));
+    s.local(|g, now, out| g.set_classes(now, classes(1), out));
     let mut names = (0..).map(|n| FlowId(2 * n));
     // The peer accepts each, and it sends what it may.
     for flow in names.by_ref().take(500) {

@@ -40,7 +40,7 @@ fn run(config: GatewayConfig, copied: bool) -> [Vec<u8>; 2] {
     let ceiling = Some(Rate::from_bps(9_000_000));
     let classes = vec![Class { ports: vec![80..=80], ceiling, ..Class::new("a") }, Class::new("b")];
     let classes = Classes::new(classes).unwrap();
-    pair.gateways.iter_mut().for_each(|gateway| gateway.set_classes(classes.clone()));
+    [0, 1].into_iter().for_each(|side| pair.set_classes(side, classes.clone()));
     for step in 1..=100 {
         pair.run(Time::ZERO + Span::from_ms(20 * step));
         if copied {

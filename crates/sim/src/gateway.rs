@@ -43,9 +43,8 @@ impl GatewayPair {
             move |e: ConfigError| Error::Build(BuildError::Gateway { node, message: e.to_string() })
         };
         let machine = |which: usize| {
-            let mut gateway = Gateway::new(plan.configs[which]).map_err(refused(which))?;
-            plan.classes.iter().for_each(|classes| gateway.set_classes(classes.clone()));
-            Ok::<Gateway, Error>(gateway)
+            let gateway = Gateway::new(plan.configs[which]).map_err(refused(which))?;
+            Ok::<Gateway, Error>(gateway.with_classes(plan.classes.clone().unwrap_or_default()))
         };
         let (names, gateways) = (plan.names.clone(), [machine(0)?, machine(1)?]);
         let PairPlan { hosts, conversation, .. } = *plan;

@@ -53,7 +53,7 @@ pub use error::SysError;
 pub use handover::Parcel;
 pub use ip::find_program;
 pub use leftovers::{Leftover, Owner, clear_leftovers};
-pub use memory::return_large_blocks;
+pub use memory::{return_free_memory, return_large_blocks};
 pub use namespace::{Namespace, NamespaceHandle};
 pub use page::Page;
 pub use readiness::{Interest, Readiness, Ready};

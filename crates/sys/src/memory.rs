@@ -19,6 +19,15 @@ pub fn return_large_blocks() {
     }
 }
 
+/// Returns free memory of the allocator to the kernel, wherever in the heap it is (malloc_trim(3)). By default glibc returns
+/// only what is at the end of the heap, so a small allocation that lasts keeps all that was freed below it. Takes the longer
+/// the more of the heap is free.
+pub fn return_free_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it takes a number, and may be called at any time by any thread.
+    let _ = unsafe { libc::malloc_trim(0) };
+}
+
 /// Returns true if the process is known to have no thread but the present one (`/proc/pid/task`, proc(5)).
 #[cfg(target_env = "gnu")]
 fn is_only_thread() -> bool {

@@ -1,14 +1,15 @@
-//! The C library's allocator before and after [`cellway_sys::return_large_blocks`].
+//! The C library's allocator before and after [`cellway_sys::return_large_blocks`] and [`cellway_sys::return_free_memory`].
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::hint::black_box;
 use std::sync::mpsc::channel;
 use std::thread::{sleep, spawn};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use cellway_sys::return_large_blocks;
+use cellway_sys::{return_free_memory, return_large_blocks};
 
 const MIB: usize = 1 << 20;
+const SMALL: usize = 1 << 10;
 
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -41,12 +42,20 @@ fn main() {
     drop(end);
     let _ = other.join().unwrap();
     // A thread that has been joined may still be in /proc for a moment.
-    let begin = Instant::now();
     while std::fs::read_dir("/proc/self/task").unwrap().count() > 1 {
-        assert!(begin.elapsed() < Duration::from_secs(20), "the thread has not ended");
         sleep(Duration::from_millis(1));
     }
     return_large_blocks();
     // Larger, so that it does not fit where the first one was.
     assert_eq!(kept(16), 0, "a freed block is returned");
+    // Small blocks of 16 MiB in all, freed below one that lasts.
+    return_free_memory();
+    let before = resident();
+    let small: Vec<Vec<u8>> = (0..16 * MIB / SMALL).map(|_| black_box(vec![1; SMALL])).collect();
+    let last = black_box(vec![1_u8; 64 * SMALL]);
+    drop(small);
+    assert!(resident() >= before + 15 * MIB, "the allocator keeps them");
+    return_free_memory();
+    assert!(resident() < before + MIB, "freed blocks are returned");
+    drop(last);
 }

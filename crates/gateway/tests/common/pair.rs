@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use std::sync::Arc;
 
-use cellway_gateway::{Action, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, Server, TpPacket};
+use cellway_gateway::{
+    Action, Classes, FlowId, Frame, Gateway, GatewayConfig, Output, Reason, Request, Server, TpPacket,
+};
 use cellway_units::{Bits, Rate, Span, Time};
 
 use super::host::{Host, Plan};
@@ -264,6 +266,9 @@ impl Pair {
         }
     }
 
+    pub fn set_classes(&mut self, side: usize, classes: Classes) {
+        self.call(side, |gateway, now, out| gateway.set_classes(now, classes, out));
+    }
     fn call(&mut self, side: usize, call: impl FnOnce(&mut Gateway, Time, &mut Output)) {
         let mut out = Output::default();
         call(&mut self.gateways[side], self.now + self.clocks[side], &mut out);

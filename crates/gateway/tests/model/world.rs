@@ -73,9 +73,8 @@ fn copy(gateway: &Gateway) -> Gateway {
 impl World {
     pub(crate) fn new(case: &Case) -> World {
         let side = |n: usize| {
-            let mut gateway = Gateway::new(case.configs[n]).unwrap();
+            let mut gateway = Gateway::new(case.configs[n]).unwrap().with_classes(case.classes[n].clone());
             gateway.set_transport(case.configs[n].transport, case.configs[n].reliable, None);
-            gateway.set_classes(case.classes[n].clone());
             Side { gateway, epoch: 0, next: n as u64, flows: BTreeMap::new() }
         };
         let mut world = World {

@@ -71,8 +71,10 @@ impl Daemon {
             Due::Drained => {}
             Due::Rules => self.rules.set_again(&mut self.cx),
             Due::Blocks => {
-                if let Some(wait) = block::give_back() {
-                    self.cx.timer(wait, Due::Blocks);
+                match block::give_back() {
+                    Some(wait) => self.cx.timer(wait, Due::Blocks),
+                    // A burst is over: its packets have left free memory in the heap as well.
+                    None => cellway_sys::return_free_memory(),
                 }
             }
         }

@@ -76,9 +76,9 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(peer: &Peer, config: &Config) -> Result<Link, Error> {
-        let mut machine = Gateway::new(settings(peer, config))
-            .map_err(|e| Error::Config { what: format!("peer `{}`: {e}", peer.name) })?;
-        machine.set_classes(peer.classes.clone());
+        let machine = Gateway::new(settings(peer, config))
+            .map_err(|e| Error::Config { what: format!("peer `{}`: {e}", peer.name) })?
+            .with_classes(peer.classes.clone());
         Ok(Link {
             name: peer.name.clone(),
             machine,

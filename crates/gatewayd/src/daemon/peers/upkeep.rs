@@ -79,7 +79,7 @@ impl Peers {
                 machine.set_bypass(bypass);
                 // Classes that stay the same keep their deficits and pacers.
                 if !machine.classes().map(|(class, _)| class).eq(peer.classes.as_slice()) {
-                    machine.set_classes(peer.classes.clone());
+                    machine.set_classes(now, peer.classes.clone(), out);
                 }
                 machine.set_rate(now, rate, out);
             });
