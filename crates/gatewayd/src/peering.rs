@@ -166,7 +166,7 @@ impl Peering {
             peering.resume(kept, now);
         }
         if let Some(address) = peering.listen {
-            let server = settings::server(&peering.identity, peering.longest_outage(), None);
+            let server = settings::server(&peering.identity, peering.longest_outage(), settings::buffer(0.0), None);
             // The kernel chooses the port if it is 0, here for TCP, whose connections take ports too: the same one for
             // UDP.
             let listener = listen(address).map_err(failed(format!("listen for peers on TCP {address}")))?;

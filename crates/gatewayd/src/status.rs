@@ -67,7 +67,7 @@ pub struct PeerStatus {
     pub surplus: u64,
     /// How often it went down.
     pub downs: u64,
-    /// Whether it is up without a connection: what is carried waits for the next one.
+    /// True if it is up without a connection: its connections wait for the next one.
     #[serde(default)]
     pub detached: bool,
     /// Whether it does not answer: then new connections are not carried to it, while those that are wait.

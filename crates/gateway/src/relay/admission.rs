@@ -12,10 +12,10 @@ use crate::packet::{FlowId, NUMBER_OCTETS};
 use crate::request::Request;
 
 impl Relay {
-    /// What memory leaves for a direction of a flow (bytes): a quarter of what nothing is promised of, so that some is
+    /// Returns the memory that a direction of a flow may take (bytes): a quarter of what is not promised, so that some is
     /// always left for the others. This is the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6
-    /// (2), 1998, section III. An eighth of the memory is left out of it, or what the reserves of classes need if that is more: promises
-    /// stay when shares shrink, and those that come need what is certain at once.
+    /// (2), 1998, section III. An eighth of the memory does not count, or the reserves of the classes if they are more:
+    /// promises stay when shares shrink, and new flows need their least windows at once.
     pub(super) fn memory_share(&self) -> u64 {
         let kept = (self.config.total_buffer.0 / 8).max(self.reserved());
         (self.free().saturating_sub(kept) / 4).max(self.config.least())

@@ -250,7 +250,7 @@ mod tests {
             why_down:
                 "its certificate is refused: it expired on Nov 1 12:00:00 2026 +00:00 (the clock here says Nov 23)"
                     .to_owned(),
-            why_last_down: "nothing was heard of it for 60 s".to_owned(),
+            why_last_down: "nothing arrived from it for 60 s".to_owned(),
             ..PeerStatus::default()
         };
         let blocked = PeerStatus {
@@ -297,7 +297,7 @@ oslo   tls    -                 0.0 ms  24.5 Mbit/s  0 %      -      0 B        
 
 lima: down: not connected: new connections to it go direct or are refused, as `down` in the file says
 lima: its certificate is refused: it expired on Nov 1 12:00:00 2026 +00:00 (the clock here says Nov 23)
-lima: it was lost, as nothing was heard of it for 60 s
+lima: it was lost, as nothing arrived from it for 60 s
 oslo: tls: connected by TLS over TCP: a loss holds all connections up
 oslo: QUIC to 192.0.2.3:4433: no answer; TLS is used
 oslo: `rate` is 30.0 Mbit/s, above what the line carries: 24.5 Mbit/s fits, and 24.5 Mbit/s is sent

@@ -20,11 +20,11 @@ use super::{Next, Snapshot, Watched, look};
 
 /// Most octets of a request.
 const REQUEST: u64 = 4 << 10;
-/// How long a connection may be silent.
+/// The longest silence of a connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Most connections at once; more wait in the kernel.
 const AT_ONCE: usize = 16;
-/// How long `ask` waits for a connection, and for an answer: longer than a snapshot may take.
+/// The time for which `ask` waits for a connection, and for an answer: longer than a snapshot may take.
 const WAIT: Duration = Duration::from_secs(15);
 
 /// What can be asked.
@@ -80,7 +80,11 @@ fn is_in_use(path: &Path) -> io::Result<bool> {
         // EAGAIN: its backlog is full (connect(2)).
         Ok(()) | Err((io::ErrorKind::WouldBlock, _)) => Ok(true),
         Err((io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused, _)) => Ok(false),
-        Err((_, error)) => Err(error),
+        Err((kind, error)) => {
+            let what =
+                format!("whether another gateway listens there cannot be found out ({error}): remove the file if not");
+            Err(io::Error::new(kind, what))
+        }
     }
 }
 

@@ -118,7 +118,7 @@ impl Peering {
         let unproven = !incoming.remote_address_validated();
         let retry = unproven && strangers::must_prove(&held, self.source(remote.ip(), now), now);
         let accept = !self.closed && (retry || self.take_slot(&held, remote, now));
-        let outage = self.longest_outage();
+        let (outage, buffer) = (self.longest_outage(), settings::buffer(self.line));
         let udp = self.sockets.get_mut(socket)?;
         let mut answer = Vec::new();
         let transmit = if !accept {
@@ -127,7 +127,7 @@ impl Peering {
         } else if retry {
             udp.endpoint.retry(incoming, &mut answer).ok()
         } else {
-            let server = settings::server(&self.identity, outage, Some(remote));
+            let server = settings::server(&self.identity, outage, buffer, Some(remote));
             match udp.endpoint.accept(incoming, now, &mut answer, server) {
                 Ok((handle, connection)) => {
                     let wire = Wire::Quic(Box::new(QuicLink::new(socket, handle, connection)));

@@ -115,7 +115,8 @@ impl Peering {
 
     fn dial_quic(&mut self, peer: PeerId, address: SocketAddr, trial: bool, now: Instant) {
         let name = self.peers[peer].name.clone();
-        let settings = settings::client(&self.identity, self.peers[peer].outage, address);
+        let buffer = settings::buffer(self.line);
+        let settings = settings::client(&self.identity, self.peers[peer].outage, buffer, address);
         let begun = self.socket_for(address).map_err(|error| error.to_string()).and_then(|(socket, called)| {
             let settings = settings.ok_or("TLS has no cipher for QUIC")?;
             let connected = self.sockets[socket].endpoint.connect(now, settings, called, &name);

@@ -44,8 +44,7 @@ pub(crate) enum PeerEvent {
         /// True if both gateways have kept the state of what they carry: it continues. Otherwise it begins anew.
         resumed: bool,
     },
-    /// The connection to it has ended, for an upgrade or by a fault on the path: both gateways keep the state of what they carry until it is up or
-    /// down again.
+    /// It is detached, see [`Way`](super::way::Way), until it is up or down again.
     Detached {
         /// The peer.
         peer: PeerId,

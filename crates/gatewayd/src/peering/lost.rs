@@ -30,7 +30,7 @@ impl Peering {
         let current = link.peer.filter(|&peer| self.peers[peer].way == Way::Over(number));
         if let Some(peer) = current {
             let why = if loss.silent {
-                format!("nothing was heard of it for {} s", self.peers[peer].outage.as_secs_f64())
+                format!("nothing arrived from it for {} s", self.peers[peer].outage.as_secs_f64())
             } else if loss.spare {
                 "it began another connection".to_owned()
             } else {
@@ -88,8 +88,7 @@ impl Peering {
         }
     }
 
-    /// The connection to a peer has ended, for an upgrade or by a fault on the path: the state of what is carried is kept for
-    /// as long as an outage may last, from the time `since` on.
+    /// The peer becomes [`Way::Detached`] for as long as an outage may last, from the time `since` on.
     fn detach(&mut self, peer: PeerId, why: &str, since: Instant, now: Instant) {
         let of = &mut self.peers[peer];
         of.way = Way::Detached(since + of.outage);
@@ -103,7 +102,7 @@ impl Peering {
         for peer in self.peers.ids() {
             if self.peers[peer].way.deadline().is_some_and(|until| until <= now) {
                 let Peer { why, outage, .. } = &self.peers[peer];
-                let why = format!("{why}; nothing was heard of it for {} s", outage.as_secs_f64());
+                let why = format!("{why}; nothing arrived from it for {} s", outage.as_secs_f64());
                 self.down(peer, &why, now);
             }
         }

@@ -112,9 +112,9 @@ impl Peering {
         }
         // One socket serves all peers that dial, and those that are dialled from the same address.
         self.line = config.peers.iter().map(|peer| octets_per_second(peer.rate)).sum();
-        let line = self.line;
-        self.sockets.iter_mut().for_each(|udp| udp.set_buffers(line));
-        let server = settings::server(&self.identity, self.longest_outage(), None);
+        let buffer = settings::buffer(self.line);
+        self.sockets.iter_mut().for_each(|udp| udp.set_buffers(buffer));
+        let server = settings::server(&self.identity, self.longest_outage(), buffer, None);
         if self.listen.is_some()
             && let Some(udp) = self.sockets.first_mut()
         {

@@ -24,8 +24,19 @@ pub(super) const MOST_PAYLOAD: u16 = 6_550;
 const LEAST_PAYLOAD: u16 = 1_200;
 /// Where the kernel does not say what a path's first link carries.
 const USUAL_PAYLOAD: u16 = 1_452;
-/// Octets of datagrams that wait in a connection, each direction.
+/// Octets of datagrams that wait in a connection to be sent.
 pub(super) const DATAGRAMS: usize = 8 << 20;
+/// The bounds of a socket's buffers, and of received datagrams that wait in a connection (octets).
+const LEAST_BUFFER: usize = 4 << 20;
+const MOST_BUFFER: usize = 64 << 20;
+/// The part of the line that they hold (s).
+const BUFFERED: f64 = 0.2;
+
+/// Returns the octets of buffers that hold 200 ms of a line of `rate` octets per second: for so long the data thread may be
+/// busy, or not scheduled.
+pub(super) fn buffer(rate: f64) -> usize {
+    ((rate * BUFFERED) as usize).clamp(LEAST_BUFFER, MOST_BUFFER)
+}
 
 /// Of a socket. `reset` is the same after a restart, so that a gateway that knows a connection no more
 /// can tell its peer (a stateless reset, RFC 9000, section 10.3) instead of leaving it to the silence.
@@ -39,22 +50,30 @@ pub(super) fn endpoint(reset: [u8; 32]) -> Arc<EndpointConfig> {
 }
 
 /// For dialling a peer at `remote`.
-pub(super) fn client(identity: &Identity, outage: Duration, remote: SocketAddr) -> Option<ClientConfig> {
+///
+/// A connection holds at most `buffer` octets of received datagrams: packets wait there for their turn, so that no peer waits
+/// for the packets of another.
+pub(super) fn client(identity: &Identity, outage: Duration, buffer: usize, remote: SocketAddr) -> Option<ClientConfig> {
     let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(Arc::clone(&identity.client)).ok()?));
     config.version(1);
-    config.transport_config(transport(outage, largest_payload(remote)));
+    config.transport_config(transport(outage, buffer, largest_payload(remote)));
     Some(config)
 }
 
-/// For being dialled, by `remote` if it is known already.
-pub(super) fn server(identity: &Identity, outage: Duration, remote: Option<SocketAddr>) -> Option<Arc<ServerConfig>> {
+/// For being dialled, by `remote` if it is known already; `buffer` as in [`client`].
+pub(super) fn server(
+    identity: &Identity,
+    outage: Duration,
+    buffer: usize,
+    remote: Option<SocketAddr>,
+) -> Option<Arc<ServerConfig>> {
     let crypto = QuicServerConfig::try_from(Arc::clone(&identity.server)).ok()?;
     let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-    config.transport_config(transport(outage, remote.map_or(LEAST_PAYLOAD, largest_payload)));
+    config.transport_config(transport(outage, buffer, remote.map_or(LEAST_PAYLOAD, largest_payload)));
     Some(Arc::new(config))
 }
 
-fn transport(outage: Duration, largest: u16) -> Arc<TransportConfig> {
+fn transport(outage: Duration, buffer: usize, largest: u16) -> Arc<TransportConfig> {
     let mut acknowledgements = AckFrequencyConfig::default();
     // The gateways acknowledge by themselves; QUIC's acknowledgements are for its own timers only.
     acknowledgements
@@ -73,7 +92,7 @@ fn transport(outage: Duration, largest: u16) -> Arc<TransportConfig> {
         .max_idle_timeout(IdleTimeout::try_from(outage).ok())
         .keep_alive_interval(Some(keep_alive(outage)))
         .datagram_send_buffer_size(DATAGRAMS)
-        .datagram_receive_buffer_size(Some(DATAGRAMS))
+        .datagram_receive_buffer_size(Some(buffer))
         // One stream each way, for the hello.
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
         .max_concurrent_uni_streams(VarInt::from_u32(1))

@@ -6,6 +6,7 @@ use cellway_sys::Interest;
 use socket2::{Domain, Protocol, Socket, Type};
 use tracing::warn;
 
+use super::settings::buffer;
 use super::udp::Udp;
 use super::{Peering, SOCKETS, failed};
 use crate::config::LineRate;
@@ -13,7 +14,7 @@ use crate::error::Error;
 
 impl Peering {
     pub(super) fn add_socket(&mut self, mut udp: Udp) -> Result<usize, Error> {
-        udp.set_buffers(self.line);
+        udp.set_buffers(buffer(self.line));
         let number = self.sockets.len();
         let added = self.ready.add(&udp, SOCKETS + number as u64, Interest::Read);
         added.map_err(|error| failed("watch a UDP socket".to_owned())(std::io::Error::other(error)))?;

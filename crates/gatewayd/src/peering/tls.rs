@@ -301,8 +301,8 @@ impl TlsLink {
     }
 
     /// After [`TlsLink::close`]: hands to the kernel what it takes, and then ends this direction. Returns true when the peer
-    /// has ended its own, or cannot be reached. What it still sends is dropped: closed with bytes that nobody has read, a
-    /// socket resets the connection, and the last words are lost (RFC 1122, section 4.2.2.13).
+    /// has ended its own, or cannot be reached. What it still sends is dropped: a socket that is closed with
+    /// unread bytes resets the connection, and the last words are lost (RFC 1122, section 4.2.2.13).
     pub(super) fn has_told(&mut self, now: Instant) -> bool {
         self.flush(now);
         if !self.ready {

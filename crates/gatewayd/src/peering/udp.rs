@@ -16,11 +16,6 @@ use socket2::{Domain, Protocol, Socket, Type};
 use super::link::Watch;
 use super::settings;
 
-/// Octets asked for each of the socket's buffers, at least and at most.
-const LEAST_BUFFER: usize = 4 << 20;
-const MOST_BUFFER: usize = 64 << 20;
-/// How much of the line they hold (s).
-const BUFFERED: f64 = 0.2;
 /// Most octets of a coalesced receive (`UDP_GRO`).
 const COALESCED: usize = 1 << 16;
 /// The initial capacity of the buffer of received datagrams (octets).
@@ -100,14 +95,12 @@ impl Udp {
             #[cfg(test)]
             strays: 0,
         };
-        udp.set_buffers(0.0);
+        udp.set_buffers(settings::buffer(0.0));
         Ok(udp)
     }
 
-    /// Asks for buffers that hold 200 ms of a line of `rate` octets per second each way: for so long this thread may be busy
-    /// elsewhere, or not scheduled.
-    pub(super) fn set_buffers(&mut self, rate: f64) {
-        let octets = ((rate * BUFFERED) as usize).clamp(LEAST_BUFFER, MOST_BUFFER);
+    /// Asks for buffers of this size, in each direction.
+    pub(super) fn set_buffers(&mut self, octets: usize) {
         if octets == self.asked {
             return;
         }

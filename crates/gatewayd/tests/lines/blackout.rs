@@ -116,7 +116,7 @@ fn a_silence_that_is_too_long_resets_both_hosts_and_is_told() {
     assert_eq!(idle.each_ref().map(failure), ["ECONNRESET"; 2]);
     for side in Side::BOTH {
         let status = pair.status(side).unwrap();
-        let told = "nothing was heard of it for 2 s";
+        let told = "nothing arrived from it for 2 s";
         assert_eq!(status["peers"][0]["up"], false, "{side:?}");
         // The near one dials, and may say by now what came of that.
         let why = status["peers"][0]["why_down"].as_str().unwrap();

@@ -46,7 +46,7 @@ impl Origin {
     }
 }
 
-/// What is skipped is handed over to another program in another form, see [`super::handover`].
+/// Skipped fields are handed over to another program in another form, see [`super::handover`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Connection {
     pub(super) peer: PeerId,

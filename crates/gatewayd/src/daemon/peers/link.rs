@@ -29,7 +29,7 @@ pub(super) struct Findings {
     pub(super) too_high: bool,
 }
 
-/// What is skipped follows from the configuration, or from what happens next.
+/// Skipped fields follow from the configuration, or from the next events.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Link {
     pub(super) name: String,

@@ -102,7 +102,7 @@ fn silence_ends_it_and_it_comes_back() {
         // The far one hangs.
         run_until([&mut near], |[near]| {
             whys(near).first().is_some_and(|why| {
-                assert_eq!(*why, "nothing was heard of it for 1 s");
+                assert_eq!(*why, "nothing arrived from it for 1 s");
                 true
             })
         });

@@ -139,7 +139,7 @@ fn a_peer_that_has_started_anew_meanwhile_continues_nothing() {
 
 #[test]
 fn a_peer_that_does_not_come_back_is_down_after_the_outage() {
-    const GONE: &str = "it says: another program takes over; nothing was heard of it for 1 s";
+    const GONE: &str = "it says: another program takes over; nothing arrived from it for 1 s";
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     near.peers[0].outage = Span::from_secs(1);
