@@ -11,14 +11,15 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 18] = [
+const MAY_SEE: [(&str, &[&str]); 19] = [
     ("units", &[]),
     ("wire", &["units"]),
     ("net", &["units", "wire"]),
     ("tcp", &["units", "wire", "net"]),
     ("apps", &["units", "wire", "net", "tcp"]),
     ("gateway", &["units"]),
-    ("scenario", &["units"]),
+    ("settings", &["units"]),
+    ("scenario", &["units", "settings"]),
     ("record", &["units"]),
     ("theory", &["units", "scenario"]),
     ("testbed", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
@@ -33,7 +34,8 @@ const MAY_SEE: [(&str, &[&str]); 18] = [
 ];
 
 /// Where nothing may depend on the machine.
-const PURE: [&str; 10] = ["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "theory", "testbed", "sim"];
+const PURE: [&str; 11] =
+    ["units", "wire", "net", "tcp", "apps", "gateway", "settings", "scenario", "theory", "testbed", "sim"];
 
 /// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {

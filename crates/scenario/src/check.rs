@@ -22,10 +22,11 @@ use crate::check::buffer::Scale;
 use crate::check::network::Network;
 use crate::check::run::slowest;
 use crate::check::traffic::Group;
-use crate::file::{File, NodeFile, TcpFile};
+use crate::file::{File, NodeFile};
 use crate::found::Found;
-use crate::model::{Channel, Encapsulation, Multiplexing, Scenario, Server};
+use crate::model::{Channel, Encapsulation, Multiplexing, Scenario, Server, TcpKeys};
 use crate::quantity::{Quantity, RttSpan};
+use crate::schema;
 use crate::shape;
 use crate::tree::{Node, Step, at};
 
@@ -35,7 +36,7 @@ const MAX_BUFFER: u64 = 1 << 40;
 /// Checks all of `tree`. What is at the places in `swept` has other values in other points of the plan, so that what
 /// belongs to those may stand in the file though it has no use now: slots past a count, a threshold.
 pub(crate) fn check(mut tree: Node, swept: &[Vec<Step>]) -> Result<Scenario, Vec<Found>> {
-    let found = shape::check(&mut tree);
+    let found = shape::check(&mut tree, schema::root());
     let file: File = serde_json::from_value(tree.to_json()).map_err(|error| {
         // Cannot happen while the schema and the types agree; a message is better than a panic.
         vec![Found::new(tree.at, "", format!("cannot be read: {error}"))]
@@ -95,7 +96,7 @@ impl Check<'_> {
             (Some(nodes), Some(links)) => self.network(nodes, links),
             _ => None,
         };
-        let no_tcp = TcpFile::default();
+        let no_tcp = TcpKeys::default();
         let defaults = file.tcp.as_ref().unwrap_or(&no_tcp);
         let nodes = file.node.as_deref().unwrap_or_default();
         let groups = self.groups(&file, defaults, nodes, network.as_ref());
@@ -153,7 +154,7 @@ impl Check<'_> {
     fn groups(
         &mut self,
         file: &File,
-        defaults: &TcpFile,
+        defaults: &TcpKeys,
         nodes: &[NodeFile],
         network: Option<&Network>,
     ) -> Option<Vec<Group>> {

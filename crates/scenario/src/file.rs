@@ -8,21 +8,19 @@ mod control;
 mod emulate;
 mod network;
 mod sweep;
-mod tcp;
 mod traffic;
 
 pub(crate) use control::*;
 pub(crate) use emulate::*;
 pub(crate) use network::*;
 use sweep::SweepFile;
-pub(crate) use tcp::*;
 pub(crate) use traffic::*;
 
 use cellway_units::Span;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{Channel, Encapsulation, Server};
+use crate::model::{Channel, Encapsulation, Server, TcpKeys};
 use crate::quantity::{Quantity, RttSpan};
 
 /// A network, the traffic on it, and what to observe. Quantities are strings with units;
@@ -47,7 +45,7 @@ pub(crate) struct File {
     pub(crate) buffer: Option<BufferFile>,
     /// TCP of all traffic; a group may override single keys. Keys that are left out have the values of `profile`, which is
     /// "linux-6" unless the file names another.
-    pub(crate) tcp: Option<TcpFile>,
+    pub(crate) tcp: Option<TcpKeys>,
     /// The nodes of the network. Hosts that belong to one conversation need not be written: see
     /// `traffic.from`.
     #[schemars(required, length(min = 1))]

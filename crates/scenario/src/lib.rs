@@ -18,23 +18,20 @@
 mod check;
 mod effect;
 mod file;
-mod found;
 mod model;
 mod path;
 mod plan;
 mod ports;
-mod problem;
 mod profiles;
 mod quantity;
 mod route;
 mod schema;
-mod shape;
 mod sweep;
-mod tree;
 mod unused;
 mod write;
 
+pub use cellway_settings::problem::{Error, Problem};
+use cellway_settings::{found, problem, shape, tree};
 pub use model::*;
 pub use plan::{AxisValue, Override, OverrideError, Plan, Point, SweepSpec, VariantSpec};
-pub use problem::{Error, Problem};
 pub use schema::schema;

@@ -2,7 +2,9 @@
 
 use crate::found::one_of;
 use crate::problem::nearest;
-use crate::schema::Shape;
+use cellway_settings::schema::Shape;
+
+use crate::schema;
 use crate::tree::{Entry, Node, Step, Table, Value};
 
 /// Why a path means nothing that can be set.
@@ -32,7 +34,7 @@ pub(crate) fn resolve(tree: &Node, path: &str) -> Result<Vec<Vec<Step>>, NoTarge
         return Err(none("a sweep cannot be set by path"));
     }
     let mut search = Search { root: tree, targets: Vec::new(), passed_over: None };
-    search.walk(Some(tree), Shape::root(), &segments, &mut Vec::new())?;
+    search.walk(Some(tree), schema::root(), &segments, &mut Vec::new())?;
     match search.passed_over {
         Some(reason) if search.targets.is_empty() => Err(reason),
         None if search.targets.is_empty() => Err(none(format!("{path} matches nothing"))),

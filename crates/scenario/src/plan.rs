@@ -9,6 +9,7 @@ use crate::found::{self, Found, Problems, Source, Sources};
 use crate::model::Scenario;
 use crate::path;
 use crate::problem::{Error, Problem};
+use crate::schema;
 use crate::shape;
 use crate::sweep::{self, Axis};
 use crate::tree::{Node, Step, at};
@@ -139,7 +140,7 @@ impl Plan {
         let mut found = Vec::new();
         let fixed = apply(&mut tree, overrides, &mut sources, &mut found);
         // The shape of the sweep itself; that of the rest is looked at again with the rest.
-        found.extend(shape::check(&mut tree.clone()).into_iter().filter(is_in_sweep));
+        found.extend(shape::check(&mut tree.clone(), schema::root()).into_iter().filter(is_in_sweep));
         let axes = match &sweep {
             None => sweep::from_tree(&mut tree, &fixed, &mut found),
             Some(spec) => sweep::from_spec(&mut tree, spec, &mut sources, &fixed, &mut found),
@@ -219,7 +220,7 @@ impl Plan {
         let mut found = effect::warnings(&self.tree, &self.axes, points);
         found.extend(unused::warnings(&self.tree, points));
         found.sort_by_key(|found| found.at);
-        let told = |found: &Found| Problem { excerpt: None, ..self.sources.tell(found, None) };
+        let told = |found: &Found| self.sources.tell(found, None).without_excerpt();
         found.iter().map(told).collect()
     }
 

@@ -6,7 +6,7 @@
 
 use cellway_units::{Bytes, Span};
 
-use crate::model::{FastRetransmit, TcpKeys, TcpProfile, TcpVariant};
+use crate::model::{AckDelay, FastRetransmit, TcpKeys, TcpProfile, TcpVariant};
 
 /// The profile of a file that names none.
 pub(crate) const DEFAULT: TcpProfile = TcpProfile::Linux6;
@@ -17,34 +17,6 @@ pub(crate) struct Profile {
     /// Segments are as large as the path takes, as after path MTU discovery (RFC 1191); else `keys` or the file say.
     pub(crate) mss_of_path: bool,
 }
-
-const NONE: TcpKeys = TcpKeys {
-    variant: None,
-    mss: None,
-    window: None,
-    send_buffer: None,
-    window_scaling: None,
-    timestamps: None,
-    hystart: None,
-    pacing: None,
-    pacing_rate: None,
-    initial_window: None,
-    initial_ssthresh: None,
-    delayed_ack: None,
-    nagle: None,
-    duplicate_threshold: None,
-    fast_retransmit: None,
-    timer_granularity: None,
-    rto_initial: None,
-    rto_min: None,
-    rto_max: None,
-    rto_margin: None,
-    max_retransmissions: None,
-    time_wait: None,
-    limited_transmit: None,
-    idle_restart: None,
-    profile: None,
-};
 
 /// TCP as the RFCs of the 1990s require it, without options: a segment of 536 B where nothing else is negotiated (RFC
 /// 1122 section 4.2.2.6), windows without the scale option (RFC 793), an initial window of one segment (RFC 2001), an
@@ -60,7 +32,7 @@ pub(crate) const CLASSIC: TcpKeys = TcpKeys {
     hystart: Some(true),
     pacing: Some(false),
     initial_window: Some(1),
-    delayed_ack: Some(None),
+    delayed_ack: Some(AckDelay(None)),
     nagle: Some(false),
     duplicate_threshold: Some(3),
     fast_retransmit: Some(FastRetransmit::GoBackN),
@@ -72,7 +44,7 @@ pub(crate) const CLASSIC: TcpKeys = TcpKeys {
     time_wait: Some(Span::from_secs(60)),
     limited_transmit: Some(true),
     idle_restart: Some(true),
-    ..NONE
+    ..TcpKeys::NONE
 };
 
 /// The keys that the systems of the 1990s share: an initial window of one segment, Nagle's rule, three duplicates, a
@@ -86,13 +58,13 @@ const COMMON: TcpKeys = TcpKeys {
     limited_transmit: Some(false),
     idle_restart: Some(true),
     window_scaling: Some(false),
-    ..NONE
+    ..TcpKeys::NONE
 };
 
 /// BSD: acknowledgements at the latest at the next tick of 200 ms, retransmission by ticks of 500 ms, at least two,
 /// at most 64 s, 6 s before a measurement, given up after 12 (Stevens, volume 2, chapter 25); TIME-WAIT of 60 s.
 const BSD: TcpKeys = TcpKeys {
-    delayed_ack: Some(Some(Span::from_ms(200))),
+    delayed_ack: Some(AckDelay(Some(Span::from_ms(200)))),
     timer_granularity: Some(Span::from_ms(500)),
     rto_initial: Some(Span::from_secs(6)),
     rto_min: Some(Span::from_secs(1)),
@@ -116,7 +88,7 @@ const LINUX: TcpKeys = TcpKeys {
     hystart: Some(true),
     pacing: Some(false),
     initial_window: Some(10),
-    delayed_ack: Some(Some(Span::from_ms(40))),
+    delayed_ack: Some(AckDelay(Some(Span::from_ms(40)))),
     nagle: Some(true),
     duplicate_threshold: Some(3),
     fast_retransmit: Some(FastRetransmit::GoBackN),
@@ -129,7 +101,7 @@ const LINUX: TcpKeys = TcpKeys {
     time_wait: Some(Span::from_secs(60)),
     limited_transmit: Some(true),
     idle_restart: Some(true),
-    ..NONE
+    ..TcpKeys::NONE
 };
 
 pub(crate) const fn profile(of: TcpProfile) -> Profile {
@@ -158,7 +130,7 @@ pub(crate) const fn profile(of: TcpProfile) -> Profile {
         TcpProfile::Solaris25 => {
             let keys = TcpKeys {
                 window: Some(Bytes(8760)),
-                delayed_ack: Some(Some(Span::from_ms(50))),
+                delayed_ack: Some(AckDelay(Some(Span::from_ms(50)))),
                 timer_granularity: Some(Span::from_ms(10)),
                 rto_initial: Some(Span::from_ms(500)),
                 rto_min: Some(Span::from_ms(200)),
@@ -176,7 +148,7 @@ pub(crate) const fn profile(of: TcpProfile) -> Profile {
         TcpProfile::Windows95 => {
             let keys = TcpKeys {
                 window: Some(Bytes(8 << 10)),
-                delayed_ack: Some(Some(Span::from_ms(200))),
+                delayed_ack: Some(AckDelay(Some(Span::from_ms(200)))),
                 timer_granularity: Some(Span::from_ms(100)),
                 rto_initial: Some(Span::from_secs(3)),
                 max_retransmissions: Some(5),

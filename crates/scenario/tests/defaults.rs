@@ -64,7 +64,7 @@ fn classic_tcp_has_no_options() {
     assert_eq!((classic.variant, classic.mss, classic.window), (TcpVariant::Reno, Bytes(536), Bytes(65_535)));
     assert_eq!((classic.send_buffer, classic.initial_window), (Bytes(65_535), 1));
     assert_eq!((classic.timestamps, classic.window_scaling, classic.nagle), (false, false, false));
-    assert_eq!((classic.delayed_ack, classic.timer_granularity), (None, Span::from_ms(500)));
+    assert_eq!((classic.delayed_ack.0, classic.timer_granularity), (None, Span::from_ms(500)));
     assert_eq!((classic.rto_initial, classic.rto_min), (Span::from_secs(3), Span::from_secs(1)));
 }
 

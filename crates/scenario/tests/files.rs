@@ -55,10 +55,10 @@ fn the_shipped_example_is_right_at_every_point() {
     // A group overrides single keys and keeps the rest.
     assert_eq!(s.traffic[1].tcp.variant, TcpVariant::NewReno);
     assert_eq!(s.traffic[1].tcp.mss, Bytes(1460));
-    assert_eq!(s.traffic[1].tcp.delayed_ack, Some(Span::from_ms(200)));
+    assert_eq!(s.traffic[1].tcp.delayed_ack.0, Some(Span::from_ms(200)));
     let deep = &points[1].scenario;
     assert_eq!(deep.buffer.size, BufferSize::Cells(Cells(19_622)));
-    assert!(deep.traffic.iter().all(|t| t.tcp.delayed_ack.is_none()));
+    assert!(deep.traffic.iter().all(|t| t.tcp.delayed_ack.0.is_none()));
 }
 
 /// The keys of the table that `path` leads to in the schema.

@@ -81,7 +81,7 @@ fn profiles_say_what_the_file_leaves_out() {
     };
     let bsd = tcp("profile = \"bsd-4.4\"");
     assert_eq!((bsd.variant, bsd.mss, bsd.window), (TcpVariant::Reno, Bytes(512), Bytes(8192)));
-    assert_eq!((bsd.delayed_ack, bsd.timer_granularity), (Some(Span::from_ms(200)), Span::from_ms(500)));
+    assert_eq!((bsd.delayed_ack.0, bsd.timer_granularity), (Some(Span::from_ms(200)), Span::from_ms(500)));
     assert_eq!((bsd.limited_transmit, bsd.idle_restart, bsd.nagle), (false, true, true));
     assert_eq!(bsd.profile, TcpProfile::Bsd44);
     assert_eq!(tcp("profile = \"sunos-4.1.3\"").variant, TcpVariant::Tahoe);
@@ -89,7 +89,7 @@ fn profiles_say_what_the_file_leaves_out() {
     let solaris = tcp("profile = \"solaris-2.5\"\nwindow = \"36592 B\"");
     assert_eq!((solaris.mss, solaris.window, solaris.rto_min), (Bytes(9140), Bytes(36_592), Span::from_ms(200)));
     let given = tcp("profile = \"solaris-2.5\"\nmss = \"1460 B\"\ndelayed-ack = \"off\"");
-    assert_eq!((given.mss, given.window, given.delayed_ack), (Bytes(1460), Bytes(8760), None));
+    assert_eq!((given.mss, given.window, given.delayed_ack.0), (Bytes(1460), Bytes(8760), None));
     let linux = tcp("profile = \"linux-6\"");
     assert_eq!((linux.variant, linux.initial_window), (TcpVariant::Cubic, 10));
     assert_eq!((linux.timestamps, linux.window_scaling, linux.hystart, linux.pacing), (true, true, true, false));

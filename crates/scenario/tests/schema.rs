@@ -47,5 +47,5 @@ fn every_key_has_help_and_every_quantity_examples() {
     for key in ["version", "name", "run", "buffer", "node", "link"] {
         assert!(required.contains(&Value::from(key)), "{key}");
     }
-    assert_eq!(schema["$defs"]["TcpFile"]["additionalProperties"], Value::from(false));
+    assert_eq!(schema["$defs"]["TcpKeys"]["additionalProperties"], Value::from(false));
 }

@@ -181,7 +181,7 @@ fn leg(traffic: &Traffic, from: &End<'_>, to: &End<'_>, hops: &[Hop], transport:
         None => (to.tcp.window, from.tcp.send_buffer),
     };
     let (round_trip, loss) = (2.0 * one_way + data.transit(hops) + ack.transit(hops) + machines, data.loss(hops));
-    let delayed_ack = !transport && to.tcp.delayed_ack.is_some();
+    let delayed_ack = !transport && to.tcp.delayed_ack.0.is_some();
     let connections = u64::from(traffic.count.max(1));
     let rtt = Span::from_secs_f64(round_trip);
     let rto = steady_timeout(rtt, from.tcp.rto_min, from.tcp.timer_granularity).min(from.tcp.rto_max);

@@ -44,7 +44,7 @@ impl HostTcp {
             // The kernel paces by its own estimate as soon as a bound is set, however high.
             pace: spec.pacing_rate.or(spec.pacing.then_some(UNBOUNDED)),
         };
-        HostTcp { options, quick_ack: spec.delayed_ack.is_none() }
+        HostTcp { options, quick_ack: spec.delayed_ack.0.is_none() }
     }
 }
 
@@ -143,7 +143,7 @@ pub(super) const SIDES: [Side; 2] = [Side::Originator, Side::Responder];
 
 #[cfg(test)]
 mod tests {
-    use cellway_scenario::Plan;
+    use cellway_scenario::{AckDelay, Plan};
 
     use super::*;
 
@@ -151,7 +151,7 @@ mod tests {
     fn a_kernel_is_told_what_the_scenario_says() {
         let text = include_str!("../../../../scenarios/satellite-bulk.toml");
         let spec = Plan::parse(text, "satellite-bulk.toml").unwrap().base().traffic[0].tcp;
-        let spec = TcpSpec { variant: TcpVariant::Reno, delayed_ack: None, nagle: false, ..spec };
+        let spec = TcpSpec { variant: TcpVariant::Reno, delayed_ack: AckDelay(None), nagle: false, ..spec };
         let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
         assert_eq!((options.window, options.send_buffer, options.mss), {
             (Some(spec.window), Some(spec.send_buffer), Some(spec.mss))
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!((with(&spec, "tcp_rto_min_us"), with(&spec, "tcp_rto_max_ms")), (1_000_000, 64_000));
         assert_eq!(with(&spec, "tcp_tso_win_divisor"), 255);
         assert_eq!((with(&spec, "tcp_sack"), with(&spec, "tcp_window_scaling")), (0, 1));
-        let spec = TcpSpec { variant: TcpVariant::Sack, delayed_ack: Some(Span::from_ms(200)), nagle: true, ..spec };
+        let spec = TcpSpec { variant: TcpVariant::Sack, delayed_ack: AckDelay(Some(Span::from_ms(200))), nagle: true, ..spec };
         assert_eq!(with(&spec, "tcp_sack"), 1);
         let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
         assert_eq!((options.no_delay, quick_ack), (false, false));

@@ -6,8 +6,7 @@ use cellway_units::{Bytes, Rate, Span};
 
 use crate::check::framing::word;
 use crate::check::{Check, MAX_BUFFER};
-use crate::file::TcpFile;
-use crate::model::{TcpKeys, TcpProfile, TcpSpec};
+use crate::model::{AckDelay, TcpKeys, TcpProfile, TcpSpec};
 use crate::profiles::{self, Profile};
 use crate::tree::{Step, at};
 
@@ -39,8 +38,8 @@ struct Layer {
 pub(super) struct Layers(Vec<Layer>);
 
 impl Layers {
-    fn table(path: &[Step], file: Option<&TcpFile>) -> Layer {
-        Layer { path: Some(path.to_vec()), keys: file.map(TcpFile::keys).unwrap_or_default(), mss_of_path: false }
+    fn table(path: &[Step], file: Option<&TcpKeys>) -> Layer {
+        Layer { path: Some(path.to_vec()), keys: file.copied().unwrap_or_default(), mss_of_path: false }
     }
 
     fn profile(name: TcpProfile) -> Layer {
@@ -50,7 +49,7 @@ impl Layers {
 
     /// Returns the sources for the hosts of group `i`: the table of the group, that of all traffic, then the profile. A
     /// profile of the group takes precedence over that of all traffic.
-    pub(super) fn of_group(i: usize, group: Option<&TcpFile>, defaults: &TcpFile) -> Layers {
+    pub(super) fn of_group(i: usize, group: Option<&TcpKeys>, defaults: &TcpKeys) -> Layers {
         let tables = [Layers::table(&at!["traffic", i, "tcp"], group), Layers::table(&at!["tcp"], Some(defaults))];
         let profile = tables.iter().find_map(|layer| layer.keys.profile).unwrap_or(profiles::DEFAULT);
         let rest = Layer { path: None, keys: profiles::CLASSIC, mss_of_path: false };
@@ -59,7 +58,7 @@ impl Layers {
 
     /// The TCP of the gateway at node `n`: what the node says, its profile included, before what the group has, whose
     /// segments are of `mss`.
-    pub(super) fn of_gateway(self, n: usize, node: Option<&TcpFile>, mss: Bytes) -> Layers {
+    pub(super) fn of_gateway(self, n: usize, node: Option<&TcpKeys>, mss: Bytes) -> Layers {
         let own = Layers::table(&at!["node", n, "tcp"], node);
         let profile = own.keys.profile.map(Layers::profile);
         let own = iter::once(own).chain(profile).map(|mut layer| {
@@ -70,6 +69,11 @@ impl Layers {
         // The size that hosts take from their path is theirs; a gateway does not look again.
         let hosts = Layer { path: None, keys: TcpKeys { mss: Some(mss), ..TcpKeys::default() }, mss_of_path: false };
         Layers(own.chain([hosts]).chain(self.0).collect())
+    }
+
+    /// Returns the keys of all sources, each from the first that gives it.
+    fn keys(&self) -> TcpKeys {
+        self.0.iter().fold(TcpKeys::NONE, |keys, layer| keys.or(layer.keys))
     }
 
     fn pick<T>(&self, key: impl Fn(&TcpKeys) -> Option<T>) -> Option<T> {
@@ -120,8 +124,8 @@ impl Check<'_> {
     }
 
     /// What the TCP keys of gateway node `n` come to, its profile included.
-    pub(super) fn gateway_keys(file: Option<&TcpFile>) -> TcpKeys {
-        let keys = file.map(TcpFile::keys).unwrap_or_default();
+    pub(super) fn gateway_keys(file: Option<&TcpKeys>) -> TcpKeys {
+        let keys = file.copied().unwrap_or_default();
         keys.or(keys.profile.map(|name| profiles::profile(name).keys).unwrap_or_default())
     }
 
@@ -164,7 +168,7 @@ impl Check<'_> {
             self.two_ticks(layers, min, tick);
         }
         let delayed_ack = self.given(layers, "delayed-ack", |t| t.delayed_ack);
-        if let Some(Some(delay)) = delayed_ack {
+        if let Some(AckDelay(Some(delay))) = delayed_ack {
             let path = self.tcp_path(layers, "delayed-ack");
             if delay.is_zero() {
                 self.refuse_value(&path, "is zero", "more than 0, like \"200 ms\", or \"off\"");
@@ -188,34 +192,12 @@ impl Check<'_> {
             let path = self.tcp_path(layers, "pacing-rate");
             self.refuse_value(&path, "is zero", "more than 0, like \"20 Mbit/s\"; without the key there is no limit");
         }
-        let spec = TcpSpec {
-            variant: self.given(layers, "variant", |t| t.variant)?,
-            mss: mss?,
-            window: window?,
-            send_buffer: send_buffer?,
-            window_scaling: scaling?,
-            timestamps: timestamps?,
-            hystart: self.given(layers, "hystart", |t| t.hystart)?,
-            pacing: self.given(layers, "pacing", |t| t.pacing)?,
-            pacing_rate: pacing_rate?,
-            initial_window: self.given(layers, "initial-window", |t| t.initial_window)?,
-            initial_ssthresh: initial_ssthresh?,
-            delayed_ack: delayed_ack?,
-            nagle: self.given(layers, "nagle", |t| t.nagle)?,
-            duplicate_threshold: self.given(layers, "duplicate-threshold", |t| t.duplicate_threshold)?,
-            fast_retransmit: self.given(layers, "fast-retransmit", |t| t.fast_retransmit)?,
-            timer_granularity: granularity?,
-            rto_initial: rto_initial?,
-            rto_min: rto_min?,
-            rto_max: rto_max?,
-            rto_margin: rto_margin?,
-            max_retransmissions: self.given(layers, "max-retransmissions", |t| t.max_retransmissions)?,
-            time_wait: self.given(layers, "time-wait", |t| t.time_wait)?,
-            limited_transmit: self.given(layers, "limited-transmit", |t| t.limited_transmit)?,
-            idle_restart: self.given(layers, "idle-restart", |t| t.idle_restart)?,
-            profile: self.given(layers, "profile", |t| t.profile)?,
-        };
-        (self.found.len() == before).then_some(spec)
+        if TcpKeys::names().iter().any(|key| self.is_bad(&self.tcp_path(layers, key))) {
+            return None;
+        }
+        let given = TcpKeys { mss, send_buffer, ..TcpKeys::NONE };
+        let spec = given.or(layers.keys()).resolve();
+        spec.filter(|_| self.found.len() == before)
     }
 
     /// Refuses a full segment that does not fit the largest packet of a link, called `link`.

@@ -9,8 +9,8 @@ use crate::check::crossing::Path;
 use crate::check::names::Names;
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
-use crate::file::{NodeFile, TcpFile, TrafficFile};
-use crate::model::{Access, Attachment, Channel, Framing, NodeKind, Run, Traffic};
+use crate::file::{NodeFile, TrafficFile};
+use crate::model::{Access, Attachment, Channel, Framing, NodeKind, Run, TcpKeys, Traffic};
 use crate::quantity::{Quantity, RttSpan};
 use crate::route;
 use crate::tree::at;
@@ -30,7 +30,7 @@ impl Check<'_> {
     pub(super) fn traffic(
         &mut self,
         groups: &[TrafficFile],
-        defaults: &TcpFile,
+        defaults: &TcpKeys,
         nodes: &[NodeFile],
         network: Option<&Network>,
     ) -> Option<Vec<Group>> {

@@ -4,8 +4,7 @@ use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::TcpFile;
-use crate::model::{BufferCount, BufferPer, BufferSharing, Discard, Framing, NodeKind, Transport};
+use crate::model::{BufferCount, BufferPer, BufferSharing, Discard, Framing, NodeKind, TcpKeys, Transport};
 use crate::quantity::{LineRate, Quantity, Size};
 
 /// A node.
@@ -25,7 +24,7 @@ pub(crate) struct NodeFile {
     /// gateway: how it carries bytes to its peer; required.
     pub(crate) gateway: Option<GatewayFile>,
     /// gateway: keys of [tcp] that differ at its own ends of TCP connections.
-    pub(crate) tcp: Option<TcpFile>,
+    pub(crate) tcp: Option<TcpKeys>,
 }
 
 /// What the machine of a host costs besides its line.

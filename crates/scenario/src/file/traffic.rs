@@ -4,8 +4,8 @@ use cellway_units::{Bytes, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::{HostFile, ServiceFile, TcpFile};
-use crate::model::{DataConnection, Draw, Framing};
+use crate::file::{HostFile, ServiceFile};
+use crate::model::{DataConnection, Draw, Framing, TcpKeys};
 use crate::quantity::{LineRate, Quantity, RttSpan};
 
 /// A group of like conversations. Slot i (from 1) is called "name-i"; when a conversation ends,
@@ -51,7 +51,7 @@ pub(crate) struct TrafficFile {
     /// The service that the group's channels ask of the network.
     pub(crate) service: Option<ServiceFile>,
     /// Keys of [tcp] that differ for this group.
-    pub(crate) tcp: Option<TcpFile>,
+    pub(crate) tcp: Option<TcpKeys>,
     /// Options of the application.
     pub(crate) workload: Option<WorkloadFile>,
 }

@@ -1,156 +1,85 @@
 //! TCP settings.
 
+use std::fmt;
+
+use cellway_settings::{section, settings};
 use cellway_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// TCP for one group, complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TcpSpec {
-    /// How loss is recovered from.
-    pub variant: TcpVariant,
-    /// Payload of a full segment, in bytes; with 40 bytes of headers at most 65 535.
-    pub mss: Bytes,
-    /// Receive window, in bytes; at least one segment.
-    pub window: Bytes,
-    /// Send buffer, in bytes; at least one segment.
-    pub send_buffer: Bytes,
-    /// Whether the window scale option is offered (RFC 7323); true if `window` passes 65 535.
-    pub window_scaling: bool,
-    /// Whether timestamps are offered (RFC 7323); they take 12 bytes of each segment.
-    pub timestamps: bool,
-    /// Whether the first slow start ends where the round trip rises (HyStart++, RFC 9406); only in CUBIC.
-    pub hystart: bool,
-    /// Whether segments are spaced by window and round trip.
-    pub pacing: bool,
-    /// The highest rate at which data leaves, in bits of IP packets; above 0.
-    pub pacing_rate: Option<Rate>,
-    /// Congestion window at the start, in segments.
-    pub initial_window: u32,
-    /// Slow start threshold at the start, in bytes; `None`: slow start goes on until the first loss.
-    pub initial_ssthresh: Option<Bytes>,
-    /// How long an acknowledgement may wait for company; `None`: each segment is acknowledged.
-    pub delayed_ack: Option<Span>,
-    /// Whether small segments wait while data is unacknowledged (RFC 896).
-    pub nagle: bool,
-    /// Duplicate acknowledgements that stand for a loss.
-    pub duplicate_threshold: u32,
-    /// The data that Tahoe resends after that many.
-    pub fast_retransmit: FastRetransmit,
-    /// The tick of the clock that retransmission timers run on.
-    pub timer_granularity: Span,
-    /// Retransmission timeout before the first round trip is measured.
-    pub rto_initial: Span,
-    /// Smallest retransmission timeout.
-    pub rto_min: Span,
-    /// Largest retransmission timeout.
-    pub rto_max: Span,
-    /// The least by which it is above the smoothed round trip; `None`: one tick of the clock.
-    pub rto_margin: Option<Span>,
-    /// Retransmissions of one segment before the connection is given up.
-    pub max_retransmissions: u32,
-    /// How long a closed connection lingers.
-    pub time_wait: Span,
-    /// Whether the first two duplicate acknowledgements let a new segment go each (RFC 3042).
-    pub limited_transmit: bool,
-    /// Whether the window falls back to its initial size after a time without sending (RFC 5681 section 4.1).
-    pub idle_restart: bool,
-    /// The profile that filled in what the file leaves out; its values are in the other fields already.
-    pub profile: TcpProfile,
-}
-
-/// Keys of TCP of which any may be left out: what a profile or one table of the file says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the same fields as in `TcpSpec`; `delayed_ack` holds `Some(None)` for \"off\"")]
-pub struct TcpKeys {
-    pub variant: Option<TcpVariant>,
-    pub mss: Option<Bytes>,
-    pub window: Option<Bytes>,
-    pub send_buffer: Option<Bytes>,
-    pub window_scaling: Option<bool>,
-    pub timestamps: Option<bool>,
-    pub hystart: Option<bool>,
-    pub pacing: Option<bool>,
-    pub pacing_rate: Option<Rate>,
-    pub initial_window: Option<u32>,
-    pub initial_ssthresh: Option<Bytes>,
-    pub delayed_ack: Option<Option<Span>>,
-    pub nagle: Option<bool>,
-    pub duplicate_threshold: Option<u32>,
-    pub fast_retransmit: Option<FastRetransmit>,
-    pub timer_granularity: Option<Span>,
-    pub rto_initial: Option<Span>,
-    pub rto_min: Option<Span>,
-    pub rto_max: Option<Span>,
-    pub rto_margin: Option<Span>,
-    pub max_retransmissions: Option<u32>,
-    pub time_wait: Option<Span>,
-    pub limited_transmit: Option<bool>,
-    pub idle_restart: Option<bool>,
-    pub profile: Option<TcpProfile>,
-}
-
-impl TcpKeys {
-    /// These keys, and those of `other` where these leave one out.
-    pub fn or(self, other: TcpKeys) -> TcpKeys {
-        TcpKeys {
-            variant: self.variant.or(other.variant),
-            mss: self.mss.or(other.mss),
-            window: self.window.or(other.window),
-            send_buffer: self.send_buffer.or(other.send_buffer),
-            window_scaling: self.window_scaling.or(other.window_scaling),
-            timestamps: self.timestamps.or(other.timestamps),
-            hystart: self.hystart.or(other.hystart),
-            pacing: self.pacing.or(other.pacing),
-            pacing_rate: self.pacing_rate.or(other.pacing_rate),
-            initial_window: self.initial_window.or(other.initial_window),
-            initial_ssthresh: self.initial_ssthresh.or(other.initial_ssthresh),
-            delayed_ack: self.delayed_ack.or(other.delayed_ack),
-            nagle: self.nagle.or(other.nagle),
-            duplicate_threshold: self.duplicate_threshold.or(other.duplicate_threshold),
-            fast_retransmit: self.fast_retransmit.or(other.fast_retransmit),
-            timer_granularity: self.timer_granularity.or(other.timer_granularity),
-            rto_initial: self.rto_initial.or(other.rto_initial),
-            rto_min: self.rto_min.or(other.rto_min),
-            rto_max: self.rto_max.or(other.rto_max),
-            rto_margin: self.rto_margin.or(other.rto_margin),
-            max_retransmissions: self.max_retransmissions.or(other.max_retransmissions),
-            time_wait: self.time_wait.or(other.time_wait),
-            limited_transmit: self.limited_transmit.or(other.limited_transmit),
-            idle_restart: self.idle_restart.or(other.idle_restart),
-            profile: self.profile.or(other.profile),
-        }
+section! {
+    /// TCP. Keys that are left out have the values of `profile`.
+    pub struct TcpSpec, TcpKeys {
+        /// How loss is recovered from.
+        pub variant: TcpVariant,
+        /// Payload of a full segment; the packet has 40 bytes of headers more. Default: by the profile; that of linux-6 is
+        /// the largest that the path takes.
+        pub mss: Bytes,
+        /// Receive window.
+        pub window: Bytes,
+        /// Send buffer. Default: as large as the window, or that of the profile if that is larger.
+        pub send_buffer: Bytes,
+        /// Offer the window scale option (RFC 7323); needed for windows past 65535 B.
+        pub window_scaling: bool,
+        /// Offer timestamps (RFC 7323), which take 12 bytes of each segment's payload.
+        pub timestamps: bool,
+        /// End the first slow start where the round trip rises (HyStart++, RFC 9406); only in cubic, needs timestamps.
+        pub hystart: bool,
+        /// Space segments in time, at 200 % of window / round trip in slow start and 120 % later.
+        pub pacing: bool,
+        /// The highest rate at which data leaves, in bits of IP packets. Default: none.
+        pub pacing_rate: Option<Rate>,
+        /// Congestion window at the start, in segments.
+        #[schemars(range(min = 1, max = 1000))]
+        pub initial_window: u32,
+        /// Slow start threshold at the start. Default: none, slow start goes on until the first loss.
+        pub initial_ssthresh: Option<Bytes>,
+        /// The longest time that an acknowledgement may wait, or "off": each segment is acknowledged.
+        pub delayed_ack: AckDelay,
+        /// Hold small segments back while data is unacknowledged (RFC 896).
+        pub nagle: bool,
+        /// Duplicate acknowledgements that stand for a loss.
+        #[schemars(range(min = 1, max = 100))]
+        pub duplicate_threshold: u32,
+        /// The data that tahoe resends after that many; the other variants always send one segment.
+        pub fast_retransmit: FastRetransmit,
+        /// The tick of the clock that retransmission timers run on: 500 ms in BSD systems of 1993.
+        pub timer_granularity: Span,
+        /// Retransmission timeout before the first round trip is measured.
+        pub rto_initial: Span,
+        /// Smallest retransmission timeout.
+        pub rto_min: Span,
+        /// Largest retransmission timeout.
+        pub rto_max: Span,
+        /// The least by which the timeout is above the smoothed round trip. Default: by the profile, else timer-granularity.
+        pub rto_margin: Option<Span>,
+        /// Retransmissions of one segment before the connection is given up.
+        #[schemars(range(min = 1, max = 1000))]
+        pub max_retransmissions: u32,
+        /// How long a closed connection lingers (TIME-WAIT).
+        pub time_wait: Span,
+        /// Limited transmit (RFC 3042); never done by tahoe.
+        pub limited_transmit: bool,
+        /// Begin with the initial window again after a time without sending (RFC 5681 section 4.1).
+        pub idle_restart: bool,
+        /// The values of the keys that the file leaves out: those of a system, or "classic", TCP as the RFCs of the 1990s
+        /// require it. Default: the profile of [tcp], and there "linux-6".
+        pub profile: TcpProfile,
     }
 }
 
-impl From<TcpSpec> for TcpKeys {
-    fn from(spec: TcpSpec) -> TcpKeys {
-        TcpKeys {
-            variant: Some(spec.variant),
-            mss: Some(spec.mss),
-            window: Some(spec.window),
-            send_buffer: Some(spec.send_buffer),
-            window_scaling: Some(spec.window_scaling),
-            timestamps: Some(spec.timestamps),
-            hystart: Some(spec.hystart),
-            pacing: Some(spec.pacing),
-            pacing_rate: spec.pacing_rate,
-            initial_window: Some(spec.initial_window),
-            initial_ssthresh: spec.initial_ssthresh,
-            delayed_ack: Some(spec.delayed_ack),
-            nagle: Some(spec.nagle),
-            duplicate_threshold: Some(spec.duplicate_threshold),
-            fast_retransmit: Some(spec.fast_retransmit),
-            timer_granularity: Some(spec.timer_granularity),
-            rto_initial: Some(spec.rto_initial),
-            rto_min: Some(spec.rto_min),
-            rto_max: Some(spec.rto_max),
-            rto_margin: spec.rto_margin,
-            max_retransmissions: Some(spec.max_retransmissions),
-            time_wait: Some(spec.time_wait),
-            limited_transmit: Some(spec.limited_transmit),
-            idle_restart: Some(spec.idle_restart),
-            profile: Some(spec.profile),
+settings!(quantity: AckDelay);
+settings!(plain: TcpVariant, FastRetransmit, TcpProfile);
+
+/// The longest time that an acknowledgement may wait; `None` is "off": each segment is acknowledged at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckDelay(pub Option<Span>);
+
+impl fmt::Display for AckDelay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(delay) => write!(f, "{delay}"),
+            None => f.write_str("off"),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Rates of lines and cells, numbers of cells, chances and fractions.
+//! Rates of lines, and fractions.
 
-use cellway_units::{CellRate, Cells, Line, Probability, Rate, split_quantity};
+use cellway_units::{CellRate, Line, Rate, split_quantity};
 
 use crate::model::{Fraction, Framing};
-use crate::quantity::{Problem, Text};
+use cellway_settings::quantity::{CELL_RATE_UNITS, Error, Text};
 
 /// A rate of a line: a number, or the name of a line. A name or a number of cells also determines the framing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,14 +12,12 @@ pub(crate) struct LineRate {
     pub(crate) framing: Option<Framing>,
 }
 
-const CELL_RATE_UNITS: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "cell/s"];
-
 impl Text for LineRate {
     const FORMAT: &'static str = "line-rate";
     const UNITS: &'static [&'static str] = CELL_RATE_UNITS;
     const EXAMPLES: &'static [&'static str] = &["1.5 Mbit/s", "oc3c", "96000 cell/s"];
     const WORDS: &'static [&'static str] = &Line::NAMES;
-    fn read(text: &str) -> Result<LineRate, Problem> {
+    fn read(text: &str) -> Result<LineRate, Error> {
         if let Ok(line) = text.trim().parse::<Line>() {
             return Ok(LineRate { rate: line.rate(), framing: Some(framing(line)) });
         }
@@ -38,41 +36,11 @@ const fn framing(line: Line) -> Framing {
     }
 }
 
-impl Text for CellRate {
-    const FORMAT: &'static str = "cell-rate";
-    const UNITS: &'static [&'static str] = CELL_RATE_UNITS;
-    const EXAMPLES: &'static [&'static str] = &["15.264 Mbit/s", "36000 cell/s"];
-    fn read(text: &str) -> Result<CellRate, Problem> {
-        Ok(text.parse()?)
-    }
-}
-
-impl Text for Cells {
-    const FORMAT: &'static str = "cells";
-    const UNITS: &'static [&'static str] = &["cell", "cells"];
-    const EXAMPLES: &'static [&'static str] = &["64 cell", "200 cells"];
-    fn read(text: &str) -> Result<Cells, Problem> {
-        Ok(text.parse()?)
-    }
-}
-
-impl Text for Probability {
-    const FORMAT: &'static str = "probability";
-    const UNITS: &'static [&'static str] = &["%"];
-    const EXAMPLES: &'static [&'static str] = &["0.1%", "0.02 %"];
-    fn read(text: &str) -> Result<Probability, Problem> {
-        Ok(text.parse()?)
-    }
-    fn accepted() -> String {
-        "a number from 0 to below 100 and %, like \"0.1%\"".to_owned()
-    }
-}
-
 impl Text for Fraction {
     const FORMAT: &'static str = "fraction";
     const UNITS: &'static [&'static str] = &[];
     const EXAMPLES: &'static [&'static str] = &["1/16", "1/32768"];
-    fn read(text: &str) -> Result<Fraction, Problem> {
+    fn read(text: &str) -> Result<Fraction, Error> {
         let parts = text.split_once('/').and_then(|(num, den)| {
             let plain = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
             let [num, den] = [num.trim(), den.trim()];
@@ -80,7 +48,7 @@ impl Text for Fraction {
         });
         match parts {
             Some((num, den)) if den > 0 && num <= den => Ok(Fraction { num, den }),
-            _ => Err(Problem::NoFraction),
+            _ => Err(Error::NoFraction),
         }
     }
     fn accepted() -> String {

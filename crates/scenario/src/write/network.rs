@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use crate::model::{Buffer, BufferSize, GatewaySpec, HostSpec, Scenario};
 use crate::tree::quoted;
-use crate::write::traffic::tcp;
 use crate::write::word;
 
 impl Scenario {
@@ -50,7 +49,7 @@ fn write_gateway(out: &mut String, gateway: &GatewaySpec) -> std::fmt::Result {
         format!("receive = \"{}\"", gateway.host.receive),
     ];
     keys.extend(gateway.host.rate.map(|rate| format!("cpu-rate = \"{rate}\"")));
-    writeln!(out, "gateway = {{ {} }}\ntcp = {{ {} }}", keys.join(", "), tcp(&gateway.tcp).join(", "))
+    writeln!(out, "gateway = {{ {} }}\ntcp = {{ {} }}", keys.join(", "), gateway.tcp.lines().join(", "))
 }
 
 /// The costs of a machine as a table.

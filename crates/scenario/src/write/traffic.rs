@@ -34,7 +34,7 @@ impl Scenario {
             writeln!(out, "service = {{ {} }}", self.service(&traffic.service))?;
         }
         write_app(out, &traffic.app)?;
-        writeln!(out, "[traffic.tcp]\n{}", tcp(&TcpKeys::from(traffic.tcp)).join("\n"))
+        writeln!(out, "[traffic.tcp]\n{}", TcpKeys::from(traffic.tcp).lines().join("\n"))
     }
 
     fn service(&self, service: &Service) -> String {
@@ -123,45 +123,4 @@ fn write_tables(out: &mut String, tables: &Tables) -> std::fmt::Result {
         Some(folder) => writeln!(out, "tables = {}", quoted(folder)),
         None => Ok(()),
     }
-}
-
-/// Keys of TCP, each as in a file; those that are left out stay so.
-pub(super) fn tcp(keys: &TcpKeys) -> Vec<String> {
-    fn quantity<T: std::fmt::Display>(key: &str, value: Option<T>) -> Option<String> {
-        value.map(|value| format!("{key} = \"{value}\""))
-    }
-    fn plain<T: std::fmt::Display>(key: &str, value: Option<T>) -> Option<String> {
-        value.map(|value| format!("{key} = {value}"))
-    }
-    let delayed_ack = keys.delayed_ack.map(|delay| delay.map_or("off".to_owned(), |delay| delay.to_string()));
-    [
-        plain("variant", keys.variant.map(word)),
-        quantity("mss", keys.mss),
-        quantity("window", keys.window),
-        quantity("send-buffer", keys.send_buffer),
-        plain("window-scaling", keys.window_scaling),
-        plain("timestamps", keys.timestamps),
-        plain("hystart", keys.hystart),
-        plain("pacing", keys.pacing),
-        quantity("pacing-rate", keys.pacing_rate),
-        plain("initial-window", keys.initial_window),
-        quantity("initial-ssthresh", keys.initial_ssthresh),
-        quantity("delayed-ack", delayed_ack),
-        plain("nagle", keys.nagle),
-        plain("duplicate-threshold", keys.duplicate_threshold),
-        plain("fast-retransmit", keys.fast_retransmit.map(word)),
-        quantity("timer-granularity", keys.timer_granularity),
-        quantity("rto-initial", keys.rto_initial),
-        quantity("rto-min", keys.rto_min),
-        quantity("rto-max", keys.rto_max),
-        quantity("rto-margin", keys.rto_margin),
-        plain("max-retransmissions", keys.max_retransmissions),
-        quantity("time-wait", keys.time_wait),
-        plain("limited-transmit", keys.limited_transmit),
-        plain("idle-restart", keys.idle_restart),
-        plain("profile", keys.profile.map(word)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
 }

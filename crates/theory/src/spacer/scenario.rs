@@ -64,7 +64,7 @@ fn input(
     let headers = HEADERS + if tcp.timestamps { TIMESTAMPS } else { 0 };
     let whole = (tcp.mss.0 + HEADERS).min(traffic.mtu.0);
     let mss = whole.saturating_sub(headers).max(1);
-    let acknowledgements = match tcp.delayed_ack {
+    let acknowledgements = match tcp.delayed_ack.0 {
         Some(_) => Acknowledgements::EverySecond,
         None => Acknowledgements::EverySegment,
     };

@@ -1,17 +1,16 @@
-//! Does a tree have the shape of the schema? Unknown and missing keys, types, words, units and
-//! simple limits; what does not fit is reported and marked, so that later checks pass over it.
+//! Checks a tree against the schema: unknown and missing keys, types, strings, units and simple limits. Values that do not fit
+//! are reported and marked, so that later checks skip them.
 
 use crate::found::{Found, LISTED, one_of};
 use crate::problem::nearest;
-use crate::quantity;
 use crate::schema::Shape;
 use crate::tree::{Node, Step, Value};
 
-/// Checks all of `tree`, marks what is refused, and returns what was found.
-pub(crate) fn check(tree: &mut Node) -> Vec<Found> {
+/// Checks all of `tree`, marks the refused values, and returns the problems.
+pub fn check(tree: &mut Node, root: Shape) -> Vec<Found> {
     let mut found = Vec::new();
     let mut refused = Vec::new();
-    visit(tree, tree, Shape::root(), &mut Vec::new(), &mut found, &mut refused);
+    visit(tree, tree, root, &mut Vec::new(), &mut found, &mut refused);
     for path in refused {
         mark(tree, &path);
     }
@@ -55,7 +54,7 @@ fn visit(
                     Some(inner) => visit(root, &entry.node, inner, path, found, refused),
                     None => {
                         // The trap of TOML: what follows a [header] belongs to it.
-                        let misplaced = path.len() > 1 && Shape::root().key(&entry.key).is_some();
+                        let misplaced = path.len() > 1 && shape.root().key(&entry.key).is_some();
                         let message = match misplaced {
                             true => {
                                 "there is no such key here; at the top level it must stand before the first [table]"
@@ -139,7 +138,7 @@ fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
     }
     match (&node.value, shape.kind()) {
         (Value::Text(text), Some("string")) => {
-            if let Some(refusal) = shape.format().and_then(|format| quantity::refuse(format, text)) {
+            if let Some(refusal) = shape.format().and_then(|format| (format.refuse)(text)) {
                 return Some(
                     Found::new(nowhere, "", refusal.message).suggest(refusal.suggestion).accepted(refusal.accepted),
                 );
@@ -184,8 +183,8 @@ fn name(value: &Value) -> &'static str {
     }
 }
 
-/// What `shape` accepts, in words.
-pub(crate) fn describe(shape: Shape) -> String {
+/// Returns the values that `shape` accepts, in words.
+pub fn describe(shape: Shape) -> String {
     if let Some(words) = shape.words() {
         return one_of(words);
     }
@@ -196,7 +195,7 @@ pub(crate) fn describe(shape: Shape) -> String {
         (None, Some(most)) => format!(" of at most {most}"),
         (None, None) => String::new(),
     };
-    match (shape.kind(), shape.format().and_then(quantity::describe)) {
+    match (shape.kind(), shape.format().map(|format| (format.accepted)())) {
         (Some("string"), Some(quantity)) => format!("a string with {quantity}"),
         (Some("string"), None) => "a text in quotes".to_owned(),
         (Some("integer"), _) => format!("a whole number{range}"),

@@ -1,33 +1,37 @@
-//! The problems found so far in one tree, and the texts they point into.
+//! Problems of one tree, and the texts that they point into.
 
 use std::collections::BTreeSet;
 
 use crate::problem::{Error, Excerpt, Problem};
 use crate::tree::{At, Node, Step};
 
-/// A text that values come from.
+/// A text with values.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
-    /// How to call it, unless it is the file: `override tcp.mss = 1460`.
-    pub(crate) setting: Option<String>,
-    pub(crate) text: String,
+pub struct Source {
+    /// Its name in messages, unless it is the file: `override tcp.mss = 1460`.
+    pub setting: Option<String>,
+    /// The text.
+    pub text: String,
 }
 
-/// The texts, the file first, and the file's name.
+/// All texts with values.
 #[derive(Clone, Debug)]
-pub(crate) struct Sources {
-    pub(crate) file: String,
-    pub(crate) all: Vec<Source>,
+pub struct Sources {
+    /// The name of the file.
+    pub file: String,
+    /// The texts, the file first.
+    pub all: Vec<Source>,
 }
 
 impl Sources {
-    pub(crate) fn add(&mut self, setting: String, text: String) -> usize {
+    /// Adds a text that is not the file. Returns its number.
+    pub fn add(&mut self, setting: String, text: String) -> usize {
         self.all.push(Source { setting: Some(setting), text });
         self.all.len() - 1
     }
 
-    /// The problem as it is told to people.
-    pub(crate) fn tell(&self, found: &Found, setting: Option<String>) -> Problem {
+    /// Returns a problem for display: with the location in the file, or with the name of the text or of the `setting` in it.
+    pub fn tell(&self, found: &Found, setting: Option<String>) -> Problem {
         let source = &self.all[found.at.source];
         let mut problem = Problem {
             file: self.file.clone(),
@@ -68,46 +72,57 @@ fn floor_boundary(text: &str, index: usize) -> usize {
 
 /// One problem, still in terms of the tree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Found {
-    pub(crate) at: At,
-    pub(crate) key: String,
-    pub(crate) message: String,
-    pub(crate) suggestion: Option<String>,
-    pub(crate) accepted: Option<String>,
+pub struct Found {
+    /// The location of the value.
+    pub at: At,
+    /// The path of the key; empty for the file as a whole.
+    pub key: String,
+    /// The problem, with the value.
+    pub message: String,
+    /// The likeliest key or value that was meant.
+    pub suggestion: Option<String>,
+    /// The accepted values, in words.
+    pub accepted: Option<String>,
 }
 
 impl Found {
-    pub(crate) fn new(at: At, key: impl Into<String>, message: impl Into<String>) -> Found {
+    /// A problem without a suggestion.
+    pub fn new(at: At, key: impl Into<String>, message: impl Into<String>) -> Found {
         Found { at, key: key.into(), message: message.into(), suggestion: None, accepted: None }
     }
-    /// At the value of `path` in `tree`.
-    pub(crate) fn in_tree(tree: &Node, path: &[Step], message: impl Into<String>) -> Found {
+    /// A problem at the value of `path` in `tree`.
+    pub fn in_tree(tree: &Node, path: &[Step], message: impl Into<String>) -> Found {
         Found::new(tree.place(path), tree.display(path), message)
     }
-    pub(crate) fn accepted(mut self, accepted: impl Into<String>) -> Found {
+    /// Adds the accepted values, in words.
+    #[must_use]
+    pub fn accepted(mut self, accepted: impl Into<String>) -> Found {
         self.accepted = Some(accepted.into());
         self
     }
-    pub(crate) fn suggest(mut self, suggestion: Option<String>) -> Found {
+    /// Adds a suggestion.
+    #[must_use]
+    pub fn suggest(mut self, suggestion: Option<String>) -> Found {
         self.suggestion = suggestion;
         self
     }
 }
 
 /// The most problems that are listed; the others are counted.
-pub(crate) const LISTED: usize = 100;
+pub const LISTED: usize = 100;
 /// The most words that a message lists.
 const WORDS: usize = 30;
 
 /// Problems without duplicates, each with the first point of the sweep at which it was found, if any.
-#[derive(Default)]
-pub(crate) struct Problems {
+#[derive(Debug, Default)]
+pub struct Problems {
     known: BTreeSet<Found>,
     all: Vec<(Found, Option<String>)>,
 }
 
 impl Problems {
-    pub(crate) fn add(&mut self, found: impl IntoIterator<Item = Found>, setting: Option<&str>) {
+    /// Adds problems of the point `setting` of a sweep, or of the file.
+    pub fn add(&mut self, found: impl IntoIterator<Item = Found>, setting: Option<&str>) {
         for one in found {
             if self.known.insert(one.clone()) {
                 self.all.push((one, setting.map(str::to_owned)));
@@ -115,13 +130,14 @@ impl Problems {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns true if there is none.
+    pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 }
 
 /// Returns the error with all problems, in file order.
-pub(crate) fn error(sources: &Sources, mut found: Problems) -> Error {
+pub fn error(sources: &Sources, mut found: Problems) -> Error {
     found.all.sort_by_key(|(one, _)| one.at);
     let more = found.all.len().saturating_sub(LISTED);
     let problems = found.all.into_iter().take(LISTED).map(|(one, setting)| sources.tell(&one, setting)).collect();
@@ -129,14 +145,14 @@ pub(crate) fn error(sources: &Sources, mut found: Problems) -> Error {
 }
 
 /// Returns the error with problems of the file itself, not of one point.
-pub(crate) fn error_of(sources: &Sources, found: impl IntoIterator<Item = Found>) -> Error {
+pub fn error_of(sources: &Sources, found: impl IntoIterator<Item = Found>) -> Error {
     let mut problems = Problems::default();
     problems.add(found, None);
     error(sources, problems)
 }
 
 /// Formats "a, b or c", each quoted; of a long list the first words, and the number of the others.
-pub(crate) fn one_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+pub fn one_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     let mut words = words.into_iter().map(|w| format!("\"{}\"", w.as_ref()));
     let mut shown: Vec<String> = words.by_ref().take(WORDS).collect();
     let more = words.count();

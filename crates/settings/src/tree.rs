@@ -1,7 +1,7 @@
-//! The values of a scenario file, each with the place in the text that it comes from.
+//! The values of a file, each with its location.
 //!
-//! Overrides and sweep values are written into this tree before it is checked, so that a problem
-//! points at the text that caused it, wherever that stands.
+//! Overrides and sweep values are written into this tree before it is checked, so that a problem points at the text that
+//! caused it, in the file or elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -9,54 +9,74 @@ use toml_edit::{Document, Item, TableLike};
 
 use crate::found::Found;
 
-/// A stretch of a source text: source number and byte range. Source 0 is the scenario file.
+/// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct At {
-    pub(crate) source: usize,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct At {
+    /// The number of the text; 0 is the file.
+    pub source: usize,
+    /// Its first byte.
+    pub start: usize,
+    /// The byte after its last.
+    pub end: usize,
 }
 
+/// A value with its location.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) at: At,
-    pub(crate) value: Value,
+pub struct Node {
+    /// Its location.
+    pub at: At,
+    /// The value itself.
+    pub value: Value,
 }
 
+/// A value of TOML.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A table.
     Table(Table),
+    /// An array.
     Array(Vec<Node>),
+    /// A string.
     Text(String),
+    /// An integer.
     Integer(i64),
+    /// A number with a fraction.
     Float(f64),
+    /// A boolean.
     Bool(bool),
-    /// A date or time: nothing in a scenario is one.
+    /// A date or time, which no key accepts.
     Date,
-    /// Refused already; nothing more is said about it.
+    /// A value that was refused: later checks skip it.
     Bad,
 }
 
+/// The keys of a table with their values, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Table {
+pub struct Table {
     entries: Vec<Entry>,
     /// The index of each key in `entries`.
     places: BTreeMap<String, usize>,
-    /// Written as `a.b = ...`, so that the table itself is not what is set.
-    pub(crate) dotted: bool,
+    /// True if it is written as `a.b = ...`, which sets `b` and not the table.
+    pub dotted: bool,
 }
 
+/// A key with its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_at: At,
-    pub(crate) node: Node,
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// The location of the key.
+    pub key_at: At,
+    /// The value.
+    pub node: Node,
 }
 
 /// One step from a table or an array to what is in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
+    /// To the value of a key.
     Key(String),
+    /// To an element of an array, from 0.
     Index(usize),
 }
 
@@ -72,29 +92,32 @@ impl From<usize> for Step {
 }
 
 /// `at!["link", i, "rate"]`: the steps to a value.
+#[macro_export]
 macro_rules! at {
     ($($step:expr),* $(,)?) => { [$($crate::tree::Step::from($step)),*] };
 }
-pub(crate) use at;
+pub use crate::at;
 
 impl Table {
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    /// Returns the value of a key.
+    pub fn get(&self, key: &str) -> Option<&Node> {
         self.places.get(key).map(|&place| &self.entries[place].node)
     }
-    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+    /// Returns the value of a key.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.places.get(key).map(|&place| &mut self.entries[place].node)
     }
     /// Returns the entries in the order of the text.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
     /// Adds an entry whose key is not there yet.
-    pub(crate) fn push(&mut self, entry: Entry) {
+    pub fn push(&mut self, entry: Entry) {
         self.places.insert(entry.key.clone(), self.entries.len());
         self.entries.push(entry);
     }
     /// Removes an entry.
-    pub(crate) fn remove(&mut self, key: &str) -> Option<Node> {
+    pub fn remove(&mut self, key: &str) -> Option<Node> {
         let place = self.places.remove(key)?;
         self.places.values_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
         Some(self.entries.remove(place).node)
@@ -103,7 +126,10 @@ impl Table {
 
 impl Node {
     /// Parses a TOML text into a tree.
-    pub(crate) fn parse(text: &str, source: usize) -> Result<Node, Found> {
+    ///
+    /// # Errors
+    /// The text is not TOML.
+    pub fn parse(text: &str, source: usize) -> Result<Node, Found> {
         let document = Document::parse(text).map_err(|e| {
             let span = e.span().unwrap_or(0..0);
             let at = At { source, start: span.start, end: span.end };
@@ -117,8 +143,8 @@ impl Node {
         Ok(Node { at: At { source, start: 0, end: 0 }, value: table(document.as_table(), source, false) })
     }
 
-    /// The tree of one TOML value, or of a bare string where the text is no TOML value.
-    pub(crate) fn parse_value(text: &str, source: usize) -> Node {
+    /// Returns the tree of one TOML value, or of a string if the text is not a TOML value.
+    pub fn parse_value(text: &str, source: usize) -> Node {
         const PREFIX: &str = "v=";
         let whole = At { source, start: 0, end: text.len() };
         let parsed = Document::parse(format!("{PREFIX}{text}")).ok();
@@ -150,19 +176,22 @@ impl Node {
         }
     }
 
-    pub(crate) fn table(&self) -> Option<&Table> {
+    /// Returns the table, if it is one.
+    pub fn table(&self) -> Option<&Table> {
         match &self.value {
             Value::Table(table) => Some(table),
             _ => None,
         }
     }
-    pub(crate) fn array(&self) -> Option<&[Node]> {
+    /// Returns the elements, if it is an array.
+    pub fn array(&self) -> Option<&[Node]> {
         match &self.value {
             Value::Array(items) => Some(items),
             _ => None,
         }
     }
-    pub(crate) fn text(&self) -> Option<&str> {
+    /// Returns the string, if it is one.
+    pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
@@ -177,12 +206,13 @@ impl Node {
         }
     }
 
-    pub(crate) fn find(&self, path: &[Step]) -> Option<&Node> {
+    /// Returns the value at `path`.
+    pub fn find(&self, path: &[Step]) -> Option<&Node> {
         path.iter().try_fold(self, |node, step| node.child(step))
     }
 
-    /// The place of the value at `path`, or of the nearest thing above it that exists.
-    pub(crate) fn place(&self, path: &[Step]) -> At {
+    /// Returns the location of the value at `path`, or of the nearest table or array above it.
+    pub fn place(&self, path: &[Step]) -> At {
         let mut node = self;
         for step in path {
             match node.child(step) {
@@ -193,8 +223,8 @@ impl Node {
         node.at
     }
 
-    /// Whether the value at `path`, or anything above it, has been refused.
-    pub(crate) fn is_bad(&self, path: &[Step]) -> bool {
+    /// Returns true if the value at `path`, or a table or array above it, was refused.
+    pub fn is_bad(&self, path: &[Step]) -> bool {
         let mut node = self;
         for step in path {
             if node.value == Value::Bad {
@@ -208,9 +238,8 @@ impl Node {
         node.value == Value::Bad
     }
 
-    /// The name by which paths mean this element of an array of tables: its `name`, or "a-b" of
-    /// a link between a and b.
-    pub(crate) fn element_name(&self) -> Option<String> {
+    /// Returns the name of this element of an array of tables in paths: its `name`, or "a-b" of a link between a and b.
+    pub fn element_name(&self) -> Option<String> {
         let table = self.table()?;
         if let Some(name) = table.get("name") {
             return name.text().map(str::to_owned);
@@ -221,8 +250,8 @@ impl Node {
         }
     }
 
-    /// `path` as a person would write it, elements by name where they have one.
-    pub(crate) fn display(&self, path: &[Step]) -> String {
+    /// Returns `path` as text, with the names of elements that have one.
+    pub fn display(&self, path: &[Step]) -> String {
         let mut text = String::new();
         let mut node = Some(self);
         for step in path {
@@ -240,8 +269,8 @@ impl Node {
         text
     }
 
-    /// For deserializing: refused values are left out.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    /// Returns it for deserializing, without refused values.
+    pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match &self.value {
             Value::Table(table) => Json::Object(
@@ -262,8 +291,8 @@ impl Node {
         }
     }
 
-    /// The value as TOML text on one line, for messages and axis names.
-    pub(crate) fn to_toml(&self) -> String {
+    /// Returns the value as TOML on one line, for messages and names of axes.
+    pub fn to_toml(&self) -> String {
         match &self.value {
             Value::Table(table) => {
                 let entries: Vec<String> =
@@ -323,8 +352,8 @@ fn twice(text: &str, key: &str, start: usize, message: &str) -> Option<(String, 
     }
 }
 
-/// `text` as a TOML string.
-pub(crate) fn quoted(text: &str) -> String {
+/// Returns `text` as a TOML string.
+pub fn quoted(text: &str) -> String {
     toml_edit::Value::from(text).to_string()
 }
 

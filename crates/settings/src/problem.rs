@@ -88,6 +88,14 @@ fn brief(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{start} ... {}", &text[end..]))
 }
 
+impl Problem {
+    /// Returns it without the line of the text, for a text that is not a file.
+    #[must_use]
+    pub fn without_excerpt(self) -> Problem {
+        Problem { excerpt: None, ..self }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.line, self.column, &self.setting) {
@@ -145,8 +153,8 @@ fn shown(c: char) -> usize {
     printable(c.encode_utf8(&mut [0; 4])).chars().count()
 }
 
-/// The word of `known` that is nearest to `word`, if it is near enough to have been meant.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// Returns the word of `known` that is nearest to `word`, if it is near enough for a misspelling.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST_WORD {
         return None;
     }

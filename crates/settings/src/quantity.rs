@@ -1,0 +1,216 @@
+//! Quantities in a file: a number with a unit, in quotes.
+
+use std::borrow::Cow;
+
+use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, meant};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+
+use crate::problem::nearest;
+
+/// The reason for which a text is not the quantity that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason, with the text.
+    pub message: String,
+    /// The likeliest quantity that was meant.
+    pub suggestion: Option<String>,
+    /// The texts that are accepted, in words.
+    pub accepted: String,
+}
+
+/// A quantity, or another value that is written as a text of a certain form.
+pub trait Text: Sized {
+    /// Its name in the schema (`format`).
+    const FORMAT: &'static str;
+    /// The units that are accepted.
+    const UNITS: &'static [&'static str];
+    /// Examples, the first for error messages.
+    const EXAMPLES: &'static [&'static str];
+    /// Words that are accepted besides quantities.
+    const WORDS: &'static [&'static str] = &[];
+    /// Parses a text.
+    ///
+    /// # Errors
+    /// The text does not have the form.
+    fn read(text: &str) -> Result<Self, Error>;
+    /// Returns the accepted form in words.
+    fn accepted() -> String {
+        let words: String = Self::WORDS.iter().map(|word| format!("\"{word}\", ")).collect();
+        let or = if words.is_empty() { "" } else { "or " };
+        format!("{words}{or}a number and one of {}, like \"{}\"", Self::UNITS.join(", "), Self::EXAMPLES[0])
+    }
+    /// Returns the accepted form as a regular expression.
+    fn pattern() -> String {
+        let words: String = Self::WORDS.iter().map(|word| format!("{word}|")).collect();
+        format!("^({words}[0-9][0-9_]*(\\.[0-9_]+)? *({}))$", Self::UNITS.join("|"))
+    }
+}
+
+/// The reason for which [`Text::read`] fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// It is not a number with one of the units.
+    Parse(ParseError),
+    /// It is a multiple that does not fit 128 bits.
+    TooLarge,
+    /// It is not a fraction.
+    NoFraction,
+}
+
+impl From<ParseError> for Error {
+    fn from(error: ParseError) -> Error {
+        Error::Parse(error)
+    }
+}
+
+/// A format of texts in a schema, for checks by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    pub(crate) name: &'static str,
+    pub(crate) refuse: fn(&str) -> Option<Refusal>,
+    pub(crate) accepted: fn() -> String,
+}
+
+impl Format {
+    /// Returns the format of `T`.
+    pub const fn of<T: Text>() -> Format {
+        Format { name: T::FORMAT, refuse: |text| parse::<T>(text).err(), accepted: T::accepted }
+    }
+}
+
+/// The units of rates that may be counted in cells.
+pub const CELL_RATE_UNITS: &[&str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "cell/s"];
+
+impl Text for Rate {
+    const FORMAT: &'static str = "rate";
+    const UNITS: &'static [&'static str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
+    const EXAMPLES: &'static [&'static str] = &["1.5 Mbit/s", "149.76 Mbit/s"];
+    fn read(text: &str) -> Result<Rate, Error> {
+        Ok(text.parse()?)
+    }
+}
+
+impl Text for Span {
+    const FORMAT: &'static str = "time";
+    const UNITS: &'static [&'static str] = &["ps", "ns", "us", "µs", "ms", "s", "min", "h"];
+    const EXAMPLES: &'static [&'static str] = &["22.5 ms", "2 s"];
+    fn read(text: &str) -> Result<Span, Error> {
+        Ok(text.parse()?)
+    }
+}
+
+impl Text for Bytes {
+    const FORMAT: &'static str = "bytes";
+    const UNITS: &'static [&'static str] = &["B", "kB", "KiB", "MB", "MiB", "GB", "GiB"];
+    const EXAMPLES: &'static [&'static str] = &["8 KiB", "512 B"];
+    fn read(text: &str) -> Result<Bytes, Error> {
+        Ok(text.parse()?)
+    }
+}
+
+impl Text for CellRate {
+    const FORMAT: &'static str = "cell-rate";
+    const UNITS: &'static [&'static str] = CELL_RATE_UNITS;
+    const EXAMPLES: &'static [&'static str] = &["15.264 Mbit/s", "36000 cell/s"];
+    fn read(text: &str) -> Result<CellRate, Error> {
+        Ok(text.parse()?)
+    }
+}
+
+impl Text for Cells {
+    const FORMAT: &'static str = "cells";
+    const UNITS: &'static [&'static str] = &["cell", "cells"];
+    const EXAMPLES: &'static [&'static str] = &["64 cell", "200 cells"];
+    fn read(text: &str) -> Result<Cells, Error> {
+        Ok(text.parse()?)
+    }
+}
+
+impl Text for Probability {
+    const FORMAT: &'static str = "probability";
+    const UNITS: &'static [&'static str] = &["%"];
+    const EXAMPLES: &'static [&'static str] = &["0.1%", "0.02 %"];
+    fn read(text: &str) -> Result<Probability, Error> {
+        Ok(text.parse()?)
+    }
+    fn accepted() -> String {
+        "a number from 0 to below 100 and %, like \"0.1%\"".to_owned()
+    }
+}
+
+/// Parses `text`, with suggestions for what was meant.
+fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
+    let error = match T::read(text) {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    let mut suggestion = None;
+    let message = match error {
+        Error::Parse(ParseError::NoNumber { .. }) => {
+            match nearest(text, T::WORDS.iter().copied().filter(|word| is_near(text, word))) {
+                Some(word) => {
+                    suggestion = Some(format!("\"{word}\""));
+                    format!("{text:?} is neither \"{word}\" nor a number with a unit")
+                }
+                None => format!("{text:?} does not start with a number"),
+            }
+        }
+        Error::Parse(ParseError::NoUnit { .. }) => format!("{text:?} has no unit"),
+        Error::Parse(ParseError::WrongUnit { unit, .. }) => {
+            suggestion = quoted_meant::<T>(text);
+            format!("{unit:?} in {text:?} is not a unit that fits here")
+        }
+        Error::Parse(ParseError::Exponent { .. }) => {
+            suggestion = quoted_meant::<T>(text);
+            format!("{text:?} has an exponent, which quantities do not have")
+        }
+        Error::Parse(ParseError::Negative { .. }) => format!("{text:?} is negative"),
+        Error::Parse(ParseError::Certain { .. }) => format!("{text:?} is not below 100 %"),
+        Error::Parse(other) => other.to_string(),
+        Error::NoFraction => format!("{text:?} is not a fraction from 0 to 1"),
+        Error::TooLarge => format!("{text:?} is too large, or has too many digits"),
+    };
+    Err(Refusal { message, suggestion, accepted: T::accepted() })
+}
+
+/// Returns `text` in an accepted spelling, if the amount is certain.
+fn quoted_meant<T: Text>(text: &str) -> Option<String> {
+    meant(text, T::UNITS).map(|meant| format!("\"{meant}\""))
+}
+
+/// Returns whether `word` may be a misspelling of `text`. The digits must be the same: ds1 and ds3 are different lines.
+fn is_near(text: &str, word: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    digits(text) == digits(word)
+}
+
+/// A quantity as a string in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quantity<T>(pub T);
+
+impl<'de, T: Text> Deserialize<'de> for Quantity<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Quantity<T>, D::Error> {
+        let text = String::deserialize(from)?;
+        let value = parse(&text).map_err(|r| serde::de::Error::custom(r.message))?;
+        Ok(Quantity(value))
+    }
+}
+
+impl<T: Text> JsonSchema for Quantity<T> {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed(T::FORMAT)
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "format": T::FORMAT,
+            "pattern": T::pattern(),
+            "examples": T::EXAMPLES,
+        })
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+}

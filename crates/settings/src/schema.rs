@@ -1,0 +1,155 @@
+//! The JSON schema of a file: the one definition of its keys, types and strings, which editors and checks share.
+
+use schemars::JsonSchema;
+use serde_json::{Map, Value};
+
+use crate::quantity::Format;
+
+/// The schema of a kind of file.
+#[derive(Debug)]
+pub struct FileSchema {
+    json: Value,
+    formats: &'static [Format],
+}
+
+impl FileSchema {
+    /// Returns the schema of files that are read into `T`, whose quantities have `formats`.
+    pub fn of<T: JsonSchema>(formats: &'static [Format]) -> FileSchema {
+        let mut json = schemars::schema_for!(T).to_value();
+        tidy(&mut json);
+        // Sorted whatever features other crates switch on in serde_json.
+        json.sort_all_objects();
+        FileSchema { json, formats }
+    }
+    /// Returns it as JSON text that ends with a line break.
+    pub fn text(&self) -> String {
+        format!("{:#}\n", self.json)
+    }
+    /// Returns the schema of the whole file.
+    pub fn root(&'static self) -> Shape {
+        Shape::of(self, &self.json)
+    }
+}
+
+/// TOML has no null, so a key that may be left out has nothing but its own type.
+fn tidy(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            if object.get("default").is_some_and(|d| d.is_null() || d.is_object()) {
+                object.remove("default");
+            }
+            if let Some(Value::Array(types)) = object.get_mut("type") {
+                types.retain(|t| t != "null");
+                if let [only] = types.as_slice() {
+                    let only = only.clone();
+                    object.insert("type".to_owned(), only);
+                }
+            }
+            if let Some(Value::Array(any)) = object.get_mut("anyOf") {
+                any.retain(|s| s.get("type").is_none_or(|t| t != "null"));
+                if let [Value::Object(only)] = any.as_slice() {
+                    let only = only.clone();
+                    object.remove("anyOf");
+                    object.extend(only);
+                }
+            }
+            object.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}
+
+/// The schema of one place in the file, references followed.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    object: &'static Map<String, Value>,
+    schema: &'static FileSchema,
+}
+
+impl Shape {
+    fn of(schema: &'static FileSchema, value: &'static Value) -> Shape {
+        let object = value.as_object().expect("schemas of files are objects");
+        match object.get("$ref").and_then(Value::as_str) {
+            Some(reference) => {
+                let name = reference.trim_start_matches("#/$defs/");
+                Shape::of(schema, &schema.json["$defs"][name])
+            }
+            None => Shape { object, schema },
+        }
+    }
+
+    /// Returns the schema of the whole file.
+    pub fn root(self) -> Shape {
+        self.schema.root()
+    }
+
+    fn properties(self) -> Option<&'static Map<String, Value>> {
+        self.object.get("properties").and_then(Value::as_object)
+    }
+
+    /// Returns the keys of a table, sorted; `None` if any key is accepted.
+    pub fn keys(self) -> Option<Vec<&'static str>> {
+        Some(self.properties()?.keys().map(String::as_str).collect())
+    }
+
+    /// Returns the shape of the value of `key`.
+    pub fn key(self, key: &str) -> Option<Shape> {
+        self.properties()?.get(key).map(|value| Shape::of(self.schema, value))
+    }
+
+    /// Returns the keys that a table must have.
+    pub fn required(self) -> Vec<&'static str> {
+        self.object.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+
+    /// Returns the shape of the elements of an array.
+    pub fn items(self) -> Option<Shape> {
+        self.object.get("items").map(|value| Shape::of(self.schema, value))
+    }
+
+    /// Returns true for an array of tables, whose elements are named in paths.
+    pub fn is_named_array(self) -> bool {
+        self.items().is_some_and(|items| items.is_table())
+    }
+
+    /// Returns true for a table.
+    pub fn is_table(self) -> bool {
+        self.kind() == Some("object")
+    }
+
+    /// Returns its JSON type.
+    pub fn kind(self) -> Option<&'static str> {
+        self.object.get("type").and_then(Value::as_str)
+    }
+
+    /// Returns the format of a text that is a quantity.
+    pub fn format(self) -> Option<Format> {
+        let name = self.object.get("format").and_then(Value::as_str)?;
+        self.schema.formats.iter().copied().find(|format| format.name == name)
+    }
+
+    /// Returns a limit: `minimum`, `maximum`, `minItems`, `maxItems`, `minLength`.
+    pub fn limit(self, name: &str) -> Option<f64> {
+        self.object.get(name).and_then(Value::as_f64)
+    }
+
+    /// Returns the strings of an enumeration.
+    pub fn words(self) -> Option<Vec<&'static str>> {
+        let alternatives = self.object.get("oneOf").or_else(|| self.object.get("enum"))?.as_array()?;
+        let mut words = Vec::new();
+        for alternative in alternatives {
+            match alternative {
+                Value::String(word) => words.push(word.as_str()),
+                Value::Object(object) => {
+                    words.extend(object.get("const").and_then(Value::as_str));
+                    words.extend(
+                        object.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str),
+                    );
+                }
+                _ => {}
+            }
+        }
+        Some(words)
+    }
+}
