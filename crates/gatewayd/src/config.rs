@@ -4,7 +4,6 @@ mod check;
 mod file;
 mod kinds;
 mod leaf;
-mod problem;
 mod reference;
 mod schema;
 mod shape;
@@ -13,10 +12,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use cellway_gateway::Classes;
+use cellway_settings::found::{self, Found, Sources};
 use cellway_units::{Bytes, Rate, Span};
 use ipnet::IpNet;
 
-pub use problem::{ConfigErrors, Problem};
+pub use cellway_settings::problem::{Error as ConfigErrors, Problem};
 pub(crate) use reference::reference;
 pub(crate) use schema::schema;
 
@@ -52,7 +52,8 @@ impl Config {
     /// The file cannot be read, or something is wrong in it: all that is.
     pub fn read(path: &Path) -> Result<Config, ConfigErrors> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigErrors::unreadable(&file, &error))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigErrors::from(Problem::of_file(&file, format!("cannot be read: {error}"))))?;
         Config::parse(&text, path)
     }
 
@@ -64,17 +65,17 @@ impl Config {
     pub fn parse(text: &str, origin: &Path) -> Result<Config, ConfigErrors> {
         let file = origin.display().to_string();
         let folder = origin.parent().unwrap_or(Path::new(""));
-        let told = |found| ConfigErrors::new(&file, text, found);
+        let told = |found: Vec<Found>| found::error_of(&Sources::of_file(&file, text), found);
         let (document, errors) = toml::de::DeTable::parse_recoverable(text);
         if !errors.is_empty() {
-            return Err(told(errors.iter().map(problem::Found::of_toml).collect()));
+            return Err(told(errors.iter().map(of_toml).collect()));
         }
         let shape::Read { json, found, places } = shape::read(document.get_ref());
         let mut check = check::Check::new(found, places, folder);
         let config = match serde_json::from_value(json) {
             Ok(file) => check.config(file),
             Err(error) => {
-                check.found.push(problem::Found::new(0..0, "", error.to_string()));
+                check.found.push(Found::new(0..0, "", error.to_string()));
                 None
             }
         };
@@ -301,4 +302,10 @@ pub struct Control {
     pub metrics: Option<SocketAddr>,
     /// The time for which connections may end by themselves after a signal to stop; none: they are reset.
     pub drain: Option<Span>,
+}
+
+/// Returns the problem that the parser of TOML reports.
+fn of_toml(error: &toml::de::Error) -> Found {
+    let message = error.message().trim().replace('\n', ", ");
+    Found::new(error.span().unwrap_or(0..0), "", format!("this is not TOML: {message}"))
 }

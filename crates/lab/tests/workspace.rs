@@ -26,7 +26,7 @@ const MAY_SEE: [(&str, &[&str]); 19] = [
     ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
     ("measure", &["units", "record", "sys"]),
     ("sys", &[]),
-    ("gatewayd", &["units", "wire", "gateway", "sys"]),
+    ("gatewayd", &["units", "settings", "wire", "gateway", "sys"]),
     ("emu", &["units", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
     ("lab", &["units", "apps", "scenario", "theory", "record", "sim", "emu", "measure"]),
     ("cli", &["lab"]),

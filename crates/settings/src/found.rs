@@ -24,6 +24,11 @@ pub struct Sources {
 }
 
 impl Sources {
+    /// The text of a file alone.
+    pub fn of_file(file: impl Into<String>, text: impl Into<String>) -> Sources {
+        Sources { file: file.into(), all: vec![Source { setting: None, text: text.into() }] }
+    }
+
     /// Adds a text that is not the file. Returns its number.
     pub fn add(&mut self, setting: String, text: String) -> usize {
         self.all.push(Source { setting: Some(setting), text });
@@ -87,8 +92,8 @@ pub struct Found {
 
 impl Found {
     /// A problem without a suggestion.
-    pub fn new(at: At, key: impl Into<String>, message: impl Into<String>) -> Found {
-        Found { at, key: key.into(), message: message.into(), suggestion: None, accepted: None }
+    pub fn new(at: impl Into<At>, key: impl Into<String>, message: impl Into<String>) -> Found {
+        Found { at: at.into(), key: key.into(), message: message.into(), suggestion: None, accepted: None }
     }
     /// A problem at the value of `path` in `tree`.
     pub fn in_tree(tree: &Node, path: &[Step], message: impl Into<String>) -> Found {

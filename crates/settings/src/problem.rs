@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where, and what would be accepted.
+//! Problems of a file: where, what is wrong, and what would be accepted.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use cellway_units::printable;
 use serde::Serialize;
 
-/// A scenario that was refused: the problems found, in file order.
+/// A file that was refused: the problems found, in file order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Error {
     /// At least one, at most 100.
@@ -89,6 +89,20 @@ fn brief(text: &str) -> Cow<'_, str> {
 }
 
 impl Problem {
+    /// A problem with a whole file, such as one that cannot be read.
+    pub fn of_file(file: impl Into<String>, message: impl Into<String>) -> Problem {
+        Problem {
+            file: file.into(),
+            line: None,
+            column: None,
+            setting: None,
+            key: String::new(),
+            message: message.into(),
+            suggestion: None,
+            accepted: None,
+            excerpt: None,
+        }
+    }
     /// Returns it without the line of the text, for a text that is not a file.
     #[must_use]
     pub fn without_excerpt(self) -> Problem {
@@ -128,6 +142,12 @@ impl fmt::Display for Problem {
             write!(f, "\n{margin} |\n{number} | {text}\n{margin} | {indent}{}", "^".repeat(marks.max(1)))?;
         }
         Ok(())
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Error {
+        Error { problems: vec![problem], more: 0 }
     }
 }
 

@@ -20,6 +20,13 @@ pub struct At {
     pub end: usize,
 }
 
+impl From<std::ops::Range<usize>> for At {
+    /// A part of the file.
+    fn from(bytes: std::ops::Range<usize>) -> At {
+        At { source: 0, start: bytes.start, end: bytes.end }
+    }
+}
+
 /// A value with its location.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {

@@ -161,7 +161,8 @@ mod tests {
         assert_eq!((with(&spec, "tcp_rto_min_us"), with(&spec, "tcp_rto_max_ms")), (1_000_000, 64_000));
         assert_eq!(with(&spec, "tcp_tso_win_divisor"), 255);
         assert_eq!((with(&spec, "tcp_sack"), with(&spec, "tcp_window_scaling")), (0, 1));
-        let spec = TcpSpec { variant: TcpVariant::Sack, delayed_ack: AckDelay(Some(Span::from_ms(200))), nagle: true, ..spec };
+        let spec =
+            TcpSpec { variant: TcpVariant::Sack, delayed_ack: AckDelay(Some(Span::from_ms(200))), nagle: true, ..spec };
         assert_eq!(with(&spec, "tcp_sack"), 1);
         let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
         assert_eq!((options.no_delay, quick_ack), (false, false));

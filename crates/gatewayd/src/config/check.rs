@@ -17,8 +17,9 @@ use ipnet::IpNet;
 use super::file::{ControlFile, File, ForwardFile, IdentityFile, InterceptFile, LimitsFile, PeerFile, SocksFile};
 use super::kinds::{Devices, Framing, HostPort, Name};
 use super::leaf::{Kind, Leaf};
-use super::problem::{Found, nearest, one_of};
 use super::{Config, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, RateGuard, Socks};
+use cellway_settings::found::{Found, one_of};
+use cellway_settings::problem::nearest;
 
 /// The check of one file.
 pub(super) struct Check<'a> {

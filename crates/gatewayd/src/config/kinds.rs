@@ -9,8 +9,9 @@ use ipnet::IpNet;
 use serde_json::{Value, json};
 
 use super::leaf::{Kind, Refusal};
-use super::problem::{nearest, one_of};
 use super::{Connect, PeerDown, RateGuard, Source, TransportChoice};
+use cellway_settings::found::one_of;
+use cellway_settings::problem::nearest;
 
 fn text(value: &Value) -> Result<&str, Refusal> {
     match value {

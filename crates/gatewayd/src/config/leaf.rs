@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Value, json};
 
-use super::problem::Found;
+use cellway_settings::found::Found;
 
 /// Why a value is not what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

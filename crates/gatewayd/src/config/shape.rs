@@ -9,8 +9,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::leaf;
-use super::problem::{Found, nearest};
 use super::schema::Shape;
+use cellway_settings::found::Found;
+use cellway_settings::problem::nearest;
 
 /// What was read of a document.
 pub(super) struct Read {

@@ -9,8 +9,8 @@ use super::Check;
 use super::coverage::is_covered;
 use crate::config::file::ClassFile;
 use crate::config::leaf::Leaf;
-use crate::config::problem::{Found, one_of};
 use crate::config::{LineRate, Peer};
+use cellway_settings::found::{Found, one_of};
 
 /// A class, and the peer that it names.
 pub(super) struct Checked<'f> {
@@ -105,7 +105,7 @@ impl Check<'_> {
 
     /// Keeps a problem, unless a class of several peers has shown it already.
     fn once(&mut self, found: Option<Found>) {
-        let known = |new: &Found| self.found.iter().any(|old| (&old.span, &old.key) == (&new.span, &new.key));
+        let known = |new: &Found| self.found.iter().any(|old| (&old.at, &old.key) == (&new.at, &new.key));
         self.found.extend(found.filter(|new| !known(new)).into_iter().collect::<Vec<_>>());
     }
 }

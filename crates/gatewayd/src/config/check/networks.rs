@@ -4,7 +4,7 @@ use ipnet::IpNet;
 
 use crate::config::file::PeerFile;
 use crate::config::leaf::Leaf;
-use crate::config::problem::Found;
+use cellway_settings::found::Found;
 
 /// Whether one contains the other (there is no other way for two prefixes to overlap).
 fn overlap(a: &IpNet, b: &IpNet) -> bool {
