@@ -171,6 +171,35 @@ fn the_privileges_of_the_unit_are_enough() {
     pair.stop();
 }
 
+#[test]
+fn upgrades_in_a_row_do_not_let_the_watchdog_expire() {
+    if !possible("upgrades_in_a_row_do_not_let_the_watchdog_expire") {
+        return;
+    }
+    let _one = one_at_a_time();
+    let world = World::new();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(PATIENCE)).unwrap();
+    // The first message of the timer comes after 50 s, later than all upgrades.
+    let before = vec!["env".into(), format!("NOTIFY_SOCKET={}", path.display()), "WATCHDOG_USEC=100000000".into()];
+    let pair = Pair::start(&world, &Wish { before, ..Wish::default() });
+    for _ in 0..2 {
+        let output = pair.command(Side::Near, "upgrade");
+        assert!(output.status.success(), "{output:?}");
+    }
+    // Both gateways when they start, and the two next programs.
+    for _ in 0..4 {
+        let mut buffer = [0; 4096];
+        let octets = manager.recv(&mut buffer).unwrap();
+        let message = String::from_utf8_lossy(&buffer[..octets]);
+        let lines: Vec<&str> = message.lines().collect();
+        assert_eq!(lines, ["READY=1", "WATCHDOG=1"]);
+    }
+    pair.stop();
+}
+
 /// An `nft` that waits as long as the test wishes.
 struct Slow {
     folder: TempDir,

@@ -63,7 +63,9 @@ impl<W: Watched> Service<W> {
 
     /// Serves until dropped.
     pub(super) async fn serve(mut self) {
-        notify(&[NotifyState::Ready]);
+        // READY does not restart the watchdog of systemd. After an upgrade it counts from the last message of the program before,
+        // which may be `period` ago.
+        notify(&[NotifyState::Ready, NotifyState::Watchdog]);
         let watchdog = sd_notify::watchdog_enabled();
         // Twice in the time it waits, as sd_watchdog_enabled(3) advises; without one the ticks are ignored.
         let period = watchdog.map_or(Duration::from_secs(3600), |limit| limit / 2).max(Duration::from_millis(1));
