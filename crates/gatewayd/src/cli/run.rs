@@ -1,11 +1,15 @@
 //! `cellway-gateway run`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
+use std::os::fd::AsFd;
 
+use rustix::fs::fstat;
 use rustix::process::{Resource, getrlimit, setrlimit};
-use tracing_subscriber::fmt;
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::fmt::{self, FmtContext, FormatEvent, FormatFields, format};
 use tracing_subscriber::prelude::*;
+use tracing_subscriber::registry::LookupSpan;
 
 use super::args::Run;
 use super::{Failure, findings, read};
@@ -63,14 +67,82 @@ fn raise_descriptors() {
 fn log(options: &Run) {
     let error = std::io::stderr;
     let registry = tracing_subscriber::registry().with(options.log.clone());
-    // The journal has a clock of its own.
-    let journal = std::env::var_os("JOURNAL_STREAM").is_some();
+    let journal = std::env::var_os("JOURNAL_STREAM").is_some_and(|stream| is_stream(&stream, error()));
     // One subscriber for the process: a second is refused, and the first stays.
     let _ = if options.json_log {
         registry.with(fmt::layer().json().flatten_event(true).with_writer(error)).try_init()
     } else if journal {
-        registry.with(fmt::layer().without_time().with_ansi(false).with_writer(error)).try_init()
+        // The journal has a clock of its own.
+        let format = Journal(format::format().without_time());
+        registry.with(fmt::layer().event_format(format).with_ansi(false).with_writer(error)).try_init()
     } else {
         registry.with(fmt::layer().with_ansi(error().is_terminal()).with_writer(error)).try_init()
     };
+}
+
+/// Returns true if `file` is the stream that `JOURNAL_STREAM` names by device and inode (`systemd.exec(5)`). Programs that a
+/// service starts inherit the variable, and may write elsewhere.
+fn is_stream(named: &OsStr, file: impl AsFd) -> bool {
+    fstat(file).is_ok_and(|stat| named.to_str() == Some(&format!("{}:{}", stat.st_dev, stat.st_ino)))
+}
+
+/// A format of events that begins with their priority (`sd-daemon(3)`), by which `journalctl -p` selects.
+struct Journal<F>(F);
+
+impl<S, N, F> FormatEvent<S, N> for Journal<F>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+    F: FormatEvent<S, N>,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: format::Writer<'_>,
+        event: &Event<'_>,
+    ) -> std::fmt::Result {
+        let priority = match *event.metadata().level() {
+            Level::ERROR => 3,
+            Level::WARN => 4,
+            Level::INFO => 6,
+            _ => 7,
+        };
+        write!(writer, "<{priority}>")?;
+        self.0.format_event(context, writer, event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn the_journal_is_where_its_variable_says() {
+        let file = tempfile::tempfile().unwrap();
+        let stat = fstat(&file).unwrap();
+        let named = format!("{}:{}", stat.st_dev, stat.st_ino);
+        assert!(is_stream(named.as_ref(), &file));
+        assert!(!is_stream(named.as_ref(), std::io::pipe().unwrap().1));
+        assert!(!is_stream("".as_ref(), &file));
+    }
+
+    #[test]
+    fn lines_in_the_journal_begin_with_their_priority() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let layer = fmt::layer().event_format(Journal(format::format().without_time().with_target(false)));
+        let writer = Arc::new(file.reopen().unwrap());
+        tracing::subscriber::with_default(
+            tracing_subscriber::registry().with(layer.with_ansi(false).with_writer(writer)),
+            || {
+                tracing::error!("one");
+                tracing::warn!("two");
+                tracing::info!(peer = "a", "three");
+                tracing::debug!("four");
+            },
+        );
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        assert_eq!(text, "<3>ERROR one\n<4> WARN two\n<6> INFO three peer=\"a\"\n<7>DEBUG four\n");
+    }
 }

@@ -39,7 +39,11 @@ impl Drain {
         if let Some(within) = within {
             cx.timer(within, Due::Drained);
         }
-        tracing::info!(connections = left, ?within, "draining: no new connections are accepted");
+        tracing::info!(
+            connections = left,
+            within = within.map(tracing::field::display),
+            "draining: no new connections are accepted"
+        );
         begins
     }
     /// Continues a drain that was handed over.
