@@ -233,7 +233,11 @@ async fn upgrade<W: Watched>(watched: &W, next: &Next) -> Result<Snapshot, Strin
         watched.hand_over(config)?;
         Ok(before)
     });
-    done.await.unwrap_or_else(|error| Err(error.to_string()))
+    let result = done.await.unwrap_or_else(|error| Err(error.to_string()));
+    if let Err(why) = &result {
+        tracing::warn!("upgrade: {why}; this program continues");
+    }
+    result
 }
 
 /// Asks the gateway whose socket is at `path`.
