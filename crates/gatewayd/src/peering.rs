@@ -61,7 +61,7 @@ use crate::peer_id::{PeerId, PerPeer};
 use complaints::Complaints;
 pub(crate) use event::{PeerEvent, PeerTransport, Transport};
 use identity::Identity;
-use link::{Ending, Link, Wire};
+use link::{Ending, Link, Share, Wire};
 use lookup::Lookups;
 use peers::Peer;
 use sockets::listen;
@@ -82,6 +82,9 @@ pub(crate) struct Peering {
     instance: u64,
     ready: Readiness,
     tokens: Vec<u64>,
+    /// What all connections may deliver in a turn, and each of them in this one.
+    turn: Share,
+    share: Share,
     peers: PerPeer<Peer>,
     links: BTreeMap<u64, Link>,
     next_link: u64,
@@ -141,6 +144,8 @@ impl Peering {
             instance: u64::from_ne_bytes(instance),
             ready,
             tokens: Vec::new(),
+            turn: Share::ALL,
+            share: Share::ALL,
             peers: PerPeer::default(),
             links: BTreeMap::new(),
             next_link: LINKS,
@@ -193,9 +198,9 @@ impl Peering {
         self.peers.iter().map(|peer| peer.outage).max().unwrap_or(Duration::from_secs(30))
     }
 
-    /// Reads what has arrived and does what is due; [`Peering::flush`] sends what that queues. Each connection delivers
-    /// a bounded number of packets and octets per turn, so that no peer delays the others or the hosts for long,
-    /// however much it sends.
+    /// Reads what has arrived and does what is due; [`Peering::flush`] sends what that queues. Connections
+    /// that have something share a bounded number of packets and octets per turn, so that no peer delays the others or the
+    /// hosts for long, however much it sends.
     pub(crate) fn turn(&mut self, now: Instant) {
         self.accept_again(now);
         self.sockets.iter_mut().for_each(|udp| udp.more = false);
@@ -217,6 +222,7 @@ impl Peering {
         touched.extend(due);
         touched.sort_unstable();
         touched.dedup();
+        self.share = self.turn.among(touched.len());
         for number in touched {
             self.turn_link(number, now);
         }

@@ -128,9 +128,28 @@ pub(super) enum Stage {
     Over,
 }
 
-/// Most packets of one connection in one turn, and most octets, which the last packet may exceed: one or two
-/// milliseconds of work, and more than a peer sends in that time at 2 Gbit/s.
-pub(super) const TURN: (usize, usize) = (512, 512 << 10);
+/// The most that is delivered in one turn. The last packet may exceed the octets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    pub(super) packets: usize,
+    pub(super) octets: usize,
+}
+
+impl Share {
+    /// All connections together: some milliseconds of work, and what a peer sends in that time at 5 Gbit/s.
+    pub(super) const ALL: Share = Share { packets: 2_048, octets: 2 << 20 };
+    /// The least for one of many.
+    const LEAST: Share = Share { packets: 64, octets: 64 << 10 };
+
+    /// Divides it among `connections`.
+    pub(super) fn among(self, connections: usize) -> Share {
+        let connections = connections.max(1);
+        Share {
+            packets: (self.packets / connections).max(Share::LEAST.packets),
+            octets: (self.octets / connections).max(Share::LEAST.octets),
+        }
+    }
+}
 
 /// One connection.
 pub(super) struct Link {
@@ -196,6 +215,7 @@ impl Link {
         &mut self,
         sockets: &mut [Udp],
         identity: &Identity,
+        share: Share,
         now: Instant,
         out: &mut VecDeque<Occurrence>,
     ) {
@@ -206,16 +226,16 @@ impl Link {
                     quic.collect(udp, identity, out);
                 }
             }
-            Wire::Tls(tls) => tls.turn(identity.authority(), now, out),
+            Wire::Tls(tls) => tls.turn(identity.authority(), share, now, out),
         }
     }
     /// Returns the packets of one turn, in order of arrival.
-    pub(super) fn packets(&mut self) -> Vec<Bytes> {
+    pub(super) fn packets(&mut self, share: Share) -> Vec<Bytes> {
         let (mut packets, mut octets) = (Vec::new(), 0);
         while let Some(packet) = self.packet() {
             octets += packet.len();
             packets.push(packet);
-            if packets.len() >= TURN.0 || octets >= TURN.1 {
+            if packets.len() >= share.packets || octets >= share.octets {
                 self.more = true;
                 break;
             }

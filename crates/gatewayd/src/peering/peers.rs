@@ -126,7 +126,7 @@ impl Peering {
     pub(super) fn turn_link(&mut self, number: u64, now: Instant) {
         let Some(mut link) = self.links.remove(&number) else { return };
         let mut told = VecDeque::new();
-        link.turn(&mut self.sockets, &self.identity, now, &mut told);
+        link.turn(&mut self.sockets, &self.identity, self.share, now, &mut told);
         for occurrence in told {
             match occurrence {
                 Occurrence::Ready(chain) => self.ready(&mut link, &chain, now),
@@ -144,7 +144,7 @@ impl Peering {
         }
         link.more = false;
         if let (Stage::Up, Some(peer)) = (link.stage, link.peer) {
-            self.events.extend(link.packets().into_iter().map(|packet| PeerEvent::Packet { peer, packet }));
+            self.events.extend(link.packets(self.share).into_iter().map(|packet| PeerEvent::Packet { peer, packet }));
             let payload = link.payload();
             if payload != self.peers[peer].payload {
                 self.peers[peer].payload = payload;

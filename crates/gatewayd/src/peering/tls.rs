@@ -19,15 +19,12 @@ use socket2::{Domain, Protocol, Socket, Type};
 use tracing::debug;
 
 use super::identity::{Identity, tls_words};
-use super::link::{Ending, Loss, Occurrence, TURN, Watch, cut};
+use super::link::{Ending, Loss, Occurrence, Share, Watch, cut};
 use super::records::{PAYLOAD, Record, Records};
 use super::settings::keep_alive;
 
 /// Most octets that TCP may hold unsent: what is in the kernel cannot be scheduled any more.
 const UNSENT: u32 = 32 << 10;
-/// Most octets read in one turn: a fast peer leaves time for others.
-const READ: usize = 1 << 20;
-
 /// Octets that are read and dropped in one call.
 const DROPPED: usize = 64 << 10;
 
@@ -168,12 +165,12 @@ impl TlsLink {
         self.connecting || self.tls.wants_write() || !self.waiting.is_empty()
     }
 
-    pub(super) fn turn(&mut self, authority: &Path, now: Instant, out: &mut VecDeque<Occurrence>) {
+    pub(super) fn turn(&mut self, authority: &Path, share: Share, now: Instant, out: &mut VecDeque<Occurrence>) {
         if self.lost {
             return;
         }
         let unsendable = self.unsendable.take().map_or(Ok(()), Err);
-        if let Err(loss) = unsendable.and_then(|()| self.read(authority, now, out)) {
+        if let Err(loss) = unsendable.and_then(|()| self.read(authority, share, now, out)) {
             // An alert for the peer, if there is one.
             self.flush(now);
             self.lost = true;
@@ -184,7 +181,13 @@ impl TlsLink {
         }
     }
 
-    fn read(&mut self, authority: &Path, now: Instant, out: &mut VecDeque<Occurrence>) -> Result<(), Loss> {
+    fn read(
+        &mut self,
+        authority: &Path,
+        share: Share,
+        now: Instant,
+        out: &mut VecDeque<Occurrence>,
+    ) -> Result<(), Loss> {
         // A peer that is upgraded may have had no room for its last words.
         let broken = |error: &io::Error| Loss::cut(&format!("TCP: {error}"));
         if self.connecting {
@@ -197,9 +200,9 @@ impl TlsLink {
             self.connecting = false;
         }
         let mut total = 0;
-        // Stops when the packets of one turn are here: the rest waits in the kernel, whose flow control slows the peer
-        // down.
-        while total < READ && self.packets.len() < TURN.0 {
+        // Stops when more than the packets of one turn are here: the rest waits in the kernel, whose flow control slows the
+        // peer down.
+        while total < 2 * share.octets && self.packets.len() < share.packets {
             match self.tls.read_tls(&mut &self.socket) {
                 Ok(0) => return Err(Loss::cut("it closed the connection without a word")),
                 Ok(count) => {
@@ -312,7 +315,7 @@ impl TlsLink {
             return true;
         }
         let mut dropped = vec![0; DROPPED];
-        for _ in 0..READ / DROPPED {
+        for _ in 0..Share::ALL.octets / DROPPED {
             match (&self.socket).read(&mut dropped) {
                 Ok(0) => return true,
                 Ok(_) => {}

@@ -1,6 +1,6 @@
 //! A peer that sends without end, beside one that sends little.
 
-use super::link::TURN;
+use super::link::Share;
 use super::*;
 
 /// Returns a gateway with two peers over `transport`, and the peers.
@@ -40,6 +40,8 @@ fn turn(hub: &mut Peering) -> [Vec<Bytes>; 2] {
 
 fn a_flood_leaves_each_its_turn(transport: TransportChoice, packets: usize, length: usize) {
     let (_keys, mut hub, [mut loud, mut quiet]) = hub(transport);
+    // Less than TCP's windows hold.
+    hub.turn = Share { packets: 512, octets: 512 << 10 };
     let mut told = Vec::new();
     // As much as the kernel and QUIC take without being read.
     for _ in 0..packets {
@@ -55,12 +57,13 @@ fn a_flood_leaves_each_its_turn(transport: TransportChoice, packets: usize, leng
     // Until the packet of the quiet one has arrived, and for some turns more.
     let mut turns = 0;
     while quiet_at.is_none() || after < 3 {
-        assert!(Instant::now() < end, "{floods} packets in {turns} turns, and none of the other peer");
+        assert!(Instant::now() < end, "{floods} full turns of {turns}, and none of the other peer");
         let [of_loud, of_quiet] = turn(&mut hub);
-        assert!(of_loud.len() <= TURN.0, "{} packets in one turn", of_loud.len());
+        let share = hub.share;
+        assert!(of_loud.len() <= share.packets, "{} packets in one turn", of_loud.len());
         let octets: usize = of_loud.iter().map(Bytes::len).sum();
-        assert!(octets < TURN.1 + length, "{octets} octets in one turn");
-        if of_loud.len() == TURN.0 || octets >= TURN.1 {
+        assert!(octets < share.octets + length, "{octets} octets in one turn");
+        if of_loud.len() == share.packets || octets >= share.octets {
             floods += 1;
             assert!(hub.has_more() && hub.has_more_of(PEER), "what is left is dealt with at once");
             // Over QUIC both share one socket.
@@ -96,6 +99,15 @@ fn small_packets_over_quic() {
     a_flood_leaves_each_its_turn(TransportChoice::Quic, 5_000, 20);
 }
 
+#[test]
+fn connections_share_a_turn() {
+    assert_eq!(Share::ALL.among(0), Share::ALL);
+    assert_eq!(Share::ALL.among(1), Share::ALL);
+    assert_eq!(Share::ALL.among(4), Share { packets: 512, octets: 512 << 10 });
+    // Each of very many still delivers something.
+    assert_eq!(Share::ALL.among(100_000), Share { packets: 64, octets: 64 << 10 });
+}
+
 /// All that was sent arrives in the end, in turns.
 #[test]
 fn nothing_is_lost_over_tls() {
@@ -120,9 +132,9 @@ fn nothing_is_lost_over_tls() {
 fn nothing_is_lost_over_quic() {
     let (_keys, mut hub, [mut loud, _quiet]) = hub(TransportChoice::Quic);
     let (length, mut sent, mut came, mut told) = (1_000, 0, 0, Vec::new());
-    // Four times as much as a turn takes, up to 16 MiB.
+    // 2 MB at a time, 16 MB in all.
     while sent < 16 << 10 {
-        for _ in 0..4 * TURN.1 / length {
+        for _ in 0..2_000 {
             loud.send(PEER, Bytes::from(vec![1; length]));
             sent += 1;
         }

@@ -226,7 +226,7 @@ fn a_peer_has_a_bounded_number_of_connections() {
         while !ready && Instant::now() < end {
             let link = all.last_mut().unwrap();
             let mut told = VecDeque::new();
-            link.turn(identity.authority(), Instant::now(), &mut told);
+            link.turn(identity.authority(), super::link::Share::ALL, Instant::now(), &mut told);
             link.flush(Instant::now());
             ready = told.iter().any(|one| matches!(one, Occurrence::Ready(_) | Occurrence::Lost(_)));
             step(&mut far, &mut Vec::new());
