@@ -3,22 +3,21 @@
 mod check;
 mod file;
 mod kinds;
-mod leaf;
-mod reference;
 mod schema;
-mod shape;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use cellway_gateway::Classes;
 use cellway_settings::found::{self, Found, Sources};
+use cellway_settings::leaf::{Kind, Refusal};
+use cellway_settings::shape;
+use cellway_settings::tree::Node;
 use cellway_units::{Bytes, Rate, Span};
 use ipnet::IpNet;
 
 pub use cellway_settings::problem::{Error as ConfigErrors, Problem};
-pub(crate) use reference::reference;
-pub(crate) use schema::schema;
+pub(crate) use schema::{reference, schema};
 
 /// All that a gateway is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,13 +65,10 @@ impl Config {
         let file = origin.display().to_string();
         let folder = origin.parent().unwrap_or(Path::new(""));
         let told = |found: Vec<Found>| found::error_of(&Sources::of_file(&file, text), found);
-        let (document, errors) = toml::de::DeTable::parse_recoverable(text);
-        if !errors.is_empty() {
-            return Err(told(errors.iter().map(of_toml).collect()));
-        }
-        let shape::Read { json, found, places } = shape::read(document.get_ref());
-        let mut check = check::Check::new(found, places, folder);
-        let config = match serde_json::from_value(json) {
+        let mut tree = Node::parse(text, 0).map_err(told)?;
+        let found = shape::check(&mut tree, schema::root());
+        let mut check = check::Check::new(found, &tree, folder);
+        let config = match serde_json::from_value(tree.to_leaves()) {
             Ok(file) => check.config(file),
             Err(error) => {
                 check.found.push(Found::new(0..0, "", error.to_string()));
@@ -88,9 +84,9 @@ impl Config {
 
 /// Checks the name of a gateway as in a file.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    let told = |refusal: leaf::Refusal| {
+    let told = |refusal: Refusal| {
         let meant = refusal.suggestion.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
-        format!("{}{meant}; accepted: {}", refusal.message, <kinds::Name as leaf::Kind>::accepted())
+        format!("{}{meant}; accepted: {}", refusal.message, <kinds::Name as Kind>::accepted())
     };
     kinds::Name::new(name).map(drop).map_err(told)
 }
@@ -302,10 +298,4 @@ pub struct Control {
     pub metrics: Option<SocketAddr>,
     /// The time for which connections may end by themselves after a signal to stop; none: they are reset.
     pub drain: Option<Span>,
-}
-
-/// Returns the problem that the parser of TOML reports.
-fn of_toml(error: &toml::de::Error) -> Found {
-    let message = error.message().trim().replace('\n', ", ");
-    Found::new(error.span().unwrap_or(0..0), "", format!("this is not TOML: {message}"))
 }

@@ -34,4 +34,4 @@ pub use cellway_settings::problem::{Error, Problem};
 use cellway_settings::{found, problem, shape, tree};
 pub use model::*;
 pub use plan::{AxisValue, Override, OverrideError, Plan, Point, SweepSpec, VariantSpec};
-pub use schema::schema;
+pub use schema::{reference, schema};

@@ -136,7 +136,7 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let file = Source { setting: None, text: text.to_owned() };
         let mut sources = Sources { file: file_name.to_owned(), all: vec![file] };
-        let mut tree = Node::parse(text, 0).map_err(|found| found::error_of(&sources, [found]))?;
+        let mut tree = Node::parse(text, 0).map_err(|found| found::error_of(&sources, found))?;
         let mut found = Vec::new();
         let fixed = apply(&mut tree, overrides, &mut sources, &mut found);
         // The shape of the sweep itself; that of the rest is looked at again with the rest.

@@ -17,6 +17,20 @@ fn the_committed_schema_has_not_drifted() {
     assert!(committed == schema, "schema/scenario.schema.json is old: UPDATE_SCHEMA=1 cargo test -p cellway-scenario");
 }
 
+#[test]
+fn the_committed_reference_has_not_drifted() {
+    let path = repository("docs/reference/scenario.md");
+    let reference = cellway_scenario::reference();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &reference).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        committed == reference,
+        "docs/reference/scenario.md is old: UPDATE_GOLDEN=1 cargo test -p cellway-scenario"
+    );
+}
+
 /// What editors show: every key has help, every quantity a pattern that its own examples fit.
 #[test]
 fn every_key_has_help_and_every_quantity_examples() {

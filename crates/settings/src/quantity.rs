@@ -3,21 +3,12 @@
 use std::borrow::Cow;
 
 use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, meant};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
+use crate::leaf::{Kind, Refusal};
 use crate::problem::nearest;
-
-/// The reason for which a text is not the quantity that was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The reason, with the text.
-    pub message: String,
-    /// The likeliest quantity that was meant.
-    pub suggestion: Option<String>,
-    /// The texts that are accepted, in words.
-    pub accepted: String,
-}
 
 /// A quantity, or another value that is written as a text of a certain form.
 pub trait Text: Sized {
@@ -172,7 +163,7 @@ fn parse<T: Text>(text: &str) -> Result<T, Refusal> {
         Error::NoFraction => format!("{text:?} is not a fraction from 0 to 1"),
         Error::TooLarge => format!("{text:?} is too large, or has too many digits"),
     };
-    Err(Refusal { message, suggestion, accepted: T::accepted() })
+    Err(Refusal { message, suggestion })
 }
 
 /// Returns `text` in an accepted spelling, if the amount is certain.
@@ -203,14 +194,29 @@ impl<T: Text> JsonSchema for Quantity<T> {
         Cow::Borrowed(T::FORMAT)
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "format": T::FORMAT,
-            "pattern": T::pattern(),
-            "examples": T::EXAMPLES,
-        })
+        Schema::try_from(schema_of::<T>()).unwrap_or_default()
     }
     fn inline_schema() -> bool {
         true
+    }
+}
+
+fn schema_of<T: Text>() -> Value {
+    json!({ "type": "string", "format": T::FORMAT, "pattern": T::pattern(), "examples": T::EXAMPLES })
+}
+
+impl<T: Text> Kind for T {
+    fn read(value: &Value) -> Result<T, Refusal> {
+        match value {
+            Value::String(text) => parse(text),
+            Value::Number(number) => Err(Refusal::new(format!("{number} has no unit"))),
+            other => Err(Refusal::new(format!("{other} is not a string in quotes"))),
+        }
+    }
+    fn accepted() -> String {
+        <T as Text>::accepted()
+    }
+    fn schema() -> Value {
+        schema_of::<T>()
     }
 }

@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 
 use crate::quantity::Format;
 
+/// The keyword of our own with the values that a key accepts, in words.
+pub const ACCEPTS: &str = "x-accepts";
+
 /// The schema of a kind of file.
 #[derive(Debug)]
 pub struct FileSchema {
@@ -31,7 +34,7 @@ impl FileSchema {
     }
 }
 
-/// TOML has no null, so a key that may be left out has nothing but its own type.
+/// TOML has no null, so a key that may be left out has nothing but its own type. A table has no keys but those listed.
 fn tidy(value: &mut Value) {
     match value {
         Value::Object(object) => {
@@ -52,6 +55,9 @@ fn tidy(value: &mut Value) {
                     object.remove("anyOf");
                     object.extend(only);
                 }
+            }
+            if object.contains_key("properties") {
+                object.insert("additionalProperties".to_owned(), Value::from(false));
             }
             object.values_mut().for_each(tidy);
         }
@@ -96,6 +102,33 @@ impl Shape {
     /// Returns the shape of the value of `key`.
     pub fn key(self, key: &str) -> Option<Shape> {
         self.properties()?.get(key).map(|value| Shape::of(self.schema, value))
+    }
+
+    /// Returns true if it is the same place of the schema.
+    pub(crate) fn is(self, other: Shape) -> bool {
+        std::ptr::eq(self.object, other.object)
+    }
+
+    /// Returns the string of a keyword, such as `description` or [`ACCEPTS`].
+    pub fn text(self, keyword: &str) -> Option<&'static str> {
+        self.object.get(keyword).and_then(Value::as_str)
+    }
+
+    /// Returns the help for `key`, or else for its value.
+    pub(crate) fn description(self, key: &str) -> Option<&'static str> {
+        let own = self.properties()?.get(key)?.get("description").and_then(Value::as_str);
+        own.or_else(|| self.key(key)?.text("description"))
+    }
+
+    /// Returns the value of `key` if it is left out.
+    pub(crate) fn default(self, key: &str) -> Option<&'static Value> {
+        self.properties()?.get(key)?.get("default").or_else(|| self.key(key)?.object.get("default"))
+    }
+
+    /// Returns the strings of an enumeration that have a description, with it.
+    pub(crate) fn meanings(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let alternatives = self.object.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+        alternatives.filter_map(|one| Some((one.get("const")?.as_str()?, one.get("description")?.as_str()?)))
     }
 
     /// Returns the keys that a table must have.

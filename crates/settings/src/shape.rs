@@ -3,7 +3,7 @@
 
 use crate::found::{Found, LISTED, one_of};
 use crate::problem::nearest;
-use crate::schema::Shape;
+use crate::schema::{ACCEPTS, Shape};
 use crate::tree::{Node, Step, Value};
 
 /// Checks all of `tree`, marks the refused values, and returns the problems.
@@ -99,8 +99,12 @@ fn visit(
             }
         }
         _ => {
-            if let Some(problem) = wrong_value(node, shape) {
-                found.push(Found { at: node.at, key: root.display(path), ..problem });
+            if let Some(mut problem) = wrong_value(node, shape) {
+                let key = root.display(path);
+                if node.table().is_some() && shape.is_named_array() {
+                    problem.suggestion = Some(format!("[[{key}]]"));
+                }
+                found.push(Found { at: node.at, key, ..problem });
                 refused.push(path.clone());
             }
         }
@@ -125,6 +129,13 @@ fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
     if node.value == Value::Bad {
         return None;
     }
+    // A `Leaf`, which checks strings, integers and booleans itself.
+    if shape.text(ACCEPTS).is_some() && matches!(node.value, Value::Text(_) | Value::Integer(_) | Value::Bool(_)) {
+        return None;
+    }
+    if let (Value::Table(_), true) = (&node.value, shape.is_named_array()) {
+        return wrong("is one table: its header is in single brackets, and there can be several".to_owned());
+    }
     if let Some(words) = shape.words() {
         return match node.text() {
             Some(text) if words.contains(&text) => None,
@@ -133,15 +144,14 @@ fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
                     .suggest(nearest(text, words.iter().copied()).map(|w| format!("\"{w}\"")))
                     .accepted(one_of(words)),
             ),
-            None => wrong(format!("{given} is not a word in quotes")),
+            None => wrong(format!("{given} is not a string in quotes")),
         };
     }
     match (&node.value, shape.kind()) {
         (Value::Text(text), Some("string")) => {
             if let Some(refusal) = shape.format().and_then(|format| (format.refuse)(text)) {
-                return Some(
-                    Found::new(nowhere, "", refusal.message).suggest(refusal.suggestion).accepted(refusal.accepted),
-                );
+                let accepted = shape.format().map_or_else(|| describe(shape), |format| (format.accepted)());
+                return Some(Found::new(nowhere, "", refusal.message).suggest(refusal.suggestion).accepted(accepted));
             }
             let too_short = shape.limit("minLength").is_some_and(|least| (text.chars().count() as f64) < least);
             if too_short { wrong("is empty".to_owned()) } else { None }
@@ -161,7 +171,7 @@ fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
         }
         (Value::Bool(_), Some("boolean")) => None,
         (_, None) => None,
-        _ => wrong(format!("{} {given} does not fit here", name(&node.value))),
+        _ => wrong(format!("{}{given} does not fit here", name(&node.value))),
     }
 }
 
@@ -173,18 +183,20 @@ fn outside(x: f64, shape: Shape) -> bool {
 
 fn name(value: &Value) -> &'static str {
     match value {
-        Value::Table(_) => "the table",
-        Value::Array(_) => "the array",
-        Value::Text(_) => "the text",
-        Value::Integer(_) | Value::Float(_) => "the number",
-        Value::Bool(_) => "the truth value",
-        Value::Date => "the date",
-        Value::Bad => "this",
+        Value::Table(_) => "the table ",
+        Value::Array(_) => "the array ",
+        Value::Text(_) => "the string ",
+        Value::Integer(_) | Value::Float(_) => "the number ",
+        Value::Bool(_) => "the boolean ",
+        Value::Date | Value::Bad => "",
     }
 }
 
 /// Returns the values that `shape` accepts, in words.
 pub fn describe(shape: Shape) -> String {
+    if let Some(accepted) = shape.text(ACCEPTS) {
+        return accepted.to_owned();
+    }
     if let Some(words) = shape.words() {
         return one_of(words);
     }
@@ -197,14 +209,17 @@ pub fn describe(shape: Shape) -> String {
     };
     match (shape.kind(), shape.format().map(|format| (format.accepted)())) {
         (Some("string"), Some(quantity)) => format!("a string with {quantity}"),
-        (Some("string"), None) => "a text in quotes".to_owned(),
+        (Some("string"), None) => "a string in quotes".to_owned(),
         (Some("integer"), _) => format!("a whole number{range}"),
         (Some("number"), _) => format!("a number{range}"),
         (Some("boolean"), _) => "true or false".to_owned(),
-        (Some("array"), _) if shape.is_named_array() => "one or more tables".to_owned(),
-        (Some("array"), _) => match shape.limit("maxItems") {
-            Some(n) => format!("an array of {n} texts"),
-            None => "an array of texts".to_owned(),
+        (Some("array"), _) if shape.is_named_array() => "one or more tables, each headed [[..]]".to_owned(),
+        (Some("array"), _) => match shape.items().and_then(|items| items.text(ACCEPTS)) {
+            Some(accepted) => format!("an array, each {accepted}"),
+            None => match shape.limit("maxItems") {
+                Some(n) => format!("an array of {n} strings"),
+                None => "an array of strings".to_owned(),
+            },
         },
         (Some("object"), _) => match shape.keys() {
             Some(keys) => format!("a table with {}", keys.join(", ")),

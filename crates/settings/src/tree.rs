@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use toml::de::DeTable;
 use toml_edit::{Document, Item, TableLike};
 
 use crate::found::Found;
+use crate::leaf::encode;
 
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -135,17 +137,14 @@ impl Node {
     /// Parses a TOML text into a tree.
     ///
     /// # Errors
-    /// The text is not TOML.
-    pub fn parse(text: &str, source: usize) -> Result<Node, Found> {
-        let document = Document::parse(text).map_err(|e| {
-            let span = e.span().unwrap_or(0..0);
-            let at = At { source, start: span.start, end: span.end };
-            let message = e.message().trim().replace('\n', ", ");
-            let key = text.get(span).unwrap_or_default();
-            twice(text, key, at.start, &message).map_or_else(
-                || Found::new(at, "", format!("this is not TOML: {message}")),
-                |(message, accepted)| Found::new(at, key, message).accepted(accepted),
-            )
+    /// The text is not TOML: all places at which it is not.
+    pub fn parse(text: &str, source: usize) -> Result<Node, Vec<Found>> {
+        let document = Document::parse(text).map_err(|first| {
+            let (_, all) = DeTable::parse_recoverable(text);
+            match &all[..] {
+                [] => vec![syntax(text, source, first.span(), first.message())],
+                all => all.iter().map(|one| syntax(text, source, one.span(), one.message())).collect(),
+            }
         })?;
         Ok(Node { at: At { source, start: 0, end: 0 }, value: table(document.as_table(), source, false) })
     }
@@ -298,6 +297,32 @@ impl Node {
         }
     }
 
+    /// Returns it for deserializing into structs with a [`Leaf`](crate::leaf::Leaf) for each value, without refused values.
+    pub fn to_leaves(&self) -> serde_json::Value {
+        self.leaves(self, &mut Vec::new())
+    }
+    /// Does so for this value at `path` of `root`.
+    fn leaves(&self, root: &Node, path: &mut Vec<Step>) -> serde_json::Value {
+        use serde_json::Value as Json;
+        let mut below = |step: Step, node: &Node| {
+            path.push(step);
+            let json = node.leaves(root, path);
+            path.pop();
+            json
+        };
+        match &self.value {
+            Value::Table(table) => {
+                let entries = table.entries.iter().filter(|entry| entry.node.value != Value::Bad);
+                Json::Object(entries.map(|e| (e.key.clone(), below(Step::Key(e.key.clone()), &e.node))).collect())
+            }
+            Value::Array(items) => {
+                let items = items.iter().enumerate().filter(|(_, item)| item.value != Value::Bad);
+                Json::Array(items.map(|(i, item)| below(Step::Index(i), item)).collect())
+            }
+            _ => encode(&root.display(path), self.at, self.to_json()),
+        }
+    }
+
     /// Returns the value as TOML on one line, for messages and names of axes.
     pub fn to_toml(&self) -> String {
         match &self.value {
@@ -317,6 +342,18 @@ impl Node {
             Value::Bad => "?".to_owned(),
         }
     }
+}
+
+/// Returns the problem that the parser of TOML reports at `span`.
+fn syntax(text: &str, source: usize, span: Option<std::ops::Range<usize>>, message: &str) -> Found {
+    let span = span.unwrap_or(0..0);
+    let at = At { source, start: span.start, end: span.end };
+    let message = message.trim().replace('\n', ", ");
+    let key = text.get(span).unwrap_or_default();
+    twice(text, key, at.start, &message).map_or_else(
+        || Found::new(at, "", format!("this is not TOML: {message}")),
+        |(message, accepted)| Found::new(at, key, message).accepted(accepted),
+    )
 }
 
 /// Returns the message and the accepted input for a `key` at `start` that TOML refuses because it was given before.

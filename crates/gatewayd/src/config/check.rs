@@ -5,34 +5,33 @@ mod coverage;
 mod networks;
 mod ports;
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use cellway_gateway::Classes;
-use cellway_units::{Bytes, Span};
+use cellway_units::Span;
 use ipnet::IpNet;
 
 use super::file::{ControlFile, File, ForwardFile, IdentityFile, InterceptFile, LimitsFile, PeerFile, SocksFile};
-use super::kinds::{Devices, Framing, HostPort, Name};
-use super::leaf::{Kind, Leaf};
+use super::kinds::{Devices, Framing, HostPort, Memory, Name, Wait};
 use super::{Config, Control, Forward, Identity, Intercept, Limits, LineRate, Listen, Peer, RateGuard, Socks};
 use cellway_settings::found::{Found, one_of};
+use cellway_settings::leaf::{Kind, Leaf};
 use cellway_settings::problem::nearest;
+use cellway_settings::tree::{Node, at};
 
 /// The check of one file.
 pub(super) struct Check<'a> {
     pub(super) found: Vec<Found>,
-    /// Where each top-level key stands.
-    places: BTreeMap<String, Range<usize>>,
+    /// The file as it is written.
+    tree: &'a Node,
     /// The folder of the file.
     folder: &'a Path,
 }
 
 impl<'a> Check<'a> {
-    pub(super) fn new(found: Vec<Found>, places: BTreeMap<String, Range<usize>>, folder: &'a Path) -> Check<'a> {
-        Check { found, places, folder }
+    pub(super) fn new(found: Vec<Found>, tree: &'a Node, folder: &'a Path) -> Check<'a> {
+        Check { found, tree, folder }
     }
 
     /// The model; what is missing from it after a problem stands in `found`.
@@ -109,24 +108,13 @@ impl<'a> Check<'a> {
 
     /// A problem with a whole table.
     fn at(&mut self, key: &str, message: &str) {
-        let span = self.places.get(key).cloned().unwrap_or_default();
-        self.found.push(Found::new(span, key, message));
+        self.found.push(Found::in_tree(self.tree, &at![key], message));
     }
 
     /// A path, from the folder of the file.
     fn path(&mut self, leaf: Option<Leaf<PathBuf>>) -> Option<PathBuf> {
         let path = self.value(leaf)?;
         Some(self.folder.join(path))
-    }
-
-    /// A span between two bounds.
-    fn span(&mut self, leaf: Option<Leaf<Span>>, default: Span, least: Span, most: Span) -> Span {
-        let wrong = leaf.as_ref().and_then(|leaf| leaf.get().map(|span| (leaf, *span)));
-        if let Some((leaf, span)) = wrong.filter(|(_, span)| !(least..=most).contains(span)) {
-            let accepted = format!("from \"{least}\" to \"{most}\"");
-            self.found.push(leaf.wrong(format!("{span} is out of range")).accepted(accepted));
-        }
-        self.or(leaf, default)
     }
 
     fn names(&mut self, own: Option<&Leaf<Name>>, peers: &[PeerFile]) {
@@ -179,7 +167,7 @@ impl<'a> Check<'a> {
             transport: self.value(file.transport).unwrap_or_default(),
             connect: self.value(file.connect).unwrap_or_default(),
             down: self.value(file.down).unwrap_or_default(),
-            outage: self.span(file.outage, Span::from_secs(60), Span::from_secs(1), Span::from_secs(3600)),
+            outage: self.or(file.outage, Wait(Span::from_secs(60))).0,
             name: name?.0,
             classes: Classes::default(),
         };
@@ -268,7 +256,7 @@ impl<'a> Check<'a> {
             && names.len() > 1
         {
             let accepted = one_of(names.iter().map(String::as_str));
-            let found = Found::new(leaf.span.clone(), leaf.key.replace("listen", "peer"), "is missing");
+            let found = Found::new(leaf.at, leaf.key.replace("listen", "peer"), "is missing");
             self.found.push(found.accepted(accepted));
         }
         let (peer, listen, to) = (self.which(file.peer, names), self.value(file.listen), self.value(file.to));
@@ -282,14 +270,8 @@ impl<'a> Check<'a> {
 
     fn limits(&mut self, file: LimitsFile) -> Limits {
         let default = Limits::default();
-        let least = |found: &mut Vec<Found>, leaf: &Option<Leaf<Bytes>>, least: Bytes| {
-            let small = leaf.as_ref().filter(|leaf| leaf.get().is_some_and(|bytes| *bytes < least));
-            found.extend(small.map(|leaf| leaf.wrong("is too little").accepted(format!("\"{least}\" or more"))));
-        };
-        least(&mut self.found, &file.window, Bytes(16 << 10));
-        least(&mut self.found, &file.memory, Bytes(1 << 20));
-        let memory = file.memory.as_ref().and_then(Leaf::get).copied().unwrap_or(default.memory);
-        let large = file.window.as_ref().filter(|leaf| leaf.get().is_some_and(|window| *window > memory));
+        let memory = file.memory.as_ref().and_then(Leaf::get).map_or(default.memory, |memory| memory.0);
+        let large = file.window.as_ref().filter(|leaf| leaf.get().is_some_and(|window| window.0 > memory));
         let accepted = format!("at most \"{memory}\", or more memory");
         self.found
             .extend(large.map(|leaf| leaf.wrong("is more than the memory of all connections").accepted(accepted)));
@@ -308,22 +290,20 @@ impl<'a> Check<'a> {
             self.found.push(leaf.wrong(message).accepted(format!("a whole number from 1 to {opening}")));
         }
         Limits {
-            window: self.value(file.window),
-            memory: self.or(file.memory, default.memory),
+            window: self.value(file.window).map(|window| window.0),
+            memory: self.or(file.memory, Memory(default.memory)).0,
             connections,
             per_source: self.or(file.per_source, default.per_source.min(connections)),
             opening,
             unproven: self.or(file.unproven, default.unproven.min(opening.div_ceil(2))),
             // TCP_KEEPIDLE takes at most 32767 s.
-            keepalive: self.span(file.keepalive, default.keepalive, Span::from_secs(1), Span::from_secs(9 * 3600)),
+            keepalive: self.or(file.keepalive, Wait(default.keepalive)).0,
         }
     }
 
     fn control(&mut self, file: ControlFile) -> Control {
         let metrics: Option<SocketAddr> = self.value(file.metrics);
-        // The default is never used: there is a value.
-        let drain =
-            file.drain.map(|leaf| self.span(Some(leaf), Span::from_secs(1), Span::from_secs(1), Span::from_secs(3600)));
+        let drain = self.value(file.drain).map(|drain| drain.0);
         Control { socket: self.path(file.socket), metrics, drain }
     }
 }

@@ -1,16 +1,16 @@
 //! The file as it is written. The doc comments here are the help that the schema shows in editors and
-//! that the reference prints; the same schema decides which keys there are (see `shape`).
+//! that the reference prints; the same schema decides which keys there are.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use cellway_units::{Bytes, Rate, Span};
+use cellway_settings::leaf::Leaf;
+use cellway_units::Rate;
 use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::kinds::{ClassName, Device, Devices, Framing, HostPort, Name, Ports, RateOrAuto};
-use super::leaf::Leaf;
+use super::kinds::{ClassName, Device, Devices, Framing, HostPort, Memory, Name, Ports, RateOrAuto, Wait};
 use super::{Connect, PeerDown, RateGuard, Source, TransportChoice};
 
 /// What a gateway is told. Quantities are texts with units; relative paths start at the folder of the file.
@@ -93,9 +93,9 @@ pub(super) struct PeerFile {
     /// What happens to new connections for it while it cannot be reached.
     #[schemars(extend("default" = "direct"))]
     pub(super) down: Option<Leaf<PeerDown>>,
-    /// How long it may be silent before the connections over it are reset: from "1 s" to "1 h".
+    /// The time for which it may send nothing before the connections over it are reset.
     #[schemars(extend("default" = "60 s"))]
-    pub(super) outage: Option<Leaf<Span>>,
+    pub(super) outage: Option<Leaf<Wait<1, 3_600>>>,
 }
 
 /// A class of connections; one such table for each. The classes that have data to send share the rate to a peer in proportion
@@ -177,12 +177,12 @@ pub(super) struct SocksFile {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct LimitsFile {
-    /// Most bytes of one connection and direction, at least "16 KiB". Default: four times what fits on the line, at
+    /// Most bytes of one connection and direction; not more than `memory`. Default: four times what fits on the line, at
     /// most "64 MiB".
-    pub(super) window: Option<Leaf<Bytes>>,
-    /// Memory for the bytes of all connections, at least "1 MiB".
+    pub(super) window: Option<Leaf<Memory<{ 16 << 10 }>>>,
+    /// Memory for the bytes of all connections.
     #[schemars(extend("default" = "1 GiB"))]
-    pub(super) memory: Option<Leaf<Bytes>>,
+    pub(super) memory: Option<Leaf<Memory<{ 1 << 20 }>>>,
     /// Most connections.
     #[schemars(extend("default" = 16_000))]
     pub(super) connections: Option<Leaf<u32>>,
@@ -196,9 +196,9 @@ pub(super) struct LimitsFile {
     /// answered before their servers, as with `connect = "early"`, until clients acknowledge again.
     #[schemars(extend("default" = 256))]
     pub(super) unproven: Option<Leaf<u32>>,
-    /// A host that has been silent this long is asked whether it is still there; from "1 s" to "9 h".
+    /// The time without packets of a host after which a keep-alive probe is sent to it.
     #[schemars(extend("default" = "75 s"))]
-    pub(super) keepalive: Option<Leaf<Span>>,
+    pub(super) keepalive: Option<Leaf<Wait<1, 32_400>>>,
 }
 
 /// The status socket and the metrics of this gateway, and its end. What is left out is not served.
@@ -211,8 +211,7 @@ pub(super) struct ControlFile {
     /// Where `/metrics` is served for Prometheus; without authentication.
     #[schemars(extend("examples" = ["127.0.0.1:9433"]))]
     pub(super) metrics: Option<Leaf<SocketAddr>>,
-    /// The time after SIGTERM for which connections may end by themselves, before the rest are reset; from "1 s" to
-    /// "1 h". No new ones are taken meanwhile. Default: they are reset at once.
+    /// The time after SIGTERM for which connections may end by themselves, before the rest are reset. No new ones are taken meanwhile. Default: they are reset at once.
     #[schemars(extend("examples" = ["5 min"]))]
-    pub(super) drain: Option<Leaf<Span>>,
+    pub(super) drain: Option<Leaf<Wait<1, 3_600>>>,
 }

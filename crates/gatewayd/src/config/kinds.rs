@@ -1,106 +1,64 @@
-//! The kinds of values: quantities with units, addresses, networks, names, words and counts.
+//! The kinds of values that only this file has: names, ports, devices and enumerations.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
 
-use cellway_units::{Bytes, ParseError, Rate, Span, meant};
-use ipnet::IpNet;
+use cellway_settings::found::one_of;
+use cellway_settings::kinds::text;
+use cellway_settings::leaf::{Kind, Refusal};
+use cellway_settings::problem::nearest;
+use cellway_settings::quantity::{Error, Text};
+use cellway_units::{Bytes, Rate, Span};
 use serde_json::{Value, json};
 
-use super::leaf::{Kind, Refusal};
 use super::{Connect, PeerDown, RateGuard, Source, TransportChoice};
-use cellway_settings::found::one_of;
-use cellway_settings::problem::nearest;
-
-fn text(value: &Value) -> Result<&str, Refusal> {
-    match value {
-        Value::String(text) => Ok(text),
-        other => Err(Refusal::new(format!("{other} is not a text in quotes"))),
-    }
-}
-
-/// A quantity with a unit.
-trait Quantity: std::str::FromStr<Err = ParseError> {
-    const UNITS: &'static [&'static str];
-    const EXAMPLE: &'static str;
-}
-
-impl Quantity for Rate {
-    const UNITS: &'static [&'static str] = &["bit/s", "kbit/s", "Mbit/s", "Gbit/s"];
-    const EXAMPLE: &'static str = "30 Mbit/s";
-}
-impl Quantity for Span {
-    const UNITS: &'static [&'static str] = &["ms", "s", "min", "h"];
-    const EXAMPLE: &'static str = "60 s";
-}
-impl Quantity for Bytes {
-    const UNITS: &'static [&'static str] = &["B", "kB", "KiB", "MB", "MiB", "GB", "GiB"];
-    const EXAMPLE: &'static str = "64 MiB";
-}
-
-fn quantity<T: Quantity>(value: &Value) -> Result<T, Refusal> {
-    if let Value::Number(number) = value {
-        return Err(Refusal::new(format!("{number} has no unit")));
-    }
-    let text = text(value)?;
-    text.parse().map_err(|error| match error {
-        ParseError::NoNumber { .. } => Refusal::new(format!("{text:?} does not start with a number")),
-        ParseError::NoUnit { .. } => Refusal::new(format!("{text:?} has no unit")),
-        ParseError::Negative { .. } => Refusal::new(format!("{text:?} is negative")),
-        ParseError::WrongUnit { unit, .. } => {
-            let suggestion = meant(text, T::UNITS).map(|meant| format!("\"{meant}\""));
-            Refusal { suggestion, ..Refusal::new(format!("{unit:?} in {text:?} is not a unit that fits here")) }
-        }
-        ParseError::Exponent { .. } => {
-            let suggestion = meant(text, T::UNITS).map(|meant| format!("\"{meant}\""));
-            Refusal { suggestion, ..Refusal::new(format!("{text:?} has an exponent, which quantities do not have")) }
-        }
-        other => Refusal::new(other.to_string()),
-    })
-}
-
-fn quantity_accepted<T: Quantity>() -> String {
-    format!("a number and one of {}, like \"{}\"", T::UNITS.join(", "), T::EXAMPLE)
-}
-
-fn quantity_pattern<T: Quantity>() -> String {
-    format!("[0-9][0-9_]*(\\.[0-9_]+)? *({})", T::UNITS.join("|"))
-}
-
-impl<T: Quantity> Kind for T {
-    fn read(value: &Value) -> Result<T, Refusal> {
-        quantity(value)
-    }
-    fn accepted() -> String {
-        quantity_accepted::<T>()
-    }
-    fn schema() -> Value {
-        json!({ "type": "string", "pattern": format!("^{}$", quantity_pattern::<T>()), "examples": [T::EXAMPLE] })
-    }
-}
 
 /// A rate, or `None` for "auto".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RateOrAuto(pub(super) Option<Rate>);
 
-impl Kind for RateOrAuto {
-    fn read(value: &Value) -> Result<RateOrAuto, Refusal> {
-        if let Some(word) = value.as_str().filter(|text| !text.starts_with(|c: char| c.is_ascii_digit() || c == '-')) {
-            let other = || {
-                let refusal = Refusal::new(format!("{word:?} is neither \"auto\" nor a number with a unit"));
-                Refusal { suggestion: nearest(word, ["auto"]).map(|w| format!("\"{w}\"")), ..refusal }
-            };
-            return if word == "auto" { Ok(RateOrAuto(None)) } else { Err(other()) };
-        }
-        quantity(value).map(|rate| RateOrAuto(Some(rate)))
+impl Text for RateOrAuto {
+    const FORMAT: &'static str = "rate-or-auto";
+    const UNITS: &'static [&'static str] = Rate::UNITS;
+    const EXAMPLES: &'static [&'static str] = &["30 Mbit/s", "auto"];
+    const WORDS: &'static [&'static str] = &["auto"];
+    fn read(text: &str) -> Result<RateOrAuto, Error> {
+        if text == "auto" { Ok(RateOrAuto(None)) } else { Ok(RateOrAuto(Some(text.parse()?))) }
+    }
+}
+
+/// A time of `LEAST` to `MOST` seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait<const LEAST: u64, const MOST: u64>(pub(super) Span);
+
+impl<const LEAST: u64, const MOST: u64> Kind for Wait<LEAST, MOST> {
+    fn read(value: &Value) -> Result<Wait<LEAST, MOST>, Refusal> {
+        let span = <Span as Kind>::read(value)?;
+        let fits = (Span::from_secs(LEAST)..=Span::from_secs(MOST)).contains(&span);
+        fits.then_some(Wait(span)).ok_or_else(|| Refusal::new(format!("{span} is out of range")))
     }
     fn accepted() -> String {
-        format!("\"auto\", or {}", quantity_accepted::<Rate>())
+        format!("a time from \"{}\" to \"{}\"", Span::from_secs(LEAST), Span::from_secs(MOST))
     }
     fn schema() -> Value {
-        let pattern = format!("^(auto|{})$", quantity_pattern::<Rate>());
-        json!({ "type": "string", "pattern": pattern, "examples": [Rate::EXAMPLE, "auto"] })
+        json!({ "type": "string", "format": Span::FORMAT, "pattern": Span::pattern(), "examples": ["60 s"] })
+    }
+}
+
+/// Memory of at least `LEAST` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Memory<const LEAST: u64>(pub(super) Bytes);
+
+impl<const LEAST: u64> Kind for Memory<LEAST> {
+    fn read(value: &Value) -> Result<Memory<LEAST>, Refusal> {
+        let bytes = <Bytes as Kind>::read(value)?;
+        (bytes.0 >= LEAST).then_some(Memory(bytes)).ok_or_else(|| Refusal::new(format!("{bytes} is too little")))
+    }
+    fn accepted() -> String {
+        format!("at least \"{}\", in {}", Bytes(LEAST), Bytes::UNITS.join(", "))
+    }
+    fn schema() -> Value {
+        json!({ "type": "string", "format": Bytes::FORMAT, "pattern": Bytes::pattern(), "examples": ["64 MiB"] })
     }
 }
 
@@ -188,61 +146,6 @@ impl Kind for Ports {
     }
 }
 
-impl Kind for IpNet {
-    fn read(value: &Value) -> Result<IpNet, Refusal> {
-        let text = text(value)?;
-        if let Ok(address) = text.parse::<IpAddr>() {
-            return Err(
-                Refusal::new(format!("{text:?} has no length")).suggest(format!("\"{}\"", IpNet::from(address)))
-            );
-        }
-        let net: IpNet = text.parse().map_err(|_| Refusal::new(format!("{text:?} is not a network")))?;
-        if net.trunc() != net {
-            let refusal = Refusal::new(format!("{text:?} has bits set beyond its length"));
-            return Err(refusal.suggest(format!("\"{}\"", net.trunc())));
-        }
-        if let Some(net) = of_mapped(net) {
-            let refusal = Refusal::new(format!("{text:?} is a network of IPv4-mapped addresses, which no packet has"));
-            return Err(refusal.suggest(format!("\"{net}\"")));
-        }
-        Ok(net)
-    }
-    fn accepted() -> String {
-        "a network with its length, like \"192.0.2.0/24\" or \"2001:db8:1::/48\"".to_owned()
-    }
-    fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^[0-9a-fA-F.:]+/[0-9]{1,3}$", "examples": ["192.0.2.0/24", "2001:db8:1::/48"] })
-    }
-}
-
-/// Returns the network of IPv4 whose addresses are mapped in `net` (RFC 4291, section 2.5.5.2).
-fn of_mapped(net: IpNet) -> Option<IpNet> {
-    let IpNet::V6(net) = net else { return None };
-    let address = net.addr().to_ipv4_mapped()?;
-    IpNet::new(address.into(), net.prefix_len().checked_sub(96)?).ok()
-}
-
-impl Kind for SocketAddr {
-    fn read(value: &Value) -> Result<SocketAddr, Refusal> {
-        let text = text(value)?;
-        let address = text.parse().map_err(|_| match text.parse::<IpAddr>() {
-            Ok(IpAddr::V4(_)) => Refusal::new(format!("{text:?} has no port")),
-            Ok(IpAddr::V6(_)) => Refusal::new(format!("{text:?} has no port, and needs brackets")),
-            Err(_) => match text.strip_prefix(':').and_then(|port| port.parse::<u16>().ok()) {
-                Some(port) => Refusal::new(format!("{text:?} has no address")).suggest(format!("\"[::]:{port}\"")),
-                None => Refusal::new(format!("{text:?} is not an address and a port")),
-            },
-        })?;
-        Some(address).filter(|a: &SocketAddr| a.port() > 0).ok_or_else(|| Refusal::new(format!("{text:?} has port 0")))
-    }
-    fn accepted() -> String {
-        "an address and a port, like \"192.0.2.1:4433\" or \"[::]:4433\" (all addresses, IPv4 too)".to_owned()
-    }
-    fn schema() -> Value {
-        json!({ "type": "string", "pattern": "^[^ ]+:[0-9]{1,5}$", "examples": ["[::]:4433", "127.0.0.1:8080"] })
-    }
-}
-
 /// An address or a name, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HostPort(pub(super) String);
@@ -273,21 +176,6 @@ impl Kind for HostPort {
     }
     fn schema() -> Value {
         json!({ "type": "string", "pattern": "^[^ ]+:[0-9]{1,5}$", "examples": ["gateway.example.net:4433"] })
-    }
-}
-
-impl Kind for PathBuf {
-    fn read(value: &Value) -> Result<PathBuf, Refusal> {
-        match text(value)? {
-            "" => Err(Refusal::new("is empty")),
-            text => Ok(PathBuf::from(text)),
-        }
-    }
-    fn accepted() -> String {
-        "a path, from the folder of this file if it is relative".to_owned()
-    }
-    fn schema() -> Value {
-        json!({ "type": "string", "minLength": 1 })
     }
 }
 
@@ -334,30 +222,7 @@ impl Kind for Devices {
     }
 }
 
-/// A count of at least 1 that fits `T`, the largest left out (the next one up must exist where marks,
 /// tables and ports are concerned).
-/// A number from 1 to `$most`.
-macro_rules! count {
-    ($type:ty, $most:expr) => {
-        impl Kind for $type {
-            fn read(value: &Value) -> Result<$type, Refusal> {
-                let number = value.as_i64().ok_or_else(|| Refusal::new(format!("{value} is not a whole number")))?;
-                let inside = <$type>::try_from(number).ok().filter(|n| (1..=$most).contains(n));
-                inside.ok_or_else(|| Refusal::new(format!("{number} is out of range")))
-            }
-            fn accepted() -> String {
-                format!("a whole number from 1 to {}", $most)
-            }
-            fn schema() -> Value {
-                json!({ "type": "integer", "minimum": 1, "maximum": $most })
-            }
-        }
-    };
-}
-count!(u16, u16::MAX);
-// `intercept.mark` and `intercept.table` use the next number, too.
-count!(u32, u32::MAX - 1);
-
 /// How the octets on a line are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Framing {

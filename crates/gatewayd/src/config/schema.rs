@@ -1,117 +1,51 @@
-//! The JSON schema of configuration files: the one definition of keys that editors, the checks and the
-//! reference share.
+//! The JSON schema of configuration files, and the reference that is printed from it.
 
 use std::sync::LazyLock;
 
-use serde_json::{Map, Value};
+use cellway_settings::reference::Page;
+use cellway_settings::schema::{FileSchema, Shape};
 
 use super::file::File;
 
-/// The keyword of our own that says in words what a key accepts.
-pub(super) const ACCEPTS: &str = "x-accepts";
+static SCHEMA: LazyLock<FileSchema> = LazyLock::new(|| FileSchema::of::<File>(&[]));
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    let mut schema = schemars::schema_for!(File).to_value();
-    tidy(&mut schema);
-    // Sorted whatever features other crates switch on in serde_json.
-    schema.sort_all_objects();
-    schema
-});
+const INTRODUCTION: &str = "\
+A configuration is one file in [TOML](https://toml.io). Quantities are texts with units (`\"30 Mbit/s\"`, `\"60 s\"`,
+`\"1 GiB\"`); relative paths start at the folder of the file. `cellway-gateway check --config FILE` tells everything that
+is wrong with a file at once, with line and column; `kill -HUP`, or `systemctl reload cellway-gateway`, makes a running
+gateway read it again, and a file with problems changes nothing. Editors that know JSON schemas find the one of this
+format in `schema/gateway.schema.json`; `cellway-gateway schema` prints it.
 
-/// The JSON schema of configuration files, as text that ends with a line break.
+The smallest file, beside which `keygen` has put `authority.pem`, `home.pem` and `home.key`, takes connections to port
+8080 of this machine to a server behind another gateway:
+
+```toml
+name = \"home\"
+[[peer]]
+name = \"office\"
+address = \"gateway.example.net:4433\"
+[[forward]]
+listen = \"127.0.0.1:8080\"
+to = \"intranet:80\"
+```
+";
+
+/// Returns the schema of the whole file.
+pub(super) fn root() -> Shape {
+    SCHEMA.root()
+}
+
+/// Returns the JSON schema of configuration files, as text that ends with a line break.
 pub(crate) fn schema() -> String {
-    format!("{:#}\n", *SCHEMA)
+    SCHEMA.text()
 }
 
-/// TOML has no null, so a key that may be left out has nothing but its own type; and there are no
-/// other keys than ours.
-fn tidy(value: &mut Value) {
-    match value {
-        Value::Object(object) => {
-            if let Some(Value::Array(types)) = object.get_mut("type") {
-                types.retain(|t| t != "null");
-                if let [only] = types.as_slice() {
-                    let only = only.clone();
-                    object.insert("type".to_owned(), only);
-                }
-            }
-            if let Some(Value::Array(any)) = object.get_mut("anyOf") {
-                any.retain(|s| s.get("type").is_none_or(|t| t != "null"));
-                if let [Value::Object(only)] = any.as_slice() {
-                    let only = only.clone();
-                    object.remove("anyOf");
-                    object.extend(only);
-                }
-            }
-            if object.contains_key("properties") {
-                object.insert("additionalProperties".to_owned(), Value::from(false));
-            }
-            object.values_mut().for_each(tidy);
-        }
-        Value::Array(items) => items.iter_mut().for_each(tidy),
-        _ => {}
-    }
-}
-
-/// The schema of one place in the file, references followed.
-#[derive(Clone, Copy)]
-pub(super) struct Shape(&'static Map<String, Value>);
-
-impl Shape {
-    pub(super) fn root() -> Shape {
-        static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
-        Shape::of(&SCHEMA).unwrap_or(Shape(&EMPTY))
-    }
-    fn of(value: &'static Value) -> Option<Shape> {
-        let object = value.as_object()?;
-        match object.get("$ref").and_then(Value::as_str) {
-            Some(reference) => Shape::of(&SCHEMA["$defs"][reference.trim_start_matches("#/$defs/")]),
-            None => Some(Shape(object)),
-        }
-    }
-    /// The keys of a table, sorted.
-    pub(super) fn keys(self) -> Vec<&'static str> {
-        self.0
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(Map::keys)
-            .map(String::as_str)
-            .collect()
-    }
-    pub(super) fn key(self, key: &str) -> Option<Shape> {
-        self.0.get("properties")?.get(key).and_then(Shape::of)
-    }
-    pub(super) fn required(self) -> Vec<&'static str> {
-        self.0.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
-    }
-    /// The shape of the elements of an array.
-    pub(super) fn items(self) -> Option<Shape> {
-        self.0.get("items").and_then(Shape::of)
-    }
-    pub(super) fn is_table(self) -> bool {
-        self.0.contains_key("properties")
-    }
-    /// A text of this schema: `description`, [`ACCEPTS`].
-    pub(super) fn text(self, keyword: &str) -> Option<&'static str> {
-        self.0.get(keyword).and_then(Value::as_str)
-    }
-    /// The value if the key is left out.
-    pub(super) fn default(self) -> Option<&'static Value> {
-        self.0.get("default")
-    }
-    /// The words of an enumeration, each with what it means.
-    pub(super) fn words(self) -> Vec<(&'static str, &'static str)> {
-        let words = self.0.get("oneOf").and_then(Value::as_array).into_iter().flatten();
-        words.filter_map(|word| Some((word.get("const")?.as_str()?, word.get("description")?.as_str()?))).collect()
-    }
-    /// What is accepted here, in words.
-    pub(super) fn accepted(self) -> String {
-        match self.items() {
-            Some(items) if items.is_table() => "one or more tables, each headed [[..]]".to_owned(),
-            Some(items) => format!("an array, each {}", items.text(ACCEPTS).unwrap_or_default()),
-            None if self.is_table() => format!("a table with {}", self.keys().join(", ")),
-            None => self.text(ACCEPTS).unwrap_or_default().to_owned(),
-        }
-    }
+/// Returns the reference of configuration files in Markdown.
+pub(crate) fn reference() -> String {
+    SCHEMA.reference(&Page {
+        title: "Configuration of `cellway-gateway`",
+        command: "UPDATE_GOLDEN=1 cargo test -p cellway-gatewayd",
+        introduction: INTRODUCTION,
+        order: &["identity", "listen", "peer", "class", "intercept", "forward", "socks", "limits", "control"],
+    })
 }

@@ -8,9 +8,9 @@ use cellway_units::Rate;
 use super::Check;
 use super::coverage::is_covered;
 use crate::config::file::ClassFile;
-use crate::config::leaf::Leaf;
 use crate::config::{LineRate, Peer};
 use cellway_settings::found::{Found, one_of};
+use cellway_settings::leaf::Leaf;
 
 /// A class, and the peer that it names.
 pub(super) struct Checked<'f> {
@@ -38,7 +38,7 @@ impl Check<'_> {
     fn not_empty<T>(&mut self, class: &ClassFile, key: &str, list: Option<&Vec<T>>, accepted: &str) {
         let Some(leaf) = class.name.as_ref().filter(|_| list.is_some_and(Vec::is_empty)) else { return };
         let key = leaf.key.strip_suffix("name").map_or(key.to_owned(), |table| format!("{table}{key}"));
-        self.found.push(Found::new(leaf.span.clone(), key, "is empty").accepted(accepted));
+        self.found.push(Found::new(leaf.at, key, "is empty").accepted(accepted));
     }
 
     fn class<'f>(&mut self, file: &'f ClassFile, names: &[String]) -> Option<Checked<'f>> {

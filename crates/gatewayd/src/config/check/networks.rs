@@ -3,8 +3,8 @@
 use ipnet::IpNet;
 
 use crate::config::file::PeerFile;
-use crate::config::leaf::Leaf;
 use cellway_settings::found::Found;
+use cellway_settings::leaf::Leaf;
 
 /// Whether one contains the other (there is no other way for two prefixes to overlap).
 fn overlap(a: &IpNet, b: &IpNet) -> bool {

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::config::Intercept;
 use crate::config::file::{ControlFile, ForwardFile, InterceptFile, ListenFile, SocksFile};
-use crate::config::leaf::Leaf;
 use cellway_settings::found::Found;
+use cellway_settings::leaf::Leaf;
 
 /// Whether two listeners would get in each other's way; `[::]` takes IPv4 as well.
 fn clash(a: SocketAddr, b: SocketAddr) -> bool {
