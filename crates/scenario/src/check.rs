@@ -119,7 +119,7 @@ impl Check<'_> {
         let links = network.as_ref().and_then(|network| self.link_buffers(&file, network, buffer?, scale));
         let abr = self.abr_switch(file.abr.as_ref());
         let observe = self.observe(&file, network.as_ref(), run.as_ref(), rtt);
-        let emulate = self.emulate(file.run.as_ref().and_then(|run| run.emulate.as_ref()));
+        let emulate = self.emulate(file.run.as_ref().and_then(|run| run.emulate));
         let (network, traffic) = (network?, traffic?);
         let classes = self.classes(file.class.as_deref().unwrap_or_default(), &network, &traffic);
         let shapers = self.shapers(file.shaper.as_deref().unwrap_or_default(), &network, &traffic);

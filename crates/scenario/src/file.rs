@@ -20,7 +20,7 @@ use cellway_units::Span;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{Channel, Encapsulation, Server, TcpKeys};
+use crate::model::{Channel, EmulateKeys, Encapsulation, Server, TcpKeys};
 use crate::quantity::{Quantity, RttSpan};
 
 /// A network, the traffic on it, and what to observe. Quantities are strings with units;
@@ -93,7 +93,7 @@ pub(crate) struct RunFile {
     /// Programs that an emulation starts in hosts; a simulation leaves them out.
     #[schemars(length(min = 1))]
     pub(crate) command: Option<Vec<CommandFile>>,
-    pub(crate) emulate: Option<EmulateFile>,
+    pub(crate) emulate: Option<EmulateKeys>,
 }
 
 /// The mapping of conversations to channels, and of packets to cells.

@@ -84,8 +84,7 @@ fn commands_come_with_their_hosts_times_and_figures() {
             play: false,
             gateways: false,
             offload: false,
-            gateway_transport: GatewayTransport::Tls,
-            gateway_connect: GatewayConnect::Early,
+            gateway: EmulatedGateway { transport: GatewayTransport::Tls, connect: GatewayConnect::Early },
         }
     );
     let [server, client] = &s.commands[..] else { panic!("{:?}", s.commands) };
@@ -117,8 +116,7 @@ fn limits_have_their_defaults() {
         play: true,
         gateways: true,
         offload: true,
-        gateway_transport: GatewayTransport::Auto,
-        gateway_connect: GatewayConnect::Late,
+        gateway: EmulatedGateway { transport: GatewayTransport::Auto, connect: GatewayConnect::Late },
     };
     assert_eq!((s.emulate, s.commands), (default, Vec::new()));
 }

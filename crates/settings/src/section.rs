@@ -22,6 +22,10 @@ pub trait Setting: Sized {
     fn resolve(given: Option<Self::Value>) -> Option<Self>;
     /// Returns the key that gives the field.
     fn given(self) -> Option<Self::Value>;
+    /// Returns the key of two layers, the second of which has what the first leaves out.
+    fn layer(first: Option<Self::Value>, second: Option<Self::Value>) -> Option<Self::Value> {
+        first.or(second)
+    }
 }
 
 impl<T: Setting<Value = T> + Copy> Setting for Option<T> {
@@ -100,14 +104,20 @@ pub fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("a plain value is printable")
 }
 
+/// Returns a value as it is in the schema.
+pub fn default_of<T: Setting>(value: T::Value) -> serde_json::Value {
+    serde_json::from_str(&T::write(value)).expect("numbers, booleans and strings are JSON as well")
+}
+
 /// Returns the name of the key of a field.
 pub fn key(field: &str) -> String {
     field.replace('_', "-")
 }
 
 /// Declares a section: a struct of its values, and one of its keys, each of which may be left out. A doc comment is the
-/// help for the key in the schema; attributes of `schemars`, such as a range, belong to the key. The crate that declares a
-/// section depends on `serde` and `schemars`.
+/// help for the key in the schema; attributes of `schemars`, such as a range, belong to the key. A value after `=` is the
+/// default, of a key that no layer gives. A section can be the type of a field of another. The crate that declares a section
+/// depends on `serde` and `schemars`.
 ///
 /// ```
 /// cellway_settings::section! {
@@ -118,21 +128,24 @@ pub fn key(field: &str) -> String {
 ///         pub length: u32,
 ///         /// The rate at which it is emptied. Default: none.
 ///         pub rate: Option<cellway_units::Rate>,
+///         /// The time for which a packet may stay.
+///         pub longest: cellway_units::Span = cellway_units::Span::from_ms(5),
 ///     }
 /// }
 ///
-/// let (file, defaults) = (QueueKeys { rate: Some("1 Mbit/s".parse().unwrap()), ..QueueKeys::NONE }, Queue { length: 9, rate: None });
-/// let queue = file.or(defaults.into()).resolve().unwrap();
-/// assert_eq!(queue.length, 9);
-/// assert_eq!(QueueKeys::from(queue).lines(), ["length = 9", "rate = \"1 Mbit/s\""]);
+/// let file = QueueKeys { rate: Some("1 Mbit/s".parse().unwrap()), ..QueueKeys::NONE };
 /// assert_eq!(file.resolve(), None, "the length has to be given");
+/// let profile = QueueKeys { length: Some(9), ..QueueKeys::NONE };
+/// let queue = file.or(profile).resolve().unwrap();
+/// assert_eq!((queue.length, queue.longest), (9, "5 ms".parse().unwrap()));
+/// assert_eq!(QueueKeys::from(queue).lines(), ["length = 9", "rate = \"1 Mbit/s\"", "longest = \"5 ms\""]);
 /// ```
 #[macro_export]
 macro_rules! section {
     (
         $(#[$about:meta])*
         pub struct $section:ident, $keys:ident {
-            $($(#[doc = $doc:literal])+ $(#[schemars($($limit:tt)*)])? pub $field:ident: $type:ty,)+
+            $($(#[doc = $doc:literal])+ $(#[schemars($($limit:tt)*)])? pub $field:ident: $type:ty $(= $default:expr)?,)+
         }
     ) => {
         $(#[$about])*
@@ -156,11 +169,11 @@ macro_rules! section {
             /// Returns these keys, and those of `other` that these leave out.
             #[must_use]
             pub fn or(self, other: $keys) -> $keys {
-                $keys { $($field: self.$field.or(other.$field)),+ }
+                $keys { $($field: <$type as $crate::section::Setting>::layer(self.$field, other.$field)),+ }
             }
             /// Returns the section; `None` if a key is left out that has to be given.
             pub fn resolve(self) -> Option<$section> {
-                Some($section { $($field: <$type as $crate::section::Setting>::resolve(self.$field)?),+ })
+                Some($section { $($field: <$type as $crate::section::Setting>::resolve(self.$field$(.or(Some($default)))?)?),+ })
             }
             /// Returns the names of all keys.
             pub fn names() -> Vec<String> {
@@ -177,6 +190,30 @@ macro_rules! section {
             }
         }
 
+        impl $crate::section::Setting for $section {
+            type Value = $keys;
+            type Written = $keys;
+
+            fn read(written: $keys) -> $keys {
+                written
+            }
+            fn write(value: $keys) -> String {
+                format!("{{ {} }}", value.lines().join(", "))
+            }
+            fn resolve(given: Option<$keys>) -> Option<$section> {
+                given.unwrap_or($keys::NONE).resolve()
+            }
+            fn given(self) -> Option<$keys> {
+                Some(self.into())
+            }
+            fn layer(first: Option<$keys>, second: Option<$keys>) -> Option<$keys> {
+                match (first, second) {
+                    (Some(first), Some(second)) => Some(first.or(second)),
+                    (first, second) => first.or(second),
+                }
+            }
+        }
+
         impl From<$section> for $keys {
             fn from(section: $section) -> $keys {
                 $keys { $($field: <$type as $crate::section::Setting>::given(section.$field)),+ }
@@ -190,6 +227,7 @@ macro_rules! section {
             struct Written {
                 $(
                     $(#[doc = $doc])+ $(#[schemars($($limit)*)])?
+                    $(#[schemars(extend("default" = $crate::section::default_of::<$type>($default)))])?
                     $field: Option<<$type as $crate::section::Setting>::Written>,
                 )+
             }

@@ -275,12 +275,12 @@ fn configs(scenario: &Scenario, names: &Names, pairs: &[Pair], folder: &Path) ->
             // A simulated gateway keeps its rate.
             rate_guard: RateGuard::Off,
             classes: cellway_gatewayd::Classes::default(),
-            transport: match scenario.emulate.gateway_transport {
+            transport: match scenario.emulate.gateway.transport {
                 GatewayTransport::Auto => TransportChoice::Auto,
                 GatewayTransport::Quic => TransportChoice::Quic,
                 GatewayTransport::Tls => TransportChoice::Tls,
             },
-            connect: match scenario.emulate.gateway_connect {
+            connect: match scenario.emulate.gateway.connect {
                 GatewayConnect::Late => Connect::Late,
                 GatewayConnect::Early => Connect::Early,
             },

@@ -7,14 +7,14 @@ use cellway_units::Span;
 use crate::check::Check;
 use crate::check::network::Network;
 use crate::check::traffic::reserved;
-use crate::file::{CommandFile, EmulateFile, FigureFile, RunFile};
+use crate::file::{CommandFile, FigureFile, RunFile};
 use crate::found::Found;
 use crate::model::{
-    Attachment, Command, CommandHost, Emulate, Figure, FigureSource, Node, NodeIndex, NodeKind, Ready, Run, Slot,
-    Traffic, host_variable,
+    Attachment, Command, CommandHost, Emulate, EmulateKeys, EmulatedGatewayKeys, Figure, FigureSource, Node, NodeIndex,
+    NodeKind, Ready, Run, Slot, Traffic, host_variable,
 };
 use crate::problem::nearest;
-use crate::quantity::{Quantity, RttSpan};
+use crate::quantity::RttSpan;
 use crate::tree::{Step, at};
 
 /// Metrics that the results have of every program.
@@ -26,37 +26,21 @@ fn path(i: usize, key: &str) -> Vec<Step> {
 }
 
 impl Check<'_> {
-    pub(super) fn emulate(&mut self, file: Option<&EmulateFile>) -> Option<Emulate> {
-        let none = EmulateFile::default();
-        let file = file.unwrap_or(&none);
-        let keys = ["lateness-limit", "conversations", "idle", "play", "gateways", "offload", "gateway"];
-        let of_gateways = ["transport", "connect"];
-        if keys.iter().any(|key| self.is_bad(&at!["run", "emulate", *key]))
-            || of_gateways.iter().any(|key| self.is_bad(&at!["run", "emulate", "gateway", *key]))
-        {
+    pub(super) fn emulate(&mut self, keys: Option<EmulateKeys>) -> Option<Emulate> {
+        let own = EmulateKeys::names().into_iter().map(|key| at!["run", "emulate", &*key].to_vec());
+        let inner =
+            EmulatedGatewayKeys::names().into_iter().map(|key| at!["run", "emulate", "gateway", &*key].to_vec());
+        if own.chain(inner).any(|path| self.is_bad(&path)) {
             return None;
         }
-        let mut positive = |key: &str, given: Option<Quantity<Span>>, default: Span| {
-            let span = given.map_or(default, |q| q.0);
-            if span.is_zero() {
-                self.refuse_value(&at!["run", "emulate", key], "is zero", format!("more than 0, like \"{default}\""));
-                return None;
-            }
-            Some(span)
-        };
-        let lateness_limit = positive("lateness-limit", file.lateness_limit, Span::from_ms(1));
-        let idle = positive("idle", file.idle, Span::from_secs(60));
-        let gateway = file.gateway.clone().unwrap_or_default();
-        Some(Emulate {
-            lateness_limit: lateness_limit?,
-            conversations: file.conversations.unwrap_or(1024),
-            idle: idle?,
-            play: file.play.unwrap_or(true),
-            gateways: file.gateways.unwrap_or(true),
-            offload: file.offload.unwrap_or(true),
-            gateway_transport: gateway.transport.unwrap_or_default(),
-            gateway_connect: gateway.connect.unwrap_or_default(),
-        })
+        let (emulate, default) = (keys.unwrap_or(EmulateKeys::NONE).resolve()?, EmulateKeys::NONE.resolve()?);
+        let positive =
+            [("lateness-limit", emulate.lateness_limit, default.lateness_limit), ("idle", emulate.idle, default.idle)];
+        let zero = positive.into_iter().filter(|(_, span, _)| span.is_zero());
+        let refused = zero.map(|(key, _, default)| {
+            self.refuse_value(&at!["run", "emulate", key], "is zero", format!("more than 0, like \"{default}\""));
+        });
+        (refused.count() == 0).then_some(emulate)
     }
 
     pub(super) fn commands(

@@ -1,49 +1,9 @@
-//! What an emulation does beyond the network: programs that it starts, and its limits.
+//! The programs that an emulation starts.
 
-use cellway_units::Span;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{GatewayConnect, GatewayTransport};
 use crate::quantity::{Quantity, RttSpan};
-
-/// Limits of an emulation.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct EmulateFile {
-    /// How late the network may act on the wall clock, as the 99th percentile: past it the run is marked invalid.
-    #[schemars(extend("default" = "1 ms"))]
-    pub(crate) lateness_limit: Option<Quantity<Span>>,
-    /// Most conversations of real packets at once.
-    #[schemars(range(min = 1, max = 65_504), extend("default" = 1024))]
-    pub(crate) conversations: Option<u32>,
-    /// A conversation without packets for so long is closed.
-    #[schemars(extend("default" = "60 s"))]
-    pub(crate) idle: Option<Quantity<Span>>,
-    /// Whether the applications of the traffic groups are played over the TCP of the hosts, besides the commands.
-    #[schemars(extend("default" = true))]
-    pub(crate) play: Option<bool>,
-    /// Whether gateways split connections. If not they forward packets as routers do.
-    #[schemars(extend("default" = true))]
-    pub(crate) gateways: Option<bool>,
-    /// Whether packets cross the devices of hosts in coalesced units, as with a network card that segments and joins
-    /// (TSO, USO, GRO). If not, every packet is read and written on its own.
-    #[schemars(extend("default" = true))]
-    pub(crate) offload: Option<bool>,
-    pub(crate) gateway: Option<EmulatedGatewayFile>,
-}
-
-/// What only a real gateway can be told: the same for all gateways of the file.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct EmulatedGatewayFile {
-    /// How packets travel between gateways: over QUIC, as TLS over TCP, or over QUIC and else TLS.
-    #[schemars(extend("default" = "auto"))]
-    pub(crate) transport: Option<GatewayTransport>,
-    /// When a connection is answered: when its server has answered, or at once.
-    #[schemars(extend("default" = "late"))]
-    pub(crate) connect: Option<GatewayConnect>,
-}
 
 /// A program that an emulation starts in a host; a simulation leaves it out.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]

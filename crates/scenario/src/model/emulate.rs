@@ -1,39 +1,50 @@
 //! What an emulation does beyond the network.
 
+use cellway_settings::{section, settings};
 use cellway_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{NodeIndex, Scenario, Slot};
 
-/// Limits of an emulation; a simulation has no use for them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Emulate {
-    /// The largest 99th percentile of lateness (time between when something was due and when it was done) of a run that
-    /// is valid. Never zero.
-    pub lateness_limit: Span,
-    /// Most conversations of real packets at once; at least 1.
-    pub conversations: u32,
-    /// A conversation without packets for so long is closed. Never zero.
-    pub idle: Span,
-    /// Whether the applications of the traffic groups are played over the TCP of the hosts.
-    pub play: bool,
-    /// Whether gateways split connections; if not they forward packets.
-    pub gateways: bool,
-    /// Packets cross the devices of hosts in coalesced units; if not, each is read and written on its own.
-    pub offload: bool,
-    /// How packets travel between them.
-    pub gateway_transport: GatewayTransport,
-    /// When they answer a connection.
-    pub gateway_connect: GatewayConnect,
+section! {
+    /// Limits of an emulation.
+    pub struct Emulate, EmulateKeys {
+        /// How late the network may act on the wall clock, as the 99th percentile: past it the run is marked invalid.
+        pub lateness_limit: Span = Span::from_ms(1),
+        /// Most conversations of real packets at once.
+        #[schemars(range(min = 1, max = 65_504))]
+        pub conversations: u32 = 1024,
+        /// A conversation without packets for so long is closed.
+        pub idle: Span = Span::from_secs(60),
+        /// Whether the applications of the traffic groups are played over the TCP of the hosts, besides the commands.
+        pub play: bool = true,
+        /// Whether gateways split connections. If not they forward packets as routers do.
+        pub gateways: bool = true,
+        /// Whether packets cross the devices of hosts in coalesced units, as with a network card that segments and joins
+        /// (TSO, USO, GRO). If not, every packet is read and written on its own.
+        pub offload: bool = true,
+        /// The keys that only a real gateway has: the same for all gateways of the file.
+        pub gateway: EmulatedGateway,
+    }
 }
 
+section! {
+    /// The keys that only a real gateway has: the same for all gateways of the file.
+    pub struct EmulatedGateway, EmulatedGatewayKeys {
+        /// How packets travel between gateways: over QUIC, as TLS over TCP, or over QUIC and else TLS.
+        pub transport: GatewayTransport = GatewayTransport::Auto,
+        /// When a connection is answered: when its server has answered, or at once.
+        pub connect: GatewayConnect = GatewayConnect::Late,
+    }
+}
+settings!(plain: GatewayTransport, GatewayConnect);
+
 /// How packets travel between real gateways.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GatewayTransport {
     /// Over QUIC, and as TLS over TCP where that does not get through.
-    #[default]
     Auto,
     /// Over QUIC.
     Quic,
@@ -42,11 +53,10 @@ pub enum GatewayTransport {
 }
 
 /// When real gateways answer a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GatewayConnect {
     /// When its server has answered.
-    #[default]
     Late,
     /// At once: its first bytes travel with the opening.
     Early,

@@ -2,27 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::model::{FigureSource, GatewayConnect, GatewayTransport, Ready, Scenario};
+use crate::model::{EmulateKeys, FigureSource, Ready, Scenario};
 use crate::tree::quoted;
 use crate::write::list;
 
 impl Scenario {
     pub(super) fn write_emulate(&self, out: &mut String) -> std::fmt::Result {
-        let emulate = &self.emulate;
-        writeln!(out, "\n[run.emulate]\nlateness-limit = \"{}\"", emulate.lateness_limit)?;
-        writeln!(out, "conversations = {}\nidle = \"{}\"", emulate.conversations, emulate.idle)?;
-        writeln!(out, "play = {}\ngateways = {}", emulate.play, emulate.gateways)?;
-        writeln!(out, "offload = {}", emulate.offload)?;
-        let transport = match emulate.gateway_transport {
-            GatewayTransport::Auto => "auto",
-            GatewayTransport::Quic => "quic",
-            GatewayTransport::Tls => "tls",
-        };
-        let connect = match emulate.gateway_connect {
-            GatewayConnect::Late => "late",
-            GatewayConnect::Early => "early",
-        };
-        writeln!(out, "gateway = {{ transport = \"{transport}\", connect = \"{connect}\" }}")?;
+        writeln!(out, "\n[run.emulate]\n{}", EmulateKeys::from(self.emulate).lines().join("\n"))?;
         for command in &self.commands {
             let host = self.command_host(command.host);
             writeln!(out, "\n[[run.command]]\nname = {}\nhost = {}", quoted(&command.name), quoted(&host))?;
