@@ -49,12 +49,13 @@ fuzz: SECONDS ?= 3600
 fuzz: ## Fuzz the gateway for SECONDS (3600): pairs of gateways against a model, and the fuzz targets
 	tools/fuzz.sh $(SECONDS)
 
-check: $(INSTALLED) ## Formatting, lints and types
+check: $(INSTALLED) ## Formatting, lints, types and links
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check python tests/python tools
 	$(BIN)/ruff check python tests/python tools
 	$(BIN)/mypy
+	$(BIN)/python tools/links.py
 
 audit: $(CARGO_AUDIT) ## Check the dependencies against the advisories of RustSec (needs the network)
 	PATH="$(CURDIR)/$(dir $(CARGO_AUDIT)):$$PATH" cargo audit $(ARGS)
