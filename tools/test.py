@@ -1,6 +1,7 @@
 """Run the tests in Rust and in Python, show what they print, and end with the counts of both in one line.
 
-The exit status is that of the first part that fails; the last line never says `0 failed` when something did.
+The exit status is that of the first part that fails; the last line never says `0 failed` when something did. Where
+tests were skipped because programs are missing, the line before it names these and how to install them.
 With `--live`, the tests of emulation and of the gateway alone, with `--live-gateway` those of the gateway and of
 emulations with gateways. They are among all tests, too; where this machine allows no emulation they say why, and
 count as skipped.
@@ -36,6 +37,34 @@ RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) igno
 SKIPPED = re.compile(r"^(test \S+ \.\.\. )?skipped: ")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
+# Programs that tests use, by the package of Debian that contains them.
+PACKAGES = {
+    "ab": "apache2-utils",
+    "bash": "bash",
+    "browser": "chromium",
+    "curl": "curl",
+    "fish": "fish",
+    "ip": "iproute2",
+    "iperf3": "iperf3",
+    "libfaketime": "libfaketime",
+    "man": "man-db",
+    "nft": "nftables",
+    "ns": "ns2",
+    "ping": "iputils-ping",
+    "promtool": "prometheus",
+    "python3": "python3",
+    "script": "bsdutils",
+    "setpriv": "util-linux",
+    "ssh": "openssh-client",
+    "sshd": "openssh-server",
+    "tshark": "tshark",
+    "unshare": "util-linux",
+    "vsftpd": "vsftpd",
+    "zsh": "zsh",
+}
+# The program that a reason for skipping names.
+NAMED = re.compile(r"the program `(?P<quoted>[^`]+)`|\b(?P<plain>[\w-]+) is (?:missing|not installed|installed)\b")
+
 
 @dataclass
 class Counts:
@@ -44,29 +73,52 @@ class Counts:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    # Programs whose absence made tests skip.
+    missing: frozenset[str] = frozenset()
 
     def __add__(self, other: Counts) -> Counts:
         """The counts of both."""
-        return Counts(self.passed + other.passed, self.failed + other.failed, self.skipped + other.skipped)
+        return Counts(
+            self.passed + other.passed,
+            self.failed + other.failed,
+            self.skipped + other.skipped,
+            self.missing | other.missing,
+        )
 
     def __str__(self) -> str:
         """The closing line."""
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
+def programs(reason: str) -> frozenset[str]:
+    """The missing programs that a reason for skipping names: those in quotes, and others that PACKAGES contains."""
+    found = [(match["quoted"], match["plain"]) for match in NAMED.finditer(reason)]
+    return frozenset(quoted or plain for quoted, plain in found if quoted or plain in PACKAGES)
+
+
+def advice(missing: frozenset[str]) -> str:
+    """The line that names missing programs and how to install them."""
+    names = ", ".join(sorted(missing))
+    packages = " ".join(sorted({PACKAGES[program] for program in missing if program in PACKAGES}))
+    install = f" (Debian: apt install {packages})" if packages else ""
+    return f"tests were skipped because programs are missing: {names}{install}"
+
+
 def of_cargo_line(line: str) -> Counts:
     """What one line of cargo's output adds; most add nothing."""
     if SKIPPED.match(line):
         # The test says so past cargo, which knows no such thing and counts it as passed.
-        return Counts(passed=-1, skipped=1)
+        return Counts(passed=-1, skipped=1, missing=programs(line))
     match = RESULT.match(COLOUR.sub("", line))
-    return Counts(*(int(count) for count in match.groups())) if match else Counts()
+    return Counts(int(match[1]), int(match[2]), int(match[3])) if match else Counts()
 
 
 def of_junit(text: str) -> Counts:
     """The counts in pytest's report."""
-    total = Counts()
-    for suite in ElementTree.fromstring(text).iter("testsuite"):
+    root = ElementTree.fromstring(text)
+    reasons = (skipped.get("message", "") for skipped in root.iter("skipped"))
+    total = Counts(missing=frozenset().union(*map(programs, reasons)))
+    for suite in root.iter("testsuite"):
         tests, failures, errors, skipped = (int(suite.get(k, 0)) for k in ("tests", "failures", "errors", "skipped"))
         total += Counts(tests - failures - errors - skipped, failures + errors, skipped)
     return total
@@ -107,7 +159,10 @@ def main() -> int:
     """Run both parts, arguments go to pytest; or the live tests."""
     suite = SUITES.get(" ".join(sys.argv[1:]))
     status, total = closing([cargo(part) for part in suite] if suite else [cargo(CARGO), pytest(sys.argv[1:])])
-    print(f"\n{total}", flush=True)
+    print()
+    if total.missing:
+        print(advice(total.missing))
+    print(total, flush=True)
     # A signal's negative status would reach the shell as a large number.
     return status if 0 <= status < 256 else 1
 
