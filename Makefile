@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway cross soak fuzz check audit fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run test live live-gateway cross soak fuzz check msrv audit fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,6 +13,7 @@ WHEELS := target/wheels
 CARGO_DEB := target/tools/bin/cargo-deb
 PACKAGING := target/release/packaging
 CARGO_AUDIT := target/tools/bin/cargo-audit
+MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # The first of these that runs and is 3.11 or later; `make PYTHON=...` overrides.
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
@@ -56,6 +57,13 @@ check: $(INSTALLED) ## Formatting, lints, types and links
 	$(BIN)/ruff check python tests/python tools
 	$(BIN)/mypy
 	$(BIN)/python tools/links.py
+
+msrv: ## Check that the oldest supported Rust, rust-version in Cargo.toml, builds everything (needs that toolchain)
+	@if rustup run $(MSRV) cargo --version >/dev/null 2>&1; then \
+		rustup run $(MSRV) cargo check --workspace --all-targets --locked --target-dir target/msrv; \
+	else \
+		echo "skipped: Rust $(MSRV) is not installed; with rustup: rustup toolchain install $(MSRV) --profile minimal"; \
+	fi
 
 audit: $(CARGO_AUDIT) ## Check the dependencies against the advisories of RustSec (needs the network)
 	PATH="$(CURDIR)/$(dir $(CARGO_AUDIT)):$$PATH" cargo audit $(ARGS)
