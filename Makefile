@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway cross soak fuzz check msrv audit fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run test live live-gateway cross soak fuzz check deny msrv audit fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,6 +12,7 @@ INSTALLED := $(VENV)/.installed
 WHEELS := target/wheels
 CARGO_DEB := target/tools/bin/cargo-deb
 PACKAGING := target/release/packaging
+CARGO_DENY := target/tools/bin/cargo-deny
 CARGO_AUDIT := target/tools/bin/cargo-audit
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
@@ -50,15 +51,20 @@ fuzz: SECONDS ?= 3600
 fuzz: ## Fuzz the gateway for SECONDS (3600): pairs of gateways against a model, and the fuzz targets
 	tools/fuzz.sh $(SECONDS)
 
-check: $(INSTALLED) ## Formatting, lints, types and links
+check: $(INSTALLED) ## Formatting, lints, types, links and dependencies
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check python tests/python tools
 	$(BIN)/ruff check python tests/python tools
 	$(BIN)/mypy
 	$(BIN)/python tools/links.py
+	@if [ -x $(CARGO_DENY) ]; then $(MAKE) --no-print-directory deny; \
+		else echo "skipped: cargo-deny is not installed: \`make deny\` builds it and checks the dependencies"; fi
 
-msrv: ## Check that the oldest supported Rust, rust-version in Cargo.toml, builds everything (needs that toolchain)
+deny: $(CARGO_DENY) ## Check licences, bans and sources of the dependencies, by deny.toml
+	PATH="$(CURDIR)/$(dir $(CARGO_DENY)):$$PATH" cargo deny --locked check --hide-inclusion-graph licenses bans sources
+
+msrv: ## Check that the oldest supported Rust builds everything, where rustup has that toolchain
 	@if rustup run $(MSRV) cargo --version >/dev/null 2>&1; then \
 		rustup run $(MSRV) cargo check --workspace --all-targets --locked --target-dir target/msrv; \
 	else \
@@ -106,6 +112,9 @@ clean: ## Remove what was built, and the results in out
 
 $(CARGO_DEB):
 	cargo install --locked --root target/tools cargo-deb --version '^3'
+
+$(CARGO_DENY):
+	cargo install --locked --root target/tools cargo-deny --version '^0.20'
 
 $(CARGO_AUDIT):
 	cargo install --locked --root target/tools cargo-audit --version '^0.22'
