@@ -10,7 +10,8 @@ use crate::packet::FlowId;
 use crate::reason::Reason;
 
 impl Gateway {
-    /// True if the peer has sent nothing for longer than [`GatewayConfig::patience`] although something awaits its answer.
+    /// True if the peer has sent nothing for longer than [`crate::GatewayConfig::patience`] although something awaits its
+    /// answer.
     /// Connections that wait for the far host's answer are refused when this becomes true, and none should be opened
     /// while it is; carried ones wait. The next packet of the peer ends it.
     pub fn is_unresponsive(&self) -> bool {
@@ -32,7 +33,7 @@ impl Gateway {
     pub fn lease_end(&self, flow: FlowId) -> Option<Time> {
         self.relay.lease_end(flow)
     }
-    /// Sets [`GatewayConfig::bypass`] for what is opened from now on.
+    /// Sets [`crate::GatewayConfig::bypass`] for what is opened from now on.
     pub fn set_bypass(&mut self, bypass: bool) {
         self.relay.config.bypass = bypass;
     }
