@@ -51,13 +51,14 @@ fuzz: SECONDS ?= 3600
 fuzz: ## Fuzz the gateway for SECONDS (3600): pairs of gateways against a model, and the fuzz targets
 	tools/fuzz.sh $(SECONDS)
 
-check: $(INSTALLED) ## Formatting, lints, types, links, dependencies and the reference of the crates
+check: $(INSTALLED) ## Formatting, lints, types, spelling, links, dependencies and the reference of the crates
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	$(BIN)/ruff format --check python tests/python tools
 	$(BIN)/ruff check python tests/python tools
 	$(BIN)/mypy
+	$(BIN)/typos
 	$(BIN)/python tools/links.py
 	@if [ -x $(CARGO_DENY) ]; then $(MAKE) --no-print-directory deny; \
 		else echo "skipped: cargo-deny is not installed: \`make deny\` builds it and checks the dependencies"; fi

@@ -35,7 +35,7 @@ mod rate;
 /// [`Gateway::deadline`], the instant at which to call [`Gateway::wake`]. Calls about flows that
 /// have ended, which events under way can cause, do nothing.
 ///
-/// It can be serialized at any time between two calls: the copy continues where the original was.
+/// It can be serialised at any time between two calls: the copy continues where the original was.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gateway {
     relay: Relay,

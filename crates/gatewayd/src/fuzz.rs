@@ -95,12 +95,12 @@ pub fn segment(data: &[u8]) {
         assert!(own[0] >> 4 != 4 || checksum(&own[..header]) == 0, "the sum over a header with its checksum");
     }
     assert_eq!(own.len(), data.len());
-    let Kind::Opening { client, server, acknowledgment, .. } = kind(data) else { return };
+    let Kind::Opening { client, server, acknowledgement, .. } = kind(data) else { return };
     assert_eq!(client.is_ipv4(), server.is_ipv4());
     let router = || -> std::io::Result<IpAddr> {
         Ok(if client.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() })
     };
-    let about = About { client, server, acknowledgment, packet: data };
+    let about = About { client, server, acknowledgement, packet: data };
     for reason in Reason::ALL {
         let packet = answer(&about, reason, router).unwrap_or_else(|error| panic!("{reason}: {error}"));
         assert_eq!(packet.is_none(), reason == Reason::TimedOut, "{reason}");

@@ -22,7 +22,7 @@
 mod accept;
 mod complaints;
 mod dial;
-mod dialing;
+mod dialling;
 mod event;
 pub(crate) mod hello;
 pub(crate) mod identity;

@@ -392,7 +392,7 @@ pub(super) unsafe fn restore(signal: Signal, before: &Action) {
 /// Blocks signals in the calling thread, or unblocks them.
 pub(super) fn set_blocked(signals: &[Signal], blocked: bool) {
     let how = if blocked { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK };
-    // SAFETY: the set is initialized before it is used; the call fails for no set and these two ways.
+    // SAFETY: the set is initialised before it is used; the call fails for no set and these two ways.
     unsafe {
         let mut set: libc::sigset_t = mem::zeroed();
         libc::sigemptyset(&raw mut set);

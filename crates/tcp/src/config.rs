@@ -9,7 +9,7 @@ pub const MAX_WINDOW: u64 = 65_535 << 14;
 const MAX_MSS: u32 = 65_535 - 40;
 /// The largest send buffer (bytes): 1 TiB, a thousand times the largest window.
 const MAX_SEND_BUFFER: u64 = 1 << 40;
-/// An acknowledgment must not be delayed longer. RFC 1122 §4.2.3.2.
+/// An acknowledgement must not be delayed longer. RFC 1122 §4.2.3.2.
 const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 /// What the timestamps option takes of each segment, padding included (bytes). RFC 7323 §3.2.
 pub(crate) const TIMESTAMPS: u32 = 12;
@@ -21,11 +21,11 @@ pub enum Variant {
     /// and resends from the first unacknowledged byte on. Jacobson 1988.
     #[default]
     Tahoe,
-    /// Tahoe with fast recovery, left at the first new acknowledgment. RFC 5681.
+    /// Tahoe with fast recovery, left at the first new acknowledgement. RFC 5681.
     Reno,
     /// Reno that stays in recovery until all that was outstanding is repaired. RFC 6582.
     NewReno,
-    /// Recovery directed by selective acknowledgments. RFC 6675. With a peer that does not permit
+    /// Recovery directed by selective acknowledgements. RFC 6675. With a peer that does not permit
     /// them the endpoint behaves as [`Variant::NewReno`].
     Sack,
     /// The recovery of [`Variant::Sack`] with a window that grows as a cubic of the time since the
@@ -34,13 +34,13 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Whether selective acknowledgments are offered to the peer and used.
+    /// Whether selective acknowledgements are offered to the peer and used.
     pub(crate) fn wants_sack(self) -> bool {
         matches!(self, Variant::Sack | Variant::Cubic)
     }
 }
 
-/// The data that Tahoe resends when duplicate acknowledgments mean a loss.
+/// The data that Tahoe resends when duplicate acknowledgements mean a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FastRetransmit {
     /// Everything from the first unacknowledged byte on, as the window grows again: `ns-2`'s Tahoe.
@@ -96,7 +96,7 @@ pub struct Config {
     /// Whether to offer window scaling (RFC 7323).
     pub window_scaling: bool,
     /// Whether to offer timestamps (RFC 7323): each segment carries the option, and has 12 B less of
-    /// payload. Round trips are measured from each acknowledgment of new data, by a clock of
+    /// payload. Round trips are measured from each acknowledgement of new data, by a clock of
     /// [`RtoConfig::granularity`] but at least 1 ms; old segments are dropped by their timestamps.
     pub timestamps: bool,
     /// Whether slow start looks for a rising round trip and ends before a loss (HyStart++, RFC 9406).
@@ -108,7 +108,7 @@ pub struct Config {
     /// The highest rate at which data leaves, in IP packets; `None`: no limit. It works with and
     /// without `pacing`.
     pub pacing_rate: Option<Rate>,
-    /// How long an acknowledgment may be delayed unless two full segments wait for it or, where the
+    /// How long an acknowledgement may be delayed unless two full segments wait for it or, where the
     /// application reads at once, half the buffer; `None` acknowledges every segment at once.
     pub delayed_ack: Option<Span>,
     /// Whether small segments wait while anything is unacknowledged. RFC 1122 §4.2.3.4.
@@ -116,13 +116,13 @@ pub struct Config {
     /// The window with which a connection begins (segments). RFC 5681 §3.1.
     pub initial_window: u32,
     /// The slow-start threshold with which a connection begins (bytes); the window grows by a segment
-    /// for each acknowledgment until it is there. RFC 5681 §3.1.
+    /// for each acknowledgement until it is there. RFC 5681 §3.1.
     pub initial_ssthresh: u64,
-    /// How many duplicate acknowledgments mean a loss.
+    /// How many duplicate acknowledgements mean a loss.
     pub duplicate_threshold: u32,
     /// The data that Tahoe resends on a fast retransmit; other variants always resend one segment.
     pub fast_retransmit: FastRetransmit,
-    /// Whether the first two duplicate acknowledgments each let one new segment go. RFC 3042. Not in Tahoe.
+    /// Whether the first two duplicate acknowledgements each let one new segment go. RFC 3042. Not in Tahoe.
     pub limited_transmit: bool,
     /// Whether to begin again with the initial window after sending nothing for longer than the
     /// retransmission timeout. RFC 5681 §4.1.
@@ -220,8 +220,8 @@ pub enum ConfigError {
         /// The name of the field.
         field: &'static str,
     },
-    /// Acknowledgments would be delayed too long or not at all.
-    #[error("acknowledgments are delayed by {delay}; it must be above 0 ms and at most {MAX_DELAYED_ACK} (RFC 1122)")]
+    /// Acknowledgements would be delayed too long or not at all.
+    #[error("acknowledgements are delayed by {delay}; it must be above 0 ms and at most {MAX_DELAYED_ACK} (RFC 1122)")]
     DelayedAck {
         /// What was asked for.
         delay: Span,

@@ -39,10 +39,10 @@ pub(crate) struct Receiver {
     /// Where the peer's FIN stands, once seen.
     fin_at: Option<Position>,
     stamp: u64,
-    /// Bytes in order since an acknowledgment was last sent (bytes).
+    /// Bytes in order since an acknowledgement was last sent (bytes).
     unacked: u64,
     delayed: bool,
-    /// An acknowledgment must go now.
+    /// An acknowledgement must go now.
     pub(crate) ack_now: bool,
     /// It must go as a segment of its own: the peer counts it as a duplicate.
     pub(crate) ack_alone: bool,
@@ -75,7 +75,7 @@ impl Receiver {
         (0..14).find(|s| (65_535_u64 << s) >= buffer).unwrap_or(14)
     }
     /// The peer's SYN carried this number.
-    pub(crate) fn synchronize(&mut self, irs: SeqNum) {
+    pub(crate) fn synchronise(&mut self, irs: SeqNum) {
         self.irs = irs;
         self.nxt = 1;
     }
@@ -92,7 +92,7 @@ impl Receiver {
     pub(crate) fn position(&self, seq: SeqNum) -> Option<Position> {
         seq.position(self.irs, self.nxt)
     }
-    /// The acknowledgment to send.
+    /// The acknowledgement to send.
     pub(crate) fn ack(&self) -> SeqNum {
         self.irs.add(self.nxt)
     }
@@ -165,11 +165,11 @@ impl Receiver {
     fn worth_telling(&self) -> u64 {
         (2 * self.mss).min(self.buffer.div_ceil(2))
     }
-    /// Whether data waits for a delayed acknowledgment.
+    /// Whether data waits for a delayed acknowledgement.
     pub(crate) fn awaits_ack(&self) -> bool {
         self.unacked > 0
     }
-    /// A segment with the present acknowledgment and window was sent.
+    /// A segment with the present acknowledgement and window was sent.
     pub(crate) fn acknowledged(&mut self) {
         self.unacked = 0;
         self.ack_now = false;

@@ -8,7 +8,7 @@ use crate::{Position, RtoConfig};
 /// What a lost SYN raises the timeout to. RFC 6298 (5.7).
 const AFTER_SYN_LOSS: Span = Span::from_secs(3);
 
-/// Estimates the round trip and says how long to wait for an acknowledgment.
+/// Estimates the round trip and says how long to wait for an acknowledgement.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
     config: RtoConfig,
@@ -89,7 +89,7 @@ impl Rto {
         self.sample(rtt);
         Some(rtt)
     }
-    /// Takes a measurement. With timestamps each acknowledgment is one and has the full weight, as in Linux
+    /// Takes a measurement. With timestamps each acknowledgement is one and has the full weight, as in Linux
     /// (`tcp_rtt_estimator`) and FreeBSD. RFC 7323 §4.2 and appendix G divide the weights by the number of measurements
     /// in a round trip: the estimate then stays behind a round trip that slow start doubles in one, and the timer fires
     /// before a fast retransmit can be acknowledged.

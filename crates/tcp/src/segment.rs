@@ -38,7 +38,7 @@ impl Flags {
     pub const RST: Flags = Flags(4);
     /// Nothing more is queued behind this segment.
     pub const PSH: Flags = Flags(8);
-    /// The acknowledgment field counts.
+    /// The acknowledgement field counts.
     pub const ACK: Flags = Flags(16);
 
     /// Whether all of `other` are set.
@@ -68,7 +68,7 @@ pub struct SackBlock {
     pub end: SeqNum,
 }
 
-/// Up to four selective acknowledgment blocks, held inline.
+/// Up to four selective acknowledgement blocks, held inline.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [SackBlock; SackBlocks::MAX],
@@ -132,9 +132,9 @@ pub struct Options {
     pub mss: Option<u16>,
     /// Shift of the window field in later segments. RFC 7323 §2.
     pub window_scale: Option<u8>,
-    /// Whether selective acknowledgments may be sent. RFC 2018 §2.
+    /// Whether selective acknowledgements may be sent. RFC 2018 §2.
     pub sack_permitted: bool,
-    /// Selective acknowledgments. RFC 2018 §3.
+    /// Selective acknowledgements. RFC 2018 §3.
     pub sack: SackBlocks,
     /// Timestamps. RFC 7323 §3.
     pub timestamps: Option<Timestamps>,

@@ -41,7 +41,7 @@ pub(crate) struct Sender {
     pub(crate) window: u64,
     /// The largest it has been (bytes).
     max_window: u64,
-    /// Sequence and acknowledgment of the segment that last set it (SND.WL1, SND.WL2).
+    /// Sequence and acknowledgement of the segment that last set it (SND.WL1, SND.WL2).
     window_from: (Position, Position),
     capacity: u64,
     nagle: bool,

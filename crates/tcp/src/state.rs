@@ -23,13 +23,13 @@ pub enum State {
     Closing,
     /// Closed by the peer first, then on this side; the FIN is not acknowledged.
     LastAck,
-    /// Both FINs acknowledged; lingers to answer a peer that missed the last acknowledgment.
+    /// Both FINs acknowledged; lingers to answer a peer that missed the last acknowledgement.
     TimeWait,
 }
 
 impl State {
     /// Whether both SYNs are acknowledged and the connection is not yet gone.
-    pub fn is_synchronized(self) -> bool {
+    pub fn is_synchronised(self) -> bool {
         !matches!(self, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
     /// Whether data or a FIN may be (re)transmitted.

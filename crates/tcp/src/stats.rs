@@ -18,7 +18,7 @@ pub struct Stats {
     pub bytes_retransmitted: u64,
     /// Times the retransmission timer fired (count).
     pub timeouts: u64,
-    /// Times the duplicate acknowledgments told of a loss (count).
+    /// Times the duplicate acknowledgements told of a loss (count).
     pub fast_retransmits: u64,
     /// Probes of a closed window sent (segments).
     pub window_probes: u64,
@@ -26,7 +26,7 @@ pub struct Stats {
     pub segments_received: u64,
     /// Payload received in order (bytes).
     pub bytes_received: u64,
-    /// Duplicate acknowledgments received while data was outstanding (segments).
+    /// Duplicate acknowledgements received while data was outstanding (segments).
     pub duplicate_acks_received: u64,
     /// Segments received that left a gap before them (segments).
     pub out_of_order_received: u64,

@@ -9,7 +9,7 @@ pub enum TimerKind {
     Retransmit,
     /// The peer's window keeps data waiting. RFC 9293 §3.8.6.1.
     Persist,
-    /// A delayed acknowledgment is due. RFC 9293 §3.8.6.3.
+    /// A delayed acknowledgement is due. RFC 9293 §3.8.6.3.
     DelayedAck,
     /// Lingering in TIME-WAIT ends. RFC 9293 §3.6.1.
     TimeWait,

@@ -51,13 +51,13 @@ impl TimestampClock {
         before(theirs.value, self.recent) && now.since(self.recent_at) < OUTDATED
     }
     /// RFC 7323 §4.3 (2), §5.3, R3: notes what to echo, from a segment at `seq`. One beyond the last
-    /// acknowledgment waits: the echo of the oldest covers the delay of the acknowledgment.
+    /// acknowledgement waits: the echo of the oldest covers the delay of the acknowledgement.
     pub(crate) fn take(&mut self, theirs: Timestamps, seq: Position, now: Time) {
         if seq <= self.last_ack_sent && !self.is_old(theirs, now) {
             (self.recent, self.recent_at) = (theirs.value, now);
         }
     }
-    /// RFC 7323 §4.3 (3): an acknowledgment of everything below `nxt` goes.
+    /// RFC 7323 §4.3 (3): an acknowledgement of everything below `nxt` goes.
     pub(crate) fn acknowledged(&mut self, nxt: Position) {
         self.last_ack_sent = nxt;
     }

@@ -123,7 +123,7 @@ proptest! {
 
     #[test]
     fn nothing_is_resent_over_a_good_channel((configs, iss, apps, seed) in case(), delay in 1u64..100) {
-        // A round trip and the delay of an acknowledgment stay below the least that two ticks can be.
+        // A round trip and the delay of an acknowledgement stay below the least that two ticks can be.
         let configs = configs.map(|c| Config { delayed_ack: c.delayed_ack.map(|d| d.min(Span::from_ms(250))), ..c });
         let (jitter, losses) = (Span::ZERO, 0);
         let delay = Span::from_ms(delay);

@@ -43,7 +43,7 @@ fn refusals_name_the_value_and_the_limit() {
     assert_eq!(text(|c| c.max_retransmissions = 0), "max_retransmissions is 0; it must be at least 1");
     assert_eq!(
         text(|c| c.delayed_ack = Some(Span::from_ms(501))),
-        "acknowledgments are delayed by 501 ms; it must be above 0 ms and at most 500 ms (RFC 1122)"
+        "acknowledgements are delayed by 501 ms; it must be above 0 ms and at most 500 ms (RFC 1122)"
     );
     assert_eq!(
         text(|c| c.rto = RtoConfig { initial: Span::from_secs(99), ..RtoConfig::default() }),

@@ -34,7 +34,7 @@ fn w_cubic(t: f64, w_max: f64, epoch: f64) -> f64 {
     C * (t - k).powi(3) + w_max
 }
 
-/// RFC 9438 §4.1 to §4.5 in floating point, acknowledgment by acknowledgment, after one loss.
+/// RFC 9438 §4.1 to §4.5 in floating point, acknowledgement by acknowledgement, after one loss.
 struct Float {
     w_max: f64,
     epoch: f64,
@@ -56,7 +56,7 @@ impl Float {
 }
 
 /// One loss in slow start at a window of some hundred segments; the window after it for `seconds`, each
-/// acknowledgment held against the equations. Gives (time since the epoch, window) in s and segments.
+/// acknowledgement held against the equations. Gives (time since the epoch, window) in s and segments.
 fn after_one_loss(rtt_ms: u64, seconds: u64, lost: u64) -> (f64, Vec<(f64, f64)>) {
     let rtt = rtt_ms as f64 / 1e3;
     let mut line = Line::new(Config { hystart: false, ..config(Variant::Cubic) }, Span::from_ms(rtt_ms));

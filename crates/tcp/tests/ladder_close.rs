@@ -32,7 +32,7 @@ fn closing_first_lingers_in_time_wait() {
          400   > 702 ack 502
          # 60 s are 120 ticks
          400   ? state TimeWait timer TimeWait deadline 60000
-         # the last acknowledgment was lost: the FIN comes again
+         # the last acknowledgement was lost: the FIN comes again
          5000  < FIN 501 ack 702
          5000  > 702 ack 502
          5000  ? state TimeWait deadline 65000

@@ -1,4 +1,4 @@
-//! Loss: what each variant does about duplicate acknowledgments and timeouts.
+//! Loss: what each variant does about duplicate acknowledgements and timeouts.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -77,7 +77,7 @@ fn tahoe_goes_back_n() {
 #[test]
 fn tahoe_as_in_bsd_resends_one_segment() {
     let bsd = Config { fast_retransmit: FastRetransmit::OneSegment, ..config(Variant::Tahoe) };
-    // One segment is lost: its retransmission leads to the acknowledgment of all, and new data follows.
+    // One segment is lost: its retransmission leads to the acknowledgement of all, and new data follows.
     eight_out(
         bsd,
         "200 < 1 ack 1 x3
@@ -90,7 +90,7 @@ fn tahoe_as_in_bsd_resends_one_segment() {
          300 > 9001..10001
          300 ? cwnd 2000 ssthresh 4000 resent 1",
     );
-    // The first and the third segment are lost: after the partial acknowledgment the window is below the outstanding
+    // The first and the third segment are lost: after the partial acknowledgement the window is below the outstanding
     // data, so nothing is sent until the retransmission timer fires.
     eight_out(
         bsd,
@@ -142,7 +142,7 @@ fn reno_halves_inflates_and_deflates() {
 }
 
 #[test]
-fn reno_leaves_recovery_at_a_partial_acknowledgment() {
+fn reno_leaves_recovery_at_a_partial_acknowledgement() {
     eight_out(
         config(Variant::Reno),
         "200 < 1 ack 1 x3
@@ -220,7 +220,7 @@ fn limited_transmit_sends_two_segments_that_do_not_count() {
 }
 
 #[test]
-fn newreno_repairs_a_hole_for_each_partial_acknowledgment() {
+fn newreno_repairs_a_hole_for_each_partial_acknowledgement() {
     // The first and third segment are lost.
     eight_out(
         config(Variant::NewReno),
@@ -261,7 +261,7 @@ fn newreno_leaves_recovery_without_a_burst() {
 }
 
 #[test]
-fn newreno_restarts_the_timer_at_the_first_partial_acknowledgment_only() {
+fn newreno_restarts_the_timer_at_the_first_partial_acknowledgement_only() {
     eight_out(
         config(Variant::NewReno),
         "200  < 1 ack 1 x3
@@ -395,7 +395,7 @@ fn karn_keeps_the_backed_off_timeout_until_new_data_is_measured() {
 }
 
 #[test]
-fn an_acknowledgment_of_new_data_starts_the_timer_anew() {
+fn an_acknowledgement_of_new_data_starts_the_timer_anew() {
     eight_out(
         config(Variant::Reno),
         "700 < 1 ack 1001

@@ -35,7 +35,7 @@ fn three_way_handshake_of_the_server() {
 }
 
 #[test]
-fn data_on_the_handshake_acknowledgment_is_taken() {
+fn data_on_the_handshake_acknowledgement_is_taken() {
     server(
         Config::default(),
         "0   < SYN 0 mss 512
@@ -235,7 +235,7 @@ fn a_refused_connection() {
 }
 
 #[test]
-fn an_acknowledgment_of_no_syn_is_reset() {
+fn an_acknowledgement_of_no_syn_is_reset() {
     client(Config::default(), "0 do connect\n0 > SYN 0\n5 < 77 ack 9\n5 > RST 9\n5 ? state SynSent");
     server(Config::default(), "0 < 77 ack 9\n0 > RST 9\n0 ? state Listen");
 }

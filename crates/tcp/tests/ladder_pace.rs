@@ -43,7 +43,7 @@ fn a_fixed_rate_spaces_packets_by_their_length() {
 }
 
 #[test]
-fn acknowledgments_release_nothing_early() {
+fn acknowledgements_release_nothing_early() {
     connected(
         fixed(),
         "200 do write 9000

@@ -32,7 +32,7 @@ fn every_segment_is_acknowledged_without_delay() {
 }
 
 #[test]
-fn a_delayed_acknowledgment_goes_with_the_second_full_segment_or_the_timer() {
+fn a_delayed_acknowledgement_goes_with_the_second_full_segment_or_the_timer() {
     connected(
         delayed(),
         "100 < 1..501 ack 1
@@ -49,7 +49,7 @@ fn a_delayed_acknowledgment_goes_with_the_second_full_segment_or_the_timer() {
 }
 
 #[test]
-fn a_delayed_acknowledgment_rides_on_data() {
+fn a_delayed_acknowledgement_rides_on_data() {
     connected(
         delayed(),
         "100 < 1..101 ack 1
@@ -221,13 +221,13 @@ fn an_old_empty_segment_is_answered() {
 }
 
 #[test]
-fn a_segment_without_acknowledgment_is_dropped() {
+fn a_segment_without_acknowledgement_is_dropped() {
     connected(config(), "100 < 1..11\n100 ? readable 0 state Established");
 }
 
 #[test]
 fn a_gap_is_told_in_a_segment_without_data() {
-    // The acknowledgment lets data go, but on data the peer would not count the duplicate.
+    // The acknowledgement lets data go, but on data the peer would not count the duplicate.
     connected(
         config(),
         "100 do write 1500
@@ -253,7 +253,7 @@ fn a_window_that_was_nearly_closed_reopens_by_two_segments() {
          130 do consume 999
          140 do consume 1
          140 > 1 ack 2901 win 2100
-         # an acknowledgment that goes anyway tells of less: a segment
+         # an acknowledgement that goes anyway tells of less: a segment
          150 do consume 500
          160 < 2901..2951 ack 1
          160 > 1 ack 2951 win 2550",
@@ -312,7 +312,7 @@ fn a_reader_of_half_the_buffer_is_as_good_as_two_segments() {
 }
 
 #[test]
-fn an_update_for_the_reader_carries_the_acknowledgment() {
+fn an_update_for_the_reader_carries_the_acknowledgement() {
     connected(
         Config { receive_window: 1000, immediate_read: false, ..delayed() },
         "100 < 1..501 ack 1

@@ -82,12 +82,12 @@ fn bytes_above_can_tell_of_a_loss_before_the_third_duplicate() {
 }
 
 #[test]
-fn an_acknowledgment_without_new_blocks_is_no_duplicate() {
+fn an_acknowledgement_without_new_blocks_is_no_duplicate() {
     ten_out(config(), "200 < 1 ack 1 x5\n200 ? recovery false cwnd 10000");
 }
 
 #[test]
-fn a_new_block_on_a_cumulative_acknowledgment_counts() {
+fn a_new_block_on_a_cumulative_acknowledgement_counts() {
     ten_out(
         Config { limited_transmit: false, ..config() },
         "200 < 1 ack 1001 sack 2001..3001

@@ -12,7 +12,7 @@ fn config() -> Config {
 }
 
 #[test]
-fn slow_start_adds_a_segment_for_each_acknowledgment() {
+fn slow_start_adds_a_segment_for_each_acknowledgement() {
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack] {
         connected(
             Config { variant, ..config() },
@@ -34,7 +34,7 @@ fn slow_start_adds_a_segment_for_each_acknowledgment() {
 }
 
 #[test]
-fn tahoe_counts_acknowledgments_and_the_rest_count_bytes() {
+fn tahoe_counts_acknowledgements_and_the_rest_count_bytes() {
     let script = |cwnd| {
         format!(
             "100 do write 100
@@ -231,7 +231,7 @@ fn a_closed_window_is_probed_with_backoff_until_it_opens() {
          7100 < 1 ack 1001 win 5000
          # idle for longer than the timeout: one segment
          7100 > 1001..2001
-         # probes are neither losses nor duplicate acknowledgments
+         # probes are neither losses nor duplicate acknowledgements
          7100 ? timeouts 0 fast 0 resent 0 timer Retransmit",
     );
 }

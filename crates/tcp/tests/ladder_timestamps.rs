@@ -64,9 +64,9 @@ fn an_answer_carries_it_only_if_it_was_offered() {
     server(config(), "5 < SYN 0 win 50000 mss 1012\n5 > SYN 0 ack 1");
 }
 
-/// RFC 7323 §4.3: the acknowledgment of several segments echoes the first, so the delay is measured too.
+/// RFC 7323 §4.3: the acknowledgement of several segments echoes the first, so the delay is measured too.
 #[test]
-fn a_delayed_acknowledgment_echoes_the_oldest_segment() {
+fn a_delayed_acknowledgement_echoes_the_oldest_segment() {
     let config = Config { delayed_ack: Some(Span::from_ms(200)), ..config() };
     connected(
         config,
@@ -92,9 +92,9 @@ fn a_segment_beyond_a_gap_is_not_echoed() {
     );
 }
 
-/// Each acknowledgment of new data is measured, with the full weight of RFC 6298 (2.3).
+/// Each acknowledgement of new data is measured, with the full weight of RFC 6298 (2.3).
 #[test]
-fn every_acknowledgment_of_new_data_is_measured() {
+fn every_acknowledgement_of_new_data_is_measured() {
     connected(
         config(),
         "100 ? srtt 100 rto 300
@@ -109,7 +109,7 @@ fn every_acknowledgment_of_new_data_is_measured() {
          # 104 + (136 - 104) / 8
          336 < 1 ack 2001 ts 282 200
          336 ? srtt 108
-         # an old echo on an acknowledgment of nothing new tells nothing
+         # an old echo on an acknowledgement of nothing new tells nothing
          350 < 1 ack 2001 ts 300 1
          350 ? srtt 108
          # 108 + (172 - 108) / 8
@@ -168,7 +168,7 @@ fn a_segment_from_before_is_answered_and_dropped() {
 }
 
 #[test]
-fn an_old_acknowledgment_moves_nothing() {
+fn an_old_acknowledgement_moves_nothing() {
     connected(
         config(),
         "200 do write 2000

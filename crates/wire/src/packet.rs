@@ -57,7 +57,7 @@ pub struct Ipv4Tcp {
     pub ttl: u8,
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgment number; counts only with the ACK flag.
+    /// Acknowledgement number; counts only with the ACK flag.
     pub ack: u32,
     /// Flags.
     pub flags: TcpFlags,

@@ -51,7 +51,7 @@ fn efficiency_table() {
         assert!(near(mbit("1.5 Mbit/s"), on_t1, 1e-4), "MSS {mss}: {}", mbit("1.5 Mbit/s"));
         assert!(near(mbit("149.76 Mbit/s"), on_oc3, 1e-2), "MSS {mss}: {}", mbit("149.76 Mbit/s"));
     }
-    // A bare acknowledgment: one cell alone, two with LLC/SNAP.
+    // A bare acknowledgement: one cell alone, two with LLC/SNAP.
     assert_eq!(aal5_cells(Bytes(40)), Cells(1));
     assert_eq!(aal5_cells(Bytes(48)), Cells(2));
 }

@@ -109,7 +109,7 @@ fn tshark(file: &[u8], arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// An opening, data, an acknowledgment with SACK and a close, each in both encapsulations.
+/// An opening, data, an acknowledgement with SACK and a close, each in both encapsulations.
 fn conversation() -> Vec<u8> {
     let timestamps = Some((70_000, 0));
     let syn = TcpOptions { mss: Some(512), window_scale: Some(2), sack_permitted: true, sack: vec![], timestamps };

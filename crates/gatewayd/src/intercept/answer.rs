@@ -48,7 +48,7 @@ pub(crate) struct About<'a> {
     pub(crate) client: SocketAddr,
     pub(crate) server: SocketAddr,
     /// What acknowledges all of it.
-    pub(crate) acknowledgment: u32,
+    pub(crate) acknowledgement: u32,
     /// The IP packet.
     pub(crate) packet: &'a [u8],
 }
@@ -68,7 +68,7 @@ pub(crate) fn answer(
         Manner::Reset => ip(about.server.ip(), client, ip_number::TCP)?
             .tcp(about.server.port(), about.client.port(), 0, 0)
             .rst()
-            .ack(about.acknowledgment)
+            .ack(about.acknowledgement)
             .write(&mut packet, &[]),
         Manner::Icmp { v4, .. } if client.is_ipv4() => {
             let quoted = &about.packet[..about.packet.len().min(QUOTED_V4)];
@@ -167,7 +167,7 @@ mod tests {
         let of = |(client, server, router): (&str, &str, &str)| {
             let (client, server) = (client.parse().unwrap(), server.parse().unwrap());
             let packet = syn(client, server, u32::MAX - 1, b"abc");
-            let about = About { client, server, acknowledgment: 2, packet: &packet };
+            let about = About { client, server, acknowledgement: 2, packet: &packet };
             answer(&about, reason, || Ok(router.parse().unwrap())).unwrap()
         };
         ENDS.map(of).to_vec()
@@ -224,7 +224,7 @@ mod tests {
     fn a_large_opening_is_cut() {
         let (client, server) = ("10.0.0.2:4000".parse().unwrap(), "10.0.1.2:80".parse().unwrap());
         let packet = syn(client, server, 0, &[0; 1400]);
-        let about = About { client, server, acknowledgment: 1401, packet: &packet };
+        let about = About { client, server, acknowledgement: 1401, packet: &packet };
         let error = answer(&about, Reason::HostUnreachable, || Ok([10, 0, 0, 1].into())).unwrap().unwrap();
         assert_eq!(error.len(), 576);
     }

@@ -35,7 +35,9 @@ pub(crate) struct Opening {
     /// The initial sequence number: the same each time.
     sequence: u32,
     /// What acknowledges all of it.
-    pub(super) acknowledgment: u32,
+    // The layout of a handover has this name.
+    #[serde(rename = "acknowledgment")]
+    pub(super) acknowledgement: u32,
     /// With the header of the TUN device.
     packet: Vec<u8>,
     /// The fragments in which it arrived, if any.
@@ -53,7 +55,7 @@ impl Opening {
 impl Opening {
     /// Creates one without a packet, for tests without a TUN device.
     pub(crate) fn between(client: SocketAddr, server: SocketAddr) -> Opening {
-        Opening { client, server, sequence: 0, acknowledgment: 0, packet: Vec::new(), pieces: Vec::new() }
+        Opening { client, server, sequence: 0, acknowledgement: 0, packet: Vec::new(), pieces: Vec::new() }
     }
 }
 
@@ -107,16 +109,16 @@ impl Hold {
             let packet = &mut self.buffer[..octets];
             let Some(ip) = packet.get_mut(Tun::HEADER..) else { continue };
             match kind(ip) {
-                Kind::Opening { client, server, sequence, acknowledgment } => {
+                Kind::Opening { client, server, sequence, acknowledgement } => {
                     let packet = packet.to_vec();
                     let pieces = Vec::new();
-                    return Ok(Some(Opening { client, server, sequence, acknowledgment, packet, pieces }));
+                    return Ok(Some(Opening { client, server, sequence, acknowledgement, packet, pieces }));
                 }
                 Kind::Other => {
                     let Some(Whole { packet: whole, pieces }) = self.fragments.add(ip) else { continue };
-                    if let Kind::Opening { client, server, sequence, acknowledgment } = kind(&whole) {
+                    if let Kind::Opening { client, server, sequence, acknowledgement } = kind(&whole) {
                         let packet = [&[0; Tun::HEADER][..], &whole].concat();
-                        return Ok(Some(Opening { client, server, sequence, acknowledgment, packet, pieces }));
+                        return Ok(Some(Opening { client, server, sequence, acknowledgement, packet, pieces }));
                     }
                 }
                 // A neighbour of ours did not answer. The kernel tells the sender of the packet, which by its
@@ -147,9 +149,9 @@ impl Hold {
     }
     /// Answers it as it would have been answered without a gateway.
     pub(crate) fn refuse(&mut self, opening: &Opening, reason: Reason) -> io::Result<()> {
-        let Opening { client, server, acknowledgment, ref packet, .. } = *opening;
+        let Opening { client, server, acknowledgement, ref packet, .. } = *opening;
         let packet = &packet[Tun::HEADER..];
-        self.answers.send(&About { client, server, acknowledgment, packet }, reason)
+        self.answers.send(&About { client, server, acknowledgement, packet }, reason)
     }
 }
 

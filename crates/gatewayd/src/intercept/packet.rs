@@ -24,7 +24,7 @@ pub(crate) enum Kind {
         /// The initial sequence number.
         sequence: u32,
         /// What acknowledges all of it: one for SYN and one for each octet of data.
-        acknowledgment: u32,
+        acknowledgement: u32,
     },
     /// An ICMP error of this machine: a neighbour did not answer.
     Unreachable,
@@ -45,7 +45,7 @@ pub(crate) fn kind(packet: &[u8]) -> Kind {
             client: SocketAddr::new(from, tcp.source_port()),
             server: SocketAddr::new(to, tcp.destination_port()),
             sequence: tcp.sequence_number(),
-            acknowledgment: tcp.sequence_number().wrapping_add(1).wrapping_add(tcp.payload().len() as u32),
+            acknowledgement: tcp.sequence_number().wrapping_add(1).wrapping_add(tcp.payload().len() as u32),
         },
         Some(TransportSlice::Icmpv4(icmp)) if icmp.type_u8() == icmpv4::TYPE_DEST_UNREACH => Kind::Unreachable,
         Some(TransportSlice::Icmpv6(icmp)) if icmp.type_u8() == icmpv6::TYPE_DST_UNREACH => Kind::Unreachable,
@@ -127,9 +127,9 @@ mod tests {
     #[test]
     fn an_opening_is_a_syn_alone() {
         for (client, server) in ends() {
-            for (data, acknowledgment) in [(&b""[..], 0), (b"GET", 3)] {
+            for (data, acknowledgement) in [(&b""[..], 0), (b"GET", 3)] {
                 let packet = syn(client, server, u32::MAX, data);
-                assert_eq!(kind(&packet), Kind::Opening { client, server, sequence: u32::MAX, acknowledgment });
+                assert_eq!(kind(&packet), Kind::Opening { client, server, sequence: u32::MAX, acknowledgement });
             }
             let tcp = || ip(client, server).tcp(4000, 80, 7, 100);
             for other in [tcp(), tcp().syn().ack(3), tcp().syn().rst(), tcp().syn().fin(), tcp().fin().ack(3)] {
@@ -148,7 +148,7 @@ mod tests {
         let ip = etherparse::IpHeaders::Ipv4(header, etherparse::Ipv4Extensions::default());
         let mut packet = Vec::new();
         etherparse::PacketBuilder::ip(ip).tcp(4000, 80, 7, 100).syn().write(&mut packet, &[]).unwrap();
-        assert!(matches!(kind(&packet), Kind::Opening { acknowledgment: 8, .. }));
+        assert!(matches!(kind(&packet), Kind::Opening { acknowledgement: 8, .. }));
     }
 
     #[test]

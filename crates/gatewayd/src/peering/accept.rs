@@ -60,7 +60,7 @@ impl Peering {
     fn held(&self, now: Instant) -> Vec<Held> {
         let held = |(&number, link): (&u64, &Link)| {
             let state = match link.stage {
-                _ if link.dialed.is_some() => return None,
+                _ if link.dialled.is_some() => return None,
                 Stage::Handshake if link.is_silent() => State::Silent,
                 Stage::Handshake => State::Handshake,
                 Stage::Over => State::Closing,

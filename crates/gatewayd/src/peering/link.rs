@@ -154,7 +154,7 @@ impl Share {
 /// One connection.
 pub(super) struct Link {
     /// Which peer it was dialled to; none if it was the other side that dialled.
-    pub(super) dialed: Option<PeerId>,
+    pub(super) dialled: Option<PeerId>,
     /// Whose it is, once that is known.
     pub(super) peer: Option<PeerId>,
     pub(super) stage: Stage,
@@ -175,14 +175,14 @@ pub(super) enum Wire {
 }
 
 impl Link {
-    pub(super) fn new(dialed: Option<PeerId>, address: SocketAddr, wire: Wire, now: Instant) -> Link {
+    pub(super) fn new(dialled: Option<PeerId>, address: SocketAddr, wire: Wire, now: Instant) -> Link {
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-        Link { dialed, peer: dialed, stage: Stage::Handshake, trial: false, more: false, began: now, address, wire }
+        Link { dialled, peer: dialled, stage: Stage::Handshake, trial: false, more: false, began: now, address, wire }
     }
     /// Returns true if the other side has opened it, over TCP, and sent no ClientHello yet.
     pub(super) fn is_silent(&self) -> bool {
         let Wire::Tls(tls) = &self.wire else { return false };
-        self.dialed.is_none() && self.stage == Stage::Handshake && !tls.has_spoken()
+        self.dialled.is_none() && self.stage == Stage::Handshake && !tls.has_spoken()
     }
     /// Returns the instant at which it is given up unless packets travel by then.
     pub(super) fn give_up_at(&self) -> Option<Instant> {

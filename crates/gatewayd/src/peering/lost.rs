@@ -43,7 +43,7 @@ impl Peering {
             } else {
                 self.down(peer, &why, now);
             }
-        } else if let (true, Some(peer)) = (link.trial, link.dialed) {
+        } else if let (true, Some(peer)) = (link.trial, link.dialled) {
             let of = &mut self.peers[peer];
             let why = if loss.silent { "no answer" } else { &loss.why };
             of.tried = format!("QUIC to {}: {why}; TLS is used", link.address);
@@ -58,7 +58,7 @@ impl Peering {
                 self.turn_away(if was_silent { "silent" } else { "failed" });
             }
             self.attempt_failed(link, &why, loss.silent, now);
-            if let (true, None) = (loss.refused, link.dialed) {
+            if let (true, None) = (loss.refused, link.dialled) {
                 let names = self.identity.refused_names();
                 if let Some(peer) = self.peers.find(|peer| names.contains(&peer.name)) {
                     self.still_down(peer, &format!("it dialled from {}, and {why}", link.address.ip()), now);
@@ -70,7 +70,7 @@ impl Peering {
     /// Records the failure of one connection before it was up.
     pub(super) fn attempt_failed(&mut self, link: &Link, why: &str, silent: bool, now: Instant) {
         let transport = link.transport();
-        let Some(peer) = link.dialed else {
+        let Some(peer) = link.dialled else {
             self.complain(link.address, &format!(" over {}", over(transport)), why, now);
             if let Some(peer) = link.peer {
                 self.still_down(peer, why, now);

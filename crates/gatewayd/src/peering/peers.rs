@@ -188,7 +188,7 @@ impl Peering {
         }
         let Some(certificate) = chain.first() else { return };
         let known = || self.peers.find(|peer| is_of(certificate, &peer.name));
-        let Some(peer) = link.dialed.or_else(known) else {
+        let Some(peer) = link.dialled.or_else(known) else {
             let names = names_of(certificate);
             let seen_here = format!("its certificate is of {names}: no peer has that name");
             self.turn_away("failed");
@@ -204,7 +204,7 @@ impl Peering {
             link.close(&mut self.sockets, now, Ending::Trial, "");
             return;
         }
-        if link.dialed.is_none() && !self.may_enter(link, peer, now) {
+        if link.dialled.is_none() && !self.may_enter(link, peer, now) {
             return;
         }
         link.peer = Some(peer);
@@ -227,7 +227,7 @@ impl Peering {
             return false;
         }
         let greets =
-            |link: &&mut Link| link.peer == Some(peer) && link.dialed.is_none() && link.stage == Stage::Greeting;
+            |link: &&mut Link| link.peer == Some(peer) && link.dialled.is_none() && link.stage == Stage::Greeting;
         let greeting = self.links.values_mut().filter(greets);
         let (count, oldest) = greeting.fold((0, None), |(count, oldest): (usize, Option<&mut Link>), link| {
             (count + 1, Some(oldest.map_or(link, |oldest| oldest)))
@@ -290,7 +290,7 @@ impl Peering {
             other.close(&mut self.sockets, now, Ending::Spare, "");
         }
         let (dialer, transport, payload, address) =
-            (link.dialed.is_some(), link.transport(), link.payload(), link.remote());
+            (link.dialled.is_some(), link.transport(), link.payload(), link.remote());
         let of = &mut self.peers[peer];
         (of.way, of.since) = (Way::Over(number), now);
         of.theirs = hello.epoch;

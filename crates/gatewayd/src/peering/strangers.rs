@@ -20,7 +20,7 @@ pub(super) const PER_PEER_ADDRESS: usize = 16;
 pub(super) const UNPROVEN: usize = 32;
 /// The same for the slots of one address of a peer: forged datagrams cannot take the rest.
 const UNPROVEN_OF_PEER: usize = 4;
-/// The longest time without a ClientHello. A client sends it together with the acknowledgment that completes the
+/// The longest time without a ClientHello. A client sends it together with the acknowledgement that completes the
 /// handshake of TCP. If it is lost, the next one follows after a second or a few round trips (RFC 6298, section 2).
 pub(super) const SILENCE: Duration = Duration::from_secs(3);
 /// A handshake younger than this is replaced only for a network that holds fewer (one over a satellite takes 2 s).

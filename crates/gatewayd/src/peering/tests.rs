@@ -95,7 +95,7 @@ fn start(config: &Config) -> Peering {
 }
 
 /// `near` dials `far`, which listens; both run.
-fn dialing(near: &mut Config, far: &Config) -> (Peering, Peering) {
+fn dialling(near: &mut Config, far: &Config) -> (Peering, Peering) {
     let far = start(far);
     near.peers[0].address = Some(far.listens().unwrap().to_string());
     (start(near), far)
@@ -158,7 +158,7 @@ fn connected(transport: TransportChoice) -> (Keys, Peering, Peering) {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = transport;
-    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    let (mut near, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
     bring_up(&mut near, &mut far);
     (keys, near, far)
 }

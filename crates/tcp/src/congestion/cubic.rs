@@ -15,7 +15,7 @@ pub(crate) const BETA: (u64, u64) = (7, 10);
 const ALPHA: (u128, u128) = (9, 17);
 /// C of RFC 9438 §4.1 is 2/5 segments / s^3, here for cubes of microseconds.
 const C: (i128, i128) = (2, 5_000_000_000_000_000_000);
-/// An acknowledgment counts for so many segments in slow start. RFC 9406 §4.3, L without pacing.
+/// An acknowledgement counts for so many segments in slow start. RFC 9406 §4.3, L without pacing.
 const MOST_SEGMENTS: u64 = 8;
 /// 2 h 47 min: past it the cubic lies above any window (us).
 const LONGEST: i128 = 10_000_000_000;
@@ -25,7 +25,7 @@ const LONGEST: i128 = 10_000_000_000;
 struct Stage {
     /// When it began; later by the time in which the window was not used. RFC 9438 §4.2, t_epoch.
     since: Time,
-    /// The last acknowledgment.
+    /// The last acknowledgement.
     last: Time,
     /// Where the cubic has its plateau: RFC 9438 §4.1, W_max (bytes).
     plateau: u64,
@@ -58,7 +58,7 @@ impl Cubic {
         Cubic { max: None, prior: 0, stage: None, hystart, paced, full_until: 0 }
     }
 
-    /// The window and ssthresh after an acknowledgment of new data outside recovery.
+    /// The window and ssthresh after an acknowledgement of new data outside recovery.
     pub(crate) fn grow(&mut self, cwnd: u64, ssthresh: u64, mss: u64, acked: Acked, flight: Flight) -> (u64, u64) {
         // RFC 9438 §5.8: a window that the application or the peer's window leaves unused does not grow.
         // Linux, tcp_is_cwnd_limited(): slow start may go to twice what is used.
@@ -99,7 +99,7 @@ impl Cubic {
         let t = micros(now.since(stage.since));
         // RFC 9438 §4.2: the target of the next round trip, from the present window to 1.5 of it.
         let target = stage.cubic(t + micros(srtt.unwrap_or(Span::ZERO)), mss).clamp(cwnd, cwnd + cwnd / 2);
-        // (target - cwnd) / cwnd for each segment acknowledged; the RFC counts acknowledgments.
+        // (target - cwnd) / cwnd for each segment acknowledged; the RFC counts acknowledgements.
         let window = u128::from(cwnd);
         stage.carry += u128::from(bytes) * u128::from(target - cwnd);
         let grown = cwnd + narrow(stage.carry / window).min(target - cwnd);

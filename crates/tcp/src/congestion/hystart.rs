@@ -46,7 +46,7 @@ pub(crate) struct HyStart {
 }
 
 impl HyStart {
-    /// An acknowledgment of new data in slow start, with a measurement or without.
+    /// An acknowledgement of new data in slow start, with a measurement or without.
     pub(crate) fn acked(&mut self, rtt: Option<Span>, flight: Flight) -> Phase {
         if let Some(rtt) = rtt {
             self.min = Some(self.min.map_or(rtt, |min| min.min(rtt)));
@@ -93,7 +93,7 @@ impl HyStart {
 mod tests {
     use super::*;
 
-    /// Rounds of `n` acknowledgments each, the round trip of each round in ms; the phase after each.
+    /// Rounds of `n` acknowledgements each, the round trip of each round in ms; the phase after each.
     fn rounds(n: u64, rtts: &[u64]) -> Vec<Phase> {
         let (mut hystart, mut una) = (HyStart::default(), 1);
         let mut nxt = 1 + n;

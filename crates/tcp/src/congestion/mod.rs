@@ -37,7 +37,7 @@ impl Flight {
     }
 }
 
-/// An acknowledgment of new data.
+/// An acknowledgement of new data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acked {
     /// What it newly acknowledges (bytes).
@@ -49,7 +49,7 @@ pub(crate) struct Acked {
     pub(crate) srtt: Option<Span>,
 }
 
-/// What the sender must do about an acknowledgment.
+/// What the sender must do about an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
     /// Nothing but send what the window allows.
@@ -101,7 +101,7 @@ impl Congestion {
             Algorithm::Sack(a) => a.acked(window, acked, flight),
         }
     }
-    /// A duplicate acknowledgment arrived.
+    /// A duplicate acknowledgement arrived.
     pub(crate) fn duplicate(&mut self, flight: Flight) -> Reaction {
         let window = &mut self.window;
         match &mut self.algorithm {

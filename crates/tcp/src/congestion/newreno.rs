@@ -1,4 +1,4 @@
-//! NewReno: Reno that answers partial acknowledgments. RFC 6582.
+//! NewReno: Reno that answers partial acknowledgements. RFC 6582.
 
 use super::{Acked, DuplicateAcks, Flight, Reaction, Timeout, Window, reno};
 use crate::Position;
@@ -11,7 +11,7 @@ pub(crate) struct NewReno {
     /// RFC 6582 §3.2: behind the last position sent before the latest loss. Before any loss it lies
     /// before the first byte, so that the first segment can be lost too.
     recover: Position,
-    /// Whether the first partial acknowledgment of this recovery has come.
+    /// Whether the first partial acknowledgement of this recovery has come.
     partial_seen: bool,
 }
 
@@ -27,19 +27,19 @@ impl NewReno {
             return Reaction::Continue;
         }
         if flight.una >= self.recover {
-            // RFC 6582 §3.2 (3), full acknowledgment, choice 1: no burst if little is outstanding.
+            // RFC 6582 §3.2 (3), full acknowledgement, choice 1: no burst if little is outstanding.
             window.cwnd = window.ssthresh.min(flight.size().max(window.mss) + window.mss);
             self.recovering = false;
             return Reaction::Continue;
         }
-        // RFC 6582 §3.2 (3), partial acknowledgment: take out what was acknowledged and, if that
+        // RFC 6582 §3.2 (3), partial acknowledgement: take out what was acknowledged and, if that
         // was at least a segment, put one back; then resend the next hole.
         window.cwnd = window.cwnd.saturating_sub(acked.bytes);
         if acked.bytes >= window.mss {
             window.cwnd += window.mss;
         }
         window.cwnd = window.cwnd.max(window.mss);
-        // Only the first partial acknowledgment starts the timer anew.
+        // Only the first partial acknowledgement starts the timer anew.
         let first = !self.partial_seen;
         self.partial_seen = true;
         if first { Reaction::Retransmit } else { Reaction::RetransmitKeepingTimer }

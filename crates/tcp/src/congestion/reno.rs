@@ -2,7 +2,7 @@
 
 use super::{Acked, DuplicateAcks, Flight, Reaction, Timeout, Window};
 
-/// Halves the window at a loss and lets duplicate acknowledgments clock out new segments.
+/// Halves the window at a loss and lets duplicate acknowledgements clock out new segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno {
     duplicates: DuplicateAcks,
@@ -17,7 +17,7 @@ impl Reno {
     pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
         self.duplicates.reset();
         if self.recovering {
-            // RFC 5681 §3.2 (6): the next acknowledgment of new data deflates the window.
+            // RFC 5681 §3.2 (6): the next acknowledgement of new data deflates the window.
             self.recovering = false;
             window.cwnd = window.ssthresh;
         } else {

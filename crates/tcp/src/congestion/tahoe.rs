@@ -17,7 +17,7 @@ impl Tahoe {
 
     pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
         self.duplicates.reset();
-        // Jacobson 1988 §1: in slow start each acknowledgment adds a segment, however little it acknowledges.
+        // Jacobson 1988 §1: in slow start each acknowledgement adds a segment, however little it acknowledges.
         window.grow(Acked { bytes: window.mss, ..acked }, flight);
         Reaction::Continue
     }

@@ -1,4 +1,4 @@
-//! The congestion window, its ways to grow, and the count of duplicate acknowledgments.
+//! The congestion window, its ways to grow, and the count of duplicate acknowledgements.
 
 use super::cubic::{self, Cubic};
 use super::{Acked, Flight};
@@ -51,7 +51,7 @@ impl Window {
         Window { cwnd: initial, ssthresh: config.initial_ssthresh, mss, initial, cubic }
     }
 
-    /// An acknowledgment of new data arrived; `flight` is what is left.
+    /// An acknowledgement of new data arrived; `flight` is what is left.
     pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
         let before = self.cwnd;
         match &mut self.cubic {
@@ -61,19 +61,19 @@ impl Window {
         // Past what any peer can announce, growth would only hide a later collapse.
         self.cwnd = self.cwnd.min(MAX_WINDOW.max(before));
     }
-    /// What Reno adds for an acknowledgment that in slow start counts for `slow_start` bytes (bytes).
+    /// What Reno adds for an acknowledgement that in slow start counts for `slow_start` bytes (bytes).
     fn reno(&self, slow_start: u64) -> u64 {
         if self.cwnd < self.ssthresh {
             slow_start.min(self.mss)
         } else {
-            // RFC 5681 §3.1, equation 3: MSS * MSS / cwnd for each acknowledgment, at least 1 byte.
+            // RFC 5681 §3.1, equation 3: MSS * MSS / cwnd for each acknowledgement, at least 1 byte.
             (self.mss * self.mss / self.cwnd).max(1)
         }
     }
     /// Sets ssthresh after a loss outside recovery, with a FlightSize of `flight` bytes.
     ///
     /// RFC 5681 §3.1 requires half of the data outstanding in the network. FlightSize also counts data that has left
-    /// the network, as reported by duplicates or SACK blocks, until the cumulative acknowledgment covers it. The
+    /// the network, as reported by duplicates or SACK blocks, until the cumulative acknowledgement covers it. The
     /// congestion window does not, so the lesser of the two is used.
     pub(crate) fn reduce(&mut self, flight: u64) {
         let outstanding = flight.min(self.cwnd);
@@ -111,7 +111,7 @@ impl Window {
     }
 }
 
-/// Counts duplicate acknowledgments.
+/// Counts duplicate acknowledgements.
 #[derive(Clone, Debug)]
 pub(crate) struct DuplicateAcks {
     pub(crate) count: u32,

@@ -1,4 +1,4 @@
-//! The peer's acknowledgment and window. RFC 9293 §3.10.7.4, fifth.
+//! The peer's acknowledgement and window. RFC 9293 §3.10.7.4, fifth.
 
 use cellway_units::{Span, Time};
 
@@ -8,8 +8,8 @@ use crate::output::{Event, Output};
 use crate::{Position, Segment, State, TimerKind};
 
 impl Endpoint {
-    /// Takes the acknowledgment `ack` of a segment that stands at `seq`.
-    pub(super) fn take_acknowledgment(
+    /// Takes the acknowledgement `ack` of a segment that stands at `seq`.
+    pub(super) fn take_acknowledgement(
         &mut self,
         now: Time,
         segment: &Segment,
@@ -86,7 +86,7 @@ impl Endpoint {
             // RFC 6298 (5.2): all is acknowledged.
             self.timers.cancel(TimerKind::Retransmit);
         } else if reaction != Reaction::RetransmitKeepingTimer {
-            // RFC 6298 (5.3): an acknowledgment of new data starts the timer anew.
+            // RFC 6298 (5.3): an acknowledgement of new data starts the timer anew.
             self.start_retransmit_timer(now);
         }
         if bytes > 0 {

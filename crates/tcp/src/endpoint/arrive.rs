@@ -41,7 +41,7 @@ impl Endpoint {
         {
             self.timestamps.take(theirs, seq, now);
         }
-        // Fifth: the acknowledgment. It is taken from old and early segments as well.
+        // Fifth: the acknowledgement. It is taken from old and early segments as well.
         if !segment.is(Flags::ACK) {
             return;
         }
@@ -54,7 +54,7 @@ impl Endpoint {
             self.send_ack(now, out);
             return;
         }
-        self.take_acknowledgment(now, segment, (seq, ack), out);
+        self.take_acknowledgement(now, segment, (seq, ack), out);
         if matches!(self.state, State::Closed) {
             return;
         }
@@ -67,7 +67,7 @@ impl Endpoint {
         self.flush_ack(now, out);
     }
 
-    /// RFC 9293 §3.10.7.4, first: what is unacceptable is answered with an acknowledgment, a reset is not.
+    /// RFC 9293 §3.10.7.4, first: what is unacceptable is answered with an acknowledgement, a reset is not.
     fn answer_unacceptable(&mut self, now: Time, segment: &Segment, out: &mut Output) {
         if !segment.is(Flags::RST) {
             self.send_ack(now, out);
@@ -98,7 +98,7 @@ impl Endpoint {
             }
         }
     }
-    /// The acknowledgment of our SYN in SYN-RECEIVED; whether it is one.
+    /// The acknowledgement of our SYN in SYN-RECEIVED; whether it is one.
     fn complete_handshake(&mut self, now: Time, segment: &Segment, out: &mut Output) -> bool {
         let ack = segment.ack.position(self.iss, self.sender.una);
         let good = ack == Some(1);

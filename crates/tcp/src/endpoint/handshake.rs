@@ -45,7 +45,7 @@ impl Endpoint {
     /// RFC 9293 §3.10.7.3.
     pub(super) fn arrive_in_syn_sent(&mut self, now: Time, segment: &Segment, out: &mut Output) {
         let ack = segment.is(Flags::ACK).then(|| segment.ack.position(self.iss, self.sender.una));
-        // First, an acknowledgment of anything but our SYN is refused.
+        // First, an acknowledgement of anything but our SYN is refused.
         if ack.is_some_and(|ack| ack != Some(1)) {
             self.refuse(segment, out);
             return;
@@ -79,7 +79,7 @@ impl Endpoint {
 
     /// Takes the peer's number, window and options from its SYN. Payload on it is not taken.
     fn take_syn(&mut self, now: Time, segment: &Segment) {
-        self.receiver.synchronize(segment.seq);
+        self.receiver.synchronise(segment.seq);
         // RFC 9293 §3.7.1: never send more than the peer's MSS option, nor more than 536 without one.
         let peer_mss = segment.options.mss.map_or(DEFAULT_MSS, u64::from);
         self.sender.mss = u64::from(self.config.mss).min(peer_mss).max(1);
@@ -92,7 +92,7 @@ impl Endpoint {
         let offered = segment.options.window_scale.filter(|_| self.config.window_scaling);
         self.peer_shift = offered.unwrap_or(0).min(MAX_SHIFT);
         self.receiver.negotiated(offered.and(self.own_shift()), self.sender.mss);
-        // RFC 2018 §2: selective acknowledgments likewise.
+        // RFC 2018 §2: selective acknowledgements likewise.
         self.sack = segment.options.sack_permitted && self.config.variant.wants_sack();
         // The window of a SYN is not scaled. RFC 7323 §2.2.
         self.sender.update_window(0, 0, u64::from(segment.window));
@@ -125,7 +125,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends the SYN, with an acknowledgment if the peer's has come.
+    /// Sends the SYN, with an acknowledgement if the peer's has come.
     pub(super) fn send_syn(&mut self, now: Time, out: &mut Output) {
         let answering = self.state == State::SynReceived;
         let mut flags = Flags::SYN;

@@ -44,7 +44,7 @@ pub struct Endpoint {
     timers: Timers,
     /// Shift of the peer's windows.
     peer_shift: u8,
-    /// Whether both SYNs permitted selective acknowledgments.
+    /// Whether both SYNs permitted selective acknowledgements.
     sack: bool,
     /// Times in a row that the timer fired for the same data.
     timeouts_in_a_row: u32,
@@ -151,7 +151,7 @@ impl Endpoint {
     }
     /// Drops the connection at once; the peer is told by a reset. RFC 9293 §3.10.5. Gives no event.
     pub fn abort(&mut self, now: Time, out: &mut Output) {
-        if matches!(self.state, State::SynReceived) || self.state.is_synchronized() && self.state != State::TimeWait {
+        if matches!(self.state, State::SynReceived) || self.state.is_synchronised() && self.state != State::TimeWait {
             self.send_reset(now, out);
         }
         self.close();

@@ -1,4 +1,4 @@
-//! Sending: data as the windows allow, acknowledgments, resets.
+//! Sending: data as the windows allow, acknowledgements, resets.
 
 use cellway_units::Time;
 
@@ -29,7 +29,7 @@ impl Endpoint {
         held.is_none()
     }
 
-    /// RFC 5681 §4.1: after sending nothing for longer than the timeout, the acknowledgments that
+    /// RFC 5681 §4.1: after sending nothing for longer than the timeout, the acknowledgements that
     /// would clock segments out are gone; begin with the initial window again.
     fn restart_after_idle(&mut self, now: Time) {
         let idle = self.sender.una == self.sender.max && self.sender.waiting() > 0;
@@ -133,7 +133,7 @@ impl Endpoint {
     }
     /// Sends the segment for a stretch of data or the FIN; the length of its header (bytes).
     pub(super) fn push_data(&mut self, chunk: Chunk, now: Time, out: &mut Output) -> u32 {
-        let mut segment = self.acknowledgment(chunk.len, now);
+        let mut segment = self.acknowledgement(chunk.len, now);
         segment.seq = self.iss.add(chunk.from);
         // In range: a chunk is at most one segment.
         segment.len = chunk.len as u32;
@@ -152,12 +152,12 @@ impl Endpoint {
 
     /// A segment without payload. RFC 9293 §3.10.7.4: <SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>.
     pub(super) fn send_ack(&mut self, now: Time, out: &mut Output) {
-        let segment = self.acknowledgment(0, now);
+        let segment = self.acknowledgement(0, now);
         self.stats.acks_sent += 1;
         self.acknowledged();
         self.push(segment, out);
     }
-    /// Sends the acknowledgment that is due, or sees to it that it is sent in time.
+    /// Sends the acknowledgement that is due, or sees to it that it is sent in time.
     pub(super) fn flush_ack(&mut self, now: Time, out: &mut Output) {
         if self.receiver.ack_now {
             self.send_ack(now, out);
@@ -168,9 +168,9 @@ impl Endpoint {
             self.timers.set(TimerKind::DelayedAck, now + delay);
         }
     }
-    /// What every segment of a synchronized connection carries, beside `payload` bytes.
+    /// What every segment of a synchronised connection carries, beside `payload` bytes.
     #[inline]
-    fn acknowledgment(&mut self, payload: u64, now: Time) -> Segment {
+    fn acknowledgement(&mut self, payload: u64, now: Time) -> Segment {
         let timestamps = self.timestamps.agreed.then(|| self.timestamps.stamp(now));
         let mut options = Options { timestamps, ..Options::default() };
         if self.sack {

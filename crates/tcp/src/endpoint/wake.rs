@@ -36,7 +36,7 @@ impl Endpoint {
         }
         self.congestion.timed_out(self.sender.flight(), self.timeouts_in_a_row > 1);
         // Go-back-N, as in BSD: what follows is sent again as the window grows, unless an
-        // acknowledgment skips it.
+        // acknowledgement skips it.
         self.sender.nxt = self.sender.una;
         self.transmit(now, out);
     }
@@ -61,7 +61,7 @@ impl Endpoint {
         }
         self.arm_persist(now);
     }
-    /// While only the peer's window keeps data waiting, no acknowledgment will come by itself.
+    /// While only the peer's window keeps data waiting, no acknowledgement will come by itself.
     pub(super) fn arm_persist(&mut self, now: Time) {
         let waits_for_other = self.timers.is_set(TimerKind::Retransmit) || self.timers.is_set(TimerKind::Pace);
         let blocked = self.sender.waiting() > 0 && self.in_flight() == 0 && !waits_for_other;

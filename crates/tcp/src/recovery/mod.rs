@@ -1,4 +1,4 @@
-//! Repair directed by selective acknowledgments. RFC 6675.
+//! Repair directed by selective acknowledgements. RFC 6675.
 
 mod sack;
 mod scoreboard;

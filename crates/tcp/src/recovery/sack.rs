@@ -49,7 +49,7 @@ impl SackRecovery {
         self.scoreboard.insert(start, end, flight.una, flight.max) > 0
     }
     pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
-        // RFC 6675 §5: a cumulative acknowledgment resets DupAcks.
+        // RFC 6675 §5: a cumulative acknowledgement resets DupAcks.
         self.duplicates.reset();
         self.scoreboard.acked(flight.una);
         match self.recovery {
@@ -60,7 +60,7 @@ impl SackRecovery {
         }
         Reaction::Continue
     }
-    /// An acknowledgment that SACKs something new. RFC 6675 §2 counts it even if it also acknowledges data.
+    /// An acknowledgement that SACKs something new. RFC 6675 §2 counts it even if it also acknowledges data.
     pub(crate) fn duplicate(&mut self, window: &mut Window, flight: Flight) -> Reaction {
         if self.recovery.is_some() {
             return Reaction::Continue;
@@ -93,7 +93,7 @@ impl SackRecovery {
     pub(crate) fn in_recovery(&self) -> bool {
         self.recovery.is_some()
     }
-    /// What the peer holds beyond the cumulative acknowledgment.
+    /// What the peer holds beyond the cumulative acknowledgement.
     pub(crate) fn sacked(&self) -> &Ranges {
         self.scoreboard.sacked()
     }

@@ -12,7 +12,7 @@ pub(crate) struct Hole {
     pub(crate) lost: bool,
 }
 
-/// The selectively acknowledged ranges above the cumulative acknowledgment.
+/// The selectively acknowledged ranges above the cumulative acknowledgement.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     sacked: Ranges,

@@ -236,7 +236,7 @@ mod tests {
         let joins = |next: Vec<u8>| Joined::begin(&pieces[0]).unwrap().join(&next);
         assert!(joins(pieces[1].clone()));
         assert!(!joins(pieces[2].clone()), "another sequence number");
-        // Type of service, identification, time to live, source address, port, acknowledgment, flags, window.
+        // Type of service, identification, time to live, source address, port, acknowledgement, flags, window.
         for at in [1, 5, 8, 12, 21, 31, 33, 35] {
             let other = with(pieces[1].clone(), |packet| packet[at] ^= 0x20);
             assert!(!joins(other), "octet {at} differs");

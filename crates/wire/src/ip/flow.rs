@@ -59,7 +59,7 @@ pub enum Flow {
 pub struct Segment {
     /// Sequence number.
     pub seq: u32,
-    /// Acknowledgment number; counts only with the ACK flag.
+    /// Acknowledgement number; counts only with the ACK flag.
     pub ack: u32,
     /// Flags.
     pub flags: TcpFlags,

@@ -55,7 +55,7 @@ fn listen(at: &Namespace, like: SocketAddr) -> Socket {
     })
 }
 
-/// Returns the flags, the sequence number and the acknowledgment of the next TCP segment between two ports.
+/// Returns the flags, the sequence number and the acknowledgement of the next TCP segment between two ports.
 fn segment(socket: &Socket, from: u16, to: u16) -> (u8, u32, u32) {
     loop {
         let mut packet = [0; 4096];
@@ -91,11 +91,11 @@ fn a_syn_in_fragments_is_an_opening_like_any_other() {
             send(&three.client, fragments(&packet, first.into(), 7000 + number as u16), server);
             let opening = relay.opening();
             assert_eq!((opening.client, opening.server, opening.key().2), (client, server, 1_000_000), "{first}");
-            assert_eq!(opening.acknowledgment, 1_000_001 + data as u32);
+            assert_eq!(opening.acknowledgement, 1_000_001 + data as u32);
             // The kernel answers it for the server.
             relay.release(opening);
-            let (flags, _, acknowledgment) = segment(&seen, 80, 4000 + first);
-            assert_eq!((flags, acknowledgment), (SYN_ACK, 1_000_001), "version {version}, {first}");
+            let (flags, _, acknowledgement) = segment(&seen, 80, 4000 + first);
+            assert_eq!((flags, acknowledgement), (SYN_ACK, 1_000_001), "version {version}, {first}");
         }
         // It also passes outside the gateways, in the fragments in which it arrived: it does not fit the next link in
         // one packet.

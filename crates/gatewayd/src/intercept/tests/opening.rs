@@ -51,8 +51,8 @@ fn nothing_is_sent_for_a_time_out_and_the_client_goes_on() {
         // The same segment comes again, and can be told by its addresses and number.
         let again = relay.opening();
         assert_eq!(
-            (again.client, again.server, again.acknowledgment),
-            (first.client, first.server, first.acknowledgment)
+            (again.client, again.server, again.acknowledgement),
+            (first.client, first.server, first.acknowledgement)
         );
         assert!(!client.is_finished());
         relay.refuse(again, Reason::Refused);
@@ -71,7 +71,7 @@ fn a_release_may_be_repeated() {
         three.serve(at(version, 3, 80));
         let client = three.ask(at(version, 3, 80), 0);
         let (first, again) = (relay.opening(), relay.opening());
-        assert_eq!(first.acknowledgment, again.acknowledgment);
+        assert_eq!(first.acknowledgement, again.acknowledgement);
         relay.carry(first);
         relay.release(again);
         client.join().unwrap().unwrap();

@@ -15,7 +15,7 @@ fn both_are_up() {
         let keys = Keys::new();
         let mut near = keys.gateway("near", "far");
         near.peers[0].transport = transport;
-        let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+        let (mut near, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
         run_until([&mut near, &mut far], |told| {
             assert_eq!((whys(&told[0]), whys(&told[1])), (vec![], vec![]));
             let ups = told.each_ref().map(|told| {
@@ -101,7 +101,7 @@ fn a_crowd_of_strangers_is_kept_small_and_everyone_is_answered() {
 /// Whatever is wrong with the certificate of one, neither is up, and each says what it knows.
 fn refused(transport: TransportChoice, near: &mut Config, far: &Config, near_says: &str, far_says: Option<&str>) {
     near.peers[0].transport = transport;
-    let (mut near, mut far) = dialing(near, far);
+    let (mut near, mut far) = dialling(near, far);
     run_until([&mut near, &mut far], |[near, far]| {
         assert!(!is_up(near) && !is_up(far), "it must not get in");
         let says = |told: &[PeerEvent], words: &str| whys(told).iter().any(|why| why.contains(words));
@@ -205,7 +205,7 @@ fn files_that_are_wrong_are_named() {
 #[test]
 fn garbage_is_counted_and_does_no_harm() {
     let keys = Keys::new();
-    let (mut near, mut far) = dialing(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
+    let (mut near, mut far) = dialling(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
     bring_up(&mut near, &mut far);
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut state = 1_u64;

@@ -53,7 +53,7 @@ fn a_peer_that_stops_says_why() {
         let keys = Keys::new();
         let mut near = keys.gateway("near", "far");
         near.peers[0].transport = transport;
-        let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+        let (mut near, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
         bring_up(&mut near, &mut far);
         far.close(Instant::now(), "it is being updated");
         far.flush(Instant::now());
@@ -68,7 +68,7 @@ fn an_abandoned_connection_is_followed_by_another() {
         let keys = Keys::new();
         let mut near = keys.gateway("near", "far");
         near.peers[0].transport = transport;
-        let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+        let (mut near, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
         // There is nothing to abandon yet.
         near.abandon(PEER, Instant::now(), "too early");
         bring_up(&mut near, &mut far);
@@ -91,7 +91,7 @@ fn silence_ends_it_and_it_comes_back() {
         near.peers[0].outage = Span::from_secs(1);
         let mut far = keys.gateway("far", "near");
         far.peers[0].outage = Span::from_secs(1);
-        let (mut near, mut far) = dialing(&mut near, &far);
+        let (mut near, mut far) = dialling(&mut near, &far);
         bring_up(&mut near, &mut far);
         // Longer than the outage: each keeps saying that it is there.
         let end = Instant::now() + Duration::from_millis(2500);
@@ -119,7 +119,7 @@ fn a_peer_that_was_killed_and_started_again_is_noticed() {
         let mut far = keys.gateway(peer, name);
         far.listen = Some(Listen { address: free_port() });
         let config = far.clone();
-        let (mut near, mut far) = dialing(&mut near, &far);
+        let (mut near, mut far) = dialling(&mut near, &far);
         bring_up(&mut near, &mut far);
         // No word of it leaves: as when a process is killed.
         drop(far);
@@ -147,7 +147,7 @@ fn where_udp_is_blocked_tls_is_used_until_it_ends() {
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = TransportChoice::Auto;
     let far = keys.gateway("far", "near");
-    let (mut near, mut far) = dialing(&mut near, &far);
+    let (mut near, mut far) = dialling(&mut near, &far);
     // The far one's UDP port is moved away: what comes to the old one meets nobody.
     far.sockets[0].rebind();
     run_until([&mut near, &mut far], |[near, far]| {
@@ -168,7 +168,7 @@ fn while_tls_is_used_quic_is_only_tried() {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = TransportChoice::Tls;
-    let (mut running, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    let (mut running, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
     bring_up(&mut running, &mut far);
     near.peers[0].transport = TransportChoice::Auto;
     running.reload(&near, Instant::now()).unwrap();
@@ -192,7 +192,7 @@ fn while_tls_is_used_quic_is_only_tried() {
 #[test]
 fn another_address_of_the_dialler_keeps_the_connection() {
     let keys = Keys::new();
-    let (mut near, mut far) = dialing(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
+    let (mut near, mut far) = dialling(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
     bring_up(&mut near, &mut far);
     let before = far.status(PEER).address;
     near.sockets[0].rebind();
@@ -220,7 +220,7 @@ fn new_keys_are_for_the_next_connection() {
     let (keys, others) = (Keys::new(), Keys::new());
     let mut config = keys.gateway("near", "far");
     let far_config = keys.gateway("far", "near");
-    let (mut near, mut far) = dialing(&mut config, &far_config);
+    let (mut near, mut far) = dialling(&mut config, &far_config);
     bring_up(&mut near, &mut far);
     // Both get certificates of another authority, in the same files.
     std::fs::write(keys.path("ca.pem"), &others.authority.made.certificate).unwrap();

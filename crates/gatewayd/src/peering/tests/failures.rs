@@ -37,7 +37,7 @@ fn tls_does_not_wait_for_what_is_not_sent_over_udp() {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = TransportChoice::Auto;
-    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    let (mut near, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
     // A socket that was shut down sends nothing. The kernel says that it was not connected, and does it.
     let _ = rustix::net::shutdown(&near.sockets[0], rustix::net::Shutdown::Write);
     let begun = Instant::now();
@@ -59,7 +59,7 @@ fn tls_does_not_wait_for_what_has_not_begun_over_quic() {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = TransportChoice::Auto;
-    let (mut near, far) = dialing(&mut near, &keys.gateway("far", "near"));
+    let (mut near, far) = dialling(&mut near, &keys.gateway("far", "near"));
     let now = Instant::now();
     near.peers[PEER].dial.begin(vec![address(&far)], true, true, now);
     assert!(near.dial_deadline(PEER).is_some_and(|at| at > now));
@@ -72,7 +72,7 @@ fn a_listener_that_fails_is_left_alone_for_a_while() {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = TransportChoice::Tls;
-    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    let (mut near, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
     // A socket that does not listen is ready, and accepts nothing: as a listener is without descriptors.
     let listener = far.listener.take().unwrap();
     far.ready.remove(&listener).unwrap();
@@ -95,7 +95,7 @@ fn a_listener_that_fails_is_left_alone_for_a_while() {
 #[test]
 fn a_hello_without_an_end_is_none() {
     let keys = Keys::new();
-    let (mut near, mut far) = dialing(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
+    let (mut near, mut far) = dialling(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
     let (mut told, end) = (Vec::new(), Instant::now() + HANG);
     let says =
         |told: &[PeerEvent]| whys(told).iter().any(|why| why.contains("near received a malformed hello from far"));

@@ -50,7 +50,7 @@ fn over_tls() {
 #[test]
 fn the_largest_packet_grows_with_the_path_and_fits() {
     let keys = Keys::new();
-    let (mut near, mut far) = dialing(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
+    let (mut near, mut far) = dialling(&mut keys.gateway("near", "far"), &keys.gateway("far", "near"));
     let mut largest = 0;
     run_until([&mut near, &mut far], |[near, _]| {
         for event in near.iter() {

@@ -143,7 +143,7 @@ fn a_peer_that_does_not_come_back_is_down_after_the_outage() {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
     near.peers[0].outage = Span::from_secs(1);
-    let (mut near, mut far) = dialing(&mut near, &keys.gateway("far", "near"));
+    let (mut near, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
     bring_up(&mut near, &mut far);
     far.hand_over(Instant::now());
     drop(far);

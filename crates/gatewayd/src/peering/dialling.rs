@@ -24,7 +24,7 @@ impl Peering {
     /// When dialling the peer goes on.
     pub(super) fn dial_deadline(&self, peer: PeerId) -> Option<Instant> {
         let of = &self.peers[peer];
-        let tries = |link: &Link| link.dialed == Some(peer) && link.stage != Stage::Over;
+        let tries = |link: &Link| link.dialled == Some(peer) && link.stage != Stage::Over;
         if self.closed || of.dial.address.is_none() || of.dial.looking_up {
             None
         } else if of.way.link().is_some() {
@@ -44,7 +44,7 @@ impl Peering {
 
     /// Why the kernel sends nothing of an attempt over QUIC, if it does not.
     pub(super) fn unsent(&self, peer: PeerId) -> Option<&std::io::Error> {
-        let attempts = self.links.values().filter(|link| link.dialed == Some(peer) && link.stage == Stage::Handshake);
+        let attempts = self.links.values().filter(|link| link.dialled == Some(peer) && link.stage == Stage::Handshake);
         attempts.filter_map(Link::unsent).next()
     }
 
