@@ -82,7 +82,7 @@ pub(crate) struct Peering {
     instance: u64,
     ready: Readiness,
     tokens: Vec<u64>,
-    /// What all connections may deliver in a turn, and each of them in this one.
+    /// The most that all connections deliver in a turn, and each of them in this one.
     turn: Share,
     share: Share,
     peers: PerPeer<Peer>,

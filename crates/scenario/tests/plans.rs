@@ -225,7 +225,7 @@ fn an_override_of_a_swept_key_is_refused() {
 }
 
 #[test]
-fn a_problem_serializes_for_programs() {
+fn a_problem_can_be_read_by_programs() {
     let error = overridden(&["tcp.mss=1460"]).expect_err("refused");
     let json = serde_json::to_value(&error).unwrap();
     let problem = &json["problems"][0];

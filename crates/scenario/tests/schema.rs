@@ -6,29 +6,24 @@ mod common;
 use common::repository;
 use serde_json::Value;
 
-#[test]
-fn the_committed_schema_has_not_drifted() {
-    let path = repository("schema/scenario.schema.json");
-    let schema = cellway_scenario::schema();
-    if std::env::var_os("UPDATE_SCHEMA").is_some() {
-        std::fs::write(&path, &schema).unwrap();
+/// A committed file that the crate prints. The environment variable `update` writes it anew.
+fn committed(name: &str, printed: &str, update: &str) {
+    let path = repository(name);
+    if std::env::var_os(update).is_some() {
+        std::fs::write(&path, printed).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap();
-    assert!(committed == schema, "schema/scenario.schema.json is old: UPDATE_SCHEMA=1 cargo test -p cellway-scenario");
+    assert!(committed == printed, "{name} is old: {update}=1 cargo test -p cellway-scenario");
+}
+
+#[test]
+fn the_committed_schema_has_not_drifted() {
+    committed("schema/scenario.schema.json", &cellway_scenario::schema(), "UPDATE_SCHEMA");
 }
 
 #[test]
 fn the_committed_reference_has_not_drifted() {
-    let path = repository("docs/reference/scenario.md");
-    let reference = cellway_scenario::reference();
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, &reference).unwrap();
-    }
-    let committed = std::fs::read_to_string(&path).unwrap();
-    assert!(
-        committed == reference,
-        "docs/reference/scenario.md is old: UPDATE_GOLDEN=1 cargo test -p cellway-scenario"
-    );
+    committed("docs/reference/scenario.md", &cellway_scenario::reference(), "UPDATE_GOLDEN");
 }
 
 /// What editors show: every key has help, every quantity a pattern that its own examples fit.

@@ -39,7 +39,7 @@ impl FileSchema {
     }
 }
 
-/// Prints the section of the table `key` of `parent`, which stands at `path`, and of the tables in it.
+/// Prints the section of the table `key` of `parent`, whose path is `path`, and of the tables in it.
 fn section(out: &mut String, parent: Shape, path: &str, key: &str, printed: &mut Vec<(Shape, String)>) {
     let Some(shape) = parent.key(key) else { return };
     let (path, inner) = (if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }, element(shape));

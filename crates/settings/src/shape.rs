@@ -98,13 +98,16 @@ fn visit(
                 refused.push(path.clone());
             }
         }
+        (Value::Table(_), _) if shape.is_named_array() => {
+            let key = root.display(path);
+            let message = "is one table: its header is in single brackets, and there can be several";
+            let meant = Some(format!("[[{key}]]"));
+            found.push(Found::new(node.at, key, message).suggest(meant).accepted(describe(shape)));
+            refused.push(path.clone());
+        }
         _ => {
-            if let Some(mut problem) = wrong_value(node, shape) {
-                let key = root.display(path);
-                if node.table().is_some() && shape.is_named_array() {
-                    problem.suggestion = Some(format!("[[{key}]]"));
-                }
-                found.push(Found { at: node.at, key, ..problem });
+            if let Some(problem) = wrong_value(node, shape) {
+                found.push(Found { at: node.at, key: root.display(path), ..problem });
                 refused.push(path.clone());
             }
         }
@@ -132,9 +135,6 @@ fn wrong_value(node: &Node, shape: Shape) -> Option<Found> {
     // A `Leaf`, which checks strings, integers and booleans itself.
     if shape.text(ACCEPTS).is_some() && matches!(node.value, Value::Text(_) | Value::Integer(_) | Value::Bool(_)) {
         return None;
-    }
-    if let (Value::Table(_), true) = (&node.value, shape.is_named_array()) {
-        return wrong("is one table: its header is in single brackets, and there can be several".to_owned());
     }
     if let Some(words) = shape.words() {
         return match node.text() {

@@ -30,6 +30,11 @@ fn kept(large: usize) -> usize {
     resident().saturating_sub(before) / MIB
 }
 
+/// Returns small blocks of `size` MiB in all.
+fn small(size: usize) -> Vec<Vec<u8>> {
+    (0..size * MIB / SMALL).map(|_| black_box(vec![1; SMALL])).collect()
+}
+
 fn main() {
     if !cfg!(target_env = "gnu") {
         println!("skipped: only glibc keeps large blocks");
@@ -48,10 +53,18 @@ fn main() {
     return_large_blocks();
     // Larger, so that it does not fit where the first one was.
     assert_eq!(kept(16), 0, "a freed block is returned");
-    // Small blocks of 16 MiB in all, freed below one that lasts.
+    // Small blocks of 4 MiB in all, freed at the end of the heap.
     return_free_memory();
     let before = resident();
-    let small: Vec<Vec<u8>> = (0..16 * MIB / SMALL).map(|_| black_box(vec![1; SMALL])).collect();
+    drop(small(4));
+    assert!(resident() >= before + 3 * MIB, "the end of the heap is kept for the next ones");
+    drop(small(16));
+    assert!(resident() <= before + 9 * MIB, "no more than 8 MiB of it");
+    return_free_memory();
+    assert!(resident() < before + MIB, "until free memory is returned");
+    // Small blocks of 16 MiB in all, freed below one that lasts.
+    let before = resident();
+    let small = small(16);
     let last = black_box(vec![1_u8; 64 * SMALL]);
     drop(small);
     assert!(resident() >= before + 15 * MIB, "the allocator keeps them");

@@ -34,7 +34,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// Whether selective acknowledgements are offered to the peer and used.
+    /// Offers selective acknowledgements to the peer and uses them.
     pub(crate) fn wants_sack(self) -> bool {
         matches!(self, Variant::Sack | Variant::Cubic)
     }
@@ -108,7 +108,7 @@ pub struct Config {
     /// The highest rate at which data leaves, in IP packets; `None`: no limit. It works with and
     /// without `pacing`.
     pub pacing_rate: Option<Rate>,
-    /// How long an acknowledgement may be delayed unless two full segments wait for it or, where the
+    /// The longest delay of an acknowledgement, unless two full segments wait for it or, where the
     /// application reads at once, half the buffer; `None` acknowledges every segment at once.
     pub delayed_ack: Option<Span>,
     /// Whether small segments wait while anything is unacknowledged. RFC 1122 §4.2.3.4.
@@ -118,11 +118,11 @@ pub struct Config {
     /// The slow-start threshold with which a connection begins (bytes); the window grows by a segment
     /// for each acknowledgement until it is there. RFC 5681 §3.1.
     pub initial_ssthresh: u64,
-    /// How many duplicate acknowledgements mean a loss.
+    /// The number of duplicate acknowledgements that mean a loss.
     pub duplicate_threshold: u32,
     /// The data that Tahoe resends on a fast retransmit; other variants always resend one segment.
     pub fast_retransmit: FastRetransmit,
-    /// Whether the first two duplicate acknowledgements each let one new segment go. RFC 3042. Not in Tahoe.
+    /// Sends one new segment at each of the first two duplicate acknowledgements. RFC 3042. Not in Tahoe.
     pub limited_transmit: bool,
     /// Whether to begin again with the initial window after sending nothing for longer than the
     /// retransmission timeout. RFC 5681 §4.1.

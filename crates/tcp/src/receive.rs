@@ -165,7 +165,7 @@ impl Receiver {
     fn worth_telling(&self) -> u64 {
         (2 * self.mss).min(self.buffer.div_ceil(2))
     }
-    /// Whether data waits for a delayed acknowledgement.
+    /// True if data waits for a delayed acknowledgement.
     pub(crate) fn awaits_ack(&self) -> bool {
         self.unacked > 0
     }

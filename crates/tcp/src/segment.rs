@@ -132,7 +132,7 @@ pub struct Options {
     pub mss: Option<u16>,
     /// Shift of the window field in later segments. RFC 7323 §2.
     pub window_scale: Option<u8>,
-    /// Whether selective acknowledgements may be sent. RFC 2018 §2.
+    /// Selective acknowledgements may be sent. RFC 2018 §2.
     pub sack_permitted: bool,
     /// Selective acknowledgements. RFC 2018 §3.
     pub sack: SackBlocks,

@@ -10,19 +10,19 @@ use crate::model::{NodeIndex, Scenario, Slot};
 section! {
     /// Limits of an emulation.
     pub struct Emulate, EmulateKeys {
-        /// How late the network may act on the wall clock, as the 99th percentile: past it the run is marked invalid.
+        /// The largest 99th percentile of lateness on the wall clock; beyond it the run is marked invalid.
         pub lateness_limit: Span = Span::from_ms(1),
         /// Most conversations of real packets at once.
         #[schemars(range(min = 1, max = 65_504))]
         pub conversations: u32 = 1024,
         /// A conversation without packets for so long is closed.
         pub idle: Span = Span::from_secs(60),
-        /// Whether the applications of the traffic groups are played over the TCP of the hosts, besides the commands.
+        /// Plays the applications of the traffic groups over the TCP of the hosts, besides the commands.
         pub play: bool = true,
-        /// Whether gateways split connections. If not they forward packets as routers do.
+        /// Gateways split connections. If false, they forward packets as routers do.
         pub gateways: bool = true,
-        /// Whether packets cross the devices of hosts in coalesced units, as with a network card that segments and joins
-        /// (TSO, USO, GRO). If not, every packet is read and written on its own.
+        /// Packets cross the devices of hosts in coalesced units, as with a network card that segments and joins
+        /// (TSO, USO, GRO). If false, every packet is read and written on its own.
         pub offload: bool = true,
         /// The keys that only a real gateway has: the same for all gateways of the file.
         pub gateway: EmulatedGateway,
@@ -32,7 +32,7 @@ section! {
 section! {
     /// The keys that only a real gateway has: the same for all gateways of the file.
     pub struct EmulatedGateway, EmulatedGatewayKeys {
-        /// How packets travel between gateways: over QUIC, as TLS over TCP, or over QUIC and else TLS.
+        /// The transport between gateways: QUIC, TLS over TCP, or QUIC with TLS as the fallback.
         pub transport: GatewayTransport = GatewayTransport::Auto,
         /// When a connection is answered: when its server has answered, or at once.
         pub connect: GatewayConnect = GatewayConnect::Late,

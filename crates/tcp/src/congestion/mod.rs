@@ -49,7 +49,7 @@ pub(crate) struct Acked {
     pub(crate) srtt: Option<Span>,
 }
 
-/// What the sender must do about an acknowledgement.
+/// The action of the sender that follows from an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
     /// Nothing but send what the window allows.

@@ -11,7 +11,7 @@ pub(crate) struct NewReno {
     /// RFC 6582 §3.2: behind the last position sent before the latest loss. Before any loss it lies
     /// before the first byte, so that the first segment can be lost too.
     recover: Position,
-    /// Whether the first partial acknowledgement of this recovery has come.
+    /// True after the first partial acknowledgement of this recovery.
     partial_seen: bool,
 }
 

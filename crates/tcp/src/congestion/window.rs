@@ -61,7 +61,7 @@ impl Window {
         // Past what any peer can announce, growth would only hide a later collapse.
         self.cwnd = self.cwnd.min(MAX_WINDOW.max(before));
     }
-    /// What Reno adds for an acknowledgement that in slow start counts for `slow_start` bytes (bytes).
+    /// The increase by Reno (bytes) for an acknowledgement that in slow start counts for `slow_start` bytes.
     fn reno(&self, slow_start: u64) -> u64 {
         if self.cwnd < self.ssthresh {
             slow_start.min(self.mss)

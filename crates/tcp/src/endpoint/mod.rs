@@ -44,7 +44,7 @@ pub struct Endpoint {
     timers: Timers,
     /// Shift of the peer's windows.
     peer_shift: u8,
-    /// Whether both SYNs permitted selective acknowledgements.
+    /// True if both SYNs permitted selective acknowledgements.
     sack: bool,
     /// Times in a row that the timer fired for the same data.
     timeouts_in_a_row: u32,

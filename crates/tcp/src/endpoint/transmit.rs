@@ -168,7 +168,7 @@ impl Endpoint {
             self.timers.set(TimerKind::DelayedAck, now + delay);
         }
     }
-    /// What every segment of a synchronised connection carries, beside `payload` bytes.
+    /// Returns a segment of a synchronised connection with `payload` bytes.
     #[inline]
     fn acknowledgement(&mut self, payload: u64, now: Time) -> Segment {
         let timestamps = self.timestamps.agreed.then(|| self.timestamps.stamp(now));

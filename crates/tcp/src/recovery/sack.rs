@@ -93,7 +93,7 @@ impl SackRecovery {
     pub(crate) fn in_recovery(&self) -> bool {
         self.recovery.is_some()
     }
-    /// What the peer holds beyond the cumulative acknowledgement.
+    /// The data that the peer holds beyond the cumulative acknowledgement.
     pub(crate) fn sacked(&self) -> &Ranges {
         self.scoreboard.sacked()
     }
