@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use cellway_net::{Delivery, Packet as Carried, PortCounters};
 use cellway_testbed::Testbed;
-use cellway_units::{Span, Time};
+use cellway_units::{Ecn, Span, Time};
 use cellway_wire::ip::{self, Fit, Gso, Hop, Packet, Trouble, VirtioNetHeader};
 
 use crate::conversations::{Conversations, Id, Kind, Limits};
@@ -335,7 +335,8 @@ impl Engine {
         let body =
             Datagram { octets: Arc::new(octets), entered: now, id: sighting.id, forward: sighting.forward, sound };
         let nodes = [from, to].map(|host| self.hosts[host].node);
-        let packet = Carried { conversation: open.number, from: nodes[0], to: nodes[1], octets: length, body };
+        let packet =
+            Carried { conversation: open.number, from: nodes[0], to: nodes[1], octets: length, ecn: Ecn::NotEct, body };
         self.testbed.fabric.send(now, packet);
         Ok(())
     }

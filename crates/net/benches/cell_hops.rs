@@ -14,7 +14,7 @@ use cellway_net::{
     AbrParameters, AbrSwitchSpec, BufferSpec, Charge, Class, ConversationSpec, Discard, Encapsulation, Fabric,
     Fraction, Framing, Multiplexing, NodeKind, Packet, PolicerAction, PolicerSpec, PortId, ShaperSpec, Sharing,
 };
-use cellway_units::{Bits, Cells, Rate, Span, Time};
+use cellway_units::{Bits, Cells, Ecn, Rate, Span, Time};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const HOPS: u64 = 1_000_000;
@@ -59,7 +59,10 @@ fn network(conversations: u32, multiplexing: Multiplexing, element: Element) -> 
         net.open(ConversationSpec { conversation, kind: 0, hosts, paths, share: None, class }).unwrap();
         add(&mut net, conversation, [a, b], element, Rate::from_bps(LINE.as_bps() / u64::from(conversations)));
         for _ in 0..(8000 / conversations / 12).max(2) {
-            net.send(Time::ZERO, Packet { conversation, from: hosts[0], to: hosts[1], octets: 552, body: () });
+            net.send(
+                Time::ZERO,
+                Packet { conversation, from: hosts[0], to: hosts[1], octets: 552, ecn: Ecn::NotEct, body: () },
+            );
         }
     }
     net.serve(Time::ZERO);

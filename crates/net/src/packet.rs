@@ -1,5 +1,7 @@
 //! Packets in the network, each held once however many cells it is cut into.
 
+use cellway_units::Ecn;
+
 use crate::counters::ConversationCounters;
 use crate::fabric::NodeId;
 
@@ -15,6 +17,8 @@ pub struct Packet<B> {
     pub to: NodeId,
     /// Length of the IP datagram in octets, headers included.
     pub octets: u32,
+    /// The ECN field of its header.
+    pub ecn: Ecn,
     /// What it carries.
     pub body: B,
 }

@@ -101,6 +101,8 @@ impl Reassembly {
 
 #[cfg(test)]
 mod tests {
+    use cellway_units::Ecn;
+
     use super::*;
     use crate::cell::Flags;
     use crate::fabric::NodeId;
@@ -119,7 +121,7 @@ mod tests {
         /// Sends the cells of a new packet in `range`; the others were lost. Whether it arrived.
         fn send(&mut self, packets: &mut Packets<()>, range: std::ops::Range<u16>) -> bool {
             let octets = u32::from(CELLS) * 48 - 8;
-            let packet = Packet { conversation: 0, from: NodeId(0), to: NodeId(1), octets, body: () };
+            let packet = Packet { conversation: 0, from: NodeId(0), to: NodeId(1), octets, ecn: Ecn::NotEct, body: () };
             let frame = packets.insert(packet, 0);
             packets.lose(frame, CELLS - range.len() as u16, CELLS);
             let mut arrived = false;

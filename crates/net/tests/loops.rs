@@ -7,7 +7,7 @@ use cellway_net::{
     AbrParameters, AbrSwitchSpec, BufferSpec, Charge, Class, Discard, Discipline, Fraction, Multiplexing, ShaperSpec,
     Sharing,
 };
-use cellway_units::{Bits, Cells, Rate, Span, Time};
+use cellway_units::{Bits, Cells, Ecn, Rate, Span, Time};
 use rig::{Rig, Shape};
 
 const END: Time = Time::from_ps(u64::MAX - 1);
@@ -94,7 +94,10 @@ fn rm_cells_pass_data_at_the_destination() {
     let before = acr(&rig, 0);
     // The responder has 1000 cells to send at once. The RM cell waits for one of them.
     let [from, to] = [rig.hosts[0][1], rig.hosts[0][0]];
-    rig.net.send(Time::ZERO, cellway_net::Packet { conversation: 0, from, to, octets: octets(1000), body: 0 });
+    rig.net.send(
+        Time::ZERO,
+        cellway_net::Packet { conversation: 0, from, to, octets: octets(1000), ecn: Ecn::NotEct, body: 0 },
+    );
     rig.net.serve(Time::ZERO);
     rig.net.set_abr_switch(AbrSwitchSpec::Erica { target: Fraction::one_over(20), interval: Span::from_ms(1) });
     rig.run(&[(at(1), 0, octets(2))], at(8));

@@ -5,7 +5,7 @@ use cellway_net::{
     BufferSpec, Charge, Class, ConversationSpec, Delivery, Discard, Encapsulation, Fabric, Framing, Multiplexing,
     NodeId, NodeKind, Packet, PortCounters, PortId, Sharing,
 };
-use cellway_units::{Bits, Rate, Span, Time};
+use cellway_units::{Bits, Ecn, Rate, Span, Time};
 
 /// Numbers of a linear congruential generator.
 struct Numbers(u64);
@@ -150,7 +150,7 @@ fn a_departure_without_an_event_shows_in_nothing() {
                     let [from, to] = hosts[conversation as usize];
                     let [from, to] = if numbers.below(3) == 0 { [to, from] } else { [from, to] };
                     let octets = 500 * (1 + numbers.below(3) as u32);
-                    (at, Packet { conversation, from, to, octets, body })
+                    (at, Packet { conversation, from, to, octets, ecn: Ecn::NotEct, body })
                 })
                 .collect()
         };

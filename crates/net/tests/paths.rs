@@ -7,7 +7,7 @@ use cellway_net::{
     Class, ConversationSpec, Encapsulation, Fabric, FabricError, Framing, Multiplexing, NodeId, NodeKind,
 };
 use cellway_net::{Packet, PortId};
-use cellway_units::{Rate, Span, Time};
+use cellway_units::{Ecn, Rate, Span, Time};
 use rig::run;
 
 const MBIT: u64 = 1_000_000;
@@ -40,7 +40,8 @@ fn lan_routers_forward_and_frames_take_their_octets() {
     let hosts = [nodes[0], nodes[3]];
     net.open(spec(hosts, &there, &back)).unwrap();
     net.set_packet_cost(there[2], Span::from_us(50));
-    let packet = |octets, body| Packet { conversation: 0, from: hosts[0], to: hosts[1], octets, body };
+    let packet =
+        |octets, body| Packet { conversation: 0, from: hosts[0], to: hosts[1], octets, ecn: Ecn::NotEct, body };
     let delivered = run(&mut net, vec![(Time::ZERO, packet(1460, 0)), (Time::ZERO, packet(20, 1))]);
     let ns = |octets: u64, mbit: u64| octets * 8 * 1000 / mbit;
     let first = ns(1498, 10) + ns(1496, 100) + ns(1498, 100) + 50_000;
@@ -71,11 +72,14 @@ fn a_packet_is_cut_again_on_each_atm_stretch() {
     assert_eq!(net.channels(0, 1)[0].1, [back[0]]);
     let delivered = run(
         &mut net,
-        vec![(Time::ZERO, Packet { conversation: 0, from: hosts[0], to: hosts[1], octets: 552, body: 7 })],
+        vec![(
+            Time::ZERO,
+            Packet { conversation: 0, from: hosts[0], to: hosts[1], octets: 552, ecn: Ecn::NotEct, body: 7 },
+        )],
     );
     assert_eq!(delivered, [(Time::ZERO + Span::from_ms(1 + 12 + 1 + 1 + 12), 7)]);
     // The host with the ATM card cuts its own packets.
-    let back_again = Packet { conversation: 0, from: hosts[1], to: hosts[0], octets: 552, body: 8 };
+    let back_again = Packet { conversation: 0, from: hosts[1], to: hosts[0], octets: 552, ecn: Ecn::NotEct, body: 8 };
     let sent = Time::ZERO + Span::from_secs(1);
     assert_eq!(run(&mut net, vec![(sent, back_again)]), [(sent + Span::from_ms(12 + 1 + 12 + 1 + 1), 8)]);
     assert_eq!(net.packets_held(), 0);

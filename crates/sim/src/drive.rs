@@ -10,7 +10,7 @@ use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::Scenario;
-use cellway_tcp::{Endpoint, Event, Output, State};
+use cellway_tcp::{Endpoint, Event, Output, Segment, State};
 use cellway_testbed::{Capture, Leg, Testbed, encapsulation};
 use cellway_units::Time;
 
@@ -189,6 +189,13 @@ impl Run<'_> {
             }
             (&Body::Segment { serial, ref segment, .. }, Leg::Slot { slot, far }) => {
                 let index = slot as usize;
+                let marked;
+                let segment = if packet.ecn == segment.ecn {
+                    segment
+                } else {
+                    marked = Segment { ecn: packet.ecn, ..*segment };
+                    &marked
+                };
                 let place = self.slots[index].place_at(packet.to, far);
                 if place == Place::Responder {
                     let cells = self.encapsulation.cells(packet.octets);
@@ -270,7 +277,7 @@ impl Run<'_> {
         for &segment in &self.output.segments {
             let octets = IP_HEADER + segment.header_len() + segment.len;
             let body = Body::Segment { serial, conn, number: self.packets, segment };
-            self.bed.fabric.send(now, Packet { conversation, from, to, octets, body });
+            self.bed.fabric.send(now, Packet { conversation, from, to, octets, ecn: segment.ecn, body });
             self.packets += 1;
         }
         for &event in &self.output.events {

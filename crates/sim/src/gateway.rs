@@ -8,7 +8,7 @@ use cellway_net::{NodeId, Packet};
 use cellway_record::Row;
 use cellway_tcp::{Event, State};
 use cellway_testbed::{Error as BuildError, PairPlan, class_port};
-use cellway_units::Time;
+use cellway_units::{Ecn, Time};
 
 use crate::body::Body;
 use crate::connection::{Place, Relay};
@@ -110,7 +110,9 @@ impl Run<'_> {
             let octets = this.gateways[which].config().transport.overhead() + packet.octets();
             let (from, to) = (this.hosts[which], this.hosts[1 - which]);
             let body = Body::Transport { pair: pair as u32, packet: Box::new(packet) };
-            self.bed.fabric.send(now, Packet { conversation: this.conversation, from, to, octets, body });
+            self.bed
+                .fabric
+                .send(now, Packet { conversation: this.conversation, from, to, octets, ecn: Ecn::NotEct, body });
             self.packets += 1;
         }
         self.todo.extend(out.actions.drain(..).map(|action| Todo::Gateway { pair, which, action }));

@@ -2,6 +2,8 @@
 
 use std::ops::{BitOr, BitOrAssign};
 
+use cellway_units::Ecn;
+
 use crate::Position;
 
 /// A sequence number: arithmetic modulo 2^32. RFC 9293 §3.4.
@@ -155,6 +157,8 @@ pub struct Segment {
     pub len: u32,
     /// Options.
     pub options: Options,
+    /// The ECN field of the IP packet that carries it.
+    pub ecn: Ecn,
 }
 
 impl Segment {

@@ -6,7 +6,7 @@ use cellway_apps::random::Streams;
 use cellway_net::{NodeId, Packet};
 use cellway_scenario::{Override, Plan, Scenario};
 use cellway_testbed::{OTHER_KIND, TcpTotals, Testbed, Way, type_number};
-use cellway_units::{Bytes, Span, Time};
+use cellway_units::{Bytes, Ecn, Span, Time};
 
 /// A LAN with a host of its own, two routers with switches between them, and groups over them.
 const NET: &str = r#"version = 1
@@ -92,7 +92,7 @@ fn way(bed: &Testbed<u32>, a: &str, b: &str, kind: u32) -> Way {
 fn burst(bed: &mut Testbed<u32>, now: Time, conversation: u32, hosts: [NodeId; 2], count: u32) -> Vec<Time> {
     let [from, to] = hosts;
     for body in 0..count {
-        bed.fabric.send(now, Packet { conversation, from, to, octets: 1500, body });
+        bed.fabric.send(now, Packet { conversation, from, to, octets: 1500, ecn: Ecn::NotEct, body });
     }
     bed.fabric.serve(now);
     let (mut came, mut delivered) = (Vec::new(), Vec::new());

@@ -5,6 +5,7 @@
 //! text that carries its unit; a bare number is refused with the units that would do.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod ecn;
 mod framing;
 mod line;
 mod meant;
@@ -15,6 +16,7 @@ mod rate;
 mod size;
 mod time;
 
+pub use ecn::Ecn;
 pub use framing::{AAL5_TRAILER_OCTETS, LLC_SNAP_OCTETS, aal5_cells, bare_cells, ethernet_octets, fddi_octets};
 pub use line::Line;
 pub use meant::meant;

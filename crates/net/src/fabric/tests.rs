@@ -1,4 +1,4 @@
-use cellway_units::{Bits, Time};
+use cellway_units::{Bits, Ecn, Time};
 
 use super::*;
 use crate::abr::AbrParameters;
@@ -53,7 +53,7 @@ impl Line {
 
     fn send(&mut self, conversation: u32, octets: u32) {
         let [from, to] = self.hosts;
-        self.net.send(self.now, Packet { conversation, from, to, octets, body: conversation });
+        self.net.send(self.now, Packet { conversation, from, to, octets, ecn: Ecn::NotEct, body: conversation });
         self.net.serve(self.now);
     }
 

@@ -5,7 +5,7 @@ use cellway_net::{
     BufferSpec, ChannelId, Class, ConversationSpec, Delivery, Direction, Discipline, Encapsulation, Fabric, Framing,
     Multiplexing, NodeId, NodeKind, Packet, PortId, TapUnit,
 };
-use cellway_units::{Rate, Span, Time};
+use cellway_units::{Ecn, Rate, Span, Time};
 
 /// Hosts - router - switch - router - hosts.
 pub struct Rig {
@@ -71,7 +71,7 @@ impl Rig {
     /// The originator of `conversation` sends packet number `body` now.
     pub fn send(&mut self, now: Time, conversation: u32, octets: u32, body: u32) {
         let [from, to] = self.hosts[conversation as usize];
-        self.net.send(now, Packet { conversation, from, to, octets, body });
+        self.net.send(now, Packet { conversation, from, to, octets, ecn: Ecn::NotEct, body });
     }
 
     /// The channel of a conversation there.

@@ -1,6 +1,6 @@
 //! Opening a connection: RFC 9293 §3.5 and §3.10.7.1 to §3.10.7.3.
 
-use cellway_units::Time;
+use cellway_units::{Ecn, Time};
 
 use super::{Endpoint, tell};
 use crate::config::TIMESTAMPS;
@@ -146,6 +146,6 @@ impl Endpoint {
         };
         let window = self.receiver.announce_unscaled();
         self.note_sent(Chunk { from: 0, len: 0, syn: true, fin: false }, now);
-        self.push(Segment { seq: self.iss, ack, flags, window, len: 0, options }, out);
+        self.push(Segment { seq: self.iss, ack, flags, window, len: 0, options, ecn: Ecn::NotEct }, out);
     }
 }

@@ -1,6 +1,6 @@
 //! Sending: data as the windows allow, acknowledgements, resets.
 
-use cellway_units::Time;
+use cellway_units::{Ecn, Time};
 
 use super::Endpoint;
 use crate::output::Output;
@@ -188,7 +188,7 @@ impl Endpoint {
         let window = self.receiver.announce();
         // Behind all that was ever sent, also while older data is sent again.
         let seq = self.iss.add(self.sender.max);
-        Segment { seq, ack: self.receiver.ack(), flags: Flags::ACK, window, len: 0, options }
+        Segment { seq, ack: self.receiver.ack(), flags: Flags::ACK, window, len: 0, options, ecn: Ecn::NotEct }
     }
     fn acknowledged(&mut self) {
         self.receiver.acknowledged();

@@ -1,6 +1,7 @@
 use cellway_apps::random::Streams;
 use cellway_net::Packet;
 use cellway_scenario::{Override, Plan};
+use cellway_units::Ecn;
 
 use super::*;
 
@@ -60,7 +61,7 @@ fn conversations_that_come_and_go_leave_nothing_behind() {
             open.push_back(conversation);
             let [from, to] = way.hosts;
             for _ in 0..round % 3 {
-                bed.fabric.send(now, Packet { conversation, from, to, octets: 1000, body: 0 });
+                bed.fabric.send(now, Packet { conversation, from, to, octets: 1000, ecn: Ecn::NotEct, body: 0 });
             }
             bed.fabric.serve(now);
             while open.len() > 9 {
