@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use cellway_units::{Bytes, Span, Time};
 
-use crate::conversation::{Action, ConnId, Side};
+use crate::action::{Action, ConnId, Side};
 use crate::workload::AnimationWorkload;
 use crate::writer::{Pace, Writer};
 

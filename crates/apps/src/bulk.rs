@@ -2,7 +2,7 @@
 
 use cellway_units::{Bytes, Time};
 
-use crate::conversation::{Action, ConnId, Side};
+use crate::action::{Action, ConnId, Side};
 use crate::workload::BulkWorkload;
 
 const CONN: ConnId = ConnId(0);

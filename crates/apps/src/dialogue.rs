@@ -11,7 +11,7 @@ use std::fmt;
 
 use cellway_units::Time;
 
-use crate::conversation::{Action, ConnId, Side};
+use crate::action::{Action, ConnId, Side};
 use crate::item::Item;
 use crate::workload::Handshakes;
 

@@ -1,10 +1,9 @@
 //! File transfers. All control messages have sizes of tcplib's `ctlsize`, which was measured on
 //! FTP control connections; which message it is does not matter to it.
 
-use crate::conversation::Named;
 use crate::dialogue::{Exchange, Script};
 use crate::model::Sampler;
-use crate::random::Stream;
+use crate::random::{Named, Stream};
 use crate::tables::Variable;
 use crate::workload::{FtpWorkload, Spike};
 

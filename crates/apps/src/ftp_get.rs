@@ -8,7 +8,7 @@
 
 use cellway_units::Time;
 
-use crate::conversation::{Action, ConnId, Side};
+use crate::action::{Action, ConnId, Side};
 use crate::item::Item;
 use crate::workload::FtpGetWorkload;
 use crate::writer::{Pace, Writer};

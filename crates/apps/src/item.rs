@@ -2,7 +2,7 @@
 
 use cellway_units::{Bytes, Time};
 
-use crate::conversation::Action;
+use crate::action::Action;
 
 /// An item on its way, on whichever connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

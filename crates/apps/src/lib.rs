@@ -7,10 +7,12 @@
 //! conversation `k` of a slot is the same under every network.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod action;
 mod animation;
 mod bulk;
 mod conversation;
 mod dialogue;
+mod error;
 mod fit;
 mod ftp;
 mod ftp_get;
@@ -28,10 +30,12 @@ mod workload;
 mod writer;
 mod www;
 
-pub use conversation::{Action, ConnId, Conversation, Outcome, Side};
+pub use action::{Action, ConnId, Side};
+pub use conversation::{Conversation, Outcome};
+pub use error::TableError;
 pub use fit::{Fit, FitError, FitOptions, fit, models_file};
 pub use model::{Draw, Knot, QuantileModel, Sampler};
-pub use table::{FullTable, TableError};
+pub use table::FullTable;
 pub use tables::{Tables, Variable};
 pub use validate::WorkloadError;
 pub use workload::{

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::error::TableError;
 use crate::random::Stream;
-use crate::table::TableError;
 
 /// The largest value of a distribution: 1 PB or 30 000 years, far above any that was measured and
 /// small enough that doubles still tell neighbouring whole numbers apart.

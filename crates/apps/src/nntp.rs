@@ -1,10 +1,9 @@
 //! Network news: articles offered and sent one by one. tcplib has no table of the messages around
 //! them; their sizes are those of the dialogues printed in RFC 977, line ends included.
 
-use crate::conversation::Named;
 use crate::dialogue::{Exchange, Script};
 use crate::model::Sampler;
-use crate::random::Stream;
+use crate::random::{Named, Stream};
 use crate::tables::Variable;
 use crate::workload::NntpWorkload;
 

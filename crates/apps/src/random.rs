@@ -4,6 +4,8 @@
 //! first four outputs of SplitMix64 started at the seed, each in little-endian order; the stream
 //! number is the 64-bit FNV-1a hash of the path. Adding a path therefore never shifts another.
 
+use std::fmt;
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -69,6 +71,23 @@ impl Stream {
             }
         }
         (product >> 64) as u64
+    }
+}
+
+/// The random streams of one conversation: `"ftp-3/17/item-size"`.
+pub(crate) struct Named<'a> {
+    streams: &'a Streams,
+    slot: &'a str,
+    number: u64,
+}
+
+impl<'a> Named<'a> {
+    pub(crate) fn new(streams: &'a Streams, slot: &'a str, number: u64) -> Named<'a> {
+        Named { streams, slot, number }
+    }
+
+    pub(crate) fn stream(&self, name: impl fmt::Display) -> Stream {
+        self.streams.stream(&format!("{}/{}/{name}", self.slot, self.number))
     }
 }
 

@@ -1,10 +1,9 @@
 //! Electronic mail: one message a conversation. tcplib has no table of the commands around it;
 //! their sizes are those of the dialogues printed in RFC 821, line ends included.
 
-use crate::conversation::Named;
 use crate::dialogue::{Exchange, Script};
 use crate::model::Sampler;
-use crate::random::Stream;
+use crate::random::{Named, Stream};
 use crate::tables::Variable;
 use crate::workload::SmtpWorkload;
 

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use crate::error::TableError;
 use crate::model::{Draw, Knot, QuantileModel, Sampler};
-use crate::table::{FullTable, TableError};
+use crate::table::FullTable;
 
 /// The most knots of a compact model.
 pub(crate) const MAX_KNOTS: usize = 40;

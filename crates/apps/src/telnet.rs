@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 use cellway_units::{Span, Time};
 
-use crate::conversation::{Action, ConnId, Named, Side};
+use crate::action::{Action, ConnId, Side};
 use crate::model::Sampler;
-use crate::random::Stream;
+use crate::random::{Named, Stream};
 use crate::tables::Variable;
 use crate::workload::TelnetWorkload;
 

@@ -3,7 +3,7 @@
 
 use cellway_units::{Span, Time};
 
-use crate::conversation::{Action, ConnId, Side};
+use crate::action::{Action, ConnId, Side};
 use crate::item::Item;
 use crate::writer::{Pace, Writer};
 

@@ -7,7 +7,7 @@
 
 use cellway_units::{Bytes, Rate, Span, Time};
 
-use crate::conversation::{Action, ConnId, Side};
+use crate::action::{Action, ConnId, Side};
 
 /// What a write waits for besides the socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 
 use cellway_units::{Bytes, Rate, Time};
 
-use crate::conversation::{Action, ConnId, Side};
+use crate::action::{Action, ConnId, Side};
 use crate::item::Item;
 use crate::workload::WwwWorkload;
 

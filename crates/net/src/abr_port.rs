@@ -4,7 +4,7 @@ use cellway_units::{Cells, Rate, Span, Time};
 
 use crate::abr::{EfciMarker, Erica, EricaSpec, Fraction, RmCell, RmDirection};
 use crate::cell::Cell;
-use crate::port::PortId;
+use crate::ids::PortId;
 use crate::rm_cells::RmCells;
 
 /// How output ports control ABR connections.

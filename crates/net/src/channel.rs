@@ -3,12 +3,7 @@
 use cellway_units::{Bytes, LLC_SNAP_OCTETS, bare_cells};
 
 use crate::cell::cells_for;
-use crate::port::PortId;
-
-/// A channel (virtual circuit) in one direction, by its number in the network. On each link it has another number, that
-/// of its queue at the port before the link; cells carry the latter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChannelId(pub u32);
+use crate::ids::{ChannelId, PortId};
 
 /// The service of a channel at each line: the first class that has a cell to send is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

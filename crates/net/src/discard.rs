@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn a_frame_passes_is_refused_or_keeps_its_end() {
         let mut packets = Packets::new();
-        let node = crate::fabric::NodeId(0);
+        let node = crate::ids::NodeId(0);
         let frame = packets
             .insert(Packet { conversation: 0, from: node, to: node, octets: 100, ecn: Ecn::NotEct, body: () }, 0);
         let cell = |index| Cell { slot: 0, frame, index, count: 4, flags: Flags::PLAIN };

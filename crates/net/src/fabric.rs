@@ -18,19 +18,16 @@ use cellway_units::{Cells, Rate, Span};
 use crate::abr_port::AbrSwitchSpec;
 use crate::buffer::BufferSpec;
 use crate::calendar::Calendar;
-use crate::channel::{ChannelId, Class, Encapsulation, Multiplexing};
+use crate::channel::{Class, Encapsulation, Multiplexing};
 use crate::counters::LossCounters;
 use crate::framing::Framing;
+use crate::ids::{ChannelId, NodeId, PortId};
 use crate::packet::{Packet, Packets};
-use crate::port::{Port, PortId};
+use crate::port::Port;
 use crate::reassembly::Reassembly;
 use crate::rm_cells::RmCells;
 use crate::server::Discipline;
 use crate::tap::Tap;
-
-/// A node of the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(pub u32);
 
 /// What a node does with what arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

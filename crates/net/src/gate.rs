@@ -3,8 +3,8 @@
 use cellway_units::{Rate, Time};
 
 use crate::abr::{AbrDestination, AbrSource, InRateCell, RmCell, Waiting};
-use crate::channel::ChannelId;
 use crate::gcra::DualGcra;
+use crate::ids::ChannelId;
 
 /// Holds the token of a queue back until its next cell may leave, and says which cell that is. Most gates have
 /// one part of three: apart, they do not keep each other out of the cache.

@@ -3,7 +3,7 @@
 use cellway_units::Ecn;
 
 use crate::counters::ConversationCounters;
-use crate::fabric::NodeId;
+use crate::ids::NodeId;
 
 /// An IP datagram between two hosts. `body` is the driver's: a TCP segment in simulation, octets
 /// in emulation; the network never looks into it.

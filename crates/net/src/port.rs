@@ -7,12 +7,12 @@ use cellway_units::{Rate, Span, Time};
 
 use crate::abr_port::AbrPort;
 use crate::buffer::{Buffer, BufferSpec, Owner};
-use crate::channel::{ChannelId, Class, NextHop};
+use crate::channel::{Class, NextHop};
 use crate::counters::{Level, PortCounters};
 use crate::discard::FrameDiscard;
-use crate::fabric::NodeId;
 use crate::fifo::PacketFifo;
 use crate::framing::Framing;
+use crate::ids::{ChannelId, NodeId};
 use crate::line::Line;
 use crate::link::{Link, Unit};
 use crate::loss::Loss;
@@ -20,10 +20,6 @@ use crate::packet::{PacketRef, Packets};
 use crate::policer::Policer;
 use crate::rm_cells::RmCells;
 use crate::server::{CellServer, Discipline, Served};
-
-/// An output port of a node: one direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PortId(pub u32);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Queue {

@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
     use crate::cell::Flags;
-    use crate::fabric::NodeId;
+    use crate::ids::NodeId;
     use crate::packet::Packet;
 
     /// A channel's end, with packets of `CELLS` cells each.

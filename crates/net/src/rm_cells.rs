@@ -2,7 +2,7 @@
 
 use crate::abr::RmCell;
 use crate::cell::Cell;
-use crate::channel::ChannelId;
+use crate::ids::ChannelId;
 use crate::packet::PacketRef;
 
 /// The RM cells under way, each with the channel whose rate it is about.

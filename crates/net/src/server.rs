@@ -21,9 +21,10 @@ use cellway_units::{Span, Time};
 
 use crate::abr::{AbrSource, RmCell};
 use crate::cell::{Cell, CellQueue};
-use crate::channel::{ChannelId, Class};
+use crate::channel::Class;
 use crate::gate::{Gate, Next};
 use crate::held::Held;
+use crate::ids::ChannelId;
 use crate::packet::PacketRef;
 use crate::rm_cells::RmCells;
 use crate::tokens::Tokens;

@@ -3,10 +3,8 @@
 use cellway_units::Time;
 
 use crate::cell::Cell;
-use crate::channel::ChannelId;
-use crate::fabric::NodeId;
+use crate::ids::{ChannelId, NodeId, PortId};
 use crate::packet::Packet;
-use crate::port::PortId;
 
 /// Which way a unit passes the tapped node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

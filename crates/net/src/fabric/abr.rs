@@ -6,8 +6,8 @@ use super::{Fabric, FabricError};
 use crate::abr::{AbrParameters, AbrSource, RmDirection};
 use crate::abr_port::{AbrPort, AbrSwitchSpec, Loop};
 use crate::cell::{Cell, Flags};
-use crate::channel::{ChannelId, NextHop};
-use crate::port::PortId;
+use crate::channel::NextHop;
+use crate::ids::{ChannelId, PortId};
 
 impl<B: Clone> Fabric<B> {
     /// Closes a control loop around a part of `channel`: a (virtual) source at its queue at `first`, and a

@@ -1,7 +1,7 @@
 //! Closing conversations: what was theirs is free for those that come later.
 
 use super::{Conversation, Fabric, Step};
-use crate::channel::ChannelId;
+use crate::ids::ChannelId;
 
 impl<B: Clone> Fabric<B> {
     /// Closes a conversation: its shares of the buffers go back, and so do its channels if nobody else uses

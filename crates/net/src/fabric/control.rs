@@ -3,10 +3,9 @@
 use cellway_units::{Probability, Rate, Time};
 
 use super::Fabric;
-use crate::channel::ChannelId;
+use crate::ids::{ChannelId, PortId};
 use crate::loss::RandomBits;
 use crate::policer::{Policer, PolicerSpec};
-use crate::port::PortId;
 use crate::server::CellServer;
 use crate::shaper::ShaperSpec;
 

@@ -2,11 +2,11 @@
 
 use cellway_units::{Rate, Time};
 
-use super::{Fabric, NodeId, NodeKind};
-use crate::channel::ChannelId;
+use super::{Fabric, NodeKind};
 use crate::counters::{ConversationCounters, LossCounters, PortCounters};
 use crate::framing::Framing;
-use crate::port::{Port, PortId};
+use crate::ids::{ChannelId, NodeId, PortId};
+use crate::port::Port;
 use crate::tap::TapRecord;
 
 impl<B: Clone> Fabric<B> {

@@ -2,14 +2,15 @@
 
 use cellway_units::Time;
 
-use super::{Delivery, Fabric, NodeId, Step};
+use super::{Delivery, Fabric, Step};
 use crate::buffer::Owner;
 use crate::calendar::Event;
 use crate::cell::Cell;
 use crate::channel::NextHop;
+use crate::ids::{NodeId, PortId};
 use crate::link::Unit;
 use crate::packet::{Packet, PacketRef, Packets};
-use crate::port::{LineState, Passed, PortId};
+use crate::port::{LineState, Passed};
 use crate::rm_cells::RmCells;
 use crate::tap::{Direction, TapRecord, TapUnit};
 

@@ -1,10 +1,10 @@
 //! Opening conversations: paths, channels, their queues and their share of the buffers.
 
-use super::{Conversation, Fabric, NodeId, NodeKind, Step};
+use super::{Conversation, Fabric, NodeKind, Step};
 use crate::abr::AbrError;
-use crate::channel::{ChannelId, Class, NextHop};
+use crate::channel::{Class, NextHop};
 use crate::framing::Framing;
-use crate::port::PortId;
+use crate::ids::{ChannelId, NodeId, PortId};
 use crate::reassembly::Reassembly;
 
 /// A conversation between two hosts, with the path its packets take each way.
