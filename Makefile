@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway cross soak fuzz check deny msrv audit fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run test live live-gateway cross soak fuzz check deny wasm msrv audit fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,6 +14,7 @@ CARGO_DEB := target/tools/bin/cargo-deb
 PACKAGING := target/release/packaging
 CARGO_DENY := target/tools/bin/cargo-deny
 CARGO_AUDIT := target/tools/bin/cargo-audit
+WASM := wasm32-unknown-unknown
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 # The first of these that runs and is 3.11 or later; `make PYTHON=...` overrides.
@@ -60,11 +61,20 @@ check: $(INSTALLED) ## Formatting, lints, types, spelling, links, dependencies a
 	$(BIN)/mypy
 	$(BIN)/typos
 	$(BIN)/python tools/links.py
+	@$(MAKE) --no-print-directory wasm
 	@if [ -x $(CARGO_DENY) ]; then $(MAKE) --no-print-directory deny; \
 		else echo "skipped: cargo-deny is not installed: \`make deny\` builds it and checks the dependencies"; fi
 
 deny: $(CARGO_DENY) ## Check licences, bans and sources of the dependencies, by deny.toml
 	PATH="$(CURDIR)/$(dir $(CARGO_DENY)):$$PATH" cargo deny --locked check --hide-inclusion-graph licenses bans sources
+
+wasm: ## Check that the simulator compiles for WebAssembly, where the compiler has that target (another one: RUSTC=...)
+	@library=$$("$${RUSTC:-rustc}" --print target-libdir --target $(WASM)); \
+	if [ -d "$$library" ]; then \
+		cargo check --package cellway-sim --locked --target $(WASM) --target-dir target/wasm; \
+	else \
+		echo "skipped: the compiler has no target $(WASM); with rustup: rustup target add $(WASM)"; \
+	fi
 
 msrv: ## Check that the oldest supported Rust builds everything, where rustup has that toolchain
 	@if rustup run $(MSRV) cargo --version >/dev/null 2>&1; then \

@@ -9,8 +9,9 @@ mod tables;
 
 use std::path::Path;
 
-use cellway_record::{AxisValue, Results};
+use cellway_record::AxisValue;
 use cellway_scenario::{Plan, Point};
+use cellway_tables::Results;
 use serde_json::{Map, Value, json};
 
 pub use published::Published;
@@ -247,10 +248,10 @@ impl Compared {
     }
 
     /// Writes the result folder, the rows in it as [`COMPARE_FILE`].
-    pub fn write(&self, target: &Path, force: bool) -> Result<cellway_record::Manifest, Error> {
+    pub fn write(&self, target: &Path, force: bool) -> Result<cellway_tables::Manifest, Error> {
         self.tables.write_with(target, force, |folder| {
             let path = folder.join(COMPARE_FILE);
-            let write = |source| cellway_record::Error::Io { action: "cannot write", path: path.clone(), source };
+            let write = |source| cellway_tables::Error::Io { action: "cannot write", path: path.clone(), source };
             std::fs::write(&path, format!("{:#}\n", self.to_json())).map_err(write)?;
             Ok(vec![COMPARE_FILE.to_owned()])
         })

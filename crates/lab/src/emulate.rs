@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cellway_emu::{Control, Emulated, Snapshot};
-use cellway_record::{Provenance, ResultsBuilder};
 use cellway_scenario::Plan;
+use cellway_tables::{Provenance, ResultsBuilder};
 
 use cellway_emu::sys::Reentry;
 pub use cellway_emu::{

@@ -81,7 +81,7 @@ pub enum Error {
     Measure(cellway_measure::Error),
     /// Results cannot be written or read.
     #[error(transparent)]
-    Record(#[from] cellway_record::Error),
+    Results(#[from] cellway_tables::Error),
     /// The user stopped it.
     #[error("stopped; nothing was written")]
     Stopped,
@@ -148,8 +148,8 @@ impl Error {
 
     /// Whether the input is at fault (exit code 2) rather than the run (exit code 1).
     pub fn is_input(&self) -> bool {
-        use cellway_record::Error as R;
         use cellway_sim::{BuildError, Error as S};
+        use cellway_tables::Error as T;
         match self {
             Error::Scenario(_)
             | Error::Read { .. }
@@ -161,8 +161,8 @@ impl Error {
             Error::Run(e) => !matches!(e, S::Build(BuildError::Capture(_)) | S::Stopped { .. }),
             #[cfg(target_os = "linux")]
             Error::Measure(e) => e.is_input(),
-            Error::Record(e) => {
-                matches!(e, R::Exists { .. } | R::NotReplaceable { .. } | R::BadName { .. } | R::NoManifest { .. })
+            Error::Results(e) => {
+                matches!(e, T::Exists { .. } | T::NotReplaceable { .. } | T::BadName { .. } | T::NoManifest { .. })
             }
             #[cfg(target_os = "linux")]
             Error::Emulation(e) => {

@@ -22,8 +22,9 @@ mod study;
 mod transient;
 
 pub use cellway_record::AxisValue as AxisValueRecord;
-pub use cellway_record::{Counts, Manifest, Results, Table, check_target};
+pub use cellway_record::Counts;
 pub use cellway_scenario::{AxisValue, Override, OverrideError, Plan, Point, Problem, Scenario, schema};
+pub use cellway_tables::{Manifest, Results, Table, check_target};
 pub use cellway_units::{Span, printable, printable_json};
 pub use error::Error;
 pub use fit::{FitReport, fit_file};

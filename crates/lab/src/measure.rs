@@ -1,6 +1,7 @@
 //! Measurements between real hosts, to the same tables as simulations.
 
-use cellway_record::{ResultsBuilder, RunKey};
+use cellway_record::RunKey;
+use cellway_tables::ResultsBuilder;
 
 use crate::error::Error;
 use crate::simulate::{Simulated, Stopwatch};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use cellway_record::AxisValue;
 use cellway_record::stats::{Bounds, interval95};
-use cellway_record::{AxisValue, Results};
+use cellway_tables::Results;
 
 use crate::error::Error;
 
@@ -61,7 +62,7 @@ impl Overview {
             let sample = samples.entry((point_of[&row.run], place)).or_default();
             if sample.insert(row.run, row.value).is_some() {
                 let [origin, subject, metric] = [row.source, row.subject, row.metric].map(str::to_owned);
-                return Err(cellway_record::Error::Twice { run: row.run, origin, subject, metric }.into());
+                return Err(cellway_tables::Error::Twice { run: row.run, origin, subject, metric }.into());
             }
         }
         let mut figures: Vec<Figure<'_>> = vec![[""; 4]; places.len()];

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
-use cellway_record::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
 use cellway_scenario::{Plan, Run};
 use cellway_sim::{Capture, Control};
+use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
 
 use crate::error::Error;
 use crate::left_out::LeftOut;

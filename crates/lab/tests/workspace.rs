@@ -11,7 +11,7 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 19] = [
+const MAY_SEE: [(&str, &[&str]); 20] = [
     ("units", &[]),
     ("wire", &["units"]),
     ("net", &["units", "wire"]),
@@ -21,6 +21,7 @@ const MAY_SEE: [(&str, &[&str]); 19] = [
     ("settings", &["units"]),
     ("scenario", &["units", "settings"]),
     ("record", &["units"]),
+    ("tables", &["units", "record"]),
     ("theory", &["units", "scenario"]),
     ("testbed", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
     ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
@@ -28,14 +29,14 @@ const MAY_SEE: [(&str, &[&str]); 19] = [
     ("sys", &[]),
     ("gatewayd", &["units", "settings", "wire", "gateway", "sys"]),
     ("emu", &["units", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
-    ("lab", &["units", "apps", "scenario", "theory", "record", "sim", "emu", "measure"]),
+    ("lab", &["units", "apps", "scenario", "theory", "record", "tables", "sim", "emu", "measure"]),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),
 ];
 
 /// Where nothing may depend on the machine.
-const PURE: [&str; 11] =
-    ["units", "wire", "net", "tcp", "apps", "gateway", "settings", "scenario", "theory", "testbed", "sim"];
+const PURE: [&str; 12] =
+    ["units", "wire", "net", "tcp", "apps", "gateway", "settings", "scenario", "record", "theory", "testbed", "sim"];
 
 /// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {

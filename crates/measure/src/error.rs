@@ -145,9 +145,6 @@ pub enum Error {
     /// The user stopped it.
     #[error("stopped")]
     Stopped,
-    /// Tables could not be built.
-    #[error(transparent)]
-    Record(#[from] cellway_record::Error),
     /// The kernel refused an option of a socket.
     #[error("cannot set {option}: {source}")]
     Option {

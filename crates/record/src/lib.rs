@@ -1,24 +1,11 @@
-//! Observations to tidy tables: Arrow, Parquet, the run manifest and the statistics of replicated runs.
+//! The observations of a run as rows, and the statistics of runs.
 //!
-//! A study is three tables. `runs` says what each run was (its point of the sweep, its seed, the axes);
-//! `summary` holds one value for each run, subject and metric; `series` holds values over time. The
-//! tables of a study are the same bytes on every machine and for every number of threads; what differs
-//! from one execution to the next (the date, the host, the speed) stands in the manifest alone.
+//! Everything stays in memory; the crate `tables` writes rows to disk.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod builder;
-mod error;
-mod folder;
-mod manifest;
 mod row;
 pub mod stats;
-mod table;
 mod word;
 
-pub use builder::{Results, ResultsBuilder};
-pub use error::Error;
-pub use folder::{PARTIAL_MARK, ResultFolder, check_target};
-pub use manifest::{FILE_NAME as MANIFEST_FILE, FileEntry, Manifest, Provenance};
 pub use row::{AxisValue, Counts, LEFT_OUT, Row, RunKey, RunRecord};
-pub use table::{Observation, Table};
 pub use word::word;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use cellway_record::Results;
 use cellway_record::stats::{Bounds, interval95};
 use cellway_scenario::{App, Point};
+use cellway_tables::Results;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -108,7 +108,7 @@ pub(super) fn figures(results: &Results) -> Result<Vec<Vec<Figure>>, Error> {
         let values = &mut figures[place].values;
         if values.iter().any(|(of, _)| *of == seed) {
             let [origin, subject, metric] = [row.source, row.subject, row.metric].map(str::to_owned);
-            return Err(cellway_record::Error::Twice { run: row.run, origin, subject, metric }.into());
+            return Err(cellway_tables::Error::Twice { run: row.run, origin, subject, metric }.into());
         }
         values.push((seed, row.value));
     }

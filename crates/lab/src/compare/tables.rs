@@ -1,6 +1,7 @@
 //! All sources in one set of tables.
 
-use cellway_record::{Results, ResultsBuilder, Row, RunKey, RunRecord, word};
+use cellway_record::{Row, RunKey, RunRecord, word};
+use cellway_tables::{Results, ResultsBuilder};
 
 use super::{ComparedPoint, ComparedRow};
 use crate::error::Error;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use cellway_record::{Counts, Provenance, ResultFolder, ResultsBuilder, RunKey, RunRecord};
+use cellway_record::{Counts, RunKey, RunRecord};
 use cellway_scenario::{Plan, Run};
+use cellway_tables::{Provenance, ResultFolder, ResultsBuilder};
 
 use super::claim::Claim;
 use super::live::{Live, obstacle};

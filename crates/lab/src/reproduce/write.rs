@@ -1,6 +1,6 @@
 //! The JSON files of a result folder: `study.json` and `claims.json` of a paper, `index.json` of several.
 
-use cellway_record::{Provenance, ResultFolder};
+use cellway_tables::{Provenance, ResultFolder};
 use serde::Serialize;
 
 use super::paper::{Driver, Paper};

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::manifest::{self, FileEntry, Manifest, Provenance};
-use crate::{Counts, Error, Results, Table};
+use cellway_record::Counts;
+
+use crate::{Error, Results, Table};
 
 /// Stands in the name of a folder that is not finished: `NAME.partial-PID`.
 pub const PARTIAL_MARK: &str = ".partial-";

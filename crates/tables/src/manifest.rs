@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::Counts;
+use cellway_record::Counts;
 
 /// The name of the manifest in a result folder. It is written last: a folder without it is no result.
 pub const FILE_NAME: &str = "manifest.json";

@@ -8,7 +8,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, cast::AsArray};
 use arrow_array::{DictionaryArray, Float64Array, Int32Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 
-use crate::{AxisValue, Counts, Error, Observation, RunKey, RunRecord, Table};
+use cellway_record::{AxisValue, Counts, Row, RunKey, RunRecord};
+
+use crate::{Error, Observation, Table};
 
 /// Rows of a batch in memory.
 const CHUNK_ROWS: usize = 1 << 16;
@@ -127,7 +129,7 @@ impl ResultsBuilder {
     fn rows(&mut self, source: &str, record: &RunRecord) -> Result<(), Error> {
         let run = self.runs.last().map_or(0, |k| k.run);
         let observed = |row| {
-            let &crate::Row { ref subject, metric, unit, t, value } = row;
+            let &Row { ref subject, metric, unit, t, value } = row;
             Observation { run, source, subject, metric, unit, t, value }
         };
         record.summary.iter().try_for_each(|row| self.figure(observed(row)))?;

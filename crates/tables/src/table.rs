@@ -36,7 +36,7 @@ pub struct Observation<'a> {
     pub run: u32,
     /// Who made the value: `simulate`.
     pub source: &'a str,
-    /// What was observed; see [`crate::Row::subject`].
+    /// What was observed; see [`cellway_record::Row::subject`].
     pub subject: &'a str,
     /// The name of the quantity.
     pub metric: &'a str,

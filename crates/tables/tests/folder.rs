@@ -5,10 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cellway_record::{
-    Counts, Error, MANIFEST_FILE, Manifest, PARTIAL_MARK, Provenance, ResultFolder, Results, Row, RunKey, RunRecord,
-    check_target,
-};
+use cellway_record::{Counts, Row, RunKey, RunRecord};
+use cellway_tables::{Error, MANIFEST_FILE, Manifest, PARTIAL_MARK, Provenance, ResultFolder, Results, check_target};
 use cellway_units::Span;
 use tempfile::TempDir;
 

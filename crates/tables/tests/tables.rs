@@ -6,7 +6,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use bytes::Bytes;
-use cellway_record::{AxisValue, Counts, Error, Observation, Results, ResultsBuilder, Row, RunKey, RunRecord, Table};
+use cellway_record::{AxisValue, Counts, Row, RunKey, RunRecord};
+use cellway_tables::{Error, Observation, Results, ResultsBuilder, Table};
 use cellway_units::Span;
 use proptest::prelude::*;
 
