@@ -7,7 +7,7 @@ use cellway_units::{Bits, Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::acknowledge::Acknowledger;
-use crate::bottleneck::Bottleneck;
+use cellway_delivery::Bottleneck;
 use crate::class::{Class, ClassStats, Classes};
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;

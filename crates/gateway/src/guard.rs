@@ -12,7 +12,7 @@
 use cellway_units::{Bits, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::delivery::{rate_of, times};
+use cellway_delivery::{rate_of, times};
 
 /// A window lasts this many minimum round-trip times, and at least [`WINDOW`].
 const WINDOW_TRIPS: u64 = 5;

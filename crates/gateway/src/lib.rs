@@ -30,17 +30,15 @@
 //!
 //! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`, `class`) knows no packets, and of time only who
 //! idles; the transport below it (`recovery`, `acknowledge`, `reordering`, `return_path`, `pacer`) knows no flows. Its rate is
-//! configured and checked (`guard`), or estimated (`bottleneck`); `liveness` detects an unresponsive peer, and `lease`
+//! configured and checked (`guard`), or estimated ([`cellway_delivery::Bottleneck`]); `liveness` detects an unresponsive peer, and `lease`
 //! bounds how long a peer may connect for a client that takes another path then. What carries the packets
 //! ([`Transport`]) is known by its headers only; [`TpPacket::encode`] gives their octets.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod acknowledge;
-mod bottleneck;
 mod class;
 mod codec;
 mod config;
-mod delivery;
 mod error;
 mod excess;
 mod flow;

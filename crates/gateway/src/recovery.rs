@@ -7,7 +7,7 @@ use cellway_units::{Bits, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::config::GatewayConfig;
-use crate::delivery::Stamp;
+use cellway_delivery::Stamp;
 use crate::packet::{Ack, Frame};
 use crate::ranges::Ranges;
 use crate::reordering::{Lost, Reordering};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use cellway_units::{Bits, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::delivery::Stamp;
+use cellway_delivery::Stamp;
 
 /// The initial packet threshold (`kPacketThreshold`). RFC 9002, section 6.1.1.
 const PACKETS: u64 = 3;

@@ -1,10 +1,8 @@
 //! The round-trip time between the gateways. RFC 9002, section 5.
 
+use cellway_delivery::GRANULARITY;
 use cellway_units::Span;
 use serde::{Deserialize, Serialize};
-
-/// The least that a timer waits beyond a round trip. RFC 9002, section 6.1.2.
-pub(crate) const GRANULARITY: Span = Span::from_ms(1);
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Rtt {

@@ -11,13 +11,14 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 20] = [
+const MAY_SEE: [(&str, &[&str]); 21] = [
     ("units", &[]),
     ("wire", &["units"]),
     ("net", &["units", "wire"]),
-    ("tcp", &["units", "wire", "net"]),
+    ("tcp", &["units", "wire", "net", "delivery"]),
     ("apps", &["units", "wire", "net", "tcp"]),
-    ("gateway", &["units"]),
+    ("delivery", &["units"]),
+    ("gateway", &["units", "delivery"]),
     ("settings", &["units"]),
     ("scenario", &["units", "settings"]),
     ("record", &["units"]),
@@ -35,8 +36,8 @@ const MAY_SEE: [(&str, &[&str]); 20] = [
 ];
 
 /// Where nothing may depend on the machine.
-const PURE: [&str; 12] =
-    ["units", "wire", "net", "tcp", "apps", "gateway", "settings", "scenario", "record", "theory", "testbed", "sim"];
+const PURE: [&str; 13] =
+    ["units", "wire", "net", "tcp", "apps", "delivery", "gateway", "settings", "scenario", "record", "theory", "testbed", "sim"];
 
 /// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {

@@ -3,7 +3,7 @@
 use cellway_units::{Bits, Rate, Span, Time};
 
 use super::Gateway;
-use crate::bottleneck::Bottleneck;
+use cellway_delivery::Bottleneck;
 use crate::config::{GatewayConfig, RateGuard};
 use crate::guard::Guard;
 use crate::pacer::Pacers;

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::delivery::bits_of;
+use cellway_delivery::bits_of;
 
 const PACKET: u64 = 1_500 * 8;
 

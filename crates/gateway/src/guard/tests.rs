@@ -2,7 +2,7 @@
 
 use super::path::{Competing, Path, at, mbps};
 use super::*;
-use crate::delivery::bits_of;
+use cellway_delivery::bits_of;
 
 #[test]
 fn a_rate_20_percent_too_high_is_found_and_its_queue_drained() {

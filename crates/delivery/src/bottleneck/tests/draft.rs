@@ -17,7 +17,7 @@ use super::{alone, mbps};
 use crate::bottleneck::Bottleneck;
 use crate::bottleneck::line::{Line, Source, at};
 use crate::bottleneck::phase::Phase;
-use crate::delivery::Stamp;
+use crate::Stamp;
 
 const MS: Span = Span::from_ms(1);
 

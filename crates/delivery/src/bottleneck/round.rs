@@ -3,7 +3,7 @@
 use cellway_units::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::delivery::{Delivery, Sample};
+use crate::{Delivery, Sample};
 
 /// The loss rate (thousandths) above which the link counts as full (draft-ietf-ccwg-bbr, `LossThresh`).
 const LOSS: u128 = 20;

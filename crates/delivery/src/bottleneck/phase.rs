@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::round::Round;
 use super::startup::Startup;
 use super::{Bottleneck, Bounds, MIN_RTT_WINDOW};
-use crate::delivery::Sample;
-use crate::delivery::times;
+use crate::Sample;
+use crate::times;
 
 /// Pacing gains in thousandths. In Startup the rate doubles each round (4 ln 2); Drain empties the queue of Startup in
 /// one round. A probe adds an eighth, and a quarter once more was delivered; in a contested queue at most a half.

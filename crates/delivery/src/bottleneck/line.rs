@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use cellway_units::{Bits, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::delivery::bits_of;
+use crate::bits_of;
 
 mod cubic;
 mod sender;

@@ -10,24 +10,24 @@ const UNUSUAL: u64 = 4;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
 /// `bits` in `span`; the largest rate if that is no time at all.
-pub(crate) fn rate_of(bits: u64, span: Span) -> Rate {
+pub fn rate_of(bits: u64, span: Span) -> Rate {
     let ps = u128::from(span.as_ps());
     let bps = (u128::from(bits) * PS_PER_S).checked_div(ps).unwrap_or(u128::MAX);
     Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
 }
 /// What flows in `span` at `rate`.
-pub(crate) fn bits_of(rate: Rate, span: Span) -> u64 {
+pub fn bits_of(rate: Rate, span: Span) -> u64 {
     let bits = u128::from(rate.as_bps()) * u128::from(span.as_ps()) / PS_PER_S;
     u64::try_from(bits).unwrap_or(u64::MAX)
 }
 /// Returns `per_mille` thousandths of `n`.
-pub(crate) fn times(n: u64, per_mille: u64) -> u64 {
+pub fn times(n: u64, per_mille: u64) -> u64 {
     u64::try_from(u128::from(n) * u128::from(per_mille) / 1000).unwrap_or(u64::MAX)
 }
 
 /// What is remembered of a packet under way until it is acknowledged or lost (section 3.1.2, `P`).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     sent: Time,
     bits: u64,
     /// What had been delivered when it was sent, and when the last of that was.
@@ -41,30 +41,36 @@ pub(crate) struct Stamp {
 
 /// The rate sample of one acknowledgement.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Sample {
-    pub(crate) rate: Rate,
+pub struct Sample {
+    /// The delivery rate.
+    pub rate: Rate,
     /// The time over which it was measured.
-    pub(crate) interval: Span,
+    pub interval: Span,
     /// What had been delivered when the newest of the packets was sent: the first sample with at least the count of the
     /// last round's end begins a new round.
-    pub(crate) prior: u64,
+    pub prior: u64,
     /// When that packet was sent.
-    pub(crate) sent: Time,
-    pub(crate) limited: bool,
+    pub sent: Time,
+    /// True if the source limited the sender (`is_app_limited`).
+    pub limited: bool,
     /// Set if the newest packet was sent before the end of a stall, so that the interval includes the stall.
-    pub(crate) stalled: bool,
+    pub stalled: bool,
 }
 
 /// The state of the connection (section 3.1.1, `C`). All amounts are bits on the line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Delivery {
-    pub(crate) delivered: u64,
-    pub(crate) delivered_at: Time,
+pub struct Delivery {
+    /// What has been acknowledged (bits).
+    pub delivered: u64,
+    /// When `delivered` last grew.
+    pub delivered_at: Time,
     first_sent: Time,
-    /// What has been sent and is neither acknowledged nor lost.
-    pub(crate) in_flight: u64,
-    pub(crate) packets_delivered: u64,
-    pub(crate) packets_lost: u64,
+    /// What has been sent and is neither acknowledged nor lost (bits).
+    pub in_flight: u64,
+    /// Packets acknowledged, without those whose loss a stall caused.
+    pub packets_delivered: u64,
+    /// Packets lost, without those whose loss a stall caused.
+    pub packets_lost: u64,
     /// Packets sent until so much is delivered had room left behind them.
     limited_until: Option<u64>,
     newest: Option<Stamp>,
@@ -80,7 +86,7 @@ pub(crate) struct Delivery {
 
 impl Delivery {
     /// A packet leaves.
-    pub(crate) fn sent(&mut self, now: Time, bits: Bits) -> Stamp {
+    pub fn sent(&mut self, now: Time, bits: Bits) -> Stamp {
         if self.in_flight == 0 {
             (self.first_sent, self.delivered_at, self.last) = (now, now, None);
         }
@@ -90,13 +96,13 @@ impl Delivery {
         Stamp { sent: now, bits: bits.0, delivered, delivered_at, first_sent, limited }
     }
     /// Nothing is left to be sent although more would be allowed.
-    pub(crate) fn nothing_left(&mut self) {
+    pub fn nothing_left(&mut self) {
         self.limited_until = Some(self.delivered + self.in_flight);
     }
     /// Counts an acknowledged packet; [`Delivery::sample`] ends the acknowledgement, which would have arrived at
     /// `answered` without its delays. If acknowledgements are further apart than their packets were, by more than
     /// `patience` and `UNUSUAL` times the usual interval, the bottleneck link or a gateway has stalled.
-    pub(crate) fn acked(&mut self, answered: Time, stamp: &Stamp, patience: Span) {
+    pub fn acked(&mut self, answered: Time, stamp: &Stamp, patience: Span) {
         let at = answered.max(self.delivered_at);
         let (apart, sent_apart) =
             self.last.map_or_else(Default::default, |(last, sent)| (at.since(last), stamp.sent.since(sent)));
@@ -121,11 +127,11 @@ impl Delivery {
         }
     }
     /// No acknowledgement came for a probe timeout: a stall, until one comes.
-    pub(crate) fn timed_out(&mut self) {
+    pub fn timed_out(&mut self) {
         self.silent = true;
     }
     /// A packet was taken for lost.
-    pub(crate) fn lost(&mut self, stamp: &Stamp) {
+    pub fn lost(&mut self, stamp: &Stamp) {
         self.in_flight -= stamp.bits;
         // What a stall made overflow says nothing about the rate after it.
         if !self.silent && !self.measures_stall(stamp) {
@@ -133,7 +139,7 @@ impl Delivery {
         }
     }
     /// A packet that was declared lost is acknowledged late: it counts as delivered.
-    pub(crate) fn acked_late(&mut self, stamp: &Stamp) {
+    pub fn acked_late(&mut self, stamp: &Stamp) {
         self.delivered += stamp.bits;
         if !self.measures_stall(stamp) {
             self.packets_lost = self.packets_lost.saturating_sub(1);
@@ -145,7 +151,7 @@ impl Delivery {
     }
     /// What the packets say that were acknowledged since the last call. The longer of the times in which they were sent
     /// and acknowledged counts, so neither a burst nor acknowledgements that come together are taken for a fast line.
-    pub(crate) fn sample(&mut self) -> Option<Sample> {
+    pub fn sample(&mut self) -> Option<Sample> {
         let newest = self.newest.take()?;
         let interval = newest.sent.since(newest.first_sent).max(self.delivered_at.since(newest.delivered_at));
         let rate = rate_of(self.delivered - newest.delivered, interval);

@@ -5,8 +5,8 @@
 use cellway_units::{Bits, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::delivery::{Delivery, Sample, Stamp, bits_of, rate_of, times};
-use crate::rtt::GRANULARITY;
+use crate::{Delivery, Sample, Stamp, bits_of, rate_of, times};
+use crate::GRANULARITY;
 
 mod phase;
 mod queue;
@@ -64,7 +64,7 @@ struct Bounds {
 
 /// The estimator. Rates are in bit/s, amounts of data in bits on the link, headers included.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Bottleneck {
+pub struct Bottleneck {
     most: u64,
     /// The largest packet (bits), and the packets per acknowledgement of the peer.
     packet: u64,
@@ -99,7 +99,7 @@ pub(crate) struct Bottleneck {
 impl Bottleneck {
     /// Creates an estimator without samples. The rate is at most `most`, the largest packet takes `packet`, and the
     /// peer acknowledges every `ack_every` packets.
-    pub(crate) fn new(most: Rate, packet: Bits, ack_every: u32) -> Bottleneck {
+    pub fn new(most: Rate, packet: Bits, ack_every: u32) -> Bottleneck {
         let mut new = Bottleneck {
             most: most.as_bps(),
             packet: packet.0,
@@ -127,12 +127,12 @@ impl Bottleneck {
         new
     }
     /// The rate is at most `most` from now on, and the largest packet takes `packet`.
-    pub(crate) fn configure(&mut self, most: Rate, packet: Bits) {
+    pub fn configure(&mut self, most: Rate, packet: Bits) {
         (self.most, self.packet) = (most.as_bps(), packet.0);
         self.rate = self.rate.min(self.most);
     }
     /// Takes the round-trip time of the transport's handshake as the first sample.
-    pub(crate) fn measured(&mut self, rtt: Span) {
+    pub fn measured(&mut self, rtt: Span) {
         let rtt = rtt.max(Span::from_us(1));
         self.min_rtt = Some(shorter(self.min_rtt, rtt));
         self.queue.note_rtt(rtt);
@@ -152,16 +152,16 @@ impl Bottleneck {
     }
 
     /// The pacing rate.
-    pub(crate) fn rate(&self) -> Rate {
+    pub fn rate(&self) -> Rate {
         Rate::from_bps(self.rate)
     }
     /// The estimated bandwidth; in Startup, the pacing rate.
-    pub(crate) fn estimate(&self) -> Rate {
+    pub fn estimate(&self) -> Rate {
         let startup = self.phase == Phase::Startup;
         Rate::from_bps(if startup { self.rate } else { self.bandwidth().min(self.most) })
     }
     /// The limit of data in flight.
-    pub(crate) fn inflight_cap(&self) -> Bits {
+    pub fn inflight_cap(&self) -> Bits {
         let cap = match (self.min_rtt, self.phase) {
             (None, _) => self.first_flight(),
             (_, Phase::Startup) => {
@@ -183,16 +183,16 @@ impl Bottleneck {
         Bits(cap.max(LEAST_PACKETS.max(LEAST_ACKS * self.ack_every) * self.packet))
     }
     /// The data in flight: sent, and neither acknowledged nor lost.
-    pub(crate) fn in_flight(&self) -> Bits {
+    pub fn in_flight(&self) -> Bits {
         Bits(self.delivery.in_flight)
     }
     /// True if an ack-eliciting packet may be sent.
-    pub(crate) fn may_send(&self) -> bool {
+    pub fn may_send(&self) -> bool {
         self.in_flight() < self.inflight_cap()
     }
 
     /// A packet leaves that asks for an acknowledgement.
-    pub(crate) fn sent(&mut self, now: Time, bits: Bits) -> Stamp {
+    pub fn sent(&mut self, now: Time, bits: Bits) -> Stamp {
         if self.delivery.in_flight == 0 {
             self.wake_up(now);
         }
@@ -203,31 +203,31 @@ impl Bottleneck {
         stamp
     }
     /// Nothing is left to be sent although more would be allowed.
-    pub(crate) fn nothing_left(&mut self) {
+    pub fn nothing_left(&mut self) {
         self.delivery.nothing_left();
     }
     /// A packet was acknowledged; [`Bottleneck::learn`] ends the acknowledgement. Without its delays this would have arrived
     /// at `answered`.
-    pub(crate) fn acked(&mut self, answered: Time, stamp: &Stamp) {
+    pub fn acked(&mut self, answered: Time, stamp: &Stamp) {
         let patience = self.min_rtt.unwrap_or_default() / 2 + PATIENCE;
         self.delivery.acked(answered, stamp, patience);
     }
     /// No acknowledgement came for a probe timeout.
-    pub(crate) fn timed_out(&mut self) {
+    pub fn timed_out(&mut self) {
         self.delivery.timed_out();
     }
     /// A packet was taken for lost.
-    pub(crate) fn lost(&mut self, stamp: &Stamp) {
+    pub fn lost(&mut self, stamp: &Stamp) {
         self.delivery.lost(stamp);
     }
     /// A packet that was declared lost is acknowledged late.
-    pub(crate) fn acked_late(&mut self, now: Time, stamp: &Stamp) {
+    pub fn acked_late(&mut self, now: Time, stamp: &Stamp) {
         self.delivery.acked_late(stamp);
         self.undo_spurious(now);
     }
     /// The acknowledgement is complete, and so are the losses it shows. `rtt` is the round trip without the delays
     /// of the acknowledgement at the peer and on the return path.
-    pub(crate) fn learn(&mut self, now: Time, rtt: Option<Span>) {
+    pub fn learn(&mut self, now: Time, rtt: Option<Span>) {
         let Some(sample) = self.delivery.sample() else { return };
         if let Some(rtt) = rtt {
             self.learn_rtt(now, rtt, &sample);
