@@ -36,8 +36,10 @@ const MAY_SEE: [(&str, &[&str]); 21] = [
 ];
 
 /// Where nothing may depend on the machine.
-const PURE: [&str; 13] =
-    ["units", "wire", "net", "tcp", "apps", "delivery", "gateway", "settings", "scenario", "record", "theory", "testbed", "sim"];
+const PURE: [&str; 13] = [
+    "units", "wire", "net", "tcp", "apps", "delivery", "gateway", "settings", "scenario", "record", "theory",
+    "testbed", "sim",
+];
 
 /// The dependencies of each crate of the workspace on others of it, dev-dependencies left out.
 fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
