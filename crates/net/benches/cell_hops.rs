@@ -3,6 +3,9 @@
 //! A cell-hop is one cell leaving one output line. The network is that of `cellsim` section 2.4
 //! (router, 22.5 ms, switch, router) on OC-3c lines, kept saturated in one direction by
 //! conversations that send a new 552-octet packet for each one delivered.
+//!
+//! `cargo bench -p cellway-net` prints tables. With `--once CONVERSATIONS HOPS` it only runs that many cell-hops, for a
+//! profiler.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::cmp::Reverse;
@@ -12,10 +15,11 @@ use std::time::Instant;
 
 use cellway_net::{
     AbrParameters, AbrSwitchSpec, BufferSpec, Charge, Class, ConversationSpec, Discard, Encapsulation, Fabric,
-    Fraction, Framing, Multiplexing, NodeKind, Packet, PolicerAction, PolicerSpec, PortId, ShaperSpec, Sharing,
+    Fraction, Framing, LinkSpec, Multiplexing, NodeKind, Packet, PolicerAction, PolicerSpec, PortId, ShaperSpec,
+    Sharing,
 };
 use cellway_units::{Bits, Cells, Ecn, Rate, Span, Time};
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group};
 
 const HOPS: u64 = 1_000_000;
 
@@ -47,12 +51,13 @@ fn network(conversations: u32, multiplexing: Multiplexing, element: Element) -> 
         clp_threshold: None,
     });
     let (core, edge) = (LINE, Rate::from_bps(10_000_000_000));
-    let [a, back_b] = net.add_link([r1, s1], core, Span::from_us(22_500), Framing::Atm, [buffer; 2]);
-    let [b, back_a] = net.add_link([s1, r2], core, Span::ZERO, Framing::Atm, [buffer; 2]);
+    let [a, back_b] =
+        net.add_link([r1, s1], LinkSpec::new(core, Span::from_us(22_500), Framing::Atm).with_buffers([buffer; 2]));
+    let [b, back_a] = net.add_link([s1, r2], LinkSpec::new(core, Span::ZERO, Framing::Atm).with_buffers([buffer; 2]));
     for conversation in 0..conversations {
         let hosts = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
-        let [up, down] = net.add_link([hosts[0], r1], edge, Span::ZERO, Framing::Packet, [None; 2]);
-        let [far_up, far_down] = net.add_link([hosts[1], r2], edge, Span::ZERO, Framing::Packet, [None; 2]);
+        let [up, down] = net.add_link([hosts[0], r1], LinkSpec::new(edge, Span::ZERO, Framing::Packet));
+        let [far_up, far_down] = net.add_link([hosts[1], r2], LinkSpec::new(edge, Span::ZERO, Framing::Packet));
         let paths: [&[_]; 2] = [&[up, a, b, far_down], &[far_up, back_a, back_b, down]];
         let classes = [Class::Cbr, Class::Vbr, Class::Abr, Class::Ubr];
         let class = if element == Element::Priorities { classes[conversation as usize % 4] } else { Class::Ubr };
@@ -215,4 +220,15 @@ fn elements() {
 }
 
 criterion_group!(benches, cell_hops);
-criterion_main!(benches);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|argument| argument == "--once") {
+        let number = |place: usize| arguments[at + place].parse().unwrap();
+        let mut net = network(number(1), Multiplexing::PerConversation, Element::Plain);
+        println!("{} cell-hops", run(&mut net, u64::from(number(2))));
+        return;
+    }
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+}

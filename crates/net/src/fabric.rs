@@ -13,20 +13,18 @@ use open::{ChannelKey, Circuit};
 
 use std::collections::BTreeMap;
 
-use cellway_units::{Cells, Rate, Span};
+use cellway_units::Cells;
 
 use crate::abr_port::AbrSwitchSpec;
-use crate::buffer::BufferSpec;
 use crate::calendar::Calendar;
 use crate::channel::{Class, Encapsulation, Multiplexing};
 use crate::counters::LossCounters;
-use crate::framing::Framing;
 use crate::ids::{ChannelId, NodeId, PortId};
+use crate::link_spec::LinkSpec;
 use crate::packet::{Packet, Packets};
 use crate::port::Port;
 use crate::reassembly::Reassembly;
 use crate::rm_cells::RmCells;
-use crate::server::Discipline;
 use crate::tap::Tap;
 
 /// What a node does with what arrives.
@@ -84,7 +82,6 @@ impl Conversation {
 pub struct Fabric<B> {
     multiplexing: Multiplexing,
     encapsulation: Encapsulation,
-    discipline: Discipline,
     nodes: Vec<(NodeKind, LossCounters)>,
     ports: Vec<Port>,
     /// By number; `None` are those that have been closed.
@@ -116,7 +113,6 @@ impl<B: Clone> Fabric<B> {
         Fabric {
             multiplexing,
             encapsulation,
-            discipline: Discipline::default(),
             nodes: Vec::new(),
             ports: Vec::new(),
             conversations: Vec::new(),
@@ -147,13 +143,6 @@ impl<B: Clone> Fabric<B> {
         self.packets.reserve(conversations);
     }
 
-    /// Sets how the ports of links added from now on serve the channels of a cell line.
-    #[must_use]
-    pub fn with_discipline(mut self, discipline: Discipline) -> Fabric<B> {
-        self.discipline = discipline;
-        self
-    }
-
     /// Adds a node.
     pub fn add_node(&mut self, kind: NodeKind) -> NodeId {
         self.nodes.push((kind, LossCounters::default()));
@@ -161,25 +150,14 @@ impl<B: Clone> Fabric<B> {
     }
 
     /// Joins two nodes, in both directions; returns the ports `a` to `b` and `b` to `a`, with numbers that
-    /// follow each other. The buffers are those of the two ports; `None` is unlimited.
-    pub fn add_link(
-        &mut self,
-        [a, b]: [NodeId; 2],
-        rate: Rate,
-        delay: Span,
-        framing: Framing,
-        buffers: [Option<BufferSpec>; 2],
-    ) -> [PortId; 2] {
+    /// follow each other.
+    pub fn add_link(&mut self, [a, b]: [NodeId; 2], mut spec: LinkSpec) -> [PortId; 2] {
         let first = self.ports.len() as u32;
-        self.ports.push(Port::new(a, b, rate, delay, framing, self.discipline, buffers[0]));
-        self.ports.push(Port::new(b, a, rate, delay, framing, self.discipline, buffers[1]));
+        for (end, [node, to]) in [[a, b], [b, a]].into_iter().enumerate() {
+            let port = std::mem::take(&mut spec.ports[end]);
+            self.ports.push(Port::new(node, to, &spec, port));
+        }
         [PortId(first), PortId(first + 1)]
-    }
-
-    /// Each packet keeps a packet line busy for `cost` on top of its own time: what it takes the machine
-    /// at the line's beginning to handle a packet.
-    pub fn set_packet_cost(&mut self, port: PortId, cost: Span) {
-        self.port_mut(port).set_packet_cost(cost);
     }
 
     /// Copies all that passes `node` from now on; see [`Fabric::tapped`].

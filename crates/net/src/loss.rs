@@ -21,9 +21,10 @@ impl<F: FnMut() -> u64 + Clone + Send + Sync + 'static> RandomBits for F {
     }
 }
 
-/// Decides for each unit that leaves a line whether it is lost: by independent draws, and by a list of numbers.
+/// Decides for each unit that leaves a line (a cell on a cell line, else a packet) whether it is lost: by independent
+/// draws, and by a list of numbers. The default loses nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Loss {
+pub struct Loss {
     draws: Option<Draws>,
     /// Numbers of units to lose, in descending order.
     listed: Vec<u64>,
@@ -32,16 +33,19 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Loses each unit with this probability; draws nothing if it is zero.
-    pub(crate) fn draw(&mut self, chance: Probability, stream: impl RandomBits) {
-        self.draws = (!chance.is_zero()).then(|| Draws { below: chance.threshold(), stream: Box::new(stream) });
+    /// Loses each unit with this probability, independently of all others: one draw from `stream` for each unit, or none
+    /// at all if the probability is zero.
+    pub fn random(chance: Probability, stream: impl RandomBits) -> Loss {
+        let draws = (!chance.is_zero()).then(|| Draws { below: chance.threshold(), stream: Box::new(stream) });
+        Loss { draws, ..Loss::default() }
     }
 
-    /// Loses the units with these ascending numbers; the next one to leave has number 1.
-    pub(crate) fn list(&mut self, mut numbers: Vec<u64>) {
+    /// Also loses the units with these ascending numbers; the first one to leave the line has number 1.
+    #[must_use]
+    pub fn with_listed(mut self, mut numbers: Vec<u64>) -> Loss {
         numbers.reverse();
         self.listed = numbers;
-        self.passed = 0;
+        self
     }
 
     /// Returns true if no unit is ever lost.

@@ -6,7 +6,7 @@ use admit::{owner_of_cell, owner_of_packet};
 use cellway_units::{Rate, Span, Time};
 
 use crate::abr_port::AbrPort;
-use crate::buffer::{Buffer, BufferSpec, Owner};
+use crate::buffer::{Buffer, Owner};
 use crate::channel::{Class, NextHop};
 use crate::counters::{Level, PortCounters};
 use crate::discard::FrameDiscard;
@@ -15,11 +15,12 @@ use crate::framing::Framing;
 use crate::ids::{ChannelId, NodeId};
 use crate::line::Line;
 use crate::link::{Link, Unit};
+use crate::link_spec::{LinkSpec, PortSpec};
 use crate::loss::Loss;
 use crate::packet::{PacketRef, Packets};
 use crate::policer::Policer;
 use crate::rm_cells::RmCells;
-use crate::server::{CellServer, Discipline, Served};
+use crate::server::{CellServer, Served};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Queue {
@@ -96,23 +97,17 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    pub(crate) fn new(
-        node: NodeId,
-        to: NodeId,
-        rate: Rate,
-        delay: Span,
-        framing: Framing,
-        discipline: Discipline,
-        buffer: Option<BufferSpec>,
-    ) -> Port {
+    pub(crate) fn new(node: NodeId, to: NodeId, link: &LinkSpec, spec: PortSpec) -> Port {
+        let &LinkSpec { rate, delay, framing, discipline, .. } = link;
+        let PortSpec { buffer, packet_cost, loss } = spec;
         Port {
             node,
             to,
             link: Link::new(delay, framing),
             framing,
             line: Line::new(rate),
-            loss: None,
-            packet_cost: Span::ZERO,
+            loss: (!loss.is_idle()).then(|| Box::new(loss)),
+            packet_cost,
             queue: match framing {
                 Framing::Atm => Queue::Cells(CellServer::new(discipline)),
                 Framing::Packet | Framing::Ethernet | Framing::Fddi => Queue::Packets(PacketFifo::default()),
@@ -133,17 +128,6 @@ impl Port {
 
     pub(crate) fn framing(&self) -> Framing {
         self.framing
-    }
-
-    pub(crate) fn set_packet_cost(&mut self, cost: Span) {
-        self.packet_cost = cost;
-    }
-
-    /// Changes the loss on the link behind it.
-    pub(crate) fn change_loss(&mut self, change: impl FnOnce(&mut Loss)) {
-        let mut loss = self.loss.take().unwrap_or_default();
-        change(&mut loss);
-        self.loss = (!loss.is_idle()).then_some(loss);
     }
 
     /// Whether the unit that has just departed is lost on the link.

@@ -3,12 +3,16 @@
 
 mod rig;
 
-use cellway_net::{Direction, Discipline, LossCounters, Multiplexing, PortId, RandomBits, TapUnit};
+use cellway_net::{Direction, Discipline, Loss, LossCounters, Multiplexing, PortId, RandomBits, TapUnit};
 use cellway_units::{Probability, Rate, Span, Time};
 use rig::{Rig, Shape};
 
 fn rig() -> Rig {
-    Rig::new(&Shape {
+    losing_at(Vec::new())
+}
+
+fn losing_at(losses: Vec<(PortId, Loss)>) -> Rig {
+    let shape = Shape {
         conversations: 1,
         multiplexing: Multiplexing::PerConversation,
         discipline: Discipline::RoundRobin,
@@ -16,10 +20,12 @@ fn rig() -> Rig {
         access: Rate::from_bps(10_000_000),
         delay: Span::from_ms(5),
         buffers: [None; 2],
-    })
+    };
+    Rig::losing(&shape, losses)
 }
 
 /// The lines of the way: from the host, both ATM links, to the far host. The second and the last have no delay.
+const THERE: [PortId; 2] = [PortId(0), PortId(2)];
 const HOST: PortId = PortId(4);
 const TO_FAR_HOST: PortId = PortId(7);
 
@@ -56,8 +62,7 @@ fn packets_are_lost_whole_and_the_others_come_when_they_would() {
     whole.run(&ten(), at(5000));
     assert_eq!(whole.delivered.len(), 10);
     for port in [HOST, TO_FAR_HOST] {
-        let mut rig = rig();
-        rig.net.set_loss(port, half(), losing(&[0, 4, 9]));
+        let mut rig = losing_at(vec![(port, Loss::random(half(), losing(&[0, 4, 9])))]);
         rig.run(&ten(), at(5000));
         assert_eq!(numbers(&rig), [1, 2, 3, 5, 6, 7, 8]);
         let left = whole.delivered.iter().filter(|(_, packet)| ![0, 4, 9].contains(&packet.body));
@@ -75,8 +80,8 @@ fn packets_are_lost_whole_and_the_others_come_when_they_would() {
 fn a_frame_that_lost_a_cell_is_discarded_at_reassembly() {
     let lost = [3, 10, 15, 16, 17, 23];
     for link in 0..2 {
-        let mut rig = rig();
-        rig.net.set_loss(rig.there[link], half(), losing(&lost));
+        let mut rig = losing_at(vec![(THERE[link], Loss::random(half(), losing(&lost)))]);
+        assert_eq!(rig.there, THERE);
         rig.run(&ten(), at(5000));
         assert_eq!(numbers(&rig), [0, 2, 4, 6, 9]);
         // Nothing tells of frame 5 at the far end.
@@ -92,10 +97,9 @@ fn a_frame_that_lost_a_cell_is_discarded_at_reassembly() {
 #[test]
 fn what_is_lost_has_left_and_never_arrives() {
     for (near, seen) in [(true, 30), (false, 28)] {
-        let mut rig = rig();
+        let mut rig = losing_at(vec![(THERE[0], Loss::random(half(), losing(&[7, 8])))]);
         let node = if near { rig.near } else { rig.switch };
         rig.net.tap(node);
-        rig.net.set_loss(rig.there[0], half(), losing(&[7, 8]));
         rig.run(&ten(), at(5000));
         let wanted = if near { Direction::Out } else { Direction::In };
         let port = rig.there[0];
@@ -106,8 +110,7 @@ fn what_is_lost_has_left_and_never_arrives() {
 
 #[test]
 fn draws_are_made_for_each_unit_and_by_each_copy() {
-    let mut first = rig();
-    first.net.set_loss(HOST, half(), losing(&[2, 8]));
+    let mut first = losing_at(vec![(HOST, Loss::random(half(), losing(&[2, 8])))]);
     first.run(&ten()[..5], at(450));
     let mut second = Rig { net: first.net.clone(), hosts: first.hosts.clone(), delivered: Vec::new(), ..rig() };
     for rig in [&mut first, &mut second] {
@@ -119,19 +122,17 @@ fn draws_are_made_for_each_unit_and_by_each_copy() {
     }
 }
 
-/// The numbers count from the first unit that leaves the line; a list replaces the one before.
+/// The numbers count from the first unit that leaves the line.
 #[test]
 fn listed_units_are_lost() {
-    let mut rig = rig();
-    rig.net.set_lost(HOST, vec![1, 2, 3]);
-    rig.net.set_lost(HOST, vec![1, 5, 10, 11]);
+    let mut rig = losing_at(vec![(HOST, Loss::default().with_listed(vec![1, 5, 10, 11]))]);
     rig.run(&ten(), at(5000));
     assert_eq!(numbers(&rig), [1, 2, 3, 5, 6, 7, 8]);
     assert_eq!(rig.net.port_counters(HOST, at(5000)).lost, 3);
     assert_eq!(rig.net.packets_held(), 0);
 }
 
-/// With a loss probability each unit draws, listed or not; the list and the probability can be removed separately.
+/// With a loss probability each unit draws, listed or not.
 #[test]
 fn a_list_shifts_no_draw() {
     for (listed, chance, expected) in [
@@ -139,21 +140,17 @@ fn a_list_shifts_no_draw() {
         (vec![], half(), vec![0, 1, 3, 4, 5, 6, 7, 9]),
         (vec![1, 2], Probability::ZERO, vec![2, 3, 4, 5, 6, 7, 8, 9]),
     ] {
-        let mut rig = rig();
-        rig.net.set_lost(HOST, vec![7]);
-        rig.net.set_loss(HOST, chance, losing(&[2, 8]));
-        rig.net.set_lost(HOST, listed);
+        let mut rig = losing_at(vec![(HOST, Loss::random(chance, losing(&[2, 8])).with_listed(listed))]);
         rig.run(&ten(), at(5000));
         assert_eq!(numbers(&rig), expected);
     }
 }
 
-/// Without a chance of loss nothing is drawn, and a chance can be taken away again.
+/// Without a chance of loss nothing is drawn.
 #[test]
 fn a_chance_of_zero_draws_nothing() {
-    let mut rig = rig();
-    rig.net.set_loss(HOST, half(), losing(&[0, 1, 2]));
-    rig.net.set_loss(HOST, Probability::ZERO, || -> u64 { panic!("nothing is to be drawn") });
+    let never = Loss::random(Probability::ZERO, || -> u64 { panic!("nothing is to be drawn") });
+    let mut rig = losing_at(vec![(HOST, never)]);
     rig.run(&ten(), at(5000));
     assert_eq!(rig.delivered.len(), 10);
 }

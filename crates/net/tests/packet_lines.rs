@@ -2,8 +2,8 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use cellway_net::{
-    BufferSpec, Charge, Class, ConversationSpec, Delivery, Discard, Encapsulation, Fabric, Framing, Multiplexing,
-    NodeId, NodeKind, Packet, PortCounters, PortId, Sharing,
+    BufferSpec, Charge, Class, ConversationSpec, Delivery, Discard, Encapsulation, Fabric, Framing, LinkSpec,
+    Multiplexing, NodeId, NodeKind, Packet, PortCounters, PortId, Sharing,
 };
 use cellway_units::{Bits, Ecn, Rate, Span, Time};
 
@@ -46,7 +46,10 @@ fn network(numbers: &mut Numbers) -> Network {
             })
         };
         let buffers = [memory(numbers), memory(numbers)];
-        let both = net.add_link(ends, Rate::from_bps(mbit * 1_000_000), delay, Framing::Packet, buffers);
+        let both = net.add_link(
+            ends,
+            LinkSpec::new(Rate::from_bps(mbit * 1_000_000), delay, Framing::Packet).with_buffers(buffers),
+        );
         ports.extend(both);
         both
     };

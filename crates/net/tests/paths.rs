@@ -4,7 +4,7 @@
 mod rig;
 
 use cellway_net::{
-    Class, ConversationSpec, Encapsulation, Fabric, FabricError, Framing, Multiplexing, NodeId, NodeKind,
+    Class, ConversationSpec, Encapsulation, Fabric, FabricError, Framing, LinkSpec, Multiplexing, NodeId, NodeKind,
 };
 use cellway_net::{Packet, PortId};
 use cellway_units::{Ecn, Rate, Span, Time};
@@ -14,11 +14,19 @@ const MBIT: u64 = 1_000_000;
 
 /// A chain of nodes over links of these framings and rates, without delay. Ports there and back.
 fn chain(kinds: &[NodeKind], links: &[(Framing, u64)]) -> (Fabric<u32>, Vec<NodeId>, Vec<PortId>, Vec<PortId>) {
+    let link = |&(framing, rate): &(Framing, u64)| LinkSpec::new(Rate::from_bps(rate), Span::ZERO, framing);
+    chain_of(kinds, links.iter().map(link))
+}
+
+fn chain_of(
+    kinds: &[NodeKind],
+    links: impl IntoIterator<Item = LinkSpec>,
+) -> (Fabric<u32>, Vec<NodeId>, Vec<PortId>, Vec<PortId>) {
     let mut net = Fabric::new(Multiplexing::PerConversation, Encapsulation::LlcSnap);
     let nodes: Vec<NodeId> = kinds.iter().map(|&kind| net.add_node(kind)).collect();
     let (mut there, mut back) = (Vec::new(), Vec::new());
-    for (ends, &(framing, rate)) in nodes.windows(2).zip(links) {
-        let [out, home] = net.add_link([ends[0], ends[1]], Rate::from_bps(rate), Span::ZERO, framing, [None; 2]);
+    for (ends, link) in nodes.windows(2).zip(links) {
+        let [out, home] = net.add_link([ends[0], ends[1]], link);
         there.push(out);
         back.insert(0, home);
     }
@@ -35,11 +43,12 @@ use NodeKind::{Host, Router, Switch};
 /// with 50 us of work for each packet at the second router; 20 octets are padded to 84.
 #[test]
 fn lan_routers_forward_and_frames_take_their_octets() {
-    let links = [(Framing::Ethernet, 10 * MBIT), (Framing::Fddi, 100 * MBIT), (Framing::Ethernet, 100 * MBIT)];
-    let (mut net, nodes, there, back) = chain(&[Host, Router, Router, Host], &links);
+    let mut links = [(Framing::Ethernet, 10), (Framing::Fddi, 100), (Framing::Ethernet, 100)]
+        .map(|(framing, rate)| LinkSpec::new(Rate::from_bps(rate * MBIT), Span::ZERO, framing));
+    links[2].ports[0].packet_cost = Span::from_us(50);
+    let (mut net, nodes, there, back) = chain_of(&[Host, Router, Router, Host], links);
     let hosts = [nodes[0], nodes[3]];
     net.open(spec(hosts, &there, &back)).unwrap();
-    net.set_packet_cost(there[2], Span::from_us(50));
     let packet =
         |octets, body| Packet { conversation: 0, from: hosts[0], to: hosts[1], octets, ecn: Ecn::NotEct, body };
     let delivered = run(&mut net, vec![(Time::ZERO, packet(1460, 0)), (Time::ZERO, packet(20, 1))]);

@@ -5,7 +5,7 @@ mod rig;
 
 use std::collections::BTreeMap;
 
-use cellway_net::{BufferSpec, Charge, Discard, Discipline, Multiplexing, PortId, Sharing, TapUnit};
+use cellway_net::{BufferSpec, Charge, Discard, Discipline, Loss, Multiplexing, PortId, Sharing, TapUnit};
 use cellway_units::{Bits, Probability, Rate, Span, Time, aal5_cells};
 use proptest::prelude::*;
 use rig::{Rig, Shape};
@@ -52,9 +52,18 @@ fn sends(conversations: u32) -> impl Strategy<Value = Sends> {
     })
 }
 
-fn rig((multiplexing, discipline): Policy, buffers: [Option<BufferSpec>; 2], core: u64) -> Rig {
+fn rig(policy: Policy, buffers: [Option<BufferSpec>; 2], core: u64) -> Rig {
+    losing(policy, buffers, core, Vec::new())
+}
+
+fn losing(
+    (multiplexing, discipline): Policy,
+    buffers: [Option<BufferSpec>; 2],
+    core: u64,
+    losses: Vec<(PortId, Loss)>,
+) -> Rig {
     let access = Rate::from_bps(10_000_000);
-    Rig::new(&Shape {
+    let shape = Shape {
         conversations: 4,
         multiplexing,
         discipline,
@@ -62,7 +71,8 @@ fn rig((multiplexing, discipline): Policy, buffers: [Option<BufferSpec>; 2], cor
         access,
         delay: Span::from_us(777),
         buffers,
-    })
+    };
+    Rig::losing(&shape, losses)
 }
 
 proptest! {
@@ -175,13 +185,15 @@ proptest! {
         seed in any::<u64>(),
         sends in sends(4),
     ) {
-        let mut rig = rig(policy, buffers, 500_000);
         // The access line of the first conversation, and both ATM links.
-        let ports = [PortId(4), rig.there[0], rig.there[1]];
-        for (k, (port, chance)) in ports.into_iter().zip(chances).enumerate() {
+        let ports = [PortId(4), PortId(0), PortId(2)];
+        let loss = |(k, (port, chance)): (usize, (PortId, u32))| {
             let chance: Probability = format!("{chance} %").parse().unwrap();
-            rig.net.set_loss(port, chance, xorshift(seed ^ k as u64));
-        }
+            (port, Loss::random(chance, xorshift(seed ^ k as u64)))
+        };
+        let losses = ports.into_iter().zip(chances).enumerate().map(loss).collect();
+        let mut rig = losing(policy, buffers, 500_000, losses);
+        prop_assert_eq!(&rig.there, &ports[1..]);
         let end = Time::ZERO + Span::from_secs(3600);
         rig.run(&sends, end);
         let of = |port| rig.net.port_counters(port, end);

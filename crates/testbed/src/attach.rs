@@ -1,6 +1,6 @@
 //! Nodes, links and hosts.
 
-use cellway_net::{Framing, NodeId, NodeKind, PortId};
+use cellway_net::{Framing, LinkSpec, NodeId, NodeKind, PortId, PortSpec};
 use cellway_scenario as file;
 use cellway_scenario::{Attachment, HostSpec, Traffic};
 use cellway_units::{Bytes, Rate, Span};
@@ -135,9 +135,9 @@ impl<B: Clone> Builder<'_, B> {
         self.reassembling.push(line);
         let host = self.fabric.add_node(NodeKind::Host);
         let rate = spec.rate.unwrap_or(AT_ONCE);
-        let inner = self.fabric.add_link([host, line], rate, Span::ZERO, Framing::Packet, [None; 2]);
-        self.fabric.set_packet_cost(inner[0], spec.send);
-        self.fabric.set_packet_cost(inner[1], spec.receive);
+        let ports = [spec.send, spec.receive].map(|packet_cost| PortSpec { packet_cost, ..PortSpec::default() });
+        let link = LinkSpec { ports, ..LinkSpec::new(rate, Span::ZERO, Framing::Packet) };
+        let inner = self.fabric.add_link([host, line], link);
         Attached { line, host: Some(host), inner: Some(inner) }
     }
 
@@ -148,10 +148,14 @@ impl<B: Clone> Builder<'_, B> {
             let lines = ends.map(|node| self.nodes[node.0].line);
             let is_host = ends.map(|node| scenario.nodes[node.0].kind == file::NodeKind::Host);
             let buffers = is_host.map(|host| (!host).then(|| convert::buffer(&link.buffer)));
-            let pair = self.fabric.add_link(lines, link.rate, link.delay, convert::framing(link.framing), buffers);
             let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
-            self.lose(pair, link.loss, [a, b], Some(&link.name));
-            self.lose_listed(pair, &link.lost);
+            let ([there, back], [lost, lost_back]) = (self.losses(link.loss, [a, b], Some(&link.name)), &link.lost);
+            let losses = [there.with_listed(lost.clone()), back.with_listed(lost_back.clone())];
+            let spec = LinkSpec::new(link.rate, link.delay, convert::framing(link.framing))
+                .with_discipline(convert::discipline(scenario))
+                .with_buffers(buffers)
+                .with_losses(losses);
+            let pair = self.fabric.add_link(lines, spec);
             // Bare links of hosts carry nothing that the tables of conversations do not say, unless they lose it.
             if link.framing == file::Framing::Atm || is_host == [false; 2] || link.is_lossy() {
                 let unit = queue_unit(link.framing);
@@ -218,10 +222,12 @@ impl<B: Clone> Builder<'_, B> {
                 let node = self.host(&traffic.host, on_atm);
                 let ends = [node.line, self.nodes[router.0].line];
                 let buffers = [None, Some(convert::buffer(&self.scenario.buffer))];
-                let framing = convert::framing(spec.framing);
-                let ports = self.fabric.add_link(ends, spec.rate, spec.delay, framing, buffers);
                 let router = &self.scenario.nodes[router.0].name;
-                self.lose(ports, spec.loss, [name, router], None);
+                let link = LinkSpec::new(spec.rate, spec.delay, convert::framing(spec.framing))
+                    .with_discipline(convert::discipline(self.scenario))
+                    .with_buffers(buffers)
+                    .with_losses(self.losses(spec.loss, [name, router], None));
+                let ports = self.fabric.add_link(ends, link);
                 if !spec.loss.is_zero() {
                     let unit = queue_unit(spec.framing);
                     self.port_meters.push(PortMeter::new(format!("{name}>{router}"), ports[0], unit));

@@ -47,8 +47,7 @@ impl<B: Clone> Testbed<B> {
         let mut builder = Builder {
             scenario,
             streams,
-            fabric: Fabric::new(convert::multiplexing(scenario), convert::encapsulation(scenario))
-                .with_discipline(convert::discipline(scenario)),
+            fabric: Fabric::new(convert::multiplexing(scenario), convert::encapsulation(scenario)),
             names: BTreeMap::new(),
             nodes: Vec::new(),
             reassembling: Vec::new(),

@@ -1,10 +1,9 @@
 //! What is set at single ports and channels, before a run or while it runs.
 
-use cellway_units::{Probability, Rate, Time};
+use cellway_units::{Rate, Time};
 
 use super::Fabric;
 use crate::ids::{ChannelId, PortId};
-use crate::loss::RandomBits;
 use crate::policer::{Policer, PolicerSpec};
 use crate::server::CellServer;
 use crate::shaper::ShaperSpec;
@@ -38,18 +37,6 @@ impl<B: Clone> Fabric<B> {
     /// Changes the rate of a line (bit/s) from the next unit on.
     pub fn set_line_rate(&mut self, now: Time, port: PortId, rate: Rate) {
         self.port_mut(port).set_rate(now, rate);
-    }
-
-    /// Loses units (cells on a cell line, else packets) on the link behind a port, each with that chance and
-    /// independently of all others, as `stream` has it: one draw for each unit that leaves the line.
-    pub fn set_loss(&mut self, port: PortId, chance: Probability, stream: impl RandomBits) {
-        self.port_mut(port).change_loss(|loss| loss.draw(chance, stream));
-    }
-
-    /// Loses the units with these ascending numbers on the link behind a port; the next unit that leaves the line has
-    /// number 1. Replaces an earlier list. A loss probability remains in force.
-    pub fn set_lost(&mut self, port: PortId, numbers: Vec<u64>) {
-        self.port_mut(port).change_loss(|loss| loss.list(numbers));
     }
 
     /// Records the length of a port's queue at each change from now on; see [`Fabric::watched`].

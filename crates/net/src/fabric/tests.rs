@@ -1,8 +1,9 @@
-use cellway_units::{Bits, Ecn, Time};
+use cellway_units::{Bits, Ecn, Rate, Span, Time};
 
 use super::*;
 use crate::abr::AbrParameters;
-use crate::buffer::{Charge, Discard, Sharing};
+use crate::buffer::{BufferSpec, Charge, Discard, Sharing};
+use crate::framing::Framing;
 use crate::policer::{PolicerAction, PolicerSpec};
 use crate::shaper::ShaperSpec;
 
@@ -38,7 +39,10 @@ impl Line {
                 _ => (Framing::Atm, 4_000_000),
             };
             let buffers = [i > 0, i < 3].map(|inner| inner.then_some(buffer));
-            let [a, b] = net.add_link([pair[0], pair[1]], Rate::from_bps(rate), Span::from_us(300), framing, buffers);
+            let [a, b] = net.add_link(
+                [pair[0], pair[1]],
+                LinkSpec::new(Rate::from_bps(rate), Span::from_us(300), framing).with_buffers(buffers),
+            );
             there.push(a);
             back.insert(0, b);
         }

@@ -3,7 +3,7 @@
 
 use cellway_net::{
     BufferSpec, ChannelId, Class, ConversationSpec, Delivery, Direction, Discipline, Encapsulation, Fabric, Framing,
-    Multiplexing, NodeId, NodeKind, Packet, PortId, TapUnit,
+    LinkSpec, Loss, Multiplexing, NodeId, NodeKind, Packet, PortId, TapUnit,
 };
 use cellway_units::{Ecn, Rate, Span, Time};
 
@@ -41,15 +41,39 @@ impl Rig {
 
     /// With a class for each conversation; UBR where none is given.
     pub fn of_classes(shape: &Shape, classes: &[Class]) -> Rig {
-        let mut net = Fabric::new(shape.multiplexing, Encapsulation::VcMultiplexed).with_discipline(shape.discipline);
+        Rig::built(shape, classes, Vec::new())
+    }
+
+    /// With losses at these ports.
+    pub fn losing(shape: &Shape, losses: Vec<(PortId, Loss)>) -> Rig {
+        Rig::built(shape, &[], losses)
+    }
+
+    fn built(shape: &Shape, classes: &[Class], mut losses: Vec<(PortId, Loss)>) -> Rig {
+        let mut net = Fabric::new(shape.multiplexing, Encapsulation::VcMultiplexed);
+        let mut ports = 0;
+        let mut join = |net: &mut Fabric<u32>, ends: [NodeId; 2], link: LinkSpec| {
+            let mut link = link.with_discipline(shape.discipline);
+            for port in &mut link.ports {
+                if let Some(at) = losses.iter().position(|(id, _)| *id == PortId(ports)) {
+                    port.loss = losses.swap_remove(at).1;
+                }
+                ports += 1;
+            }
+            net.add_link(ends, link)
+        };
         let [r1, s1, r2] = [NodeKind::Router, NodeKind::Switch, NodeKind::Router].map(|kind| net.add_node(kind));
-        let [a, back_b] = net.add_link([r1, s1], shape.core, shape.delay, Framing::Atm, [shape.buffers[0], None]);
-        let [b, back_a] = net.add_link([s1, r2], shape.core, Span::ZERO, Framing::Atm, [shape.buffers[1], None]);
+        let core = |delay, place: usize| {
+            LinkSpec::new(shape.core, delay, Framing::Atm).with_buffers([shape.buffers[place], None])
+        };
+        let [a, back_b] = join(&mut net, [r1, s1], core(shape.delay, 0));
+        let [b, back_a] = join(&mut net, [s1, r2], core(Span::ZERO, 1));
         let (mut hosts, mut all_paths) = (Vec::new(), Vec::new());
         for conversation in 0..shape.conversations {
             let pair = [net.add_node(NodeKind::Host), net.add_node(NodeKind::Host)];
-            let [up, down] = net.add_link([pair[0], r1], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
-            let [far_up, far_down] = net.add_link([pair[1], r2], shape.access, Span::ZERO, Framing::Packet, [None; 2]);
+            let [up, down] = join(&mut net, [pair[0], r1], LinkSpec::new(shape.access, Span::ZERO, Framing::Packet));
+            let [far_up, far_down] =
+                join(&mut net, [pair[1], r2], LinkSpec::new(shape.access, Span::ZERO, Framing::Packet));
             let paths: [&[PortId]; 2] = [&[up, a, b, far_down], &[far_up, back_a, back_b, down]];
             let kind = conversation % 2;
             let (share, class) = (None, classes.get(conversation as usize).copied().unwrap_or(Class::Ubr));

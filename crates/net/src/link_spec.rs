@@ -1,0 +1,67 @@
+//! The parameters of a link between two nodes.
+
+use cellway_units::{Rate, Span};
+
+use crate::buffer::BufferSpec;
+use crate::framing::Framing;
+use crate::loss::Loss;
+use crate::server::Discipline;
+
+/// A link: a line in each direction, with the output port before it and the propagation delay behind it.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// The rate of both lines, in bit/s.
+    pub rate: Rate,
+    /// The propagation delay in each direction.
+    pub delay: Span,
+    /// The framing of both lines.
+    pub framing: Framing,
+    /// The order in which a cell line serves its channels; unused on a packet line.
+    pub discipline: Discipline,
+    /// The output port at the first node, and the one at the second.
+    pub ports: [PortSpec; 2],
+}
+
+/// The output port at one end of a link. The default has an unlimited buffer, no packet cost and no loss.
+#[derive(Clone, Debug, Default)]
+pub struct PortSpec {
+    /// The buffer memory; `None` is unlimited.
+    pub buffer: Option<BufferSpec>,
+    /// The time for which each packet keeps a packet line busy besides its transmission: what it takes the machine at
+    /// the port to handle a packet.
+    pub packet_cost: Span,
+    /// The loss of cells or packets that have left the line.
+    pub loss: Loss,
+}
+
+impl LinkSpec {
+    /// A link with default ports, whose cell lines serve their channels in round robin.
+    pub fn new(rate: Rate, delay: Span, framing: Framing) -> LinkSpec {
+        LinkSpec { rate, delay, framing, discipline: Discipline::default(), ports: Default::default() }
+    }
+
+    /// Sets the order in which a cell line serves its channels.
+    #[must_use]
+    pub fn with_discipline(mut self, discipline: Discipline) -> LinkSpec {
+        self.discipline = discipline;
+        self
+    }
+
+    /// Sets the losses behind both lines.
+    #[must_use]
+    pub fn with_losses(mut self, losses: [Loss; 2]) -> LinkSpec {
+        for (port, loss) in self.ports.iter_mut().zip(losses) {
+            port.loss = loss;
+        }
+        self
+    }
+
+    /// Sets the buffers of both ports.
+    #[must_use]
+    pub fn with_buffers(mut self, buffers: [Option<BufferSpec>; 2]) -> LinkSpec {
+        for (port, buffer) in self.ports.iter_mut().zip(buffers) {
+            port.buffer = buffer;
+        }
+        self
+    }
+}
