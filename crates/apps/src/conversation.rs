@@ -1,5 +1,6 @@
 //! One application-level conversation: what the driver tells it and what it asks for.
 
+use cellway_spec::DataConnection;
 use cellway_units::Time;
 
 use crate::action::{Action, ConnId, Side};
@@ -13,7 +14,7 @@ use crate::random::{Named, Streams};
 use crate::smtp::SmtpScript;
 use crate::telnet::Telnet;
 use crate::transfer::Transfer;
-use crate::workload::{DataConnection, Workload};
+use crate::workload::Workload;
 use crate::www::Www;
 
 /// How far a conversation is.

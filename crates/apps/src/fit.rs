@@ -12,7 +12,9 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{Draw, Knot, QuantileModel};
+use cellway_spec::Draw;
+
+use crate::model::{Knot, QuantileModel};
 use crate::table::FullTable;
 use crate::tables::{MAX_KNOTS, Variable};
 

@@ -1,11 +1,13 @@
 //! File transfers. All control messages have sizes of tcplib's `ctlsize`, which was measured on
 //! FTP control connections; which message it is does not matter to it.
 
+use cellway_spec::Spike;
+
 use crate::dialogue::{Exchange, Script};
 use crate::model::Sampler;
 use crate::random::{Named, Stream};
 use crate::tables::Variable;
-use crate::workload::{FtpWorkload, Spike};
+use crate::workload::FtpWorkload;
 
 /// The messages of one FTP conversation.
 #[derive(Debug)]

@@ -31,14 +31,15 @@ mod writer;
 mod www;
 
 pub use action::{Action, ConnId, Side};
+pub use cellway_spec::{AppKind, DataConnection, Draw, Spike};
 pub use conversation::{Conversation, Outcome};
 pub use error::TableError;
 pub use fit::{Fit, FitError, FitOptions, fit, models_file};
-pub use model::{Draw, Knot, QuantileModel, Sampler};
+pub use model::{Knot, QuantileModel, Sampler};
 pub use table::FullTable;
 pub use tables::{Tables, Variable};
 pub use validate::WorkloadError;
 pub use workload::{
-    AnimationWorkload, AppKind, BulkWorkload, DataConnection, FtpGetWorkload, FtpWorkload, Handshakes, NntpWorkload,
-    SmtpWorkload, Spike, TelnetWorkload, TtcpWorkload, Workload, WwwWorkload,
+    AnimationWorkload, BulkWorkload, FtpGetWorkload, FtpWorkload, Handshakes, NntpWorkload, SmtpWorkload,
+    TelnetWorkload, TtcpWorkload, Workload, WwwWorkload,
 };

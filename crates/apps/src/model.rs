@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cellway_spec::Draw;
+
 use crate::error::TableError;
 use crate::random::Stream;
 
@@ -16,20 +18,6 @@ pub struct Knot {
     pub probability: f64,
     /// In the unit of the variable.
     pub value: f64,
-}
-
-/// How a number is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Draw {
-    /// As tcplib does (USC-CS-91-495): `u = k/1000` with `k` uniform in `0..1000`; below the first
-    /// probability the first value; otherwise uniform over the interval with
-    /// `p[i-1] < u <= p[i]`, where `u` equal to the first probability falls into the first
-    /// interval; whole-number variables drop the fraction. The topmost 1/1000 is never drawn.
-    #[default]
-    Tcplib,
-    /// By inversion of the whole distribution, `u` uniform in [0, 1); whole-number variables are
-    /// rounded to the nearest, which keeps their mean.
-    Continuous,
 }
 
 /// A distribution given by knots that increase strictly in probability and value, the last with

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
+use cellway_spec::Draw;
+
 use crate::error::TableError;
-use crate::model::{Draw, Knot, QuantileModel, Sampler};
+use crate::model::{Knot, QuantileModel, Sampler};
 use crate::table::FullTable;
 
 /// The most knots of a compact model.

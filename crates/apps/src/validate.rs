@@ -1,8 +1,9 @@
 //! What settings of an application must not be.
 
+use cellway_spec::{DataConnection, Spike};
 use cellway_units::{Bytes, Rate, Span};
 
-use crate::workload::{DataConnection, Handshakes, Spike, Workload};
+use crate::workload::{Handshakes, Workload};
 
 /// What a setting must not be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -162,10 +163,10 @@ fn filled(what: &'static str, size: Bytes) -> Result<(), WorkloadError> {
 
 #[cfg(test)]
 mod tests {
+    use cellway_spec::AppKind;
+
     use super::*;
-    use crate::workload::{
-        AnimationWorkload, AppKind, BulkWorkload, FtpGetWorkload, FtpWorkload, TtcpWorkload, WwwWorkload,
-    };
+    use crate::workload::{AnimationWorkload, BulkWorkload, FtpGetWorkload, FtpWorkload, TtcpWorkload, WwwWorkload};
 
     #[test]
     fn defaults_are_valid() {

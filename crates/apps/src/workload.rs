@@ -1,62 +1,9 @@
 //! What a kind of application does: plain settings, with the tables inside.
 
+use cellway_spec::{AppKind, DataConnection, Draw, Spike};
 use cellway_units::{Bytes, Rate, Span};
 
-use crate::model::Draw;
 use crate::tables::Tables;
-
-/// The kinds of applications.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AppKind {
-    /// File transfers.
-    Ftp,
-    /// Network news.
-    Nntp,
-    /// Electronic mail.
-    Smtp,
-    /// Remote terminal sessions.
-    Telnet,
-    /// One transfer without pauses.
-    Bulk,
-    /// One transfer by blocking writes.
-    Ttcp,
-    /// One file fetched.
-    FtpGet,
-    /// Files fetched one by one and shown.
-    Www,
-    /// Frames at a constant pace.
-    Animation,
-}
-
-impl AppKind {
-    /// All kinds.
-    pub const ALL: [AppKind; 9] = [
-        AppKind::Ftp,
-        AppKind::Nntp,
-        AppKind::Smtp,
-        AppKind::Telnet,
-        AppKind::Bulk,
-        AppKind::Ttcp,
-        AppKind::FtpGet,
-        AppKind::Www,
-        AppKind::Animation,
-    ];
-
-    /// The name in scenarios: `ftp`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            AppKind::Ftp => "ftp",
-            AppKind::Nntp => "nntp",
-            AppKind::Smtp => "smtp",
-            AppKind::Telnet => "telnet",
-            AppKind::Bulk => "bulk",
-            AppKind::Ttcp => "ttcp",
-            AppKind::FtpGet => "ftp-get",
-            AppKind::Www => "www",
-            AppKind::Animation => "animation",
-        }
-    }
-}
 
 /// Request-and-reply exchanges, each a pause of one round trip between the two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,25 +12,6 @@ pub struct Handshakes {
     pub opening: u32,
     /// Before each item, besides the reply that follows it.
     pub per_item: u32,
-}
-
-/// A size that some items have instead of their drawn size.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spike {
-    /// The size, 1 B or more.
-    pub size: Bytes,
-    /// The probability that an item has it, 0 to 1.
-    pub weight: f64,
-}
-
-/// Which TCP connection carries the items of an FTP conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DataConnection {
-    /// The one that carries the control messages: one window over the whole conversation.
-    #[default]
-    Shared,
-    /// A new one for each item, opened by the responder (RFC 959, active mode).
-    PerItem,
 }
 
 /// File transfers: see [`Workload::Ftp`].

@@ -5,8 +5,8 @@
 use cellway_units::{Bits, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
-use crate::{Delivery, Sample, Stamp, bits_of, rate_of, times};
 use crate::GRANULARITY;
+use crate::{Delivery, Sample, Stamp, bits_of, rate_of, times};
 
 mod phase;
 mod queue;

@@ -7,7 +7,6 @@ use cellway_units::{Bits, Bytes, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::acknowledge::Acknowledger;
-use cellway_delivery::Bottleneck;
 use crate::class::{Class, ClassStats, Classes};
 use crate::config::GatewayConfig;
 use crate::error::ConfigError;
@@ -24,6 +23,7 @@ use crate::relay::Relay;
 use crate::request::Request;
 use crate::stats::{FlowStats, GatewayStats};
 use crate::wire::Transport;
+use cellway_delivery::Bottleneck;
 
 mod peer;
 mod rate;

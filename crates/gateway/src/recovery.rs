@@ -7,13 +7,13 @@ use cellway_units::{Bits, Span, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::config::GatewayConfig;
-use cellway_delivery::Stamp;
 use crate::packet::{Ack, Frame};
 use crate::ranges::Ranges;
 use crate::reordering::{Lost, Reordering};
 use crate::return_path::ReturnPath;
 use crate::rtt::Rtt;
 use crate::slots::{Slot, Slots};
+use cellway_delivery::Stamp;
 
 /// Round trips for which a packet that was declared lost is remembered, in case it is acknowledged late.
 const LATE: u64 = 4;

@@ -11,33 +11,34 @@ use common::repository;
 use serde_json::Value;
 
 /// For each crate those of the workspace that it may name. Tests may use more: dev-dependencies are free.
-const MAY_SEE: [(&str, &[&str]); 21] = [
+const MAY_SEE: [(&str, &[&str]); 22] = [
     ("units", &[]),
-    ("wire", &["units"]),
-    ("net", &["units", "wire"]),
-    ("tcp", &["units", "wire", "net", "delivery"]),
-    ("apps", &["units", "wire", "net", "tcp"]),
-    ("delivery", &["units"]),
-    ("gateway", &["units", "delivery"]),
     ("settings", &["units"]),
-    ("scenario", &["units", "settings"]),
+    ("spec", &["units", "settings"]),
+    ("wire", &["units"]),
+    ("net", &["units", "spec"]),
+    ("tcp", &["units", "spec", "delivery"]),
+    ("apps", &["units", "spec"]),
+    ("delivery", &["units"]),
+    ("gateway", &["units", "spec", "delivery"]),
+    ("scenario", &["units", "settings", "spec"]),
     ("record", &["units"]),
     ("tables", &["units", "record"]),
-    ("theory", &["units", "scenario"]),
-    ("testbed", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
-    ("sim", &["units", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
+    ("theory", &["units", "spec", "scenario"]),
+    ("testbed", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record"]),
+    ("sim", &["units", "spec", "wire", "net", "tcp", "apps", "gateway", "scenario", "record", "testbed"]),
     ("measure", &["units", "record", "sys"]),
     ("sys", &[]),
     ("gatewayd", &["units", "settings", "wire", "gateway", "sys"]),
-    ("emu", &["units", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
+    ("emu", &["units", "spec", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
     ("lab", &["units", "apps", "scenario", "theory", "record", "tables", "sim", "emu", "measure"]),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),
 ];
 
 /// Where nothing may depend on the machine.
-const PURE: [&str; 13] = [
-    "units", "wire", "net", "tcp", "apps", "delivery", "gateway", "settings", "scenario", "record", "theory",
+const PURE: [&str; 14] = [
+    "units", "spec", "wire", "net", "tcp", "apps", "delivery", "gateway", "settings", "scenario", "record", "theory",
     "testbed", "sim",
 ];
 

@@ -39,7 +39,7 @@ enum Element {
 }
 
 fn network(conversations: u32, multiplexing: Multiplexing, element: Element) -> Fabric<()> {
-    let mut net = Fabric::new(multiplexing, Encapsulation::VcMultiplexed);
+    let mut net = Fabric::new(multiplexing, Encapsulation::VcMux);
     let [r1, s1, r2] = [NodeKind::Router, NodeKind::Switch, NodeKind::Router].map(|kind| net.add_node(kind));
     let buffer = Some(BufferSpec {
         size: Bits(100 * 424 * 12),

@@ -1,8 +1,9 @@
 //! A port's part in ABR control loops: how it marks, what it measures, where loops end behind its link.
 
+use cellway_spec::Fraction;
 use cellway_units::{Cells, Rate, Span, Time};
 
-use crate::abr::{EfciMarker, Erica, EricaSpec, Fraction, RmCell, RmDirection};
+use crate::abr::{EfciMarker, Erica, EricaSpec, RmCell, RmDirection};
 use crate::cell::Cell;
 use crate::ids::PortId;
 use crate::rm_cells::RmCells;

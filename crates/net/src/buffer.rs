@@ -1,42 +1,7 @@
 //! Buffer memory of an output line: who shares it, what fills it, what is dropped.
 
+use cellway_spec::{Charge, Discard, Sharing};
 use cellway_units::{Bits, CELL_BITS, CELL_PAYLOAD_OCTETS};
-
-/// Who draws on the same memory. `cellsim` section 2.4 gives each router and switch "enough
-/// buffer memory to hold one network round-trip window of data for each conversation", and does
-/// not say how it is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sharing {
-    /// All channels of the line draw on one pool.
-    Pool,
-    /// Each channel has the memory of its own conversations.
-    Channel,
-    /// Each conversation has its own memory, also inside a queue that it shares.
-    Conversation,
-}
-
-/// What fills a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Charge {
-    /// Whole cells of 53 octets.
-    Cell,
-    /// Octets of the IP packet, without padding, trailer and cell headers.
-    Packet,
-}
-
-/// What is dropped when the cells of a packet do not all fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Discard {
-    /// At a router the packet as a whole; at a switch, which sees single cells, those that do not fit.
-    Frame,
-    /// The cells that do not fit: the rest of the frame travels on in vain.
-    Cell,
-    /// Partial packet discard: as `Frame` at a router; at a switch the cells that do not fit and with them
-    /// the rest of the frame but its last cell.
-    Ppd,
-    /// Early packet discard: at or above the threshold routers and switches take no new frame; and `Ppd`.
-    Epd,
-}
 
 /// The memory of one output line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

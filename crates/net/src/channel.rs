@@ -1,8 +1,7 @@
 //! Channels: fixed paths between two nodes that handle packets, each with its own cell queue at every line.
 
-use cellway_units::{Bytes, LLC_SNAP_OCTETS, bare_cells};
+use cellway_spec::Multiplexing;
 
-use crate::cell::cells_for;
 use crate::ids::{ChannelId, PortId};
 
 /// The service of a channel at each line: the first class that has a cell to send is served.
@@ -29,49 +28,12 @@ impl Class {
     }
 }
 
-/// Which conversations share a channel. Source: `cellsim`, section 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Multiplexing {
-    /// Each conversation between two routers has a channel of its own.
-    PerConversation,
-    /// Conversations of one type between two routers share a channel.
-    PerType,
-    /// All conversations between two routers share one channel.
-    PerDestination,
-}
-
-impl Multiplexing {
-    /// What tells the channels between one pair of routers apart.
-    pub(crate) fn key(self, conversation: u32, kind: u32) -> u32 {
-        match self {
-            Multiplexing::PerConversation => conversation,
-            Multiplexing::PerType => kind,
-            Multiplexing::PerDestination => 0,
-        }
-    }
-}
-
-/// The mapping of an IP datagram to cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Encapsulation {
-    /// An AAL5 frame on a channel that carries IP and nothing else: no header. RFC 2684 section 6.1.
-    VcMultiplexed,
-    /// An AAL5 frame in which an LLC/SNAP header of 8 octets names the protocol. RFC 2684 section 5.1.
-    LlcSnap,
-    /// No adaptation layer: the datagram is cut into cells as it is. The last cell of a datagram, and lost cells, are
-    /// recognised as with AAL5, but without a trailer.
-    None,
-}
-
-impl Encapsulation {
-    /// The cells of a datagram of `octets`.
-    #[inline]
-    pub const fn cells(self, octets: u32) -> u32 {
-        match self {
-            Encapsulation::VcMultiplexed => cells_for(octets),
-            Encapsulation::LlcSnap => cells_for(octets + LLC_SNAP_OCTETS as u32),
-            Encapsulation::None => bare_cells(Bytes(octets as u64)).0 as u32,
-        }
+/// Returns the number that separates the channels between one pair of routers.
+pub(crate) const fn key(multiplexing: Multiplexing, conversation: u32, kind: u32) -> u32 {
+    match multiplexing {
+        Multiplexing::PerConversation => conversation,
+        Multiplexing::PerType => kind,
+        Multiplexing::PerDestination => 0,
     }
 }
 

@@ -13,11 +13,12 @@ use open::{ChannelKey, Circuit};
 
 use std::collections::BTreeMap;
 
+use cellway_spec::{Encapsulation, Multiplexing};
 use cellway_units::Cells;
 
 use crate::abr_port::AbrSwitchSpec;
 use crate::calendar::Calendar;
-use crate::channel::{Class, Encapsulation, Multiplexing};
+use crate::channel::Class;
 use crate::counters::LossCounters;
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::link_spec::LinkSpec;

@@ -30,7 +30,6 @@ mod counters;
 mod discard;
 mod fabric;
 mod fifo;
-mod framing;
 mod gate;
 mod gcra;
 mod held;
@@ -50,23 +49,24 @@ mod tap;
 mod tokens;
 
 pub use abr::{
-    AbrDestination, AbrError, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, Fraction, InRateCell, RmCell,
-    RmDirection, TAGGED_CELL_RATE, Waiting,
+    AbrDestination, AbrError, AbrParameters, AbrSource, EfciMarker, Erica, EricaSpec, InRateCell, RmCell, RmDirection,
+    TAGGED_CELL_RATE, Waiting,
 };
 pub use abr_port::AbrSwitchSpec;
-pub use buffer::{BufferSpec, Charge, Discard, Sharing};
+pub use buffer::BufferSpec;
 pub use cell::{Cell, cells_for};
-pub use channel::{Class, Encapsulation, Multiplexing};
+pub use cellway_spec::{
+    Charge, Discard, Discipline, Encapsulation, Fraction, Framing, Multiplexing, PolicerAction, Sharing,
+};
+pub use channel::Class;
 pub use counters::{ConversationCounters, LossCounters, PortCounters};
 pub use fabric::{ConversationSpec, Delivery, Fabric, FabricError, NodeKind};
-pub use framing::Framing;
 pub use gcra::{DualGcra, Gcra, LeakyBucket, burst_tolerance};
 pub use ids::{ChannelId, NodeId, PortId};
 pub use line::Line;
 pub use link_spec::{LinkSpec, PortSpec};
 pub use loss::{Loss, RandomBits};
 pub use packet::Packet;
-pub use policer::{PolicerAction, PolicerSpec};
-pub use server::Discipline;
+pub use policer::PolicerSpec;
 pub use shaper::ShaperSpec;
 pub use tap::{Direction, TapRecord, TapUnit};

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use cellway_spec::Framing;
 use cellway_units::{Span, Time};
 
 use crate::cell::{Cell, Flags};
-use crate::framing::Framing;
 use crate::line::{Line, Pulse};
 use crate::packet::PacketRef;
 

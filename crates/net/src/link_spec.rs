@@ -1,11 +1,10 @@
 //! The parameters of a link between two nodes.
 
+use cellway_spec::{Discipline, Framing};
 use cellway_units::{Rate, Span};
 
 use crate::buffer::BufferSpec;
-use crate::framing::Framing;
 use crate::loss::Loss;
-use crate::server::Discipline;
 
 /// A link: a line in each direction, with the output port before it and the propagation delay behind it.
 #[derive(Clone, Debug)]

@@ -1,17 +1,9 @@
 //! Policers: usage parameter control of a channel's cells before an output port.
 
+use cellway_spec::PolicerAction;
 use cellway_units::{Cells, Rate, Span, Time};
 
 use crate::gcra::DualGcra;
-
-/// What happens to a cell that comes too early. ITU-T I.371; ATM Forum TM 4.0 section 4.4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum PolicerAction {
-    /// It is dropped.
-    Discard,
-    /// Its cell loss priority becomes 1.
-    Tag,
-}
 
 /// The contract of a channel: GCRA(1/PCR, CDVT), and GCRA(1/SCR, BT + CDVT) if there is a sustainable rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

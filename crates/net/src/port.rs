@@ -3,6 +3,7 @@
 mod admit;
 
 use admit::{owner_of_cell, owner_of_packet};
+use cellway_spec::{Discipline, Framing};
 use cellway_units::{Rate, Span, Time};
 
 use crate::abr_port::AbrPort;
@@ -11,7 +12,6 @@ use crate::channel::{Class, NextHop};
 use crate::counters::{Level, PortCounters};
 use crate::discard::FrameDiscard;
 use crate::fifo::PacketFifo;
-use crate::framing::Framing;
 use crate::ids::{ChannelId, NodeId};
 use crate::line::Line;
 use crate::link::{Link, Unit};

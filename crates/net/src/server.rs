@@ -17,6 +17,7 @@
 //! the back of its token queue. A queue with a gate has one token under either discipline: its cells enter a FIFO one
 //! by one, as they may leave.
 
+use cellway_spec::Discipline;
 use cellway_units::{Span, Time};
 
 use crate::abr::{AbrSource, RmCell};
@@ -28,16 +29,6 @@ use crate::ids::ChannelId;
 use crate::packet::PacketRef;
 use crate::rm_cells::RmCells;
 use crate::tokens::Tokens;
-
-/// The order in which the cells of a line's queues are served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Discipline {
-    /// Channels in turn, cell by cell.
-    #[default]
-    RoundRobin,
-    /// All channels in one queue, first in first out.
-    Fifo,
-}
 
 #[derive(Clone, Debug)]
 struct Slot {

@@ -24,7 +24,7 @@ use crate::check::run::slowest;
 use crate::check::traffic::Group;
 use crate::file::{File, NodeFile};
 use crate::found::Found;
-use crate::model::{Channel, Encapsulation, Multiplexing, Scenario, Server, TcpKeys};
+use crate::model::{Discipline, Encapsulation, Multiplexing, MultiplexingSpec, Scenario, TcpKeys};
 use crate::quantity::{Quantity, RttSpan};
 use crate::schema;
 use crate::shape;
@@ -104,9 +104,9 @@ impl Check<'_> {
         let run = self.run(file.run.as_ref(), rtt);
         let traffic = groups.and_then(|groups| self.resolve_starts(groups, rtt, run.as_ref()));
         let multiplexing = file.multiplexing.as_ref();
-        let multiplexing = Multiplexing {
-            channel: multiplexing.and_then(|m| m.channel).unwrap_or(Channel::PerConversation),
-            server: multiplexing.and_then(|m| m.server).unwrap_or(Server::RoundRobin),
+        let multiplexing = MultiplexingSpec {
+            channel: multiplexing.and_then(|m| m.channel).unwrap_or(Multiplexing::PerConversation),
+            server: multiplexing.and_then(|m| m.server).unwrap_or(Discipline::RoundRobin),
             encapsulation: multiplexing.and_then(|m| m.encapsulation).unwrap_or(Encapsulation::VcMux),
         };
         self.channels(multiplexing.channel, traffic.as_deref());

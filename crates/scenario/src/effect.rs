@@ -4,7 +4,7 @@
 //! effect at any point of the plan.
 
 use crate::found::Found;
-use crate::model::{Framing, NodeKind, Scenario, Service, TcpSpec, TcpVariant, Traffic};
+use crate::model::{Framing, NodeKind, Scenario, Service, TcpSpec, Traffic, Variant};
 use crate::plan::Point;
 use crate::sweep::Axis;
 use crate::tree::{Node, Step, at};
@@ -111,11 +111,11 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
     let rules: [Rule; 3] = [
         (
             "hystart",
-            |tcp| tcp.variant != TcpVariant::Cubic || !tcp.timestamps,
+            |tcp| tcp.variant != Variant::Cubic || !tcp.timestamps,
             "it is for variant = \"cubic\" with timestamps",
         ),
-        ("limited-transmit", |tcp| tcp.variant == TcpVariant::Tahoe, "variant = \"tahoe\" has none"),
-        ("fast-retransmit", |tcp| tcp.variant != TcpVariant::Tahoe, "it is for variant = \"tahoe\""),
+        ("limited-transmit", |tcp| tcp.variant == Variant::Tahoe, "variant = \"tahoe\" has none"),
+        ("fast-retransmit", |tcp| tcp.variant != Variant::Tahoe, "it is for variant = \"tahoe\""),
     ];
     for (key, is_inert, reason) in rules {
         let all_ends = |group: &Traffic| is_inert(&group.tcp) && group.gateway_tcp.iter().all(is_inert);

@@ -20,7 +20,7 @@ use cellway_units::Span;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{Channel, EmulateKeys, Encapsulation, Server, TcpKeys};
+use crate::model::{Discipline, EmulateKeys, Encapsulation, Multiplexing, TcpKeys};
 use crate::quantity::{Quantity, RttSpan};
 
 /// A network, the traffic on it, and what to observe. Quantities are strings with units;
@@ -102,10 +102,10 @@ pub(crate) struct RunFile {
 pub(crate) struct MultiplexingFile {
     /// Which conversations between the same two routers share a channel, and so a cell queue.
     #[schemars(extend("default" = "per-conversation"))]
-    pub(crate) channel: Option<Channel>,
+    pub(crate) channel: Option<Multiplexing>,
     /// The order in which the channels of an ATM line are served.
     #[schemars(extend("default" = "round-robin"))]
-    pub(crate) server: Option<Server>,
+    pub(crate) server: Option<Discipline>,
     /// The encapsulation of a packet before it is cut into cells.
     #[schemars(extend("default" = "vc-mux"))]
     pub(crate) encapsulation: Option<Encapsulation>,

@@ -18,6 +18,10 @@ pub use sharing::*;
 pub use tcp::*;
 pub use traffic::*;
 
+pub use cellway_spec::{
+    AppKind, BufferPer, Charge, DataConnection, Discard, Discipline, Draw, Encapsulation, FastRetransmit, Fraction,
+    Framing, Multiplexing, PolicerAction, Sharing, Spike, Variant,
+};
 use cellway_units::Span;
 
 /// The place of a node in [`Scenario::nodes`].
@@ -38,7 +42,7 @@ pub struct Scenario {
     /// How long to run and how often.
     pub run: Run,
     /// How conversations are mapped to channels, and packets to frames.
-    pub multiplexing: Multiplexing,
+    pub multiplexing: MultiplexingSpec,
     /// The output buffers of routers, switches and gateways, where [`Link::buffer`] does not say otherwise: the ports
     /// to implicit hosts.
     pub buffer: Buffer,

@@ -6,7 +6,7 @@
 
 use cellway_units::{Bytes, Span};
 
-use crate::model::{AckDelay, FastRetransmit, TcpKeys, TcpProfile, TcpVariant};
+use crate::model::{AckDelay, FastRetransmit, TcpKeys, TcpProfile, Variant};
 
 /// The profile of a file that names none.
 pub(crate) const DEFAULT: TcpProfile = TcpProfile::Linux6;
@@ -24,7 +24,7 @@ pub(crate) struct Profile {
 /// failure after 12 retransmissions. Each segment is acknowledged at once and small segments are not delayed, which RFC
 /// 1122 allows; limited transmit (RFC 3042) is on. It also has the values that the profiles of systems leave out.
 pub(crate) const CLASSIC: TcpKeys = TcpKeys {
-    variant: Some(TcpVariant::Reno),
+    variant: Some(Variant::Reno),
     mss: Some(Bytes(536)),
     window: Some(Bytes(65_535)),
     window_scaling: Some(false),
@@ -50,7 +50,7 @@ pub(crate) const CLASSIC: TcpKeys = TcpKeys {
 /// The keys that the systems of the 1990s share: an initial window of one segment, Nagle's rule, three duplicates, a
 /// restart after idle time, and no limited transmit (RFC 3042 is of 2001).
 const COMMON: TcpKeys = TcpKeys {
-    variant: Some(TcpVariant::Reno),
+    variant: Some(Variant::Reno),
     initial_window: Some(1),
     nagle: Some(true),
     duplicate_threshold: Some(3),
@@ -80,7 +80,7 @@ const BSD: TcpKeys = TcpKeys {
 /// is for payload of the 6 MiB to which `tcp_rmem` lets a receive buffer grow; the send buffer is the 4 MiB of `tcp_wmem`.
 /// Nagle's rule unless an application turns it off. Pacing needs the fq discipline or a socket option.
 const LINUX: TcpKeys = TcpKeys {
-    variant: Some(TcpVariant::Cubic),
+    variant: Some(Variant::Cubic),
     window: Some(Bytes(3 << 20)),
     send_buffer: Some(Bytes(4 << 20)),
     window_scaling: Some(true),
@@ -117,7 +117,7 @@ pub(crate) const fn profile(of: TcpProfile) -> Profile {
         // KiB.
         TcpProfile::SunOs413 => {
             let keys = TcpKeys {
-                variant: Some(TcpVariant::Tahoe),
+                variant: Some(Variant::Tahoe),
                 fast_retransmit: Some(FastRetransmit::OneSegment),
                 mss: Some(Bytes(512)),
                 window: Some(Bytes(4 << 10)),

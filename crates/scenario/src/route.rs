@@ -284,7 +284,7 @@ mod tests {
     use cellway_units::{Bytes, Cells, Probability};
 
     use super::*;
-    use crate::model::{Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, HostSpec};
+    use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, HostSpec, Sharing};
 
     fn nodes(kinds: impl IntoIterator<Item = NodeKind>) -> Vec<Node> {
         let named = |(i, kind)| Node { name: format!("n{i}"), kind, host: HostSpec::default(), gateway: None };
@@ -295,8 +295,8 @@ mod tests {
         let buffer = Buffer {
             size: BufferSize::Cells(Cells(1)),
             per: BufferPer::Port,
-            sharing: BufferSharing::Pool,
-            count: BufferCount::Cell,
+            sharing: Sharing::Pool,
+            count: Charge::Cell,
             discard: Discard::Frame,
             threshold: None,
             clp_threshold: None,

@@ -32,7 +32,7 @@ fn services_have_their_parameters_and_defaults() {
     let shaped = Service::Vbr { pcr: mbit(2), scr: mbit(1), mbs: Cells(20), shape: true };
     assert_eq!(service(vbr), shaped);
     let Service::Abr(abr) = service("class = \"abr\", pcr = \"16 Mbit/s\"") else { panic!() };
-    let sixteenth = Fraction { num: 1, den: 16 };
+    let sixteenth = Fraction::one_over(16);
     let usual = AbrSpec {
         pcr: mbit(16),
         mcr: Rate::from_bps(0),
@@ -53,7 +53,7 @@ fn services_have_their_parameters_and_defaults() {
         panic!()
     };
     // 1000 cells in groups of 32 are 32, the last not full; the initial rate is at least the minimum.
-    assert_eq!((abr.icr, abr.crm, abr.cdf), (mbit(2), 32, Fraction { num: 0, den: 1 }));
+    assert_eq!((abr.icr, abr.crm, abr.cdf), (mbit(2), 32, Fraction::new(0, 1).unwrap()));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn sweeps_reach_every_new_key() {
     assert_eq!(s.nodes[1].gateway.as_ref().unwrap().window, Bytes(2 << 20));
     assert_eq!(s.nodes[0].host.send, Span::from_us(5));
     let Service::Abr(abr) = &s.traffic[1].service else { panic!() };
-    assert_eq!(abr.rif, Fraction { num: 1, den: 4 });
+    assert_eq!(abr.rif, Fraction::one_over(4));
     // A change with a name goes by it.
     let named = enriched(&[("at = \"20 s\"", "name = \"later\"\nat = \"20 s\"")]);
     let set = [Override::new("change.later.at", "30 s"), Override::new("change.*.rate", "4 Mbit/s")];

@@ -50,18 +50,18 @@ fn a_switch_has_cells_on_every_link() {
 fn tcp_is_that_of_linux_6() {
     let said = tcp("profile = \"linux-6\"");
     assert_eq!(scenario(BARE).traffic[0].tcp, said);
-    assert_eq!((said.variant, said.mss, said.window), (TcpVariant::Cubic, Bytes(1460), Bytes(3 << 20)));
+    assert_eq!((said.variant, said.mss, said.window), (Variant::Cubic, Bytes(1460), Bytes(3 << 20)));
     assert_eq!((said.profile, said.initial_window), (TcpProfile::Linux6, 10));
     // A key of the file replaces that of the profile; the others remain.
     let reno = tcp("variant = \"reno\"");
-    assert_eq!(TcpSpec { variant: TcpVariant::Cubic, ..reno }, said);
+    assert_eq!(TcpSpec { variant: Variant::Cubic, ..reno }, said);
 }
 
 /// RFC 1122 section 4.2.2.6 (536 B), RFC 2988 section 2 (3 s, 1 s), and the clock of 4.3BSD.
 #[test]
 fn classic_tcp_has_no_options() {
     let classic = tcp("profile = \"classic\"");
-    assert_eq!((classic.variant, classic.mss, classic.window), (TcpVariant::Reno, Bytes(536), Bytes(65_535)));
+    assert_eq!((classic.variant, classic.mss, classic.window), (Variant::Reno, Bytes(536), Bytes(65_535)));
     assert_eq!((classic.send_buffer, classic.initial_window), (Bytes(65_535), 1));
     assert_eq!((classic.timestamps, classic.window_scaling, classic.nagle), (false, false, false));
     assert_eq!((classic.delayed_ack.0, classic.timer_granularity), (None, Span::from_ms(500)));

@@ -27,7 +27,7 @@ fn the_network_of_the_paper_takes_under_fifty_lines() {
     assert_eq!(s.bottleneck(), Some(Rate::from_bps(1_500_000)));
     assert_eq!(s.conversations(), 6);
     let ftp = &s.traffic[1];
-    assert_eq!(ftp.tcp.variant, TcpVariant::Tahoe);
+    assert_eq!(ftp.tcp.variant, Variant::Tahoe);
     assert_eq!(ftp.tcp.window, Bytes(8192));
     assert_eq!(ftp.tcp.timer_granularity, Span::from_ms(500));
     let App::Ftp { spike: Some(spike), .. } = &ftp.app else { panic!("{:?}", ftp.app) };
@@ -53,7 +53,7 @@ fn the_shipped_example_is_right_at_every_point() {
     assert_eq!(traced, ["backup-1", "fetch-1", "fetch-2", "fetch-3"]);
     assert_eq!(s.traffic[1].slot_start(3), Span::from_secs(20) + Span::from_ms(2 * 5200));
     // A group overrides single keys and keeps the rest.
-    assert_eq!(s.traffic[1].tcp.variant, TcpVariant::NewReno);
+    assert_eq!(s.traffic[1].tcp.variant, Variant::NewReno);
     assert_eq!(s.traffic[1].tcp.mss, Bytes(1460));
     assert_eq!(s.traffic[1].tcp.delayed_ack.0, Some(Span::from_ms(200)));
     let deep = &points[1].scenario;
@@ -81,10 +81,10 @@ fn defaults_are_those_of_the_schema() {
     let s = scenario(GOOD);
     assert_eq!(s.description, "");
     assert_eq!((s.run.seed, s.run.seeds), (1, 1));
-    assert_eq!(s.multiplexing.channel, Channel::PerConversation);
+    assert_eq!(s.multiplexing.channel, Multiplexing::PerConversation);
     assert_eq!(s.multiplexing.encapsulation, Encapsulation::VcMux);
     assert_eq!(s.buffer.per, BufferPer::Conversation);
-    assert_eq!(s.buffer.sharing, BufferSharing::Pool);
+    assert_eq!(s.buffer.sharing, Sharing::Pool);
     assert_eq!(s.buffer.discard, Discard::Frame);
     assert_eq!(s.observe.interval, Span::from_ms(4500));
     assert!(s.observe.series && s.observe.trace.is_empty());

@@ -80,18 +80,18 @@ fn profiles_say_what_the_file_leaves_out() {
         scenario(&edited(&[(own, text), ("1 bdp", "2 bdp"), access])).traffic[0].tcp
     };
     let bsd = tcp("profile = \"bsd-4.4\"");
-    assert_eq!((bsd.variant, bsd.mss, bsd.window), (TcpVariant::Reno, Bytes(512), Bytes(8192)));
+    assert_eq!((bsd.variant, bsd.mss, bsd.window), (Variant::Reno, Bytes(512), Bytes(8192)));
     assert_eq!((bsd.delayed_ack.0, bsd.timer_granularity), (Some(Span::from_ms(200)), Span::from_ms(500)));
     assert_eq!((bsd.limited_transmit, bsd.idle_restart, bsd.nagle), (false, true, true));
     assert_eq!(bsd.profile, TcpProfile::Bsd44);
-    assert_eq!(tcp("profile = \"sunos-4.1.3\"").variant, TcpVariant::Tahoe);
+    assert_eq!(tcp("profile = \"sunos-4.1.3\"").variant, Variant::Tahoe);
     // As large as the path takes: 9180 B on ATM less 40 B, but no larger than the file says.
     let solaris = tcp("profile = \"solaris-2.5\"\nwindow = \"36592 B\"");
     assert_eq!((solaris.mss, solaris.window, solaris.rto_min), (Bytes(9140), Bytes(36_592), Span::from_ms(200)));
     let given = tcp("profile = \"solaris-2.5\"\nmss = \"1460 B\"\ndelayed-ack = \"off\"");
     assert_eq!((given.mss, given.window, given.delayed_ack.0), (Bytes(1460), Bytes(8760), None));
     let linux = tcp("profile = \"linux-6\"");
-    assert_eq!((linux.variant, linux.initial_window), (TcpVariant::Cubic, 10));
+    assert_eq!((linux.variant, linux.initial_window), (Variant::Cubic, 10));
     assert_eq!((linux.timestamps, linux.window_scaling, linux.hystart, linux.pacing), (true, true, true, false));
     assert_eq!((linux.window, linux.send_buffer, linux.mss), (Bytes(3 << 20), Bytes(4 << 20), Bytes(9140)));
     assert_eq!((linux.rto_initial, linux.rto_margin), (Span::from_secs(1), Some(Span::from_ms(200))));
@@ -102,7 +102,7 @@ fn profiles_say_what_the_file_leaves_out() {
     let keys =
         "variant = \"cubic\"\nmss = \"512 B\"\nwindow = \"8 KiB\"\ntimestamps = true\nhystart = false\npacing = true";
     let given = tcp(&format!("{keys}\npacing-rate = \"2 Mbit/s\"\nrto-margin = \"5 ms\""));
-    assert_eq!((given.variant, given.timestamps, given.hystart, given.pacing), (TcpVariant::Cubic, true, false, true));
+    assert_eq!((given.variant, given.timestamps, given.hystart, given.pacing), (Variant::Cubic, true, false, true));
     assert_eq!((given.pacing_rate, given.rto_margin), (Some(Rate::from_bps(2_000_000)), Some(Span::from_ms(5))));
     // Every profile is whole and without contradictions.
     for name in ["bsd-4.4", "sunos-4.1.3", "solaris-2.5", "irix-6.3", "osf1", "windows-95", "linux-6", "classic"] {

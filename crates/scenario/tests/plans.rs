@@ -25,7 +25,7 @@ fn an_override_sets_a_key_with_or_without_quotes() {
     assert_eq!(base(&["tcp.mss=1460B"]).traffic[0].tcp.mss, Bytes(1460));
     assert_eq!(base(&["tcp.mss = \"1460 B\""]).traffic[0].tcp.mss, Bytes(1460));
     assert_eq!(base(&["tcp.mss=1460 B"]).traffic[0].tcp.mss, Bytes(1460));
-    assert_eq!(base(&["multiplexing.channel=per-type"]).multiplexing.channel, Channel::PerType);
+    assert_eq!(base(&["multiplexing.channel=per-type"]).multiplexing.channel, Multiplexing::PerType);
     assert_eq!(base(&["traffic.ftp.count=7"]).traffic[0].count, 7);
     assert_eq!(base(&["run.seeds=3"]).run.seeds, 3);
     assert_eq!(base(&["name=a = b"]).name, "a = b");
@@ -146,8 +146,8 @@ fn points_are_crossed_in_file_order_the_first_axis_slowest() {
     assert!(points.iter().enumerate().all(|(i, p)| p.index == i));
     assert_eq!(points[0].axes[1].1, AxisValue::Number(3.0));
     // The values are in force, not only in the labels; what a variant sets is gone in the next.
-    assert_eq!(points[0].scenario.multiplexing.channel, Channel::PerType);
-    assert_eq!(points[4].scenario.multiplexing.channel, Channel::PerConversation);
+    assert_eq!(points[0].scenario.multiplexing.channel, Multiplexing::PerType);
+    assert_eq!(points[4].scenario.multiplexing.channel, Multiplexing::PerConversation);
     assert_eq!(points.iter().map(|p| p.scenario.traffic[0].count).collect::<Vec<_>>(), [3, 3, 1, 1, 3, 3, 1, 1]);
     for point in &points {
         let large = point.axes[2].1 == AxisValue::Text("large".to_owned());
@@ -189,8 +189,8 @@ fn a_program_may_replace_or_remove_the_sweep() {
     assert_eq!(points[3].axes[0], ("link.*.rate".to_owned(), AxisValue::Text("3 Mbit/s".to_owned())));
     assert_eq!(points[3].axes[1], ("variant".to_owned(), AxisValue::Text("b".to_owned())));
     assert_eq!(points[3].scenario.bottleneck(), Some(Rate::from_bps(3_000_000)));
-    assert_eq!(points[3].scenario.traffic[0].tcp.variant, TcpVariant::Tahoe);
-    assert_eq!(points[2].scenario.traffic[0].tcp.variant, TcpVariant::Reno);
+    assert_eq!(points[3].scenario.traffic[0].tcp.variant, Variant::Tahoe);
+    assert_eq!(points[2].scenario.traffic[0].tcp.variant, Variant::Reno);
     assert!(points.iter().all(|p| p.scenario.run.seeds == 5));
 }
 

@@ -2,16 +2,48 @@
 //!
 //! A file is read into a [`tree::Node`], checked against the schema of its types ([`schema::FileSchema`],
 //! [`shape::check`]), and then deserialized. A [`leaf::Leaf`] is a value that is read by its [`leaf::Kind`] and keeps its
-//! location; [`section!`] declares a section whose keys may be given in several layers.
+//! location; [`section!`] declares a section whose keys may be given in several layers, [`choice!`] the values of a key.
+//!
+//! Without the feature `file` only the declarations are here, so that crates of state machines can use them without a
+//! parser.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod choice;
+#[cfg(feature = "file")]
 pub mod found;
+#[cfg(feature = "file")]
 pub mod kinds;
+#[cfg(feature = "file")]
 pub mod leaf;
+#[cfg(feature = "file")]
 pub mod problem;
+#[cfg(feature = "file")]
 pub mod quantity;
+#[cfg(feature = "file")]
 pub mod reference;
+#[cfg(feature = "file")]
 pub mod schema;
+#[cfg(feature = "file")]
 pub mod section;
+#[cfg(feature = "file")]
 pub mod shape;
+#[cfg(feature = "file")]
 pub mod tree;
+
+// For the macros.
+#[cfg(feature = "file")]
+#[doc(hidden)]
+pub use {schemars, serde};
+
+/// Expands to its items where the feature `file` is on, and to nothing where it is off.
+#[cfg(feature = "file")]
+#[macro_export]
+macro_rules! in_files {
+    ($($items:tt)*) => { $($items)* };
+}
+/// Expands to its items where the feature `file` is on, and to nothing where it is off.
+#[cfg(not(feature = "file"))]
+#[macro_export]
+macro_rules! in_files {
+    ($($items:tt)*) => {};
+}

@@ -11,8 +11,8 @@ use cellway_net::{Delivery, Encapsulation, Packet};
 use cellway_record::{Counts, RunRecord};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output, Segment, State};
-use cellway_testbed::{Capture, Leg, Testbed, encapsulation};
-use cellway_units::Time;
+use cellway_testbed::{Capture, Leg, Testbed};
+use cellway_units::{Bytes, Time};
 
 use crate::body::Body;
 use crate::connection::{End, Place};
@@ -43,7 +43,7 @@ pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: 
         return Err(Error::NoTraffic);
     }
     let streams = Streams::new(seed);
-    let encapsulation = encapsulation(scenario);
+    let encapsulation = scenario.multiplexing.encapsulation;
     let mut bed = Testbed::new(scenario, &streams)?;
     bed.open_planned()?;
     if let Some(capture) = &mut control.capture {
@@ -198,7 +198,7 @@ impl Run<'_> {
                 };
                 let place = self.slots[index].place_at(packet.to, far);
                 if place == Place::Responder {
-                    let cells = self.encapsulation.cells(packet.octets);
+                    let cells = self.encapsulation.cells(Bytes(packet.octets.into())).0 as u32;
                     self.bed.meter.arrived(index, packet.octets, cells);
                 }
                 match place.side() {

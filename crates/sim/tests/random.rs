@@ -147,7 +147,7 @@ fn check(case: u64, s: &Scenario) -> f64 {
                 of("timeouts") + of("fast_retransmits") <= of("retransmissions") + of("timeouts"),
                 "case {case}: {slot}"
             );
-            if traffic.app.name() == "bulk" {
+            if traffic.app.kind().name() == "bulk" {
                 let (bytes, items) = (delivered(s, &record, &slot), of("items") as u64);
                 let whole = items * SIZE;
                 // The transfer under way may have been given up and begun anew.

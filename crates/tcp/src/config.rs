@@ -1,5 +1,6 @@
 //! What can be chosen about an endpoint.
 
+pub use cellway_spec::{FastRetransmit, Variant};
 use cellway_units::{Rate, Span};
 use thiserror::Error;
 
@@ -13,43 +14,6 @@ const MAX_SEND_BUFFER: u64 = 1 << 40;
 const MAX_DELAYED_ACK: Span = Span::from_ms(500);
 /// What the timestamps option takes of each segment, padding included (bytes). RFC 7323 §3.2.
 pub(crate) const TIMESTAMPS: u32 = 12;
-
-/// How an endpoint finds and repairs loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Variant {
-    /// Slow start, congestion avoidance, fast retransmit; any loss takes the window to one segment
-    /// and resends from the first unacknowledged byte on. Jacobson 1988.
-    #[default]
-    Tahoe,
-    /// Tahoe with fast recovery, left at the first new acknowledgement. RFC 5681.
-    Reno,
-    /// Reno that stays in recovery until all that was outstanding is repaired. RFC 6582.
-    NewReno,
-    /// Recovery directed by selective acknowledgements. RFC 6675. With a peer that does not permit
-    /// them the endpoint behaves as [`Variant::NewReno`].
-    Sack,
-    /// The recovery of [`Variant::Sack`] with a window that grows as a cubic of the time since the
-    /// last loss. RFC 9438.
-    Cubic,
-}
-
-impl Variant {
-    /// Offers selective acknowledgements to the peer and uses them.
-    pub(crate) fn wants_sack(self) -> bool {
-        matches!(self, Variant::Sack | Variant::Cubic)
-    }
-}
-
-/// The data that Tahoe resends when duplicate acknowledgements mean a loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum FastRetransmit {
-    /// Everything from the first unacknowledged byte on, as the window grows again: `ns-2`'s Tahoe.
-    #[default]
-    GoBackN,
-    /// The first unacknowledged segment. New data follows once the window has grown past the outstanding data.
-    /// 4.3BSD-Tahoe (`tcp_input`) restores `snd_nxt` after that segment.
-    OneSegment,
-}
 
 /// The retransmission timer. RFC 6298.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

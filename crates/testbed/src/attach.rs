@@ -151,8 +151,8 @@ impl<B: Clone> Builder<'_, B> {
             let [a, b] = ends.map(|node| &scenario.nodes[node.0].name);
             let ([there, back], [lost, lost_back]) = (self.losses(link.loss, [a, b], Some(&link.name)), &link.lost);
             let losses = [there.with_listed(lost.clone()), back.with_listed(lost_back.clone())];
-            let spec = LinkSpec::new(link.rate, link.delay, convert::framing(link.framing))
-                .with_discipline(convert::discipline(scenario))
+            let spec = LinkSpec::new(link.rate, link.delay, link.framing)
+                .with_discipline(scenario.multiplexing.server)
                 .with_buffers(buffers)
                 .with_losses(losses);
             let pair = self.fabric.add_link(lines, spec);
@@ -223,8 +223,8 @@ impl<B: Clone> Builder<'_, B> {
                 let ends = [node.line, self.nodes[router.0].line];
                 let buffers = [None, Some(convert::buffer(&self.scenario.buffer))];
                 let router = &self.scenario.nodes[router.0].name;
-                let link = LinkSpec::new(spec.rate, spec.delay, convert::framing(spec.framing))
-                    .with_discipline(convert::discipline(self.scenario))
+                let link = LinkSpec::new(spec.rate, spec.delay, spec.framing)
+                    .with_discipline(self.scenario.multiplexing.server)
                     .with_buffers(buffers)
                     .with_losses(self.losses(spec.loss, [name, router], None));
                 let ports = self.fabric.add_link(ends, link);

@@ -47,7 +47,7 @@ impl<B: Clone> Testbed<B> {
         let mut builder = Builder {
             scenario,
             streams,
-            fabric: Fabric::new(convert::multiplexing(scenario), convert::encapsulation(scenario)),
+            fabric: Fabric::new(scenario.multiplexing.channel, scenario.multiplexing.encapsulation),
             names: BTreeMap::new(),
             nodes: Vec::new(),
             reassembling: Vec::new(),

@@ -9,7 +9,6 @@ use cellway_wire::pcap::{self, AtmFrame, LinkType, Writer};
 use cellway_wire::{Channel, Encapsulation, aal5};
 
 use crate::bed::Testbed;
-use crate::convert::encapsulation;
 use crate::error::Error;
 
 /// A capture at one node.
@@ -50,8 +49,8 @@ impl<'a> Capture<'a> {
         let known = || bed.names().keys().cloned().collect::<Vec<_>>().join(", ");
         let node = bed.names().get(&self.node).copied();
         let node = node.ok_or_else(|| Error::NoSuchNode { name: self.node.clone(), known: known() })?;
-        self.encapsulation = match encapsulation(bed.scenario()) {
-            cellway_net::Encapsulation::VcMultiplexed => Encapsulation::VcMux,
+        self.encapsulation = match bed.scenario().multiplexing.encapsulation {
+            cellway_net::Encapsulation::VcMux => Encapsulation::VcMux,
             cellway_net::Encapsulation::LlcSnap => Encapsulation::LlcSnap,
             // Packets of a host are written whole; AAL5 frames are needed at other nodes only.
             cellway_net::Encapsulation::None if bed.fabric.kind(node) == NodeKind::Host => Encapsulation::VcMux,

@@ -177,7 +177,7 @@ impl<B: Clone> Testbed<B> {
                         peak: policer.pcr,
                         cdvt: policer.cdvt,
                         sustained: policer.sustained.map(|(rate, mbs)| (rate, policer.cdvt, mbs.0)),
-                        action: convert::policer_action(policer.action),
+                        action: policer.action,
                     };
                     self.fabric.police(queue.0, queue.1, spec);
                 }

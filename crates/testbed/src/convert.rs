@@ -5,7 +5,7 @@ use cellway_gateway::{Class, ClassError, Classes, DATA_OVERHEAD, GatewayConfig, 
 use cellway_net as net;
 use cellway_scenario as file;
 use cellway_scenario::{App, Scenario, Traffic};
-use cellway_tcp::{Config, FastRetransmit, MAX_WINDOW, RtoConfig, Variant};
+use cellway_tcp::{Config, MAX_WINDOW, RtoConfig};
 use cellway_units::{Bits, Bytes};
 
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::plan::class_port;
 
 /// Equal for conversations of the same application: what a channel per type tells apart.
 pub fn type_number(app: &App) -> u32 {
-    apps::AppKind::ALL.iter().position(|kind| kind.name() == app.name()).expect("every application is of a kind") as u32
+    app.kind() as u32
 }
 
 /// The type of conversations that no application of a scenario stands for.
@@ -43,32 +43,24 @@ pub fn well_known_ports(app: &App) -> [u16; 2] {
 pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps::Workload, Error> {
     tcp_config(traffic, &traffic.tcp)?;
     let tables = tables.unwrap_or_else(apps::Tables::shipped);
-    let draw = |t: &file::Tables| match t.draw {
-        file::Draw::Tcplib => apps::Draw::Tcplib,
-        file::Draw::Continuous => apps::Draw::Continuous,
-    };
-    let kind = apps::AppKind::ALL[type_number(&traffic.app) as usize];
-    let mut workload = apps::Workload::new(kind);
+    let mut workload = apps::Workload::new(traffic.app.kind());
     match (&mut workload, &traffic.app) {
         (apps::Workload::Ftp(ftp), App::Ftp { tables: source, spike, data_connection, handshake }) => {
-            (ftp.tables, ftp.draw) = (tables, draw(source));
-            ftp.spike = spike.map(|s| apps::Spike { size: s.size, weight: s.weight });
+            (ftp.tables, ftp.draw) = (tables, source.draw);
+            ftp.spike = *spike;
             ftp.handshakes.per_item = *handshake;
-            ftp.data_connection = match data_connection {
-                file::DataConnection::Shared => apps::DataConnection::Shared,
-                file::DataConnection::PerItem => apps::DataConnection::PerItem,
-            };
+            ftp.data_connection = *data_connection;
         }
         (apps::Workload::Nntp(nntp), App::Nntp { tables: source, handshake }) => {
-            (nntp.tables, nntp.draw) = (tables, draw(source));
+            (nntp.tables, nntp.draw) = (tables, source.draw);
             nntp.handshakes.per_item = *handshake;
         }
         (apps::Workload::Smtp(smtp), App::Smtp { tables: source, handshake }) => {
-            (smtp.tables, smtp.draw) = (tables, draw(source));
+            (smtp.tables, smtp.draw) = (tables, source.draw);
             smtp.handshakes.per_item = *handshake;
         }
         (apps::Workload::Telnet(telnet), App::Telnet { tables: source, echo }) => {
-            (telnet.tables, telnet.draw, telnet.echo) = (tables, draw(source), *echo);
+            (telnet.tables, telnet.draw, telnet.echo) = (tables, source.draw, *echo);
         }
         (apps::Workload::Bulk(bulk), App::Bulk { size, write, write_cost }) => {
             bulk.size = *size;
@@ -99,13 +91,7 @@ pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps:
 
 pub(crate) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config, Error> {
     let config = Config {
-        variant: match t.variant {
-            file::TcpVariant::Tahoe => Variant::Tahoe,
-            file::TcpVariant::Reno => Variant::Reno,
-            file::TcpVariant::NewReno => Variant::NewReno,
-            file::TcpVariant::Sack => Variant::Sack,
-            file::TcpVariant::Cubic => Variant::Cubic,
-        },
+        variant: t.variant,
         mss: t.mss.0 as u32,
         receive_window: t.window.0,
         send_buffer: t.send_buffer.0,
@@ -119,10 +105,7 @@ pub(crate) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config,
         initial_window: t.initial_window,
         initial_ssthresh: t.initial_ssthresh.map_or(MAX_WINDOW, |threshold| threshold.0),
         duplicate_threshold: t.duplicate_threshold,
-        fast_retransmit: match t.fast_retransmit {
-            file::FastRetransmit::GoBackN => FastRetransmit::GoBackN,
-            file::FastRetransmit::OneSegment => FastRetransmit::OneSegment,
-        },
+        fast_retransmit: t.fast_retransmit,
         rto: RtoConfig {
             initial: t.rto_initial,
             min: t.rto_min,
@@ -146,21 +129,9 @@ pub(crate) fn buffer(b: &file::Buffer) -> net::BufferSpec {
         threshold: b.threshold.map(bits),
         clp_threshold: b.clp_threshold.map(bits),
         whole_port: b.per == file::BufferPer::Port,
-        sharing: match b.sharing {
-            file::BufferSharing::Pool => net::Sharing::Pool,
-            file::BufferSharing::Channel => net::Sharing::Channel,
-            file::BufferSharing::Conversation => net::Sharing::Conversation,
-        },
-        charge: match b.count {
-            file::BufferCount::Cell => net::Charge::Cell,
-            file::BufferCount::Packet => net::Charge::Packet,
-        },
-        discard: match b.discard {
-            file::Discard::Frame => net::Discard::Frame,
-            file::Discard::Cell => net::Discard::Cell,
-            file::Discard::Ppd => net::Discard::Ppd,
-            file::Discard::Epd => net::Discard::Epd,
-        },
+        sharing: b.sharing,
+        charge: b.count,
+        discard: b.discard,
     }
 }
 
@@ -168,30 +139,6 @@ fn bits(size: file::BufferSize) -> Bits {
     match size {
         file::BufferSize::Cells(cells) => cells.bits(),
         file::BufferSize::Bytes(bytes) => Bits(bytes.0.saturating_mul(8)),
-    }
-}
-
-pub(crate) fn multiplexing(scenario: &Scenario) -> net::Multiplexing {
-    match scenario.multiplexing.channel {
-        file::Channel::PerConversation => net::Multiplexing::PerConversation,
-        file::Channel::PerType => net::Multiplexing::PerType,
-        file::Channel::PerDestination => net::Multiplexing::PerDestination,
-    }
-}
-
-pub(crate) fn discipline(scenario: &Scenario) -> net::Discipline {
-    match scenario.multiplexing.server {
-        file::Server::RoundRobin => net::Discipline::RoundRobin,
-        file::Server::Fifo => net::Discipline::Fifo,
-    }
-}
-
-/// Returns the mapping of the scenario's packets to cells.
-pub fn encapsulation(scenario: &Scenario) -> net::Encapsulation {
-    match scenario.multiplexing.encapsulation {
-        file::Encapsulation::VcMux => net::Encapsulation::VcMultiplexed,
-        file::Encapsulation::LlcSnap => net::Encapsulation::LlcSnap,
-        file::Encapsulation::None => net::Encapsulation::None,
     }
 }
 
@@ -203,28 +150,12 @@ pub(crate) fn node_kind(kind: file::NodeKind) -> net::NodeKind {
     }
 }
 
-pub(crate) fn framing(framing: file::Framing) -> net::Framing {
-    match framing {
-        file::Framing::Atm => net::Framing::Atm,
-        file::Framing::Packet => net::Framing::Packet,
-        file::Framing::Ethernet => net::Framing::Ethernet,
-        file::Framing::Fddi => net::Framing::Fddi,
-    }
-}
-
 pub(crate) fn class(service: &file::Service) -> net::Class {
     match service {
         file::Service::Cbr { .. } => net::Class::Cbr,
         file::Service::Vbr { .. } => net::Class::Vbr,
         file::Service::Abr(_) => net::Class::Abr,
         file::Service::Ubr { .. } => net::Class::Ubr,
-    }
-}
-
-pub(crate) fn policer_action(action: file::PolicerAction) -> net::PolicerAction {
-    match action {
-        file::PolicerAction::Discard => net::PolicerAction::Discard,
-        file::PolicerAction::Tag => net::PolicerAction::Tag,
     }
 }
 
@@ -286,16 +217,15 @@ pub(crate) fn abr_switch(abr: &file::AbrSwitch) -> net::AbrSwitchSpec {
 }
 
 pub(crate) fn abr(spec: &file::AbrSpec) -> net::AbrParameters {
-    let fraction = |f: file::Fraction| net::Fraction::new(f.num, f.den).expect("a checked fraction is at most 1");
     net::AbrParameters {
         mcr: spec.mcr,
         icr: spec.icr,
-        rif: fraction(spec.rif),
-        rdf: fraction(spec.rdf),
+        rif: spec.rif,
+        rdf: spec.rdf,
         nrm: spec.nrm,
         trm: spec.trm,
         crm: spec.crm,
-        cdf: fraction(spec.cdf),
+        cdf: spec.cdf,
         adtf: spec.adtf,
         ..net::AbrParameters::new(spec.pcr)
     }

@@ -23,7 +23,7 @@ mod way;
 pub use attach::Host;
 pub use bed::Testbed;
 pub use capture::Capture;
-pub use convert::{OTHER_KIND, encapsulation, type_number, well_known_ports, workload};
+pub use convert::{OTHER_KIND, type_number, well_known_ports, workload};
 pub use error::Error;
 pub use meter::{Meter, MeteredPort, TcpTotals};
 pub use plan::{Leg, PairPlan, SlotPlan, Split, class_port};

@@ -13,7 +13,6 @@ use cellway_record::stats::{Moments, Sample, TimeWeighted, jain};
 use cellway_scenario::{App, Traffic};
 use cellway_units::{Bytes, Cells, Rate, Span, Time};
 
-use crate::convert;
 pub(crate) use changes::Changes;
 
 /// An output port that is reported.
@@ -201,7 +200,7 @@ impl SlotMeter {
         SlotMeter {
             subject: name.into(),
             bottleneck: traffic.bottleneck,
-            framing: convert::framing(traffic.bottleneck_framing),
+            framing: traffic.bottleneck_framing,
             interactive: matches!(traffic.app, App::Telnet { .. }),
             trace,
             now: SlotTotals::default(),

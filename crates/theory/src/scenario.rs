@@ -240,7 +240,7 @@ fn caveats(scenario: &Scenario, index: usize) -> Vec<String> {
     note(!limited.is_empty(), format!("the sender's own pacing-rate,{limited}, is not counted"));
     note(traffic.count == 0, "the group has no slots; predicted as if it had one".to_owned());
     let greedy = matches!(traffic.app, App::Bulk { .. } | App::Ttcp { .. } | App::FtpGet { .. });
-    note(!greedy, format!("{} does not always have data to send: an upper bound", traffic.app.name()));
+    note(!greedy, format!("{} does not always have data to send: an upper bound", traffic.app.kind().name()));
     let shares = |other: &Traffic| other.count > 0 && other.route.iter().any(|l| traffic.route.contains(l));
     let others: Vec<&str> = (scenario.traffic.iter().enumerate())
         .filter(|(i, other)| *i != index && shares(other))

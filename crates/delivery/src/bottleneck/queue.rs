@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::phase::Phase;
 use super::round::Round;
 use super::{Bottleneck, shorter};
-use crate::{Delivery, Sample, rate_of, times};
 use crate::GRANULARITY;
+use crate::{Delivery, Sample, rate_of, times};
 
 /// A round trip longer than the shortest by so much, in thousandths, has a queue.
 const QUEUE: u64 = 1_125;

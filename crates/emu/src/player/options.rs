@@ -2,7 +2,7 @@
 
 use cellway_apps::Side;
 use cellway_measure::tcp::TcpOptions;
-use cellway_scenario::{TcpSpec, TcpVariant};
+use cellway_scenario::{TcpSpec, Variant};
 use cellway_units::{Bytes, Rate, Span};
 use rustix::net::sockopt;
 use socket2::Socket;
@@ -32,8 +32,8 @@ impl HostTcp {
     pub fn from_spec(spec: &TcpSpec) -> HostTcp {
         let congestion = match spec.variant {
             // The kernel has no Tahoe. It recovers as NewReno, or by SACK, whatever the variant.
-            TcpVariant::Tahoe | TcpVariant::Reno | TcpVariant::NewReno | TcpVariant::Sack => "reno",
-            TcpVariant::Cubic => "cubic",
+            Variant::Tahoe | Variant::Reno | Variant::NewReno | Variant::Sack => "reno",
+            Variant::Cubic => "cubic",
         };
         let options = TcpOptions {
             window: Some(spec.window),
@@ -53,8 +53,8 @@ impl HostTcp {
 /// 6.11. Where groups with different TCP share a host, it can have one group's only.
 pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
     let selective = match spec.variant {
-        TcpVariant::Tahoe | TcpVariant::Reno | TcpVariant::NewReno => false,
-        TcpVariant::Sack | TcpVariant::Cubic => true,
+        Variant::Tahoe | Variant::Reno | Variant::NewReno => false,
+        Variant::Sack | Variant::Cubic => true,
     };
     let micros = |span: Span| span.as_ps() / Span::from_us(1).as_ps();
     let negotiated = [
@@ -64,7 +64,7 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         // A connection knows nothing of those before it.
         ("tcp_no_metrics_save", 1),
     ];
-    if spec.variant == TcpVariant::Cubic {
+    if spec.variant == Variant::Cubic {
         // What is asked for is the kernel as it is.
         return negotiated.to_vec();
     }
@@ -151,7 +151,7 @@ mod tests {
     fn a_kernel_is_told_what_the_scenario_says() {
         let text = include_str!("../../../../scenarios/satellite-bulk.toml");
         let spec = Plan::parse(text, "satellite-bulk.toml").unwrap().base().traffic[0].tcp;
-        let spec = TcpSpec { variant: TcpVariant::Reno, delayed_ack: AckDelay(None), nagle: false, ..spec };
+        let spec = TcpSpec { variant: Variant::Reno, delayed_ack: AckDelay(None), nagle: false, ..spec };
         let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
         assert_eq!((options.window, options.send_buffer, options.mss), {
             (Some(spec.window), Some(spec.send_buffer), Some(spec.mss))
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(with(&spec, "tcp_tso_win_divisor"), 255);
         assert_eq!((with(&spec, "tcp_sack"), with(&spec, "tcp_window_scaling")), (0, 1));
         let spec =
-            TcpSpec { variant: TcpVariant::Sack, delayed_ack: AckDelay(Some(Span::from_ms(200))), nagle: true, ..spec };
+            TcpSpec { variant: Variant::Sack, delayed_ack: AckDelay(Some(Span::from_ms(200))), nagle: true, ..spec };
         assert_eq!(with(&spec, "tcp_sack"), 1);
         let HostTcp { options, quick_ack } = HostTcp::from_spec(&spec);
         assert_eq!((options.no_delay, quick_ack), (false, false));

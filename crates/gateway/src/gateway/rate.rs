@@ -3,11 +3,11 @@
 use cellway_units::{Bits, Rate, Span, Time};
 
 use super::Gateway;
-use cellway_delivery::Bottleneck;
 use crate::config::{GatewayConfig, RateGuard};
 use crate::guard::Guard;
 use crate::pacer::Pacers;
 use crate::recovery::Sent;
+use cellway_delivery::Bottleneck;
 
 impl Gateway {
     /// What the line carries: as configured, or as found out until now.

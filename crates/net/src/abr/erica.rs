@@ -1,8 +1,8 @@
 //! ERICA: a port tells each connection the rate that it may send.
 
+use cellway_spec::Fraction;
 use cellway_units::{CELL_BITS, Rate, Span, Time};
 
-use super::parameters::Fraction;
 use super::rm::RmCell;
 
 /// Parts of a second on the clock.

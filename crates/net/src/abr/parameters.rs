@@ -1,36 +1,10 @@
 //! What a connection of the ABR service is set up with.
 
+use cellway_spec::Fraction;
 use cellway_units::{Rate, Span};
 
 /// TCR, the rate of out-of-rate RM cells: 10 cells of 53 octets a second. TM 4.0 section 5.10.2.
 pub const TAGGED_CELL_RATE: Rate = Rate::from_bps(4_240);
-
-/// A part of a whole, as an exact ratio: 1/16.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Fraction {
-    num: u32,
-    den: u32,
-}
-
-impl Fraction {
-    /// `num`/`den`; `None` unless it is between 0 and 1.
-    pub const fn new(num: u32, den: u32) -> Option<Fraction> {
-        if den == 0 || num > den { None } else { Some(Fraction { num, den }) }
-    }
-    /// 1/`den`, where `den` is above zero.
-    pub const fn one_over(den: u32) -> Fraction {
-        assert!(den > 0);
-        Fraction { num: 1, den }
-    }
-    /// This part of `amount`, rounded down.
-    pub const fn floor_of(self, amount: u64) -> u64 {
-        (amount as u128 * self.num as u128 / self.den as u128) as u64
-    }
-    /// This part of `amount`, rounded up.
-    pub const fn ceil_of(self, amount: u64) -> u64 {
-        (amount as u128 * self.num as u128).div_ceil(self.den as u128) as u64
-    }
-}
 
 /// The parameters of an ABR connection. ATM Forum TM 4.0 section 5.10.2. Rates are in bit/s of
 /// whole cells.

@@ -1,10 +1,10 @@
 //! What a reader of the network may ask.
 
+use cellway_spec::Framing;
 use cellway_units::{Rate, Time};
 
 use super::{Fabric, NodeKind};
 use crate::counters::{ConversationCounters, LossCounters, PortCounters};
-use crate::framing::Framing;
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::port::Port;
 use crate::tap::TapRecord;

@@ -1,6 +1,6 @@
 //! What happens at an instant: departures, arrivals, releases, service.
 
-use cellway_units::Time;
+use cellway_units::{Bytes, Time};
 
 use super::{Delivery, Fabric, Step};
 use crate::buffer::Owner;
@@ -325,7 +325,7 @@ impl<B: Clone> Fabric<B> {
             Step::Packet(port) => return self.queue_packet(now, port, frame),
             Step::Cells { port, slot } => (port, slot),
         };
-        let count = self.encapsulation.cells(octets) as u16;
+        let count = self.encapsulation.cells(Bytes(u64::from(octets))).0 as u16;
         let out = &mut self.ports[port.0 as usize];
         let lost = out.push_frame(now, slot, frame, count, &self.packets);
         if lost == count {

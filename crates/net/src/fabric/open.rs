@@ -1,9 +1,10 @@
 //! Opening conversations: paths, channels, their queues and their share of the buffers.
 
+use cellway_spec::Framing;
+
 use super::{Conversation, Fabric, NodeKind, Step};
 use crate::abr::AbrError;
-use crate::channel::{Class, NextHop};
-use crate::framing::Framing;
+use crate::channel::{self, Class, NextHop};
 use crate::ids::{ChannelId, NodeId, PortId};
 use crate::reassembly::Reassembly;
 
@@ -169,7 +170,7 @@ impl<B: Clone> Fabric<B> {
     fn channel(&mut self, path: &[PortId], spec: &ConversationSpec<'_>) -> (ChannelId, Vec<u32>) {
         let share = match spec.share {
             Some(asked) => Share::Asked(asked),
-            None => Share::Policy(self.multiplexing.key(spec.conversation, spec.kind)),
+            None => Share::Policy(channel::key(self.multiplexing, spec.conversation, spec.kind)),
         };
         let key = (path.to_vec(), spec.class, share);
         let known = self.channels.get(&key).copied().or_else(|| self.reuse(&key));

@@ -1,10 +1,10 @@
+use cellway_spec::{Charge, Discard, Encapsulation, Framing, Multiplexing, PolicerAction, Sharing};
 use cellway_units::{Bits, Ecn, Rate, Span, Time};
 
 use super::*;
 use crate::abr::AbrParameters;
-use crate::buffer::{BufferSpec, Charge, Discard, Sharing};
-use crate::framing::Framing;
-use crate::policer::{PolicerAction, PolicerSpec};
+use crate::buffer::BufferSpec;
+use crate::policer::PolicerSpec;
 use crate::shaper::ShaperSpec;
 
 /// Two hosts, two routers with a switch between them; buffers of `sharing` and `discard` at all ports of those.

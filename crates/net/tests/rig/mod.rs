@@ -50,7 +50,7 @@ impl Rig {
     }
 
     fn built(shape: &Shape, classes: &[Class], mut losses: Vec<(PortId, Loss)>) -> Rig {
-        let mut net = Fabric::new(shape.multiplexing, Encapsulation::VcMultiplexed);
+        let mut net = Fabric::new(shape.multiplexing, Encapsulation::VcMux);
         let mut ports = 0;
         let mut join = |net: &mut Fabric<u32>, ends: [NodeId; 2], link: LinkSpec| {
             let mut link = link.with_discipline(shape.discipline);

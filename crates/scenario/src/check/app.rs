@@ -3,9 +3,9 @@
 use cellway_units::{Bytes, Span};
 
 use crate::check::Check;
-use crate::file::{AppKind, TrafficFile, WorkloadFile};
+use crate::file::{TrafficFile, WorkloadFile};
 use crate::found::Found;
-use crate::model::{App, DataConnection, Draw, Spike, Tables};
+use crate::model::{App, AppKind, DataConnection, Draw, Spike, Tables};
 use crate::quantity::Quantity;
 use crate::tree::at;
 
@@ -177,7 +177,7 @@ impl Check<'_> {
         for (key, is_given, apps) in &given {
             if *is_given && !apps.contains(&kind) {
                 let path = at!["traffic", i, "workload", *key];
-                let found = Found::in_tree(self.tree, &path, format!("is not an option of {}", kind.word()));
+                let found = Found::in_tree(self.tree, &path, format!("is not an option of {}", kind.name()));
                 self.push(found.accepted(own.join(", ")));
             }
         }

@@ -7,8 +7,8 @@ use crate::check::tcp::HEADERS;
 use crate::check::{Check, MAX_BUFFER};
 use crate::file::{BufferFile, File};
 use crate::model::{
-    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Command, Discard, Emulate, Framing, Link, Multiplexing,
-    NodeIndex, NodeKind, Traffic,
+    Buffer, BufferPer, BufferSize, Charge, Command, Discard, Emulate, Framing, Link, MultiplexingSpec, NodeIndex,
+    NodeKind, Sharing, Traffic,
 };
 use crate::quantity::{Quantity, Size};
 use crate::route;
@@ -21,7 +21,7 @@ pub(super) struct Scale<'t> {
     /// The slowest line that sets a bandwidth-delay product.
     pub(super) slowest: Option<Rate>,
     pub(super) rtt: Option<Span>,
-    pub(super) multiplexing: Multiplexing,
+    pub(super) multiplexing: MultiplexingSpec,
 }
 
 impl Check<'_> {
@@ -123,7 +123,7 @@ impl Check<'_> {
         links: &[Link],
         commands: &[Command],
         emulate: &Emulate,
-        multiplexing: Multiplexing,
+        multiplexing: MultiplexingSpec,
     ) -> Option<()> {
         if commands.is_empty() {
             return Some(());
@@ -155,12 +155,12 @@ impl Check<'_> {
     }
 
     fn resolve(&mut self, own: Option<usize>, buffer: &BufferFile, scale: Scale) -> Option<Buffer> {
-        let count = buffer.count.unwrap_or(BufferCount::Cell);
+        let count = buffer.count.unwrap_or(Charge::Cell);
         let discard = buffer.discard.unwrap_or(Discard::Frame);
         let size = self.buffer_size(&self.buffer_path(own, "size"), buffer.size?.0, count, scale)?;
         if octets(size) == 0 {
             let path = self.buffer_path(own, "size");
-            let unit = if count == BufferCount::Cell { "cell" } else { "B" };
+            let unit = if count == Charge::Cell { "cell" } else { "B" };
             let message = format!("is a buffer of 0 {unit}: it drops everything");
             self.refuse_value(&path, &message, "at least one full packet, like \"1 bdp\", \"160 cell\" or \"8 KiB\"");
             return None;
@@ -186,7 +186,7 @@ impl Check<'_> {
         }
         let threshold = threshold.filter(|_| discard == Discard::Epd);
         let per = buffer.per.unwrap_or(BufferPer::Conversation);
-        let sharing = buffer.sharing.unwrap_or(BufferSharing::Pool);
+        let sharing = buffer.sharing.unwrap_or(Sharing::Pool);
         Some(Buffer { size, per, sharing, count, discard, threshold, clp_threshold })
     }
 
@@ -201,7 +201,7 @@ impl Check<'_> {
     ) -> Option<Option<BufferSize>> {
         let path = self.buffer_path(own, key);
         let Some(Quantity(given)) = given else { return (!self.is_bad(&path)).then_some(None) };
-        let count = if matches!(size, BufferSize::Cells(_)) { BufferCount::Cell } else { BufferCount::Packet };
+        let count = if matches!(size, BufferSize::Cells(_)) { Charge::Cell } else { Charge::Packet };
         let threshold = self.buffer_size(&path, given, count, scale)?;
         if octets(threshold) == 0 {
             self.refuse_value(&path, "is zero: nothing would ever be let in", "more than 0, at most size");
@@ -216,7 +216,7 @@ impl Check<'_> {
         Some(Some(threshold))
     }
 
-    fn buffer_size(&mut self, path: &[Step], size: Size, count: BufferCount, scale: Scale) -> Option<BufferSize> {
+    fn buffer_size(&mut self, path: &[Step], size: Size, count: Charge, scale: Scale) -> Option<BufferSize> {
         let bytes = match size {
             Size::Bytes(bytes) => Some(bytes.0),
             Size::Cells(cells) => cells.0.checked_mul(CELL_OCTETS),
@@ -236,8 +236,8 @@ impl Check<'_> {
             return None;
         }
         Some(match count {
-            BufferCount::Cell => BufferSize::Cells(Cells(bytes / CELL_OCTETS)),
-            BufferCount::Packet => BufferSize::Bytes(Bytes(bytes)),
+            Charge::Cell => BufferSize::Cells(Cells(bytes / CELL_OCTETS)),
+            Charge::Packet => BufferSize::Bytes(Bytes(bytes)),
         })
     }
 
@@ -247,7 +247,7 @@ impl Check<'_> {
         &mut self,
         own: Option<usize>,
         buffer: &Buffer,
-        multiplexing: Multiplexing,
+        multiplexing: MultiplexingSpec,
         groups: &[&Traffic],
     ) -> Option<()> {
         let conversations = groups.iter().map(|t| u64::from(t.count)).sum();
@@ -261,20 +261,18 @@ impl Check<'_> {
         &mut self,
         path: &[Step],
         buffer: &Buffer,
-        multiplexing: Multiplexing,
+        multiplexing: MultiplexingSpec,
         conversations: u64,
         (packet, what): (u64, &str),
     ) -> Option<()> {
         let (size, unit) = amount(buffer.size);
         let most = match (buffer.per, buffer.sharing) {
-            (BufferPer::Conversation, BufferSharing::Pool | BufferSharing::Channel) => {
-                size.saturating_mul(conversations.max(1))
-            }
+            (BufferPer::Conversation, Sharing::Pool | Sharing::Channel) => size.saturating_mul(conversations.max(1)),
             _ => size,
         };
         let needed = match buffer.count {
-            BufferCount::Packet => packet,
-            BufferCount::Cell => multiplexing.encapsulation.cells(Bytes(packet)).0,
+            Charge::Packet => packet,
+            Charge::Cell => multiplexing.encapsulation.cells(Bytes(packet)).0,
         };
         if buffer.discard != Discard::Cell && most < needed {
             let each = if most == size {

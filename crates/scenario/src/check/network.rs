@@ -5,9 +5,7 @@ use cellway_units::{Cells, Probability};
 use crate::check::Check;
 use crate::check::names::Names;
 use crate::file::{LinkFile, LostFile, NodeFile};
-use crate::model::{
-    Buffer, BufferCount, BufferPer, BufferSharing, BufferSize, Discard, Link, Node, NodeIndex, NodeKind,
-};
+use crate::model::{Buffer, BufferPer, BufferSize, Charge, Discard, Link, Node, NodeIndex, NodeKind, Sharing};
 use crate::quantity::Quantity;
 use crate::route::Graph;
 use crate::tree::{Step, at};
@@ -16,8 +14,8 @@ use crate::tree::{Step, at};
 const NO_BUFFER: Buffer = Buffer {
     size: BufferSize::Cells(Cells(0)),
     per: BufferPer::Conversation,
-    sharing: BufferSharing::Pool,
-    count: BufferCount::Cell,
+    sharing: Sharing::Pool,
+    count: Charge::Cell,
     discard: Discard::Frame,
     threshold: None,
     clp_threshold: None,

@@ -12,7 +12,7 @@ use crate::route;
 use crate::tree::{Step, Value, at};
 
 /// RIF, RDF and CDF if they are not given: TM 4.0 section 5.10.3.1, as recalled.
-const SIXTEENTH: Fraction = Fraction { num: 1, den: 16 };
+const SIXTEENTH: Fraction = Fraction::one_over(16);
 
 /// The least part of a line that ERICA may give out: it is kept in millionths.
 const MIN_TARGET: f64 = 1e-6;
@@ -139,7 +139,7 @@ impl Check<'_> {
         let [rif, rdf, cdf] = [("rif", file.rif), ("rdf", file.rdf), ("cdf", file.cdf)].map(|(key, given)| {
             let fraction = given.map_or(SIXTEENTH, |q| q.0);
             // A cutoff of zero means that there is none.
-            if fraction.num == 0 && key != "cdf" {
+            if fraction.is_zero() && key != "cdf" {
                 self.refuse_value(&at(key), "is zero: the rate would never change", "more than 0, like \"1/16\"");
             }
             fraction

@@ -10,7 +10,7 @@ use crate::check::names::Names;
 use crate::check::network::Network;
 use crate::check::tcp::Layers;
 use crate::file::{NodeFile, TrafficFile};
-use crate::model::{Access, Attachment, Channel, Framing, NodeKind, Run, TcpKeys, Traffic};
+use crate::model::{Access, Attachment, Framing, Multiplexing, NodeKind, Run, TcpKeys, Traffic};
 use crate::quantity::{Quantity, RttSpan};
 use crate::route;
 use crate::tree::at;
@@ -190,10 +190,10 @@ impl Check<'_> {
     }
 
     /// Whether every conversation can have its channel.
-    pub(super) fn channels(&mut self, policy: Channel, traffic: Option<&[Traffic]>) {
+    pub(super) fn channels(&mut self, policy: Multiplexing, traffic: Option<&[Traffic]>) {
         let Some(traffic) = traffic else { return };
         let conversations: u64 = traffic.iter().map(|t| u64::from(t.count)).sum();
-        if policy == Channel::PerConversation && conversations > MAX_CHANNELS {
+        if policy == Multiplexing::PerConversation && conversations > MAX_CHANNELS {
             let largest = (0..traffic.len()).max_by_key(|&i| (traffic[i].count, usize::MAX - i)).unwrap_or(0);
             let message = format!("{conversations} conversations need as many channels; a link has {MAX_CHANNELS}");
             let accepted = "fewer conversations, or another multiplexing.channel";

@@ -4,7 +4,7 @@ use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{BufferCount, BufferPer, BufferSharing, Discard, Framing, NodeKind, TcpKeys, Transport};
+use crate::model::{BufferPer, Charge, Discard, Framing, NodeKind, Sharing, TcpKeys, Transport};
 use crate::quantity::{LineRate, Quantity, Size};
 
 /// A node.
@@ -126,10 +126,10 @@ pub(crate) struct BufferFile {
     pub(crate) per: Option<BufferPer>,
     /// Who may fill which part of it.
     #[schemars(extend("default" = "pool"))]
-    pub(crate) sharing: Option<BufferSharing>,
+    pub(crate) sharing: Option<Sharing>,
     /// What fills it.
     #[schemars(extend("default" = "cell"))]
-    pub(crate) count: Option<BufferCount>,
+    pub(crate) count: Option<Charge>,
     /// What is dropped when it is full. "frame": at a router the whole packet, at a switch single cells; "cell": single
     /// cells; "ppd": as frame, and after a lost cell a switch drops the rest of the frame but its last cell; "epd": as
     /// ppd, and frames that begin while it is filled to `threshold` are refused whole.
@@ -150,9 +150,9 @@ pub(crate) struct LinkBufferFile {
     /// As in [buffer].
     pub(crate) per: Option<BufferPer>,
     /// As in [buffer].
-    pub(crate) sharing: Option<BufferSharing>,
+    pub(crate) sharing: Option<Sharing>,
     /// As in [buffer].
-    pub(crate) count: Option<BufferCount>,
+    pub(crate) count: Option<Charge>,
     /// As in [buffer].
     pub(crate) discard: Option<Discard>,
     /// As in [buffer].

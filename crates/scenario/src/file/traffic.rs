@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::file::{HostFile, ServiceFile};
-use crate::model::{DataConnection, Draw, Framing, TcpKeys};
+use crate::model::{AppKind, DataConnection, Draw, Framing, TcpKeys};
 use crate::quantity::{LineRate, Quantity, RttSpan};
 
 /// A group of like conversations. Slot i (from 1) is called "name-i"; when a conversation ends,
@@ -54,47 +54,6 @@ pub(crate) struct TrafficFile {
     pub(crate) tcp: Option<TcpKeys>,
     /// Options of the application.
     pub(crate) workload: Option<WorkloadFile>,
-}
-
-/// What a conversation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum AppKind {
-    /// File transfer, after tcplib.
-    Ftp,
-    /// Network news, after tcplib.
-    Nntp,
-    /// Electronic mail, after tcplib.
-    Smtp,
-    /// Remote terminal, after tcplib.
-    Telnet,
-    /// One transfer as fast as TCP allows.
-    Bulk,
-    /// One transfer of a number of writes, as the program of that name does.
-    Ttcp,
-    /// A file fetched over a connection of its own, after an exchange on the control connection.
-    FtpGet,
-    /// Several files, one connection for each after the other (HTTP/1.0).
-    Www,
-    /// Frames at a steady pace; a write that blocks delays the next frame.
-    Animation,
-}
-
-impl AppKind {
-    /// The word in the file.
-    pub(crate) const fn word(self) -> &'static str {
-        match self {
-            AppKind::Ftp => "ftp",
-            AppKind::Nntp => "nntp",
-            AppKind::Smtp => "smtp",
-            AppKind::Telnet => "telnet",
-            AppKind::Bulk => "bulk",
-            AppKind::Ttcp => "ttcp",
-            AppKind::FtpGet => "ftp-get",
-            AppKind::Www => "www",
-            AppKind::Animation => "animation",
-        }
-    }
 }
 
 /// The link between an implicit host and its router, switch or gateway.

@@ -1,8 +1,7 @@
 //! What conversations do.
 
+use cellway_spec::{AppKind, DataConnection, Draw, Spike};
 use cellway_units::{Bytes, Rate, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// What the conversations of a group do, with the options of that application.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,19 +86,19 @@ pub enum App {
 }
 
 impl App {
-    /// The name in the file; conversations of equal names are of one type for
-    /// [`Channel::PerType`](crate::Channel::PerType).
-    pub const fn name(&self) -> &'static str {
+    /// Returns its kind; conversations of one kind are of one type for
+    /// [`Multiplexing::PerType`](crate::Multiplexing::PerType).
+    pub const fn kind(&self) -> AppKind {
         match self {
-            App::Ftp { .. } => "ftp",
-            App::Nntp { .. } => "nntp",
-            App::Smtp { .. } => "smtp",
-            App::Telnet { .. } => "telnet",
-            App::Bulk { .. } => "bulk",
-            App::Ttcp { .. } => "ttcp",
-            App::FtpGet { .. } => "ftp-get",
-            App::Www { .. } => "www",
-            App::Animation { .. } => "animation",
+            App::Ftp { .. } => AppKind::Ftp,
+            App::Nntp { .. } => AppKind::Nntp,
+            App::Smtp { .. } => AppKind::Smtp,
+            App::Telnet { .. } => AppKind::Telnet,
+            App::Bulk { .. } => AppKind::Bulk,
+            App::Ttcp { .. } => AppKind::Ttcp,
+            App::FtpGet { .. } => AppKind::FtpGet,
+            App::Www { .. } => AppKind::Www,
+            App::Animation { .. } => AppKind::Animation,
         }
     }
 }
@@ -112,33 +111,4 @@ pub struct Tables {
     /// A folder of full tables, as written in the file (relative to it); the built-in models if
     /// absent.
     pub folder: Option<String>,
-}
-
-/// How a value is drawn from a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Draw {
-    /// As tcplib does: from 1000 equally likely probabilities, integers truncated.
-    Tcplib,
-    /// By continuous inversion of the interpolated distribution.
-    Continuous,
-}
-
-/// An extra point mass: with probability `weight` an item has exactly `size` bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spike {
-    /// The size of such an item, in bytes.
-    pub size: Bytes,
-    /// Its probability, from 0 to 1.
-    pub weight: f64,
-}
-
-/// Which connections carry the items of a file transfer conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DataConnection {
-    /// Control and all items use one connection.
-    Shared,
-    /// Each item has a connection of its own, as RFC 959 has it.
-    PerItem,
 }

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU16;
 
+use cellway_spec::PolicerAction;
 use cellway_units::{Cells, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,16 +60,6 @@ pub struct Policer {
     pub sustained: Option<(Rate, Cells)>,
     /// What happens to cells that do not conform.
     pub action: PolicerAction,
-}
-
-/// What happens to cells that do not conform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PolicerAction {
-    /// They are dropped.
-    Discard,
-    /// Their cell loss priority is set to 1; a cell that has it already is dropped.
-    Tag,
 }
 
 /// A rate that changes while it runs.

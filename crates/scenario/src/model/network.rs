@@ -1,5 +1,6 @@
 //! Nodes and links.
 
+use cellway_spec::Framing;
 use cellway_units::{Bytes, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,20 +119,6 @@ pub struct Link {
     pub lost: [Vec<u64>; 2],
     /// The output buffer of each end that is no host.
     pub buffer: Buffer,
-}
-
-/// What travels on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Framing {
-    /// Cells. The only framing at a switch.
-    Atm,
-    /// IP packets without further framing.
-    Packet,
-    /// IP packets in Ethernet frames.
-    Ethernet,
-    /// IP packets in FDDI frames.
-    Fddi,
 }
 
 /// The link between an implicit host and its router, switch or gateway.

@@ -1,5 +1,6 @@
 //! The service that channels ask of the network. ATM Forum TM 4.0.
 
+use cellway_spec::Fraction;
 use cellway_units::{Cells, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,15 +72,6 @@ pub struct AbrSpec {
     /// The nodes between which control runs, in the direction from `from` to `to`; the ends of each stretch of ATM links
     /// if absent.
     pub between: Option<[NodeIndex; 2]>,
-}
-
-/// A fraction from 0 to 1, exact: "1/16".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Fraction {
-    /// At most `den`.
-    pub num: u32,
-    /// Never zero.
-    pub den: u32,
 }
 
 /// How switches and routers take part in ABR control.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use cellway_settings::{section, settings};
+use cellway_spec::{FastRetransmit, Variant};
 use cellway_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ section! {
     /// TCP. Keys that are left out have the values of `profile`.
     pub struct TcpSpec, TcpKeys {
         /// How loss is recovered from.
-        pub variant: TcpVariant,
+        pub variant: Variant,
         /// Payload of a full segment; the packet has 40 bytes of headers more. Default: by the profile; that of linux-6 is
         /// the largest that the path takes.
         pub mss: Bytes,
@@ -69,7 +70,7 @@ section! {
 }
 
 settings!(quantity: AckDelay);
-settings!(plain: TcpVariant, FastRetransmit, TcpProfile);
+settings!(plain: TcpProfile);
 
 /// The longest time that an acknowledgement may wait; `None` is "off": each segment is acknowledged at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,30 +112,4 @@ pub enum TcpProfile {
     /// No system: TCP as the RFCs of the 1990s require it, without options.
     #[serde(rename = "classic")]
     Classic,
-}
-
-/// The data that Tahoe resends when duplicate acknowledgements mean a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FastRetransmit {
-    /// Everything from the first unacknowledged byte on, as the window grows again.
-    GoBackN,
-    /// The first unacknowledged segment, as 4.3BSD-Tahoe does.
-    OneSegment,
-}
-
-/// How a TCP sender recovers from loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TcpVariant {
-    /// Fast retransmit, then slow start from one segment.
-    Tahoe,
-    /// Fast recovery. RFC 5681.
-    Reno,
-    /// Fast recovery that repairs several losses. RFC 6582.
-    NewReno,
-    /// Recovery from selective acknowledgements. RFC 6675.
-    Sack,
-    /// The recovery of sack, and a window that grows as a cubic of the time since the last loss. RFC 9438.
-    Cubic,
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::model::{AbrSpec, App, Fraction, HostSpec, Scenario, Service, Spike, Tables, TcpKeys, Traffic};
+use crate::model::{AbrSpec, App, HostSpec, Scenario, Service, Spike, Tables, TcpKeys, Traffic};
 use crate::tree::quoted;
 use crate::write::network::host;
 use crate::write::{list, word};
 
 impl Scenario {
     pub(super) fn write_traffic(&self, out: &mut String, traffic: &Traffic) -> std::fmt::Result {
-        writeln!(out, "\n[[traffic]]\nname = {}\napp = \"{}\"", quoted(&traffic.name), traffic.app.name())?;
+        writeln!(out, "\n[[traffic]]\nname = {}\napp = \"{}\"", quoted(&traffic.name), traffic.app.kind().name())?;
         let [from, to] = [traffic.from, traffic.to].map(|end| quoted(&self.nodes[end.node().0].name));
         writeln!(out, "count = {}\nfrom = {from}\nto = {to}", traffic.count)?;
         writeln!(out, "start = \"{}\"\nstagger = \"{}\"", traffic.start, traffic.stagger)?;
@@ -56,8 +56,7 @@ impl Scenario {
             [("pcr", abr.pcr), ("mcr", abr.mcr), ("icr", abr.icr)].map(|(k, rate)| format!("{k} = \"{rate}\"")),
         );
         keys.extend(
-            [("rif", abr.rif), ("rdf", abr.rdf), ("cdf", abr.cdf)]
-                .map(|(k, Fraction { num, den })| format!("{k} = \"{num}/{den}\"")),
+            [("rif", abr.rif), ("rdf", abr.rdf), ("cdf", abr.cdf)].map(|(k, part)| format!("{k} = \"{part}\"")),
         );
         keys.extend([("trm", abr.trm), ("adtf", abr.adtf)].map(|(k, time)| format!("{k} = \"{time}\"")));
         keys.extend([("nrm", abr.nrm), ("crm", abr.crm)].map(|(k, n)| format!("{k} = {n}")));

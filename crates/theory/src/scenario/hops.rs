@@ -1,7 +1,7 @@
 //! The links that packets of a group pass, and the time they take.
 
 use cellway_scenario as model;
-use cellway_scenario::{Attachment, BufferCount, BufferPer, Channel, Encapsulation, NodeIndex, Scenario, Service};
+use cellway_scenario::{Attachment, BufferPer, Charge, Encapsulation, Multiplexing, NodeIndex, Scenario, Service};
 use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
 use crate::framing::Framing;
@@ -21,7 +21,7 @@ pub(super) struct Hop {
     name: String,
     rate: Rate,
     /// The buffer before it, and what fills it; hosts queue without limit.
-    buffer: Option<(Bytes, BufferCount)>,
+    buffer: Option<(Bytes, Charge)>,
     /// What spaces cells before it: the source's contract, or a shaper.
     spacing: Vec<(String, Rate)>,
     /// Whether all connections of the group share it, and its channels.
@@ -32,7 +32,7 @@ pub(super) struct Hop {
 /// All links from where data comes from to where it goes, access links included.
 pub(super) fn hops(scenario: &Scenario, index: usize, back: bool) -> Vec<Hop> {
     let traffic = &scenario.traffic[index];
-    let channel_shared = scenario.multiplexing.channel != Channel::PerConversation;
+    let channel_shared = scenario.multiplexing.channel != Multiplexing::PerConversation;
     let framing = |framing: model::Framing| match (framing, scenario.multiplexing.encapsulation) {
         (model::Framing::Atm, Encapsulation::VcMux) => Framing::Aal5VcMux,
         (model::Framing::Atm, Encapsulation::LlcSnap) => Framing::Aal5LlcSnap,
@@ -175,7 +175,7 @@ impl Packet {
             };
             let buffer = hop.buffer.map(|(size, count)| match (hop.framing.cells(self.octets), count) {
                 // Whole cells, with their headers and padding.
-                (Some(_), BufferCount::Cell) => (size.bits().0 / CELL_BITS.0) as f64,
+                (Some(_), Charge::Cell) => (size.bits().0 / CELL_BITS.0) as f64,
                 // Octets of IP packets: always so on packet lines.
                 _ => size.0 as f64 / self.octets.0 as f64 * self.units(),
             });

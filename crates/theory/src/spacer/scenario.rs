@@ -1,7 +1,7 @@
 //! The spacer of a scenario.
 
 use cellway_scenario::{
-    App, Attachment, Encapsulation, Framing as Line, HostSpec, LinkIndex, Scenario, Service, TcpVariant, Traffic,
+    App, Attachment, Encapsulation, Framing as Line, HostSpec, LinkIndex, Scenario, Service, Traffic, Variant,
 };
 use cellway_units::{Bytes, CELL_BITS, Rate, Span};
 
@@ -39,7 +39,7 @@ pub fn spacer_of(scenario: &Scenario) -> Result<SpacerInput, Error> {
     else {
         return refuse("the spacer acts on acknowledgements", "a spacer on the way of the data");
     };
-    if traffic.tcp.variant == TcpVariant::Cubic || traffic.tcp.pacing || traffic.tcp.pacing_rate.is_some() {
+    if traffic.tcp.variant == Variant::Cubic || traffic.tcp.pacing || traffic.tcp.pacing_rate.is_some() {
         return refuse("the window does not grow as the theorems have it", "another variant than cubic, and no pacing");
     }
     Ok(input(scenario, traffic, shaper.rate, traffic.route.split_at(place)))

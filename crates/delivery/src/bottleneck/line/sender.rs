@@ -7,8 +7,8 @@ use cellway_units::{Bits, Rate, Span, Time};
 
 use super::cubic::Cubic;
 use super::{PACKET_BITS, Source};
-use crate::bottleneck::Bottleneck;
 use crate::Stamp;
+use crate::bottleneck::Bottleneck;
 
 pub(super) const ACK_DELAY: Span = Span::from_ms(25);
 const ACK_EVERY: usize = 2;

@@ -14,10 +14,10 @@
 use cellway_units::{Bits, Rate, Span, Time};
 
 use super::{alone, mbps};
+use crate::Stamp;
 use crate::bottleneck::Bottleneck;
 use crate::bottleneck::line::{Line, Source, at};
 use crate::bottleneck::phase::Phase;
-use crate::Stamp;
 
 const MS: Span = Span::from_ms(1);
 

@@ -1,7 +1,8 @@
+use cellway_spec::Fraction;
 use cellway_units::{Rate, Span, Time};
 
 use super::{CurrentRate, Erica, EricaSpec};
-use crate::abr::{Fraction, RmCell, RmDirection};
+use crate::abr::{RmCell, RmDirection};
 
 /// One cell an interval of 1 ms is 424 kbit/s; the line takes 100 cells an interval.
 const CELL: u64 = 424_000;

@@ -1,8 +1,9 @@
+use cellway_spec::Fraction;
 use cellway_units::{Rate, Span, Time};
 use proptest::prelude::*;
 
 use super::{AbrSource, InRateCell, Waiting};
-use crate::abr::{AbrParameters, Fraction, RmCell, RmDirection, TAGGED_CELL_RATE};
+use crate::abr::{AbrParameters, RmCell, RmDirection, TAGGED_CELL_RATE};
 
 const DATA: Waiting = Waiting { data: true, backward: false };
 const BACKWARD: Waiting = Waiting { data: false, backward: true };

@@ -1,0 +1,61 @@
+//! Choices of applications.
+
+use cellway_settings::choice;
+use cellway_units::Bytes;
+
+choice! {
+    /// What a conversation does.
+    pub enum AppKind {
+        /// File transfer, after tcplib.
+        Ftp = "ftp",
+        /// Network news, after tcplib.
+        Nntp = "nntp",
+        /// Electronic mail, after tcplib.
+        Smtp = "smtp",
+        /// Remote terminal, after tcplib.
+        Telnet = "telnet",
+        /// One transfer as fast as TCP allows.
+        Bulk = "bulk",
+        /// One transfer of a number of writes, as the program of that name does.
+        Ttcp = "ttcp",
+        /// A file fetched over a connection of its own, after an exchange on the control connection.
+        FtpGet = "ftp-get",
+        /// Several files, one connection for each after the other (HTTP/1.0).
+        Www = "www",
+        /// Frames at a steady pace; a write that blocks delays the next frame.
+        Animation = "animation",
+    }
+}
+
+choice! {
+    /// How a value is drawn from a table.
+    #[derive(Default)]
+    pub enum Draw {
+        /// As tcplib does (USC-CS-91-495): from 1000 equally likely probabilities; integers are truncated.
+        #[default]
+        Tcplib = "tcplib",
+        /// By continuous inversion of the interpolated distribution; integers are rounded, which keeps their mean.
+        Continuous = "continuous",
+    }
+}
+
+choice! {
+    /// Which connections carry the items of a file transfer conversation.
+    #[derive(Default)]
+    pub enum DataConnection {
+        /// Control and all items use one connection.
+        #[default]
+        Shared = "shared",
+        /// Each item has a connection of its own, opened by the responder (RFC 959, active mode).
+        PerItem = "per-item",
+    }
+}
+
+/// An extra point mass: with probability `weight` an item has exactly `size` bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spike {
+    /// The size of such an item, 1 B or more.
+    pub size: Bytes,
+    /// Its probability, from 0 to 1.
+    pub weight: f64,
+}

@@ -1,0 +1,32 @@
+//! What travels on a link.
+
+use cellway_settings::choice;
+use cellway_units::{Bits, Bytes, ethernet_octets, fddi_octets};
+
+choice! {
+    /// What travels on a link.
+    pub enum Framing {
+        /// Cells. The only framing at a switch.
+        Atm = "atm",
+        /// IP packets without further framing.
+        Packet = "packet",
+        /// IP packets in Ethernet frames.
+        Ethernet = "ethernet",
+        /// IP packets in FDDI frames.
+        Fddi = "fddi",
+    }
+}
+
+impl Framing {
+    /// Returns the bits on the line of an IP packet of `octets`. Over ATM those of the packet alone: how many cells it
+    /// takes depends on its [`Encapsulation`](crate::Encapsulation).
+    pub fn bits(self, octets: u32) -> Bits {
+        let octets = Bytes(u64::from(octets));
+        let on_line = match self {
+            Framing::Atm | Framing::Packet => octets,
+            Framing::Ethernet => ethernet_octets(octets),
+            Framing::Fddi => fddi_octets(octets),
+        };
+        on_line.bits()
+    }
+}

@@ -1,0 +1,19 @@
+//! Plain data that files declare and state machines take, each declared once.
+//!
+//! The crates of state machines (`net`, `tcp`, `apps`) depend on this crate, and so do the crates that read files. What
+//! reading and describing files needs exists only where a build switches on the feature `file` of `cellway-settings`.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod app;
+mod buffer;
+mod cells;
+mod fraction;
+mod framing;
+mod tcp;
+
+pub use app::{AppKind, DataConnection, Draw, Spike};
+pub use buffer::{BufferPer, Charge, Discard, Sharing};
+pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
+pub use fraction::Fraction;
+pub use framing::Framing;
+pub use tcp::{FastRetransmit, Variant};
