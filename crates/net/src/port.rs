@@ -3,7 +3,7 @@
 mod admit;
 
 use admit::{owner_of_cell, owner_of_packet};
-use cellway_spec::{Discipline, Framing};
+use cellway_spec::Framing;
 use cellway_units::{Rate, Span, Time};
 
 use crate::abr_port::AbrPort;
