@@ -21,6 +21,12 @@ pub struct PortCounters {
     pub queue_min: u32,
     /// Frames or packets refused whole by the buffer of a node that handles packets.
     pub dropped_frames: u64,
+    /// Of `dropped_frames`: packets that the queue discipline of a packet line dropped before its limit was reached.
+    pub early_drops: u64,
+    /// Packets that the queue discipline of a packet line marked with "congestion experienced". RFC 3168 section 5.
+    pub marked: u64,
+    /// The time that packets have waited at a packet line, summed over those that the line has taken.
+    pub sojourn: Span,
     /// Cells refused one by one by the buffer, for whatever reason.
     pub dropped_cells: u64,
     /// Of `dropped_frames`, and of the frames whose cells are in `dropped_cells`: those refused whole by

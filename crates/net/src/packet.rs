@@ -1,9 +1,10 @@
 //! Packets in the network, each held once however many cells it is cut into.
 
-use cellway_units::Ecn;
+use cellway_units::{Ecn, Time};
 
 use crate::counters::ConversationCounters;
 use crate::ids::NodeId;
+use crate::qdisc::{Drops, Queued};
 
 /// An IP datagram between two hosts. `body` is the driver's: a TCP segment in simulation, octets
 /// in emulation; the network never looks into it.
@@ -42,13 +43,15 @@ struct Entry<B> {
 pub(crate) struct Packets<B> {
     entries: Vec<Entry<B>>,
     free: Vec<u32>,
+    /// Packets that a queue has just dropped.
+    dropped: Drops,
     /// What became of the packets of each conversation.
     counters: Vec<ConversationCounters>,
 }
 
 impl<B> Packets<B> {
     pub(crate) fn new() -> Packets<B> {
-        Packets { entries: Vec::new(), free: Vec::new(), counters: Vec::new() }
+        Packets { entries: Vec::new(), free: Vec::new(), dropped: Drops::new(), counters: Vec::new() }
     }
 
     /// Reserves the counters of this many conversations.
@@ -104,6 +107,33 @@ impl<B> Packets<B> {
         let packet = self.remove(at);
         self.counters_mut(packet.conversation).delivered += 1;
         packet
+    }
+
+    /// Returns a packet as a queue holds it that it joins `now`.
+    #[inline]
+    pub(crate) fn queued(&self, now: Time, at: PacketRef) -> Queued {
+        let &Packet { conversation, octets, .. } = self.get(at);
+        Queued { packet: at, conversation, octets, marked: false, since: now }
+    }
+
+    /// Marks a packet with "congestion experienced".
+    pub(crate) fn mark(&mut self, at: PacketRef) {
+        let packet = self.entries[at.0 as usize].packet.as_mut();
+        packet.expect("a queue holds packets that are in the network").ecn = Ecn::Ce;
+    }
+
+    /// Returns the list for packets that a queue drops.
+    #[inline]
+    pub(crate) fn drops(&mut self) -> &mut Drops {
+        &mut self.dropped
+    }
+
+    /// Forgets the packets of that list.
+    #[inline]
+    pub(crate) fn refuse_dropped(&mut self) {
+        while let Some(packet) = self.dropped.pop() {
+            self.refuse(packet);
+        }
     }
 
     /// Forgets a packet that was refused whole.

@@ -1,31 +1,33 @@
-//! An output port: a queue, the line it feeds and the link behind the line.
+//! An output port: a queue, the line it feeds and the link behind the line. The queue is that of a cell port or that of
+//! a packet port.
 
 mod admit;
+mod cells;
+mod packets;
 
-use admit::{owner_of_cell, owner_of_packet};
 use cellway_spec::Framing;
 use cellway_units::{Rate, Span, Time};
 
-use crate::abr_port::AbrPort;
-use crate::buffer::{Buffer, Owner};
-use crate::channel::{Class, NextHop};
+pub(crate) use cells::CellPort;
+use packets::PacketPort;
+
+use crate::channel::NextHop;
 use crate::counters::{Level, PortCounters};
-use crate::discard::FrameDiscard;
-use crate::fifo::PacketFifo;
-use crate::ids::{ChannelId, NodeId};
+use crate::ids::NodeId;
 use crate::line::Line;
 use crate::link::{Link, Unit};
 use crate::link_spec::{LinkSpec, PortSpec};
 use crate::loss::Loss;
 use crate::packet::{PacketRef, Packets};
-use crate::policer::Policer;
+use crate::qdisc::Queued;
 use crate::rm_cells::RmCells;
-use crate::server::{CellServer, Served};
+use crate::server::CellServer;
 
+/// The part of a port that depends on what its line sends.
 #[derive(Clone, Debug)]
-pub(crate) enum Queue {
-    Cells(CellServer),
-    Packets(PacketFifo),
+enum Kind {
+    Cells(CellPort),
+    Packets(PacketPort),
 }
 
 /// The state of a packet that its link has taken before its departure. On a line without loss every packet arrives, so
@@ -69,29 +71,17 @@ pub(crate) enum LineState {
 pub(crate) struct Port {
     pub(crate) node: NodeId,
     pub(crate) to: NodeId,
+    kind: Kind,
     link: Link,
-    framing: Framing,
     line: Line,
     /// What is lost on the link, if anything ever is.
     loss: Option<Box<Loss>>,
-    /// What each packet costs on top of its time on the line.
-    packet_cost: Span,
-    queue: Queue,
-    buffer: Buffer,
-    /// Where each queue's channel stands within a frame, if the buffer cuts frames off.
-    frames: Vec<FrameDiscard>,
-    /// Policers of the queues up to the last that has one.
-    policers: Vec<Option<Policer>>,
-    /// The port's part in ABR control loops, if any runs over it.
-    pub(crate) abr: Option<Box<AbrPort>>,
     /// The unit on the line, unless the link has it already.
     sending: Option<Unit>,
     ahead: Ahead,
     began: Time,
     level: Level,
     counters: PortCounters,
-    /// The next hop of each queue's cells at the far end.
-    pub(crate) channels: Vec<NextHop>,
     /// Whether the port stands in the list of ports to serve in this instant.
     pub(crate) called: bool,
 }
@@ -103,31 +93,81 @@ impl Port {
         Port {
             node,
             to,
+            kind: match framing {
+                Framing::Atm => Kind::Cells(CellPort::new(discipline, buffer)),
+                Framing::Packet | Framing::Ethernet | Framing::Fddi => {
+                    Kind::Packets(PacketPort::new(framing, packet_cost, buffer))
+                }
+            },
             link: Link::new(delay, framing),
-            framing,
             line: Line::new(rate),
             loss: (!loss.is_idle()).then(|| Box::new(loss)),
-            packet_cost,
-            queue: match framing {
-                Framing::Atm => Queue::Cells(CellServer::new(discipline)),
-                Framing::Packet | Framing::Ethernet | Framing::Fddi => Queue::Packets(PacketFifo::default()),
-            },
-            buffer: Buffer::new(buffer),
-            frames: Vec::new(),
-            policers: Vec::new(),
-            abr: None,
             sending: None,
             ahead: Ahead::Nothing,
             began: Time::ZERO,
             level: Level::default(),
             counters: PortCounters::default(),
-            channels: Vec::new(),
             called: false,
         }
     }
 
     pub(crate) fn framing(&self) -> Framing {
-        self.framing
+        match &self.kind {
+            Kind::Cells(_) => Framing::Atm,
+            Kind::Packets(packets) => packets.framing(),
+        }
+    }
+
+    /// Returns the cell port, if this is one.
+    #[inline]
+    pub(crate) fn cells(&self) -> Option<&CellPort> {
+        match &self.kind {
+            Kind::Cells(cells) => Some(cells),
+            Kind::Packets(_) => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn cells_mut(&mut self) -> Option<&mut CellPort> {
+        match &mut self.kind {
+            Kind::Cells(cells) => Some(cells),
+            Kind::Packets(_) => None,
+        }
+    }
+
+    /// Returns the cell port of a port that sent or received a cell.
+    #[inline]
+    pub(crate) fn of_cells(&self) -> &CellPort {
+        self.cells().expect("cells travel over cell lines only")
+    }
+
+    /// Returns the next hop of the cells of a queue, at the far end.
+    #[inline]
+    pub(crate) fn next_hop(&self, slot: u32) -> NextHop {
+        self.of_cells().channels[slot as usize]
+    }
+
+    /// Returns the cell queues, if this is a cell port.
+    pub(crate) fn server(&self) -> Option<&CellServer> {
+        self.cells().map(|cells| &cells.server)
+    }
+
+    pub(crate) fn server_mut(&mut self) -> Option<&mut CellServer> {
+        self.cells_mut().map(|cells| &mut cells.server)
+    }
+
+    pub(crate) fn add_conversation(&mut self, conversation: u32, slot: u32) {
+        match &mut self.kind {
+            Kind::Cells(cells) => cells.buffer.add_conversation(conversation, slot),
+            Kind::Packets(packets) => packets.qdisc.buffer_mut().add_conversation(conversation, slot),
+        }
+    }
+
+    pub(crate) fn remove_conversation(&mut self, conversation: u32, slot: u32) {
+        match &mut self.kind {
+            Kind::Cells(cells) => cells.buffer.remove_conversation(conversation, slot),
+            Kind::Packets(packets) => packets.qdisc.buffer_mut().remove_conversation(conversation, slot),
+        }
     }
 
     /// Whether the unit that has just departed is lost on the link.
@@ -145,55 +185,6 @@ impl Port {
 
     pub(crate) fn rate(&self) -> Rate {
         self.line.rate()
-    }
-
-    /// Adds a queue for `channel`, whose cells go to `next` behind the link; returns its slot.
-    pub(crate) fn add_channel(&mut self, channel: ChannelId, class: Class, next: NextHop) -> u32 {
-        if self.channels.is_empty() {
-            // The line of a host has one channel; a first push would allocate room for four.
-            self.channels.reserve_exact(1);
-        }
-        self.channels.push(next);
-        if self.buffer.discards_frames() {
-            self.frames.push(FrameDiscard::default());
-        }
-        self.server_mut().expect("channels run over ATM links only").add(channel, class)
-    }
-
-    /// Puts a policer before queue `slot`, in place of one that is there.
-    pub(crate) fn police(&mut self, slot: u32, policer: Policer) {
-        let slot = slot as usize;
-        if slot >= self.policers.len() {
-            self.policers.resize(slot + 1, None);
-        }
-        self.policers[slot] = Some(policer);
-    }
-
-    /// Resets all state of the channel of the empty queue `slot`; the queue stays for the next channel over these
-    /// ports.
-    pub(crate) fn forget_channel(&mut self, slot: u32) {
-        if let Some(server) = self.server_mut() {
-            server.forget(slot);
-        }
-        if let Some(frame) = self.frames.get_mut(slot as usize) {
-            *frame = FrameDiscard::default();
-        }
-        if let Some(policer) = self.policers.get_mut(slot as usize) {
-            *policer = None;
-            let used = self.policers.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-            self.policers.truncate(used);
-        }
-        if let Some(abr) = &mut self.abr {
-            abr.forget(slot);
-        }
-    }
-
-    pub(crate) fn add_conversation(&mut self, conversation: u32, slot: u32) {
-        self.buffer.add_conversation(conversation, slot);
-    }
-
-    pub(crate) fn remove_conversation(&mut self, conversation: u32, slot: u32) {
-        self.buffer.remove_conversation(conversation, slot);
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -297,39 +288,25 @@ impl Port {
     pub(crate) fn serve<B>(
         &mut self,
         now: Time,
-        packets: &Packets<B>,
+        packets: &mut Packets<B>,
         rms: &mut RmCells,
         may_go_ahead: bool,
     ) -> Option<Started> {
         debug_assert!(self.is_idle(), "service on a busy line");
-        let (unit, leaves) = match &mut self.queue {
-            Queue::Cells(server) => {
-                let Served { slot, mut cell, queued } = server.serve(now, rms)?;
-                if let Some(abr) = &mut self.abr
-                    && abr.leaves(now, slot, cell, server.waiting_in_network(), rms)
-                {
-                    cell.flags.mark();
-                }
-                if queued {
-                    self.level.change(now, server.waiting());
-                    if let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) {
-                        self.buffer.release_cell(owner, cell.index);
-                    }
-                }
+        let (unit, leaves) = match &mut self.kind {
+            Kind::Cells(cells) => {
+                let cell = cells.serve(now, packets, rms, &mut self.level)?;
                 (Unit::Cell(cell), self.line.send_cell(now))
             }
-            Queue::Packets(fifo) => {
-                let packet = fifo.pop()?;
-                self.level.change(now, fifo.len());
-                let owner = owner_of_packet(0, packet, packets);
-                self.buffer.release_packet(owner);
-                let leaves = self.line.send(now, self.framing.bits(owner.octets), self.packet_cost);
+            Kind::Packets(port) => {
+                let sent = port.dequeue(now, packets, &mut self.level)?;
+                let leaves = port.send(now, sent.octets, &mut self.line);
                 if may_go_ahead && self.loss.is_none() {
-                    let awaited = fifo.len() > 0;
-                    let arrives = self.go_ahead(now, packet, leaves, awaited);
+                    let awaited = port.qdisc.len() > 0;
+                    let arrives = self.go_ahead(now, sent.packet, leaves, awaited);
                     return Some(Started { departs: awaited.then_some(leaves), arrives });
                 }
-                (Unit::Packet(packet), leaves)
+                (Unit::Packet(sent.packet), leaves)
             }
         };
         self.sending = Some(unit);
@@ -346,20 +323,22 @@ impl Port {
     }
 
     /// Sends a packet at once that is the only event of its instant and finds the queue empty. Returns `None`, and
-    /// changes nothing, if it must be queued: the line is busy or loses packets, or the buffer is too small for it.
+    /// changes nothing, if it must be queued: the line is busy or loses packets, or the queue discipline has to decide.
     #[inline]
-    pub(crate) fn pass(&mut self, now: Time, packet: PacketRef, owner: Owner) -> Option<Passed> {
+    pub(crate) fn pass(&mut self, now: Time, packet: Queued) -> Option<Passed> {
+        let Kind::Packets(port) = &mut self.kind else { return None };
         let departed = self.ahead == Ahead::Unawaited && self.line.free_at() <= now;
-        let free = departed || self.is_idle();
-        if !free || self.loss.is_some() || !self.buffer.fits_packet(owner) {
+        let free = departed || (self.sending.is_none() && self.ahead == Ahead::Nothing);
+        if !free || self.loss.is_some() || !port.qdisc.passes(packet) {
             return None;
         }
+        let free_at = self.line.free_at();
+        let leaves = port.send(now, packet.octets, &mut self.line);
         if departed {
-            self.depart(self.line.free_at());
+            self.depart(free_at);
         }
         self.level.pass(now);
-        let leaves = self.line.send(now, self.framing.bits(owner.octets), self.packet_cost);
-        let arrives = self.go_ahead(now, packet, leaves, false);
+        let arrives = self.go_ahead(now, packet.packet, leaves, false);
         Some(Passed { departed, arrives })
     }
 
@@ -369,25 +348,10 @@ impl Port {
         self.server_mut()?.held().ask()
     }
 
-    /// The cell queues, if this is a cell line.
-    pub(crate) fn server(&self) -> Option<&CellServer> {
-        match &self.queue {
-            Queue::Cells(server) => Some(server),
-            Queue::Packets(_) => None,
-        }
-    }
-
-    pub(crate) fn server_mut(&mut self) -> Option<&mut CellServer> {
-        match &mut self.queue {
-            Queue::Cells(server) => Some(server),
-            Queue::Packets(_) => None,
-        }
-    }
-
     pub(crate) fn set_rate(&mut self, now: Time, rate: Rate) {
         self.link.keep_spacing(&self.line);
         self.line.set_rate(rate);
-        if let Some(abr) = &mut self.abr {
+        if let Some(abr) = self.cells_mut().and_then(|cells| cells.abr.as_mut()) {
             abr.set_line_rate(now, rate);
         }
     }
@@ -404,13 +368,17 @@ impl Port {
         let departed = self.departed_before(now);
         let until = if departed { self.line.free_at() } else { now };
         let sent_so_far = if self.is_idle() { Span::ZERO } else { until - self.began };
-        PortCounters {
+        let counters = PortCounters {
             packets: self.counters.packets + u64::from(departed),
             busy: self.counters.busy + sent_so_far,
             queue_area: self.level.area(now),
             queue_peak: self.level.peak(),
             queue_min: self.level.min(),
             ..self.counters
+        };
+        match &self.kind {
+            Kind::Cells(_) => counters,
+            Kind::Packets(packets) => packets.counted(counters),
         }
     }
 
@@ -419,7 +387,10 @@ impl Port {
     }
 
     pub(crate) fn dropped_frames(&self) -> u64 {
-        self.counters.dropped_frames
+        match &self.kind {
+            Kind::Cells(_) => self.counters.dropped_frames,
+            Kind::Packets(packets) => packets.dropped(),
+        }
     }
 
     pub(crate) fn forget_extremes(&mut self) {
@@ -428,15 +399,18 @@ impl Port {
 
     /// Units waiting.
     pub(crate) fn waiting(&self) -> u32 {
-        match &self.queue {
-            Queue::Cells(server) => server.waiting(),
-            Queue::Packets(fifo) => fifo.len(),
+        match &self.kind {
+            Kind::Cells(cells) => cells.server.waiting(),
+            Kind::Packets(packets) => packets.qdisc.len(),
         }
     }
 
     /// Bits of buffer memory in use.
     pub(crate) fn buffered(&self) -> u64 {
-        self.buffer.used()
+        match &self.kind {
+            Kind::Cells(cells) => cells.buffer.used(),
+            Kind::Packets(packets) => packets.qdisc.buffer().used(),
+        }
     }
 }
 
@@ -444,11 +418,9 @@ impl Port {
 impl Port {
     /// All that has a length and could grow with the conversations that come and go.
     pub(crate) fn lengths(&self) -> Vec<usize> {
-        let mut all = vec![self.frames.len(), self.policers.len(), self.channels.len()];
-        all.extend(self.buffer.lengths());
-        if let Queue::Cells(server) = &self.queue {
-            all.extend(server.lengths());
+        match &self.kind {
+            Kind::Cells(cells) => cells.lengths(),
+            Kind::Packets(packets) => packets.qdisc.buffer().lengths(),
         }
-        all
     }
 }

@@ -166,3 +166,31 @@ fn a_departure_without_an_event_shows_in_nothing() {
     }
     assert!(arrived > 10_000 && lost > 1_000, "{arrived} arrived, {lost} lost");
 }
+
+/// The sojourn times of all packets add up to the integral of the queue length (Little's law, exactly), with every way
+/// of driving the network.
+#[test]
+fn sojourn_times_add_up_to_the_integral_of_the_queue() {
+    let mut waited = Span::ZERO;
+    for seed in 0..20 {
+        let mut numbers = Numbers(seed + 5000);
+        let hosts = network(&mut Numbers(seed)).hosts;
+        let sends: Vec<(Time, Packet<u32>)> = (0..150)
+            .map(|body| {
+                let conversation = numbers.below(u64::from(PAIRS)) as u32;
+                let [from, to] = hosts[conversation as usize];
+                let at = Time::ZERO + STEP * u64::from(body / 2);
+                (at, Packet { conversation, from, to, octets: 1500, ecn: Ecn::NotEct, body })
+            })
+            .collect();
+        for way in [Way::Tapped, Way::Steps, Way::Runs] {
+            let played = play(network(&mut Numbers(seed)), &sends, way);
+            let (last, ..) = played.readings.last().unwrap();
+            for counters in last {
+                assert_eq!(u128::from(counters.sojourn.as_ps()), counters.queue_area, "seed {seed}");
+                waited += counters.sojourn;
+            }
+        }
+    }
+    assert!(waited > Span::from_secs(1), "{waited}");
+}

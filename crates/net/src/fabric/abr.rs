@@ -56,7 +56,7 @@ impl<B: Clone> Fabric<B> {
         self.abr_switch = spec;
         for port in &mut self.ports {
             let line = port.rate();
-            if let Some(abr) = &mut port.abr {
+            if let Some(abr) = port.cells_mut().and_then(|cells| cells.abr.as_mut()) {
                 abr.set(spec, line);
             }
         }
@@ -100,14 +100,16 @@ impl<B: Clone> Fabric<B> {
     fn abr_port(&mut self, port: PortId) -> &mut AbrPort {
         let (spec, port) = (self.abr_switch, self.port_mut(port));
         let line = port.rate();
-        port.abr.get_or_insert_with(|| Box::new(AbrPort::new(spec, line)))
+        let cells = port.cells_mut().expect("control loops run over cell lines only");
+        cells.abr.get_or_insert_with(|| Box::new(AbrPort::new(spec, line)))
     }
 
     /// Handles a data cell of queue `slot` that arrives over port `index` at a node where a loop of its channel may
     /// end. Returns its flags from there on.
     #[inline(never)]
     pub(super) fn at_destination(&mut self, index: u32, slot: u32, mut flags: Flags) -> Flags {
-        let Some(abr) = &mut self.ports[index as usize].abr else { return flags };
+        let cells = self.ports[index as usize].cells_mut();
+        let Some(abr) = cells.and_then(|cells| cells.abr.as_mut()) else { return flags };
         if let Some((port, slot)) = abr.ends_mut(slot).tells(flags.is_marked()) {
             let gate = self.port_mut(port).server_mut().expect("channels run over cell lines").gate_mut(slot);
             if let Some(destination) = gate.destination() {
@@ -125,7 +127,8 @@ impl<B: Clone> Fabric<B> {
         if rm.direction == RmDirection::Backward {
             self.mark(now, index ^ 1, cell, connection);
         }
-        let ends = self.ports[index as usize].abr.as_ref().map(|abr| abr.ends(cell.slot)).unwrap_or_default();
+        let ends =
+            self.ports[index as usize].of_cells().abr.as_ref().map(|abr| abr.ends(cell.slot)).unwrap_or_default();
         let rm = self.rms.get(cell).0;
         match (rm.direction, ends.destination, ends.source) {
             (RmDirection::Forward, Some((port, slot)), _) => {
@@ -147,19 +150,18 @@ impl<B: Clone> Fabric<B> {
 
     /// An RM cell on its way back passes the node of `index`, the port that its connection leaves by.
     fn mark(&mut self, now: Time, index: u32, cell: Cell, connection: ChannelId) {
-        let port = &mut self.ports[index as usize];
-        let slot = port.server().and_then(|server| server.slot(connection));
-        if let (Some(slot), Some(abr)) = (slot, &mut port.abr) {
+        let Some(cells) = self.ports[index as usize].cells_mut() else { return };
+        if let (Some(slot), Some(abr)) = (cells.server.slot(connection), &mut cells.abr) {
             abr.backward(now, slot, self.rms.get_mut(cell));
         }
     }
 
     fn pass_on(&mut self, now: Time, index: u32, cell: Cell) {
-        let NextHop::Forward { port, slot } = self.ports[index as usize].channels[cell.slot as usize] else {
+        let NextHop::Forward { port, slot } = self.ports[index as usize].next_hop(cell.slot) else {
             unreachable!("the loop of an RM cell ends before its channel does")
         };
         let next = &mut self.ports[port.0 as usize];
-        if let Some(abr) = &mut next.abr {
+        if let Some(abr) = next.cells_mut().and_then(|cells| cells.abr.as_mut()) {
             abr.rm_comes(now, slot, &self.rms.get(cell).0);
         }
         if next.push_cell(now, slot, cell, &self.packets) {

@@ -3,7 +3,6 @@
 use cellway_units::{Bytes, Time};
 
 use super::{Delivery, Fabric, Step};
-use crate::buffer::Owner;
 use crate::calendar::Event;
 use crate::cell::Cell;
 use crate::channel::NextHop;
@@ -71,7 +70,7 @@ impl<B: Clone> Fabric<B> {
                     }
                     Some(unit) => port.propagate(now, unit),
                 };
-                let started = port.serve(now, &self.packets, &mut self.rms, true);
+                let started = port.serve(now, &mut self.packets, &mut self.rms, true);
                 // Only one of the two can be the first unit on the link.
                 let arrives = arrives.or(started.and_then(|started| started.arrives));
                 let leaves = started.and_then(|started| started.departs);
@@ -165,7 +164,7 @@ impl<B: Clone> Fabric<B> {
         while let Some(index) = self.to_serve.pop() {
             let port = &mut self.ports[index as usize];
             port.called = false;
-            if let Some(started) = port.serve(now, &self.packets, &mut self.rms, self.tap.is_none()) {
+            if let Some(started) = port.serve(now, &mut self.packets, &mut self.rms, self.tap.is_none()) {
                 if let Some(at) = started.departs {
                     self.calendar.add(at, Event::Departure(index));
                 }
@@ -232,11 +231,11 @@ impl<B: Clone> Fabric<B> {
     #[inline]
     fn cell_arrives(&mut self, now: Time, index: u32, mut cell: Cell, delivered: &mut Vec<Delivery<B>>) {
         // The cell itself is never lent: it would be copied to memory first, a tenth of the time of a hop.
-        if self.ports[index as usize].abr.is_some() {
+        if self.ports[index as usize].of_cells().abr.is_some() {
             cell.flags = self.at_destination(index, cell.slot, cell.flags);
         }
         let from = &self.ports[index as usize];
-        match from.channels[cell.slot as usize] {
+        match from.next_hop(cell.slot) {
             NextHop::Forward { port, slot } => {
                 let next = &mut self.ports[port.0 as usize];
                 if next.push_cell(now, slot, cell, &self.packets) {
@@ -290,10 +289,10 @@ impl<B: Clone> Fabric<B> {
         let mut onward = None;
         if self.packets.get(frame).to == node {
             delivered.push(Delivery { packet: self.packets.deliver(frame) });
-        } else if let (packet, Step::Packet(port)) = self.next_step(frame) {
-            let owner = Owner { slot: 0, conversation: packet.conversation, octets: packet.octets };
+        } else if let (_, Step::Packet(port)) = self.next_step(frame) {
+            let queued = self.packets.queued(now, frame);
             self.packets.step(frame);
-            match self.ports[port.0 as usize].pass(now, frame, owner) {
+            match self.ports[port.0 as usize].pass(now, queued) {
                 Some(Passed { departed, arrives }) => {
                     self.events += u64::from(departed);
                     onward = arrives.map(|at| (at, Event::Arrival(port.0)));
@@ -339,8 +338,8 @@ impl<B: Clone> Fabric<B> {
 
     fn queue_packet(&mut self, now: Time, port: PortId, packet: PacketRef) {
         let out = &mut self.ports[port.0 as usize];
-        if !out.push_packet(now, packet, &self.packets) {
-            return self.packets.refuse(packet);
+        if !out.push_packet(now, packet, &mut self.packets) {
+            return;
         }
         match out.line_state(now) {
             LineState::Free { departed } => {

@@ -1,10 +1,11 @@
-//! What comes to a port: policers, buffer, queue.
+//! Cells that come to a port: policers, buffer, queue.
 
 use cellway_units::Time;
 
-use super::{Port, Queue};
+use super::{CellPort, Kind, Port};
 use crate::buffer::{Buffer, Owner};
 use crate::cell::{Cell, Flags};
+use crate::counters::{Level, PortCounters};
 use crate::discard::Fate;
 use crate::packet::{PacketRef, Packets};
 use crate::policer::Verdict;
@@ -19,26 +20,25 @@ impl Port {
         count: u16,
         packets: &Packets<B>,
     ) -> u16 {
+        let Kind::Cells(port) = &mut self.kind else { unreachable!("frames are cut for cell lines only") };
         let owner = owner_of_packet(slot, frame, packets);
-        if self.buffer.refuses_new_frames(owner) {
+        if port.buffer.refuses_new_frames(owner) {
             self.counters.epd_frames += 1;
             self.counters.dropped_frames += 1;
             return count;
         }
-        if self.policers.get(slot as usize).is_some_and(Option::is_some) {
+        if port.policers.get(slot as usize).is_some_and(Option::is_some) {
             return self.push_policed_frame(now, owner, frame, count, packets);
         }
-        let fitting = self.buffer.admit_frame(owner, count);
+        let fitting = port.buffer.admit_frame(owner, count);
         let lost = count - fitting;
         if fitting == 0 {
             self.counters.dropped_frames += 1;
         } else {
             self.counters.dropped_cells += u64::from(lost);
         }
-        if let Queue::Cells(server) = &mut self.queue {
-            server.push_frame(now, slot, frame, fitting, count);
-            self.level.change(now, server.waiting());
-        }
+        port.server.push_frame(now, slot, frame, fitting, count);
+        self.level.change(now, port.server.waiting());
         lost
     }
 
@@ -52,7 +52,7 @@ impl Port {
         count: u16,
         packets: &Packets<B>,
     ) -> u16 {
-        if self.buffer.refuses_frame(owner, count) {
+        if self.cells_mut().is_some_and(|port| port.buffer.refuses_frame(owner, count)) {
             self.counters.dropped_frames += 1;
             return count;
         }
@@ -63,9 +63,26 @@ impl Port {
         lost.count() as u16
     }
 
-    /// Queues one cell; returns whether it was taken. A call of its own for each cell would show.
+    /// Queues one cell; returns whether it was taken.
     #[inline(always)]
-    pub(crate) fn push_cell<B>(&mut self, now: Time, slot: u32, mut cell: Cell, packets: &Packets<B>) -> bool {
+    pub(crate) fn push_cell<B>(&mut self, now: Time, slot: u32, cell: Cell, packets: &Packets<B>) -> bool {
+        let Kind::Cells(port) = &mut self.kind else { unreachable!("cells travel over cell lines only") };
+        port.push_cell(now, slot, cell, packets, &mut self.counters, &mut self.level)
+    }
+}
+
+impl CellPort {
+    /// A call of its own for each cell would show.
+    #[inline(always)]
+    fn push_cell<B>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        mut cell: Cell,
+        packets: &Packets<B>,
+        counters: &mut PortCounters,
+        level: &mut Level,
+    ) -> bool {
         let plain = self.policers.is_empty() && self.frames.is_empty();
         if plain && cell.flags == Flags::PLAIN {
             if let Some(abr) = &mut self.abr {
@@ -73,33 +90,38 @@ impl Port {
             }
             let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return false };
             if !self.buffer.admit_cell(owner, cell.index) {
-                self.counters.dropped_cells += 1;
+                counters.dropped_cells += 1;
                 return false;
             }
         } else {
-            let Some(flags) = self.inspect(now, slot, cell, packets) else { return false };
+            let Some(flags) = self.inspect(now, slot, cell, packets, counters) else { return false };
             cell.flags = flags;
         }
-        if let Queue::Cells(server) = &mut self.queue {
-            server.push(now, slot, cell);
-            self.level.change(now, server.waiting());
-        }
+        self.server.push(now, slot, cell);
+        level.change(now, self.server.waiting());
         true
     }
 
     /// All that a port can do with a cell before it is queued; returns its flags from there on, unless it is
     /// lost. Out of line: most ports do nothing.
     #[inline(never)]
-    fn inspect<B>(&mut self, now: Time, slot: u32, mut cell: Cell, packets: &Packets<B>) -> Option<Flags> {
+    fn inspect<B>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        mut cell: Cell,
+        packets: &Packets<B>,
+        counters: &mut PortCounters,
+    ) -> Option<Flags> {
         if let Some(Some(policer)) = self.policers.get_mut(slot as usize) {
             match policer.judge(now) {
                 Verdict::Pass => {}
                 Verdict::Tag => {
-                    self.counters.policed_tagged += u64::from(!cell.flags.is_tagged());
+                    counters.policed_tagged += u64::from(!cell.flags.is_tagged());
                     cell.flags.tag();
                 }
                 Verdict::Discard => {
-                    self.counters.policed_discarded += 1;
+                    counters.policed_discarded += 1;
                     if let Some(frame) = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm()) {
                         frame.cell(cell, || false);
                         frame.lost();
@@ -111,23 +133,23 @@ impl Port {
         if let Some(abr) = self.abr.as_mut().filter(|_| !cell.flags.is_rm()) {
             abr.data_comes(now, slot);
         }
-        let admitted = self.admit_cell(slot, cell, packets);
-        self.counters.dropped_cells += u64::from(!admitted);
+        let admitted = self.admit_cell(slot, cell, packets, counters);
+        counters.dropped_cells += u64::from(!admitted);
         admitted.then_some(cell.flags)
     }
 
     /// Whether the buffer takes a cell; it is charged.
-    fn admit_cell<B>(&mut self, slot: u32, cell: Cell, packets: &Packets<B>) -> bool {
+    fn admit_cell<B>(&mut self, slot: u32, cell: Cell, packets: &Packets<B>, counters: &mut PortCounters) -> bool {
         let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return true };
         let mut frame = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm());
         if let Some(frame) = &mut frame
             && let Fate::Drop { new_frame } = frame.cell(cell, || self.buffer.refuses_new_frames(owner))
         {
-            self.counters.epd_frames += u64::from(new_frame);
+            counters.epd_frames += u64::from(new_frame);
             return false;
         }
         if cell.flags.is_tagged() && self.buffer.refuses_tagged(owner) {
-            self.counters.clp_discarded += 1;
+            counters.clp_discarded += 1;
         } else if self.buffer.admit_cell(owner, cell.index) {
             return true;
         }
@@ -135,19 +157,6 @@ impl Port {
             frame.lost();
         }
         false
-    }
-
-    /// Queues a whole packet; returns whether it fitted.
-    pub(crate) fn push_packet<B>(&mut self, now: Time, packet: PacketRef, packets: &Packets<B>) -> bool {
-        if !self.buffer.admit_packet(owner_of_packet(0, packet, packets)) {
-            self.counters.dropped_frames += 1;
-            return false;
-        }
-        if let Queue::Packets(fifo) = &mut self.queue {
-            fifo.push(packet);
-            self.level.change(now, fifo.len());
-        }
-        true
     }
 }
 
@@ -164,7 +173,7 @@ pub(super) fn owner_of_cell<B>(buffer: &Buffer, slot: u32, cell: Cell, packets: 
     }
 }
 
-pub(super) fn owner_of_packet<B>(slot: u32, frame: PacketRef, packets: &Packets<B>) -> Owner {
+fn owner_of_packet<B>(slot: u32, frame: PacketRef, packets: &Packets<B>) -> Owner {
     let packet = packets.get(frame);
     Owner { slot, conversation: packet.conversation, octets: packet.octets }
 }

@@ -1,0 +1,85 @@
+//! The part of a packet port: the queue discipline and the framing of the line.
+
+use cellway_units::{Span, Time};
+
+use super::{Kind, Port};
+use crate::buffer::BufferSpec;
+use crate::counters::{Level, PortCounters};
+use crate::line::Line;
+use crate::packet::{PacketRef, Packets};
+use crate::qdisc::{Qdisc, Queued};
+use cellway_spec::Framing;
+
+/// The queue of a packet line.
+#[derive(Clone, Debug)]
+pub(super) struct PacketPort {
+    framing: Framing,
+    /// What each packet costs on top of its time on the line.
+    packet_cost: Span,
+    pub(super) qdisc: Qdisc,
+}
+
+impl PacketPort {
+    pub(super) fn new(framing: Framing, packet_cost: Span, limit: Option<BufferSpec>) -> PacketPort {
+        PacketPort { framing, packet_cost, qdisc: Qdisc::new(limit) }
+    }
+
+    pub(super) fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    /// Starts a packet on the idle line; returns the instant at which its last bit leaves.
+    #[inline]
+    pub(super) fn send(&self, now: Time, octets: u32, line: &mut Line) -> Time {
+        line.send(now, self.framing.bits(octets), self.packet_cost)
+    }
+
+    /// Takes the packet that the line sends next, with the mark that the discipline has set.
+    #[inline]
+    pub(super) fn dequeue<B>(&mut self, now: Time, packets: &mut Packets<B>, level: &mut Level) -> Option<Queued> {
+        let before = self.qdisc.len();
+        let next = self.qdisc.dequeue(now, packets.drops());
+        packets.refuse_dropped();
+        if self.qdisc.len() != before {
+            level.change(now, self.qdisc.len());
+        }
+        if let Some(Queued { packet, marked: true, .. }) = next {
+            packets.mark(packet);
+        }
+        next
+    }
+
+    pub(super) fn dropped(&self) -> u64 {
+        let counters = self.qdisc.counters();
+        counters.overlimit + counters.early
+    }
+
+    /// Adds what the discipline has counted.
+    pub(super) fn counted(&self, counters: PortCounters) -> PortCounters {
+        let queue = self.qdisc.counters();
+        PortCounters {
+            dropped_frames: queue.overlimit + queue.early,
+            early_drops: queue.early,
+            marked: queue.marked,
+            sojourn: queue.sojourn,
+            ..counters
+        }
+    }
+}
+
+impl Port {
+    /// Hands a packet to the queue discipline; returns false if no packet waits then.
+    #[inline]
+    pub(crate) fn push_packet<B>(&mut self, now: Time, packet: PacketRef, packets: &mut Packets<B>) -> bool {
+        let Kind::Packets(port) = &mut self.kind else { unreachable!("packets go whole over packet lines only") };
+        let queued = packets.queued(now, packet);
+        let before = port.qdisc.len();
+        port.qdisc.enqueue(&self.line, queued, packets.drops());
+        packets.refuse_dropped();
+        let waiting = port.qdisc.len();
+        if waiting != before {
+            self.level.change(now, waiting);
+        }
+        waiting > 0
+    }
+}

@@ -1,0 +1,108 @@
+//! Queue disciplines of packet lines: which packets wait, which are dropped or marked, and which is sent next.
+//!
+//! A discipline has its own limit and its own statistics. It decides when a packet arrives and again when the line takes
+//! one, so packets can be dropped at either moment. Time and the state of the line are arguments; random numbers come from
+//! a stream that the discipline was given.
+
+mod fifo;
+
+pub(crate) use fifo::Fifo;
+
+use cellway_units::{Span, Time};
+
+use crate::buffer::{Buffer, BufferSpec};
+use crate::line::Line;
+use crate::packet::PacketRef;
+
+/// A packet at a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queued {
+    pub(crate) packet: PacketRef,
+    pub(crate) conversation: u32,
+    /// The length of the IP packet.
+    pub(crate) octets: u32,
+    /// Set by a discipline that marks the packet instead of dropping it.
+    pub(crate) marked: bool,
+    /// The time of its arrival at the queue.
+    pub(crate) since: Time,
+}
+
+/// Packets that a discipline has dropped; the caller removes them from the network.
+pub(crate) type Drops = Vec<PacketRef>;
+
+/// Totals of a discipline since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QdiscCounters {
+    /// Packets dropped because the limit was reached.
+    pub(crate) overlimit: u64,
+    /// Packets dropped before that.
+    pub(crate) early: u64,
+    /// Packets marked with CE.
+    pub(crate) marked: u64,
+    /// The time that packets have spent in the queue, summed over those that have left it for the line.
+    pub(crate) sojourn: Span,
+}
+
+/// The queue discipline of a packet port.
+#[derive(Clone, Debug)]
+pub(crate) enum Qdisc {
+    Fifo(Fifo),
+}
+
+impl Qdisc {
+    pub(crate) fn new(limit: Option<BufferSpec>) -> Qdisc {
+        Qdisc::Fifo(Fifo::new(limit))
+    }
+
+    /// Handles a packet that arrives, on a busy line or an idle one. It may be dropped, or others in its place.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, _line: &Line, packet: Queued, drops: &mut Drops) {
+        match self {
+            Qdisc::Fifo(fifo) => fifo.enqueue(packet, drops),
+        }
+    }
+
+    /// Returns the packet that the idle line sends next. Others may be dropped on the way.
+    #[inline]
+    pub(crate) fn dequeue(&mut self, now: Time, _drops: &mut Drops) -> Option<Queued> {
+        match self {
+            Qdisc::Fifo(fifo) => fifo.dequeue(now),
+        }
+    }
+
+    /// Returns true if a packet that finds the queue empty and the line idle can be sent without being queued. Only a
+    /// discipline that would neither drop nor mark it, and that has nothing to record of it, may return true.
+    #[inline]
+    pub(crate) fn passes(&mut self, packet: Queued) -> bool {
+        match self {
+            Qdisc::Fifo(fifo) => fifo.is_empty() && fifo.fits(packet),
+        }
+    }
+
+    /// Returns the number of packets that wait.
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        match self {
+            Qdisc::Fifo(fifo) => fifo.len(),
+        }
+    }
+
+    pub(crate) fn counters(&self) -> QdiscCounters {
+        match self {
+            Qdisc::Fifo(fifo) => fifo.counters(),
+        }
+    }
+
+    /// Returns the memory in which packets wait.
+    pub(crate) fn buffer(&self) -> &Buffer {
+        match self {
+            Qdisc::Fifo(fifo) => fifo.buffer(),
+        }
+    }
+
+    pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
+        match self {
+            Qdisc::Fifo(fifo) => fifo.buffer_mut(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! First in, first out, with the limits of the port's buffer: a packet that does not fit is dropped.
+
+use std::collections::VecDeque;
+
+use cellway_units::Time;
+
+use super::{Drops, QdiscCounters, Queued};
+use crate::buffer::{Buffer, BufferSpec, Owner};
+
+/// The packets that wait, in the order of their arrival. Disciplines that drop earlier have one of these, too.
+#[derive(Clone, Debug)]
+pub(crate) struct Fifo {
+    packets: VecDeque<Queued>,
+    buffer: Buffer,
+    counters: QdiscCounters,
+}
+
+impl Fifo {
+    /// A queue without packets; without a limit it takes all.
+    pub(crate) fn new(limit: Option<BufferSpec>) -> Fifo {
+        Fifo { packets: VecDeque::new(), buffer: Buffer::new(limit), counters: QdiscCounters::default() }
+    }
+
+    #[inline]
+    pub(crate) fn enqueue(&mut self, packet: Queued, drops: &mut Drops) {
+        if self.buffer.admit_packet(owner(packet)) {
+            self.packets.push_back(packet);
+        } else {
+            self.counters.overlimit += 1;
+            drops.push(packet.packet);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn dequeue(&mut self, now: Time) -> Option<Queued> {
+        let packet = self.packets.pop_front()?;
+        self.buffer.release_packet(owner(packet));
+        self.counters.sojourn += now - packet.since;
+        Some(packet)
+    }
+
+    /// Returns true if the buffer has room for a packet.
+    #[inline]
+    pub(crate) fn fits(&mut self, packet: Queued) -> bool {
+        self.buffer.fits_packet(owner(packet))
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.packets.len() as u32
+    }
+
+    pub(crate) fn counters(&self) -> QdiscCounters {
+        self.counters
+    }
+
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
+        &mut self.buffer
+    }
+}
+
+/// A packet line has one queue, its slot 0.
+#[inline]
+fn owner(packet: Queued) -> Owner {
+    Owner { slot: 0, conversation: packet.conversation, octets: packet.octets }
+}
