@@ -39,6 +39,13 @@ pub struct Stamp {
     limited: bool,
 }
 
+impl Stamp {
+    /// When the packet was sent.
+    pub fn sent(&self) -> Time {
+        self.sent
+    }
+}
+
 /// The rate sample of one acknowledgement.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Sample {

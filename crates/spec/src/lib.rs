@@ -16,4 +16,4 @@ pub use buffer::{BufferPer, Charge, Discard, Sharing};
 pub use cells::{Discipline, Encapsulation, Multiplexing, PolicerAction};
 pub use fraction::Fraction;
 pub use framing::Framing;
-pub use tcp::{FastRetransmit, Variant};
+pub use tcp::{CongestionControl, FastRetransmit, LossRecovery, Variant};

@@ -3,7 +3,7 @@
 use cellway_settings::choice;
 
 choice! {
-    /// How a TCP sender recovers from loss.
+    /// The name of a pair of loss recovery and congestion control.
     #[derive(Default)]
     pub enum Variant {
         /// Fast retransmit, then slow start from one segment. Jacobson 1988.
@@ -21,9 +21,55 @@ choice! {
 }
 
 impl Variant {
+    /// The loss recovery of the pair.
+    pub const fn recovery(self) -> LossRecovery {
+        match self {
+            Variant::Tahoe => LossRecovery::Tahoe,
+            Variant::Reno => LossRecovery::Reno,
+            Variant::NewReno => LossRecovery::NewReno,
+            Variant::Sack | Variant::Cubic => LossRecovery::Sack,
+        }
+    }
+    /// The congestion control of the pair.
+    pub const fn control(self) -> CongestionControl {
+        match self {
+            Variant::Tahoe => CongestionControl::Tahoe,
+            Variant::Reno | Variant::NewReno | Variant::Sack => CongestionControl::Reno,
+            Variant::Cubic => CongestionControl::Cubic,
+        }
+    }
+}
+
+choice! {
+    /// How TCP detects losses and repairs them.
+    pub enum LossRecovery {
+        /// Fast retransmit without fast recovery. Jacobson 1988.
+        Tahoe = "tahoe",
+        /// Fast recovery until the next acknowledgement of new data. RFC 5681.
+        Reno = "reno",
+        /// Fast recovery until all that was outstanding is acknowledged. RFC 6582.
+        NewReno = "newreno",
+        /// Recovery from selective acknowledgements; without those of the peer, as newreno. RFC 6675.
+        Sack = "sack",
+    }
+}
+
+impl LossRecovery {
     /// Returns true if it offers selective acknowledgements (RFC 2018) to the peer and uses them.
-    pub const fn wants_sack(self) -> bool {
-        matches!(self, Variant::Sack | Variant::Cubic)
+    pub const fn uses_sack(self) -> bool {
+        matches!(self, LossRecovery::Sack)
+    }
+}
+
+choice! {
+    /// How TCP sets the congestion window and the pacing rate.
+    pub enum CongestionControl {
+        /// A loss leaves one segment. Jacobson 1988.
+        Tahoe = "tahoe",
+        /// Slow start and congestion avoidance. RFC 5681.
+        Reno = "reno",
+        /// A window that grows as a cubic of the time since the last loss. RFC 9438.
+        Cubic = "cubic",
     }
 }
 

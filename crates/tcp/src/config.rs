@@ -1,6 +1,6 @@
 //! What can be chosen about an endpoint.
 
-pub use cellway_spec::{FastRetransmit, Variant};
+pub use cellway_spec::{CongestionControl, FastRetransmit, LossRecovery, Variant};
 use cellway_units::{Rate, Span};
 use thiserror::Error;
 
@@ -213,6 +213,14 @@ pub enum ConfigError {
 }
 
 impl Config {
+    /// The loss recovery.
+    pub(crate) fn recovery(&self) -> LossRecovery {
+        self.variant.recovery()
+    }
+    /// The congestion control.
+    pub(crate) fn control(&self) -> CongestionControl {
+        self.variant.control()
+    }
     /// Whether an endpoint can work like this.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let mss = self.mss;

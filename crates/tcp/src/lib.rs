@@ -30,7 +30,7 @@ mod config;
 mod congestion;
 mod endpoint;
 mod output;
-mod pace;
+mod pacer;
 mod ranges;
 mod receive;
 mod recovery;
@@ -42,7 +42,9 @@ mod stats;
 mod timers;
 mod timestamps;
 
-pub use config::{Config, ConfigError, FastRetransmit, MAX_WINDOW, RtoConfig, Variant};
+pub use config::{
+    Config, ConfigError, CongestionControl, FastRetransmit, LossRecovery, MAX_WINDOW, RtoConfig, Variant,
+};
 pub use endpoint::Endpoint;
 pub use output::{Event, Output};
 pub use segment::{Flags, Options, SackBlock, SackBlocks, Segment, SeqNum, Timestamps};

@@ -1,23 +1,24 @@
-//! The congestion window and the algorithms that move it, one file each.
+//! Congestion control: the window and the pacing rate. One file for each algorithm.
+//!
+//! A [`Controller`] reacts to acknowledgements, losses and timeouts. It does not decide what is lost or what is sent
+//! next: that is [recovery](crate::recovery).
 
 mod cubic;
 mod hystart;
-mod newreno;
 mod reno;
 mod tahoe;
-mod window;
-
-pub(crate) use newreno::NewReno;
-pub(crate) use reno::Reno;
-pub(crate) use tahoe::Tahoe;
-pub(crate) use window::{DuplicateAcks, Timeout, Window};
 
 use cellway_units::{Span, Time};
 
-use crate::recovery::SackRecovery;
-use crate::{Config, Position, Variant};
+use crate::{Config, CongestionControl, MAX_WINDOW, Position};
+use cubic::Cubic;
 
-/// What is outstanding when an algorithm is asked.
+/// The pacing rate is 200 % of window / round trip below half of the slow-start threshold, then 120 %. Linux,
+/// `tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio` (per cent).
+const SLOW_START_PERCENT: u128 = 200;
+const AVOIDANCE_PERCENT: u128 = 120;
+
+/// The data outstanding when an algorithm is asked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
     /// The first position that is not acknowledged.
@@ -40,7 +41,7 @@ impl Flight {
 /// An acknowledgement of new data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acked {
-    /// What it newly acknowledges (bytes).
+    /// The data that it newly acknowledges (bytes).
     pub(crate) bytes: u64,
     pub(crate) now: Time,
     /// The round trip that it measures, if it does.
@@ -49,103 +50,123 @@ pub(crate) struct Acked {
     pub(crate) srtt: Option<Span>,
 }
 
-/// The action of the sender that follows from an acknowledgement.
+/// The kind of a timeout, which determines its effect on ssthresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reaction {
-    /// Nothing but send what the window allows.
-    Continue,
-    /// Resend the first unacknowledged segment and start the retransmission timer anew.
-    Retransmit,
-    /// Resend the first unacknowledged segment and leave the retransmission timer as it runs.
-    RetransmitKeepingTimer,
-    /// Take the next position to send back to the first unacknowledged one.
-    GoBackN,
+pub(crate) enum Timeout {
+    /// A timeout outside fast recovery: a new loss.
+    Loss,
+    /// A timeout in fast recovery. The loss that began the recovery has lowered ssthresh already. As in Linux, the same
+    /// loss event does not lower it again by the window, and never raises it.
+    InRecovery,
+    /// A timeout of a segment that the timer has resent before. RFC 5681 §3.1: ssthresh is held constant.
+    Again,
+}
+
+impl Timeout {
+    /// Returns the kind of a timeout; `again` is true if the timer resent the segment before.
+    pub(crate) fn new(again: bool, in_recovery: bool) -> Timeout {
+        match (again, in_recovery) {
+            (true, _) => Timeout::Again,
+            (false, true) => Timeout::InRecovery,
+            (false, false) => Timeout::Loss,
+        }
+    }
 }
 
 /// The state of each algorithm.
 #[derive(Clone, Debug)]
-pub(crate) enum Algorithm {
-    Tahoe(Tahoe),
-    Reno(Reno),
-    NewReno(NewReno),
-    Sack(SackRecovery),
+enum Algorithm {
+    Tahoe,
+    Reno,
+    /// Boxed: it is as large as the rest of a controller.
+    Cubic(Box<Cubic>),
 }
 
-/// The congestion window and what moves it.
+/// The congestion window, the slow-start threshold and the algorithm that moves them.
 #[derive(Clone, Debug)]
-pub(crate) struct Congestion {
-    pub(crate) window: Window,
-    pub(crate) algorithm: Algorithm,
+pub(crate) struct Controller {
+    /// Congestion window (bytes). Fast recovery changes it for a time.
+    pub(crate) cwnd: u64,
+    /// Slow-start threshold (bytes).
+    pub(crate) ssthresh: u64,
+    /// Segment size (bytes).
+    pub(crate) mss: u64,
+    /// The window after connecting (bytes).
+    initial: u64,
+    algorithm: Algorithm,
 }
 
-impl Congestion {
-    /// For a connection that begins with a window of `initial` segments of `mss`.
-    pub(crate) fn new(config: &Config, mss: u64, initial: u64, peer_permits_sack: bool) -> Congestion {
-        let duplicates = DuplicateAcks::new(config.duplicate_threshold, config.limited_transmit);
-        let algorithm = match config.variant {
-            Variant::Tahoe => Algorithm::Tahoe(Tahoe::new(duplicates, config.fast_retransmit)),
-            Variant::Reno => Algorithm::Reno(Reno::new(duplicates)),
-            Variant::Sack | Variant::Cubic if peer_permits_sack => Algorithm::Sack(SackRecovery::new(duplicates, mss)),
-            Variant::NewReno | Variant::Sack | Variant::Cubic => Algorithm::NewReno(NewReno::new(duplicates)),
+impl Controller {
+    /// Creates a controller with a window of `initial_segments` of `mss`.
+    pub(crate) fn new(config: &Config, mss: u64, initial_segments: u64) -> Controller {
+        let initial = mss * initial_segments;
+        let algorithm = match config.control() {
+            CongestionControl::Tahoe => Algorithm::Tahoe,
+            CongestionControl::Reno => Algorithm::Reno,
+            CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(config.hystart, config.pacing))),
         };
-        Congestion { window: Window::new(config, mss, initial), algorithm }
+        Controller { cwnd: initial, ssthresh: config.initial_ssthresh, mss, initial, algorithm }
     }
 
-    /// New data is acknowledged; `flight` is what is left.
-    pub(crate) fn acked(&mut self, acked: Acked, flight: Flight) -> Reaction {
-        let window = &mut self.window;
+    /// Grows the window at an acknowledgement of new data outside recovery; `flight` is what is left.
+    pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
+        let before = self.cwnd;
         match &mut self.algorithm {
-            Algorithm::Tahoe(a) => a.acked(window, acked, flight),
-            Algorithm::Reno(a) => a.acked(window, acked, flight),
-            Algorithm::NewReno(a) => a.acked(window, acked, flight),
-            Algorithm::Sack(a) => a.acked(window, acked, flight),
+            Algorithm::Tahoe => self.cwnd += tahoe::increase(self.cwnd, self.ssthresh, self.mss),
+            Algorithm::Reno => self.cwnd += reno::increase(self.cwnd, self.ssthresh, self.mss, acked.bytes),
+            Algorithm::Cubic(cubic) => {
+                (self.cwnd, self.ssthresh) = cubic.grow(self.cwnd, self.ssthresh, self.mss, acked, flight);
+            }
+        }
+        // Past what any peer can announce, growth would only hide a later collapse.
+        self.cwnd = self.cwnd.min(MAX_WINDOW.max(before));
+    }
+    /// Sets ssthresh at a loss outside recovery, with a FlightSize of `size` bytes.
+    ///
+    /// RFC 5681 §3.1 requires half of the data outstanding in the network. FlightSize also counts data that has left
+    /// the network, as reported by duplicates or SACK blocks, until the cumulative acknowledgement covers it. The
+    /// congestion window does not, so the lesser of the two is used.
+    pub(crate) fn reduce(&mut self, flight: Flight, size: u64) {
+        self.ssthresh = self.threshold(flight, size.min(self.cwnd));
+        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
+            cubic.reduce(self.cwnd);
         }
     }
-    /// A duplicate acknowledgement arrived.
-    pub(crate) fn duplicate(&mut self, flight: Flight) -> Reaction {
-        let window = &mut self.window;
-        match &mut self.algorithm {
-            Algorithm::Tahoe(a) => a.duplicate(window, flight),
-            Algorithm::Reno(a) => a.duplicate(window, flight),
-            Algorithm::NewReno(a) => a.duplicate(window, flight),
-            Algorithm::Sack(a) => a.duplicate(window, flight),
-        }
-    }
-    /// The retransmission timer fired; `again`: not for the first time for this segment.
-    pub(crate) fn timed_out(&mut self, flight: Flight, again: bool) {
-        let window = &mut self.window;
-        match &mut self.algorithm {
-            Algorithm::Tahoe(a) => a.timed_out(window, flight),
-            Algorithm::Reno(a) => a.timed_out(window, flight, again),
-            Algorithm::NewReno(a) => a.timed_out(window, flight, again),
-            Algorithm::Sack(a) => a.timed_out(window, flight, again),
-        }
-    }
-    /// What may be outstanding, limited transmit included (bytes).
-    pub(crate) fn allowance(&self) -> u64 {
-        let extra = match &self.algorithm {
-            // Jacobson 1988 sends nothing on duplicates; RFC 6675 counts what has left instead.
-            Algorithm::Tahoe(_) | Algorithm::Sack(_) => 0,
-            Algorithm::Reno(a) => a.limited_transmit(self.window.mss),
-            Algorithm::NewReno(a) => a.limited_transmit(self.window.mss),
+    /// Returns ssthresh (bytes) after a loss with `outstanding` bytes in the network.
+    fn threshold(&self, flight: Flight, outstanding: u64) -> u64 {
+        let (num, den) = match &self.algorithm {
+            Algorithm::Tahoe => return tahoe::threshold(self.cwnd.min(flight.peer_window), self.mss),
+            Algorithm::Reno => reno::BETA,
+            Algorithm::Cubic(_) => cubic::BETA,
         };
-        self.window.cwnd + extra
+        (outstanding * num / den).max(2 * self.mss)
     }
-    /// Whether a loss is being repaired without a timeout.
-    pub(crate) fn in_recovery(&self) -> bool {
-        match &self.algorithm {
-            Algorithm::Tahoe(_) => false,
-            Algorithm::Reno(a) => a.in_recovery(),
-            Algorithm::NewReno(a) => a.in_recovery(),
-            Algorithm::Sack(a) => a.in_recovery(),
+    /// Sets the window to one segment after a timeout, and ssthresh by the kind of the timeout. RFC 5681 §3.1.
+    pub(crate) fn collapse(&mut self, flight: Flight, timeout: Timeout) {
+        match timeout {
+            Timeout::Loss => self.reduce(flight, flight.size()),
+            Timeout::InRecovery => self.ssthresh = self.ssthresh.min(self.threshold(flight, flight.size())),
+            Timeout::Again => {}
+        }
+        self.cwnd = self.mss;
+        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
+            cubic.timed_out();
         }
     }
-    /// The state of SACK-based recovery, if that is what is used.
-    pub(crate) fn sack(&self) -> Option<&SackRecovery> {
-        if let Algorithm::Sack(a) = &self.algorithm { Some(a) } else { None }
+    /// RFC 5681 §4.1: after an idle time, at most the initial window.
+    pub(crate) fn restart(&mut self) {
+        if self.cwnd > self.initial {
+            self.cwnd = self.initial;
+            if let Algorithm::Cubic(cubic) = &mut self.algorithm {
+                cubic.restart();
+            }
+        }
     }
-    /// The same, to change it.
-    pub(crate) fn sack_mut(&mut self) -> Option<&mut SackRecovery> {
-        if let Algorithm::Sack(a) = &mut self.algorithm { Some(a) } else { None }
+
+    /// Returns the time that `payload` bytes take at the pacing rate: payload / (percent * cwnd / srtt).
+    pub(crate) fn pacing_gap(&self, payload: u64, srtt: Span) -> Span {
+        let percent = if self.cwnd < self.ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+        let gap = u128::from(payload) * u128::from(srtt.as_ps()) * 100 / (percent * u128::from(self.cwnd.max(1)));
+        Span::from_ps(u64::try_from(gap).unwrap_or(u64::MAX))
     }
 }

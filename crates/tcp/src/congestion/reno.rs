@@ -1,62 +1,15 @@
-//! Reno: fast retransmit and fast recovery. RFC 5681 §3.2.
+//! Reno: slow start and congestion avoidance. RFC 5681 §3.1.
 
-use super::{Acked, DuplicateAcks, Flight, Reaction, Timeout, Window};
+/// The part of the outstanding data that ssthresh keeps at a loss. RFC 5681 §3.1, equation 4.
+pub(super) const BETA: (u64, u64) = (1, 2);
 
-/// Halves the window at a loss and lets duplicate acknowledgements clock out new segments.
-#[derive(Clone, Debug)]
-pub(crate) struct Reno {
-    duplicates: DuplicateAcks,
-    recovering: bool,
-}
-
-impl Reno {
-    pub(crate) fn new(duplicates: DuplicateAcks) -> Reno {
-        Reno { duplicates, recovering: false }
+/// Returns the increase of the window (bytes) for an acknowledgement of `acked` bytes.
+pub(super) fn increase(cwnd: u64, ssthresh: u64, mss: u64, acked: u64) -> u64 {
+    if cwnd < ssthresh {
+        // RFC 5681 §3.1, equation 2: min(N, SMSS) in slow start.
+        acked.min(mss)
+    } else {
+        // RFC 5681 §3.1, equation 3: MSS * MSS / cwnd for each acknowledgement, at least 1 byte.
+        (mss * mss / cwnd).max(1)
     }
-
-    pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
-        self.duplicates.reset();
-        if self.recovering {
-            // RFC 5681 §3.2 (6): the next acknowledgement of new data deflates the window.
-            self.recovering = false;
-            window.cwnd = window.ssthresh;
-        } else {
-            // RFC 5681 §3.1, equation 2: min(N, SMSS) in slow start.
-            window.grow(acked, flight);
-        }
-        Reaction::Continue
-    }
-    pub(crate) fn duplicate(&mut self, window: &mut Window, flight: Flight) -> Reaction {
-        self.duplicates.add(flight);
-        if self.recovering {
-            // RFC 5681 §3.2 (4): each further duplicate is a segment that left the network.
-            window.cwnd += window.mss;
-            return Reaction::Continue;
-        }
-        if self.duplicates.count != self.duplicates.threshold {
-            return Reaction::Continue;
-        }
-        enter(window, &self.duplicates);
-        self.recovering = true;
-        Reaction::Retransmit
-    }
-    pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight, again: bool) {
-        self.duplicates.reset();
-        let timeout = Timeout::new(again, self.recovering);
-        self.recovering = false;
-        window.collapse(flight, timeout);
-    }
-    pub(crate) fn in_recovery(&self) -> bool {
-        self.recovering
-    }
-    pub(crate) fn limited_transmit(&self, mss: u64) -> u64 {
-        if self.recovering { 0 } else { self.duplicates.limited_transmit(mss) }
-    }
-}
-
-/// RFC 5681 §3.2 (2), (3): ssthresh is half of what was outstanding (in CUBIC, more); the window is that and the
-/// segments whose arrival the duplicates tell of.
-pub(super) fn enter(window: &mut Window, duplicates: &DuplicateAcks) {
-    window.reduce(duplicates.flight());
-    window.cwnd = window.ssthresh + u64::from(duplicates.threshold) * window.mss;
 }

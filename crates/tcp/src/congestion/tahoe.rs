@@ -1,49 +1,15 @@
 //! Tahoe: V. Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988.
 
-use super::{Acked, DuplicateAcks, Flight, Reaction, Window};
-use crate::FastRetransmit;
+use super::reno;
 
-/// Slow start, congestion avoidance and fast retransmit; no fast recovery.
-#[derive(Clone, Debug)]
-pub(crate) struct Tahoe {
-    duplicates: DuplicateAcks,
-    fast_retransmit: FastRetransmit,
+/// Returns the increase of the window (bytes) for an acknowledgement. Jacobson 1988 §1: in slow start each one adds a
+/// segment, however little it acknowledges.
+pub(super) fn increase(cwnd: u64, ssthresh: u64, mss: u64) -> u64 {
+    reno::increase(cwnd, ssthresh, mss, mss)
 }
 
-impl Tahoe {
-    pub(crate) fn new(duplicates: DuplicateAcks, fast_retransmit: FastRetransmit) -> Tahoe {
-        Tahoe { duplicates, fast_retransmit }
-    }
-
-    pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
-        self.duplicates.reset();
-        // Jacobson 1988 §1: in slow start each acknowledgement adds a segment, however little it acknowledges.
-        window.grow(Acked { bytes: window.mss, ..acked }, flight);
-        Reaction::Continue
-    }
-    /// Fast retransmit: exactly the threshold's duplicate means a loss, later ones mean nothing.
-    pub(crate) fn duplicate(&mut self, window: &mut Window, flight: Flight) -> Reaction {
-        self.duplicates.add(flight);
-        if self.duplicates.count != self.duplicates.threshold {
-            return Reaction::Continue;
-        }
-        shrink(window, flight);
-        match self.fast_retransmit {
-            FastRetransmit::GoBackN => Reaction::GoBackN,
-            FastRetransmit::OneSegment => Reaction::Retransmit,
-        }
-    }
-    pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight) {
-        self.duplicates.reset();
-        shrink(window, flight);
-    }
-}
-
-/// Jacobson 1988 §3: half of the window in use goes to ssthresh, in whole segments as in BSD and
-/// at least two of them; the window itself is one segment. So a second timeout in a row leaves
-/// ssthresh at two segments, unlike RFC 5681.
-fn shrink(window: &mut Window, flight: Flight) {
-    let in_use = window.cwnd.min(flight.peer_window);
-    window.ssthresh = (in_use / 2 / window.mss).max(2) * window.mss;
-    window.cwnd = window.mss;
+/// Returns ssthresh (bytes) after a loss. Jacobson 1988 §3: half of the window in use, in whole segments as in BSD and
+/// at least two of them. So a second timeout in a row leaves ssthresh at two segments, unlike RFC 5681.
+pub(super) fn threshold(in_use: u64, mss: u64) -> u64 {
+    (in_use / 2 / mss).max(2) * mss
 }

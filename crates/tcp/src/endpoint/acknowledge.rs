@@ -3,8 +3,9 @@
 use cellway_units::{Span, Time};
 
 use super::{Endpoint, tell};
-use crate::congestion::{Acked, Reaction};
+use crate::congestion::Acked;
 use crate::output::{Event, Output};
+use crate::recovery::Reaction;
 use crate::{Position, Segment, State, TimerKind};
 
 impl Endpoint {
@@ -35,10 +36,10 @@ impl Endpoint {
         }
         // RFC 6675 §2: with SACK a duplicate is what tells of something new beyond a gap, whatever
         // else it does.
-        let duplicate = if self.congestion.sack().is_some() { news } else { plain };
+        let duplicate = if self.recovery.uses_sack() { news } else { plain };
         if duplicate {
             self.stats.duplicate_acks_received += 1;
-            let reaction = self.congestion.duplicate(self.sender.flight());
+            let reaction = self.recovery.duplicate(&mut self.control, self.sender.flight());
             self.stats.fast_retransmits += u64::from(reaction != Reaction::Continue);
             self.react(reaction, now, out);
         }
@@ -49,13 +50,12 @@ impl Endpoint {
     fn take_sack_blocks(&mut self, segment: &Segment) -> bool {
         let flight = self.sender.flight();
         let iss = self.iss;
-        let Some(sack) = self.congestion.sack_mut() else { return false };
         let mut news = false;
         for block in segment.options.sack.as_slice() {
             if let (Some(start), Some(end)) =
                 (block.start.position(iss, flight.una), block.end.position(iss, flight.una))
             {
-                news |= sack.update(start, end, flight);
+                news |= self.recovery.sacked(start, end, flight);
             }
         }
         news
@@ -79,9 +79,8 @@ impl Endpoint {
         self.sender.acked(ack);
         self.timeouts_in_a_row = 0;
         self.stats.bytes_acked += bytes;
-        let reaction = self
-            .congestion
-            .acked(Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed() }, self.sender.flight());
+        let acked = Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed() };
+        let reaction = self.recovery.acked(&mut self.control, acked, self.sender.flight());
         if self.in_flight() == 0 {
             // RFC 6298 (5.2): all is acknowledged.
             self.timers.cancel(TimerKind::Retransmit);
@@ -98,7 +97,7 @@ impl Endpoint {
         self.react(reaction, now, out);
     }
 
-    /// Does what congestion control asks.
+    /// Executes what the recovery requests.
     fn react(&mut self, reaction: Reaction, now: Time, out: &mut Output) {
         match reaction {
             Reaction::Continue => {}

@@ -4,9 +4,10 @@ use cellway_units::{Ecn, Time};
 
 use super::{Endpoint, tell};
 use crate::config::TIMESTAMPS;
-use crate::congestion::Congestion;
+use crate::congestion::Controller;
 use crate::output::{Event, Output};
 use crate::receive::Receiver;
+use crate::recovery::Recovery;
 use crate::send::Chunk;
 use crate::{Flags, Options, Segment, SeqNum, State, TimerKind};
 
@@ -93,7 +94,7 @@ impl Endpoint {
         self.peer_shift = offered.unwrap_or(0).min(MAX_SHIFT);
         self.receiver.negotiated(offered.and(self.own_shift()), self.sender.mss);
         // RFC 2018 §2: selective acknowledgements likewise.
-        self.sack = segment.options.sack_permitted && self.config.variant.wants_sack();
+        self.sack = segment.options.sack_permitted && self.config.recovery().uses_sack();
         // The window of a SYN is not scaled. RFC 7323 §2.2.
         self.sender.update_window(0, 0, u64::from(segment.window));
     }
@@ -107,7 +108,8 @@ impl Endpoint {
         self.timeouts_in_a_row = 0;
         // RFC 5681 §3.1: if a SYN was lost, the initial window is one segment.
         let initial = if self.syn_lost { 1 } else { u64::from(self.config.initial_window) };
-        self.congestion = Congestion::new(&self.config, self.sender.mss, initial, self.sack);
+        self.control = Controller::new(&self.config, self.sender.mss, initial);
+        self.recovery = Recovery::new(&self.config, self.sender.mss, self.sack);
         if self.syn_lost {
             self.rto.recover_from_syn_loss();
         }
@@ -139,7 +141,7 @@ impl Endpoint {
             mss: Some(u16::try_from(self.config.mss).unwrap_or(u16::MAX)),
             // An answer carries only what the peer offered.
             window_scale: self.own_shift().filter(|_| !answering || self.receiver.is_scaling()),
-            sack_permitted: self.config.variant.wants_sack() && (!answering || self.sack),
+            sack_permitted: self.config.recovery().uses_sack() && (!answering || self.sack),
             timestamps: (self.config.timestamps && (!answering || self.timestamps.agreed))
                 .then(|| self.timestamps.stamp(now)),
             ..Options::default()

@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use cellway_units::{Span, Time};
 
-use crate::congestion::Congestion;
+use crate::congestion::Controller;
 use crate::output::{Event, Output};
-use crate::pace::Pacer;
+use crate::pacer::Pacer;
 use crate::receive::Receiver;
+use crate::recovery::Recovery;
 use crate::rto::Rto;
 use crate::send::Sender;
 use crate::timers::Timers;
@@ -37,7 +38,8 @@ pub struct Endpoint {
     iss: SeqNum,
     sender: Sender,
     receiver: Receiver,
-    congestion: Congestion,
+    control: Controller,
+    recovery: Recovery,
     rto: Rto,
     timestamps: TimestampClock,
     pacer: Pacer,
@@ -89,7 +91,8 @@ impl Endpoint {
             iss: SeqNum(iss),
             sender: Sender::new(mss, config.send_buffer, config.nagle),
             receiver: Receiver::new(&config),
-            congestion: Congestion::new(&config, mss, u64::from(config.initial_window), false),
+            control: Controller::new(&config, mss, u64::from(config.initial_window)),
+            recovery: Recovery::new(&config, mss, false),
             rto: Rto::new(config.rto),
             timestamps: TimestampClock::new(config.rto.granularity, iss),
             pacer: Pacer::new(&config),
@@ -202,11 +205,11 @@ impl Endpoint {
     }
     /// Congestion window, with what recovery adds to it for a time (bytes).
     pub fn congestion_window(&self) -> u64 {
-        self.congestion.window.cwnd
+        self.control.cwnd
     }
     /// The smaller of the congestion window and the peer's window (bytes).
     pub fn send_window(&self) -> u64 {
-        self.congestion.window.cwnd.min(self.sender.window)
+        self.control.cwnd.min(self.sender.window)
     }
     /// The window that the peer last announced (bytes).
     pub fn peer_window(&self) -> u64 {
@@ -214,7 +217,7 @@ impl Endpoint {
     }
     /// Slow-start threshold (bytes).
     pub fn ssthresh(&self) -> u64 {
-        self.congestion.window.ssthresh
+        self.control.ssthresh
     }
     /// Sent and not acknowledged; after a step back to the first unacknowledged byte, what was sent
     /// since (bytes). SYN and FIN count as one each.
@@ -223,7 +226,7 @@ impl Endpoint {
     }
     /// Whether fast recovery is under way.
     pub fn in_recovery(&self) -> bool {
-        self.congestion.in_recovery()
+        self.recovery.in_recovery()
     }
     /// Smoothed round-trip time, as coarse as the clock; `None` before the first measurement.
     pub fn smoothed_rtt(&self) -> Option<Span> {

@@ -4,7 +4,6 @@ use cellway_units::{Ecn, Time};
 
 use super::Endpoint;
 use crate::output::Output;
-use crate::recovery::NextSegment;
 use crate::send::Chunk;
 use crate::{Flags, Options, SackBlocks, Segment, TimerKind};
 
@@ -34,67 +33,21 @@ impl Endpoint {
     fn restart_after_idle(&mut self, now: Time) {
         let idle = self.sender.una == self.sender.max && self.sender.waiting() > 0;
         if self.config.idle_restart && idle && now.since(self.last_sent) > self.rto.current() {
-            self.congestion.window.restart();
+            self.control.restart();
         }
     }
 
     /// Sends one segment if one may go.
     fn transmit_one(&mut self, now: Time, out: &mut Output) -> bool {
-        if let Some(sack) = self.congestion.sack()
-            && sack.in_recovery()
-        {
-            return self.transmit_in_recovery(now, out);
-        }
-        let mut allowance = self.congestion.allowance();
-        let mut stop = None;
-        if let Some(sack) = self.congestion.sack() {
-            // RFC 6675 §5.1: after a timeout, pass over what the peer says it holds.
-            let (start, end) = sack.sacked().gap_from(self.sender.nxt);
-            self.sender.nxt = start;
-            stop = end;
-            // RFC 6675 §5 (3): what the peer holds has left the network. That lets new data go only
-            // as limited transmit does.
-            if start < self.sender.max || sack.may_send_new() {
-                allowance += sack.sacked().len_below(start);
-            }
-        }
-        let Some(chunk) = self.sender.next(allowance, stop) else { return false };
+        let Some(chunk) = self.recovery.next(&self.control, &mut self.sender) else { return false };
         self.send_chunk(chunk, now, out);
         true
     }
-    /// RFC 6675 §5 (C): while the pipe has room for a segment, send what NextSeg() says.
-    fn transmit_in_recovery(&mut self, now: Time, out: &mut Output) -> bool {
-        let flight = self.sender.flight();
-        let mss = self.sender.mss;
-        let new = self.sender.next(u64::MAX, None);
-        let Some(sack) = self.congestion.sack() else { return false };
-        if self.congestion.window.cwnd < sack.pipe(flight) + mss {
-            return false;
-        }
-        match sack.next_segment(flight, mss, new.is_some()) {
-            Some(NextSegment::New) => {
-                let Some(chunk) = new else { return false };
-                self.send_chunk(chunk, now, out);
-                true
-            }
-            Some(NextSegment::Resend { start, end, rescue }) => self.resend(start, end, rescue, now, out),
-            None => false,
-        }
-    }
-    /// Sends again from `from`, at most one segment and not beyond `end`.
-    fn resend(&mut self, from: u64, end: u64, rescue: bool, now: Time, out: &mut Output) -> bool {
-        let Some(chunk) = self.sender.sent(from, end) else { return false };
-        if let Some(sack) = self.congestion.sack_mut() {
-            sack.resent(chunk.end(), rescue);
-        }
-        self.send_chunk(chunk, now, out);
-        true
-    }
-    /// Fast retransmit: the first unacknowledged segment, up to what the peer holds behind it.
+    /// Fast retransmit: the first unacknowledged segment.
     pub(super) fn resend_first(&mut self, now: Time, out: &mut Output) {
-        let una = self.sender.una;
-        let end = self.congestion.sack().and_then(|sack| sack.sacked().gap_from(una).1);
-        self.resend(una, end.unwrap_or(self.sender.max), false, now, out);
+        if let Some(chunk) = self.recovery.first(&self.sender) {
+            self.send_chunk(chunk, now, out);
+        }
     }
 
     /// Puts a stretch of the sequence space on the wire.
@@ -110,7 +63,7 @@ impl Endpoint {
         self.last_sent = now;
         let header = self.push_data(chunk, now, out);
         if chunk.len > 0 {
-            self.pacer.sent(now, chunk.len, header, &self.congestion.window, self.rto.smoothed());
+            self.pacer.sent(now, chunk.len, header, &self.control, self.rto.smoothed());
         }
     }
     /// Accounts for a stretch sent: timer, round-trip measurement, next position.

@@ -34,7 +34,7 @@ impl Endpoint {
             self.send_syn(now, out);
             return;
         }
-        self.congestion.timed_out(self.sender.flight(), self.timeouts_in_a_row > 1);
+        self.recovery.timed_out(&mut self.control, self.sender.flight(), self.timeouts_in_a_row > 1);
         // Go-back-N, as in BSD: what follows is sent again as the window grows, unless an
         // acknowledgement skips it.
         self.sender.nxt = self.sender.una;

@@ -1,13 +1,14 @@
-//! The loss recovery algorithm of RFC 6675 §5.
+//! Recovery directed by selective acknowledgements. RFC 6675 §5.
 
 use super::scoreboard::Scoreboard;
+use super::{DuplicateAcks, Reaction};
 use crate::Position;
-use crate::congestion::{Acked, DuplicateAcks, Flight, Reaction, Timeout, Window};
-use crate::ranges::Ranges;
+use crate::congestion::{Acked, Controller, Flight, Timeout};
+use crate::send::{Chunk, Sender};
 
-/// What NextSeg() says to send.
+/// The result of NextSeg().
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NextSegment {
+enum NextSegment {
     /// Resend from `start`, not beyond `end`.
     Resend {
         start: Position,
@@ -30,7 +31,7 @@ struct Recovery {
 
 /// Fast recovery that resends what is known to be missing, as the pipe drains.
 #[derive(Clone, Debug)]
-pub(crate) struct SackRecovery {
+pub(crate) struct Sack {
     duplicates: DuplicateAcks,
     scoreboard: Scoreboard,
     recovery: Option<Recovery>,
@@ -38,22 +39,22 @@ pub(crate) struct SackRecovery {
     recovery_point: Position,
 }
 
-impl SackRecovery {
-    pub(crate) fn new(duplicates: DuplicateAcks, mss: u64) -> SackRecovery {
+impl Sack {
+    pub(super) fn new(duplicates: DuplicateAcks, mss: u64) -> Sack {
         let scoreboard = Scoreboard::new(duplicates.threshold, mss);
-        SackRecovery { duplicates, scoreboard, recovery: None, recovery_point: 0 }
+        Sack { duplicates, scoreboard, recovery: None, recovery_point: 0 }
     }
 
     /// RFC 6675 §4, Update(): notes a block; whether it tells anything new.
-    pub(crate) fn update(&mut self, start: Position, end: Position, flight: Flight) -> bool {
+    pub(super) fn update(&mut self, start: Position, end: Position, flight: Flight) -> bool {
         self.scoreboard.insert(start, end, flight.una, flight.max) > 0
     }
-    pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
+    pub(super) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
         // RFC 6675 §5: a cumulative acknowledgement resets DupAcks.
         self.duplicates.reset();
         self.scoreboard.acked(flight.una);
         match self.recovery {
-            None => window.grow(acked, flight),
+            None => control.grow(acked, flight),
             // RFC 6675 §5 (A): the end of recovery; the window stays at ssthresh.
             Some(_) if flight.una >= self.recovery_point => self.recovery = None,
             Some(_) => {}
@@ -61,7 +62,7 @@ impl SackRecovery {
         Reaction::Continue
     }
     /// An acknowledgement that SACKs something new. RFC 6675 §2 counts it even if it also acknowledges data.
-    pub(crate) fn duplicate(&mut self, window: &mut Window, flight: Flight) -> Reaction {
+    pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
         if self.recovery.is_some() {
             return Reaction::Continue;
         }
@@ -74,12 +75,12 @@ impl SackRecovery {
         }
         // RFC 6675 §5 (4.1) to (4.3); the caller goes on with (4.4) and (C).
         self.recovery_point = flight.max;
-        window.reduce(self.duplicates.flight());
-        window.cwnd = window.ssthresh;
+        control.reduce(flight, self.duplicates.flight());
+        control.cwnd = control.ssthresh;
         self.recovery = Some(Recovery { resent: flight.una, rescued: None });
         Reaction::Retransmit
     }
-    pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight, again: bool) {
+    pub(super) fn timed_out(&mut self, control: &mut Controller, flight: Flight, again: bool) {
         self.duplicates.reset();
         // RFC 6675 §5.1: what was SACKed before the timeout counts after it, too, where RFC 2018 §5 had it forgotten:
         // else what a recovery has under way is sent once more, into a queue that is full already.
@@ -88,28 +89,64 @@ impl SackRecovery {
         let timeout = Timeout::new(again, self.recovery.is_some());
         self.recovery = None;
         self.recovery_point = flight.max;
-        window.collapse(flight, timeout);
+        control.collapse(flight, timeout);
     }
-    pub(crate) fn in_recovery(&self) -> bool {
+    pub(super) fn in_recovery(&self) -> bool {
         self.recovery.is_some()
-    }
-    /// The data that the peer holds beyond the cumulative acknowledgement.
-    pub(crate) fn sacked(&self) -> &Ranges {
-        self.scoreboard.sacked()
     }
     /// Whether new data may go now, outside recovery. RFC 6675 §5 (3) sends as the pipe drains
     /// while duplicates are counted; without limited transmit nothing goes.
-    pub(crate) fn may_send_new(&self) -> bool {
+    fn may_send_new(&self) -> bool {
         self.duplicates.count == 0 || self.duplicates.limited_transmit_enabled()
     }
 
+    /// Returns the next segment to send, if the windows allow one.
+    pub(super) fn next(&mut self, control: &Controller, sender: &mut Sender) -> Option<Chunk> {
+        if self.recovery.is_some() {
+            return self.next_in_recovery(control, sender);
+        }
+        let sacked = self.scoreboard.sacked();
+        // RFC 6675 §5.1: after a timeout, pass over what the peer holds.
+        let (start, end) = sacked.gap_from(sender.nxt);
+        sender.nxt = start;
+        let mut allowance = control.cwnd;
+        // RFC 6675 §5 (3): what the peer holds has left the network. That lets new data go only as limited transmit does.
+        if start < sender.max || self.may_send_new() {
+            allowance += sacked.len_below(start);
+        }
+        sender.next(allowance, end)
+    }
+    /// RFC 6675 §5 (C): while the pipe has room for a segment, the result of NextSeg().
+    fn next_in_recovery(&mut self, control: &Controller, sender: &Sender) -> Option<Chunk> {
+        let (flight, mss) = (sender.flight(), sender.mss);
+        let new = sender.next(u64::MAX, None);
+        if control.cwnd < self.pipe(flight) + mss {
+            return None;
+        }
+        match self.next_segment(flight, mss, new.is_some())? {
+            NextSegment::New => new,
+            NextSegment::Resend { start, end, rescue } => self.resend(sender, start, end, rescue),
+        }
+    }
+    /// Returns the first unacknowledged segment, up to what the peer holds behind it.
+    pub(super) fn first(&mut self, sender: &Sender) -> Option<Chunk> {
+        let (_, end) = self.scoreboard.sacked().gap_from(sender.una);
+        self.resend(sender, sender.una, end.unwrap_or(sender.max), false)
+    }
+    /// Returns what was sent from `from`, at most one segment and not beyond `end`, to be sent again.
+    fn resend(&mut self, sender: &Sender, from: Position, end: Position, rescue: bool) -> Option<Chunk> {
+        let chunk = sender.sent(from, end)?;
+        self.resent(chunk.end(), rescue);
+        Some(chunk)
+    }
+
     /// RFC 6675 §4, SetPipe() (bytes).
-    pub(crate) fn pipe(&self, flight: Flight) -> u64 {
+    fn pipe(&self, flight: Flight) -> u64 {
         let resent = self.recovery.map_or(flight.una, |r| r.resent);
         self.scoreboard.pipe(flight.una, flight.max, resent)
     }
     /// RFC 6675 §4, NextSeg(); `new`: whether something was never sent and the peer's window allows it.
-    pub(crate) fn next_segment(&self, flight: Flight, mss: u64, new: bool) -> Option<NextSegment> {
+    fn next_segment(&self, flight: Flight, mss: u64, new: bool) -> Option<NextSegment> {
         let recovery = self.recovery?;
         let hole = self.scoreboard.hole(flight.una, recovery.resent);
         // (1) the lowest that is lost and not resent.
@@ -132,7 +169,7 @@ impl SackRecovery {
         Some(NextSegment::Resend { start: start.max(end.saturating_sub(mss)), end, rescue: true })
     }
     /// What NextSeg() gave was resent up to `end`. RFC 6675 §5 (C.2).
-    pub(crate) fn resent(&mut self, end: Position, rescue: bool) {
+    fn resent(&mut self, end: Position, rescue: bool) {
         if let Some(recovery) = &mut self.recovery {
             if rescue {
                 recovery.rescued = Some(self.recovery_point);

@@ -1,7 +1,8 @@
-//! NewReno: Reno that answers partial acknowledgements. RFC 6582.
+//! The recovery of NewReno: that of Reno, which also answers partial acknowledgements. RFC 6582.
 
-use super::{Acked, DuplicateAcks, Flight, Reaction, Timeout, Window, reno};
+use super::{DuplicateAcks, Reaction, reno};
 use crate::Position;
+use crate::congestion::{Acked, Controller, Flight, Timeout};
 
 /// Stays in fast recovery until all that was outstanding at its start is acknowledged.
 #[derive(Clone, Debug)]
@@ -16,38 +17,38 @@ pub(crate) struct NewReno {
 }
 
 impl NewReno {
-    pub(crate) fn new(duplicates: DuplicateAcks) -> NewReno {
+    pub(super) fn new(duplicates: DuplicateAcks) -> NewReno {
         NewReno { duplicates, recovering: false, recover: 0, partial_seen: false }
     }
 
-    pub(crate) fn acked(&mut self, window: &mut Window, acked: Acked, flight: Flight) -> Reaction {
+    pub(super) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
         self.duplicates.reset();
         if !self.recovering {
-            window.grow(acked, flight);
+            control.grow(acked, flight);
             return Reaction::Continue;
         }
         if flight.una >= self.recover {
             // RFC 6582 §3.2 (3), full acknowledgement, choice 1: no burst if little is outstanding.
-            window.cwnd = window.ssthresh.min(flight.size().max(window.mss) + window.mss);
+            control.cwnd = control.ssthresh.min(flight.size().max(control.mss) + control.mss);
             self.recovering = false;
             return Reaction::Continue;
         }
         // RFC 6582 §3.2 (3), partial acknowledgement: take out what was acknowledged and, if that
         // was at least a segment, put one back; then resend the next hole.
-        window.cwnd = window.cwnd.saturating_sub(acked.bytes);
-        if acked.bytes >= window.mss {
-            window.cwnd += window.mss;
+        control.cwnd = control.cwnd.saturating_sub(acked.bytes);
+        if acked.bytes >= control.mss {
+            control.cwnd += control.mss;
         }
-        window.cwnd = window.cwnd.max(window.mss);
+        control.cwnd = control.cwnd.max(control.mss);
         // Only the first partial acknowledgement starts the timer anew.
         let first = !self.partial_seen;
         self.partial_seen = true;
         if first { Reaction::Retransmit } else { Reaction::RetransmitKeepingTimer }
     }
-    pub(crate) fn duplicate(&mut self, window: &mut Window, flight: Flight) -> Reaction {
+    pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
         self.duplicates.add(flight);
         if self.recovering {
-            window.cwnd += window.mss;
+            control.cwnd += control.mss;
             return Reaction::Continue;
         }
         // RFC 6582 §3.2 (2): duplicates that do not cover more than `recover` tell of the same
@@ -55,24 +56,24 @@ impl NewReno {
         if self.duplicates.count != self.duplicates.threshold || flight.una <= self.recover {
             return Reaction::Continue;
         }
-        reno::enter(window, &self.duplicates);
+        reno::enter(control, flight, &self.duplicates);
         self.recover = flight.max;
         self.recovering = true;
         self.partial_seen = false;
         Reaction::Retransmit
     }
-    pub(crate) fn timed_out(&mut self, window: &mut Window, flight: Flight, again: bool) {
+    pub(super) fn timed_out(&mut self, control: &mut Controller, flight: Flight, again: bool) {
         self.duplicates.reset();
         let timeout = Timeout::new(again, self.recovering);
         // RFC 6582 §3.2 (4): after a timeout, note the highest position sent and leave recovery.
         self.recover = flight.max;
         self.recovering = false;
-        window.collapse(flight, timeout);
+        control.collapse(flight, timeout);
     }
-    pub(crate) fn in_recovery(&self) -> bool {
+    pub(super) fn in_recovery(&self) -> bool {
         self.recovering
     }
-    pub(crate) fn limited_transmit(&self, mss: u64) -> u64 {
+    pub(super) fn limited_transmit(&self, mss: u64) -> u64 {
         if self.recovering { 0 } else { self.duplicates.limited_transmit(mss) }
     }
 }

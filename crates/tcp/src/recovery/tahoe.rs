@@ -1,0 +1,40 @@
+//! The recovery of Tahoe: fast retransmit without fast recovery. V. Jacobson, SIGCOMM 1988.
+
+use super::{DuplicateAcks, Reaction};
+use crate::FastRetransmit;
+use crate::congestion::{Acked, Controller, Flight, Timeout};
+
+/// Any loss takes the window to one segment.
+#[derive(Clone, Debug)]
+pub(crate) struct Tahoe {
+    duplicates: DuplicateAcks,
+    fast_retransmit: FastRetransmit,
+}
+
+impl Tahoe {
+    pub(super) fn new(duplicates: DuplicateAcks, fast_retransmit: FastRetransmit) -> Tahoe {
+        Tahoe { duplicates, fast_retransmit }
+    }
+
+    pub(super) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
+        self.duplicates.reset();
+        control.grow(acked, flight);
+        Reaction::Continue
+    }
+    /// Fast retransmit: exactly the threshold's duplicate means a loss, later ones mean nothing.
+    pub(super) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
+        self.duplicates.add(flight);
+        if self.duplicates.count != self.duplicates.threshold {
+            return Reaction::Continue;
+        }
+        control.collapse(flight, Timeout::Loss);
+        match self.fast_retransmit {
+            FastRetransmit::GoBackN => Reaction::GoBackN,
+            FastRetransmit::OneSegment => Reaction::Retransmit,
+        }
+    }
+    pub(super) fn timed_out(&mut self, control: &mut Controller, flight: Flight) {
+        self.duplicates.reset();
+        control.collapse(flight, Timeout::Loss);
+    }
+}
