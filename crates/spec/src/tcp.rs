@@ -51,13 +51,15 @@ choice! {
         NewReno = "newreno",
         /// Recovery from selective acknowledgements; without those of the peer, as newreno. RFC 6675.
         Sack = "sack",
+        /// RACK-TLP (RFC 8985) with PRR (RFC 9937): losses by time, probes for lost tails. Without SACK, as newreno.
+        Rack = "rack",
     }
 }
 
 impl LossRecovery {
     /// Returns true if it offers selective acknowledgements (RFC 2018) to the peer and uses them.
     pub const fn uses_sack(self) -> bool {
-        matches!(self, LossRecovery::Sack)
+        matches!(self, LossRecovery::Sack | LossRecovery::Rack)
     }
 }
 

@@ -49,8 +49,12 @@ impl Default for RtoConfig {
 /// Everything that can be chosen about an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How loss is found and repaired.
+    /// The name of a pair of loss recovery and congestion control.
     pub variant: Variant,
+    /// The loss recovery, in place of that of the pair.
+    pub recovery: Option<LossRecovery>,
+    /// The congestion control, in place of that of the pair.
+    pub control: Option<CongestionControl>,
     /// Payload of a full segment (bytes), announced to the peer and used unless the peer's is smaller.
     pub mss: u32,
     /// Receive buffer (bytes). What is announced is at most 65,535 B without window scaling.
@@ -96,6 +100,9 @@ pub struct Config {
     pub immediate_read: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
+    /// Whether to measure the [delivery rate](crate::Endpoint::delivery_rate), which takes a record for each segment in
+    /// flight. [`LossRecovery::Rack`] keeps these records anyway.
+    pub delivery_rate: bool,
     /// How often in a row the same data is resent before the connection is given up.
     pub max_retransmissions: u32,
     /// How long the side that closed first lingers: twice the longest life of a segment.
@@ -107,6 +114,8 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             variant: Variant::Tahoe,
+            recovery: None,
+            control: None,
             mss: 512,
             receive_window: 8192,
             send_buffer: 8192,
@@ -125,6 +134,7 @@ impl Default for Config {
             idle_restart: true,
             immediate_read: true,
             rto: RtoConfig::default(),
+            delivery_rate: false,
             max_retransmissions: 12,
             time_wait: Span::from_secs(60),
         }
@@ -190,6 +200,17 @@ pub enum ConfigError {
         /// What was asked for.
         delay: Span,
     },
+    /// Tahoe has no fast recovery, so its window fits no other recovery, nor its recovery another window.
+    #[error(
+        "recovery \"{}\" does not go with control \"{}\"; tahoe goes only with tahoe, and reno and cubic with any other",
+        recovery.name(), control.name()
+    )]
+    Pair {
+        /// The loss recovery.
+        recovery: LossRecovery,
+        /// The congestion control.
+        control: CongestionControl,
+    },
     /// The bounds of the retransmission timeout are out of order.
     #[error(
         "the retransmission timeout starts at {initial} with bounds {min} to {max}; it needs 0 s < min <= initial <= max"
@@ -214,12 +235,16 @@ pub enum ConfigError {
 
 impl Config {
     /// The loss recovery.
-    pub(crate) fn recovery(&self) -> LossRecovery {
-        self.variant.recovery()
+    pub fn recovery(&self) -> LossRecovery {
+        self.recovery.unwrap_or(self.variant.recovery())
     }
     /// The congestion control.
-    pub(crate) fn control(&self) -> CongestionControl {
-        self.variant.control()
+    pub fn control(&self) -> CongestionControl {
+        self.control.unwrap_or(self.variant.control())
+    }
+    /// True if the sender keeps a record of each segment in flight.
+    pub(crate) fn keeps_records(&self) -> bool {
+        self.delivery_rate || self.recovery() == LossRecovery::Rack
     }
     /// Whether an endpoint can work like this.
     pub fn validate(&self) -> Result<(), ConfigError> {
@@ -259,6 +284,10 @@ impl Config {
             && (delay.is_zero() || delay > MAX_DELAYED_ACK)
         {
             return Err(ConfigError::DelayedAck { delay });
+        }
+        let (recovery, control) = (self.recovery(), self.control());
+        if (recovery == LossRecovery::Tahoe) != (control == CongestionControl::Tahoe) {
+            return Err(ConfigError::Pair { recovery, control });
         }
         self.rto.validate()
     }

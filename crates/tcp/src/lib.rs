@@ -22,8 +22,8 @@
 //! position 0, the first byte is position 1, the FIN follows the last byte), so that wrapping is
 //! dealt with in one place, where segments come in and go out.
 //!
-//! **Not modelled**: urgent data, D-SACK (RFC 2883), ECN, proportional rate reduction,
-//! RACK, keep-alives, path MTU discovery, quiet time, F-RTO and other detection of spurious timeouts.
+//! **Not modelled**: urgent data, D-SACK (RFC 2883), ECN,
+//! keep-alives, path MTU discovery, quiet time, F-RTO and other detection of spurious timeouts.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod config;
@@ -34,6 +34,7 @@ mod pacer;
 mod ranges;
 mod receive;
 mod recovery;
+mod retransmission_queue;
 mod rto;
 mod segment;
 mod send;

@@ -20,6 +20,8 @@ pub struct Stats {
     pub timeouts: u64,
     /// Times the duplicate acknowledgements told of a loss (count).
     pub fast_retransmits: u64,
+    /// Loss probes sent (TLP, RFC 8985) (segments).
+    pub loss_probes: u64,
     /// Probes of a closed window sent (segments).
     pub window_probes: u64,
     /// Segments received, of every kind (segments).

@@ -5,6 +5,9 @@ use cellway_units::{Span, Time};
 /// What a deadline is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TimerKind {
+    /// More may be lost, or a loss probe is due. RFC 8985 §6.2, §7.2. It comes before the retransmission timer, which it
+    /// replaces.
+    LossDetection,
     /// Something sent is not acknowledged. RFC 6298.
     Retransmit,
     /// The peer's window keeps data waiting. RFC 9293 §3.8.6.1.
@@ -18,20 +21,26 @@ pub enum TimerKind {
 }
 
 impl TimerKind {
-    const ALL: [TimerKind; 5] =
-        [TimerKind::Retransmit, TimerKind::Persist, TimerKind::DelayedAck, TimerKind::TimeWait, TimerKind::Pace];
+    const ALL: [TimerKind; 6] = [
+        TimerKind::LossDetection,
+        TimerKind::Retransmit,
+        TimerKind::Persist,
+        TimerKind::DelayedAck,
+        TimerKind::TimeWait,
+        TimerKind::Pace,
+    ];
 }
 
 /// The deadline of each timer, indexed by its kind.
 #[derive(Clone, Debug)]
-pub(crate) struct Timers([Time; 5]);
+pub(crate) struct Timers([Time; 6]);
 
 /// The deadline of a timer that is not set.
 const NEVER: Time = Time::from_ps(u64::MAX);
 
 impl Default for Timers {
     fn default() -> Timers {
-        Timers([NEVER; 5])
+        Timers([NEVER; 6])
     }
 }
 
@@ -43,10 +52,14 @@ impl Timers {
         self.0[kind as usize] = NEVER;
     }
     pub(crate) fn cancel_all(&mut self) {
-        self.0 = [NEVER; 5];
+        self.0 = [NEVER; 6];
     }
     pub(crate) fn is_set(&self, kind: TimerKind) -> bool {
         self.0[kind as usize] != NEVER
+    }
+    /// The deadline of a timer, if it is set.
+    pub(crate) fn at(&self, kind: TimerKind) -> Option<Time> {
+        Some(self.0[kind as usize]).filter(|&at| at != NEVER)
     }
     /// The earliest deadline; at the same instant, the first in the order of [`TimerKind`].
     #[inline]

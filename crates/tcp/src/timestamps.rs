@@ -61,6 +61,12 @@ impl TimestampClock {
     pub(crate) fn acknowledged(&mut self, nxt: Position) {
         self.last_ack_sent = nxt;
     }
+    /// The latest instant at which the clock showed the echo of `segment`.
+    pub(crate) fn echo_until(&self, segment: &Segment, now: Time) -> Option<Time> {
+        let echo = segment.options.timestamps.filter(|_| self.agreed)?.echo;
+        let ticks = self.clock.ticks(now).checked_sub(u64::from(self.value(now).wrapping_sub(echo)))?;
+        Some(Time::ZERO + self.clock.tick.saturating_mul(ticks + 1))
+    }
     /// The round trip that the echo of `segment` tells at `now`. RFC 7323 §4.1.
     pub(crate) fn round_trip(&self, segment: &Segment, now: Time) -> Option<Span> {
         let echo = segment.options.timestamps?.echo;

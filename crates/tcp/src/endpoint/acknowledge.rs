@@ -5,7 +5,7 @@ use cellway_units::{Span, Time};
 use super::{Endpoint, tell};
 use crate::congestion::Acked;
 use crate::output::{Event, Output};
-use crate::recovery::Reaction;
+use crate::recovery::{Context, Reaction};
 use crate::{Position, Segment, State, TimerKind};
 
 impl Endpoint {
@@ -30,10 +30,15 @@ impl Endpoint {
         if ack >= self.sender.una {
             self.sender.update_window(seq, ack, window);
         }
-        let news = self.take_sack_blocks(segment);
-        if ack > self.sender.una {
+        if let Some(queue) = &mut self.queue {
+            queue.begin_ack();
+        }
+        let news = self.take_sack_blocks(now, segment);
+        let advanced = ack > self.sender.una;
+        if advanced {
             self.advance(now, segment, ack, out);
         }
+        self.complete_records(now, segment, advanced, out);
         // RFC 6675 §2: with SACK a duplicate is what tells of something new beyond a gap, whatever
         // else it does.
         let duplicate = if self.recovery.uses_sack() { news } else { plain };
@@ -46,8 +51,22 @@ impl Endpoint {
         self.follow_fin(now, out);
     }
 
+    /// Completes the records of the segments that this acknowledgement reports, for the rate sample and for a recovery
+    /// that uses them.
+    #[inline]
+    fn complete_records(&mut self, now: Time, segment: &Segment, advanced: bool, out: &mut Output) {
+        let Some(queue) = &mut self.queue else { return };
+        queue.end_ack();
+        let echo = self.timestamps.echo_until(segment, now);
+        let context = Context { echo, ..self.context(now) };
+        let queue = self.queue.as_deref_mut();
+        let reaction = self.recovery.delivered(&mut self.control, context, queue, advanced);
+        self.stats.fast_retransmits += u64::from(reaction != Reaction::Continue);
+        self.react(reaction, now, out);
+    }
+
     /// RFC 6675 §4, Update(); whether a block brought news.
-    fn take_sack_blocks(&mut self, segment: &Segment) -> bool {
+    fn take_sack_blocks(&mut self, now: Time, segment: &Segment) -> bool {
         let flight = self.sender.flight();
         let iss = self.iss;
         let mut news = false;
@@ -56,6 +75,9 @@ impl Endpoint {
                 (block.start.position(iss, flight.una), block.end.position(iss, flight.una))
             {
                 news |= self.recovery.sacked(start, end, flight);
+                if let Some(queue) = &mut self.queue {
+                    queue.sacked(start, end, now);
+                }
             }
         }
         news
@@ -77,6 +99,9 @@ impl Endpoint {
         let bytes = self.sender.payload_between(before, ack);
         let rtt = self.measure(now, segment, ack);
         self.sender.acked(ack);
+        if let Some(queue) = &mut self.queue {
+            queue.acked(ack, now);
+        }
         self.timeouts_in_a_row = 0;
         self.stats.bytes_acked += bytes;
         let acked = Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed() };
@@ -98,7 +123,7 @@ impl Endpoint {
     }
 
     /// Executes what the recovery requests.
-    fn react(&mut self, reaction: Reaction, now: Time, out: &mut Output) {
+    pub(super) fn react(&mut self, reaction: Reaction, now: Time, out: &mut Output) {
         match reaction {
             Reaction::Continue => {}
             Reaction::Retransmit => {
@@ -106,6 +131,8 @@ impl Endpoint {
                 self.timers.cancel(TimerKind::Retransmit);
                 self.resend_first(now, out);
             }
+            // What is lost goes with the next transmission, and has a whole timeout to arrive.
+            Reaction::Repair => self.start_retransmit_timer(now),
             Reaction::RetransmitKeepingTimer => self.resend_first(now, out),
             Reaction::GoBackN => {
                 self.timers.cancel(TimerKind::Retransmit);

@@ -110,6 +110,7 @@ impl Endpoint {
         let initial = if self.syn_lost { 1 } else { u64::from(self.config.initial_window) };
         self.control = Controller::new(&self.config, self.sender.mss, initial);
         self.recovery = Recovery::new(&self.config, self.sender.mss, self.sack);
+        self.queue = self.config.keeps_records().then(Box::default);
         if self.syn_lost {
             self.rto.recover_from_syn_loss();
         }

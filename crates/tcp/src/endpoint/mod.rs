@@ -8,6 +8,7 @@ mod wake;
 
 use std::sync::Arc;
 
+use cellway_delivery::Sample;
 use cellway_units::{Span, Time};
 
 use crate::congestion::Controller;
@@ -15,6 +16,7 @@ use crate::output::{Event, Output};
 use crate::pacer::Pacer;
 use crate::receive::Receiver;
 use crate::recovery::Recovery;
+use crate::retransmission_queue::RetransmissionQueue;
 use crate::rto::Rto;
 use crate::send::Sender;
 use crate::timers::Timers;
@@ -40,6 +42,8 @@ pub struct Endpoint {
     receiver: Receiver,
     control: Controller,
     recovery: Recovery,
+    /// Kept only where an option needs it: it takes memory for each segment.
+    queue: Option<Box<RetransmissionQueue>>,
     rto: Rto,
     timestamps: TimestampClock,
     pacer: Pacer,
@@ -93,6 +97,7 @@ impl Endpoint {
             receiver: Receiver::new(&config),
             control: Controller::new(&config, mss, u64::from(config.initial_window)),
             recovery: Recovery::new(&config, mss, false),
+            queue: None,
             rto: Rto::new(config.rto),
             timestamps: TimestampClock::new(config.rto.granularity, iss),
             pacer: Pacer::new(&config),
@@ -231,6 +236,11 @@ impl Endpoint {
     /// Smoothed round-trip time, as coarse as the clock; `None` before the first measurement.
     pub fn smoothed_rtt(&self) -> Option<Span> {
         self.rto.smoothed()
+    }
+    /// The latest sample of the delivery rate, in bits of payload; `None` before the first, and unless
+    /// [`Config::delivery_rate`] or RACK is on. draft-ietf-ccwg-bbr, section "Delivery Rate Samples".
+    pub fn delivery_rate(&self) -> Option<Sample> {
+        self.queue.as_ref()?.sample()
     }
     /// The retransmission timeout, backed off as it stands.
     pub fn retransmission_timeout(&self) -> Span {

@@ -15,8 +15,19 @@ impl Endpoint {
         }
         self.restart_after_idle(now);
         while self.may_go(now) && self.transmit_one(now, out) {}
+        self.end_transmission(now);
         self.arm_persist(now);
         self.transmitted = Some(now);
+    }
+    /// All that may go has gone: updates what the records of segments are for.
+    #[inline]
+    fn end_transmission(&mut self, now: Time) {
+        let Some(queue) = &mut self.queue else { return };
+        // Held back by neither a window nor pacing.
+        if !self.sender.has_more() && queue.in_network() < self.control.cwnd && self.pacer.holds(now).is_none() {
+            queue.nothing_left();
+        }
+        self.arm_loss_detection(now);
     }
     /// Whether pacing lets a segment go; if not, the endpoint is woken when it does.
     fn may_go(&mut self, now: Time) -> bool {
@@ -39,7 +50,9 @@ impl Endpoint {
 
     /// Sends one segment if one may go.
     fn transmit_one(&mut self, now: Time, out: &mut Output) -> bool {
-        let Some(chunk) = self.recovery.next(&self.control, &mut self.sender) else { return false };
+        let Some(chunk) = self.recovery.next(&self.control, &mut self.sender, self.queue.as_deref_mut()) else {
+            return false;
+        };
         self.send_chunk(chunk, now, out);
         true
     }
@@ -73,6 +86,10 @@ impl Endpoint {
             self.rto.resent();
         } else {
             self.rto.sent(chunk.end(), now);
+        }
+        if let Some(queue) = &mut self.queue {
+            queue.sent(chunk.from, chunk.end(), now);
+            self.recovery.sent(chunk, chunk.end() > self.sender.max);
         }
         self.sender.nxt = self.sender.nxt.max(chunk.end());
         self.sender.max = self.sender.max.max(chunk.end());

@@ -4,6 +4,7 @@ use cellway_units::Time;
 
 use super::{Endpoint, tell};
 use crate::output::{Event, Output};
+use crate::recovery::{Context, Reaction};
 use crate::{State, TimerKind};
 
 impl Endpoint {
@@ -11,6 +12,7 @@ impl Endpoint {
     pub(super) fn fire(&mut self, kind: TimerKind, now: Time, out: &mut Output) {
         match kind {
             TimerKind::Retransmit => self.time_out(now, out),
+            TimerKind::LossDetection => self.detect_loss(now, out),
             TimerKind::Persist => self.probe(now, out),
             TimerKind::DelayedAck => self.send_ack(now, out),
             TimerKind::TimeWait => self.close(),
@@ -34,11 +36,53 @@ impl Endpoint {
             self.send_syn(now, out);
             return;
         }
-        self.recovery.timed_out(&mut self.control, self.sender.flight(), self.timeouts_in_a_row > 1);
-        // Go-back-N, as in BSD: what follows is sent again as the window grows, unless an
-        // acknowledgement skips it.
-        self.sender.nxt = self.sender.una;
+        let again = self.timeouts_in_a_row > 1;
+        let context = self.context(now);
+        if self.recovery.timed_out(&mut self.control, context, self.queue.as_deref_mut(), again) == Reaction::GoBackN {
+            // Go-back-N, as in BSD: what follows is sent again as the window grows, unless an acknowledgement skips it.
+            self.sender.nxt = self.sender.una;
+        }
         self.transmit(now, out);
+    }
+
+    /// The timer of loss detection fired. RFC 8985 §6.2, §7.3.
+    fn detect_loss(&mut self, now: Time, out: &mut Output) {
+        let context = self.context(now);
+        let queue = self.queue.as_deref_mut();
+        let (reaction, probe) = self.recovery.expired(&mut self.control, context, &self.sender, queue);
+        self.stats.fast_retransmits += u64::from(reaction != Reaction::Continue);
+        self.react(reaction, now, out);
+        if let Some(chunk) = probe {
+            self.stats.loss_probes += 1;
+            self.send_chunk(chunk, now, out);
+        }
+        // RFC 8985 §7.3, §8: the retransmission timer, which this one replaced, starts anew.
+        if self.in_flight() > 0 {
+            self.start_retransmit_timer(now);
+        }
+        self.transmit(now, out);
+    }
+    /// Sets the timer of loss detection, and postpones that of retransmissions, which it replaces. RFC 8985 §8.
+    pub(super) fn arm_loss_detection(&mut self, now: Time) {
+        let context = self.context(now);
+        let deadline = self.recovery.deadline(&context, self.queue.as_deref());
+        let Some(at) = deadline else {
+            self.timers.cancel(TimerKind::LossDetection);
+            return;
+        };
+        self.timers.set(TimerKind::LossDetection, at);
+        if context.timeout_at.is_some_and(|timeout| timeout < at) {
+            self.timers.set(TimerKind::Retransmit, at);
+        }
+    }
+    pub(super) fn context(&self, now: Time) -> Context {
+        Context {
+            now,
+            flight: self.sender.flight(),
+            srtt: self.rto.smoothed(),
+            echo: None,
+            timeout_at: self.timers.at(TimerKind::Retransmit),
+        }
     }
 
     /// RFC 9293 §3.8.6.1: keep asking a closed window. A window too small for sender's silly window

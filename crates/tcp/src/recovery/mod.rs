@@ -6,19 +6,37 @@
 
 mod duplicates;
 mod newreno;
+mod prr;
+mod rack;
 mod reno;
 mod sack;
 mod scoreboard;
 mod tahoe;
 
+use cellway_units::{Span, Time};
+
 use crate::congestion::{Acked, Controller, Flight};
+use crate::retransmission_queue::RetransmissionQueue;
 use crate::send::{Chunk, Sender};
 use crate::{Config, LossRecovery, Position};
 use duplicates::DuplicateAcks;
 use newreno::NewReno;
+use rack::Rack;
 use reno::Reno;
 use sack::Sack;
 use tahoe::Tahoe;
+
+/// The sender's view when an event arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context {
+    pub(crate) now: Time,
+    pub(crate) flight: Flight,
+    pub(crate) srtt: Option<Span>,
+    /// The latest instant at which the clock of timestamps showed the echo of the acknowledgement.
+    pub(crate) echo: Option<Time>,
+    /// When the retransmission timer fires.
+    pub(crate) timeout_at: Option<Time>,
+}
 
 /// The action of the sender that follows from an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +47,8 @@ pub(crate) enum Reaction {
     Retransmit,
     /// Resend the first unacknowledged segment and leave the retransmission timer as it runs.
     RetransmitKeepingTimer,
+    /// A recovery has begun that sends what is lost with the next transmission.
+    Repair,
     /// Take the next position to send back to the first unacknowledged one.
     GoBackN,
 }
@@ -40,6 +60,8 @@ pub(crate) enum Recovery {
     Reno(Reno),
     NewReno(NewReno),
     Sack(Sack),
+    /// Boxed: most connections do not use it.
+    Rack(Box<Rack>),
 }
 
 impl Recovery {
@@ -51,7 +73,10 @@ impl Recovery {
             LossRecovery::Tahoe => Recovery::Tahoe(Tahoe::new(duplicates, config.fast_retransmit)),
             LossRecovery::Reno => Recovery::Reno(Reno::new(duplicates)),
             LossRecovery::Sack if peer_permits_sack => Recovery::Sack(Sack::new(duplicates, mss)),
-            LossRecovery::NewReno | LossRecovery::Sack => Recovery::NewReno(NewReno::new(duplicates)),
+            LossRecovery::Rack if peer_permits_sack => Recovery::Rack(Box::new(Rack::new(duplicates, mss))),
+            LossRecovery::NewReno | LossRecovery::Sack | LossRecovery::Rack => {
+                Recovery::NewReno(NewReno::new(duplicates))
+            }
         }
     }
 
@@ -62,6 +87,7 @@ impl Recovery {
             Recovery::Reno(a) => a.acked(control, acked, flight),
             Recovery::NewReno(a) => a.acked(control, acked, flight),
             Recovery::Sack(a) => a.acked(control, acked, flight),
+            Recovery::Rack(a) => a.acked(control, acked, flight),
         }
     }
     /// Takes a SACK block; returns true if the recovery uses it and it covers new data. RFC 6675 §2: an
@@ -71,7 +97,7 @@ impl Recovery {
     }
     /// True if duplicates are counted by SACK blocks.
     pub(crate) fn uses_sack(&self) -> bool {
-        matches!(self, Recovery::Sack(_))
+        matches!(self, Recovery::Sack(_) | Recovery::Rack(_))
     }
     /// Takes a duplicate acknowledgement.
     pub(crate) fn duplicate(&mut self, control: &mut Controller, flight: Flight) -> Reaction {
@@ -80,33 +106,91 @@ impl Recovery {
             Recovery::Reno(a) => a.duplicate(control, flight),
             Recovery::NewReno(a) => a.duplicate(control, flight),
             Recovery::Sack(a) => a.duplicate(control, flight),
+            // RFC 8985 counts time instead.
+            Recovery::Rack(_) => Reaction::Continue,
+        }
+    }
+    /// Completes an acknowledgement whose segments `queue` has marked; `advanced` is true if it is cumulative.
+    pub(crate) fn delivered(
+        &mut self,
+        control: &mut Controller,
+        context: Context,
+        queue: Option<&mut RetransmissionQueue>,
+        advanced: bool,
+    ) -> Reaction {
+        match (self, queue) {
+            (Recovery::Rack(a), Some(queue)) => a.delivered(control, context, queue, advanced),
+            _ => Reaction::Continue,
         }
     }
     /// Takes a timeout of the retransmission timer; `again` is true if that is not the first one for this segment.
-    pub(crate) fn timed_out(&mut self, control: &mut Controller, flight: Flight, again: bool) {
+    pub(crate) fn timed_out(
+        &mut self,
+        control: &mut Controller,
+        context: Context,
+        queue: Option<&mut RetransmissionQueue>,
+        again: bool,
+    ) -> Reaction {
+        let flight = context.flight;
         match self {
             Recovery::Tahoe(a) => a.timed_out(control, flight),
             Recovery::Reno(a) => a.timed_out(control, flight, again),
             Recovery::NewReno(a) => a.timed_out(control, flight, again),
             Recovery::Sack(a) => a.timed_out(control, flight, again),
+            Recovery::Rack(a) => {
+                if let Some(queue) = queue {
+                    a.timed_out(control, context, queue, again);
+                }
+                return Reaction::Continue;
+            }
         }
+        Reaction::GoBackN
     }
 
     /// Returns the next segment to send, if the windows allow one.
     #[inline]
-    pub(crate) fn next(&mut self, control: &Controller, sender: &mut Sender) -> Option<Chunk> {
+    pub(crate) fn next(
+        &mut self,
+        control: &Controller,
+        sender: &mut Sender,
+        queue: Option<&mut RetransmissionQueue>,
+    ) -> Option<Chunk> {
         let limited_transmit = match self {
             // Jacobson 1988 sends nothing on duplicates.
             Recovery::Tahoe(_) => 0,
             Recovery::Reno(a) => a.limited_transmit(control.mss),
             Recovery::NewReno(a) => a.limited_transmit(control.mss),
             Recovery::Sack(a) => return a.next(control, sender),
+            Recovery::Rack(a) => return a.next(control, sender, queue?),
         };
         sender.next(control.cwnd + limited_transmit, None)
     }
     /// Returns the first unacknowledged segment, to be resent.
     pub(crate) fn first(&mut self, sender: &Sender) -> Option<Chunk> {
         if let Recovery::Sack(a) = self { a.first(sender) } else { sender.sent(sender.una, sender.max) }
+    }
+    /// Counts a segment sent; `new` is true if it was not sent before.
+    pub(crate) fn sent(&mut self, chunk: Chunk, new: bool) {
+        if let Recovery::Rack(a) = self {
+            a.sent(chunk.end() - chunk.from, new);
+        }
+    }
+    /// Returns the deadline of the timer of loss detection, after all that may be sent was sent.
+    pub(crate) fn deadline(&mut self, context: &Context, queue: Option<&RetransmissionQueue>) -> Option<Time> {
+        if let Recovery::Rack(a) = self { a.deadline(context, queue?) } else { None }
+    }
+    /// Takes the end of that timer; returns a probe to send, if one is due.
+    pub(crate) fn expired(
+        &mut self,
+        control: &mut Controller,
+        context: Context,
+        sender: &Sender,
+        queue: Option<&mut RetransmissionQueue>,
+    ) -> (Reaction, Option<Chunk>) {
+        match (self, queue) {
+            (Recovery::Rack(a), Some(queue)) => a.expired(control, context, sender, queue),
+            _ => (Reaction::Continue, None),
+        }
     }
     /// True while a loss is repaired without a timeout.
     pub(crate) fn in_recovery(&self) -> bool {
@@ -115,6 +199,7 @@ impl Recovery {
             Recovery::Reno(a) => a.in_recovery(),
             Recovery::NewReno(a) => a.in_recovery(),
             Recovery::Sack(a) => a.in_recovery(),
+            Recovery::Rack(a) => a.in_recovery(),
         }
     }
 }

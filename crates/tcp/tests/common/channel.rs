@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use cellway_tcp::{Config, Endpoint, Event, Flags, Output, Segment, State, Variant};
+use cellway_tcp::{Config, Endpoint, Event, Flags, LossRecovery, Output, Segment, State};
 use cellway_units::{Span, Time};
 
 /// SplitMix64: small, seeded, the same everywhere.
@@ -243,7 +243,7 @@ impl Pair {
             // Position 1 is the first byte; what is acknowledged is payload.
             let outstanding = (end - 1) as u64 - e.stats().bytes_acked;
             assert!(outstanding <= e.peer_window(), "{outstanding} B in a peer window of {} B", e.peer_window());
-            if !matches!(e.config().variant, Variant::Sack | Variant::Cubic) {
+            if !matches!(e.config().recovery(), LossRecovery::Sack | LossRecovery::Rack) {
                 let most = e.congestion_window() + 2 * mss;
                 assert!(outstanding <= most, "{outstanding} B in a congestion window of {} B", e.congestion_window());
             }

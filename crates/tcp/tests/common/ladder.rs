@@ -47,8 +47,8 @@ pub fn server(config: Config, script: &str) -> Ladder {
 /// A client that connected within the first 100 ms to a peer with the same segment size and a
 /// window of 50,000 bytes.
 pub fn connected(config: Config, script: &str) -> Ladder {
-    use cellway_tcp::Variant;
-    let sack = if matches!(config.variant, Variant::Sack | Variant::Cubic) { "sackok" } else { "" };
+    use cellway_tcp::LossRecovery;
+    let sack = if matches!(config.recovery(), LossRecovery::Sack | LossRecovery::Rack) { "sackok" } else { "" };
     let (ts, ts_answer) = if config.timestamps { ("ts 0 none", "ts 50 0") } else { ("", "") };
     let mss = config.mss;
     client(
@@ -208,6 +208,9 @@ impl Ladder {
                 "timeouts" => e.stats().timeouts.to_string(),
                 "fast" => e.stats().fast_retransmits.to_string(),
                 "old" => e.stats().timestamp_drops.to_string(),
+                "probes" => e.stats().loss_probes.to_string(),
+                "rate" => e.delivery_rate().map_or("none".to_string(), |s| s.rate.as_bps().to_string()),
+                "limited" => e.delivery_rate().map_or("none".to_string(), |s| s.limited.to_string()),
                 "resent" => e.stats().retransmissions.to_string(),
                 "deadline" => e.deadline().map_or("none".to_string(), |(t, _)| (t.as_secs_f64() * 1e3).to_string()),
                 "timer" => e.deadline().map_or("none".to_string(), |(_, k)| format!("{k:?}")),

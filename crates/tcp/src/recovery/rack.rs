@@ -1,0 +1,289 @@
+//! RACK-TLP: loss detection by the time since a segment was sent, and probes for lost tails. RFC 8985. PRR (RFC 9937)
+//! spreads the reduction of the window.
+//!
+//! D-SACK is not used: the reordering window stays at a quarter of the least round trip.
+
+use cellway_units::{Span, Time};
+
+use super::prr::{Progress, Prr};
+use super::{Context, DuplicateAcks, Reaction};
+use crate::Position;
+use crate::congestion::{Acked, Controller, Flight, Timeout};
+use crate::retransmission_queue::{Losses, RetransmissionQueue};
+use crate::send::{Chunk, Sender};
+
+/// The delay of an acknowledgement that a probe of a single segment allows for: TLP.max_ack_delay of RFC 8985 §7.2.
+const MAX_ACK_DELAY: Span = Span::from_ms(200);
+/// The time until a probe before a round trip is measured. RFC 8985 §7.2.
+const FIRST_PROBE: Span = Span::from_secs(1);
+/// The reordering window is so much of the least round trip. RFC 8985 §6.2, step 4.
+const REORDERING_DIVISOR: u64 = 4;
+
+/// A repair in progress, until all that was outstanding at its start is acknowledged.
+#[derive(Clone, Copy, Debug)]
+enum Episode {
+    Fast(Prr),
+    /// After a retransmission timeout.
+    Timeout,
+}
+
+/// A loss probe whose outcome is not known.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// TLP.end_seq.
+    end: Position,
+    /// TLP.is_retrans.
+    resent: bool,
+}
+
+/// The purpose of the timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    /// More may be lost once the reordering window has passed.
+    Reordering(Time),
+    /// A probe is due (PTO).
+    Probe(Time),
+}
+
+/// The state of RACK-TLP.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// Only its threshold, and whether limited transmit is on.
+    duplicates: DuplicateAcks,
+    mss: u64,
+    /// RACK.xmit_ts and RACK.end_seq: of the segment sent last among those delivered.
+    newest: Option<(Time, Position)>,
+    /// RACK.rtt: the round trip of that segment.
+    rtt: Span,
+    /// RACK.fack: behind the highest position delivered.
+    highest: Position,
+    reordering_seen: bool,
+    episode: Option<Episode>,
+    recovery_point: Position,
+    probe: Option<Probe>,
+    /// A round trip has been measured since the last probe.
+    measured: bool,
+    timer: Option<Timer>,
+    /// New data was sent, or data acknowledged, since the time of the probe was computed.
+    moved: bool,
+}
+
+impl Rack {
+    pub(super) fn new(duplicates: DuplicateAcks, mss: u64) -> Rack {
+        Rack {
+            duplicates,
+            mss,
+            newest: None,
+            rtt: Span::ZERO,
+            highest: 0,
+            reordering_seen: false,
+            episode: None,
+            recovery_point: 0,
+            probe: None,
+            measured: true,
+            timer: None,
+            moved: false,
+        }
+    }
+
+    /// Takes an acknowledgement of new data.
+    pub(super) fn acked(&mut self, control: &mut Controller, acked: Acked, flight: Flight) -> Reaction {
+        self.measured |= acked.rtt.is_some();
+        self.moved = true;
+        // After a timeout the window grows again by slow start.
+        if !self.in_recovery() {
+            control.grow(acked, flight);
+        }
+        Reaction::Continue
+    }
+    /// Completes an acknowledgement whose segments the queue has marked. RFC 8985 §6.2.
+    pub(super) fn delivered(
+        &mut self,
+        control: &mut Controller,
+        context: Context,
+        queue: &mut RetransmissionQueue,
+        advanced: bool,
+    ) -> Reaction {
+        self.learn(&context, queue);
+        if self.episode.is_some() && context.flight.una >= self.recovery_point {
+            if self.in_recovery() {
+                control.cwnd = control.ssthresh;
+            }
+            self.episode = None;
+        }
+        let repaired = self.judge_probe(&context, advanced, queue);
+        let reaction = self.detect(control, &context, queue, advanced);
+        if repaired && self.episode.is_none() {
+            // RFC 8985 §7.4.2: the probe has repaired a loss that no one else has noticed.
+            control.reduce(context.flight, queue.before_ack());
+            control.cwnd = control.ssthresh;
+        }
+        reaction
+    }
+    /// RFC 8985 §6.2, steps 2 and 3: the newest segment delivered, and reordering.
+    fn learn(&mut self, context: &Context, queue: &RetransmissionQueue) {
+        for s in queue.arrived() {
+            let rtt = context.now.since(s.sent);
+            // The acknowledgement of an earlier transmission says nothing about the last.
+            let ambiguous = s.retransmitted
+                && (context.echo.is_some_and(|echo| echo < s.sent) || queue.min_rtt().is_some_and(|least| rtt < least));
+            if !ambiguous {
+                self.rtt = rtt;
+                self.newest = self.newest.max(Some((s.sent, s.end)));
+            }
+            if s.end > self.highest {
+                self.highest = s.end;
+            } else if s.end < self.highest && !s.retransmitted {
+                self.reordering_seen = true;
+            }
+        }
+    }
+    /// RFC 8985 §6.2, step 4: the time that a segment may be late (RACK.reo_wnd).
+    fn reordering_window(&self, context: &Context, queue: &RetransmissionQueue) -> Span {
+        if !self.reordering_seen && (self.episode.is_some() || queue.sacked_segments() >= self.duplicates.threshold) {
+            return Span::ZERO;
+        }
+        let window = queue.min_rtt().unwrap_or_default() / REORDERING_DIVISOR;
+        window.min(self.round_trip(context))
+    }
+    /// The smoothed round trip; on a coarse clock, at least the last one.
+    fn round_trip(&self, context: &Context) -> Span {
+        context.srtt.unwrap_or_default().max(self.rtt)
+    }
+    /// RFC 8985 §6.2, step 5: finds losses, and the bounds of the window.
+    fn detect(
+        &mut self,
+        control: &mut Controller,
+        context: &Context,
+        queue: &mut RetransmissionQueue,
+        advanced: bool,
+    ) -> Reaction {
+        let Some(newest) = self.newest else { return Reaction::Continue };
+        let patience = self.rtt + self.reordering_window(context, queue);
+        let Losses { bytes, remaining } = queue.mark_lost(newest, patience, context.now);
+        self.timer = remaining.map(|remaining| Timer::Reordering(context.now + remaining)).or(self.probe_timer());
+        let mut reaction = Reaction::Continue;
+        if bytes > 0 && self.episode.is_none() {
+            self.recovery_point = context.flight.max;
+            control.reduce(context.flight, context.flight.size());
+            self.episode = Some(Episode::Fast(Prr::new(queue.before_ack())));
+            reaction = Reaction::Repair;
+        }
+        if let Some(Episode::Fast(prr)) = &mut self.episode
+            && (queue.arrived_bytes() > 0 || reaction == Reaction::Repair)
+        {
+            let in_network = queue.in_network();
+            let progress = Progress { delivered: queue.arrived_bytes(), in_network, safe: advanced && bytes == 0 };
+            let count = prr.acked(progress, control.ssthresh, control.mss);
+            control.cwnd = (in_network + count).max(control.mss);
+        }
+        reaction
+    }
+    /// RFC 8985 §7.4.2: the outcome of a probe; true if it has repaired a loss. Without D-SACK, a probe that was not
+    /// needed shows as an acknowledgement of nothing new.
+    fn judge_probe(&mut self, context: &Context, advanced: bool, queue: &RetransmissionQueue) -> bool {
+        let una = context.flight.una;
+        let Some(probe) = self.probe.filter(|probe| una >= probe.end) else { return false };
+        let duplicate = !advanced && queue.arrived().is_empty();
+        let repaired = probe.resent && una > probe.end;
+        if !probe.resent || repaired || duplicate {
+            self.probe = None;
+        }
+        repaired
+    }
+
+    /// The retransmission timer fired. RFC 8985 §6.3.
+    pub(super) fn timed_out(
+        &mut self,
+        control: &mut Controller,
+        context: Context,
+        queue: &mut RetransmissionQueue,
+        again: bool,
+    ) {
+        let timeout = Timeout::new(again, self.in_recovery());
+        let patience = self.rtt + self.reordering_window(&context, queue);
+        queue.mark_lost_on_timeout(Time::from_ps(context.now.as_ps().saturating_sub(patience.as_ps())));
+        self.episode = Some(Episode::Timeout);
+        self.recovery_point = context.flight.max;
+        (self.probe, self.timer) = (None, None);
+        control.collapse(context.flight, timeout);
+        // What may still arrive does not keep the first segment from being resent; as in Linux, tcp_enter_loss().
+        control.cwnd += queue.in_network();
+    }
+
+    /// Returns the next segment: what is lost, then new data, as long as the window has room for it.
+    pub(super) fn next(
+        &mut self,
+        control: &Controller,
+        sender: &Sender,
+        queue: &mut RetransmissionQueue,
+    ) -> Option<Chunk> {
+        let in_network = queue.in_network();
+        if let Some((start, end)) = queue.first_lost() {
+            return sender.sent(start, end).filter(|chunk| in_network + chunk.len <= control.cwnd);
+        }
+        if !self.duplicates.limited_transmit_enabled() && self.episode.is_none() && queue.sacked_segments() > 0 {
+            return None;
+        }
+        // What has left the network makes room.
+        let left = (sender.nxt - sender.una).saturating_sub(in_network);
+        sender.next(control.cwnd + left, None)
+    }
+    /// Counts a segment sent; `new` is true if it was not sent before.
+    pub(super) fn sent(&mut self, bytes: u64, new: bool) {
+        self.moved |= new;
+        if let Some(Episode::Fast(prr)) = &mut self.episode {
+            prr.sent(bytes);
+        }
+    }
+    pub(super) fn in_recovery(&self) -> bool {
+        matches!(self.episode, Some(Episode::Fast(_)))
+    }
+
+    fn probe_timer(&self) -> Option<Timer> {
+        self.timer.filter(|timer| matches!(timer, Timer::Probe(_)))
+    }
+    /// Returns the time at which [`expired`](Rack::expired) must be called, after all that may be sent was sent. RFC 8985
+    /// §7.2: a probe is due after two round trips, but not while a loss is repaired or SACK blocks report one.
+    pub(super) fn deadline(&mut self, context: &Context, queue: &RetransmissionQueue) -> Option<Time> {
+        if let Some(Timer::Reordering(at)) = self.timer {
+            return Some(at);
+        }
+        let probes = self.episode.is_none() && queue.sacked_segments() == 0 && self.probe.is_none();
+        if !probes || queue.in_network() == 0 {
+            self.timer = None;
+        } else if std::mem::take(&mut self.moved) {
+            let mut after = context.srtt.map_or(FIRST_PROBE, |_| self.round_trip(context) * 2);
+            if queue.in_network() <= self.mss {
+                after += MAX_ACK_DELAY;
+            }
+            let at = context.now + after;
+            self.timer = Some(Timer::Probe(context.timeout_at.map_or(at, |timeout| timeout.min(at))));
+        }
+        self.timer.map(|timer| match timer {
+            Timer::Reordering(at) | Timer::Probe(at) => at,
+        })
+    }
+    /// The timer fired: finds losses, or returns a probe to send. RFC 8985 §7.3: new data if the peer's window allows,
+    /// else the last segment.
+    pub(super) fn expired(
+        &mut self,
+        control: &mut Controller,
+        context: Context,
+        sender: &Sender,
+        queue: &mut RetransmissionQueue,
+    ) -> (Reaction, Option<Chunk>) {
+        if let Some(Timer::Reordering(_)) = self.timer.take() {
+            queue.begin_ack();
+            return (self.detect(control, &context, queue, false), None);
+        }
+        if !std::mem::take(&mut self.measured) {
+            return (Reaction::Continue, None);
+        }
+        let new = sender.next(u64::MAX, None);
+        let again = || queue.last().and_then(|(start, end)| sender.sent(start, end));
+        let chunk = new.or_else(again);
+        self.probe = chunk.map(|_| Probe { end: sender.max.max(chunk.map_or(0, Chunk::end)), resent: new.is_none() });
+        (Reaction::Continue, chunk)
+    }
+}

@@ -1,0 +1,408 @@
+//! The retransmission queue (RFC 9293 §3.4): a record for each segment sent and not acknowledged, and the rate samples
+//! that the records give (draft-ietf-ccwg-bbr, section "Delivery Rate Samples").
+
+use std::collections::VecDeque;
+
+use cellway_delivery::{Delivery, Sample, Stamp};
+use cellway_units::{Bits, Span, Time};
+
+use crate::Position;
+use crate::ranges::Ranges;
+
+/// The fate of a segment, as far as the sender has learned it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    InFlight,
+    /// It has left the network without arriving. It is resent before new data.
+    Lost,
+    Sacked,
+}
+
+/// The record of a segment.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: Position,
+    end: Position,
+    /// Of its last transmission.
+    stamp: Stamp,
+    fate: Fate,
+    retransmitted: bool,
+}
+
+impl Sent {
+    fn len(&self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// A segment that an acknowledgement reports as delivered, cumulatively or selectively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrived {
+    pub(crate) end: Position,
+    /// When it was last sent.
+    pub(crate) sent: Time,
+    pub(crate) retransmitted: bool,
+}
+
+/// Losses that a look at the queue has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Losses {
+    /// Newly lost (bytes).
+    pub(crate) bytes: u64,
+    /// The time until all that is not yet lost, and was sent before the newest arrival, would be lost.
+    pub(crate) remaining: Option<Span>,
+}
+
+/// The segments in order of their positions, without gaps between them. The peer's window bounds their number. Lengths
+/// count positions: a FIN is one byte.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RetransmissionQueue {
+    segments: VecDeque<Sent>,
+    sacked: Ranges,
+    /// Lengths of the segments with that fate (bytes), and the number of those that are SACKed.
+    sacked_bytes: u64,
+    sacked_segments: u32,
+    lost_bytes: u64,
+    /// No segment below is lost.
+    lost_from: Position,
+    delivery: Delivery,
+    min_rtt: Option<Span>,
+    /// The segments that the present acknowledgement reports, and their bytes.
+    arrived: Vec<Arrived>,
+    arrived_bytes: u64,
+    sample: Option<Sample>,
+}
+
+impl RetransmissionQueue {
+    /// Records the transmission of `start..end`, whole segments if they were sent before.
+    pub(crate) fn sent(&mut self, start: Position, end: Position, now: Time) {
+        let fresh = start.max(self.segments.back().map_or(start, |s| s.end));
+        if start < fresh {
+            self.resent(start, end, now);
+        }
+        if fresh < end {
+            let stamp = self.delivery.sent(now, bits(end - fresh));
+            self.segments.push_back(Sent { start: fresh, end, stamp, fate: Fate::InFlight, retransmitted: false });
+        }
+    }
+    fn resent(&mut self, start: Position, end: Position, now: Time) {
+        let first = self.segments.partition_point(|s| s.end <= start);
+        for s in self.segments.iter_mut().skip(first).take_while(|s| s.start < end) {
+            match s.fate {
+                Fate::Sacked => continue,
+                Fate::Lost => self.lost_bytes -= s.len(),
+                // The record follows the later transmission.
+                Fate::InFlight => self.delivery.lost(&s.stamp),
+            }
+            s.stamp = self.delivery.sent(now, bits(s.len()));
+            (s.fate, s.retransmitted) = (Fate::InFlight, true);
+        }
+    }
+
+    /// Begins to process an acknowledgement.
+    pub(crate) fn begin_ack(&mut self) {
+        self.arrived.clear();
+        self.arrived_bytes = 0;
+    }
+    /// Takes a SACK block. Blocks outside the queue, such as those of D-SACK (RFC 2883), say nothing new.
+    pub(crate) fn sacked(&mut self, start: Position, end: Position, now: Time) {
+        let Some((first, last)) = self.segments.front().zip(self.segments.back()) else { return };
+        if start < first.start || end > last.end || start >= end {
+            return;
+        }
+        // Only what the block adds is visited.
+        let mut at = start;
+        while at < end {
+            let (gap, next) = self.sacked.gap_from(at);
+            if gap >= end {
+                break;
+            }
+            let stop = next.map_or(end, |next| next.min(end));
+            self.sacked.insert(gap, stop, 0);
+            self.mark_sacked(gap, stop, now);
+            at = stop;
+        }
+    }
+    /// Marks the segments that `from..to` completes: all of them may have been SACKed before but for these.
+    fn mark_sacked(&mut self, from: Position, to: Position, now: Time) {
+        let first = self.segments.partition_point(|s| s.end <= from);
+        for i in first..self.segments.len() {
+            let s = self.segments[i];
+            if s.start >= to {
+                break;
+            }
+            let (gap, _) = self.sacked.gap_from(s.start);
+            if s.fate != Fate::Sacked && gap >= s.end {
+                self.arrive(s, now);
+                self.segments[i].fate = Fate::Sacked;
+                self.sacked_bytes += s.len();
+                self.sacked_segments += 1;
+            }
+        }
+    }
+    /// Everything below `una` is acknowledged.
+    pub(crate) fn acked(&mut self, una: Position, now: Time) {
+        while let Some(s) = self.segments.front().copied().filter(|s| s.end <= una) {
+            self.segments.pop_front();
+            if s.fate == Fate::Sacked {
+                self.sacked_bytes -= s.len();
+                self.sacked_segments -= 1;
+            } else {
+                self.arrive(s, now);
+            }
+        }
+        self.sacked.remove_below(una);
+        if let Some(s) = self.segments.front_mut()
+            && s.start < una
+        {
+            let trimmed = una - s.start;
+            s.start = una;
+            match s.fate {
+                Fate::InFlight => {}
+                Fate::Lost => self.lost_bytes -= trimmed,
+                Fate::Sacked => self.sacked_bytes -= trimmed,
+            }
+        }
+        if self.segments.front().is_some_and(|s| s.fate == Fate::Sacked) {
+            self.renege();
+        }
+    }
+    /// A peer that still had what it SACKed at the front would have acknowledged it: it has discarded data. RFC 2018 §8.
+    fn renege(&mut self) {
+        for s in self.segments.iter_mut().filter(|s| s.fate == Fate::Sacked) {
+            s.fate = Fate::Lost;
+        }
+        self.lost_bytes += self.sacked_bytes;
+        (self.sacked_bytes, self.sacked_segments, self.lost_from) = (0, 0, 0);
+        self.sacked.clear();
+    }
+    /// Counts a segment as delivered. Its fate is that before.
+    fn arrive(&mut self, s: Sent, now: Time) {
+        if s.fate == Fate::Lost {
+            self.lost_bytes -= s.len();
+            self.delivery.acked_late(&s.stamp);
+        } else {
+            self.delivery.acked(now, &s.stamp, Span::MAX);
+        }
+        let sent = s.stamp.sent();
+        if !s.retransmitted {
+            let rtt = now.since(sent);
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        self.arrived_bytes += s.len();
+        self.arrived.push(Arrived { end: s.end, sent, retransmitted: s.retransmitted });
+    }
+    /// Ends the acknowledgement: takes its rate sample. One over less than the least round trip is not reliable.
+    pub(crate) fn end_ack(&mut self) {
+        if let Some(sample) = self.delivery.sample()
+            && self.min_rtt.is_none_or(|least| sample.interval >= least)
+        {
+            self.sample = Some(sample);
+        }
+    }
+
+    /// Marks as lost what was sent before the segment that was sent at `newest.0` and ends at `newest.1`, and has been
+    /// under way for longer than `patience` at `now`. RFC 8985 §6.2, step 5.
+    pub(crate) fn mark_lost(&mut self, newest: (Time, Position), patience: Span, now: Time) -> Losses {
+        let mut losses = Losses::default();
+        for s in &mut self.segments {
+            let sent = s.stamp.sent();
+            if (sent, s.end) >= newest {
+                // What follows was sent later still, unless it has been resent: and that was even later.
+                if !s.retransmitted {
+                    break;
+                }
+                continue;
+            }
+            if s.fate != Fate::InFlight {
+                continue;
+            }
+            let due = sent + patience;
+            if due <= now {
+                losses.bytes += s.len();
+                s.fate = Fate::Lost;
+                self.lost_bytes += s.len();
+                self.lost_from = self.lost_from.min(s.start);
+                self.delivery.lost(&s.stamp);
+            } else {
+                losses.remaining = losses.remaining.max(Some(due.since(now)));
+            }
+        }
+        losses
+    }
+    /// Marks as lost the first segment, and all others that were sent before `before`. RFC 8985 §6.3.
+    pub(crate) fn mark_lost_on_timeout(&mut self, before: Time) {
+        self.lost_from = 0;
+        for (i, s) in self.segments.iter_mut().enumerate() {
+            if s.fate == Fate::InFlight && (i == 0 || s.stamp.sent() <= before) {
+                s.fate = Fate::Lost;
+                self.lost_bytes += s.len();
+                self.delivery.lost(&s.stamp);
+            }
+        }
+    }
+    /// The sender has nothing to send although it would be allowed to: samples of what follows are limited by the
+    /// application.
+    pub(crate) fn nothing_left(&mut self) {
+        if self.lost_bytes == 0 {
+            self.delivery.nothing_left();
+        }
+    }
+
+    /// Returns the first segment that is lost.
+    pub(crate) fn first_lost(&mut self) -> Option<(Position, Position)> {
+        if self.lost_bytes == 0 {
+            return None;
+        }
+        let first = self.segments.partition_point(|s| s.end <= self.lost_from);
+        let lost = self.segments.iter().skip(first).find(|s| s.fate == Fate::Lost)?;
+        self.lost_from = lost.start;
+        Some((lost.start, lost.end))
+    }
+    /// Returns the segment with the highest position.
+    pub(crate) fn last(&self) -> Option<(Position, Position)> {
+        self.segments.back().map(|s| (s.start, s.end))
+    }
+    /// The data that is still in the network: neither SACKed nor lost (bytes).
+    pub(crate) fn in_network(&self) -> u64 {
+        let outstanding = self.segments.back().zip(self.segments.front()).map_or(0, |(b, f)| b.end - f.start);
+        outstanding - self.sacked_bytes - self.lost_bytes
+    }
+    /// The data in the network before the present acknowledgement, and what has been lost from it (bytes).
+    pub(crate) fn before_ack(&self) -> u64 {
+        self.in_network() + self.lost_bytes + self.arrived_bytes
+    }
+    pub(crate) fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+    /// The segments that the present acknowledgement reports.
+    pub(crate) fn arrived(&self) -> &[Arrived] {
+        &self.arrived
+    }
+    /// Their length: DeliveredData of RFC 9937 (bytes).
+    pub(crate) fn arrived_bytes(&self) -> u64 {
+        self.arrived_bytes
+    }
+    /// The shortest round trip of a segment that was sent once.
+    pub(crate) fn min_rtt(&self) -> Option<Span> {
+        self.min_rtt
+    }
+    /// The latest rate sample.
+    pub(crate) fn sample(&self) -> Option<Sample> {
+        self.sample
+    }
+}
+
+fn bits(len: u64) -> Bits {
+    Bits(8 * len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Time {
+        Time::ZERO + Span::from_ms(n)
+    }
+    /// Ten segments of 1000 B, one each 10 ms from 0 ms on.
+    fn ten() -> RetransmissionQueue {
+        let mut queue = RetransmissionQueue::default();
+        for n in 0..10 {
+            queue.sent(1 + 1000 * n, 1001 + 1000 * n, ms(10 * n));
+        }
+        queue
+    }
+
+    #[test]
+    fn each_acknowledgement_gives_a_rate_sample() {
+        let mut queue = ten();
+        for n in 0..10 {
+            queue.begin_ack();
+            queue.acked(1001 + 1000 * n, ms(100 + 20 * n));
+            queue.end_ack();
+        }
+        // 10,000 B over 280 ms, from the first transmission to the last acknowledgement.
+        let sample = queue.sample().unwrap();
+        assert_eq!((sample.rate.as_bps(), sample.interval), (80_000 * 1000 / 280, Span::from_ms(280)));
+        assert_eq!((queue.in_network(), queue.min_rtt()), (0, Some(Span::from_ms(100))));
+    }
+
+    #[test]
+    fn blocks_mark_whole_segments_once() {
+        let mut queue = ten();
+        queue.begin_ack();
+        queue.sacked(1001, 3001, ms(100));
+        queue.sacked(3001, 3501, ms(100));
+        assert_eq!((queue.sacked_segments(), queue.arrived_bytes(), queue.in_network()), (2, 2000, 8000));
+        queue.begin_ack();
+        queue.sacked(1001, 5001, ms(110));
+        assert_eq!((queue.sacked_segments(), queue.arrived_bytes()), (4, 2000));
+        queue.begin_ack();
+        queue.acked(6001, ms(120));
+        assert_eq!((queue.sacked_segments(), queue.arrived_bytes(), queue.in_network()), (0, 2000, 4000));
+        // Outside the queue.
+        queue.sacked(1, 1001, ms(130));
+        queue.sacked(9001, 20_001, ms(130));
+        assert_eq!(queue.sacked_segments(), 0);
+    }
+
+    #[test]
+    fn a_lost_segment_leaves_the_network_until_it_is_resent() {
+        let mut queue = ten();
+        queue.begin_ack();
+        queue.sacked(3001, 4001, ms(130));
+        // The fourth segment took 100 ms. The first was sent 130 ms ago, the second 120 ms, the third 110 ms.
+        let losses = queue.mark_lost((ms(30), 4001), Span::from_ms(120), ms(130));
+        assert_eq!(losses, Losses { bytes: 2000, remaining: Some(Span::from_ms(10)) });
+        assert_eq!((queue.in_network(), queue.first_lost()), (7000, Some((1, 1001))));
+        queue.sent(1, 1001, ms(130));
+        assert_eq!((queue.in_network(), queue.first_lost()), (8000, Some((1001, 2001))));
+        // A lost segment arrives late after all.
+        queue.begin_ack();
+        queue.acked(2001, ms(140));
+        assert_eq!(queue.arrived()[1], Arrived { end: 2001, sent: ms(10), retransmitted: false });
+        assert_eq!((queue.in_network(), queue.first_lost()), (7000, None));
+        // The resent one is measured from its last transmission, which gives no least round trip.
+        assert_eq!(queue.arrived()[0], Arrived { end: 1001, sent: ms(130), retransmitted: true });
+        assert_eq!(queue.min_rtt(), Some(Span::from_ms(100)));
+    }
+
+    #[test]
+    fn what_the_peer_discards_is_lost() {
+        let mut queue = ten();
+        queue.begin_ack();
+        queue.sacked(1001, 3001, ms(100));
+        queue.acked(1001, ms(110));
+        assert_eq!((queue.sacked_segments(), queue.first_lost(), queue.in_network()), (0, Some((1001, 2001)), 7000));
+    }
+
+    #[test]
+    fn samples_are_limited_from_where_the_application_has_nothing_left() {
+        let mut queue = ten();
+        queue.nothing_left();
+        queue.sent(10_001, 11_001, ms(90));
+        for (n, limited) in [(1, false), (11, true)] {
+            queue.begin_ack();
+            queue.acked(1 + 1000 * n, ms(200));
+            queue.end_ack();
+            assert_eq!(queue.sample().unwrap().limited, limited, "{n}");
+        }
+    }
+
+    /// Nothing is allocated any more once the queue has had its largest size.
+    #[test]
+    fn a_warm_queue_keeps_its_memory() {
+        let mut queue = ten();
+        let turn = |queue: &mut RetransmissionQueue, n: u64| {
+            queue.begin_ack();
+            queue.acked(1001 + 1000 * n, ms(100 + n));
+            queue.end_ack();
+            queue.sent(10_001 + 1000 * n, 11_001 + 1000 * n, ms(100 + n));
+        };
+        turn(&mut queue, 0);
+        let capacity = |queue: &RetransmissionQueue| (queue.segments.capacity(), queue.arrived.capacity());
+        let warm = capacity(&queue);
+        (1..1000).for_each(|n| turn(&mut queue, n));
+        assert_eq!(capacity(&queue), warm);
+    }
+}
