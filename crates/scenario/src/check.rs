@@ -24,7 +24,7 @@ use crate::check::run::slowest;
 use crate::check::traffic::Group;
 use crate::file::{File, NodeFile};
 use crate::found::Found;
-use crate::model::{Discipline, Encapsulation, Multiplexing, MultiplexingSpec, Scenario, TcpKeys};
+use crate::model::{Scenario, TcpKeys};
 use crate::quantity::{Quantity, RttSpan};
 use crate::schema;
 use crate::shape;
@@ -103,21 +103,16 @@ impl Check<'_> {
         let rtt = self.rtt(file.run.as_ref(), network.as_ref(), groups.as_deref());
         let run = self.run(file.run.as_ref(), rtt);
         let traffic = groups.and_then(|groups| self.resolve_starts(groups, rtt, run.as_ref()));
-        let multiplexing = file.multiplexing.as_ref();
-        let multiplexing = MultiplexingSpec {
-            channel: multiplexing.and_then(|m| m.channel).unwrap_or(Multiplexing::PerConversation),
-            server: multiplexing.and_then(|m| m.server).unwrap_or(Discipline::RoundRobin),
-            encapsulation: multiplexing.and_then(|m| m.encapsulation).unwrap_or(Encapsulation::VcMux),
-        };
+        let multiplexing = file.multiplexing.unwrap_or_default().resolve()?;
         self.channels(multiplexing.channel, traffic.as_deref());
         let slowest = network.as_ref().and_then(|network| slowest(network, traffic.as_deref()?));
         let scale = Scale { traffic: traffic.as_deref(), slowest, rtt, multiplexing };
-        let buffer = self.buffer(file.buffer.as_ref(), scale);
+        let buffer = self.buffer(file.buffer, scale);
         if let (Some(network), Some(traffic)) = (&network, &traffic) {
             self.gateways_hold(traffic, network);
         }
         let links = network.as_ref().and_then(|network| self.link_buffers(&file, network, buffer?, scale));
-        let abr = self.abr_switch(file.abr.as_ref());
+        let abr = self.abr_switch(file.abr.unwrap_or_default());
         let observe = self.observe(&file, network.as_ref(), run.as_ref(), rtt);
         let emulate = self.emulate(file.run.as_ref().and_then(|run| run.emulate));
         let (network, traffic) = (network?, traffic?);

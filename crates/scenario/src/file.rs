@@ -20,7 +20,7 @@ use cellway_units::Span;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{Discipline, EmulateKeys, Encapsulation, Multiplexing, TcpKeys};
+use crate::model::{AbrSwitchKeys, EmulateKeys, MultiplexingKeys, TcpKeys};
 use crate::quantity::{Quantity, RttSpan};
 
 /// A network, the traffic on it, and what to observe. Quantities are strings with units;
@@ -40,9 +40,9 @@ pub(crate) struct File {
     pub(crate) description: Option<String>,
     #[schemars(required)]
     pub(crate) run: Option<RunFile>,
-    pub(crate) multiplexing: Option<MultiplexingFile>,
+    pub(crate) multiplexing: Option<MultiplexingKeys>,
     #[schemars(required)]
-    pub(crate) buffer: Option<BufferFile>,
+    pub(crate) buffer: Option<BufferKeys>,
     /// TCP of all traffic; a group may override single keys. Keys that are left out have the values of `profile`, which is
     /// "linux-6" unless the file names another.
     pub(crate) tcp: Option<TcpKeys>,
@@ -64,7 +64,7 @@ pub(crate) struct File {
     pub(crate) policer: Option<Vec<PolicerFile>>,
     /// Rates that change while it runs.
     pub(crate) change: Option<Vec<ChangeFile>>,
-    pub(crate) abr: Option<AbrSwitchFile>,
+    pub(crate) abr: Option<AbrSwitchKeys>,
     pub(crate) observe: Option<ObserveFile>,
     #[expect(dead_code, reason = "read from the tree, which knows the order and the places of its values")]
     pub(crate) sweep: Option<SweepFile>,
@@ -94,21 +94,6 @@ pub(crate) struct RunFile {
     #[schemars(length(min = 1))]
     pub(crate) command: Option<Vec<CommandFile>>,
     pub(crate) emulate: Option<EmulateKeys>,
-}
-
-/// The mapping of conversations to channels, and of packets to cells.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct MultiplexingFile {
-    /// Which conversations between the same two routers share a channel, and so a cell queue.
-    #[schemars(extend("default" = "per-conversation"))]
-    pub(crate) channel: Option<Multiplexing>,
-    /// The order in which the channels of an ATM line are served.
-    #[schemars(extend("default" = "round-robin"))]
-    pub(crate) server: Option<Discipline>,
-    /// The encapsulation of a packet before it is cut into cells.
-    #[schemars(extend("default" = "vc-mux"))]
-    pub(crate) encapsulation: Option<Encapsulation>,
 }
 
 /// What is recorded besides the summary.

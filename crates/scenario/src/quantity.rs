@@ -2,6 +2,8 @@
 
 mod rates;
 
+use std::fmt;
+
 use cellway_settings::quantity::{Error, Format, Text};
 use cellway_units::{Bytes, CellRate, Cells, ParseError, Probability, Rate, Span, split_quantity};
 
@@ -83,6 +85,27 @@ pub(crate) enum Size {
     Cells(Cells),
     Bytes(Bytes),
     Bdp(Multiple),
+}
+
+impl fmt::Display for Multiple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = 10u128.pow(self.decimals);
+        write!(f, "{}", self.digits / unit)?;
+        match self.decimals as usize {
+            0 => Ok(()),
+            width => write!(f, ".{:0width$}", self.digits % unit),
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Size::Cells(cells) => write!(f, "{cells}"),
+            Size::Bytes(bytes) => write!(f, "{bytes}"),
+            Size::Bdp(multiple) => write!(f, "{multiple} bdp"),
+        }
+    }
 }
 
 impl Text for RttSpan {

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use crate::model::{ChangeOf, PolicerAction, Scenario};
+use crate::model::{AbrSwitchKeys, ChangeOf, MultiplexingKeys, PolicerAction, Scenario};
 use crate::tree::quoted;
 
 impl Scenario {
@@ -26,10 +26,7 @@ impl Scenario {
         writeln!(out, "\n[run]\nduration = \"{}\"\nwarmup = \"{}\"", run.duration, run.warmup)?;
         writeln!(out, "seed = {}\nseeds = {}\nrtt = \"{}\"", run.seed, run.seeds, run.rtt)?;
         self.write_emulate(out)?;
-        let multiplexing = &self.multiplexing;
-        writeln!(out, "\n[multiplexing]\nchannel = {}", word(multiplexing.channel))?;
-        writeln!(out, "server = {}", word(multiplexing.server))?;
-        writeln!(out, "encapsulation = {}", word(multiplexing.encapsulation))?;
+        writeln!(out, "\n[multiplexing]\n{}", MultiplexingKeys::from(self.multiplexing).lines().join("\n"))?;
         self.write_network(out)?;
         for traffic in &self.traffic {
             self.write_traffic(out, traffic)?;
@@ -90,9 +87,7 @@ impl Scenario {
                 writeln!(out, "direction = {}", word(direction))?;
             }
         }
-        let abr = &self.abr;
-        writeln!(out, "\n[abr]\nmarking = {}\ntarget = {:?}", word(abr.marking), abr.target)?;
-        writeln!(out, "interval = \"{}\"\nthreshold = \"{}\"", abr.interval, abr.threshold)
+        writeln!(out, "\n[abr]\n{}", AbrSwitchKeys::from(self.abr).lines().join("\n"))
     }
 }
 

@@ -23,7 +23,6 @@ pub mod quantity;
 pub mod reference;
 #[cfg(feature = "file")]
 pub mod schema;
-#[cfg(feature = "file")]
 pub mod section;
 #[cfg(feature = "file")]
 pub mod shape;

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 section! {
     /// A printer.
+    #[derive(Copy, Eq)]
     pub struct Printer, PrinterKeys {
         /// The pages that it prints in a minute.
         #[schemars(range(min = 1, max = 600))]

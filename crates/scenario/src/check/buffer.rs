@@ -1,16 +1,17 @@
 //! Buffers: sizes resolved into what fills them.
 
+use cellway_settings::quantity::Text;
 use cellway_units::{Bytes, CELL_OCTETS, Cells, Rate, Span};
 
 use crate::check::network::Network;
 use crate::check::tcp::HEADERS;
 use crate::check::{Check, MAX_BUFFER};
-use crate::file::{BufferFile, File};
+use crate::file::{BufferFile, BufferKeys, File};
 use crate::model::{
     Buffer, BufferPer, BufferSize, Charge, Command, Discard, Emulate, Framing, Link, MultiplexingSpec, NodeIndex,
     NodeKind, Sharing, Traffic,
 };
-use crate::quantity::{Quantity, Size};
+use crate::quantity::Size;
 use crate::route;
 use crate::tree::{Step, at};
 
@@ -26,8 +27,13 @@ pub(super) struct Scale<'t> {
 
 impl Check<'_> {
     /// The buffer of all ports for which no link says otherwise.
-    pub(super) fn buffer(&mut self, buffer: Option<&BufferFile>, scale: Scale) -> Option<Buffer> {
-        let buffer = self.resolve(None, buffer?, scale)?;
+    pub(super) fn buffer(&mut self, keys: Option<BufferKeys>, scale: Scale) -> Option<Buffer> {
+        let keys = keys?;
+        let size = at!["buffer", "size"];
+        if keys.size.is_none() && !self.is_bad(&size) {
+            self.refuse(&size, "is missing", <Size as Text>::accepted());
+        }
+        let buffer = self.resolve(None, keys.resolve()?, scale)?;
         let groups: Vec<&Traffic> = scale.traffic?.iter().collect();
         self.holds_packet(None, &buffer, scale.multiplexing, &groups)?;
         // The port to a host that only one conversation uses has the memory of one, and takes packets whole.
@@ -57,7 +63,7 @@ impl Check<'_> {
             .map(|(i, (link, crossing))| {
                 let buffer = match &files[i].buffer {
                     None => shared,
-                    Some(own) => self.link_buffer(i, link, &own.over(file.buffer.as_ref()?), scale, crossing)?,
+                    Some(own) => self.link_buffer(i, link, own.or(file.buffer?).resolve()?, scale, crossing)?,
                 };
                 self.holds_transport(i, network, &buffer, scale, crossing)?;
                 Some(Link { buffer, ..link.clone() })
@@ -70,7 +76,7 @@ impl Check<'_> {
         &mut self,
         i: usize,
         link: &Link,
-        merged: &BufferFile,
+        merged: BufferFile,
         scale: Scale,
         crossing: &[Crossing],
     ) -> Option<Buffer> {
@@ -154,10 +160,9 @@ impl Check<'_> {
         }
     }
 
-    fn resolve(&mut self, own: Option<usize>, buffer: &BufferFile, scale: Scale) -> Option<Buffer> {
-        let count = buffer.count.unwrap_or(Charge::Cell);
-        let discard = buffer.discard.unwrap_or(Discard::Frame);
-        let size = self.buffer_size(&self.buffer_path(own, "size"), buffer.size?.0, count, scale)?;
+    fn resolve(&mut self, own: Option<usize>, buffer: BufferFile, scale: Scale) -> Option<Buffer> {
+        let BufferFile { per, sharing, count, discard, .. } = buffer;
+        let size = self.buffer_size(&self.buffer_path(own, "size"), buffer.size, count, scale)?;
         if octets(size) == 0 {
             let path = self.buffer_path(own, "size");
             let unit = if count == Charge::Cell { "cell" } else { "B" };
@@ -185,8 +190,6 @@ impl Check<'_> {
             return None;
         }
         let threshold = threshold.filter(|_| discard == Discard::Epd);
-        let per = buffer.per.unwrap_or(BufferPer::Conversation);
-        let sharing = buffer.sharing.unwrap_or(Sharing::Pool);
         Some(Buffer { size, per, sharing, count, discard, threshold, clp_threshold })
     }
 
@@ -195,12 +198,12 @@ impl Check<'_> {
         &mut self,
         own: Option<usize>,
         key: &str,
-        given: Option<Quantity<Size>>,
+        given: Option<Size>,
         size: BufferSize,
         scale: Scale,
     ) -> Option<Option<BufferSize>> {
         let path = self.buffer_path(own, key);
-        let Some(Quantity(given)) = given else { return (!self.is_bad(&path)).then_some(None) };
+        let Some(given) = given else { return (!self.is_bad(&path)).then_some(None) };
         let count = if matches!(size, BufferSize::Cells(_)) { Charge::Cell } else { Charge::Packet };
         let threshold = self.buffer_size(&path, given, count, scale)?;
         if octets(threshold) == 0 {

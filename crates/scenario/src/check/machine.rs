@@ -5,8 +5,8 @@ use cellway_units::{Bytes, CellRate, Rate, Span};
 use crate::check::names::Names;
 use crate::check::tcp::MAX_PACKET;
 use crate::check::{Check, MAX_BUFFER};
-use crate::file::{GatewayFile, HostFile, NodeFile};
-use crate::model::{GatewaySpec, HostSpec, NodeIndex, NodeKind};
+use crate::file::{GatewayFile, NodeFile};
+use crate::model::{GatewaySpec, HostKeys, HostSpec, NodeIndex, NodeKind};
 use crate::quantity::Quantity;
 use crate::tree::{Step, at};
 
@@ -29,7 +29,7 @@ impl Check<'_> {
         if kind != NodeKind::Host && node.host.is_some() {
             self.refuse(&at!["node", i, "host"], "is for hosts only", "no host here");
         }
-        let host = self.host(&at!["node", i, "host"], node.host.as_ref());
+        let host = self.host(&at!["node", i, "host"], node.host);
         let given = [("peer", node.peer.is_some()), ("gateway", node.gateway.is_some()), ("tcp", node.tcp.is_some())];
         if kind != NodeKind::Gateway {
             for (key, _) in given.iter().filter(|(_, given)| *given) {
@@ -140,12 +140,15 @@ impl Check<'_> {
     }
 
     /// What a machine costs; `path` leads to its table.
-    pub(super) fn host(&mut self, path: &[Step], file: Option<&HostFile>) -> Option<HostSpec> {
+    pub(super) fn host(&mut self, path: &[Step], keys: Option<HostKeys>) -> Option<HostSpec> {
         let key = |key: &str| -> Vec<Step> { path.iter().cloned().chain([Step::from(key)]).collect() };
-        let Some(file) = file else { return (!self.is_bad(path)).then(HostSpec::default) };
-        let rate = self.limit(&key("rate"), file.rate);
-        let [send, receive] = [("send", file.send), ("receive", file.receive)].map(|(k, t)| self.time(&key(k), t));
-        Some(HostSpec { rate: rate?, send: send?, receive: receive? })
+        let Some(keys) = keys else { return (!self.is_bad(path)).then(HostSpec::default) };
+        let is_bad = HostKeys::names().iter().any(|name| self.is_bad(&key(name)));
+        let host = keys.resolve()?;
+        if let Some(rate) = host.rate {
+            self.rate(&key("rate"), rate)?;
+        }
+        (!is_bad).then_some(host)
     }
 
     /// A rate that need not be given, but is not zero; `Some(None)` if it is not there.

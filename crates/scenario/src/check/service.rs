@@ -5,8 +5,8 @@ use cellway_units::{CellRate, Cells, Rate, Span};
 use crate::check::Check;
 use crate::check::crossing::Path;
 use crate::check::network::Network;
-use crate::file::{AbrSwitchFile, ServiceClass, ServiceFile};
-use crate::model::{AbrSpec, AbrSwitch, Fraction, Framing, Marking, NodeIndex, Service, Traffic};
+use crate::file::{ServiceClass, ServiceFile};
+use crate::model::{AbrSpec, AbrSwitch, AbrSwitchKeys, Fraction, Framing, NodeIndex, Service, Traffic};
 use crate::quantity::Quantity;
 use crate::route;
 use crate::tree::{Step, Value, at};
@@ -258,23 +258,18 @@ impl Check<'_> {
         }
     }
 
-    pub(super) fn abr_switch(&mut self, file: Option<&AbrSwitchFile>) -> Option<AbrSwitch> {
-        let none = AbrSwitchFile::default();
-        let file = file.unwrap_or(&none);
-        if ["marking", "target", "interval", "threshold"].iter().any(|key| self.is_bad(&at!["abr", *key])) {
+    pub(super) fn abr_switch(&mut self, keys: AbrSwitchKeys) -> Option<AbrSwitch> {
+        if AbrSwitchKeys::names().iter().any(|key| self.is_bad(&at!["abr", &key[..]])) {
             return None;
         }
-        let target = file.target.unwrap_or(0.95);
-        let interval = file.interval.map_or(Span::from_ms(1), |q| q.0);
+        let abr = keys.resolve()?;
         let before = self.found.len();
-        if target < MIN_TARGET {
+        if abr.target < MIN_TARGET {
             self.refuse_value(&at!["abr", "target"], "leaves nothing of the line", "from 0.000001 to 1");
         }
-        if interval.is_zero() {
+        if abr.interval.is_zero() {
             self.refuse_value(&at!["abr", "interval"], "is zero", "more than 0, like \"1 ms\"");
         }
-        let threshold = file.threshold.map_or(Cells(64), |q| q.0);
-        let marking = file.marking.unwrap_or(Marking::Erica);
-        (self.found.len() == before).then_some(AbrSwitch { marking, target, interval, threshold })
+        (self.found.len() == before).then_some(abr)
     }
 }

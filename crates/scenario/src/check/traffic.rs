@@ -54,7 +54,7 @@ impl Check<'_> {
                 let ends = [&group.from, &group.to];
                 let at_switch = ends.into_iter().flatten().any(|name| switches.contains(name.as_str()));
                 let access = self.access(i, group.access.as_ref(), at_switch);
-                let host = self.host(&at!["traffic", i, "host"], group.host.as_ref());
+                let host = self.host(&at!["traffic", i, "host"], group.host);
                 let path = network.and_then(|network| self.path(i, group, access.flatten(), network));
                 let layers = || Layers::of_group(i, group.tcp.as_ref(), defaults);
                 let tcp = self.tcp(&layers(), path.as_ref().map(Path::mtu));

@@ -4,7 +4,7 @@ use cellway_units::{CellRate, Cells, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{Fraction, LinkDirection, Marking, PolicerAction};
+use crate::model::{Fraction, LinkDirection, PolicerAction};
 use crate::quantity::{LineRate, Quantity, RttSpan};
 
 /// The service that channels ask of the network. Rates are those of cells of 53 octets.
@@ -181,22 +181,4 @@ pub(crate) struct ChangeFile {
     pub(crate) rate: Option<Quantity<LineRate>>,
     /// traffic: the new peak cell rate.
     pub(crate) pcr: Option<Quantity<CellRate>>,
-}
-
-/// How switches and routers take part in ABR control.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct AbrSwitchFile {
-    /// What they do with the cells of ABR channels.
-    #[schemars(extend("default" = "erica"))]
-    pub(crate) marking: Option<Marking>,
-    /// erica: the part of the line that ABR may use, above 0.
-    #[schemars(range(min = 0, max = 1), extend("default" = 0.95))]
-    pub(crate) target: Option<f64>,
-    /// erica: how long input is averaged.
-    #[schemars(extend("default" = "1 ms"))]
-    pub(crate) interval: Option<Quantity<Span>>,
-    /// efci: the queue at and above which cells are marked.
-    #[schemars(extend("default" = "64 cell"))]
-    pub(crate) threshold: Option<Quantity<Cells>>,
 }

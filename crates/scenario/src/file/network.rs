@@ -1,10 +1,11 @@
 //! Buffers, nodes and links.
 
+use cellway_settings::{section, settings};
 use cellway_units::{Bytes, CellRate, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::model::{BufferPer, Charge, Discard, Framing, NodeKind, Sharing, TcpKeys, Transport};
+use crate::model::{BufferPer, Charge, Discard, Framing, HostKeys, NodeKind, Sharing, TcpKeys, Transport};
 use crate::quantity::{LineRate, Quantity, Size};
 
 /// A node.
@@ -18,27 +19,13 @@ pub(crate) struct NodeFile {
     #[schemars(required)]
     pub(crate) kind: Option<NodeKind>,
     /// host: what its machine costs. Default: no limit.
-    pub(crate) host: Option<HostFile>,
+    pub(crate) host: Option<HostKeys>,
     /// gateway: the gateway at the other side, whose `peer` is this one; required.
     pub(crate) peer: Option<String>,
     /// gateway: how it carries bytes to its peer; required.
     pub(crate) gateway: Option<GatewayFile>,
     /// gateway: keys of [tcp] that differ at its own ends of TCP connections.
     pub(crate) tcp: Option<TcpKeys>,
-}
-
-/// What the machine of a host costs besides its line.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct HostFile {
-    /// The largest rate between memory and network card, in bits of IP packets. Default: no limit.
-    pub(crate) rate: Option<Quantity<Rate>>,
-    /// Time spent on each packet that is sent.
-    #[schemars(extend("default" = "0 s"))]
-    pub(crate) send: Option<Quantity<Span>>,
-    /// Time spent on each packet that is received.
-    #[schemars(extend("default" = "0 s"))]
-    pub(crate) receive: Option<Quantity<Span>>,
 }
 
 /// How a TCP gateway carries bytes to its peer.
@@ -97,7 +84,7 @@ pub(crate) struct LinkFile {
     /// the line. Default: none.
     pub(crate) lost: Option<LostFile>,
     /// Keys of [buffer] that differ for the two ports of this link.
-    pub(crate) buffer: Option<LinkBufferFile>,
+    pub(crate) buffer: Option<BufferKeys>,
 }
 
 /// The numbers of the units that a link loses, in ascending order; the first that leaves the line has number 1.
@@ -112,66 +99,29 @@ pub(crate) struct LostFile {
     pub(crate) back: Option<Vec<u64>>,
 }
 
-/// The output buffers of routers, switches and gateways. Hosts queue without limit: TCP windows bound them.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct BufferFile {
-    /// The size, in cells, bytes, or bandwidth-delay products. One bdp is the rate of the slowest
-    /// link on the path of any traffic group (without traffic, on any path between hosts), times
-    /// rtt: one size for all ports, also where groups take several paths. Bytes and cells are converted at 53 bytes a cell, rounded down.
-    #[schemars(required)]
-    pub(crate) size: Option<Quantity<Size>>,
-    /// What the size is meant for.
-    #[schemars(extend("default" = "conversation"))]
-    pub(crate) per: Option<BufferPer>,
-    /// Who may fill which part of it.
-    #[schemars(extend("default" = "pool"))]
-    pub(crate) sharing: Option<Sharing>,
-    /// What fills it.
-    #[schemars(extend("default" = "cell"))]
-    pub(crate) count: Option<Charge>,
-    /// What is dropped when it is full. "frame": at a router the whole packet, at a switch single cells; "cell": single
-    /// cells; "ppd": as frame, and after a lost cell a switch drops the rest of the frame but its last cell; "epd": as
-    /// ppd, and frames that begin while it is filled to `threshold` are refused whole.
-    #[schemars(extend("default" = "frame"))]
-    pub(crate) discard: Option<Discard>,
-    /// The occupancy from which "epd" refuses new frames, at most `size`; only for that.
-    pub(crate) threshold: Option<Quantity<Size>>,
-    /// The occupancy from which cells of low priority (CLP = 1) are refused, at most `size`. Default: no such limit.
-    pub(crate) clp_threshold: Option<Quantity<Size>>,
-}
-
-/// Keys of [buffer] that differ for the two ports of this link.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(crate) struct LinkBufferFile {
-    /// As in [buffer].
-    pub(crate) size: Option<Quantity<Size>>,
-    /// As in [buffer].
-    pub(crate) per: Option<BufferPer>,
-    /// As in [buffer].
-    pub(crate) sharing: Option<Sharing>,
-    /// As in [buffer].
-    pub(crate) count: Option<Charge>,
-    /// As in [buffer].
-    pub(crate) discard: Option<Discard>,
-    /// As in [buffer].
-    pub(crate) threshold: Option<Quantity<Size>>,
-    /// As in [buffer].
-    pub(crate) clp_threshold: Option<Quantity<Size>>,
-}
-
-impl LinkBufferFile {
-    /// `shared` with what this says put in its place.
-    pub(crate) fn over(&self, shared: &BufferFile) -> BufferFile {
-        BufferFile {
-            size: self.size.or(shared.size),
-            per: self.per.or(shared.per),
-            sharing: self.sharing.or(shared.sharing),
-            count: self.count.or(shared.count),
-            discard: self.discard.or(shared.discard),
-            threshold: self.threshold.or(shared.threshold),
-            clp_threshold: self.clp_threshold.or(shared.clp_threshold),
-        }
+section! {
+    /// The output buffers of routers, switches and gateways. Hosts queue without limit: TCP windows bound them. A link may
+    /// give keys that differ for its two ports; the others are as in [buffer].
+    #[derive(Copy, Eq)]
+    pub(crate) struct BufferFile, BufferKeys {
+        /// The size, in cells, bytes, or bandwidth-delay products; required in [buffer]. One bdp is the rate of the slowest
+        /// link on the path of any traffic group (without traffic, on any path between hosts), times
+        /// rtt: one size for all ports, also where groups take several paths. Bytes and cells are converted at 53 bytes a cell, rounded down.
+        pub(crate) size: Size,
+        /// What the size is meant for.
+        pub(crate) per: BufferPer = BufferPer::Conversation,
+        /// Who may fill which part of it.
+        pub(crate) sharing: Sharing = Sharing::Pool,
+        /// What fills it.
+        pub(crate) count: Charge = Charge::Cell,
+        /// What is dropped when it is full. "frame": at a router the whole packet, at a switch single cells; "cell": single
+        /// cells; "ppd": as frame, and after a lost cell a switch drops the rest of the frame but its last cell; "epd": as
+        /// ppd, and frames that begin while it is filled to `threshold` are refused whole.
+        pub(crate) discard: Discard = Discard::Frame,
+        /// The occupancy from which "epd" refuses new frames, at most `size`; only for that.
+        pub(crate) threshold: Option<Size>,
+        /// The occupancy from which cells of low priority (CLP = 1) are refused, at most `size`. Default: no such limit.
+        pub(crate) clp_threshold: Option<Size>,
     }
 }
+settings!(quantity: Size);

@@ -4,8 +4,8 @@ use cellway_units::{Bytes, Probability, Rate, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::file::{HostFile, ServiceFile};
-use crate::model::{AppKind, DataConnection, Draw, Framing, TcpKeys};
+use crate::file::ServiceFile;
+use crate::model::{AppKind, DataConnection, Draw, Framing, HostKeys, TcpKeys};
 use crate::quantity::{LineRate, Quantity, RttSpan};
 
 /// A group of like conversations. Slot i (from 1) is called "name-i"; when a conversation ends,
@@ -44,7 +44,7 @@ pub(crate) struct TrafficFile {
     /// The link between an own host and its router, switch or gateway; needed unless `from` and `to` are hosts.
     pub(crate) access: Option<AccessFile>,
     /// What the machines of own hosts cost. Default: no limit.
-    pub(crate) host: Option<HostFile>,
+    pub(crate) host: Option<HostKeys>,
     /// Whether gateways on the path split the connections; if not they are routers to this group.
     #[schemars(extend("default" = true))]
     pub(crate) gateway: Option<bool>,

@@ -9,6 +9,7 @@ use crate::model::{NodeIndex, Scenario, Slot};
 
 section! {
     /// Limits of an emulation.
+    #[derive(Copy, Eq)]
     pub struct Emulate, EmulateKeys {
         /// The largest 99th percentile of lateness on the wall clock; beyond it the run is marked invalid.
         pub lateness_limit: Span = Span::from_ms(1),
@@ -31,6 +32,7 @@ section! {
 
 section! {
     /// The keys that only a real gateway has: the same for all gateways of the file.
+    #[derive(Copy, Eq)]
     pub struct EmulatedGateway, EmulatedGatewayKeys {
         /// The transport between gateways: QUIC, TLS over TCP, or QUIC with TLS as the fallback.
         pub transport: GatewayTransport = GatewayTransport::Auto,

@@ -1,5 +1,6 @@
 //! Nodes and links.
 
+use cellway_settings::section;
 use cellway_spec::Framing;
 use cellway_units::{Bytes, Probability, Rate, Span};
 use schemars::JsonSchema;
@@ -34,15 +35,24 @@ pub enum NodeKind {
     Gateway,
 }
 
-/// What the machine of an end system costs besides its line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostSpec {
-    /// The largest rate between memory and network card, in bit/s of IP packets; no limit if absent.
-    pub rate: Option<Rate>,
-    /// Time spent on each packet that is sent.
-    pub send: Span,
-    /// Time spent on each packet that is received.
-    pub receive: Span,
+section! {
+    /// What the machine of a host costs besides its line.
+    #[derive(Copy, Eq)]
+    pub struct HostSpec, HostKeys {
+        /// The largest rate between memory and network card, in bits of IP packets. Default: no limit.
+        pub rate: Option<Rate>,
+        /// Time spent on each packet that is sent.
+        pub send: Span = Span::ZERO,
+        /// Time spent on each packet that is received.
+        pub receive: Span = Span::ZERO,
+    }
+}
+
+impl Default for HostSpec {
+    /// A machine that costs nothing.
+    fn default() -> HostSpec {
+        HostSpec { rate: None, send: Span::ZERO, receive: Span::ZERO }
+    }
 }
 
 /// What carries the packets of gateways to each other.

@@ -1,9 +1,8 @@
 //! The service that channels ask of the network. ATM Forum TM 4.0.
 
+use cellway_settings::{choice, section};
 use cellway_spec::Fraction;
 use cellway_units::{Cells, Rate, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::model::NodeIndex;
 
@@ -74,25 +73,28 @@ pub struct AbrSpec {
     pub between: Option<[NodeIndex; 2]>,
 }
 
-/// How switches and routers take part in ABR control.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AbrSwitch {
-    /// What they do with the cells of ABR channels.
-    pub marking: Marking,
-    /// ERICA: the part of the line that ABR may use, above 0 and at most 1.
-    pub target: f64,
-    /// ERICA: how long input is averaged. Never zero.
-    pub interval: Span,
-    /// EFCI: the queue of a port at and above which its cells are marked.
-    pub threshold: Cells,
+section! {
+    /// How switches and routers take part in ABR control.
+    #[derive(Copy)]
+    pub struct AbrSwitch, AbrSwitchKeys {
+        /// What they do with the cells of ABR channels.
+        pub marking: Marking = Marking::Erica,
+        /// erica: the part of the line that ABR may use, above 0.
+        #[schemars(range(min = 0, max = 1))]
+        pub target: f64 = 0.95,
+        /// erica: how long input is averaged.
+        pub interval: Span = Span::from_ms(1),
+        /// efci: the queue at and above which cells are marked.
+        pub threshold: Cells = Cells(64),
+    }
 }
 
-/// What switches do with the cells of ABR channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Marking {
-    /// Mark data cells while the queue is long; the destination tells the source.
-    Efci,
-    /// Compute a rate for each channel and write it into backward RM cells.
-    Erica,
+choice! {
+    /// What switches do with the cells of ABR channels.
+    pub enum Marking {
+        /// Mark data cells while the queue is long; the destination tells the source.
+        Efci = "efci",
+        /// Compute a rate for each channel and write it into backward RM cells.
+        Erica = "erica",
+    }
 }

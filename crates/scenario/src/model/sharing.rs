@@ -1,17 +1,20 @@
 //! How conversations share lines and buffers.
 
+use cellway_settings::section;
 use cellway_spec::{BufferPer, Charge, Discard, Discipline, Encapsulation, Multiplexing, Sharing};
 use cellway_units::{Bytes, Cells};
 
-/// The mapping of conversations to channels, and of packets to cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MultiplexingSpec {
-    /// Which conversations share a channel.
-    pub channel: Multiplexing,
-    /// The order in which the channels of an ATM line are served.
-    pub server: Discipline,
-    /// The encapsulation of a packet before it is cut into cells.
-    pub encapsulation: Encapsulation,
+section! {
+    /// The mapping of conversations to channels, and of packets to cells.
+    #[derive(Copy, Eq)]
+    pub struct MultiplexingSpec, MultiplexingKeys {
+        /// Which conversations between the same two routers share a channel, and so a cell queue.
+        pub channel: Multiplexing = Multiplexing::PerConversation,
+        /// The order in which the channels of an ATM line are served.
+        pub server: Discipline = Discipline::RoundRobin,
+        /// The encapsulation of a packet before it is cut into cells.
+        pub encapsulation: Encapsulation = Encapsulation::VcMux,
+    }
 }
 
 /// The output buffers of routers, switches and gateways. Hosts queue without limit: TCP windows bound them.

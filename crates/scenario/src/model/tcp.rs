@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 section! {
     /// TCP. Keys that are left out have the values of `profile`.
+    #[derive(Copy, Eq)]
     pub struct TcpSpec, TcpKeys {
         /// How loss is recovered from.
         pub variant: Variant,

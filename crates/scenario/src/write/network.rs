@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use crate::model::{Buffer, BufferSize, GatewaySpec, HostSpec, Scenario};
+use cellway_settings::section::InFile;
+
 use crate::tree::quoted;
 use crate::write::word;
 
@@ -12,7 +14,7 @@ impl Scenario {
         for node in &self.nodes {
             writeln!(out, "\n[[node]]\nname = {}\nkind = {}", quoted(&node.name), word(node.kind))?;
             if node.host != HostSpec::default() {
-                writeln!(out, "host = {}", host(&node.host))?;
+                writeln!(out, "host = {}", HostSpec::write(&node.host.into()))?;
             }
             if let Some(gateway) = &node.gateway {
                 writeln!(out, "peer = {}", quoted(&self.nodes[gateway.peer.0].name))?;
@@ -50,12 +52,6 @@ fn write_gateway(out: &mut String, gateway: &GatewaySpec) -> std::fmt::Result {
     ];
     keys.extend(gateway.host.rate.map(|rate| format!("cpu-rate = \"{rate}\"")));
     writeln!(out, "gateway = {{ {} }}\ntcp = {{ {} }}", keys.join(", "), gateway.tcp.lines().join(", "))
-}
-
-/// The costs of a machine as a table.
-pub(super) fn host(host: &HostSpec) -> String {
-    let rate = host.rate.map_or(String::new(), |rate| format!("rate = \"{rate}\", "));
-    format!("{{ {rate}send = \"{}\", receive = \"{}\" }}", host.send, host.receive)
 }
 
 fn buffer(buffer: &Buffer) -> Vec<String> {

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use crate::model::{AbrSpec, App, HostSpec, Scenario, Service, Spike, Tables, TcpKeys, Traffic};
+use cellway_settings::section::InFile;
+
 use crate::tree::quoted;
-use crate::write::network::host;
 use crate::write::{list, word};
 
 impl Scenario {
@@ -28,7 +29,7 @@ impl Scenario {
             )?;
         }
         if traffic.host != HostSpec::default() {
-            writeln!(out, "host = {}", host(&traffic.host))?;
+            writeln!(out, "host = {}", HostSpec::write(&traffic.host.into()))?;
         }
         if traffic.service != (Service::Ubr { pcr: None }) {
             writeln!(out, "service = {{ {} }}", self.service(&traffic.service))?;
