@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(target_os = "linux")]
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -55,11 +56,12 @@ fn run(words: &[&str]) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// Returns false, and prints a message, if a program that a test needs is not installed.
+/// Returns false if a program that a test needs is not installed, and reports the test as skipped, past the capture of
+/// the test harness.
 fn installed(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok();
     if !there {
-        println!("skipped: the program `{program}` is missing");
+        std::io::stderr().write_all(format!("skipped: the program `{program}` is missing\n").as_bytes()).unwrap();
     }
     there
 }
@@ -88,49 +90,78 @@ fn every_command_and_option_has_its_place_in_the_manual() {
             "{page}"
         );
     }
-    if installed("man") {
-        for page in &pages {
-            let set = Command::new("man")
-                .args(["--warnings=w", "-E", "UTF-8", "-l", &out.path().join(page).display().to_string()])
-                .output()
-                .unwrap();
-            assert!(set.status.success() && set.stderr.is_empty(), "{page}: {}", String::from_utf8_lossy(&set.stderr));
-        }
+}
+
+#[test]
+fn man_formats_the_pages_without_a_warning() {
+    if !installed("man") {
+        return;
+    }
+    let out = tempfile::tempdir().unwrap();
+    run(&["manual", "--out", &out.path().display().to_string()]);
+    for page in names(out.path()) {
+        let set = Command::new("man")
+            .args(["--warnings=w", "-E", "UTF-8", "-l", &out.path().join(&page).display().to_string()])
+            .output()
+            .unwrap();
+        assert!(set.status.success() && set.stderr.is_empty(), "{page}: {}", String::from_utf8_lossy(&set.stderr));
     }
 }
 
 #[test]
-fn shells_complete_commands_and_options() {
+fn completions_have_commands_and_options() {
     for shell in ["bash", "zsh", "fish"] {
         let script = run(&["completions", shell]);
         assert!(script.contains("keygen") && script.contains("file-only"), "{script}");
-        if installed(shell) {
-            let out = tempfile::tempdir().unwrap();
-            let path = out.path().join("script");
-            std::fs::write(&path, &script).unwrap();
-            let read = Command::new(shell).arg("-n").arg(&path).output().unwrap();
-            assert!(read.status.success() && read.stderr.is_empty(), "{shell}: {read:?}");
-        }
     }
-    if installed("bash") {
-        let out = tempfile::tempdir().unwrap();
-        let path = out.path().join("script");
-        std::fs::write(&path, run(&["completions", "bash"])).unwrap();
-        let asked = |words: &str| {
-            let script = format!(
-                "source {}; COMP_WORDS=({words}); COMP_CWORD={}; \
-                 $(complete -p cellway-gateway | sed 's/.*-F \\([^ ]*\\).*/\\1/') cellway-gateway \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; \
-                 echo \"${{COMPREPLY[*]}}\"",
-                path.display(),
-                words.split(' ').count() - 1
-            );
-            let ran = Command::new("bash").args(["-c", &script]).output().unwrap();
-            String::from_utf8(ran.stdout).unwrap().trim().to_owned()
-        };
-        assert_eq!(asked("cellway-gateway stat"), "status");
-        assert_eq!(asked("cellway-gateway rules ap"), "apply");
-        assert_eq!(asked("cellway-gateway check --fi"), "--file-only");
+}
+
+/// Writes the completions for `shell` to a file, and lets the shell check their syntax.
+fn shell_reads_completions(shell: &str) {
+    let out = tempfile::tempdir().unwrap();
+    let path = out.path().join("script");
+    std::fs::write(&path, run(&["completions", shell])).unwrap();
+    let read = Command::new(shell).arg("-n").arg(&path).output().unwrap();
+    assert!(read.status.success() && read.stderr.is_empty(), "{shell}: {read:?}");
+}
+
+#[test]
+fn zsh_reads_the_completions() {
+    if installed("zsh") {
+        shell_reads_completions("zsh");
     }
+}
+
+#[test]
+fn fish_reads_the_completions() {
+    if installed("fish") {
+        shell_reads_completions("fish");
+    }
+}
+
+#[test]
+fn bash_completes_commands_and_options() {
+    if !installed("bash") {
+        return;
+    }
+    shell_reads_completions("bash");
+    let out = tempfile::tempdir().unwrap();
+    let path = out.path().join("script");
+    std::fs::write(&path, run(&["completions", "bash"])).unwrap();
+    let asked = |words: &str| {
+        let script = format!(
+            "source {}; COMP_WORDS=({words}); COMP_CWORD={}; \
+             $(complete -p cellway-gateway | sed 's/.*-F \\([^ ]*\\).*/\\1/') cellway-gateway \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; \
+             echo \"${{COMPREPLY[*]}}\"",
+            path.display(),
+            words.split(' ').count() - 1
+        );
+        let ran = Command::new("bash").args(["-c", &script]).output().unwrap();
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(asked("cellway-gateway stat"), "status");
+    assert_eq!(asked("cellway-gateway rules ap"), "apply");
+    assert_eq!(asked("cellway-gateway check --fi"), "--file-only");
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn a_thousand_transfers_survive_upgrades_of_either_gateway() {
         if let Some(rate) = line {
             // Slower than the gateways send: TCP is behind, and their last words wait behind bytes.
             if !slow_down(&world, rate) {
-                println!("skipped over a slow line: the kernel has no token bucket filter (tbf)");
+                println!("left out over a slow line: the kernel has no token bucket filter (tbf)");
                 continue;
             }
         }

@@ -39,6 +39,8 @@ mod readiness;
 mod reenter;
 mod scheduling;
 mod signals;
+#[cfg(test)]
+mod skipped;
 mod support;
 mod sysctl;
 pub mod tcp;

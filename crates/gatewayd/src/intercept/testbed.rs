@@ -43,7 +43,7 @@ pub(super) fn possible() -> bool {
         Support::UserNamespace => "network namespaces need root here".to_owned(),
         Support::Missing(missing) => missing.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
     };
-    println!("skipped: {why}");
+    crate::skipped::skip(&why);
     false
 }
 

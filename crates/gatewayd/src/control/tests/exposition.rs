@@ -122,8 +122,8 @@ fn promtool_accepts_what_is_served() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let installed = std::env::split_paths(&path).map(|folder| folder.join("promtool")).find(|file| file.is_file());
     let Some(promtool) = named.or(installed) else {
-        println!("skipped: promtool is missing, which checks metrics (or say where it is in {VARIABLE})");
-        return;
+        let why = format!("promtool is missing, which checks metrics ({VARIABLE} can name it)");
+        return crate::skipped::skip(&why);
     };
     let mut child = Command::new(promtool)
         .args(["check", "metrics"])
