@@ -1,8 +1,30 @@
 //! The tables of a study, for any reader of Arrow.
 
-use cellway_lab::Table;
+use std::ffi::CStr;
+
 use pyo3::prelude::*;
-use pyo3_arrow::PyTable;
+use pyo3::types::PyCapsule;
+
+/// The name that the Arrow PyCapsule interface gives to a capsule with a stream.
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// A table for any reader of the Arrow PyCapsule interface.
+#[pyclass(frozen, module = "cellway._native")]
+pub(crate) struct Table(cellway_lab::Table);
+
+#[pymethods]
+impl Table {
+    /// The Arrow C stream, which shares the columns. The interface lets a producer ignore the schema that is asked for.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        PyCapsule::new_with_value(py, self.0.arrow_stream(), STREAM)
+    }
+}
 
 /// What a simulation has brought. Each table exports the Arrow C stream interface.
 #[pyclass(frozen, module = "cellway._native")]
@@ -22,28 +44,23 @@ impl Results {
     }
 }
 
-/// Shares the columns; nothing is copied.
-fn table(table: &Table) -> PyResult<PyTable> {
-    PyTable::try_new(table.batches.clone(), table.schema.clone())
-}
-
 #[pymethods]
 impl Results {
     /// One row for each run: its point, seed and axes.
     #[getter]
-    fn runs(&self) -> PyResult<PyTable> {
-        table(&self.results.runs)
+    fn runs(&self) -> Table {
+        Table(self.results.runs.clone())
     }
 
     /// One row for each run, subject and metric.
     #[getter]
-    fn summary(&self) -> PyResult<PyTable> {
-        table(&self.results.summary)
+    fn summary(&self) -> Table {
+        Table(self.results.summary.clone())
     }
 
     /// Rows over time.
     #[getter]
-    fn series(&self) -> PyResult<PyTable> {
-        table(&self.results.series)
+    fn series(&self) -> Table {
+        Table(self.results.series.clone())
     }
 }

@@ -4,8 +4,11 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int32Type, UInt32Type};
-use arrow_array::{Array, Float64Array, PrimitiveArray, RecordBatch, StringArray, UInt32Array};
+use arrow_array::{
+    Array, Float64Array, PrimitiveArray, RecordBatch, RecordBatchIterator, StringArray, UInt32Array,
+};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -71,6 +74,12 @@ impl Table {
     /// The file that the table is stored in.
     pub fn file_name(&self) -> String {
         format!("{}.parquet", self.name)
+    }
+
+    /// The table as a stream of the Arrow C stream interface, which shares the columns.
+    pub fn arrow_stream(&self) -> FFI_ArrowArrayStream {
+        let batches = self.batches.clone().into_iter().map(Ok);
+        FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, self.schema.clone())))
     }
 
     /// The rows of a summary or a series, in order; an error if this is another kind of table.
