@@ -93,6 +93,8 @@ fn tcp_flags(segment: &Segment) -> TcpFlags {
         rst: segment.is(Flags::RST),
         psh: segment.is(Flags::PSH),
         ack: segment.is(Flags::ACK),
+        ece: segment.is(Flags::ECE),
+        cwr: segment.is(Flags::CWR),
         ..TcpFlags::default()
     }
 }

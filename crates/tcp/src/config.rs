@@ -70,6 +70,10 @@ pub struct Config {
     /// Whether slow start looks for a rising round trip and ends before a loss (HyStart++, RFC 9406).
     /// Only in CUBIC. It needs eight measurements a round trip, so `timestamps`.
     pub hystart: bool,
+    /// Offers explicit congestion notification to the peer and accepts its offer (RFC 3168).
+    pub ecn: bool,
+    /// A mark reduces the window less than a loss does: to 0.8 with Reno and 0.85 with CUBIC (ABE, RFC 8511).
+    pub abe: bool,
     /// Whether new segments are spaced in time, at 200 % of window / round trip in slow start and 120 %
     /// later. The first ten go at once, as in Linux.
     pub pacing: bool,
@@ -122,6 +126,8 @@ impl Default for Config {
             window_scaling: false,
             timestamps: false,
             hystart: true,
+            ecn: false,
+            abe: false,
             pacing: false,
             pacing_rate: None,
             delayed_ack: None,

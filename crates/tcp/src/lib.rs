@@ -22,12 +22,13 @@
 //! position 0, the first byte is position 1, the FIN follows the last byte), so that wrapping is
 //! dealt with in one place, where segments come in and go out.
 //!
-//! **Not modelled**: urgent data, D-SACK (RFC 2883), ECN,
+//! **Not modelled**: urgent data, D-SACK (RFC 2883),
 //! keep-alives, path MTU discovery, quiet time, F-RTO and other detection of spurious timeouts.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod config;
 mod congestion;
+mod ecn;
 mod endpoint;
 mod output;
 mod pacer;

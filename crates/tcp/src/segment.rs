@@ -43,6 +43,11 @@ impl Flags {
     /// The acknowledgement field counts.
     pub const ACK: Flags = Flags(16);
 
+    /// ECN echo: the sender has received a mark. RFC 3168 §6.1.
+    pub const ECE: Flags = Flags(64);
+    /// Congestion window reduced: the sender has reacted to a mark or a loss. RFC 3168 §6.1.
+    pub const CWR: Flags = Flags(128);
+
     /// Whether all of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0

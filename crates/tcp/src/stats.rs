@@ -34,6 +34,10 @@ pub struct Stats {
     pub out_of_order_received: u64,
     /// Segments received whose payload brought nothing new (segments).
     pub duplicates_received: u64,
+    /// Data segments received with a mark (CE, RFC 3168) (segments).
+    pub marks_received: u64,
+    /// Reductions of the window for marks that the peer has echoed (count).
+    pub mark_reductions: u64,
     /// Segments dropped for an old timestamp, or for none (PAWS, RFC 7323) (segments).
     pub timestamp_drops: u64,
 }

@@ -18,12 +18,13 @@ fn variant() -> impl Strategy<Value = Variant> {
     ]
 }
 
-/// A variant, or RACK with a window of Reno or CUBIC; and records of segments or none.
-fn pair() -> impl Strategy<Value = (Variant, Option<LossRecovery>, bool)> {
+/// A variant, or RACK with a window of Reno or CUBIC; records of segments or none; and ECN or none.
+fn pair() -> impl Strategy<Value = (Variant, Option<LossRecovery>, bool, bool)> {
     let rack = prop_oneof![Just(Variant::Reno), Just(Variant::Cubic)];
     let recovery =
         prop_oneof![3 => variant().prop_map(|v| (v, None)), 2 => rack.prop_map(|v| (v, Some(LossRecovery::Rack)))];
-    (recovery, any::<bool>()).prop_map(|((variant, recovery), records)| (variant, recovery, records))
+    (recovery, any::<bool>(), any::<bool>())
+        .prop_map(|((variant, recovery), records, ecn)| (variant, recovery, records, ecn))
 }
 
 /// Any configuration that a sane scenario could ask for.
@@ -37,7 +38,7 @@ fn config() -> impl Strategy<Value = Config> {
     let resend = prop_oneof![Just(FastRetransmit::GoBackN), Just(FastRetransmit::OneSegment)];
     (pair(), sizes, flags, later, delayed, tick, 1u32..12, (2u32..5, resend)).prop_map(
         |(
-            (variant, recovery, delivery_rate),
+            (variant, recovery, delivery_rate, ecn),
             (mss, window, buffer),
             flags,
             later,
@@ -63,6 +64,8 @@ fn config() -> impl Strategy<Value = Config> {
                 window_scaling,
                 timestamps,
                 hystart,
+                ecn,
+                abe: ecn,
                 pacing,
                 pacing_rate: pacing_rate.map(Rate::from_bps),
                 delayed_ack,

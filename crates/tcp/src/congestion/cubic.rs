@@ -10,6 +10,8 @@ use crate::Position;
 
 /// What is kept of the window at a loss: beta of RFC 9438 §4.6 is 7/10.
 pub(crate) const BETA: (u64, u64) = (7, 10);
+/// The same at a mark, with ABE. RFC 8511 §3.
+pub(crate) const BETA_ECN: (u64, u64) = (17, 20);
 /// Growth of the window that stands for Reno's until it is where it was at the loss: alpha of RFC 9438
 /// §4.3 is 3 (1 - beta) / (1 + beta), 9/17; from there 1.
 const ALPHA: (u128, u128) = (9, 17);

@@ -48,6 +48,8 @@ pub(crate) struct Acked {
     pub(crate) rtt: Option<Span>,
     /// The smoothed round trip.
     pub(crate) srtt: Option<Span>,
+    /// It echoes a mark (ECE). RFC 3168 §6.1.2.
+    pub(crate) echoes_mark: bool,
 }
 
 /// The kind of a timeout, which determines its effect on ssthresh.
@@ -93,6 +95,11 @@ pub(crate) struct Controller {
     pub(crate) mss: u64,
     /// The window after connecting (bytes).
     initial: u64,
+    /// The window was reduced, for a mark and for whatever reason: for this round trip, until all below is acknowledged.
+    marked_until: Position,
+    reduced_until: Position,
+    /// A mark reduces the window less than a loss does (ABE, RFC 8511).
+    abe: bool,
     algorithm: Algorithm,
 }
 
@@ -105,11 +112,15 @@ impl Controller {
             CongestionControl::Reno => Algorithm::Reno,
             CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(config.hystart, config.pacing))),
         };
-        Controller { cwnd: initial, ssthresh: config.initial_ssthresh, mss, initial, algorithm }
+        Controller { cwnd: initial, ssthresh: config.initial_ssthresh, mss, initial, marked_until: 0, reduced_until: 0, abe: config.abe, algorithm }
     }
 
     /// Grows the window at an acknowledgement of new data outside recovery; `flight` is what is left.
     pub(crate) fn grow(&mut self, acked: Acked, flight: Flight) {
+        // RFC 3168 §6.1.2: an acknowledgement that echoes a mark does not grow the window.
+        if acked.echoes_mark {
+            return;
+        }
         let before = self.cwnd;
         match &mut self.algorithm {
             Algorithm::Tahoe => self.cwnd += tahoe::increase(self.cwnd, self.ssthresh, self.mss),
@@ -127,10 +138,41 @@ impl Controller {
     /// the network, as reported by duplicates or SACK blocks, until the cumulative acknowledgement covers it. The
     /// congestion window does not, so the lesser of the two is used.
     pub(crate) fn reduce(&mut self, flight: Flight, size: u64) {
+        // RFC 3168 §6.1.2: one reduction for the losses and marks of a window.
+        if flight.una < self.marked_until {
+            return;
+        }
+        self.reduced_until = flight.max;
         self.ssthresh = self.threshold(flight, size.min(self.cwnd));
         if let Algorithm::Cubic(cubic) = &mut self.algorithm {
             cubic.reduce(self.cwnd);
         }
+    }
+    /// Reduces the window at an acknowledgement that echoes a mark, outside recovery and once per window of data. Returns
+    /// true if it does. RFC 3168 §6.1.2.
+    pub(crate) fn mark(&mut self, flight: Flight) -> bool {
+        // The acknowledgement of the last segment of a window was sent before the first that carries CWR arrived.
+        if flight.una <= self.reduced_until {
+            return false;
+        }
+        // RFC 8511 changes the reaction in congestion avoidance only.
+        let abe = self.abe && self.cwnd >= self.ssthresh;
+        let outstanding = flight.size().min(self.cwnd);
+        let beta = match &self.algorithm {
+            Algorithm::Reno if abe => Some(reno::BETA_ECN),
+            Algorithm::Cubic(_) if abe => Some(cubic::BETA_ECN),
+            _ => None,
+        };
+        self.ssthresh = beta.map_or_else(
+            || self.threshold(flight, outstanding),
+            |(num, den)| (outstanding * num / den).max(2 * self.mss),
+        );
+        if let Algorithm::Cubic(cubic) = &mut self.algorithm {
+            cubic.reduce(self.cwnd);
+        }
+        self.cwnd = self.ssthresh;
+        (self.marked_until, self.reduced_until) = (flight.max, flight.max);
+        true
     }
     /// Returns ssthresh (bytes) after a loss with `outstanding` bytes in the network.
     fn threshold(&self, flight: Flight, outstanding: u64) -> u64 {
@@ -149,6 +191,7 @@ impl Controller {
             Timeout::Again => {}
         }
         self.cwnd = self.mss;
+        self.reduced_until = flight.max;
         if let Algorithm::Cubic(cubic) = &mut self.algorithm {
             cubic.timed_out();
         }

@@ -6,7 +6,7 @@ use super::{Endpoint, tell};
 use crate::congestion::Acked;
 use crate::output::{Event, Output};
 use crate::recovery::{Context, Reaction};
-use crate::{Position, Segment, State, TimerKind};
+use crate::{Flags, Position, Segment, State, TimerKind};
 
 impl Endpoint {
     /// Takes the acknowledgement `ack` of a segment that stands at `seq`.
@@ -45,9 +45,10 @@ impl Endpoint {
         if duplicate {
             self.stats.duplicate_acks_received += 1;
             let reaction = self.recovery.duplicate(&mut self.control, self.sender.flight());
-            self.stats.fast_retransmits += u64::from(reaction != Reaction::Continue);
+            self.count_fast_retransmit(reaction);
             self.react(reaction, now, out);
         }
+        self.take_mark(segment);
         self.follow_fin(now, out);
     }
 
@@ -61,8 +62,30 @@ impl Endpoint {
         let context = Context { echo, ..self.context(now) };
         let queue = self.queue.as_deref_mut();
         let reaction = self.recovery.delivered(&mut self.control, context, queue, advanced);
-        self.stats.fast_retransmits += u64::from(reaction != Reaction::Continue);
+        self.count_fast_retransmit(reaction);
         self.react(reaction, now, out);
+    }
+    /// RFC 3168 §6.1.2: the peer echoes a mark. A loss that is being repaired has reduced the window already.
+    #[inline]
+    fn take_mark(&mut self, segment: &Segment) {
+        let Some(ecn) = &mut self.ecn else { return };
+        if segment.is(Flags::ECE) && !self.recovery.in_recovery() && self.control.mark(self.sender.flight()) {
+            ecn.reduced();
+            self.stats.mark_reductions += 1;
+        }
+    }
+    /// Counts a fast retransmit, if `reaction` is one.
+    pub(super) fn count_fast_retransmit(&mut self, reaction: Reaction) {
+        if reaction != Reaction::Continue {
+            self.stats.fast_retransmits += 1;
+            self.note_reduction();
+        }
+    }
+    /// The window was reduced for a loss, which the peer learns as it learns a reduction for a mark. RFC 3168 §6.1.2.
+    pub(super) fn note_reduction(&mut self) {
+        if let Some(ecn) = &mut self.ecn {
+            ecn.reduced();
+        }
     }
 
     /// RFC 6675 §4, Update(); whether a block brought news.
@@ -104,7 +127,8 @@ impl Endpoint {
         }
         self.timeouts_in_a_row = 0;
         self.stats.bytes_acked += bytes;
-        let acked = Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed() };
+        let echoes_mark = self.ecn.is_some() && segment.is(Flags::ECE);
+        let acked = Acked { bytes: ack - before, now, rtt, srtt: self.rto.smoothed(), echoes_mark };
         let reaction = self.recovery.acked(&mut self.control, acked, self.sender.flight());
         if self.in_flight() == 0 {
             // RFC 6298 (5.2): all is acknowledged.

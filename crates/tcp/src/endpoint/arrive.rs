@@ -127,6 +127,13 @@ impl Endpoint {
             }
             return;
         }
+        // RFC 3168 §6.1.5: not from what lies outside the window, nor without data.
+        if let Some(ecn) = &mut self.ecn
+            && len > 0
+            && seq + len > self.receiver.nxt
+        {
+            self.stats.marks_received += u64::from(ecn.arrived(segment));
+        }
         let arrival = self.receiver.accept(seq, len, fin);
         self.stats.out_of_order_received += u64::from(arrival.out_of_order);
         self.stats.duplicates_received += u64::from(arrival.duplicate);

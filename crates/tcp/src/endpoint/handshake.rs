@@ -5,6 +5,7 @@ use cellway_units::{Ecn, Time};
 use super::{Endpoint, tell};
 use crate::config::TIMESTAMPS;
 use crate::congestion::Controller;
+use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::receive::Receiver;
 use crate::recovery::Recovery;
@@ -95,6 +96,9 @@ impl Endpoint {
         self.receiver.negotiated(offered.and(self.own_shift()), self.sender.mss);
         // RFC 2018 §2: selective acknowledgements likewise.
         self.sack = segment.options.sack_permitted && self.config.recovery().uses_sack();
+        // RFC 3168 §6.1.1.1: not once a SYN without the offer was sent.
+        let ecn = self.config.ecn && !self.syn_lost && EcnState::is_offered(segment);
+        self.ecn = ecn.then(EcnState::default);
         // The window of a SYN is not scaled. RFC 7323 §2.2.
         self.sender.update_window(0, 0, u64::from(segment.window));
     }
@@ -137,6 +141,11 @@ impl Endpoint {
             flags |= Flags::ACK;
             ack = self.receiver.ack();
             self.timestamps.acknowledged(self.receiver.nxt);
+        }
+        // RFC 3168 §6.1.1.1: what is lost may have been dropped for its offer. Linux repeats it without, too.
+        let offers = if answering { self.ecn.is_some() } else { self.config.ecn && !self.syn_lost };
+        if offers {
+            flags |= EcnState::offer(answering);
         }
         let options = Options {
             mss: Some(u16::try_from(self.config.mss).unwrap_or(u16::MAX)),

@@ -12,6 +12,7 @@ use cellway_delivery::Sample;
 use cellway_units::{Span, Time};
 
 use crate::congestion::Controller;
+use crate::ecn::EcnState;
 use crate::output::{Event, Output};
 use crate::pacer::Pacer;
 use crate::receive::Receiver;
@@ -52,6 +53,8 @@ pub struct Endpoint {
     peer_shift: u8,
     /// True if both SYNs permitted selective acknowledgements.
     sack: bool,
+    /// Present if both SYNs have agreed to ECN.
+    ecn: Option<EcnState>,
     /// Times in a row that the timer fired for the same data.
     timeouts_in_a_row: u32,
     /// Window probes sent since the window closed.
@@ -104,6 +107,7 @@ impl Endpoint {
             timers: Timers::default(),
             peer_shift: 0,
             sack: false,
+            ecn: None,
             timeouts_in_a_row: 0,
             probes: 0,
             probes_unanswered: 0,
@@ -241,6 +245,10 @@ impl Endpoint {
     /// [`Config::delivery_rate`] or RACK is on. draft-ietf-ccwg-bbr, section "Delivery Rate Samples".
     pub fn delivery_rate(&self) -> Option<Sample> {
         self.queue.as_ref()?.sample()
+    }
+    /// Returns true if both ends have agreed to ECN. RFC 3168 §6.1.1.
+    pub fn uses_ecn(&self) -> bool {
+        self.ecn.is_some()
     }
     /// The retransmission timeout, backed off as it stands.
     pub fn retransmission_timeout(&self) -> Span {

@@ -69,12 +69,13 @@ impl Endpoint {
             self.send_syn(now, out);
             return;
         }
-        if chunk.from < self.sender.max {
+        let new = chunk.from >= self.sender.max;
+        if !new {
             self.stats.bytes_retransmitted += chunk.len;
         }
         self.note_sent(chunk, now);
         self.last_sent = now;
-        let header = self.push_data(chunk, now, out);
+        let header = self.push_data(chunk, new, now, out);
         if chunk.len > 0 {
             self.pacer.sent(now, chunk.len, header, &self.control, self.rto.smoothed());
         }
@@ -101,12 +102,16 @@ impl Endpoint {
     pub(super) fn start_retransmit_timer(&mut self, now: Time) {
         self.timers.set(TimerKind::Retransmit, self.rto.deadline(now));
     }
-    /// Sends the segment for a stretch of data or the FIN; the length of its header (bytes).
-    pub(super) fn push_data(&mut self, chunk: Chunk, now: Time, out: &mut Output) -> u32 {
+    /// Sends the segment for a stretch of data or the FIN, which is `new` or was sent before. Returns the length of its
+    /// header (bytes).
+    pub(super) fn push_data(&mut self, chunk: Chunk, new: bool, now: Time, out: &mut Output) -> u32 {
         let mut segment = self.acknowledgement(chunk.len, now);
         segment.seq = self.iss.add(chunk.from);
         // In range: a chunk is at most one segment.
         segment.len = chunk.len as u32;
+        if let Some(ecn) = self.ecn.as_mut().filter(|_| new && chunk.len > 0) {
+            ecn.send_new(&mut segment);
+        }
         if chunk.fin {
             segment.flags |= Flags::FIN;
         }
@@ -158,7 +163,8 @@ impl Endpoint {
         let window = self.receiver.announce();
         // Behind all that was ever sent, also while older data is sent again.
         let seq = self.iss.add(self.sender.max);
-        Segment { seq, ack: self.receiver.ack(), flags: Flags::ACK, window, len: 0, options, ecn: Ecn::NotEct }
+        let flags = self.ecn.map_or(Flags::ACK, |ecn| Flags::ACK | ecn.echo());
+        Segment { seq, ack: self.receiver.ack(), flags, window, len: 0, options, ecn: Ecn::NotEct }
     }
     fn acknowledged(&mut self) {
         self.receiver.acknowledged();

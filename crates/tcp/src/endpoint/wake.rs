@@ -36,6 +36,7 @@ impl Endpoint {
             self.send_syn(now, out);
             return;
         }
+        self.note_reduction();
         let again = self.timeouts_in_a_row > 1;
         let context = self.context(now);
         if self.recovery.timed_out(&mut self.control, context, self.queue.as_deref_mut(), again) == Reaction::GoBackN {
@@ -50,7 +51,7 @@ impl Endpoint {
         let context = self.context(now);
         let queue = self.queue.as_deref_mut();
         let (reaction, probe) = self.recovery.expired(&mut self.control, context, &self.sender, queue);
-        self.stats.fast_retransmits += u64::from(reaction != Reaction::Continue);
+        self.count_fast_retransmit(reaction);
         self.react(reaction, now, out);
         if let Some(chunk) = probe {
             self.stats.loss_probes += 1;
@@ -99,7 +100,7 @@ impl Endpoint {
             self.stats.window_probes += 1;
             // The byte is not counted as sent: if it is refused, it goes again with those behind it.
             self.sender.probed = self.sender.probed.max(chunk.end());
-            self.push_data(chunk, now, out);
+            self.push_data(chunk, false, now, out);
         } else {
             self.send_chunk(chunk, now, out);
         }

@@ -253,7 +253,9 @@ impl Rack {
         if !probes || queue.in_network() == 0 {
             self.timer = None;
         } else if std::mem::take(&mut self.moved) {
-            let mut after = context.srtt.map_or(FIRST_PROBE, |_| self.round_trip(context) * 2);
+            // A coarse clock measures no time at all in the handshake.
+            let round_trip = Some(self.round_trip(context)).filter(|rtt| !rtt.is_zero());
+            let mut after = round_trip.map_or(FIRST_PROBE, |rtt| rtt * 2);
             if queue.in_network() <= self.mss {
                 after += MAX_ACK_DELAY;
             }

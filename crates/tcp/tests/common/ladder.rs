@@ -11,7 +11,7 @@
 //! | `! EVENT` | the endpoint tells the application |
 //! | `? NAME VALUE ...` | what the endpoint says of itself |
 //!
-//! A segment is `[SYN|FIN|RST] FROM[..TO] [ack N] [win N] [mss N] [ws N] [sackok] [ts V E] [sack A..B,C..D]`.
+//! A segment is `[SYN|FIN|RST] [ECE] [CWR] [ect0|ce] FROM[..TO] [ack N] [win N] [mss N] [ws N] [sackok] [ts V E] [sack A..B,C..D]`.
 //! Timestamps are relative to the initial sequence numbers too; a sent segment's are compared where given.
 //! The endpoint is woken at its deadlines. Every segment it sends must be in the script; so must
 //! events, but for those that count bytes. A sent segment's `ack` and `win` are compared where given.
@@ -19,7 +19,7 @@
 use std::collections::VecDeque;
 
 use cellway_tcp::{Config, Endpoint, Event, Flags, Output, SackBlock, Segment, SeqNum, Timestamps};
-use cellway_units::{Span, Time};
+use cellway_units::{Ecn, Span, Time};
 
 /// Near the wrap, so that every ladder crosses it.
 pub const ISS: SeqNum = SeqNum(u32::MAX - 700);
@@ -51,12 +51,13 @@ pub fn connected(config: Config, script: &str) -> Ladder {
     let sack = if matches!(config.recovery(), LossRecovery::Sack | LossRecovery::Rack) { "sackok" } else { "" };
     let (ts, ts_answer) = if config.timestamps { ("ts 0 none", "ts 50 0") } else { ("", "") };
     let mss = config.mss;
+    let (ecn, ecn_answer) = if config.ecn { ("ECE CWR", "ECE") } else { ("", "") };
     client(
         config,
         &format!(
             "0   do connect
-             0   > SYN 0 {sack} {ts}
-             100 < SYN 0 ack 1 win 50000 mss {mss} {sack} {ts_answer}
+             0   > SYN {ecn} 0 {sack} {ts}
+             100 < SYN {ecn_answer} 0 ack 1 win 50000 mss {mss} {sack} {ts_answer}
              100 > 1 ack 1
              100 ! Connected"
         ),
@@ -211,6 +212,8 @@ impl Ladder {
                 "probes" => e.stats().loss_probes.to_string(),
                 "rate" => e.delivery_rate().map_or("none".to_string(), |s| s.rate.as_bps().to_string()),
                 "limited" => e.delivery_rate().map_or("none".to_string(), |s| s.limited.to_string()),
+                "marks" => e.stats().mark_reductions.to_string(),
+                "ecn" => e.uses_ecn().to_string(),
                 "resent" => e.stats().retransmissions.to_string(),
                 "deadline" => e.deadline().map_or("none".to_string(), |(t, _)| (t.as_secs_f64() * 1e3).to_string()),
                 "timer" => e.deadline().map_or("none".to_string(), |(_, k)| format!("{k:?}")),
@@ -238,6 +241,10 @@ fn parse(words: &[&str], from: SeqNum, to: SeqNum) -> Given {
             "SYN" => s.flags |= Flags::SYN,
             "FIN" => s.flags |= Flags::FIN,
             "RST" => s.flags |= Flags::RST,
+            "ECE" => s.flags |= Flags::ECE,
+            "CWR" => s.flags |= Flags::CWR,
+            "ect0" => s.ecn = Ecn::Ect0,
+            "ce" => s.ecn = Ecn::Ce,
             "ack" => {
                 s.flags |= Flags::ACK;
                 s.ack = to.add(value().parse().unwrap());
@@ -276,7 +283,8 @@ fn range(text: &str) -> (u64, u64) {
 }
 fn show(s: &Segment) -> String {
     let start = s.seq.distance(ISS);
-    let names = [(Flags::SYN, "SYN "), (Flags::FIN, "FIN "), (Flags::RST, "RST ")];
+    let names =
+        [(Flags::SYN, "SYN "), (Flags::FIN, "FIN "), (Flags::RST, "RST "), (Flags::ECE, "ECE "), (Flags::CWR, "CWR ")];
     let flags: String = names.iter().filter(|(f, _)| s.is(*f)).map(|(_, n)| *n).collect();
     let place = if s.len == 0 { start.to_string() } else { format!("{start}..{}", start + s.len as i32) };
     let sack: Vec<String> = s
