@@ -130,7 +130,7 @@ fn tell(report: &ShellReport) {
     let mut table = output::table(&header, |column| column > 0);
     for (port, name) in PORTS {
         let unit = run.record.summary.iter().find(|row| &*row.subject == port && row.metric == "queue_max");
-        let unit = unit.map_or("", |row| row.unit);
+        let unit = unit.map_or("", |row| row.metric.unit());
         let lost = ["client>near", "near>client"].iter().zip(PORTS).find(|(_, known)| known.0 == port);
         table.add_row([
             name.to_owned(),
@@ -171,7 +171,7 @@ fn as_json(report: &ShellReport) -> Value {
         .record
         .summary
         .iter()
-        .map(|row| json!({ "subject": &*row.subject, "metric": row.metric, "unit": row.unit, "value": row.value }));
+        .map(|row| json!({ "subject": &*row.subject, "metric": row.metric.name(), "unit": row.metric.unit(), "value": row.value }));
     json!({
         "seconds": report.emulated.duration.as_secs_f64(),
         "valid": report.emulated.is_valid(),

@@ -1,20 +1,23 @@
 //! How late an emulation was: what was due, against when it was done.
 
-use cellway_record::Row;
+use std::sync::Arc;
+
+use cellway_record::Rows;
+use cellway_record::metric::{Metric, emulation};
 use cellway_units::Span;
 use hdrhistogram::Histogram;
 
 /// The subject of the rows that tell how the emulation itself went.
 pub(crate) const SUBJECT: &str = "emulation";
 
-/// The bounds of the histogram in the tables.
-const STEPS: [(u64, &str); 6] = [
-    (10_000, "lateness_within_10us"),
-    (50_000, "lateness_within_50us"),
-    (100_000, "lateness_within_100us"),
-    (500_000, "lateness_within_500us"),
-    (1_000_000, "lateness_within_1ms"),
-    (10_000_000, "lateness_within_10ms"),
+/// The bounds of the histogram in the tables, in ns.
+static STEPS: [(u64, &Metric); 6] = [
+    (10_000, &emulation::LATENESS_WITHIN_10US),
+    (50_000, &emulation::LATENESS_WITHIN_50US),
+    (100_000, &emulation::LATENESS_WITHIN_100US),
+    (500_000, &emulation::LATENESS_WITHIN_500US),
+    (1_000_000, &emulation::LATENESS_WITHIN_1MS),
+    (10_000_000, &emulation::LATENESS_WITHIN_10MS),
 ];
 
 /// The lateness of everything that real hosts were given: the instant at which a packet was written to its host,
@@ -86,25 +89,26 @@ impl Lateness {
         self.earliness = Span::ZERO;
     }
 
-    /// The count, percentiles, earliness and the histogram as shares.
-    pub fn rows(&self) -> Vec<Row> {
-        let row = |metric, unit, value| Row { subject: SUBJECT.into(), metric, unit, t: None, value };
-        let mut rows = vec![row("lateness_count", "packet", self.count() as f64)];
+    /// Adds the count, percentiles, earliness and the histogram as shares to the rows of `subject`.
+    pub fn report(&self, subject: &Arc<str>, rows: &mut Rows) {
+        rows.put(subject, &emulation::LATENESS_COUNT, self.count() as f64);
         if self.count() == 0 {
-            return rows;
+            return;
         }
-        for (metric, quantile) in
-            [("lateness_p50", 0.5), ("lateness_p90", 0.9), ("lateness_p99", 0.99), ("lateness_p999", 0.999)]
-        {
-            rows.push(row(metric, "s", self.quantile(quantile).as_secs_f64()));
+        for (metric, quantile) in [
+            (&emulation::LATENESS_P50, 0.5),
+            (&emulation::LATENESS_P90, 0.9),
+            (&emulation::LATENESS_P99, 0.99),
+            (&emulation::LATENESS_P999, 0.999),
+        ] {
+            rows.put(subject, metric, self.quantile(quantile).as_secs_f64());
         }
-        rows.push(row("lateness_min", "s", self.min().as_secs_f64()));
-        rows.push(row("lateness_max", "s", self.max().as_secs_f64()));
-        rows.push(row("earliness_max", "s", self.earliness.as_secs_f64()));
+        rows.put(subject, &emulation::LATENESS_MIN, self.min().as_secs_f64());
+        rows.put(subject, &emulation::LATENESS_MAX, self.max().as_secs_f64());
+        rows.put(subject, &emulation::EARLINESS_MAX, self.earliness.as_secs_f64());
         for (bound, metric) in STEPS {
-            rows.push(row(metric, "1", self.histogram.percentile_below(bound) / 100.0));
+            rows.put(subject, metric, self.histogram.percentile_below(bound) / 100.0);
         }
-        rows
     }
 
     /// Returns whether the 99th percentile is within `limit` and nothing was early.
@@ -116,19 +120,25 @@ impl Lateness {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cellway_record::Source;
 
     #[test]
     fn percentiles_shares_and_the_verdict() {
         let mut lateness = Lateness::default();
         assert!(lateness.is_valid(Span::ZERO), "nothing was late");
-        assert_eq!(lateness.rows().len(), 1);
+        let rows = |lateness: &Lateness| {
+            let mut rows = Rows::new(Source::Emulate);
+            lateness.report(&SUBJECT.into(), &mut rows);
+            rows.finish()
+        };
+        assert_eq!(rows(&lateness).len(), 1);
         (0..98).for_each(|_| lateness.record(Span::from_us(5)));
         (0..2).for_each(|_| lateness.record(Span::from_ms(3)));
         assert_eq!(lateness.count(), 100);
         assert!(lateness.quantile(0.5).abs_diff(Span::from_us(5)) < Span::from_ns(10));
         assert!(lateness.p99().abs_diff(Span::from_ms(3)) < Span::from_us(3));
         assert!(!lateness.is_valid(Span::from_ms(1)) && lateness.is_valid(Span::from_ms(4)));
-        let rows = lateness.rows();
+        let rows = rows(&lateness);
         let value = |metric| rows.iter().find(|row| row.metric == metric).unwrap().value;
         assert!((value("lateness_min") - 5e-6).abs() < 1e-8);
         assert!((value("lateness_within_1ms") - 0.98).abs() < 1e-9);

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cellway_apps::Workload;
-use cellway_record::RunRecord;
+use cellway_record::{Rows, RunRecord, Source};
 use cellway_scenario::Scenario;
 use cellway_testbed::Capture;
 use cellway_units::{Span, Time};
@@ -305,10 +305,11 @@ pub fn emulate(
     }
     let status = programs.iter().find(|program| program.is_foreground()).and_then(Program::status);
     let programs: Vec<ProgramEnd> = programs.into_iter().map(|program| program.end(&mut notes)).collect();
-    let counted = gateways.finish(&mut notes);
+    let mut counted = Rows::new(Source::Emulate);
+    gateways.finish(&mut notes, &mut counted);
     drop(namespaces);
     let mut emulated = report::emulated(pump, ended, programs, notes, limit);
-    emulated.record.summary.extend(counted);
+    emulated.record.summary.extend(counted.finish());
     emulated.status = signalled.or(status);
     Ok(emulated)
 }

@@ -2,11 +2,12 @@
 //! when a run is late.
 
 use std::fmt;
+use std::sync::Arc;
 
-use cellway_record::Row;
+use cellway_record::Rows;
+use cellway_record::metric::emulation;
 use cellway_units::Span;
 
-use crate::lateness::SUBJECT;
 use crate::sys::{DriverThread, Policy, RunDelay, Stolen};
 
 /// The scheduling policy of the driving thread, and the processor time that it was denied.
@@ -24,17 +25,16 @@ pub struct Treatment {
 }
 
 impl Treatment {
-    /// Returns the figures as rows of the tables.
-    pub(crate) fn rows(&self) -> Vec<Row> {
-        let row = |metric, unit, value| Row { subject: SUBJECT.into(), metric, unit, t: None, value };
+    /// Adds the figures to the rows of `subject`.
+    pub(crate) fn report(&self, subject: &Arc<str>, rows: &mut Rows) {
         let flag = |is: bool| f64::from(u8::from(is));
-        let mut rows = vec![
-            row("real_time", "1", flag(self.policy != Policy::Ordinary)),
-            row("deadline", "1", flag(self.policy == Policy::Deadline)),
-        ];
-        rows.extend(self.run_delay.map(|span| row("run_delay", "s", span.as_secs_f64())));
-        rows.extend(self.steal.map(|span| row("steal", "s", span.as_secs_f64())));
-        rows
+        rows.put(subject, &emulation::REAL_TIME, flag(self.policy != Policy::Ordinary));
+        rows.put(subject, &emulation::DEADLINE, flag(self.policy == Policy::Deadline));
+        for (metric, span) in [(&emulation::RUN_DELAY, self.run_delay), (&emulation::STEAL, self.steal)] {
+            if let Some(span) = span {
+                rows.put(subject, metric, span.as_secs_f64());
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cellway_emu::{Control, Emulated, Snapshot};
+use cellway_record::Source;
 use cellway_scenario::Plan;
 use cellway_tables::{Provenance, ResultsBuilder};
 
@@ -178,7 +179,7 @@ pub fn emulate(
 ) -> Result<EmulatedStudy, Error> {
     let EmulateOptions { seeds, mut view, capture, force, lines } = options;
     let prepared = Prepared::to_emulate(plan, folder, seeds)?;
-    let mut builder = ResultsBuilder::new("emulate");
+    let mut builder = ResultsBuilder::new(Source::Emulate);
     let clock = Stopwatch::start();
     let mut left_out = LeftOut::default();
     let (mut warnings, mut scheduling) = (Vec::new(), Vec::new());

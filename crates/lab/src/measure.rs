@@ -1,6 +1,6 @@
 //! Measurements between real hosts, to the same tables as simulations.
 
-use cellway_record::RunKey;
+use cellway_record::{RunKey, Source};
 use cellway_tables::ResultsBuilder;
 
 use crate::error::Error;
@@ -22,7 +22,7 @@ pub fn measure(
 ) -> Result<Simulated, Error> {
     let tests = sweep.tests()?;
     let total = tests.len() as u64 * u64::from(repeat);
-    let mut builder = ResultsBuilder::new("measure");
+    let mut builder = ResultsBuilder::new(Source::Measure);
     let clock = Stopwatch::start();
     let mut done = 0;
     for (point, (axes, test)) in (0..).zip(&tests) {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
+use cellway_record::Source;
 use cellway_scenario::{Plan, Run};
 use cellway_sim::{Capture, Control};
 use cellway_tables::{Manifest, Provenance, ResultFolder, Results, ResultsBuilder};
@@ -32,7 +33,7 @@ pub fn simulate(
     settings: &mut Settings<'_>,
 ) -> Result<Simulated, Error> {
     let prepared = Prepared::new(plan, folder, seeds)?;
-    let mut builder = ResultsBuilder::new("simulate");
+    let mut builder = ResultsBuilder::new(Source::Simulate);
     let mut transient = TransientCheck::default();
     let mut left_out = LeftOut::default();
     let clock = Stopwatch::start();

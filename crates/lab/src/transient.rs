@@ -1,5 +1,6 @@
 //! Whether the warm-up was long enough. `cellsim` section 2.3 plotted output over time to find out.
 
+use cellway_record::metric::slot::THROUGHPUT;
 use cellway_record::stats::{Moments, mser};
 use cellway_record::{RunKey, RunRecord};
 use cellway_scenario::Point;
@@ -41,7 +42,7 @@ impl TransientCheck {
             self.bins.resize(point + 1, Vec::new());
         }
         let bins = &mut self.bins[point];
-        let rows = record.series.iter().filter(|row| row.metric == "throughput");
+        let rows = record.series.iter().filter(|row| row.metric == THROUGHPUT);
         let mut bin = None::<(f64, usize)>;
         for row in rows {
             let t = row.t.unwrap_or_default();

@@ -31,7 +31,7 @@ const MAY_SEE: [(&str, &[&str]); 22] = [
     ("sys", &[]),
     ("gatewayd", &["units", "settings", "wire", "gateway", "sys"]),
     ("emu", &["units", "spec", "wire", "net", "apps", "scenario", "record", "testbed", "measure", "sys", "gatewayd"]),
-    ("lab", &["units", "apps", "scenario", "theory", "record", "tables", "sim", "emu", "measure"]),
+    ("lab", &["units", "apps", "settings", "scenario", "theory", "record", "tables", "sim", "emu", "measure"]),
     ("cli", &["lab"]),
     ("python", &["lab", "cli"]),
 ];

@@ -1,6 +1,9 @@
 //! What both sides saw of one test, as rows of the tables.
 
-use cellway_record::{Counts, Row, RunRecord};
+use std::sync::Arc;
+
+use cellway_record::metric::{Metric, stream};
+use cellway_record::{Counts, Rows, RunRecord, Source};
 use cellway_units::Span;
 
 use crate::stream::{Received, Sent};
@@ -52,41 +55,29 @@ impl Outcome {
 
     /// The rows: subjects `stream-1`, `stream-2`, and `total`.
     pub fn record(&self) -> RunRecord {
-        let mut record = RunRecord::default();
+        let (mut summary, mut series) = (Rows::new(Source::Measure), Rows::new(Source::Measure));
         for (n, (received, sent)) in self.received.iter().zip(&self.sent).enumerate() {
-            self.one(&format!("stream-{}", n + 1), received, sent, &mut record);
+            let subject: Arc<str> = format!("stream-{}", n + 1).into();
+            figures(&subject, received, sent, &mut summary);
+            self.samples(&subject, received, sent, &mut series);
         }
-        self.total(&mut record);
+        self.total(&mut summary, &mut series);
         let last = self.received.iter().map(|r| r.last_ns).max().unwrap_or_default();
-        record.counts = Counts { simulated: Span::from_secs_f64(secs(last)), ..Counts::default() };
-        record
+        let counts = Counts { simulated: Span::from_secs_f64(secs(last)), ..Counts::default() };
+        RunRecord { summary: summary.finish(), series: series.finish(), counts }
     }
 
-    fn one(&self, subject: &str, received: &Received, sent: &Sent, record: &mut RunRecord) {
-        let mut put = rows(subject, &mut record.summary);
-        put("goodput", "bit/s", None, received.goodput());
-        put("bytes", "B", None, Some(received.bytes as f64));
-        put("sent_rate", "bit/s", None, rate(sent.bytes, sent.took_ns));
-        let last = sent.samples.last();
-        put("retransmissions", "segment", None, last.map(|s| s.retransmissions as f64));
-        let measured = || sent.samples.iter().filter(|s| s.rtt_ns > 0);
-        put("rtt_mean", "s", None, mean(measured().map(|s| secs(s.rtt_ns))));
-        put("rtt_min", "s", None, sent.rtt_min_ns.map(secs));
-        put("cwnd_max", "B", None, sent.samples.iter().map(|s| s.cwnd).max().map(|n| n as f64));
-        put("delivery_rate", "bit/s", None, last.map(|s| s.delivery_rate as f64));
-        put("mss", "B", None, Some(sent.mss as f64));
-        let busy = |ns: u64| (sent.busy_ns > 0).then(|| ns as f64 / sent.busy_ns as f64);
-        put("rwnd_limited", "1", None, busy(sent.rwnd_limited_ns));
-        put("sndbuf_limited", "1", None, busy(sent.sndbuf_limited_ns));
-        let mut put = rows(subject, &mut record.series);
+    fn samples(&self, subject: &Arc<str>, received: &Received, sent: &Sent, series: &mut Rows) {
         for (t, value) in self.bins(received) {
-            put("goodput", "bit/s", Some(t), Some(value));
+            series.put_at(subject, &stream::GOODPUT, t, value);
         }
         for sample in &sent.samples {
-            let t = Some(secs(sample.t_ns));
-            put("cwnd", "B", t, Some(sample.cwnd as f64));
-            put("rtt", "s", t, (sample.rtt_ns > 0).then(|| secs(sample.rtt_ns)));
-            put("retransmissions", "segment", t, Some(sample.retransmissions as f64));
+            let t = secs(sample.t_ns);
+            series.put_at(subject, &stream::CWND, t, sample.cwnd as f64);
+            if sample.rtt_ns > 0 {
+                series.put_at(subject, &stream::RTT, t, secs(sample.rtt_ns));
+            }
+            series.put_at(subject, &stream::RETRANSMISSIONS, t, sample.retransmissions as f64);
         }
     }
 
@@ -98,18 +89,19 @@ impl Outcome {
         bins.map(|(i, &bytes)| ((i + 1) as f64 * width, bytes as f64 * 8.0 / width)).collect()
     }
 
-    fn total(&self, record: &mut RunRecord) {
-        let mut put = rows("total", &mut record.summary);
+    fn total(&self, summary: &mut Rows, series: &mut Rows) {
+        let subject: Arc<str> = "total".into();
+        let mut put = known(&subject, summary);
         let last = || self.sent.iter().filter_map(|s| s.samples.last());
-        put("goodput", "bit/s", None, self.goodput());
-        put("bytes", "B", None, Some(self.bytes() as f64));
+        put(&stream::GOODPUT, self.goodput());
+        put(&stream::BYTES, Some(self.bytes() as f64));
         let took = self.sent.iter().map(|s| s.took_ns).max().unwrap_or_default();
-        put("sent_rate", "bit/s", None, rate(self.sent.iter().map(|s| s.bytes).sum(), took));
-        put("retransmissions", "segment", None, Some(last().map(|s| s.retransmissions as f64).sum()));
+        put(&stream::SENT_RATE, rate(self.sent.iter().map(|s| s.bytes).sum(), took));
+        put(&stream::RETRANSMISSIONS, Some(last().map(|s| s.retransmissions as f64).sum()));
         let samples = self.sent.iter().flat_map(|s| &s.samples).filter(|s| s.rtt_ns > 0);
-        put("rtt_mean", "s", None, mean(samples.map(|s| secs(s.rtt_ns))));
-        put("rtt_min", "s", None, self.sent.iter().filter_map(|s| s.rtt_min_ns).min().map(secs));
-        put("delivery_rate", "bit/s", None, Some(last().map(|s| s.delivery_rate as f64).sum()));
+        put(&stream::RTT_MEAN, mean(samples.map(|s| secs(s.rtt_ns))));
+        put(&stream::RTT_MIN, self.sent.iter().filter_map(|s| s.rtt_min_ns).min().map(secs));
+        put(&stream::DELIVERY_RATE, Some(last().map(|s| s.delivery_rate as f64).sum()));
         let mut sum: Vec<(f64, f64)> = Vec::new();
         for (i, (t, value)) in self.received.iter().flat_map(|r| self.bins(r).into_iter().enumerate()) {
             match sum.get_mut(i) {
@@ -117,15 +109,34 @@ impl Outcome {
                 None => sum.push((t, value)),
             }
         }
-        let mut put = rows("total", &mut record.series);
-        sum.into_iter().for_each(|(t, value)| put("goodput", "bit/s", Some(t), Some(value)));
+        sum.into_iter().for_each(|(t, value)| series.put_at(&subject, &stream::GOODPUT, t, value));
     }
 }
 
-/// Adds rows of one subject; a value that does not exist is no row.
-fn rows(subject: &str, to: &mut Vec<Row>) -> impl FnMut(&'static str, &'static str, Option<f64>, Option<f64>) {
-    let subject: std::sync::Arc<str> = subject.into();
-    move |metric, unit, t, value| {
-        to.extend(value.map(|value| Row { subject: subject.clone(), metric, unit, t, value }));
+/// Adds the figures of one stream.
+fn figures(subject: &Arc<str>, received: &Received, sent: &Sent, summary: &mut Rows) {
+    let mut put = known(subject, summary);
+    put(&stream::GOODPUT, received.goodput());
+    put(&stream::BYTES, Some(received.bytes as f64));
+    put(&stream::SENT_RATE, rate(sent.bytes, sent.took_ns));
+    let last = sent.samples.last();
+    put(&stream::RETRANSMISSIONS, last.map(|s| s.retransmissions as f64));
+    let measured = || sent.samples.iter().filter(|s| s.rtt_ns > 0);
+    put(&stream::RTT_MEAN, mean(measured().map(|s| secs(s.rtt_ns))));
+    put(&stream::RTT_MIN, sent.rtt_min_ns.map(secs));
+    put(&stream::CWND_MAX, sent.samples.iter().map(|s| s.cwnd).max().map(|n| n as f64));
+    put(&stream::DELIVERY_RATE, last.map(|s| s.delivery_rate as f64));
+    put(&stream::MSS, Some(sent.mss as f64));
+    let busy = |ns: u64| (sent.busy_ns > 0).then(|| ns as f64 / sent.busy_ns as f64);
+    put(&stream::RWND_LIMITED, busy(sent.rwnd_limited_ns));
+    put(&stream::SNDBUF_LIMITED, busy(sent.sndbuf_limited_ns));
+}
+
+/// Returns a function that adds figures of a subject; a value that does not exist is no row.
+fn known<'a>(subject: &'a Arc<str>, rows: &'a mut Rows) -> impl FnMut(&'static Metric, Option<f64>) + 'a {
+    move |metric, value| {
+        if let Some(value) = value {
+            rows.put(subject, metric, value);
+        }
     }
 }

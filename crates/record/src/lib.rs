@@ -1,11 +1,11 @@
-//! The observations of a run as rows, and the statistics of runs.
+//! The observations of a run as rows, the metrics that rows can have, and the statistics of runs.
 //!
 //! Everything stays in memory; the crate `tables` writes rows to disk.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod metric;
 mod row;
 pub mod stats;
-mod word;
 
-pub use row::{AxisValue, Counts, LEFT_OUT, Row, RunKey, RunRecord};
-pub use word::word;
+pub use metric::{Quantity, Source};
+pub use row::{AxisValue, Counts, Row, Rows, RunKey, RunRecord};

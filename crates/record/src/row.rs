@@ -4,19 +4,64 @@ use std::sync::Arc;
 
 use cellway_units::Span;
 
+use crate::metric::{LEFT_OUT, Quantity, Source};
+
 /// One observation of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What was observed: a directed port `r1>s1`, a conversation slot `ftp-3`, a group `ftp`, or `network`.
+    /// The thing that was observed: a directed port `r1>s1`, a conversation slot `ftp-3`, a group `ftp`, or `network`.
     pub subject: Arc<str>,
-    /// The name of the quantity, such as `utilisation`.
-    pub metric: &'static str,
-    /// Its unit, such as `cell`, `s`, `bit/s`; `1` for a ratio or a plain count.
-    pub unit: &'static str,
+    /// The metric, in its unit.
+    pub metric: Quantity,
     /// The end of the bin in seconds since the start of the run; `None` for a figure of the whole run.
     pub t: Option<f64>,
-    /// The value, in `unit`. Leave a row out rather than record a value that does not exist.
+    /// The value, in the unit of the metric.
     pub value: f64,
+}
+
+/// The rows of one source. Metrics that the source cannot observe are left out.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    source: Source,
+    rows: Vec<Row>,
+}
+
+impl Rows {
+    /// No rows yet.
+    pub fn new(source: Source) -> Rows {
+        Rows { source, rows: Vec::new() }
+    }
+
+    /// The source of the rows.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// Reserves memory for this many more rows.
+    pub fn reserve(&mut self, rows: usize) {
+        self.rows.reserve(rows);
+    }
+
+    /// Adds a figure of the whole run.
+    pub fn put(&mut self, subject: &Arc<str>, metric: impl Into<Quantity>, value: f64) {
+        self.add(subject, metric.into(), None, value);
+    }
+
+    /// Adds a value of the bin that ends, or of the change, `t` seconds after the start of the run.
+    pub fn put_at(&mut self, subject: &Arc<str>, metric: impl Into<Quantity>, t: f64, value: f64) {
+        self.add(subject, metric.into(), Some(t), value);
+    }
+
+    /// Returns the rows, in the order in which they were added.
+    pub fn finish(self) -> Vec<Row> {
+        self.rows
+    }
+
+    fn add(&mut self, subject: &Arc<str>, metric: Quantity, t: Option<f64>, value: f64) {
+        if metric.seen_by(self.source) {
+            self.rows.push(Row { subject: subject.clone(), metric, t, value });
+        }
+    }
 }
 
 /// How much work a run was.
@@ -56,20 +101,12 @@ pub struct RunRecord {
     pub counts: Counts,
 }
 
-/// The metrics of which a series may leave changes out, each with the metric of the summary that then says of which
-/// intervals (s).
-pub const LEFT_OUT: [[&str; 2]; 3] =
-    [["queue", "queue_interval"], ["window", "window_interval"], ["item_time", "item_time_interval"]];
-
 impl RunRecord {
     /// The series that leave changes out: subject, metric and the length of the intervals (s).
     pub fn left_out(&self) -> impl Iterator<Item = (&str, &'static str, f64)> {
-        let series = |row: &Row| LEFT_OUT.iter().find(|[_, told]| row.metric == *told).map(|[series, _]| *series);
-        self.summary.iter().filter_map(move |row| {
-            let metric = series(row)?;
-            // A program of a run may call a figure of its own so.
-            let is_there = self.series.iter().any(|of| of.metric == metric && of.subject == row.subject);
-            is_there.then_some((&*row.subject, metric, row.value))
+        self.summary.iter().filter_map(|row| {
+            let (series, _) = LEFT_OUT.iter().find(|(_, interval)| row.metric == **interval)?;
+            Some((&*row.subject, series.name(), row.value))
         })
     }
 }

@@ -182,7 +182,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let limit = (lower.chars().count() / 3).clamp(1, 4);
     let mut best: Option<(usize, &str)> = None;
     for candidate in known {
-        let distance = strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
+        let distance = strsim::damerau_levenshtein(&lower, &candidate.to_lowercase().replace('_', "-"));
         if distance <= limit && distance < candidate.chars().count() && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
         }

@@ -8,7 +8,7 @@ use cellway_apps::random::Streams;
 use cellway_apps::{Action, Side, Workload};
 use cellway_gateway as gateway;
 use cellway_net::{Delivery, Encapsulation, Packet};
-use cellway_record::{Counts, RunRecord};
+use cellway_record::{Counts, RunRecord, Source};
 use cellway_scenario::Scenario;
 use cellway_tcp::{Endpoint, Event, Output, Segment, State};
 use cellway_testbed::{Capture, Leg, Testbed};
@@ -44,7 +44,7 @@ pub fn run(scenario: &Scenario, workloads: &[Workload], seed: u64, mut control: 
     }
     let streams = Streams::new(seed);
     let encapsulation = scenario.multiplexing.encapsulation;
-    let mut bed = Testbed::new(scenario, &streams)?;
+    let mut bed = Testbed::new(scenario, &streams, Source::Simulate)?;
     bed.open_planned()?;
     if let Some(capture) = &mut control.capture {
         capture.begin(&mut bed)?;
@@ -178,7 +178,7 @@ impl Run<'_> {
         (self.slots, self.legs, self.timers) = (Vec::new(), Vec::new(), Timers::default());
         let (mut summary, series) = self.bed.meter.finish(end, &self.bed.fabric);
         self.pairs.iter().for_each(|pair| pair.report(&mut summary));
-        Ok(RunRecord { summary, series, counts })
+        Ok(RunRecord { summary: summary.finish(), series: series.finish(), counts })
     }
 
     /// A packet has come to its host, or into a gateway.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use cellway_gateway::{Action, ConfigError, FlowId, Gateway, Output, Reason, Request, Server, TpPacket};
 use cellway_net::{NodeId, Packet};
-use cellway_record::Row;
+use cellway_record::Rows;
+use cellway_record::metric::gateway as metric;
 use cellway_tcp::{Event, State};
 use cellway_testbed::{Error as BuildError, PairPlan, class_port};
 use cellway_units::{Ecn, Time};
@@ -58,28 +59,22 @@ impl GatewayPair {
     }
 
     /// What each gateway has done in the whole run, its warm-up included.
-    pub(crate) fn report(&self, rows: &mut Vec<Row>) {
+    pub(crate) fn report(&self, rows: &mut Rows) {
         for (name, gateway) in self.names.iter().zip(&self.gateways) {
             let subject: Arc<str> = name.as_str().into();
             let stats = gateway.stats();
-            let mut put = |metric, unit, value: u64| {
-                rows.push(Row { subject: subject.clone(), metric, unit, t: None, value: value as f64 });
-            };
-            put("gateway_flows", "1", stats.flows_opened);
-            put("gateway_flows_open", "1", stats.flows);
-            put("gateway_refused", "1", stats.flows_refused);
-            put("gateway_buffered_max", "B", stats.buffered_max);
-            put("gateway_resent", "B", stats.resent_bytes);
+            rows.put(&subject, &metric::GATEWAY_FLOWS, stats.flows_opened as f64);
+            rows.put(&subject, &metric::GATEWAY_FLOWS_OPEN, stats.flows as f64);
+            rows.put(&subject, &metric::GATEWAY_REFUSED, stats.flows_refused as f64);
+            rows.put(&subject, &metric::GATEWAY_BUFFERED_MAX, stats.buffered_max as f64);
+            rows.put(&subject, &metric::GATEWAY_RESENT, stats.resent_bytes as f64);
             for (class, stats) in gateway.classes().filter(|_| self.classes) {
                 let subject: Arc<str> = format!("{name}/{}", class.name).into();
-                let mut put = |metric, unit, value| {
-                    rows.push(Row { subject: subject.clone(), metric, unit, t: None, value });
-                };
-                put("gateway_class_flows_open", "1", stats.flows as f64);
-                put("gateway_class_frames", "1", stats.frames as f64);
-                put("gateway_class_sent", "B", stats.data_bytes as f64);
-                put("gateway_class_line", "B", (stats.line.0 / 8) as f64);
-                put("gateway_class_at_ceiling", "s", stats.at_ceiling.as_secs_f64());
+                rows.put(&subject, &metric::GATEWAY_CLASS_FLOWS_OPEN, stats.flows as f64);
+                rows.put(&subject, &metric::GATEWAY_CLASS_FRAMES, stats.frames as f64);
+                rows.put(&subject, &metric::GATEWAY_CLASS_SENT, stats.data_bytes as f64);
+                rows.put(&subject, &metric::GATEWAY_CLASS_LINE, (stats.line.0 / 8) as f64);
+                rows.put(&subject, &metric::GATEWAY_CLASS_AT_CEILING, stats.at_ceiling.as_secs_f64());
             }
         }
     }

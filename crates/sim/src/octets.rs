@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use cellway_apps::random::Streams;
 use cellway_net::{NodeId, Packet};
+use cellway_record::Source;
 use cellway_scenario::Scenario;
 use cellway_tcp::{Flags, Segment};
 use cellway_testbed::{Leg, Testbed};
@@ -23,7 +24,7 @@ const TIME_TO_LIVE: u8 = 64;
 /// The nodes of `scenario` that a [`cellway_testbed::Capture`] may name: those of the file and the implicit hosts,
 /// in the order of their names. Refuses what a run would refuse.
 pub fn node_names(scenario: &Scenario) -> Result<Vec<String>, Error> {
-    let mut bed = Testbed::<()>::new(scenario, &Streams::new(0))?;
+    let mut bed = Testbed::<()>::new(scenario, &Streams::new(0), Source::Simulate)?;
     bed.open_planned()?;
     Ok(bed.names().keys().cloned().collect())
 }

@@ -167,7 +167,8 @@ fn the_line_between_the_gateways_carries_no_more_than_their_rate() {
 #[test]
 fn the_same_run_twice_is_the_same() {
     let s = scenario(SPLIT, &[("traffic.t.count", "3"), ("traffic.t.jitter", "\"20 ms\"")]);
-    let rows = |seed| format!("{:?}", run(&s, seed).summary.iter().map(|r| (r.metric, r.value)).collect::<Vec<_>>());
+    let rows =
+        |seed| format!("{:?}", run(&s, seed).summary.iter().map(|r| (r.metric.name(), r.value)).collect::<Vec<_>>());
     assert_eq!(rows(5), rows(5));
     assert_ne!(rows(5), rows(6), "the jitter depends on the seed");
 }

@@ -7,7 +7,9 @@ mod common;
 
 use std::fmt::Write;
 
-use cellway_scenario::{Override, Plan, SweepSpec};
+use cellway_record::metric::{self, Definition, Recorded, Subject};
+use cellway_record::{Quantity, RunRecord, Source};
+use cellway_scenario::{Override, Plan, Scenario, SweepSpec, Traffic};
 use common::{repository, run};
 
 const SHOWN: [&str; 14] = [
@@ -41,13 +43,45 @@ fn table(path: &str, set: &[(&str, &str)], sweep: Option<&[(&str, &[&str])]>) ->
         let axes: Vec<String> = point.axes.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         writeln!(table, "## {}", axes.join(", ")).unwrap();
         let record = run(&point.scenario, 1);
+        assert_registered(&point.scenario, &record);
         writeln!(table, "{} cell-hops, {} packets", record.counts.cell_hops, record.counts.packets).unwrap();
-        for row in record.summary.iter().filter(|row| SHOWN.contains(&row.metric) && row.value != 0.0) {
+        for row in record.summary.iter().filter(|row| SHOWN.contains(&row.metric.name()) && row.value != 0.0) {
             // Six digits: the last ones of a sum are of no interest to a reader.
-            writeln!(table, "{:<18} {:<16} {:>12.6} {}", row.subject, row.metric, row.value, row.unit).unwrap();
+            writeln!(table, "{:<18} {:<16} {:>12.6} {}", row.subject, row.metric.name(), row.value, row.metric.unit())
+                .unwrap();
         }
     }
     table
+}
+
+/// Each row has a metric that the registry, and so the reference page, has for a subject of its kind, in that unit and
+/// from a simulation.
+fn assert_registered(scenario: &Scenario, record: &RunRecord) {
+    for row in record.summary.iter().chain(&record.series) {
+        let kind = kind(scenario, &row.subject);
+        let recorded = |at: &Recorded| (*at == Recorded::Summary) == row.t.is_none();
+        let known = Quantity::read(row.metric.name(), row.metric.unit()).definition().is_some();
+        let is_of = |metric: &Definition| {
+            metric.subjects().contains(&kind)
+                && metric.seen_by(Source::Simulate)
+                && metric.recorded().iter().any(recorded)
+        };
+        assert!(known && metric::named(row.metric.name()).any(is_of), "{:?} of {}", row.metric, row.subject);
+    }
+}
+
+fn kind(scenario: &Scenario, subject: &str) -> Subject {
+    let group = |is: &dyn Fn(&Traffic) -> bool| scenario.traffic.iter().any(is);
+    let slot = |traffic: &Traffic| (1..=traffic.count).any(|i| traffic.slot(i) == subject);
+    let gateway = |name: &str| scenario.nodes.iter().any(|node| node.name == name && node.gateway.is_some());
+    match subject {
+        "network" => Subject::Network,
+        _ if group(&slot) => Subject::Slot,
+        _ if group(&|traffic| traffic.name == subject) => Subject::Group,
+        _ if gateway(subject) => Subject::Gateway,
+        _ if subject.contains('>') => Subject::Port,
+        _ => panic!("no kind of subject is called {subject:?}"),
+    }
 }
 
 fn assert_golden(name: &str, table: &str) {

@@ -46,7 +46,7 @@ fn has(record: &RunRecord, subject: &str, metric: &str) -> bool {
 fn each_of_several_lines_between_two_nodes_is_a_subject() {
     let set = [("observe.queue", "[\"l>r/second\", \"l>r/l-r\"]")];
     let record = run(&scenario(PARALLEL, &set), 1);
-    let figures: Vec<_> = record.summary.iter().map(|row| (&*row.subject, row.metric)).collect();
+    let figures: Vec<_> = record.summary.iter().map(|row| (&*row.subject, row.metric.name())).collect();
     assert_eq!(figures.iter().collect::<BTreeSet<_>>().len(), figures.len(), "a figure has one value");
     let busy = ["l>r/l-r", "l>r/second", "r>l/l-r", "r>l/second"].map(|port| figure(&record, port, "utilisation"));
     assert!(busy[0] > 0.9 && busy[1] == 0.0 && busy[2] > 0.0 && busy[3] == 0.0, "{busy:?}");
@@ -71,7 +71,10 @@ fn a_packet_line_counts_packets() {
     let of_network = |metric| figure(&record, "network", metric);
     assert_eq!(of_network("dropped_packets"), of("dropped_packets") + of_network("dropped_at_access"));
     assert!(!has(&record, "network", "lost_frames") && !has(&record, "network", "lost_frames_crc"));
-    assert!(record.summary.iter().all(|row| !["cell", "frame"].contains(&row.unit)), "no figure in cells or frames");
+    assert!(
+        record.summary.iter().all(|row| !["cell", "frame"].contains(&row.metric.unit())),
+        "no figure in cells or frames"
+    );
     assert_eq!(record.counts.cell_hops, 0);
     assert!(record.counts.packet_hops > 2 * record.counts.packets, "each packet passes three lines");
 }

@@ -38,7 +38,7 @@ fn assert_binomial(lost: f64, of: f64, chance: f64) {
 fn cells_are_lost_as_often_as_was_asked_for() {
     let record = run(&lossy(&[("link.r1-s1.loss", "\"0.2%\"")]), 1);
     assert_binomial(figure(&record, "r1>s1", "lost"), figure(&record, "r1>s1", "cells"), 0.002);
-    let unit = record.summary.iter().find(|row| row.metric == "lost").unwrap().unit;
+    let unit = record.summary.iter().find(|row| row.metric == "lost").unwrap().metric.unit();
     assert_eq!(unit, "cell");
     // What the switch gets is what it sends on; 80 cells are on the line at the warm-up, and at the end.
     let arrived = figure(&record, "r1>s1", "cells") - figure(&record, "r1>s1", "lost");
@@ -66,7 +66,7 @@ fn packets_are_lost_as_often_as_was_asked_for() {
         "each lost segment is sent again"
     );
     let row = |subject: &str| record.summary.iter().find(|row| &*row.subject == subject && row.metric == "lost");
-    assert_eq!(row("r1>s1").unwrap().unit, "packet");
+    assert_eq!(row("r1>s1").unwrap().metric.unit(), "packet");
     assert!(row("s1>r1").is_some(), "acknowledgements are lost too");
     assert!(row("s1>r2").is_none() && row("r2>s1").is_none(), "nothing is lost on the other link");
 }

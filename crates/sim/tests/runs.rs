@@ -180,8 +180,8 @@ fn a_warm_up_is_subtracted_to_the_last_cell() {
         "items",
         "lost_frames",
     ];
-    for row in after.summary.iter().filter(|row| counts.contains(&row.metric)) {
-        let [all, before] = [&all, &before].map(|r| figure(r, &row.subject, row.metric));
+    for row in after.summary.iter().filter(|row| counts.contains(&row.metric.name())) {
+        let [all, before] = [&all, &before].map(|r| figure(r, &row.subject, row.metric.name()));
         assert_eq!(row.value, all - before, "{} of {}", row.metric, row.subject);
         compared += u32::from(row.value > 0.0 && before > 0.0);
     }

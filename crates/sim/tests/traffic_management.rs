@@ -314,9 +314,9 @@ fn the_record_of_a_queue_reaches_to_the_end() {
             ("run.warmup", "\"0 s\""),
         ];
         let record = run(&scenario(LINE, &set), 1);
-        assert!(record.series.iter().filter(|row| row.metric == "queue").all(|row| row.unit == "cell"));
+        assert!(record.series.iter().filter(|row| row.metric == "queue").all(|row| row.metric.unit() == "cell"));
         let interval =
-            record.summary.iter().find(|row| row.metric == "queue_interval").map(|row| (row.unit, row.value));
+            record.summary.iter().find(|row| row.metric == "queue_interval").map(|row| (row.metric.unit(), row.value));
         (series(&record, "s1>s2", "queue"), interval, figure(&record, "s1>s2", "queue_max"))
     };
     let (whole, none, max) = recorded("1000000");
@@ -364,8 +364,8 @@ to = "k"
     let record = run(&scenario(text, &[]), 1);
     for port in ["r1>r2", "r2>k"] {
         let units: Vec<_> = record.series.iter().filter(|r| &*r.subject == port && r.metric == "queue").collect();
-        assert!(!units.is_empty() && units.iter().all(|row| row.unit == "packet"), "{port}: {}", units.len());
+        assert!(!units.is_empty() && units.iter().all(|row| row.metric.unit() == "packet"), "{port}: {}", units.len());
     }
     let of_line = |metric: &str| record.summary.iter().find(|r| &*r.subject == "r1>r2" && r.metric == metric).unwrap();
-    assert!(["queue_mean", "queue_max", "queue_min"].iter().all(|metric| of_line(metric).unit == "packet"));
+    assert!(["queue_mean", "queue_max", "queue_min"].iter().all(|metric| of_line(metric).metric.unit() == "packet"));
 }

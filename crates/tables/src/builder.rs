@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, cast::AsArray};
 use arrow_array::{DictionaryArray, Float64Array, Int32Array, UInt32Array, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 
-use cellway_record::{AxisValue, Counts, Row, RunKey, RunRecord};
+use cellway_record::{AxisValue, Counts, Row, RunKey, RunRecord, Source};
 
 use crate::{Error, Observation, Table};
 
@@ -32,7 +32,7 @@ pub struct Results {
 
 impl Results {
     /// The tables of `runs`, which must come in the order of their run numbers.
-    pub fn from_runs(source: &str, runs: impl IntoIterator<Item = (RunKey, RunRecord)>) -> Result<Results, Error> {
+    pub fn from_runs(source: Source, runs: impl IntoIterator<Item = (RunKey, RunRecord)>) -> Result<Results, Error> {
         let mut builder = ResultsBuilder::new(source);
         for (key, record) in runs {
             builder.push(key, &record)?;
@@ -84,7 +84,7 @@ impl Results {
 /// Takes runs one by one, in the order of their numbers, and keeps them as columns: about 36 bytes a row.
 #[derive(Debug)]
 pub struct ResultsBuilder {
-    source: String,
+    source: Source,
     runs: Vec<RunKey>,
     words: [Words; 4],
     summary: Rows,
@@ -95,10 +95,10 @@ pub struct ResultsBuilder {
 }
 
 impl ResultsBuilder {
-    /// A builder whose rows carry `source`: who made the values, such as `simulate`.
-    pub fn new(source: &str) -> ResultsBuilder {
+    /// A builder whose rows are from `source`.
+    pub fn new(source: Source) -> ResultsBuilder {
         ResultsBuilder {
-            source: source.to_owned(),
+            source,
             runs: Vec::new(),
             words: Default::default(),
             summary: Rows::default(),
@@ -111,26 +111,26 @@ impl ResultsBuilder {
     /// Adds a run; its number must be above that of the last one, and each figure must have one value.
     pub fn push(&mut self, key: RunKey, record: &RunRecord) -> Result<(), Error> {
         self.start(key)?;
-        let source = self.source.clone();
-        self.rows(&source, record)?;
+        self.rows(self.source, record)?;
         self.counts.add(record.counts);
         Ok(())
     }
 
-    /// Adds rows to the last run under another `source`, such as `theory`.
+    /// Adds rows to the last run under another `source`.
     ///
     /// # Panics
     /// Without a run.
-    pub fn add(&mut self, source: &str, record: &RunRecord) -> Result<(), Error> {
+    pub fn add(&mut self, source: Source, record: &RunRecord) -> Result<(), Error> {
         assert!(!self.runs.is_empty(), "rows belong to a run");
         self.rows(source, record)
     }
 
-    fn rows(&mut self, source: &str, record: &RunRecord) -> Result<(), Error> {
+    fn rows(&mut self, source: Source, record: &RunRecord) -> Result<(), Error> {
         let run = self.runs.last().map_or(0, |k| k.run);
         let observed = |row| {
-            let &Row { ref subject, metric, unit, t, value } = row;
-            Observation { run, source, subject, metric, unit, t, value }
+            let &Row { ref subject, metric, t, value } = row;
+            debug_assert!(metric.seen_by(source), "{metric} has no value from {}", source.word());
+            Observation { run, source: source.word(), subject, metric: metric.name(), unit: metric.unit(), t, value }
         };
         record.summary.iter().try_for_each(|row| self.figure(observed(row)))?;
         record.series.iter().for_each(|row| self.series.push(&mut self.words, observed(row)));

@@ -5,17 +5,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cellway_record::{Counts, Row, RunKey, RunRecord};
+use cellway_record::metric::slot::GOODPUT;
+use cellway_record::{Counts, Row, RunKey, RunRecord, Source};
 use cellway_tables::{Error, MANIFEST_FILE, Manifest, PARTIAL_MARK, Provenance, ResultFolder, Results, check_target};
 use cellway_units::Span;
 use tempfile::TempDir;
 
 fn results(value: f64) -> Results {
-    let row = |t| Row { subject: Arc::from("ftp-1"), metric: "goodput", unit: "bit/s", t, value };
+    let row = |t| Row { subject: Arc::from("ftp-1"), metric: (&GOODPUT).into(), t, value };
     let counts = Counts { events: 500, cell_hops: 300, packet_hops: 100, packets: 20, simulated: Span::from_secs(180) };
     let record = RunRecord { summary: vec![row(None)], series: vec![row(Some(1.0)), row(Some(2.0))], counts };
     let key = RunKey { run: 0, point: 0, seed: 1, axes: Vec::new() };
-    Results::from_runs("simulate", [(key, record)]).unwrap()
+    Results::from_runs(Source::Simulate, [(key, record)]).unwrap()
 }
 
 fn about() -> Provenance {

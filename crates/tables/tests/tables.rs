@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use bytes::Bytes;
-use cellway_record::{AxisValue, Counts, Row, RunKey, RunRecord};
+use cellway_record::{AxisValue, Counts, Quantity, Row, RunKey, RunRecord, Source};
 use cellway_tables::{Error, Observation, Results, ResultsBuilder, Table};
 use cellway_units::Span;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn text(value: &str) -> AxisValue {
 
 fn row(subject: &str, which: usize, t: Option<f64>, value: f64) -> Row {
     let (metric, unit) = METRICS[which];
-    Row { subject: Arc::from(subject), metric, unit, t, value }
+    Row { subject: Arc::from(subject), metric: Quantity::read(metric, unit), t, value }
 }
 
 fn record(summary: Vec<Row>, series: Vec<Row>) -> RunRecord {
@@ -43,7 +43,7 @@ fn stored(table: &Table) -> Vec<u8> {
 fn agree(found: &Observation<'_>, run: u32, row: &Row) -> bool {
     let same_value = found.value == row.value || (found.value.is_nan() && row.value.is_nan());
     (found.run, found.source, found.subject, found.metric, found.unit, found.t)
-        == (run, "simulate", &*row.subject, row.metric, row.unit, row.t)
+        == (run, "simulate", &*row.subject, row.metric.name(), row.metric.unit(), row.t)
         && same_value
 }
 
@@ -54,7 +54,7 @@ fn rows(t: bool) -> impl Strategy<Value = Vec<Row>> {
     rows.prop_map(move |mut rows| {
         // A figure of a summary has a single value.
         let mut known = std::collections::BTreeSet::new();
-        rows.retain(|row| t || known.insert((row.subject.clone(), row.metric)));
+        rows.retain(|row| t || known.insert((row.subject.clone(), row.metric.name())));
         rows
     })
 }
@@ -63,21 +63,21 @@ fn rows(t: bool) -> impl Strategy<Value = Vec<Row>> {
 #[test]
 fn a_run_has_one_value_of_a_figure() {
     let twice = record(vec![row("a>b", 0, None, 0.5), row("a>b", 1, None, 1.0), row("a>b", 0, None, 0.7)], Vec::new());
-    let refused = Results::from_runs("simulate", [(key(0), twice.clone())]).unwrap_err();
+    let refused = Results::from_runs(Source::Simulate, [(key(0), twice.clone())]).unwrap_err();
     let told =
         "run 0 has two values of goodput of \"a>b\" from simulate; each subject of a run must have a name of its own";
     assert_eq!(refused.to_string(), told);
     // The same figure of other sources, runs and metrics is accepted, and so is another instant of a series.
     let once =
         record(vec![row("a>b", 0, None, 0.5)], vec![row("a>b", 0, Some(1.0), 0.5), row("a>b", 0, Some(1.0), 0.6)]);
-    let mut builder = ResultsBuilder::new("simulate");
+    let mut builder = ResultsBuilder::new(Source::Simulate);
     builder.push(key(0), &once).unwrap();
-    builder.add("theory", &once).unwrap();
-    assert!(matches!(builder.add("theory", &once), Err(Error::Twice { run: 0, .. })));
+    builder.add(Source::Theory, &once).unwrap();
+    assert!(matches!(builder.add(Source::Theory, &once), Err(Error::Twice { run: 0, .. })));
     builder.push(key(1), &once).unwrap();
     // Merging two studies does not hide the duplicate.
-    let [first, second] = [0, 1].map(|run| Results::from_runs("simulate", [(key(run), once.clone())]).unwrap());
-    let mut joined = ResultsBuilder::new("simulate");
+    let [first, second] = [0, 1].map(|run| Results::from_runs(Source::Simulate, [(key(run), once.clone())]).unwrap());
+    let mut joined = ResultsBuilder::new(Source::Simulate);
     joined.append(&first, |key| key).unwrap();
     joined.append(&second, |key| key).unwrap();
     assert_eq!(joined.finish().unwrap().summary.num_rows(), 2);
@@ -102,8 +102,8 @@ proptest! {
 
     #[test]
     fn rows_come_back_from_parquet_and_equal_rows_are_equal_bytes(runs in runs()) {
-        let results = Results::from_runs("simulate", runs.clone()).unwrap();
-        let again = Results::from_runs("simulate", runs.clone()).unwrap();
+        let results = Results::from_runs(Source::Simulate, runs.clone()).unwrap();
+        let again = Results::from_runs(Source::Simulate, runs.clone()).unwrap();
         for (table, same) in results.tables().into_iter().zip(again.tables()) {
             let bytes = stored(table);
             prop_assert_eq!(&bytes, &stored(same));
@@ -141,7 +141,7 @@ proptest! {
 #[test]
 fn a_long_series_comes_back_whole() {
     let many = 300_000;
-    let mut builder = ResultsBuilder::new("simulate");
+    let mut builder = ResultsBuilder::new(Source::Simulate);
     for run in 0..3 {
         let series = (0..many / 3).map(|i| row("r1>s1", 1, Some(f64::from(i)), f64::from(i * run))).collect();
         builder.push(key(run as u32), &record(Vec::new(), series)).unwrap();
@@ -163,7 +163,7 @@ fn columns_and_their_types() {
     let runs = [("per-type", 0.0), ("per-destination", 5.0)].into_iter().zip(0..).map(|((name, count), run)| {
         (RunKey { axes: policy(name, count), ..key(run) }, record(vec![row("ftp-1", 0, None, 1.5)], Vec::new()))
     });
-    let results = Results::from_runs("simulate", runs).unwrap();
+    let results = Results::from_runs(Source::Simulate, runs).unwrap();
     let describe = |table: &Table| {
         let fields = table.schema.fields().iter();
         fields.map(|f| format!("{}: {}", f.name(), f.data_type())).collect::<Vec<_>>()
@@ -185,7 +185,7 @@ fn columns_and_their_types() {
 #[test]
 fn each_text_column_has_its_own_dictionary() {
     let rows = vec![row("ftp-1", 0, None, 1.0), row("ftp-2", 0, None, 2.0), row("ftp-1", 2, None, 3.0)];
-    let results = Results::from_runs("simulate", [(key(0), record(rows, Vec::new()))]).unwrap();
+    let results = Results::from_runs(Source::Simulate, [(key(0), record(rows, Vec::new()))]).unwrap();
     let batch = &results.summary.batches[0];
     let words = |column: &str| {
         let column = batch.column_by_name(column).unwrap().as_dictionary::<Int32Type>();
@@ -206,14 +206,14 @@ fn an_axis_with_a_word_anywhere_is_text() {
     let runs = [AxisValue::Number(8.0), text("off"), AxisValue::Number(0.5)].into_iter().zip(0..);
     let runs =
         runs.map(|(value, run)| (RunKey { axes: vec![axis("window", value)], ..key(run) }, RunRecord::default()));
-    let keys = Results::from_runs("simulate", runs).unwrap().run_keys().unwrap();
+    let keys = Results::from_runs(Source::Simulate, runs).unwrap().run_keys().unwrap();
     let values: Vec<_> = keys.into_iter().flat_map(|k| k.axes).map(|(_, value)| value).collect();
     assert_eq!(values, [text("8"), text("off"), text("0.5")]);
 }
 
 #[test]
 fn runs_out_of_order_and_bad_axes_are_refused() {
-    let mut builder = ResultsBuilder::new("simulate");
+    let mut builder = ResultsBuilder::new(Source::Simulate);
     builder.push(key(4), &RunRecord::default()).unwrap();
     for run in [4, 3] {
         let refused = builder.push(key(run), &RunRecord::default());
@@ -232,9 +232,9 @@ fn studies_are_combined() {
             let rows = vec![row("ftp", 2, None, value + f64::from(run))];
             (key(run), record(rows, vec![row("ftp", 0, Some(1.0), value)]))
         });
-        Results::from_runs("simulate", runs).unwrap()
+        Results::from_runs(Source::Simulate, runs).unwrap()
     };
-    let mut both = ResultsBuilder::new("unused");
+    let mut both = ResultsBuilder::new(Source::Published);
     for (name, first, value) in [("figures", 0, 10.0), ("sensitivity", 2, 20.0)] {
         let axes = vec![axis("study", text(name))];
         both.append(&study(value), |k| RunKey { run: k.run + first, axes: axes.clone(), ..k }).unwrap();
@@ -250,7 +250,7 @@ fn studies_are_combined() {
 
 #[test]
 fn another_table_or_no_table_at_all_is_refused() {
-    let results = Results::from_runs("simulate", [(key(0), RunRecord::default())]).unwrap();
+    let results = Results::from_runs(Source::Simulate, [(key(0), RunRecord::default())]).unwrap();
     assert!(matches!(results.runs.observations().map(|_| ()), Err(Error::Column { .. })));
     let whole = stored(&results.runs);
     for cut in [0, 3, 10, whole.len() / 2, whole.len() - 1] {

@@ -1,6 +1,7 @@
 //! Nodes, links and hosts.
 
 use cellway_net::{Framing, LinkSpec, NodeId, NodeKind, PortId, PortSpec};
+use cellway_record::metric::QueueUnit;
 use cellway_scenario as file;
 use cellway_scenario::{Attachment, HostSpec, Traffic};
 use cellway_units::{Bytes, Rate, Span};
@@ -42,8 +43,8 @@ impl Attached {
 }
 
 /// What waits at a line of that framing.
-pub(crate) fn queue_unit(framing: file::Framing) -> &'static str {
-    if framing == file::Framing::Atm { "cell" } else { "packet" }
+pub(crate) fn queue_unit(framing: file::Framing) -> QueueUnit {
+    if framing == file::Framing::Atm { QueueUnit::Cell } else { QueueUnit::Packet }
 }
 
 /// A host of the network: of the file, or implicit. Also the one inside a gateway.

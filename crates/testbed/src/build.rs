@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cellway_apps::random::Streams;
 use cellway_net::{Fabric, NodeId, PortId};
+use cellway_record::Source;
 use cellway_scenario::{Attachment, HostSpec, LinkIndex, NodeIndex, Scenario};
 
 use crate::attach::{Attached, End, queue_unit};
@@ -42,8 +43,8 @@ pub(crate) struct Builder<'a, B> {
 
 impl<B: Clone> Testbed<B> {
     /// Builds the network of `scenario`, and plans its traffic; what is drawn at random (when slots begin) comes
-    /// from `streams`.
-    pub fn new(scenario: &Scenario, streams: &Streams) -> Result<Testbed<B>, Error> {
+    /// from `streams`. The meter records what `source` can observe.
+    pub fn new(scenario: &Scenario, streams: &Streams, source: Source) -> Result<Testbed<B>, Error> {
         let mut builder = Builder {
             scenario,
             streams,
@@ -69,7 +70,7 @@ impl<B: Clone> Testbed<B> {
         for group in 0..scenario.traffic.len() {
             builder.plan_group(group, streams)?;
         }
-        Ok(builder.built())
+        Ok(builder.built(source))
     }
 }
 
@@ -109,7 +110,7 @@ impl<B: Clone> Builder<'_, B> {
         scenario.observe.queue.iter().map(watch).collect()
     }
 
-    fn built(mut self) -> Testbed<B> {
+    fn built(mut self, source: Source) -> Testbed<B> {
         let scenario = self.scenario;
         let queue_watches = self.watches();
         let has_cells = scenario.has_cells();
@@ -120,6 +121,7 @@ impl<B: Clone> Builder<'_, B> {
             self.reassembling,
             queue_watches,
             Pace {
+                source,
                 rtt: scenario.run.rtt,
                 warmup: scenario.run.warmup,
                 bin: scenario.bin(),

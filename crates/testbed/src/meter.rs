@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use cellway_apps::Side;
 use cellway_net::{ChannelId, Fabric, Framing, LossCounters, NodeId, PortCounters, PortId};
-use cellway_record::Row;
+use cellway_record::metric::{QueueUnit, port as ports, slot as slots};
 use cellway_record::stats::{Moments, Sample, TimeWeighted, jain};
+use cellway_record::{Quantity, Rows, Source};
 use cellway_scenario::{App, Traffic};
 use cellway_units::{Bytes, Cells, Rate, Span, Time};
 
@@ -20,14 +21,14 @@ pub(crate) use changes::Changes;
 pub(crate) struct PortMeter {
     pub(crate) subject: Arc<str>,
     pub(crate) id: PortId,
-    /// What its queue counts: "cell" or "packet".
-    unit: &'static str,
+    /// The unit of its queue.
+    unit: QueueUnit,
     at_warmup: PortCounters,
     at_bin: PortCounters,
 }
 
 impl PortMeter {
-    pub(crate) fn new(subject: String, id: PortId, unit: &'static str) -> PortMeter {
+    pub(crate) fn new(subject: String, id: PortId, unit: QueueUnit) -> PortMeter {
         let none = PortCounters::default();
         PortMeter { subject: subject.into(), id, unit, at_warmup: none, at_bin: none }
     }
@@ -38,12 +39,12 @@ impl PortMeter {
 pub(crate) struct QueueWatch {
     subject: Arc<str>,
     port: PortId,
-    unit: &'static str,
+    unit: QueueUnit,
     changes: Changes,
 }
 
 impl QueueWatch {
-    pub(crate) fn new(subject: String, port: PortId, unit: &'static str, most: usize) -> QueueWatch {
+    pub(crate) fn new(subject: String, port: PortId, unit: QueueUnit, most: usize) -> QueueWatch {
         QueueWatch { subject: subject.into(), port, unit, changes: Changes::new(most) }
     }
 }
@@ -81,8 +82,8 @@ pub struct MeteredPort {
     pub subject: Arc<str>,
     /// The port.
     pub port: PortId,
-    /// What its queue counts: "cell" or "packet".
-    pub unit: &'static str,
+    /// The unit of its queue.
+    pub unit: QueueUnit,
 }
 
 /// Counts of a slot that only grow.
@@ -179,11 +180,13 @@ pub struct Meter {
     queue_watches: Vec<QueueWatch>,
     /// The place of each port's watch, by the port's number.
     watch_of: Vec<Option<usize>>,
-    series: Vec<Row>,
+    series: Rows,
 }
 
-/// The spans that a meter works by.
+/// The source of a meter's values, and the spans that it works by.
 pub(crate) struct Pace {
+    /// The driver of the run. Metrics that it cannot observe have no rows.
+    pub(crate) source: Source,
     pub(crate) rtt: Span,
     pub(crate) warmup: Span,
     pub(crate) bin: Span,
@@ -266,7 +269,7 @@ impl Meter {
             has_cells: pace.has_cells,
             queue_watches,
             watch_of,
-            series: Vec::new(),
+            series: Rows::new(pace.source),
         }
     }
 
@@ -409,40 +412,40 @@ impl Meter {
     }
 
     fn end_bin<B: Clone>(&mut self, now: Time, fabric: &Fabric<B>) {
-        let t = Some(now.as_secs_f64());
+        let t = now.as_secs_f64();
         let every = self.bins.every;
         let rows = &mut self.series;
-        let mut put = |subject: &Arc<str>, metric, unit, value| {
+        let mut put = |subject: &Arc<str>, metric: Quantity, value| {
             if self.record_series {
-                rows.push(Row { subject: subject.clone(), metric, unit, t, value });
+                rows.put_at(subject, metric, t, value);
             }
         };
         for port in &mut self.ports {
             let counters = fabric.port_counters(port.id, now);
-            put(&port.subject, "utilisation", "1", ratio(counters.busy - port.at_bin.busy, every));
-            put(&port.subject, "queue_mean", port.unit, mean_queue(&counters, &port.at_bin, every));
+            put(&port.subject, (&ports::UTILISATION).into(), ratio(counters.busy - port.at_bin.busy, every));
+            put(&port.subject, ports::QUEUE_MEAN.counted_in(port.unit), mean_queue(&counters, &port.at_bin, every));
             port.at_bin = counters;
         }
         for slot in &mut self.slots {
             let bytes = slot.now.delivered[0] - slot.at_bin.delivered[0];
-            put(&slot.subject, "throughput", "1", slot.throughput(bytes, every));
+            put(&slot.subject, (&slots::THROUGHPUT).into(), slot.throughput(bytes, every));
             let both = bytes + slot.now.delivered[1] - slot.at_bin.delivered[1];
-            put(&slot.subject, "goodput", "bit/s", both as f64 * 8.0 / every.as_secs_f64());
+            put(&slot.subject, (&slots::GOODPUT).into(), both as f64 * 8.0 / every.as_secs_f64());
             if let Some((port, channel)) = slot.paced
                 && let Some(rate) = fabric.abr_rate(port, channel)
             {
                 let rate = rate.as_bps() as f64;
-                put(&slot.subject, "acr", "bit/s", rate);
+                put(&slot.subject, (&slots::ACR).into(), rate);
                 if now > self.warmup {
                     slot.acr.push(rate);
                     slot.acr_min = slot.acr_min.min(rate);
                 }
             }
             if let Some(window) = slot.window_in_bin.take_mean(now) {
-                put(&slot.subject, "window_mean", "B", window);
+                put(&slot.subject, (&slots::WINDOW_MEAN).into(), window);
             }
             if let Some(delay) = slot.delays_in_bin.mean() {
-                put(&slot.subject, "delay_mean", "s", delay);
+                put(&slot.subject, (&slots::DELAY_MEAN).into(), delay);
             }
             slot.delays_in_bin = Moments::default();
             slot.at_bin = slot.now;

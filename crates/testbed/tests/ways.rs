@@ -74,7 +74,7 @@ fn scenario(text: &str, set: &[(&str, &str)]) -> Scenario {
 }
 
 fn bed(text: &str, set: &[(&str, &str)]) -> Testbed<u32> {
-    Testbed::new(&scenario(text, set), &Streams::new(1)).unwrap()
+    Testbed::new(&scenario(text, set), &Streams::new(1), cellway_record::Source::Simulate).unwrap()
 }
 
 fn node(bed: &Testbed<u32>, name: &str) -> NodeId {
@@ -226,7 +226,8 @@ fn what_cannot_share_a_channel_is_refused_when_it_opens_and_leaves_nothing() {
     let came = burst(&mut bed, Time::ZERO, second, talk.hosts, 10);
     assert!((cell_rate(&came) * 424.0 / 2e6 - 1.0).abs() < 0.01);
     // The scenario's own traffic is refused in the same words.
-    let mut planned: Testbed<()> = Testbed::new(bed.scenario(), &Streams::new(1)).unwrap();
+    let mut planned: Testbed<()> =
+        Testbed::new(bed.scenario(), &Streams::new(1), cellway_record::Source::Simulate).unwrap();
     assert_eq!(planned.open_planned().unwrap_err().to_string(), expected);
 }
 
@@ -339,10 +340,10 @@ fn the_meter_takes_what_any_driver_tells() {
         // The warm-up ends with a tick, and what is told at its end counts.
         told += u64::from(now >= Time::ZERO + Span::from_secs(1));
     }
-    assert!(bed.meter.ports().any(|port| &*port.subject == "r1>s1" && port.unit == "cell"));
+    assert!(bed.meter.ports().any(|port| &*port.subject == "r1>s1" && port.unit.symbol() == "cell"));
     bed.meter.delay(end, 1, Span::from_ms(5));
     bed.meter.conversation(2, true);
-    let (summary, _) = bed.meter.finish(end, &bed.fabric);
+    let summary = bed.meter.finish(end, &bed.fabric).0.finish();
     let figure = |subject: &str, metric: &str| {
         summary.iter().find(|row| &*row.subject == subject && row.metric == metric).unwrap().value
     };

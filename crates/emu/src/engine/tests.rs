@@ -57,7 +57,7 @@ fn engine(set: &[(&str, &str)], limits: Limits) -> Engine {
 fn engine_of(text: &str, set: &[(&str, &str)], limits: Limits) -> Engine {
     let set: Vec<Override> = set.iter().map(|(key, value)| Override::new(*key, *value)).collect();
     let plan = Plan::parse_with(text, "t.toml", &set, None).unwrap_or_else(|e| panic!("{e}"));
-    let testbed = Testbed::new(plan.base(), &Streams::new(1)).unwrap();
+    let testbed = Testbed::new(plan.base(), &Streams::new(1), cellway_record::Source::Emulate).unwrap();
     let names: Vec<&str> = testbed.hosts().map(|host| &host.name[..]).collect();
     assert_eq!(names, ["client", "server", "third"]);
     let hosts = testbed.hosts().enumerate();
@@ -447,7 +447,7 @@ const FAR: HostIndex = HostIndex(3);
 
 fn gateways() -> Engine {
     let plan = Plan::parse_with(GATEWAYS, "t.toml", &[], None).unwrap_or_else(|e| panic!("{e}"));
-    let testbed = Testbed::new(plan.base(), &Streams::new(1)).unwrap();
+    let testbed = Testbed::new(plan.base(), &Streams::new(1), cellway_record::Source::Emulate).unwrap();
     let hosts = testbed.hosts().chain(testbed.gateways()).enumerate();
     let hosts: Vec<EmulatedHost> =
         hosts.map(|(place, host)| EmulatedHost::new(&testbed, host, v4(HostIndex(place)), Behind::Nothing)).collect();

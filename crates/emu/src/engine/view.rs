@@ -42,7 +42,7 @@ impl Engine {
                 name: port.subject.to_string(),
                 utilisation: per((counters.busy - before.busy).as_secs_f64(), interval),
                 queue: self.testbed.fabric.waiting(port.port),
-                unit: port.unit,
+                unit: port.unit.symbol(),
                 dropped: counters.dropped_frames + counters.dropped_cells + counters.policed_discarded + counters.lost,
             });
             *before = counters;

@@ -12,7 +12,8 @@ use cellway_gatewayd::{
     Snapshot, TransportChoice,
 };
 use cellway_net::{Framing, NodeId};
-use cellway_record::Row;
+use cellway_record::Rows;
+use cellway_record::metric::gateway as metric;
 use cellway_scenario::{GatewayConnect, GatewayTransport, NodeIndex, Scenario};
 use cellway_testbed::{Host, OTHER_KIND, Testbed, Way};
 use cellway_units::Span;
@@ -90,25 +91,21 @@ impl Gateways {
         }
     }
 
-    /// Ends them; what each has counted, as rows.
-    pub(crate) fn finish(mut self, notes: &mut Vec<String>) -> Vec<Row> {
+    /// Ends them, and adds the counts of each to `rows`.
+    pub(crate) fn finish(mut self, notes: &mut Vec<String>, rows: &mut Rows) {
         // First all figures, then the ends: the end of one is a loss for its peer.
         let last: Vec<Option<Snapshot>> = self.running.iter().map(|running| running.handle.snapshot(false)).collect();
-        let mut rows = Vec::new();
         for (mut running, snapshot) in std::mem::take(&mut self.running).into_iter().zip(last) {
             let subject: Arc<str> = running.name.as_str().into();
-            let mut put =
-                |metric, unit, value| rows.push(Row { subject: subject.clone(), metric, unit, t: None, value });
             match snapshot {
-                Some(snapshot) => counted(&snapshot, &mut put),
+                Some(snapshot) => report(&snapshot, &subject, rows),
                 None => notes.push(format!("gateway {:?} did not say what it has counted", running.name)),
             }
             match running.end() {
-                Ok(cpu) => put("gateway_cpu", "s", cpu.as_secs_f64()),
+                Ok(cpu) => rows.put(&subject, &metric::GATEWAY_CPU, cpu.as_secs_f64()),
                 Err(why) => notes.push(format!("gateway {:?} broke off: {why}", running.name)),
             }
         }
-        rows
     }
 }
 
@@ -170,18 +167,18 @@ impl Drop for Running {
     }
 }
 
-/// What a simulation counts of its gateways, and what only real ones have.
-fn counted(snapshot: &Snapshot, put: &mut impl FnMut(&'static str, &'static str, f64)) {
+/// Adds the counters of a daemon to the rows of its gateway.
+fn report(snapshot: &Snapshot, subject: &Arc<str>, rows: &mut Rows) {
     let sum = |of: fn(&cellway_gatewayd::PeerStatus) -> u64| snapshot.peers.iter().map(of).sum::<u64>() as f64;
     let all = |counts: &std::collections::BTreeMap<String, u64>| counts.values().sum::<u64>() as f64;
-    put("gateway_flows", "1", all(&snapshot.counters.opened));
-    put("gateway_flows_open", "1", sum(|peer| peer.connections + peer.opening));
-    put("gateway_refused", "1", all(&snapshot.counters.refused));
-    put("gateway_sent", "B", sum(|peer| peer.sent_bytes));
-    put("gateway_resent", "B", sum(|peer| peer.resent_bytes));
-    put("gateway_lost", "packet", sum(|peer| peer.packets_lost));
-    put("gateway_line", "B", sum(|peer| peer.line_octets));
-    put("gateway_downs", "1", sum(|peer| peer.downs));
+    rows.put(subject, &metric::GATEWAY_FLOWS, all(&snapshot.counters.opened));
+    rows.put(subject, &metric::GATEWAY_FLOWS_OPEN, sum(|peer| peer.connections + peer.opening));
+    rows.put(subject, &metric::GATEWAY_REFUSED, all(&snapshot.counters.refused));
+    rows.put(subject, &metric::GATEWAY_SENT, sum(|peer| peer.sent_bytes));
+    rows.put(subject, &metric::GATEWAY_RESENT, sum(|peer| peer.resent_bytes));
+    rows.put(subject, &metric::GATEWAY_LOST, sum(|peer| peer.packets_lost));
+    rows.put(subject, &metric::GATEWAY_LINE, sum(|peer| peer.line_octets));
+    rows.put(subject, &metric::GATEWAY_DOWNS, sum(|peer| peer.downs));
 }
 
 /// Whether this machine has what the gateways of a scenario need, besides what every emulation needs.

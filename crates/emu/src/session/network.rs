@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cellway_apps::random::Streams;
+use cellway_record::Source;
 use cellway_scenario::Scenario;
 use cellway_testbed::{Capture, Host, OTHER_KIND, Testbed};
 use cellway_units::{Span, Time};
@@ -66,7 +67,7 @@ impl Names {
 impl Network {
     /// Makes all hosts.
     pub(crate) fn build(scenario: &Scenario, seed: u64, foreground: Option<&Foreground>) -> Result<Network, Error> {
-        let mut testbed: Testbed<Datagram> = Testbed::new(scenario, &Streams::new(seed))?;
+        let mut testbed: Testbed<Datagram> = Testbed::new(scenario, &Streams::new(seed), Source::Emulate)?;
         let notes = check_groups(&mut testbed)?;
         let block = foreground.map_or_else(Block::default, |wanted| wanted.block);
         let here = foreground.and_then(|wanted| wanted.here.as_deref());
@@ -110,7 +111,7 @@ impl Network {
         seed: u64,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let testbed = Testbed::new(scenario, &Streams::new(seed))?;
+        let testbed = Testbed::new(scenario, &Streams::new(seed), Source::Emulate)?;
         let engine = Engine::new(testbed, self.engine.hosts().to_vec(), limits(scenario));
         let tuns = std::mem::take(&mut self.tuns);
         let mut pump = Pump::new(engine, tuns, Clock::start(), scenario.emulate.lateness_limit);

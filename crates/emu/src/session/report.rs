@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use cellway_record::{Counts, Row, RunRecord};
+use cellway_record::metric::{command, emulation};
+use cellway_record::{Counts, Quantity, RunRecord};
 use cellway_units::{Span, Time};
 
 use super::Emulated;
 use crate::lateness::SUBJECT;
 use crate::programs::ProgramEnd;
 use crate::pump::Pump;
-
-/// What a simulation counts and nobody tells of a kernel's TCP.
-const UNSEEN: [&str; 7] =
-    ["timeouts", "timeouts_mean", "fast_retransmits", "collapses", "collapses_mean", "line_share", "line_share_mean"];
 
 /// The record of a run that ended at `ended`.
 pub(super) fn emulated(
@@ -36,29 +33,32 @@ pub(super) fn emulated(
         simulated: ended - Time::ZERO,
     };
     let (mut summary, series) = testbed.meter.finish(ended, &testbed.fabric);
-    summary.retain(|row| !UNSEEN.contains(&row.metric));
     let subject: Arc<str> = SUBJECT.into();
-    let row = |metric, unit, value| Row { subject: subject.clone(), metric, unit, t: None, value };
     let valid = lateness.is_valid(limit) && ingress.is_valid(limit);
-    summary.push(row("valid", "1", f64::from(u8::from(valid))));
-    summary.extend(lateness.rows());
+    summary.put(&subject, &emulation::VALID, f64::from(u8::from(valid)));
+    lateness.report(&subject, &mut summary);
     if ingress.count() > 0 {
-        for (metric, quantile) in [("ingress_wait_p50", 0.5), ("ingress_wait_p99", 0.99), ("ingress_wait_p999", 0.999)]
-        {
-            summary.push(row(metric, "s", ingress.quantile(quantile).as_secs_f64()));
+        for (metric, quantile) in [
+            (&emulation::INGRESS_WAIT_P50, 0.5),
+            (&emulation::INGRESS_WAIT_P99, 0.99),
+            (&emulation::INGRESS_WAIT_P999, 0.999),
+        ] {
+            summary.put(&subject, metric, ingress.quantile(quantile).as_secs_f64());
         }
-        summary.push(row("ingress_wait_max", "s", ingress.max().as_secs_f64()));
+        summary.put(&subject, &emulation::INGRESS_WAIT_MAX, ingress.max().as_secs_f64());
     }
     if delays.count() > 0 {
-        for (metric, quantile) in [("delay_p50", 0.5), ("delay_p95", 0.95), ("delay_p99", 0.99)] {
-            summary.push(row(metric, "s", delays.quantile(quantile).as_secs_f64()));
+        for (metric, quantile) in
+            [(&emulation::DELAY_P50, 0.5), (&emulation::DELAY_P95, 0.95), (&emulation::DELAY_P99, 0.99)]
+        {
+            summary.put(&subject, metric, delays.quantile(quantile).as_secs_f64());
         }
     }
-    summary.extend(treatment.rows());
-    summary.push(row("cpu", "s", cpu.as_secs_f64()));
-    summary.push(row("packets", "packet", delays.count() as f64));
-    summary.push(row("refused", "packet", refusals.iter().map(|(_, count)| count).sum::<u64>() as f64));
-    summary.push(row("untaken", "packet", untaken as f64));
+    treatment.report(&subject, &mut summary);
+    summary.put(&subject, &emulation::CPU, cpu.as_secs_f64());
+    summary.put(&subject, &emulation::PACKETS, delays.count() as f64);
+    summary.put(&subject, &emulation::REFUSED, refusals.iter().map(|(_, count)| count).sum::<u64>() as f64);
+    summary.put(&subject, &emulation::UNTAKEN, untaken as f64);
     for (reason, count) in refusals {
         notes.push(format!("{count} packets of hosts did not enter the network: {reason}"));
     }
@@ -70,19 +70,15 @@ pub(super) fn emulated(
     }
     for program in &programs {
         let subject: Arc<str> = program.name.as_str().into();
-        let mut put = |metric: &str, unit: &str, value| {
-            let (metric, unit) = (cellway_record::word(metric), cellway_record::word(unit));
-            summary.push(Row { subject: subject.clone(), metric, unit, t: None, value });
-        };
-        put("failed", "1", f64::from(u8::from(program.failed)));
+        summary.put(&subject, &command::FAILED, f64::from(u8::from(program.failed)));
         if let Some(status) = program.status {
-            put("exit_status", "1", f64::from(status));
+            summary.put(&subject, &command::EXIT_STATUS, f64::from(status));
         }
         for (metric, unit, value) in &program.figures {
-            put(metric, unit, *value);
+            summary.put(&subject, Quantity::own(metric, unit), *value);
         }
     }
-    let record = RunRecord { summary, series, counts };
+    let record = RunRecord { summary: summary.finish(), series: series.finish(), counts };
     let duration = ended - Time::ZERO;
     Emulated { record, programs, status: None, lateness, ingress, limit, treatment, delays, notes, duration }
 }

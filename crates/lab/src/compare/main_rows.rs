@@ -2,29 +2,30 @@
 
 use std::collections::BTreeSet;
 
+use cellway_record::metric::{Definition, group, network, port, slot};
 use cellway_scenario::{App, Point, Traffic};
 
 use super::ComparedRow;
 
 /// The telling metrics, in the order in which they are shown.
-const MAIN: [&str; 17] = [
-    "goodput_total",
-    "goodput",
-    "jain",
-    "item_rate_mean",
-    "item_time_mean",
-    "delay_mean",
-    "delay_p95",
-    "timeouts_mean",
-    "utilisation",
-    "queue_mean",
-    "queue_max",
-    "dropped_packets",
-    "loss_ratio",
-    "dropped_frames",
-    "dropped_cells",
-    "lost",
-    "lost_frames",
+static MAIN: [&Definition; 17] = [
+    group::GOODPUT_TOTAL.definition(),
+    slot::GOODPUT.definition(),
+    group::JAIN.definition(),
+    slot::ITEM_RATE_MEAN.definition(),
+    slot::ITEM_TIME_MEAN.definition(),
+    slot::DELAY_MEAN.definition(),
+    slot::DELAY_P95.definition(),
+    group::TIMEOUTS_MEAN.definition(),
+    port::UTILISATION.definition(),
+    port::QUEUE_MEAN.definition(),
+    port::QUEUE_MAX.definition(),
+    port::DROPPED_PACKETS.definition(),
+    port::LOSS_RATIO.definition(),
+    port::DROPPED_FRAMES.definition(),
+    port::DROPPED_CELLS.definition(),
+    port::LOST.definition(),
+    network::LOST_FRAMES.definition(),
 ];
 
 /// The most slots of a group that are shown one by one.
@@ -42,9 +43,9 @@ pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<Stri
     let sums = traffic.iter().filter(|group| group.count > 0 && bulk(group)).count() > 1;
     let known: BTreeSet<(String, String)> = rows.iter().map(|r| (r.subject.clone(), r.metric.clone())).collect();
     let lines: BTreeSet<&str> =
-        known.iter().filter(|(_, m)| m == "utilisation").map(|(subject, _)| &**subject).collect();
+        known.iter().filter(|(_, m)| m == port::UTILISATION.name()).map(|(subject, _)| &**subject).collect();
     for row in rows.iter_mut() {
-        let telling = MAIN.contains(&&*row.metric) && row.is_nonzero();
+        let telling = MAIN.iter().any(|metric| metric.name() == row.metric) && row.is_nonzero();
         let idle = lines.contains(&*row.subject) && !busy.contains(&row.subject);
         let group = traffic.iter().find(|group| group.name == row.subject);
         let repeated = match (slot_of(&row.subject), &*row.metric) {
@@ -58,7 +59,7 @@ pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<Stri
         row.main = row.published.is_some() || row.predicted.is_some() || (telling && !repeated && !idle);
     }
     let place = |row: &ComparedRow| match row.main {
-        true => MAIN.iter().position(|metric| *metric == row.metric).unwrap_or(MAIN.len()),
+        true => MAIN.iter().position(|metric| metric.name() == row.metric).unwrap_or(MAIN.len()),
         false => usize::MAX,
     };
     rows.sort_by_key(place);
@@ -66,7 +67,7 @@ pub(super) fn mark(rows: &mut [ComparedRow], point: &Point, busy: &BTreeSet<Stri
 
 /// The lines that send a good deal at any of these points.
 pub(super) fn busy<'a>(rows: impl IntoIterator<Item = &'a ComparedRow>) -> BTreeSet<String> {
-    let used = rows.into_iter().filter(|row| row.metric == "utilisation");
+    let used = rows.into_iter().filter(|row| row.metric == port::UTILISATION.name());
     let used = used.filter(|row| [row.simulated, row.emulated].into_iter().flatten().any(|m| m.mean >= BUSY));
     used.map(|row| row.subject.clone()).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cellway_record::metric::group::GOODPUT_TOTAL;
 use cellway_record::stats::{Bounds, interval95};
 use cellway_scenario::{App, Point};
 use cellway_tables::Results;
@@ -9,9 +10,6 @@ use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::predict::PointPrediction;
-
-/// The metric that theory predicts of a group, and its unit.
-const PREDICTED: (&str, &str) = ("goodput_total", "bit/s");
 
 /// What theory says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -163,8 +161,8 @@ pub(super) fn matched(simulated: &[Figure], emulated: &[Figure]) -> Vec<Compared
 /// Fills in what theory says of each traffic group.
 pub(super) fn predict(rows: &mut [ComparedRow], point: &Point, prediction: &PointPrediction) {
     for (traffic, group) in point.scenario.traffic.iter().zip(&prediction.groups) {
-        let row = rows.iter_mut().find(|row| row.subject == group.group && row.metric == PREDICTED.0);
-        if let Some(row) = row.filter(|row| row.unit == PREDICTED.1 && traffic.count > 0) {
+        let row = rows.iter_mut().find(|row| row.subject == group.group && row.metric == GOODPUT_TOTAL.name());
+        if let Some(row) = row.filter(|_| traffic.count > 0) {
             let endless = matches!(traffic.app, App::Bulk { size: None, .. });
             row.predicted = Some(Estimate { value: group.goodput, bound: !endless });
         }

@@ -1,6 +1,6 @@
 //! All sources in one set of tables.
 
-use cellway_record::{Row, RunKey, RunRecord, word};
+use cellway_record::{Quantity, Row, RunKey, RunRecord, Source};
 use cellway_tables::{Results, ResultsBuilder};
 
 use super::{ComparedPoint, ComparedRow};
@@ -14,12 +14,12 @@ pub(super) fn merge(
     simulated: &Results,
     emulated: Option<&Results>,
 ) -> Result<Results, Error> {
-    let mut builder = ResultsBuilder::new("predict");
+    let mut builder = ResultsBuilder::new(Source::Predict);
     for (place, point) in points.iter().enumerate() {
         let number = place as u32;
         let key = RunKey { run: number, point: number, seed: first_seed, axes: point.axes.clone() };
         builder.push(key, &record(point, |row| row.predicted.map(|p| p.value)))?;
-        builder.add("published", &record(point, |row| row.published))?;
+        builder.add(Source::Published, &record(point, |row| row.published))?;
     }
     let mut before = points.len() as u32;
     for study in [Some(simulated), emulated].into_iter().flatten() {
@@ -31,8 +31,8 @@ pub(super) fn merge(
 
 fn record(point: &ComparedPoint, value: impl Fn(&ComparedRow) -> Option<f64>) -> RunRecord {
     let row = |row: &ComparedRow| {
-        let (subject, metric, unit) = (row.subject.as_str().into(), word(&row.metric), word(&row.unit));
-        Some(Row { subject, metric, unit, t: None, value: value(row)? })
+        let metric = Quantity::read(&row.metric, &row.unit);
+        Some(Row { subject: row.subject.as_str().into(), metric, t: None, value: value(row)? })
     };
     RunRecord { summary: point.rows.iter().filter_map(row).collect(), ..RunRecord::default() }
 }

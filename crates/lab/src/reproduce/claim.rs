@@ -121,11 +121,16 @@ pub enum Source {
 impl Source {
     /// The source in one word, as tables and rows have it.
     pub fn word(self) -> &'static str {
+        self.recorded().word()
+    }
+
+    /// The source of rows in tables.
+    pub(crate) fn recorded(self) -> cellway_record::Source {
         match self {
-            Source::Simulate => "simulate",
-            Source::Predict => "predict",
-            Source::Emulate => "emulate",
-            Source::Measure => "measure",
+            Source::Simulate => cellway_record::Source::Simulate,
+            Source::Predict => cellway_record::Source::Predict,
+            Source::Emulate => cellway_record::Source::Emulate,
+            Source::Measure => cellway_record::Source::Measure,
         }
     }
 }

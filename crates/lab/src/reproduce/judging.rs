@@ -1,6 +1,6 @@
 //! Claims against made-up values at the borders of their ranges.
 
-use cellway_record::{AxisValue, Row, RunKey, RunRecord};
+use cellway_record::{AxisValue, Quantity, Row, RunKey, RunRecord};
 
 use super::claim::{Claim, Source};
 use super::paper::Paper;
@@ -9,8 +9,8 @@ use super::row::{ClaimRow, Verdict};
 use super::values::StudyValues;
 use crate::study::{Prepared, Settings, run_all};
 
-pub(super) fn row(subject: &str, metric: &'static str, value: f64) -> Row {
-    Row { subject: subject.into(), metric, unit: "1", t: None, value }
+pub(super) fn row(subject: &str, metric: &str, value: f64) -> Row {
+    Row { subject: subject.into(), metric: Quantity::own(metric, "1"), t: None, value }
 }
 
 /// Values of one figure: per point (its place on the axis "n") the values of seeds 1, 2, ...

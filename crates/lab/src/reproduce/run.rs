@@ -13,7 +13,6 @@ use super::paper::{Paper, Studies, Study};
 use super::predicted::Prediction;
 use super::row::{ClaimRow, Tally, Verdict, tally};
 use super::select::{Selected, select};
-use super::theory::SOURCE;
 use super::values::{Figure, StudyValues};
 use super::write::{Entry, write_index, write_paper};
 use crate::error::Error;
@@ -353,7 +352,7 @@ impl Open {
         let wanted = work.selected.claims.iter().flat_map(Claim::figures);
         let wanted: BTreeSet<Figure> = wanted.filter(|(id, _)| *id == job.study.id).map(|(_, f)| f).collect();
         Open {
-            builder: ResultsBuilder::new(job.study.driver.source().word()),
+            builder: ResultsBuilder::new(job.study.driver.source().recorded()),
             runs: 0,
             transient: TransientCheck::default(),
             left_out: LeftOut::default(),
@@ -378,7 +377,7 @@ impl Open {
             theory.series.clear();
         }
         self.builder.push(key.clone(), &record)?;
-        self.builder.add(SOURCE, &theory)?;
+        self.builder.add(cellway_record::Source::Theory, &theory)?;
         self.values.add(&key, &record);
         self.values.add_theory(&key, &theory);
         self.runs += 1;

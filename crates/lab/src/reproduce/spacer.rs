@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use cellway_record::{Row, RunRecord};
+use cellway_record::metric::{Metric, QueueUnit, port, spacer as metric};
+use cellway_record::{Quantity, Row, RunRecord};
 use cellway_scenario::{Encapsulation, Scenario};
 use cellway_theory::{Count, Framing, HEADERS, SlowStart, Spacer, SpacerInput, spacer_of};
 use cellway_units::Bytes;
@@ -11,28 +12,25 @@ use super::theory::Beside;
 use crate::error::Error;
 
 /// The most in the intervals of slow start, by their numbers.
-const PEAKS: [&str; 10] = [
-    "slow_start_peak_0",
-    "slow_start_peak_1",
-    "slow_start_peak_2",
-    "slow_start_peak_3",
-    "slow_start_peak_4",
-    "slow_start_peak_5",
-    "slow_start_peak_6",
-    "slow_start_peak_7",
-    "slow_start_peak_8",
-    "slow_start_peak_9",
+static PEAKS: [&Metric; 10] = [
+    &metric::SLOW_START_PEAK_0,
+    &metric::SLOW_START_PEAK_1,
+    &metric::SLOW_START_PEAK_2,
+    &metric::SLOW_START_PEAK_3,
+    &metric::SLOW_START_PEAK_4,
+    &metric::SLOW_START_PEAK_5,
+    &metric::SLOW_START_PEAK_6,
+    &metric::SLOW_START_PEAK_7,
+    &metric::SLOW_START_PEAK_8,
+    &metric::SLOW_START_PEAK_9,
 ];
 
 /// Rows of one spacer.
 struct Rows(Arc<str>);
 
 impl Rows {
-    fn row(&self, metric: &'static str, unit: &'static str, value: f64) -> Row {
-        Row { subject: self.0.clone(), metric, unit, t: None, value }
-    }
-    fn cells(&self, metric: &'static str, value: f64) -> Row {
-        self.row(metric, "cell", value)
+    fn row(&self, metric: impl Into<Quantity>, value: f64) -> Row {
+        Row { subject: self.0.clone(), metric: metric.into(), t: None, value }
     }
 }
 
@@ -45,11 +43,14 @@ pub(super) fn beside(scenario: &Scenario, record: &RunRecord) -> Result<Beside, 
     let start = spacer.slow_start();
     let mut beside = Beside::default();
     beside.theory.summary = vec![
-        rows.cells("queue_min", spacer.low_counted(spacer.window(), Count::Waiting)),
-        rows.cells("queue_max", spacer.peak_counted(spacer.high(spacer.window()), Count::Waiting)),
-        rows.row("c1", "1", f64::from(u8::from(start.condition))),
+        rows.row(port::QUEUE_MIN.counted_in(QueueUnit::Cell), spacer.low_counted(spacer.window(), Count::Waiting)),
+        rows.row(
+            port::QUEUE_MAX.counted_in(QueueUnit::Cell),
+            spacer.peak_counted(spacer.high(spacer.window()), Count::Waiting),
+        ),
+        rows.row(&metric::C1, f64::from(u8::from(start.condition))),
     ];
-    let changes = record.series.iter().filter(|row| row.metric == "queue" && row.subject == rows.0);
+    let changes = record.series.iter().filter(|row| row.metric == *port::QUEUE && row.subject == rows.0);
     let changes: Vec<(f64, f64)> = changes.filter_map(|row| Some((row.t?, row.value))).collect();
     let framing = match scenario.multiplexing.encapsulation {
         Encapsulation::VcMux => Framing::Aal5VcMux,
@@ -64,7 +65,7 @@ pub(super) fn beside(scenario: &Scenario, record: &RunRecord) -> Result<Beside, 
         trace.filling(&rows, &spacer, &start, &mut beside);
         trace.threshold(&rows, &spacer, &start, &mut beside);
         let t = |seconds: f64| Some(trace.zero + seconds);
-        let point = |at: f64, value: f64| Row { t: t(at), ..rows.cells("queue", value) };
+        let point = |at: f64, value: f64| Row { t: t(at), ..rows.row(port::QUEUE.counted_in(QueueUnit::Cell), value) };
         let series = &mut beside.theory.series;
         series.extend(start.intervals.iter().map(|i| point(i.start, spacer.peak_counted(i.maximum, Count::Waiting))));
         series.push(point(start.oscillation_time, spacer.peak_counted(start.high, Count::Waiting)));
@@ -124,11 +125,11 @@ impl Trace {
 
     fn slow_start(&self, rows: &Rows, spacer: &Spacer, start: &SlowStart, beside: &mut Beside) {
         for interval in &start.intervals {
-            let metric = usize::try_from(interval.number).ok().and_then(|n| PEAKS.get(n));
+            let metric = usize::try_from(interval.number).ok().and_then(|n| PEAKS.get(n).copied());
             let range = self.range(interval.start, interval.start + interval.length);
             if let (Some(metric), Some((_, most))) = (metric, range) {
-                beside.simulated.push(rows.cells(metric, most));
-                beside.theory.summary.push(rows.cells(metric, spacer.peak_counted(interval.maximum, Count::Waiting)));
+                beside.simulated.push(rows.row(metric, most));
+                beside.theory.summary.push(rows.row(metric, spacer.peak_counted(interval.maximum, Count::Waiting)));
             }
         }
     }
@@ -144,12 +145,12 @@ impl Trace {
         let Some((least, most)) = self.range(start.oscillation_time, until) else { return };
         let began = self.oscillates(start.last().start, until, low, high).unwrap_or(until);
         for (metric, simulated, theory) in [
-            ("threshold_queue_min", least, low),
-            ("threshold_queue_max", most, high),
-            ("oscillation_start", began * self.rate, start.oscillation_time * self.rate),
+            (&metric::THRESHOLD_QUEUE_MIN, least, low),
+            (&metric::THRESHOLD_QUEUE_MAX, most, high),
+            (&metric::OSCILLATION_START, began * self.rate, start.oscillation_time * self.rate),
         ] {
-            beside.simulated.push(rows.cells(metric, simulated));
-            beside.theory.summary.push(rows.cells(metric, theory));
+            beside.simulated.push(rows.row(metric, simulated));
+            beside.theory.summary.push(rows.row(metric, theory));
         }
     }
 
@@ -163,9 +164,9 @@ impl Trace {
         let bursts: Vec<Arrival> = self.arrivals().filter(|a| a.after_pause && within(a)).collect();
         let ([first, .., end], false) = (&bursts[..], last.empties) else { return };
         let rate = (end.found - first.found) / (end.at - first.at);
-        beside.simulated.push(rows.row("filling_rate", "cell/s", rate));
+        beside.simulated.push(rows.row(&metric::FILLING_RATE, rate));
         let theory = self.rate * spacer.segment_time() / spacer.acknowledgement_gap();
-        beside.theory.summary.push(rows.row("filling_rate", "cell/s", theory));
+        beside.theory.summary.push(rows.row(&metric::FILLING_RATE, theory));
     }
 
     /// From when on, between `from` and `to`, each burst finds the lower level and none passes the upper one.

@@ -7,9 +7,6 @@ use serde::Deserialize;
 use super::spacer;
 use crate::error::Error;
 
-/// The source of rows that are computed, not simulated.
-pub(crate) const SOURCE: &str = "theory";
-
 /// The theory that the points of a study are held against.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]

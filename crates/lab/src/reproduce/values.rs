@@ -74,7 +74,7 @@ impl StudyValues {
         self.place(key);
         self.seeds.insert(key.seed);
         for row in &record.summary {
-            let figure = (row.subject.to_string(), row.metric.to_owned());
+            let figure = (row.subject.to_string(), row.metric.to_string());
             if self.wanted.contains(&figure) {
                 let sample = self.values.entry((point, figure)).or_default();
                 let is_new = sample.iter().all(|(seed, _)| *seed != key.seed);
@@ -87,7 +87,7 @@ impl StudyValues {
     /// What theory gives for the figures of a point.
     pub(crate) fn add_theory(&mut self, key: &RunKey, theory: &RunRecord) {
         for row in &theory.summary {
-            self.theory.insert((key.point as usize, (row.subject.to_string(), row.metric.to_owned())), row.value);
+            self.theory.insert((key.point as usize, (row.subject.to_string(), row.metric.to_string())), row.value);
         }
     }
 

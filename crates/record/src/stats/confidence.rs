@@ -31,66 +31,6 @@ pub struct Bounds {
     pub high: f64,
 }
 
-/// Metrics that are a share of a whole.
-const SHARES: [&str; 14] = [
-    "utilisation",
-    "throughput",
-    "throughput_mean",
-    "line_share",
-    "line_share_mean",
-    "jain",
-    "jain_min",
-    "loss_ratio",
-    "window_at_max",
-    "window_at_max_mean",
-    "valid",
-    "failed",
-    "real_time",
-    "deadline",
-];
-
-/// Metrics that are a count, a time, a rate or a size.
-const NON_NEGATIVE: [&str; 21] = [
-    "goodput",
-    "goodput_total",
-    "retransmissions",
-    "timeouts",
-    "timeouts_mean",
-    "fast_retransmits",
-    "collapses",
-    "collapses_mean",
-    "conversations",
-    "failures",
-    "items",
-    "cells",
-    "packets",
-    "rm_cells",
-    "epd_frames",
-    "lost",
-    "refused",
-    "untaken",
-    "cpu",
-    "run_delay",
-    "steal",
-];
-
-/// Prefixes of the names of such metrics.
-const NON_NEGATIVE_FAMILIES: [&str; 13] = [
-    "queue_",
-    "dropped_",
-    "lost_",
-    "policed_",
-    "clp_",
-    "delay_",
-    "item_",
-    "acr_",
-    "window_",
-    "gateway_",
-    "lateness_",
-    "earliness_",
-    "ingress_",
-];
-
 impl Bounds {
     /// No bounds.
     pub const NONE: Bounds = Bounds { low: f64::NEG_INFINITY, high: f64::INFINITY };
@@ -98,18 +38,6 @@ impl Bounds {
     pub const SHARE: Bounds = Bounds { low: 0.0, high: 1.0 };
     /// Zero or more.
     pub const NON_NEGATIVE: Bounds = Bounds { low: 0.0, high: f64::INFINITY };
-
-    /// Returns the bounds of a metric of the tables; none for a metric that the tables do not define, such as that of a
-    /// program.
-    pub fn of(metric: &str) -> Bounds {
-        if SHARES.contains(&metric) || metric.starts_with("lateness_within_") {
-            Bounds::SHARE
-        } else if NON_NEGATIVE.contains(&metric) || NON_NEGATIVE_FAMILIES.iter().any(|f| metric.starts_with(f)) {
-            Bounds::NON_NEGATIVE
-        } else {
-            Bounds::NONE
-        }
-    }
 
     /// Returns the bounds of the quantity times `factor`, which is positive.
     pub fn times(self, factor: f64) -> Bounds {
@@ -242,16 +170,6 @@ mod tests {
     fn a_sample_beyond_the_bounds_is_not_bounded() {
         let sample = [0.9, 1.2];
         assert_eq!(interval95(&sample, Bounds::SHARE), interval95(&sample, Bounds::NONE));
-    }
-
-    #[test]
-    fn the_bounds_of_metrics() {
-        assert_eq!(Bounds::of("jain"), Bounds::SHARE);
-        assert_eq!(Bounds::of("lateness_within_1ms"), Bounds::SHARE);
-        assert_eq!(["earliness_max", "ingress_wait_p99", "steal"].map(Bounds::of), [Bounds::NON_NEGATIVE; 3]);
-        assert_eq!(Bounds::of("lateness_p99"), Bounds::NON_NEGATIVE);
-        assert_eq!(Bounds::of("window_mean"), Bounds::NON_NEGATIVE);
-        assert_eq!(Bounds::of("temperature"), Bounds::NONE);
     }
 
     /// The share of 95 % intervals that cover the known mean, over samples of five of a skewed share. Multiples of the

@@ -50,7 +50,8 @@ fn conversations_that_come_and_go_leave_nothing_behind() {
     for policy in ["\"per-conversation\"", "\"per-destination\""] {
         let set = [Override::new("multiplexing.channel", policy)];
         let scenario = Plan::parse_with(NET, "t.toml", &set, None).unwrap().base().clone();
-        let mut bed: Testbed<u32> = Testbed::new(&scenario, &Streams::new(1)).unwrap();
+        let mut bed: Testbed<u32> =
+            Testbed::new(&scenario, &Streams::new(1), cellway_record::Source::Simulate).unwrap();
         let ways: Vec<Way> = bed.slots.iter().map(|slot| bed.stretches(slot.hosts, 0).unwrap().remove(0)).collect();
         let (mut now, mut delivered) = (Time::ZERO, Vec::new());
         let mut open = std::collections::VecDeque::new();

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use cellway_net::{Fabric, Framing};
+use cellway_record::metric::{Metric, group, network, port as ports, slot as slots};
 use cellway_record::stats::{Moments, Sample};
-use cellway_record::{LEFT_OUT, Row};
+use cellway_record::{Quantity, Rows};
 use cellway_units::{Span, Time};
 
-use super::{Changes, GroupMeter, Meter, PortMeter, SlotMeter, SlotTotals, mean_queue, ratio};
+use super::{Changes, GroupMeter, Meter, PortMeter, QueueWatch, SlotMeter, SlotTotals, mean_queue, ratio};
 
 /// The rows of a summary as they are made.
 struct Summary {
-    rows: Vec<Row>,
+    rows: Rows,
     now: Time,
     /// From the warm-up to now.
     span: Span,
@@ -20,8 +21,9 @@ struct Summary {
 
 impl Meter {
     /// The rows of the whole run, at its end; and those over time.
-    pub fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>) -> (Vec<Row>, Vec<Row>) {
-        let mut summary = Summary { rows: Vec::new(), now, span: now.since(self.warmup), rtt: self.rtt };
+    pub fn finish<B: Clone>(self, now: Time, fabric: &Fabric<B>) -> (Rows, Rows) {
+        let rows = Rows::new(self.series.source());
+        let mut summary = Summary { rows, now, span: now.since(self.warmup), rtt: self.rtt };
         self.ports.iter().for_each(|port| summary.port(port, fabric));
         self.slots.iter().for_each(|slot| summary.slot(slot));
         for group in &self.groups {
@@ -32,14 +34,16 @@ impl Meter {
         }
         summary.network(&self, fabric);
         let Meter { mut series, queue_watches, slots, .. } = self;
-        let [queue, window, item_time] = LEFT_OUT;
-        for watch in queue_watches {
-            summary.record(&mut series, &watch.subject, queue, watch.unit, watch.changes);
+        for QueueWatch { subject, unit, changes, .. } in queue_watches {
+            summary.record(&mut series, &subject, ports::QUEUE.counted_in(unit), &ports::QUEUE_INTERVAL, changes);
         }
-        for slot in slots {
-            for (metrics, unit, changes) in [(window, "B", slot.trace), (item_time, "s", slot.items)] {
+        for SlotMeter { subject, trace, items, .. } in slots {
+            for (metric, interval, changes) in [
+                (&slots::WINDOW, &slots::WINDOW_INTERVAL, trace),
+                (&slots::ITEM_TIME, &slots::ITEM_TIME_INTERVAL, items),
+            ] {
                 if let Some(changes) = changes {
-                    summary.record(&mut series, &slot.subject, metrics, unit, *changes);
+                    summary.record(&mut series, &subject, metric.into(), interval, *changes);
                 }
             }
         }
@@ -48,85 +52,84 @@ impl Meter {
 }
 
 impl Summary {
-    fn put(&mut self, subject: &Arc<str>, metric: &'static str, unit: &'static str, value: f64) {
-        self.rows.push(Row { subject: subject.clone(), metric, unit, t: None, value });
+    fn put(&mut self, subject: &Arc<str>, metric: impl Into<Quantity>, value: f64) {
+        self.rows.put(subject, metric, value);
     }
 
     /// Adds the recorded changes of a quantity to `series`, and, if changes were left out, the length of the intervals.
     fn record(
         &mut self,
-        series: &mut Vec<Row>,
+        series: &mut Rows,
         subject: &Arc<str>,
-        [metric, interval]: [&'static str; 2],
-        unit: &'static str,
+        metric: Quantity,
+        interval: &'static Metric,
         changes: Changes,
     ) {
         let kept = changes.finish();
-        let row = |&(at, value): &(Time, f64)| {
-            let (subject, t) = (subject.clone(), Some(at.as_secs_f64()));
-            Row { subject, metric, unit, t, value }
-        };
-        series.extend(kept.changes.iter().map(row));
+        series.reserve(kept.changes.len());
+        for (at, value) in kept.changes {
+            series.put_at(subject, metric, at.as_secs_f64(), value);
+        }
         if let Some(length) = kept.interval {
-            self.put(subject, interval, "s", length.as_secs_f64());
+            self.put(subject, interval, length.as_secs_f64());
         }
     }
 
     fn port<B: Clone>(&mut self, port: &PortMeter, fabric: &Fabric<B>) {
         let (counters, before, s) = (fabric.port_counters(port.id, self.now), &port.at_warmup, &port.subject);
-        self.put(s, "utilisation", "1", ratio(counters.busy - before.busy, self.span));
-        self.put(s, "queue_mean", port.unit, mean_queue(&counters, before, self.span));
-        self.put(s, "queue_max", port.unit, f64::from(counters.queue_peak));
+        self.put(s, &ports::UTILISATION, ratio(counters.busy - before.busy, self.span));
+        self.put(s, ports::QUEUE_MEAN.counted_in(port.unit), mean_queue(&counters, before, self.span));
+        self.put(s, ports::QUEUE_MAX.counted_in(port.unit), f64::from(counters.queue_peak));
         let dropped = counters.dropped_frames - before.dropped_frames;
         if fabric.framing(port.id) == Framing::Atm {
-            self.put(s, "cells", "cell", (counters.cells - before.cells) as f64);
-            self.put(s, "dropped_frames", "frame", dropped as f64);
-            self.put(s, "dropped_cells", "cell", (counters.dropped_cells - before.dropped_cells) as f64);
+            self.put(s, &ports::CELLS, (counters.cells - before.cells) as f64);
+            self.put(s, &ports::DROPPED_FRAMES, dropped as f64);
+            self.put(s, &ports::DROPPED_CELLS, (counters.dropped_cells - before.dropped_cells) as f64);
         } else {
             let sent = counters.packets - before.packets;
-            self.put(s, "packets", "packet", sent as f64);
-            self.put(s, "dropped_packets", "packet", dropped as f64);
+            self.put(s, &ports::PACKETS, sent as f64);
+            self.put(s, &ports::DROPPED_PACKETS, dropped as f64);
             // Packets that still wait are neither sent nor dropped, and are not counted.
             if sent + dropped > 0 {
                 let gone = dropped + counters.lost - before.lost;
-                self.put(s, "loss_ratio", "1", gone as f64 / (sent + dropped) as f64);
+                self.put(s, &ports::LOSS_RATIO, gone as f64 / (sent + dropped) as f64);
             }
         }
-        self.put(s, "queue_min", port.unit, f64::from(counters.queue_min));
+        self.put(s, ports::QUEUE_MIN.counted_in(port.unit), f64::from(counters.queue_min));
         // Only where something of the kind stands, so that plain networks keep short tables.
-        let rare = [
-            ("policed_discarded", "cell", counters.policed_discarded, before.policed_discarded),
-            ("policed_tagged", "cell", counters.policed_tagged, before.policed_tagged),
-            ("clp_discarded", "cell", counters.clp_discarded, before.clp_discarded),
-            ("epd_frames", "frame", counters.epd_frames, before.epd_frames),
-            ("rm_cells", "cell", counters.rm_cells, before.rm_cells),
-            ("lost", port.unit, counters.lost, before.lost),
+        let rare: [(Quantity, u64, u64); 6] = [
+            ((&ports::POLICED_DISCARDED).into(), counters.policed_discarded, before.policed_discarded),
+            ((&ports::POLICED_TAGGED).into(), counters.policed_tagged, before.policed_tagged),
+            ((&ports::CLP_DISCARDED).into(), counters.clp_discarded, before.clp_discarded),
+            ((&ports::EPD_FRAMES).into(), counters.epd_frames, before.epd_frames),
+            ((&ports::RM_CELLS).into(), counters.rm_cells, before.rm_cells),
+            (ports::LOST.counted_in(port.unit), counters.lost, before.lost),
         ];
-        for (metric, unit, now, before) in rare.into_iter().filter(|&(_, _, now, _)| now > 0) {
-            self.put(s, metric, unit, (now - before) as f64);
+        for (metric, now, before) in rare.into_iter().filter(|&(_, now, _)| now > 0) {
+            self.put(s, metric, (now - before) as f64);
         }
     }
 
     fn slot(&mut self, slot: &SlotMeter) {
         let s = &slot.subject;
-        self.put(s, "goodput", "bit/s", slot.goodput(self.span));
-        self.put(s, "throughput", "1", slot.throughput_since_warmup(self.span));
-        self.put(s, "line_share", "1", slot.line_share(self.span));
-        self.put(s, "retransmissions", "segment", slot.since_warmup(|t| t.tcp.retransmissions));
-        self.put(s, "timeouts", "1", slot.since_warmup(|t| t.tcp.timeouts));
-        self.put(s, "fast_retransmits", "1", slot.since_warmup(|t| t.tcp.fast_retransmits));
-        self.put(s, "collapses", "1", slot.since_warmup(|t| t.tcp.collapses));
-        self.put(s, "conversations", "1", slot.since_warmup(|t| t.conversations));
-        self.put(s, "failures", "1", slot.since_warmup(|t| t.failures));
-        self.put(s, "items", "1", slot.since_warmup(|t| t.items));
+        self.put(s, &slots::GOODPUT, slot.goodput(self.span));
+        self.put(s, &slots::THROUGHPUT, slot.throughput_since_warmup(self.span));
+        self.put(s, &slots::LINE_SHARE, slot.line_share(self.span));
+        self.put(s, &slots::RETRANSMISSIONS, slot.since_warmup(|t| t.tcp.retransmissions));
+        self.put(s, &slots::TIMEOUTS, slot.since_warmup(|t| t.tcp.timeouts));
+        self.put(s, &slots::FAST_RETRANSMITS, slot.since_warmup(|t| t.tcp.fast_retransmits));
+        self.put(s, &slots::COLLAPSES, slot.since_warmup(|t| t.tcp.collapses));
+        self.put(s, &slots::CONVERSATIONS, slot.since_warmup(|t| t.conversations));
+        self.put(s, &slots::FAILURES, slot.since_warmup(|t| t.failures));
+        self.put(s, &slots::ITEMS, slot.since_warmup(|t| t.items));
         self.items(s, slot);
         if let Some(acr) = slot.acr.mean() {
-            self.put(s, "acr_mean", "bit/s", acr);
-            self.put(s, "acr_min", "bit/s", slot.acr_min);
+            self.put(s, &slots::ACR_MEAN, acr);
+            self.put(s, &slots::ACR_MIN, slot.acr_min);
         }
         if let (Some(window), Some(full)) = (slot.window.mean(self.now), slot.full.mean(self.now)) {
-            self.put(s, "window_mean", "B", window);
-            self.put(s, "window_at_max", "1", full);
+            self.put(s, &slots::WINDOW_MEAN, window);
+            self.put(s, &slots::WINDOW_AT_MAX, full);
         }
         if slot.interactive {
             self.delays(s, slot.delays.clone());
@@ -139,24 +142,24 @@ impl Summary {
         let (Some(rate), Some(first)) = (slot.item_rates.mean(), times.first().copied()) else { return };
         let mut moments = Moments::new();
         times.iter().for_each(|&time| moments.push(time));
-        self.put(s, "item_time_first", "s", first);
-        self.put(s, "item_time_mean", "s", moments.mean().unwrap_or(first));
-        self.put(s, "item_time_max", "s", times.iter().copied().fold(first, f64::max));
-        self.put(s, "item_rate_mean", "bit/s", rate);
+        self.put(s, &slots::ITEM_TIME_FIRST, first);
+        self.put(s, &slots::ITEM_TIME_MEAN, moments.mean().unwrap_or(first));
+        self.put(s, &slots::ITEM_TIME_MAX, times.iter().copied().fold(first, f64::max));
+        self.put(s, &slots::ITEM_RATE_MEAN, rate);
     }
 
     fn group(&mut self, group: &GroupMeter, members: &[SlotMeter]) {
         let (s, now, span) = (&group.subject, self.now, self.span);
         let mean = |value: &dyn Fn(&SlotMeter) -> f64| members.iter().map(value).sum::<f64>() / members.len() as f64;
-        self.put(s, "throughput_mean", "1", mean(&|m| m.throughput_since_warmup(span)));
-        self.put(s, "line_share_mean", "1", mean(&|m| m.line_share(span)));
-        self.put(s, "goodput_total", "bit/s", members.iter().map(|m| m.goodput(span)).sum());
-        self.put(s, "collapses_mean", "1", mean(&|m| m.since_warmup(|t| t.tcp.collapses)));
-        self.put(s, "timeouts_mean", "1", mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
-        self.put(s, "window_at_max_mean", "1", mean(&|m| m.full.mean(now).unwrap_or(0.0)));
+        self.put(s, &group::THROUGHPUT_MEAN, mean(&|m| m.throughput_since_warmup(span)));
+        self.put(s, &group::LINE_SHARE_MEAN, mean(&|m| m.line_share(span)));
+        self.put(s, &group::GOODPUT_TOTAL, members.iter().map(|m| m.goodput(span)).sum());
+        self.put(s, &group::COLLAPSES_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.collapses)));
+        self.put(s, &group::TIMEOUTS_MEAN, mean(&|m| m.since_warmup(|t| t.tcp.timeouts)));
+        self.put(s, &group::WINDOW_AT_MAX_MEAN, mean(&|m| m.full.mean(now).unwrap_or(0.0)));
         if let Some(jain) = group.jain.mean() {
-            self.put(s, "jain", "1", jain);
-            self.put(s, "jain_min", "1", group.jain_min);
+            self.put(s, &group::JAIN, jain);
+            self.put(s, &group::JAIN_MIN, group.jain_min);
         }
         if members.iter().all(|m| m.interactive) {
             let mut all = Sample::new();
@@ -170,15 +173,15 @@ impl Summary {
         let mut moments = Moments::new();
         delays.values().iter().for_each(|&delay| moments.push(delay));
         if let Some(mean) = moments.mean() {
-            self.put(subject, "delay_mean", "s", mean);
-            self.put(subject, "delay_mean_rtt", "rtt", mean / rtt);
+            self.put(subject, &slots::DELAY_MEAN, mean);
+            self.put(subject, &slots::DELAY_MEAN_RTT, mean / rtt);
         }
         if let Some(sd) = moments.sd() {
-            self.put(subject, "delay_sd", "s", sd);
-            self.put(subject, "delay_sd_rtt", "rtt", sd / rtt);
+            self.put(subject, &slots::DELAY_SD, sd);
+            self.put(subject, &slots::DELAY_SD_RTT, sd / rtt);
         }
         if let Some(p95) = delays.percentile(0.95) {
-            self.put(subject, "delay_p95", "s", p95);
+            self.put(subject, &slots::DELAY_P95, p95);
         }
     }
 
@@ -189,18 +192,18 @@ impl Summary {
         let on_atm =
             |port: &PortMeter| fabric.port_counters(port.id, self.now).dropped_frames - port.at_warmup.dropped_frames;
         let at_access = refused - meter.ports.iter().map(on_atm).sum::<u64>();
-        self.put(&s, "dropped_at_access", "packet", at_access as f64);
+        self.put(&s, &network::DROPPED_AT_ACCESS, at_access as f64);
         if meter.has_cells {
-            self.put(&s, "lost_frames_length", "frame", (lost.length - before.length) as f64);
-            self.put(&s, "lost_frames_crc", "frame", (lost.crc - before.crc) as f64);
-            self.put(&s, "lost_frames_too_long", "frame", (lost.too_long - before.too_long) as f64);
-            self.put(&s, "lost_frames", "frame", (lost.total() - before.total() + refused) as f64);
+            self.put(&s, &network::LOST_FRAMES_LENGTH, (lost.length - before.length) as f64);
+            self.put(&s, &network::LOST_FRAMES_CRC, (lost.crc - before.crc) as f64);
+            self.put(&s, &network::LOST_FRAMES_TOO_LONG, (lost.too_long - before.too_long) as f64);
+            self.put(&s, &network::LOST_FRAMES, (lost.total() - before.total() + refused) as f64);
         } else {
-            self.put(&s, "dropped_packets", "packet", refused as f64);
+            self.put(&s, &network::DROPPED_PACKETS, refused as f64);
         }
         // An emulation may have programs only, of whose goodput nothing is known here.
         if !meter.slots.is_empty() {
-            self.put(&s, "goodput_total", "bit/s", meter.slots.iter().map(|slot| slot.goodput(self.span)).sum());
+            self.put(&s, &network::GOODPUT_TOTAL, meter.slots.iter().map(|slot| slot.goodput(self.span)).sum());
         }
     }
 }

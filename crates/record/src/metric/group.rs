@@ -1,0 +1,23 @@
+//! Metrics of traffic groups, over their slots. Those of delays are in [`super::slot`].
+
+use super::declare::metrics;
+
+metrics! {
+    /// Mean over the slots of `throughput`.
+    THROUGHPUT_MEAN as "Throughput": Share of [Group] in [Summary] by [Simulate, Emulate];
+    /// Mean over the slots of `line_share`.
+    LINE_SHARE_MEAN as "Line share": Share of [Group] in [Summary] by [Simulate];
+    /// Sum over the slots of `goodput`.
+    GOODPUT_TOTAL as "Goodput": BitPerSecond of [Group] in [Summary] by [Simulate, Emulate, Predict];
+    /// Mean over the slots of `collapses`.
+    COLLAPSES_MEAN as "Window collapses": Count of [Group] in [Summary] by [Simulate];
+    /// Mean over the slots of `timeouts`.
+    TIMEOUTS_MEAN as "Timeouts": Count of [Group] in [Summary] by [Simulate];
+    /// Mean over the slots of `window_at_max`.
+    WINDOW_AT_MAX_MEAN as "Time at the receive window": Share of [Group] in [Summary] by [Simulate, Emulate];
+    /// Jain's index of the bytes delivered to the responders in each fairness window, averaged over the windows; from two
+    /// slots on.
+    JAIN as "Jain's index": Share of [Group] in [Summary] by [Simulate, Emulate];
+    /// Least of the windows of `jain`.
+    JAIN_MIN as "Least Jain's index": Share of [Group] in [Summary] by [Simulate, Emulate];
+}
