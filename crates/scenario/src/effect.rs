@@ -4,7 +4,7 @@
 //! effect at any point of the plan.
 
 use crate::found::Found;
-use crate::model::{Framing, NodeKind, Scenario, Service, TcpSpec, Traffic, Variant};
+use crate::model::{CongestionControl, Framing, LossRecovery, NodeKind, Scenario, Service, TcpSpec, Traffic};
 use crate::plan::Point;
 use crate::sweep::Axis;
 use crate::tree::{Node, Step, at};
@@ -108,14 +108,19 @@ fn inert_keys(scenario: &Scenario) -> Vec<Inert> {
         }
     }
     type Rule = (&'static str, fn(&TcpSpec) -> bool, &'static str);
-    let rules: [Rule; 3] = [
+    let rules: [Rule; 4] = [
         (
             "hystart",
-            |tcp| tcp.variant != Variant::Cubic || !tcp.timestamps,
+            |tcp| tcp.control() != CongestionControl::Cubic || !tcp.timestamps,
             "it is for variant = \"cubic\" with timestamps",
         ),
-        ("limited-transmit", |tcp| tcp.variant == Variant::Tahoe, "variant = \"tahoe\" has none"),
-        ("fast-retransmit", |tcp| tcp.variant != Variant::Tahoe, "it is for variant = \"tahoe\""),
+        (
+            "abe",
+            |tcp| !tcp.ecn || tcp.control() == CongestionControl::Tahoe,
+            "it is for reno and cubic with ecn = true",
+        ),
+        ("limited-transmit", |tcp| tcp.recovery() == LossRecovery::Tahoe, "variant = \"tahoe\" has none"),
+        ("fast-retransmit", |tcp| tcp.recovery() != LossRecovery::Tahoe, "it is for variant = \"tahoe\""),
     ];
     for (key, is_inert, reason) in rules {
         let all_ends = |group: &Traffic| is_inert(&group.tcp) && group.gateway_tcp.iter().all(is_inert);

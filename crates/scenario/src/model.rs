@@ -19,8 +19,8 @@ pub use tcp::*;
 pub use traffic::*;
 
 pub use cellway_spec::{
-    AppKind, BufferPer, Charge, DataConnection, Discard, Discipline, Draw, Encapsulation, FastRetransmit, Fraction,
-    Framing, Multiplexing, PolicerAction, Sharing, Spike, Variant,
+    AppKind, BufferPer, Charge, CongestionControl, DataConnection, Discard, Discipline, Draw, Encapsulation,
+    FastRetransmit, Fraction, Framing, LossRecovery, Multiplexing, PolicerAction, Sharing, Spike, Variant,
 };
 use cellway_units::Span;
 

@@ -30,6 +30,8 @@ pub(crate) const CLASSIC: TcpKeys = TcpKeys {
     window_scaling: Some(false),
     timestamps: Some(false),
     hystart: Some(true),
+    ecn: Some(false),
+    abe: Some(false),
     pacing: Some(false),
     initial_window: Some(1),
     delayed_ack: Some(AckDelay(None)),

@@ -114,6 +114,10 @@ fn cases() -> Vec<(&'static str, String)> {
         ("initial window past 1000", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\ninitial-window = 1001")])),
         ("pacing at no rate", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\npacing-rate = \"0 bit/s\"")])),
         ("timestamps that fill a segment", edited(&[("mss = \"512 B\"", "mss = \"12 B\"\ntimestamps = true")])),
+        (
+            "a recovery that contradicts its control",
+            edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nvariant = \"tahoe\"\nrecovery = \"rack\"")]),
+        ),
         ("a margin of none", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nrto-margin = \"0 s\"")])),
         ("initial window of none", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\ninitial-window = 0")])),
         ("names", edited(&[("name = \"r1\"", "name = \"r 1\""), ("name = \"ftp\"", "name = \"f.t.p\"")])),

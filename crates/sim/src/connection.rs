@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cellway_apps::{ConnId, Side};
 use cellway_gateway::FlowId;
-use cellway_tcp::{Config, Endpoint, Output, Segment, State, Stats, Variant};
+use cellway_tcp::{Config, Endpoint, LossRecovery, Output, Segment, State, Stats};
 use cellway_testbed::TcpTotals;
 use cellway_units::Time;
 
@@ -54,7 +54,7 @@ pub(crate) struct End {
     closing: bool,
     /// Whether this end opened the connection.
     active: bool,
-    variant: Variant,
+    recovery: LossRecovery,
     /// The earliest timer that is set for the endpoint.
     pub(crate) armed: Option<Time>,
     /// The totals that [`End::news`] has reported.
@@ -63,7 +63,7 @@ pub(crate) struct End {
 
 impl End {
     fn new(config: Arc<Config>, iss: u32, active: bool) -> End {
-        let variant = config.variant;
+        let recovery = config.recovery();
         let tcp = if active { Endpoint::active(config, iss) } else { Endpoint::passive(config, iss) };
         End {
             tcp,
@@ -71,7 +71,7 @@ impl End {
             unsaid: false,
             closing: false,
             active,
-            variant,
+            recovery,
             armed: None,
             reported: TcpTotals::default(),
         }
@@ -111,7 +111,7 @@ impl End {
     pub(crate) fn news(&mut self) -> Option<TcpTotals> {
         let &Stats { retransmissions, timeouts, fast_retransmits, .. } = self.tcp.stats();
         // Tahoe answers either sign of loss with a window of one segment; the others only a timeout.
-        let collapses = timeouts + if self.variant == Variant::Tahoe { fast_retransmits } else { 0 };
+        let collapses = timeouts + if self.recovery == LossRecovery::Tahoe { fast_retransmits } else { 0 };
         let all = TcpTotals { retransmissions, timeouts, fast_retransmits, collapses };
         (all != self.reported).then(|| all.since(std::mem::replace(&mut self.reported, all)))
     }

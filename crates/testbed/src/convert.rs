@@ -92,12 +92,16 @@ pub fn workload(traffic: &Traffic, tables: Option<apps::Tables>) -> Result<apps:
 pub(crate) fn tcp_config(traffic: &Traffic, t: &file::TcpSpec) -> Result<Config, Error> {
     let config = Config {
         variant: t.variant,
+        recovery: t.recovery,
+        control: t.control,
         mss: t.mss.0 as u32,
         receive_window: t.window.0,
         send_buffer: t.send_buffer.0,
         window_scaling: t.window_scaling,
         timestamps: t.timestamps,
         hystart: t.hystart,
+        ecn: t.ecn,
+        abe: t.abe,
         pacing: t.pacing,
         pacing_rate: t.pacing_rate,
         delayed_ack: t.delayed_ack.0,

@@ -2,7 +2,7 @@
 
 use cellway_apps::Side;
 use cellway_measure::tcp::TcpOptions;
-use cellway_scenario::{TcpSpec, Variant};
+use cellway_scenario::{CongestionControl, LossRecovery, TcpSpec};
 use cellway_units::{Bytes, Rate, Span};
 use rustix::net::sockopt;
 use socket2::Socket;
@@ -30,10 +30,10 @@ impl HostTcp {
     /// round trip (1 s), the tick of the timers, the delay of acknowledgements (the kernel chooses 40 ms to
     /// 200 ms), limited transmit (always on), the time that a closed connection lingers (60 s).
     pub fn from_spec(spec: &TcpSpec) -> HostTcp {
-        let congestion = match spec.variant {
-            // The kernel has no Tahoe. It recovers as NewReno, or by SACK, whatever the variant.
-            Variant::Tahoe | Variant::Reno | Variant::NewReno | Variant::Sack => "reno",
-            Variant::Cubic => "cubic",
+        let congestion = match spec.control() {
+            // The kernel has no Tahoe. It recovers as NewReno, or by SACK, whatever the recovery.
+            CongestionControl::Tahoe | CongestionControl::Reno => "reno",
+            CongestionControl::Cubic => "cubic",
         };
         let options = TcpOptions {
             window: Some(spec.window),
@@ -52,10 +52,7 @@ impl HostTcp {
 /// network namespace has its own. A kernel may lack one: `tcp_rto_max_ms` is of Linux 6.15, `tcp_rto_min_us` of
 /// 6.11. Where groups with different TCP share a host, it can have one group's only.
 pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
-    let selective = match spec.variant {
-        Variant::Tahoe | Variant::Reno | Variant::NewReno => false,
-        Variant::Sack | Variant::Cubic => true,
-    };
+    let selective = spec.recovery().uses_sack();
     let micros = |span: Span| span.as_ps() / Span::from_us(1).as_ps();
     let negotiated = [
         ("tcp_window_scaling", u64::from(spec.window_scaling)),
@@ -64,9 +61,10 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         // A connection knows nothing of those before it.
         ("tcp_no_metrics_save", 1),
     ];
-    if spec.variant == Variant::Cubic {
+    if spec.control() == CongestionControl::Cubic || spec.recovery() == LossRecovery::Rack {
         // What is asked for is the kernel as it is.
-        return negotiated.to_vec();
+        // By itself it accepts ECN, but does not offer it.
+        return negotiated.into_iter().chain(spec.ecn.then_some(("tcp_ecn", 1))).collect();
     }
     let of_its_time = [
         ("tcp_dsack", selective.into()),
@@ -82,7 +80,7 @@ pub fn host_settings(spec: &TcpSpec) -> Vec<(&'static str, u64)> {
         // The kernel takes 1 s to 120 s.
         ("tcp_rto_max_ms", (micros(spec.rto_max) / 1000).clamp(1000, 120_000)),
         ("tcp_retries2", spec.max_retransmissions.min(255).into()),
-        ("tcp_ecn", 0),
+        ("tcp_ecn", spec.ecn.into()),
         // Small writes are held back by Nagle's rule only.
         ("tcp_autocorking", 0),
         // A sender with an open window does not wait up to 1 ms to have a third of it for one burst
@@ -143,7 +141,7 @@ pub(super) const SIDES: [Side; 2] = [Side::Originator, Side::Responder];
 
 #[cfg(test)]
 mod tests {
-    use cellway_scenario::{AckDelay, Plan};
+    use cellway_scenario::{AckDelay, Plan, Variant};
 
     use super::*;
 

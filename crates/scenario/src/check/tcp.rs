@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use cellway_spec::{CongestionControl, LossRecovery};
 use cellway_units::{Bytes, Rate, Span};
 
 use crate::check::framing::word;
@@ -187,6 +188,7 @@ impl Check<'_> {
             let path = self.tcp_path(layers, "rto-margin");
             self.refuse_value(&path, "is zero", "more than 0, like \"200 ms\"; without the key it is one tick");
         }
+        self.recovery_and_control(layers);
         let pacing_rate = self.optional(layers, "pacing-rate", |t| t.pacing_rate);
         if pacing_rate == Some(Some(Rate::from_bps(0))) {
             let path = self.tcp_path(layers, "pacing-rate");
@@ -198,6 +200,22 @@ impl Check<'_> {
         let given = TcpKeys { mss, send_buffer, ..TcpKeys::NONE };
         let spec = given.or(layers.keys()).resolve();
         spec.filter(|_| self.found.len() == before)
+    }
+
+    /// Refuses a pair of recovery and control that contradict each other.
+    fn recovery_and_control(&mut self, layers: &Layers) {
+        let Some(variant) = layers.pick(|t| t.variant) else { return };
+        let recovery = layers.pick(|t| t.recovery).unwrap_or(variant.recovery());
+        let control = layers.pick(|t| t.control).unwrap_or(variant.control());
+        if (recovery == LossRecovery::Tahoe) != (control == CongestionControl::Tahoe) {
+            let path = self.blamed(layers, &["recovery", "control"]);
+            let message = format!(
+                "recovery \"{}\" and control \"{}\" contradict each other: only tahoe leaves one segment after each loss",
+                recovery.name(),
+                control.name()
+            );
+            self.refuse(&path, message, "both \"tahoe\", or neither, like recovery = \"rack\" and control = \"cubic\"");
+        }
     }
 
     /// Refuses a full segment that does not fit the largest packet of a link, called `link`.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cellway_settings::{section, settings};
-use cellway_spec::{FastRetransmit, Variant};
+use cellway_spec::{CongestionControl, FastRetransmit, LossRecovery, Variant};
 use cellway_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,12 @@ section! {
     /// TCP. Keys that are left out have the values of `profile`.
     #[derive(Copy, Eq)]
     pub struct TcpSpec, TcpKeys {
-        /// How loss is recovered from.
+        /// The name of a pair of loss recovery and congestion control.
         pub variant: Variant,
+        /// Loss recovery, in place of that of the variant. "tahoe" goes only with the control of tahoe.
+        pub recovery: Option<LossRecovery>,
+        /// Congestion control, in place of that of the variant. "tahoe" goes only with the recovery of tahoe.
+        pub control: Option<CongestionControl>,
         /// Payload of a full segment; the packet has 40 bytes of headers more. Default: by the profile; that of linux-6 is
         /// the largest that the path takes.
         pub mss: Bytes,
@@ -27,6 +31,11 @@ section! {
         pub timestamps: bool,
         /// End the first slow start where the round trip rises (HyStart++, RFC 9406); only in cubic, needs timestamps.
         pub hystart: bool,
+        /// Explicit congestion notification (RFC 3168), if the peer has it too: queues may mark packets instead of dropping
+        /// them.
+        pub ecn: bool,
+        /// Reduce the window less at a mark than at a loss, to 0.8 with reno and 0.85 with cubic (ABE, RFC 8511).
+        pub abe: bool,
         /// Space segments in time, at 200 % of window / round trip in slow start and 120 % later.
         pub pacing: bool,
         /// The highest rate at which data leaves, in bits of IP packets. Default: none.
@@ -67,6 +76,17 @@ section! {
         /// The values of the keys that the file leaves out: those of a system, or "classic", TCP as the RFCs of the 1990s
         /// require it. Default: the profile of [tcp], and there "linux-6".
         pub profile: TcpProfile,
+    }
+}
+
+impl TcpSpec {
+    /// The loss recovery: the key, else that of the variant.
+    pub fn recovery(&self) -> LossRecovery {
+        self.recovery.unwrap_or(self.variant.recovery())
+    }
+    /// The congestion control: the key, else that of the variant.
+    pub fn control(&self) -> CongestionControl {
+        self.control.unwrap_or(self.variant.control())
     }
 }
 
