@@ -116,7 +116,7 @@ fn cases() -> Vec<(&'static str, String)> {
         ("timestamps that fill a segment", edited(&[("mss = \"512 B\"", "mss = \"12 B\"\ntimestamps = true")])),
         (
             "a recovery that contradicts its control",
-            edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nvariant = \"tahoe\"\nrecovery = \"rack\"")]),
+            edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nrecovery = \"rack\"\ncontrol = \"tahoe\"")]),
         ),
         ("a margin of none", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\nrto-margin = \"0 s\"")])),
         ("initial window of none", edited(&[("window = \"8 KiB\"", "window = \"8 KiB\"\ninitial-window = 0")])),

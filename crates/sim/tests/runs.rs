@@ -117,11 +117,19 @@ fn every_variant_delivers_each_byte_once_and_keeps_a_lossy_line_busy() {
     const SIZE: u64 = 300_000;
     // The buffer is one bandwidth-delay product: a sender that halves its window keeps the line busy,
     // one that starts again from a segment leaves it idle for a few round trips after each loss.
-    for (variant, busy) in [("tahoe", 0.7), ("reno", 0.8), ("newreno", 0.85), ("sack", 0.85)] {
+    let variants = [
+        ("tahoe", "tahoe", 0.7),
+        ("reno", "reno", 0.8),
+        ("newreno", "newreno", 0.85),
+        ("sack", "sack", 0.85),
+        ("reno", "rack", 0.85),
+    ];
+    for (variant, recovery, busy) in variants {
         let s = scenario(
             BULK,
             &[
                 ("tcp.variant", &format!("\"{variant}\"")),
+                ("tcp.recovery", &format!("\"{recovery}\"")),
                 ("tcp.window", "\"65535 B\""),
                 ("tcp.timer-granularity", "\"10 ms\""),
                 ("tcp.rto-min", "\"200 ms\""),
@@ -135,23 +143,34 @@ fn every_variant_delivers_each_byte_once_and_keeps_a_lossy_line_busy() {
         let mut retransmissions = 0.0;
         for slot in ["bulk-1", "bulk-2", "bulk-3"] {
             let (bytes, items) = (delivered(&s, &record, slot), figure(&record, slot, "items") as u64);
-            assert!(items >= 2, "{variant}: {items} transfers of {slot}");
+            assert!(items >= 2, "{variant}, {recovery}: {items} transfers of {slot}");
             assert!(
                 (items * SIZE..(items + 1) * SIZE).contains(&bytes),
-                "{variant}: {bytes} bytes of {items} transfers"
+                "{variant}, {recovery}: {bytes} bytes of {items} transfers"
             );
             let conversations = figure(&record, slot, "conversations") as u64;
-            assert!(conversations <= items && conversations + 1 >= items, "{variant}: {conversations} of {items} over");
-            assert_eq!(figure(&record, slot, "failures"), 0.0, "{variant}");
+            assert!(
+                conversations <= items && conversations + 1 >= items,
+                "{variant}, {recovery}: {conversations} of {items} over"
+            );
+            assert_eq!(figure(&record, slot, "failures"), 0.0, "{variant}, {recovery}");
             retransmissions += figure(&record, slot, "retransmissions");
         }
         let dropped = figure(&record, "r1>s1", "dropped_frames");
-        assert!(dropped > 0.0 && retransmissions >= dropped - 3.0, "{variant}: {retransmissions} for {dropped} lost");
+        assert!(
+            dropped > 0.0 && retransmissions >= dropped - 3.0,
+            "{variant}, {recovery}: {retransmissions} for {dropped} lost"
+        );
         let utilisation = figure(&record, "r1>s1", "utilisation");
-        println!("{variant}: utilisation {utilisation:.3}, {dropped} dropped, {retransmissions} sent again");
-        assert!(utilisation > busy, "{variant}: {utilisation}");
+        println!(
+            "{variant}, {recovery}: utilisation {utilisation:.3}, {dropped} dropped, {retransmissions} sent again"
+        );
+        assert!(utilisation > busy, "{variant}, {recovery}: {utilisation}");
         let all: f64 = ["bulk-1", "bulk-2", "bulk-3"].iter().map(|slot| figure(&record, slot, "throughput")).sum();
-        assert!(all <= utilisation * 512.0 * 8.0 / (12.0 * 424.0), "{variant}: no more than the payload of the cells");
+        assert!(
+            all <= utilisation * 512.0 * 8.0 / (12.0 * 424.0),
+            "{variant}, {recovery}: no more than the payload of the cells"
+        );
     }
 }
 

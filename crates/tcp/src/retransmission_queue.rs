@@ -249,6 +249,9 @@ impl RetransmissionQueue {
         }
     }
 
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost_bytes > 0
+    }
     /// Returns the first segment that is lost.
     pub(crate) fn first_lost(&mut self) -> Option<(Position, Position)> {
         if self.lost_bytes == 0 {

@@ -112,7 +112,16 @@ impl Controller {
             CongestionControl::Reno => Algorithm::Reno,
             CongestionControl::Cubic => Algorithm::Cubic(Box::new(Cubic::new(config.hystart, config.pacing))),
         };
-        Controller { cwnd: initial, ssthresh: config.initial_ssthresh, mss, initial, marked_until: 0, reduced_until: 0, abe: config.abe, algorithm }
+        Controller {
+            cwnd: initial,
+            ssthresh: config.initial_ssthresh,
+            mss,
+            initial,
+            marked_until: 0,
+            reduced_until: 0,
+            abe: config.abe,
+            algorithm,
+        }
     }
 
     /// Grows the window at an acknowledgement of new data outside recovery; `flight` is what is left.

@@ -33,10 +33,16 @@ impl Endpoint {
     fn may_go(&mut self, now: Time) -> bool {
         let held = self.pacer.holds(now);
         match held {
-            Some(at) if self.sender.has_more() || self.in_recovery() => self.timers.set(TimerKind::Pace, at),
+            Some(at) if self.sender.has_more() || self.in_recovery() || self.has_lost() => {
+                self.timers.set(TimerKind::Pace, at)
+            }
             _ => self.timers.cancel(TimerKind::Pace),
         }
         held.is_none()
+    }
+
+    fn has_lost(&self) -> bool {
+        self.queue.as_ref().is_some_and(|queue| queue.has_lost())
     }
 
     /// RFC 5681 §4.1: after sending nothing for longer than the timeout, the acknowledgements that
