@@ -42,6 +42,48 @@ pub struct PortCounters {
     pub lost: u64,
 }
 
+/// Totals of one output port that are counted as units leave or are dropped. The others in [`PortCounters`] are derived,
+/// and kept where they are made: memory is counted by the port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct UnitCounters {
+    pub(crate) cells: u64,
+    pub(crate) rm_cells: u64,
+    pub(crate) packets: u64,
+    pub(crate) busy: Span,
+    pub(crate) dropped_frames: u64,
+    pub(crate) dropped_cells: u64,
+    pub(crate) epd_frames: u64,
+    pub(crate) clp_discarded: u64,
+    pub(crate) policed_discarded: u64,
+    pub(crate) policed_tagged: u64,
+    pub(crate) lost: u64,
+}
+
+impl UnitCounters {
+    /// Returns the totals of a port, with `level` as its queue.
+    pub(crate) fn with_queue(self, level: &Level, now: Time) -> PortCounters {
+        let UnitCounters { cells, rm_cells, packets, busy, dropped_frames, dropped_cells, .. } = self;
+        let UnitCounters { epd_frames, clp_discarded, policed_discarded, policed_tagged, lost, .. } = self;
+        PortCounters {
+            cells,
+            rm_cells,
+            packets,
+            busy,
+            queue_area: level.area(now),
+            queue_peak: level.peak(),
+            queue_min: level.min(),
+            dropped_frames,
+            dropped_cells,
+            epd_frames,
+            clp_discarded,
+            policed_discarded,
+            policed_tagged,
+            lost,
+            ..PortCounters::default()
+        }
+    }
+}
+
 /// Frames that a router's reassembly discarded, by the check that failed. ITU-T I.363.5.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossCounters {

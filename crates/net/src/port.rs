@@ -12,7 +12,7 @@ pub(crate) use cells::CellPort;
 use packets::PacketPort;
 
 use crate::channel::NextHop;
-use crate::counters::{Level, PortCounters};
+use crate::counters::{Level, PortCounters, UnitCounters};
 use crate::ids::NodeId;
 use crate::line::Line;
 use crate::link::{Link, Unit};
@@ -81,7 +81,7 @@ pub(crate) struct Port {
     ahead: Ahead,
     began: Time,
     level: Level,
-    counters: PortCounters,
+    counters: UnitCounters,
     /// Whether the port stands in the list of ports to serve in this instant.
     pub(crate) called: bool,
 }
@@ -106,7 +106,7 @@ impl Port {
             ahead: Ahead::Nothing,
             began: Time::ZERO,
             level: Level::default(),
-            counters: PortCounters::default(),
+            counters: UnitCounters::default(),
             called: false,
         }
     }
@@ -368,14 +368,12 @@ impl Port {
         let departed = self.departed_before(now);
         let until = if departed { self.line.free_at() } else { now };
         let sent_so_far = if self.is_idle() { Span::ZERO } else { until - self.began };
-        let counters = PortCounters {
+        let sent = UnitCounters {
             packets: self.counters.packets + u64::from(departed),
             busy: self.counters.busy + sent_so_far,
-            queue_area: self.level.area(now),
-            queue_peak: self.level.peak(),
-            queue_min: self.level.min(),
             ..self.counters
         };
+        let counters = sent.with_queue(&self.level, now);
         match &self.kind {
             Kind::Cells(_) => counters,
             Kind::Packets(packets) => packets.counted(counters),

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int32Type, UInt32Type};
-use arrow_array::{
-    Array, Float64Array, PrimitiveArray, RecordBatch, RecordBatchIterator, StringArray, UInt32Array,
-};
+use arrow_array::{Array, Float64Array, PrimitiveArray, RecordBatch, RecordBatchIterator, StringArray, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;

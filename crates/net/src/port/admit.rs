@@ -5,7 +5,7 @@ use cellway_units::Time;
 use super::{CellPort, Kind, Port};
 use crate::buffer::{Buffer, Owner};
 use crate::cell::{Cell, Flags};
-use crate::counters::{Level, PortCounters};
+use crate::counters::{Level, UnitCounters};
 use crate::discard::Fate;
 use crate::packet::{PacketRef, Packets};
 use crate::policer::Verdict;
@@ -80,7 +80,7 @@ impl CellPort {
         slot: u32,
         mut cell: Cell,
         packets: &Packets<B>,
-        counters: &mut PortCounters,
+        counters: &mut UnitCounters,
         level: &mut Level,
     ) -> bool {
         let plain = self.policers.is_empty() && self.frames.is_empty();
@@ -111,7 +111,7 @@ impl CellPort {
         slot: u32,
         mut cell: Cell,
         packets: &Packets<B>,
-        counters: &mut PortCounters,
+        counters: &mut UnitCounters,
     ) -> Option<Flags> {
         if let Some(Some(policer)) = self.policers.get_mut(slot as usize) {
             match policer.judge(now) {
@@ -139,7 +139,7 @@ impl CellPort {
     }
 
     /// Whether the buffer takes a cell; it is charged.
-    fn admit_cell<B>(&mut self, slot: u32, cell: Cell, packets: &Packets<B>, counters: &mut PortCounters) -> bool {
+    fn admit_cell<B>(&mut self, slot: u32, cell: Cell, packets: &Packets<B>, counters: &mut UnitCounters) -> bool {
         let Some(owner) = owner_of_cell(&self.buffer, slot, cell, packets) else { return true };
         let mut frame = self.frames.get_mut(slot as usize).filter(|_| !cell.flags.is_rm());
         if let Some(frame) = &mut frame
