@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 const UNUSUAL: u64 = 4;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// `bits` in `span`; the largest rate if that is no time at all.
+/// Returns the rate of `bits` in `span`; the largest rate if `span` is 0.
 pub fn rate_of(bits: u64, span: Span) -> Rate {
     let ps = u128::from(span.as_ps());
     let bps = (u128::from(bits) * PS_PER_S).checked_div(ps).unwrap_or(u128::MAX);
     Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX))
 }
-/// What flows in `span` at `rate`.
+/// Returns the bits that pass in `span` at `rate`.
 pub fn bits_of(rate: Rate, span: Span) -> u64 {
     let bits = u128::from(rate.as_bps()) * u128::from(span.as_ps()) / PS_PER_S;
     u64::try_from(bits).unwrap_or(u64::MAX)
@@ -25,17 +25,17 @@ pub fn times(n: u64, per_mille: u64) -> u64 {
     u64::try_from(u128::from(n) * u128::from(per_mille) / 1000).unwrap_or(u64::MAX)
 }
 
-/// What is remembered of a packet under way until it is acknowledged or lost (section 3.1.2, `P`).
+/// The state of a packet in flight, until it is acknowledged or lost (section 3.1.2, `P`).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Stamp {
     sent: Time,
     bits: u64,
-    /// What had been delivered when it was sent, and when the last of that was.
+    /// The bits that had been delivered when it was sent, and the time of the last delivery.
     delivered: u64,
     delivered_at: Time,
-    /// When the packet was sent that was acknowledged last before this one was sent.
+    /// The time at which the packet was sent that was acknowledged last before this one was sent.
     first_sent: Time,
-    /// Whether the sender had less to send than it was allowed.
+    /// Set if the sender had less to send than it was allowed.
     limited: bool,
 }
 
@@ -53,10 +53,10 @@ pub struct Sample {
     pub rate: Rate,
     /// The time over which it was measured.
     pub interval: Span,
-    /// What had been delivered when the newest of the packets was sent: the first sample with at least the count of the
-    /// last round's end begins a new round.
+    /// The bits that had been delivered when the newest of the packets was sent: the first sample with at least the
+    /// count of the last round's end begins a new round.
     pub prior: u64,
-    /// When that packet was sent.
+    /// The time at which that packet was sent.
     pub sent: Time,
     /// True if the source limited the sender (`is_app_limited`).
     pub limited: bool,
@@ -64,7 +64,7 @@ pub struct Sample {
     pub stalled: bool,
 }
 
-/// The state of the connection (section 3.1.1, `C`). All amounts are bits on the line.
+/// The state of the connection (section 3.1.1, `C`). All amounts are bits on the link.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Delivery {
     /// What has been acknowledged (bits).
@@ -72,16 +72,17 @@ pub struct Delivery {
     /// When `delivered` last grew.
     pub delivered_at: Time,
     first_sent: Time,
-    /// What has been sent and is neither acknowledged nor lost (bits).
+    /// The bits that were sent and are neither acknowledged nor lost.
     pub in_flight: u64,
     /// Packets acknowledged, without those whose loss a stall caused.
     pub packets_delivered: u64,
     /// Packets lost, without those whose loss a stall caused.
     pub packets_lost: u64,
-    /// Packets sent until so much is delivered had room left behind them.
+    /// Packets are application-limited until this many bits are delivered.
     limited_until: Option<u64>,
     newest: Option<Stamp>,
-    /// When the last packet was acknowledged, and when it had been sent; `None` after an idle time.
+    /// The time at which the last packet was acknowledged, and that at which it had been sent; `None` after an idle
+    /// time.
     last: Option<(Time, Time)>,
     /// The usual time between acknowledgements, smoothed.
     usual: Span,
@@ -92,7 +93,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// A packet leaves.
+    /// Records a packet that leaves.
     pub fn sent(&mut self, now: Time, bits: Bits) -> Stamp {
         if self.in_flight == 0 {
             (self.first_sent, self.delivered_at, self.last) = (now, now, None);
@@ -102,7 +103,7 @@ impl Delivery {
         let limited = self.limited_until.is_some();
         Stamp { sent: now, bits: bits.0, delivered, delivered_at, first_sent, limited }
     }
-    /// Nothing is left to be sent although more would be allowed.
+    /// Records that the application has no more data although more could be sent.
     pub fn nothing_left(&mut self) {
         self.limited_until = Some(self.delivered + self.in_flight);
     }
@@ -133,19 +134,19 @@ impl Delivery {
             self.limited_until = None;
         }
     }
-    /// No acknowledgement came for a probe timeout: a stall, until one comes.
+    /// Records that no acknowledgement arrived for a probe timeout: a stall, until one arrives.
     pub fn timed_out(&mut self) {
         self.silent = true;
     }
-    /// A packet was taken for lost.
+    /// Records that a packet was declared lost.
     pub fn lost(&mut self, stamp: &Stamp) {
         self.in_flight -= stamp.bits;
-        // What a stall made overflow says nothing about the rate after it.
+        // Losses in the overflow after a stall do not bound the rate after it.
         if !self.silent && !self.measures_stall(stamp) {
             self.packets_lost += 1;
         }
     }
-    /// A packet that was declared lost is acknowledged late: it counts as delivered.
+    /// Records a late acknowledgement of a packet that was declared lost: it counts as delivered.
     pub fn acked_late(&mut self, stamp: &Stamp) {
         self.delivered += stamp.bits;
         if !self.measures_stall(stamp) {
@@ -156,8 +157,9 @@ impl Delivery {
     fn measures_stall(&self, stamp: &Stamp) -> bool {
         self.stall_end.is_some_and(|end| stamp.sent < end)
     }
-    /// What the packets say that were acknowledged since the last call. The longer of the times in which they were sent
-    /// and acknowledged counts, so neither a burst nor acknowledgements that come together are taken for a fast line.
+    /// Returns the rate sample of the packets that were acknowledged since the last call. The longer of the times in
+    /// which they were sent and acknowledged counts, so that neither a burst nor aggregated acknowledgements look like
+    /// a fast link.
     pub fn sample(&mut self) -> Option<Sample> {
         let newest = self.newest.take()?;
         let interval = newest.sent.since(newest.first_sent).max(self.delivered_at.since(newest.delivered_at));
@@ -178,7 +180,7 @@ mod tests {
     #[test]
     fn the_slower_of_sending_and_acknowledging_counts() {
         let mut delivery = Delivery::default();
-        // Ten packets of 1000 bits at 100 kbit/s over a line of 50 kbit/s with a round trip of 100 ms.
+        // Ten packets of 1000 bits at 100 kbit/s over a link of 50 kbit/s with a round trip of 100 ms.
         let sent: Vec<_> = (0..10).map(|n| delivery.sent(at(10 * n), Bits(1000))).collect();
         assert_eq!(delivery.in_flight, 10_000);
         for (n, stamp) in (0..).zip(&sent[..9]) {

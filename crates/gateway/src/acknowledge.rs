@@ -1,4 +1,4 @@
-//! The receiving side of the transport: which packets arrived, and when to say so.
+//! The receiving side of the transport: the packets that arrived, and the time to acknowledge them.
 
 use cellway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -7,8 +7,8 @@ use crate::config::GatewayConfig;
 use crate::packet::{Ack, PS_PER_US};
 use crate::ranges::Ranges;
 
-/// Most runs of packet numbers that are remembered. More than one acknowledgement tells of, so that
-/// a packet that fills an old gap can still be told.
+/// Most ranges of packet numbers that are remembered. More than fit into one acknowledgement, so that a packet that
+/// fills an old gap can still be acknowledged.
 const RUNS: usize = 256;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,9 +18,9 @@ pub(crate) struct Acknowledger {
     /// Set if acknowledgements carry the time of sending.
     times: bool,
     arrived: Ranges,
-    /// The largest number that arrived, and when.
+    /// The largest number that arrived, and its time of arrival.
     newest: Option<(u64, Time)>,
-    /// Packets since the last acknowledgement, and how many of them ask for one.
+    /// Packets since the last acknowledgement, and the number of ack-eliciting ones.
     fresh: Ranges,
     unanswered: u32,
     deadline: Option<Time>,
@@ -42,7 +42,7 @@ impl Acknowledger {
         }
     }
 
-    /// A packet arrived and what it carries has been dealt with.
+    /// Records a packet that arrived and was processed.
     pub(crate) fn arrived(&mut self, now: Time, number: u64, ack_eliciting: bool) {
         self.arrived.insert(number, number + 1);
         self.arrived.keep_last(RUNS);
@@ -59,36 +59,37 @@ impl Acknowledger {
             self.deadline = self.deadline.or(Some(now + self.delay));
         }
     }
-    /// The largest number that arrived, and when.
+    /// Returns the largest number that arrived, and its time of arrival.
     pub(crate) fn newest(&self) -> Option<(u64, Time)> {
         self.newest
     }
-    /// The number after the largest that arrived.
+    /// Returns the number after the largest that arrived.
     pub(crate) fn expected(&self) -> u64 {
         self.newest.map_or(0, |(number, _)| number + 1)
     }
-    /// The peer knows that everything up to `number` that could be told was told. RFC 9000, section 13.2.4.
+    /// Drops the ranges that the peer need not receive again: it has an acknowledgement of all up to `number`. RFC
+    /// 9000, section 13.2.4.
     pub(crate) fn told(&mut self, number: u64) {
         self.arrived.remove(0, number + 1);
         for (start, end) in self.fresh.iter() {
             self.arrived.insert(start, end);
         }
     }
-    /// Data leave now: an acknowledgement that would be due soon goes with them instead of taking a packet of its own.
+    /// Makes an acknowledgement that would be due soon due now, so that it shares the packet of data that leave now.
     pub(crate) fn hurry(&mut self) {
         self.due |= 2 * self.unanswered > self.every;
     }
     pub(crate) fn due(&self) -> bool {
         self.due
     }
-    /// When an acknowledgement becomes due that is not yet.
+    /// Returns the time at which an acknowledgement becomes due.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.deadline.filter(|_| !self.due)
     }
     pub(crate) fn wake(&mut self, now: Time) {
         self.due |= self.deadline.is_some_and(|at| at <= now);
     }
-    /// The acknowledgement that is due, in at most `room` octets; it stays due if none fits.
+    /// Returns the acknowledgement that is due, in at most `room` octets; it stays due if none fits.
     pub(crate) fn take(&mut self, now: Time, room: u32) -> Option<Ack> {
         if !self.due {
             return None;
@@ -138,7 +139,7 @@ mod tests {
         assert!(side.due());
         assert_eq!(side.take(at(11), 100), Some(Ack { ranges: vec![(0, 1)], delay: Span::from_ms(1), sent: None }));
         assert_eq!(side.deadline(), None);
-        // A bare acknowledgement asks for nothing.
+        // A bare acknowledgement is not ack-eliciting.
         side.arrived(at(12), 2, false);
         assert_eq!((side.due(), side.deadline()), (false, None));
         side.arrived(at(13), 4, true);
@@ -153,14 +154,14 @@ mod tests {
         side.arrived(at(39), 1, true);
         side.told(2);
         side.arrived(at(40), 5, true);
-        // What arrived late is told although its surroundings are forgotten.
+        // A late packet is acknowledged although the ranges around it are dropped.
         assert_eq!(side.take(at(40), 100).map(|ack| ack.ranges), Some(vec![(4, 5), (1, 1)]));
     }
 
     #[test]
     fn packets_that_ask_for_nothing_take_no_memory() {
         let mut side = Acknowledger::new(&GatewayConfig::new(Rate::from_bps(1)));
-        // Two in a row and one that is missing, as acknowledgements of a download come over a bad line.
+        // Two in a row and one that is missing, as acknowledgements of a download arrive over a lossy link.
         for number in (0..100_000).filter(|number| number % 3 < 2) {
             side.arrived(Time::ZERO, number, false);
         }

@@ -1,4 +1,4 @@
-//! Classes of flows: the flows of each, and its part of the rate.
+//! Classes of flows: the flows of each, and its share of the rate.
 
 use std::num::NonZeroU16;
 use std::ops::RangeInclusive;
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::request::{Request, Server};
 
-/// The most classes of a gateway, the one of all other flows included.
+/// Most classes of a gateway, the one of all other flows included.
 pub const MAX_CLASSES: usize = 64;
 /// The name of the class of all other flows, unless one is configured.
 pub const DEFAULT_CLASS: &str = "default";
@@ -26,18 +26,19 @@ pub struct Class {
     pub clients: Vec<IpNet>,
     /// Ports of servers; any if empty.
     pub ports: Vec<RangeInclusive<u16>>,
-    /// Its weight beside the other classes.
+    /// Its weight relative to the other classes.
     pub share: NonZeroU16,
-    /// The highest rate at which it sends, counted as the configuration's `wire` says; it holds also if the others send nothing.
+    /// The highest rate at which it sends, counted as the configuration's `wire` says; it applies also if the others
+    /// send nothing.
     pub ceiling: Option<Rate>,
 }
 
 impl Class {
-    /// A class of all flows, with the share 1 and without a ceiling.
+    /// Creates a class of all flows, with the share 1 and without a ceiling.
     pub fn new(name: &str) -> Class {
         Class { name: name.into(), clients: Vec::new(), ports: Vec::new(), share: NonZeroU16::MIN, ceiling: None }
     }
-    /// Returns true if it takes every flow.
+    /// Returns true if it matches every flow.
     pub fn takes_all(&self) -> bool {
         self.clients.is_empty() && self.ports.is_empty()
     }
@@ -52,7 +53,7 @@ impl Class {
     }
 }
 
-/// The classes of a gateway in the order in which a flow is compared with them. The last one takes every flow.
+/// The classes of a gateway in the order in which a flow is compared with them. The last one matches every flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Class>")]
 pub struct Classes(Vec<Class>);
@@ -65,31 +66,31 @@ impl TryFrom<Vec<Class>> for Classes {
     }
 }
 
-/// The reason for which classes are refused.
+/// A set of classes that is refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClassError {
     /// More than [`MAX_CLASSES`].
     #[error("there are {count} classes, with that of all other connections; at most {MAX_CLASSES} are possible")]
     TooMany {
-        /// Their number.
+        /// The number of classes.
         count: usize,
     },
-    /// Two have one name.
+    /// Two classes have one name.
     #[error("there are two classes \"{name}\"; each needs a name of its own")]
     Name {
         /// The name.
         name: Arc<str>,
     },
-    /// Two take every flow.
+    /// Two classes match every flow.
     #[error("the classes \"{first}\" and \"{second}\" both take every connection; at most one can")]
     TwoOfAll {
-        /// The name of one.
+        /// The name of the first one.
         first: Arc<str>,
-        /// The name of the other.
+        /// The name of the second one.
         second: Arc<str>,
     },
-    /// Nothing of a class could ever be sent.
+    /// A class with the ceiling 0 could send nothing.
     #[error("the ceiling of class \"{name}\" is 0 bit/s; it must be more")]
     Ceiling {
         /// The name of the class.
@@ -98,15 +99,15 @@ pub enum ClassError {
 }
 
 impl Default for Classes {
-    /// One class of all flows.
+    /// Creates one class of all flows.
     fn default() -> Classes {
         Classes(vec![Class::new(DEFAULT_CLASS)])
     }
 }
 
 impl Classes {
-    /// The classes of a gateway: a flow is in the first that takes it. One that takes all flows is compared last; if there
-    /// is none, [`Class::new`] is added under the name [`DEFAULT_CLASS`].
+    /// Creates the classes of a gateway: a flow is in the first that matches it. A class that matches all flows is
+    /// compared last; if there is none, [`Class::new`] is added under the name [`DEFAULT_CLASS`].
     pub fn new(mut classes: Vec<Class>) -> Result<Classes, ClassError> {
         let mut all = classes.iter().filter(|class| class.takes_all());
         if let (Some(first), Some(second)) = (all.next(), all.next()) {
@@ -128,7 +129,7 @@ impl Classes {
         }
         Ok(Classes(classes))
     }
-    /// The classes, that of all other flows last.
+    /// Returns the classes, that of all other flows last.
     pub fn as_slice(&self) -> &[Class] {
         &self.0
     }
@@ -139,7 +140,7 @@ impl Classes {
     }
 }
 
-/// The place of a class among those of its gateway.
+/// The index of a class among those of its gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClassId(pub(crate) usize);
 
@@ -152,8 +153,8 @@ pub struct ClassStats {
     pub frames: u64,
     /// Bytes of flows in them, each time they were sent.
     pub data_bytes: u64,
-    /// The bits of these frames on the line, counted as the configuration's `wire` says: each with the headers of a packet
-    /// of its own, without the acknowledgements and control frames in that packet.
+    /// The bits of these frames on the link, counted as the configuration's `wire` says: each with the headers of a
+    /// packet of its own, without the acknowledgements and control frames in that packet.
     pub line: Bits,
     /// The time in which it had data to send and its ceiling allowed none.
     pub at_ceiling: Span,

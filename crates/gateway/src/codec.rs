@@ -1,4 +1,4 @@
-//! Packets as octets. Data frames point into what was read, so that bytes are copied once.
+//! Packets as octets. Data frames refer to the input buffer, so that bytes are copied once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const CREDIT: u8 = 4;
 const RESET: u8 = 5;
 const ACK: u8 = 6;
 const RETURN: u8 = 7;
-/// Data; the lowest bit ends the flow, the next one says that the `Open` may not have come, the highest one that the
+/// Data; the lowest bit ends the flow, the next one is set if the `Open` may not have arrived, the highest one if the
 /// last byte is urgent.
 const DATA: u8 = 8;
 const FIN: u8 = 1;
@@ -30,36 +30,36 @@ const RECALL: u8 = 12;
 const RATE: u8 = 13;
 /// An `Open` with a lease.
 const LEASED: u8 = 14;
-/// An [`ACK`] with the time of sending.
+/// An `Ack` with the time of sending.
 const TIMED_ACK: u8 = 15;
 
-/// What came is not a packet of a gateway.
+/// Input that is not a packet of a gateway.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CodecError {
     /// Less than a packet number and a frame.
     #[error("a packet of {0} octets; it must have a number of {NUMBER_OCTETS} octets and a frame")]
     Short(usize),
-    /// A type that is not known.
+    /// A frame of an unknown type.
     #[error("a frame of type {0}; it must be from 1 to 14 or from 24 to 27")]
     Type(u8),
-    /// A frame is cut short, or says what it cannot mean.
+    /// A truncated frame, or one with an invalid value.
     #[error("a frame of type {0} that is cut short or holds what it must not")]
     Frame(u8),
 }
 
-/// A packet that was read.
+/// A decoded packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoded {
     /// The packet.
     pub packet: TpPacket,
-    /// Where in what was read the bytes of its data frame are; empty if it has none.
+    /// The position of the bytes of its data frame in the input; empty if it has none.
     pub payload: Range<usize>,
 }
 
 impl TpPacket {
-    /// Appends the packet to `out`. `payload` appends the bytes of the data frame: so many of the
-    /// flow from that place on, and exactly those.
+    /// Appends the packet to `out`. `payload` appends exactly the bytes of the data frame: its arguments are the flow,
+    /// the offset and the length.
     pub fn encode<B: BufMut>(&self, out: &mut B, mut payload: impl FnMut(FlowId, u64, u32, &mut B)) {
         out.put_u32(self.number as u32);
         for frame in &self.frames {
@@ -99,8 +99,8 @@ impl TpPacket {
         }
     }
 
-    /// Reads a packet. `expected` is the number that would be the next in order
-    /// ([`Gateway::expected`](crate::Gateway::expected)), from which its own is found.
+    /// Decodes a packet. `expected` is the number that would be the next in order
+    /// ([`Gateway::expected`](crate::Gateway::expected)), from which the full number is recovered.
     pub fn decode(input: &[u8], expected: u64) -> Result<Decoded, CodecError> {
         let mut decoded = Decoded::default();
         decoded.read(input, expected)?;
@@ -109,7 +109,7 @@ impl TpPacket {
 }
 
 impl Decoded {
-    /// As [`TpPacket::decode`], in place of the packet before, whose memory is used again.
+    /// Decodes a packet like [`TpPacket::decode`] into `self`, and reuses its memory.
     pub fn read(&mut self, input: &[u8], expected: u64) -> Result<(), CodecError> {
         let frames = &mut self.packet.frames;
         frames.clear();
@@ -141,7 +141,7 @@ impl Decoded {
     }
 }
 
-/// The number that ends in `low` and is closest to `expected`. RFC 9000, appendix A.3.
+/// Returns the number that ends in `low` and is closest to `expected`. RFC 9000, appendix A.3.
 fn full_number(low: u32, expected: u64) -> u64 {
     const WINDOW: u64 = 1 << 32;
     let candidate = expected & !(WINDOW - 1) | u64::from(low);
@@ -301,7 +301,7 @@ mod tests {
             TpPacket { number, frames }
         }
     }
-    /// The bytes of a flow: what tells places apart.
+    /// Returns bytes of a flow that differ with the offset.
     fn bytes(offset: u64, len: u32) -> impl Iterator<Item = u8> {
         (offset..offset + u64::from(len)).map(|place| (place % 251) as u8)
     }
@@ -397,7 +397,7 @@ mod tests {
         #[test]
         fn octets_of_any_kind_are_read_or_refused(input in prop::collection::vec(any::<u8>(), 0..200), expected in number()) {
             if let Ok(Decoded { packet, payload }) = TpPacket::decode(&input, expected) {
-                // What was read can be written, in no more octets, and is the same again.
+                // A decoded packet can be encoded, in no more octets, and is then the same.
                 let mut out = Vec::new();
                 packet.encode(&mut out, |_, _, _, out| out.extend(&input[payload.clone()]));
                 prop_assert!(out.len() <= input.len());

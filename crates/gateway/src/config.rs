@@ -1,4 +1,4 @@
-//! What can be chosen about a gateway.
+//! The configuration of a gateway.
 
 use cellway_units::{Bytes, Rate, Span};
 use serde::{Deserialize, Serialize};
@@ -15,32 +15,32 @@ use crate::wire::{Transport, Wire};
 const MIN_PAYLOAD: u64 = 64;
 /// The largest IPv4 packet. RFC 791, section 3.1.
 const MAX_PACKET: u64 = 65_535;
-/// How often [`Window::Line`] holds what the line holds.
+/// [`Window::Line`] is this many bandwidth-delay products.
 pub(crate) const LINES: u64 = 4;
-/// The least that [`Window::Line`] gives: the window of TCP without RFC 7323.
+/// The least window of [`Window::Line`]: that of TCP without RFC 7323.
 pub(crate) const MIN_WINDOW: u64 = 65_536;
 
 /// Most bytes of one flow and direction that a gateway holds, memory permitting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Window {
-    /// So many.
+    /// A fixed number of bytes.
     Fixed(Bytes),
-    /// Four times what the line holds, rate times smoothed round-trip time. One is under way; a packet that is lost
-    /// holds back what is behind it for a second one until it has come again, and one that is lost twice for a third;
-    /// the news of it comes after that. At least 64 KiB.
+    /// Four bandwidth-delay products: the rate times the smoothed round-trip time. One is in flight. A lost packet
+    /// blocks the bytes behind it for a second one until it is retransmitted, and one that is lost twice for a third;
+    /// its acknowledgement takes the fourth. At least 64 KiB.
     Line {
-        /// At most so many.
+        /// The upper bound.
         most: Bytes,
     },
 }
 
 impl Window {
-    /// The window at `rate` and a round trip of `rtt` (bytes).
+    /// Returns the window at `rate` and a round trip of `rtt` (bytes).
     pub(crate) fn at(self, rate: Rate, rtt: Span) -> u64 {
         self.lines(LINES, rate, rtt)
     }
-    /// The window of a flow of which nothing has come (bytes): twice what the line holds at `rate` and a round trip of
-    /// `rtt`, as long as it takes until the first bytes have come and more is granted.
+    /// Returns the window of a flow of which no byte has arrived (bytes): two bandwidth-delay products, as it takes two
+    /// round trips until the first bytes have arrived and more is granted.
     pub(crate) fn at_first(self, rate: Rate, rtt: Span) -> u64 {
         self.lines(LINES / 2, rate, rtt)
     }
@@ -53,7 +53,7 @@ impl Window {
             }
         }
     }
-    /// The most it can be.
+    /// Returns the largest window.
     pub const fn most(self) -> Bytes {
         match self {
             Window::Fixed(most) | Window::Line { most } => most,
@@ -64,49 +64,52 @@ impl Window {
 /// The response to a configured rate above the bandwidth of the path, over a transport that may lose packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RateGuard {
-    /// Such a rate is not detected.
+    /// The gateway does not detect such a rate.
     #[default]
     Off,
-    /// It is reported ([`Gateway::fits`](crate::Gateway::fits)).
+    /// The gateway reports it ([`Gateway::fits`](crate::Gateway::fits)).
     Reports,
-    /// It is reported, and the gateway sends less until the queue has drained, then at the rate that fits. It tries the
+    /// The gateway reports it and sends less until the queue has drained, then at the rate that fits. It tries the
     /// configured rate again after 10 s, then after intervals that double up to 5 minutes. A queue that does not drain
-    /// is that of other traffic: the gateway returns to the configured rate.
+    /// belongs to other traffic: the gateway returns to the configured rate.
     Acts,
 }
 
-/// Everything that can be chosen about a gateway. Both gateways of a pair must use the same
-/// `ack_delay` and `early`, and rates close enough that an acknowledgement does not wait for a packet
-/// of the peer much longer than for an own one; the rest may differ.
+/// The configuration of a gateway. Both gateways of a pair must use the same `ack_delay` and `early`, and rates close
+/// enough that an acknowledgement does not wait for a packet of the peer much longer than for one of this gateway; the
+/// rest may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayConfig {
-    /// Most bytes of one flow and direction that a gateway holds: those taken from the local TCP
-    /// and not acknowledged by the peer, and as many that the peer may have sent and the local TCP
-    /// has not taken. kdd, section 4.2 (3): 1 MB and 256 KB.
+    /// Most bytes of one flow and direction that a gateway holds: those consumed from the local TCP and not
+    /// acknowledged by the peer, and as many that the peer may have sent and the local TCP has not accepted. kdd,
+    /// section 4.2 (3): 1 MB and 256 KB.
     pub window: Window,
-    /// What each flow and direction may hold whatever the others do; more than the window means the window.
+    /// The bytes that each flow and direction may hold whatever the others do; a value above the window means the
+    /// window.
     pub floor: Bytes,
-    /// Most bytes that are taken from a host beyond those that have left: further ones that wait for the line wait with
-    /// the host. At least two payloads.
+    /// Most bytes that are consumed from a host beyond those that have left: the others stay in the buffers of the
+    /// host. At least two payloads.
     pub ahead: Bytes,
-    /// Rate of all that is sent to the peer together: data, acknowledgements and what is sent
-    /// again, counted as `wire` says. kdd, section 2.2 (5).
+    /// The rate of all packets to the peer together: data, acknowledgements and retransmissions, counted as `wire`
+    /// says. kdd, section 2.2 (5).
     pub rate: Rate,
-    /// Whether the rate of the line is not known: then it is found out, and `rate` is the most it can be.
+    /// Set if the bandwidth of the bottleneck link is not known: the gateway estimates it, and `rate` is the upper
+    /// bound.
     pub auto: bool,
-    /// How much of the time by which it is called late, while something waits to be sent, is made up for.
+    /// The amount of lateness that is made up for, if the gateway is called late while a packet waits.
     pub slack: Span,
-    /// What of a packet counts against `rate`.
+    /// The part of a packet that counts against `rate`.
     pub wire: Wire,
-    /// What carries the packets.
+    /// The protocol that carries the packets.
     pub transport: Transport,
-    /// Whether it loses and reorders nothing: then nothing is taken for lost, and nothing sent again.
+    /// Set if the transport neither loses nor reorders packets: then no packet is declared lost or retransmitted.
     pub reliable: bool,
     /// Most bytes of one data frame.
     pub payload: Bytes,
     /// Largest IP packet between the gateways.
     pub mtu: Bytes,
-    /// Whether the peer is told the rate, so that its window follows it; it takes it to be its own otherwise.
+    /// Set if the rate is announced to the peer, so that its window follows it; otherwise the peer assumes its own
+    /// rate.
     pub tells_rate: bool,
     /// Set if acknowledgements carry the time of sending. The peer needs it to estimate its rate, or to find that a
     /// configured one is too high, without the queue of the other direction.
@@ -114,49 +117,49 @@ pub struct GatewayConfig {
     /// Memory for all flows. Half of it is for the flows that are opened here, half for those that
     /// the peer opens.
     pub total_buffer: Bytes,
-    /// What a flow takes of it beside the bytes.
+    /// The memory that a flow takes in addition to its bytes.
     pub cost: Bytes,
-    /// Set if bytes count as held until [`Gateway::wrote`](crate::Gateway::wrote) reports that the local TCP has taken
-    /// them; otherwise it takes them as soon as it is asked.
+    /// Set if bytes count as held until [`Gateway::wrote`](crate::Gateway::wrote) reports that the local TCP has
+    /// accepted them; otherwise they count as written at once.
     pub confirmed_writes: bool,
-    /// How many flows of either origin may wait for memory; one more is refused.
+    /// The number of flows of either origin that may wait for memory; more are refused.
     pub waiting: u32,
     /// Most bytes of a flow that is opened early that are sent before the far host has answered;
     /// `floor` if that is less.
     pub early: Bytes,
-    /// By how many payloads a limit must have grown to be told again; an eighth of what may be held is enough where
-    /// that is two payloads or more, and half of it in any case.
+    /// The number of payloads by which a limit must have grown to be announced again; an eighth of the window is enough
+    /// if that is two payloads or more, and half of it in any case.
     pub credit_every: u32,
     /// The most consecutive data frames of one flow while other flows have data. A turn is shorter if the turns of all
     /// flows together would take longer than an eighth of the round-trip time, and at least one frame.
     pub turn: u32,
-    /// After how many packets an acknowledgement is due. RFC 9000, section 13.2.2.
+    /// The number of packets after which an acknowledgement is due. RFC 9000, section 13.2.2.
     pub ack_every: u32,
-    /// After what time at the latest it is due. RFC 9000, section 18.2, `max_ack_delay`.
+    /// The longest time until an acknowledgement is due. RFC 9000, section 18.2, `max_ack_delay`.
     pub ack_delay: Span,
-    /// The round-trip time taken for granted before it is measured. RFC 9002, section 6.2.2.
+    /// The round-trip time that is assumed before it is measured. RFC 9002, section 6.2.2.
     pub initial_rtt: Span,
-    /// The longest probe timeout. The line between gateways is theirs: to
-    /// probe it seldom helps nobody, and prolongs every outage.
+    /// The longest probe timeout. No other traffic benefits if the gateways probe their link rarely, and every outage
+    /// would last longer.
     pub probe_max: Span,
-    /// The least time beyond a round trip for which a peer may send nothing, while something awaits an answer, before
+    /// The least time beyond a round trip for which a peer may send nothing, while it owes an acknowledgement, before
     /// it counts as unresponsive: three times as long if the transport is reliable, and three probe timeouts in any
     /// case. `None`: never.
     pub patience: Option<Span>,
     /// The longest time for which a local host waits for the far host's answer. It should be longer than a connection
-    /// attempt at the far side (127 s with the default `net.ipv4.tcp_syn_retries` of Linux), so that the result of that
-    /// arrives first, if there is one.
+    /// attempt at the far side (127 s with the default `net.ipv4.tcp_syn_retries` of Linux), so that the result of the
+    /// attempt arrives first, if there is one.
     pub opening: Span,
-    /// Set where a client whose SYN is refused as [`PeerLost`](crate::Reason::PeerLost) may connect past the gateways:
-    /// the `Open` of each that connects with its own address then grants a [`Lease`](crate::Lease).
+    /// Set if a client whose SYN is refused as [`PeerLost`](crate::Reason::PeerLost) may connect directly, past the
+    /// gateways: the `Open` of each client that connects with its own address then grants a [`Lease`](crate::Lease).
     pub bypass: bool,
-    /// What becomes of a configured rate that is above what the path carries.
+    /// The reaction to a configured rate above the bandwidth of the path.
     pub guard: RateGuard,
 }
 
 impl GatewayConfig {
-    /// Windows of 1 MiB, all of it guaranteed, payloads of 8192 B on a 9180 B MTU (RFC 2225) of ATM
-    /// without LLC/SNAP, 1 GiB of memory, the timers of RFC 9002, at most 1 s between probes.
+    /// Creates a configuration with windows of 1 MiB, all of it guaranteed, payloads of 8192 B on a 9180 B MTU (RFC
+    /// 2225) of ATM without LLC/SNAP, 1 GiB of memory, the timers of RFC 9002, and at most 1 s between probes.
     pub const fn new(rate: Rate) -> GatewayConfig {
         GatewayConfig {
             window: Window::Fixed(Bytes(1 << 20)),
@@ -190,7 +193,7 @@ impl GatewayConfig {
         }
     }
 
-    /// Whether a gateway can work like this.
+    /// Checks that a gateway can work with this configuration.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let GatewayConfig { payload, mtu, total_buffer, .. } = *self;
         let overhead = self.transport.overhead() + DATA_OVERHEAD;
@@ -227,11 +230,11 @@ impl GatewayConfig {
     pub(crate) fn leases(&self, request: &Request) -> bool {
         self.bypass && self.patience.is_some() && request.client.is_some() && !request.early
     }
-    /// What each direction of a flow may hold whatever the others do (bytes).
+    /// Returns the bytes that each direction of a flow may hold whatever the others do.
     pub(crate) fn least(&self) -> u64 {
         self.floor.0.min(self.window.most().0)
     }
-    /// How many flows of one origin the memory holds.
+    /// Returns the number of flows of one origin that the memory holds.
     pub fn flows_per_origin(&self) -> u64 {
         self.total_buffer.0 / 2 / self.per_flow()
     }
@@ -239,29 +242,29 @@ impl GatewayConfig {
     pub fn most_unacknowledged(&self) -> u64 {
         Excess::MOST_UNACKNOWLEDGED + self.total_buffer.0 / Excess::UNACKNOWLEDGED_PART
     }
-    /// What a flow takes of the memory at least (bytes).
+    /// Returns the least memory that a flow takes (bytes).
     pub(crate) fn per_flow(&self) -> u64 {
         2 * self.least() + self.cost.0
     }
-    /// How far beyond what has left is taken from a host (bytes).
+    /// Returns the most bytes that are consumed from a host beyond those that have left.
     pub(crate) fn ahead(&self) -> u64 {
         self.ahead.0.max(2 * self.payload.0)
     }
-    /// How far the opener of an early flow may send before it is answered (bytes).
+    /// Returns the most bytes that the opener of an early flow may send before it is answered.
     pub(crate) fn early(&self) -> u64 {
         self.early.0.min(self.least())
     }
-    /// By how much a limit must have grown to be announced. What is not announced the sender does without: half a
-    /// window would halve its rate.
+    /// Returns the number of bytes by which a limit must have grown to be announced. The sender cannot use credit that
+    /// is not announced: with a step of the whole window its rate would halve.
     pub(crate) fn credit_step(&self, share: u64) -> u64 {
         let eighth = (share / 8).max(2 * self.payload.0);
         (u64::from(self.credit_every) * self.payload.0).min(eighth).min(share / 2).max(1)
     }
-    /// Most octets of a packet without what carries it.
+    /// Returns the most octets of a packet without the headers of its transport.
     pub(crate) fn capacity(&self) -> u32 {
         self.mtu.0 as u32 - self.transport.overhead()
     }
-    /// The largest packet of the transport is `octets` now; not less than any frame takes.
+    /// Sets the largest packet of the transport (octets), but not less than any frame takes.
     pub(crate) fn set_capacity(&mut self, octets: usize) {
         let octets = (octets as u64).clamp(MIN_CAPACITY, MAX_PACKET - u64::from(self.transport.overhead()));
         self.mtu = Bytes(octets + u64::from(self.transport.overhead()));

@@ -1,13 +1,13 @@
-//! Why a configuration is refused.
+//! Errors of a configuration.
 
 use cellway_units::Bytes;
 use thiserror::Error;
 
-/// Why a [`GatewayConfig`](crate::GatewayConfig) is refused.
+/// A [`GatewayConfig`](crate::GatewayConfig) that is refused.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Nothing could ever be sent.
+    /// A rate of 0 could send nothing.
     #[error("the rate between the gateways is 0 bit/s; it must be more")]
     Rate,
     /// A data frame does not fit into a packet, or a control frame does not.
@@ -16,17 +16,17 @@ pub enum ConfigError {
          headers, and the MTU at most 65535 B"
     )]
     Payload {
-        /// What was asked for.
+        /// The configured payload.
         payload: Bytes,
         /// The largest packet.
         mtu: Bytes,
-        /// All headers of a packet with data (octets).
+        /// The size of all headers of a packet with data (octets).
         overhead: u32,
     },
-    /// What each direction of a flow may hold is less than one packet.
+    /// The window of each direction of a flow is less than one packet.
     #[error("the window is {window}, less than the payload of one packet, {payload}")]
     Window {
-        /// What was asked for.
+        /// The configured window.
         window: Bytes,
         /// The payload of a packet.
         payload: Bytes,
@@ -34,12 +34,12 @@ pub enum ConfigError {
     /// The memory holds no flow of either origin.
     #[error("the memory for all flows is {total_buffer}; it must be at least four windows of {window}")]
     TotalBuffer {
-        /// What was asked for.
+        /// The configured memory.
         total_buffer: Bytes,
-        /// What each direction of a flow may hold at least.
+        /// The least window of each direction of a flow.
         window: Bytes,
     },
-    /// Something is zero that must not be.
+    /// A field is zero that must not be.
     #[error("{field} is zero; it must be more")]
     Zero {
         /// The field of the configuration.

@@ -1,7 +1,7 @@
 //! Caps on the state that a gateway keeps for its peer.
 //!
 //! Some state that a gateway keeps for its peer is not part of the memory of any flow. Each kind has a cap above the
-//! amount that an honest gateway reaches on a line of 10 Gbit/s with a round trip of 600 ms (566,000 packets of 1325
+//! amount that an honest gateway reaches on a link of 10 Gbit/s with a round trip of 600 ms (566,000 packets of 1325
 //! octets) that loses a quarter of all packets. The connection to a peer that exceeds a cap should end.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Excess {
-    /// It leaves more gaps in the bytes of flows than a line loses packets.
+    /// It leaves more gaps in the bytes of flows than a link loses packets.
     Gaps,
     /// It does not use identifiers of flows in sequence.
     Identifiers,

@@ -1,4 +1,4 @@
-//! One TCP connection that is relayed: its two directions and how it opens and ends.
+//! A relayed TCP connection: its two directions, its setup and its teardown.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::varint;
 
 mod sending;
 
-/// A number that gets its value when its frame leaves; until then it takes as much room as any.
+/// A number whose value is set when its frame leaves; until then it takes the space of the longest.
 const LATER: u64 = varint::MAX;
 
-/// At which gateway the client is.
+/// The gateway of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Origin {
     Local,
@@ -34,18 +34,18 @@ pub(crate) enum Origin {
 pub(crate) enum Stage {
     /// No memory is free yet.
     Waiting,
-    /// Near: the peer was asked and has not answered.
+    /// Near: the `Open` is queued or sent, and not answered.
     Opening,
     /// Far: the local TCP connects.
     Connecting,
     Relaying,
-    /// Far: until the peer knows that the flow was refused.
+    /// Far: until the peer has acknowledged the refusal.
     Refusing,
-    /// The local connection is gone: until the peer knows, and has what was taken before.
+    /// The local connection has ended: until the peer has acknowledged the reset and all bytes before it.
     Resetting,
 }
 
-/// How far a frame that a flow sends once has come.
+/// The progress of a frame that a flow sends once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Delivery {
     #[default]
@@ -55,10 +55,10 @@ pub(crate) enum Delivery {
     Acked,
 }
 
-/// What a flow needs to act.
+/// The data that a flow needs to process an event.
 pub(crate) struct Context<'a> {
     pub(crate) config: &'a GatewayConfig,
-    /// What may be held now of what the local host has sent, and what the peer may be let send (bytes).
+    /// The most bytes that may be held from the local host, and that may be granted to the peer.
     pub(crate) outbound: u64,
     pub(crate) inbound: u64,
     pub(crate) queue: &'a mut Scheduler,
@@ -72,31 +72,31 @@ pub(crate) struct Flow {
     pub(crate) request: Arc<Request>,
     pub(crate) class: ClassId,
     pub(crate) stage: Stage,
-    /// Whether the local side knows of it, and so has to be told of its end.
+    /// True if the local side must be notified of its end.
     pub(crate) told: bool,
-    /// Whether it has memory.
+    /// True if the flow has memory.
     pub(crate) admitted: bool,
     pub(crate) out: Outbound,
     pub(crate) inn: Inbound,
     pub(crate) arrivals: Arrivals,
     /// `Open` at the near gateway, `Accepted` or `Refused` at the far one.
     pub(crate) handshake: Delivery,
-    /// Whether `Open` was sent, so that the peer may know of the flow.
+    /// True if the `Open` was sent, so that the peer may have the flow.
     pub(crate) asked: bool,
-    /// Far: when connecting to the server may begin at the latest.
+    /// Far: the latest time at which the connection to the server may begin.
     pub(crate) lease_end: Option<Time>,
-    /// Near: whether the peer has accepted.
+    /// Near: true if the peer has accepted.
     pub(crate) answered: bool,
     pub(crate) reset: Delivery,
-    /// Why it does not end cleanly.
+    /// The reason, if it does not end cleanly.
     pub(crate) cause: Option<Reason>,
-    /// The peer's side is gone: reset the local one when so many bytes are written.
+    /// The offset at which to reset the local connection, as that of the peer has ended.
     pub(crate) reset_at: Option<u64>,
-    /// Whether the local side knows that a reset is to come.
+    /// True if the local side was notified of the reset to come.
     ending_told: bool,
     pub(crate) credit_queued: bool,
     pub(crate) return_queued: bool,
-    /// When it last sent bytes, or began.
+    /// The time at which it last sent bytes, or began.
     pub(crate) active: Time,
     pub(crate) token: bool,
 }
@@ -128,25 +128,25 @@ impl Flow {
             token: false,
         }
     }
-    /// The bytes held in both directions.
+    /// Returns the bytes held in both directions.
     pub(crate) fn held(&self) -> u64 {
         self.out.held() + self.inn.held()
     }
-    /// What it takes of the memory, promises included: each direction `least` at least.
+    /// Returns the memory that it takes, granted windows included: at least `least` for each direction.
     pub(crate) fn committed(&self, config: &GatewayConfig) -> u64 {
         let least = config.least();
         let bytes = self.out.held().max(least) + self.inn.promised().max(least);
         if self.admitted { bytes + config.cost.0 } else { 0 }
     }
-    /// The memory (bytes) that the flow takes after its end: the local TCP still receives the bytes that it was asked
-    /// to write.
+    /// Returns the memory (bytes) that the flow takes after its end: the local TCP still receives the bytes that it was
+    /// asked to write.
     pub(crate) fn leftover(&self, config: &GatewayConfig) -> u64 {
         match self.inn.asked() {
             0 => 0,
             bytes => bytes + config.cost.0,
         }
     }
-    /// Whether it waits for an answer of the far host.
+    /// Returns true if it waits for an answer of the far host.
     pub(crate) fn opening(&self) -> bool {
         match self.stage {
             Stage::Waiting | Stage::Opening | Stage::Connecting => true,
@@ -154,14 +154,14 @@ impl Flow {
             Stage::Refusing | Stage::Resetting => false,
         }
     }
-    /// Memory is free: asks the peer, or the local TCP.
+    /// Gives it memory: sends the `Open` to the peer, or connects the local TCP.
     pub(crate) fn admit(&mut self, context: &mut Context<'_>) {
         self.admitted = true;
         match self.origin {
             Origin::Local => {
                 self.stage = Stage::Opening;
-                // No more until the peer has memory for it as well: it could not be given back, and two gateways
-                // that open many flows could wait for each other for ever. An early one does not wait there.
+                // No more until the peer has memory for it as well: it could not be returned, and two gateways that
+                // open many flows could block each other for ever. An early flow does not wait there.
                 let limit = self.inn.grant(if self.request.early { context.inbound } else { context.config.least() });
                 let lease = context.config.leases(&self.request).then_some(Lease::PENDING);
                 let open = Frame::Open { flow: self.id, limit, lease, request: self.request.clone() };
@@ -195,13 +195,13 @@ impl Flow {
         let reason = self.cause.unwrap_or(Reason::Reset);
         context.queue.push_reset(self.id, self.out.consumed, reason);
     }
-    /// The far host cannot be reached, or is not asked.
+    /// Refuses the flow, as the far host cannot be reached or the peer is not asked.
     pub(crate) fn refuse(&mut self, reason: Reason, context: &mut Context<'_>) {
         (self.stage, self.cause) = (Stage::Refusing, Some(reason));
         self.inn.abandon();
         self.queue_handshake(Frame::Refused { flow: self.id, reason }, context);
     }
-    /// The local connection is gone. What was taken from it is still delivered, then the reset.
+    /// Ends the local side. The far host still receives the bytes that were consumed, then the reset.
     pub(crate) fn lose_local_side(&mut self, reason: Reason, context: &mut Context<'_>) {
         self.stage = Stage::Resetting;
         self.cause.get_or_insert(reason);
@@ -213,14 +213,14 @@ impl Flow {
         }
     }
 
-    /// The peer has the `Open`: a reset cannot overtake it any more.
+    /// Records that the peer has the `Open`: a reset cannot overtake it any more.
     fn peer_knows(&mut self, context: &mut Context<'_>) {
         self.handshake = Delivery::Acked;
         if self.stage == Stage::Resetting && self.reset == Delivery::Idle {
             self.queue_reset(context);
         }
     }
-    /// What a control frame of the peer changes.
+    /// Applies a control frame of the peer.
     pub(crate) fn control(&mut self, frame: &Frame, context: &mut Context<'_>) {
         match *frame {
             Frame::Accepted { limit, .. } => {
@@ -236,7 +236,7 @@ impl Flow {
             }
             Frame::Credit { limit, .. } => self.out.raise(limit),
             Frame::Reset { at, reason, .. } => {
-                // The peer may wait for ours as well.
+                // The peer may wait for our reset as well.
                 if self.stage == Stage::Resetting && self.reset == Delivery::Idle {
                     self.queue_reset(context);
                 }
@@ -247,7 +247,7 @@ impl Flow {
             _ => {}
         }
     }
-    /// Does all that has become possible; whether the flow has ended.
+    /// Takes all actions that have become possible. Returns true if the flow has ended.
     pub(crate) fn settle(&mut self, context: &mut Context<'_>) -> bool {
         let flow = self.id;
         if self.stage == Stage::Relaying {
@@ -259,7 +259,8 @@ impl Flow {
         }
         match self.stage {
             Stage::Waiting | Stage::Opening => {
-                // A host's reset comes after its answer: the packet with that was late or lost and comes again.
+                // The peer sends a host's reset after its answer: the packet with the answer was late or lost and is
+                // retransmitted.
                 let answered = self.stage == Stage::Opening && self.cause != Some(Reason::Violation);
                 let reset = self.reset_at.is_some() && !answered;
                 if reset && self.told {
@@ -276,7 +277,7 @@ impl Flow {
                 }
                 reset || (self.out.finished() && self.inn.finished())
             }
-            // Also if the peer's side is gone: the answer lets it forget what it could not send.
+            // Also if the peer's side has ended: the answer lets the peer drop the bytes that it could not send.
             Stage::Refusing => self.handshake == Delivery::Acked,
             Stage::Resetting => {
                 let told = self.reset == Delivery::Acked && self.out.delivered();
@@ -285,7 +286,7 @@ impl Flow {
         }
     }
 
-    /// Takes from the local host what may be held and will leave soon.
+    /// Consumes bytes of the local host that may be held and will leave soon.
     pub(crate) fn take(&mut self, window: u64, ahead: u64, actions: &mut Vec<Action>) {
         let bytes = self.out.consume(window, ahead);
         if bytes > 0 {
@@ -310,8 +311,8 @@ impl Flow {
         if self.inn.shut() {
             context.actions.push(Action::Shutdown { flow });
         }
-        // Also for a peer whose side is gone: it has to deliver what it took before.
-        // A credit that overtakes its `Open` would find no flow.
+        // Also for a peer whose side has ended: it has to deliver the bytes that it consumed before. A credit that
+        // overtakes its `Open` would find no flow.
         let known = self.origin == Origin::Peer || self.handshake == Delivery::Acked;
         if known && !self.credit_queued && self.inn.owes_credit(share, context.config.credit_step(share)) {
             self.credit_queued = true;

@@ -28,14 +28,13 @@ use cellway_delivery::Bottleneck;
 mod peer;
 mod rate;
 
-/// One gateway towards one peer.
+/// A gateway, with its connection to one peer.
 ///
-/// The caller holds the TCP connections to the local hosts and the line to the peer. It tells what
-/// happens there and does what is appended to the [`Output`]; between calls it needs
-/// [`Gateway::deadline`], the instant at which to call [`Gateway::wake`]. Calls about flows that
-/// have ended, which events under way can cause, do nothing.
+/// The caller holds the TCP connections to the local hosts and the transport to the peer. It reports their events, and
+/// executes the actions and sends the packets in the [`Output`]. It also calls [`Gateway::wake`] at
+/// [`Gateway::deadline`]. Calls about flows that have ended, which events in flight can cause, have no effect.
 ///
-/// It can be serialised at any time between two calls: the copy continues where the original was.
+/// It can be serialised at any time between two calls: the copy continues from the state of the original.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Gateway {
     relay: Relay,
@@ -43,27 +42,27 @@ pub struct Gateway {
     acknowledger: Acknowledger,
     pacers: Pacers,
     liveness: Liveness,
-    /// The end of the last lease that was granted, and the patience that holds up to then at least.
+    /// The end of the last lease that was granted, and the patience that must not shrink before it.
     leased: (Time, Span),
     departures: Departures,
-    /// What is known of the line if its rate is to be found out.
+    /// The estimate of the bottleneck link, if the rate is estimated.
     line: Option<Bottleneck>,
-    /// What watches a configured rate, if that is wanted.
+    /// The guard of a configured rate, unless it is off.
     guard: Option<Guard>,
-    /// The number of packets that may leave although the line is full, as probes (RFC 9002, section 6.2.4).
+    /// The number of packets that may leave although the window is full, as probes (RFC 9002, section 6.2.4).
     owed: u32,
-    /// Whether what waits may not leave because too much is under way.
+    /// True if frames may not leave because too much is in flight.
     full: bool,
-    /// Whether the transport takes no more now.
+    /// True while the transport accepts no packets.
     held: bool,
-    /// Whether data waited while the last packet had no room for them: then they go first.
+    /// True if data waited and the last packet had no room for them: they go first in the next one.
     data_first: bool,
     acked: Vec<Sent>,
     lost: Vec<Sent>,
 }
 
 impl Gateway {
-    /// A gateway without flows.
+    /// Creates a gateway without flows.
     pub fn new(config: GatewayConfig) -> Result<Gateway, ConfigError> {
         config.validate()?;
         let line = rate::unknown(&config);
@@ -86,61 +85,61 @@ impl Gateway {
         })
     }
 
-    /// A local host wants to connect; its SYN is held until [`Action::Accept`] or [`Action::Refuse`].
-    /// For `flow` see [`FlowId`]; one that was used before is refused. With `request.early` it is accepted as
-    /// soon as there is memory; a refusal that comes after is a reset.
+    /// Opens a flow for a local host, whose SYN is held until [`Action::Accept`] or [`Action::Refuse`]. For `flow` see
+    /// [`FlowId`]; one that was used before is refused. With `request.early` it is accepted as soon as there is memory;
+    /// a later refusal becomes a reset.
     pub fn incoming(&mut self, now: Time, flow: FlowId, request: Arc<Request>, out: &mut Output) {
         self.relay.now = now;
         self.relay.incoming(flow, request, &mut out.actions);
         self.send(now, out);
     }
-    /// The connection that [`Action::Connect`] asked for is there.
+    /// Reports that the connection of an [`Action::Connect`] is established.
     pub fn connected(&mut self, now: Time, flow: FlowId, out: &mut Output) {
         self.relay.connected(flow, &mut out.actions);
         self.send(now, out);
     }
-    /// The connection that [`Action::Connect`] asked for failed.
+    /// Reports that the connection attempt of an [`Action::Connect`] failed.
     pub fn refused(&mut self, now: Time, flow: FlowId, reason: Reason, out: &mut Output) {
         self.relay.refused(flow, reason, &mut out.actions);
         self.send(now, out);
     }
-    /// `bytes` more came in order from the local host and wait in the receive buffer of the local
-    /// TCP until [`Action::Consume`].
+    /// Reports `bytes` more that arrived in order from the local host. They stay in the receive buffer of the local TCP
+    /// until [`Action::Consume`].
     pub fn received(&mut self, now: Time, flow: FlowId, bytes: u64, out: &mut Output) {
         self.relay.received(flow, bytes, &mut out.actions);
         self.send(now, out);
     }
-    /// The byte at the place `at` of all that the local host sends is urgent: told before it is
-    /// [`received`](Gateway::received), so that it does not leave without its mark. A later mark takes the place of one
-    /// whose byte has not left, as in TCP.
+    /// Marks the byte at offset `at` of all that the local host sends as urgent. To be called before it is
+    /// [`received`](Gateway::received), so that it does not leave without its mark. A later mark replaces that of a
+    /// byte that has not left, as in TCP.
     pub fn urgent(&mut self, flow: FlowId, at: u64) {
         self.relay.urgent(flow, at);
     }
-    /// The send buffer of the local TCP can take `room` bytes now. Each [`Action::Write`] takes from
-    /// it; tell again when acknowledgements of the local host have made more.
+    /// Sets the free space of the send buffer of the local TCP to `room` bytes. Each [`Action::Write`] reduces it; call
+    /// again when acknowledgements of the local host have freed more.
     pub fn writable(&mut self, now: Time, flow: FlowId, room: u64, out: &mut Output) {
         self.relay.writable(flow, room, &mut out.actions);
         self.send(now, out);
     }
-    /// The local TCP has taken `bytes` of what [`Action::Write`] asked for, and can take `room` more. To be called
-    /// where [`GatewayConfig::confirmed_writes`] is set.
+    /// Reports that the local TCP has accepted `bytes` of an [`Action::Write`], and can accept `room` more. To be
+    /// called if [`GatewayConfig::confirmed_writes`] is set.
     pub fn wrote(&mut self, now: Time, flow: FlowId, bytes: u64, room: u64, out: &mut Output) {
         self.relay.wrote(flow, bytes, room, &mut out.actions);
         self.send(now, out);
     }
-    /// The local host ends its direction, after all that was [`received`](Gateway::received).
+    /// Reports the FIN of the local host, after all bytes that were [`received`](Gateway::received).
     pub fn local_closed(&mut self, now: Time, flow: FlowId, out: &mut Output) {
         self.relay.local_closed(flow, &mut out.actions);
         self.send(now, out);
     }
-    /// The local connection is gone: reset, timed out, or its SYN no longer there. What the gateway
-    /// has taken from it still reaches the far host, then the reset does.
+    /// Reports that the local connection was reset or timed out, or that the SYN of its client is no longer held. The
+    /// far host still receives the bytes that the gateway has consumed, then the reset.
     pub fn local_reset(&mut self, now: Time, flow: FlowId, reason: Reason, out: &mut Output) {
         self.relay.local_reset(flow, reason, &mut out.actions);
         self.send(now, out);
     }
 
-    /// A packet of the peer arrived.
+    /// Processes a packet of the peer.
     pub fn receive(&mut self, now: Time, packet: &TpPacket, out: &mut Output) {
         if self.excess().is_some() {
             return;
@@ -148,8 +147,8 @@ impl Gateway {
         self.relay.now = now;
         self.relay.stats.packets_received += 1;
         self.liveness.heard(now);
-        // Bytes that have overtaken the opening of their flow: the packet is taken for lost, and its
-        // content comes again.
+        // Bytes that have overtaken the `Open` of their flow: the packet counts as lost, and the peer retransmits its
+        // content.
         if self.relay.is_ahead(&packet.frames) {
             self.relay.stats.ahead += 1;
             return;
@@ -173,7 +172,7 @@ impl Gateway {
         self.acknowledger.arrived(now, packet.number, packet.ack_eliciting());
         self.send(now, out);
     }
-    /// Time has come to [`Gateway::deadline`].
+    /// Processes timers. To be called at [`Gateway::deadline`].
     pub fn wake(&mut self, now: Time, out: &mut Output) {
         self.acknowledger.wake(now);
         if self.recovery.wake(now, &mut self.lost) {
@@ -185,8 +184,9 @@ impl Gateway {
         self.send(now, out);
     }
     /// Returns the time of the next [`Gateway::wake`], unless another call comes first, and its cause: `"pace"` (the
-    /// next packet may leave), `"ack"` (an acknowledgement is due), `"memory"` (it is short), `"loss"` or `"probe"`
-    /// (packets may be lost), `"peer"` (it may be unresponsive), `"opening"` (a local host has waited for too long).
+    /// next packet may leave), `"ack"` (an acknowledgement is due), `"memory"` (under memory pressure), `"loss"` or
+    /// `"probe"` (packets may be lost), `"peer"` (it may be unresponsive), `"opening"` (a local host has waited for too
+    /// long).
     pub fn deadline(&self) -> Option<(Time, &'static str)> {
         if self.excess().is_some() {
             return None;
@@ -201,7 +201,7 @@ impl Gateway {
         [pace, ack, memory, self.recovery.deadline(), peer, opening].into_iter().flatten().min_by_key(|&(at, _)| at)
     }
 
-    /// What was counted, and what is held now.
+    /// Returns the counters and the current use of memory.
     pub fn stats(&self) -> GatewayStats {
         GatewayStats { unacknowledged: self.recovery.unacknowledged(), ..self.relay.stats() }
     }
@@ -210,16 +210,16 @@ impl Gateway {
     pub fn excess(&self) -> Option<Excess> {
         self.relay.excess
     }
-    /// Returns true if `flow` is open here or has been; otherwise its name may be given to another flow.
+    /// Returns true if `flow` is open here or has been; otherwise another flow may use the identifier.
     pub fn has_met(&self, flow: FlowId) -> bool {
         self.relay.has_met(flow)
     }
-    /// What was counted of a flow that has not ended.
+    /// Returns the counters of a flow that has not ended.
     pub fn flow_stats(&self, flow: FlowId) -> Option<FlowStats> {
         self.relay.flow_stats(flow)
     }
-    /// Returns it with classes of flows, before there are any. The two gateways of a pair may have different classes: each
-    /// divides what it sends itself.
+    /// Sets the classes of flows, before there are any. The two gateways of a pair may have different classes: each
+    /// divides its own sending rate.
     #[must_use]
     pub fn with_classes(mut self, classes: Classes) -> Gateway {
         self.relay.set_classes(classes, &mut Vec::new());
@@ -232,24 +232,24 @@ impl Gateway {
         self.relay.set_classes(classes, &mut out.actions);
         self.send(now, out);
     }
-    /// Each class, that of all other flows last, with what was counted of it up to the last call.
+    /// Returns each class, that of all other flows last, with its counters up to the last call.
     pub fn classes(&self) -> impl Iterator<Item = (&Class, ClassStats)> {
         self.relay.class_stats()
     }
-    /// The smoothed round-trip time to the peer (RFC 9002, section 5.3).
+    /// Returns the smoothed round-trip time to the peer (RFC 9002, section 5.3).
     pub fn rtt(&self) -> Span {
         self.recovery.rtt()
     }
-    /// How it is configured now.
+    /// Returns the current configuration.
     pub fn config(&self) -> &GatewayConfig {
         &self.relay.config
     }
-    /// The packet number to expect next, for [`TpPacket::decode`].
+    /// Returns the expected number of the next packet, for [`TpPacket::decode`].
     pub fn expected(&self) -> u64 {
         self.acknowledger.expected()
     }
-    /// The places of bytes of a flow that may come from the peer and were not written: those of a data frame that lie
-    /// in it have to be kept until [`Action::Write`], others are not needed. `None` if none are.
+    /// Returns the range of offsets of a flow that the peer may send and that were not written. The caller must keep
+    /// the bytes of a data frame that lie in it until [`Action::Write`], and can drop others. `None` if there are none.
     pub fn wanted(&self, flow: FlowId) -> Option<Range<u64>> {
         self.relay.wanted(flow)
     }
@@ -277,13 +277,13 @@ impl Gateway {
     pub fn leftover(&self) -> Bytes {
         Bytes(self.relay.leftover)
     }
-    /// Windows follow the line as it is known now.
+    /// Adapts the windows to the current estimate of the bottleneck link.
     fn see_line(&mut self) {
         self.relay.set_line(self.rate(), self.recovery.rtt());
     }
-    /// What carries the packets from now on, whether it loses and reorders nothing, and the round-trip time that
-    /// its handshake has shown, which counts as the first measurement. To be called while nothing is under way:
-    /// after [`Gateway::new`] or [`Gateway::down`]; the clock may begin anew.
+    /// Sets the protocol that carries the packets from now on, `reliable` if it neither loses nor reorders them, and
+    /// the round-trip time of its handshake, which counts as the first measurement. To be called while nothing is in
+    /// flight: after [`Gateway::new`] or [`Gateway::down`]; the clock may start again.
     pub fn set_transport(&mut self, transport: Transport, reliable: bool, rtt: Option<Span>) {
         self.carry_over(transport, reliable);
         self.relay.restart();
@@ -305,9 +305,9 @@ impl Gateway {
         config.set_capacity(capacity);
         self.relay.follow_packet();
     }
-    /// The transport was replaced by another connection to the same gateway, which has kept its state as well: packets under
-    /// way may not arrive. If either transport is `reliable`, nothing detects which, and all of them are sent again;
-    /// otherwise two of them are, as a probe.
+    /// Reports that another connection to the same gateway, which has kept its state as well, has replaced the
+    /// transport: packets in flight may be lost. If either transport is `reliable`, nothing detects which, and all of
+    /// them are sent again; otherwise two of them are, as a probe.
     pub fn transport_replaced(&mut self, now: Time, transport: Transport, reliable: bool, out: &mut Output) {
         let was_reliable = self.config().reliable;
         if was_reliable || reliable {
@@ -325,21 +325,21 @@ impl Gateway {
         }
         self.send(now, out);
     }
-    /// The transport can take no more (`held`), because what was sent waits in it; or it can again, and what may
-    /// leave does. While held nothing is sent, and the time counts as lateness.
+    /// Reports that the transport accepts no more packets (`held`), because packets wait in it, or that it accepts them
+    /// again. While held nothing is sent, and the time counts as lateness.
     pub fn hold(&mut self, now: Time, held: bool, out: &mut Output) {
         self.held = held;
         self.send(now, out);
     }
-    /// The transport takes packets of so many octets now ([`TpPacket::octets`]). Larger ones that are
-    /// lost are sent again in pieces. What is too small for any frame, 314 octets, counts as so much.
+    /// Sets the largest packet of the transport, in octets ([`TpPacket::octets`]). Larger ones that are lost are
+    /// retransmitted in pieces. Sizes below 314 octets, which are too small for some frames, count as 314.
     pub fn set_payload(&mut self, now: Time, octets: usize, out: &mut Output) {
         self.relay.config.set_capacity(octets);
         self.relay.follow_packet();
         self.configure_line(now);
         self.send(now, out);
     }
-    /// What is sent from now on leaves at `rate`, more than 0; if the rate is found out, never faster than that.
+    /// Sets the sending rate, more than 0; if the rate is estimated, its upper bound.
     pub fn set_rate(&mut self, now: Time, rate: Rate, out: &mut Output) {
         self.relay.config.rate = Rate::from_bps(rate.as_bps().max(1));
         self.configure_line(now);
@@ -352,8 +352,8 @@ impl Gateway {
         self.relay.stats.line.0 += bits.0;
     }
 
-    /// Queues again what the oldest two packets under way carry, passing over those whose content
-    /// nobody needs any more. RFC 9002, section 6.2.4, allows two.
+    /// Queues again what the oldest two packets under way carry, skipping those whose content is no longer needed. RFC
+    /// 9002, section 6.2.4, allows two.
     fn probe(&mut self, actions: &mut Vec<Action>) {
         self.relay.stats.probes += 1;
         if let Some(line) = &mut self.line {
@@ -383,14 +383,14 @@ impl Gateway {
         }
         self.lost = lost;
     }
-    /// A packet is taken for lost; whether anything of it must be sent again.
+    /// Declares a packet lost. Returns true if any of its frames must be retransmitted.
     fn give_up(&mut self, sent: Sent, actions: &mut Vec<Action>) -> bool {
         self.relay.stats.packets_lost += 1;
         self.missing(&sent);
         sent.into_frames().fold(false, |again, frame| self.relay.lost(frame, actions) | again)
     }
 
-    /// Sends what may leave now.
+    /// Sends all packets that may leave now.
     fn send(&mut self, now: Time, out: &mut Output) {
         if !self.full && self.pacers.idle(now) {
             self.nothing_left();
@@ -416,16 +416,16 @@ impl Gateway {
         self.pacers.wait(now, waits && self.may_send(), self.acknowledger.due());
         self.relay.wait(now);
     }
-    /// True if more than acknowledgements may leave: the line has room, or a probe is due. While the peer is unresponsive
-    /// only half of the cap for unacknowledged packets is used, as an outage is no fault of the peer.
+    /// True if more than acknowledgements may leave: the window has room, or a probe is due. While the peer is
+    /// unresponsive only half of the cap for unacknowledged packets is used, as an outage is no fault of the peer.
     fn may_send(&self) -> bool {
         let half = self.config().most_unacknowledged() / 2;
         let is_stopped = self.liveness.is_unresponsive() && self.recovery.unacknowledged() > half;
         self.owed > 0 || !is_stopped && self.line.as_ref().is_none_or(Bottleneck::may_send)
     }
-    /// The next packet that may leave now: an acknowledgement if due, control frames, one data frame, as far as they
-    /// fit into the MTU. Where they do not fit together data go first every second time, and an
-    /// acknowledgement leaves room for the next control frame: none starves another.
+    /// Returns the frames of the next packet that may leave now: an acknowledgement if due, control frames, one data
+    /// frame, as far as they fit into the MTU. If they do not fit together, data go first every second time, and an
+    /// acknowledgement leaves room for the next control frame, so that none starves another.
     fn next_frames(&mut self, now: Time, actions: &mut Vec<Action>) -> Option<Vec<Frame>> {
         if now < self.pacers.ready() {
             return self.ack_alone(now);
@@ -440,7 +440,7 @@ impl Gateway {
         let mut data = if self.data_first && may_send { self.relay.next_data(room, actions) } else { None };
         let had_data = data.is_some();
         room -= data.as_ref().map_or(0, Frame::octets);
-        // Where the rate is found out, acknowledgements in their own time give better samples of it.
+        // An estimated rate has better samples if acknowledgements leave at their own time.
         if self.line.is_none() && (had_data || self.relay.has_data(now)) {
             self.acknowledger.hurry();
         }
@@ -466,7 +466,7 @@ impl Gateway {
         frames.extend(data);
         (!frames.is_empty()).then_some(frames)
     }
-    /// A packet with an acknowledgement only, which may leave before others.
+    /// Returns a packet with an acknowledgement only, which may leave before others.
     fn ack_alone(&mut self, now: Time) -> Option<Vec<Frame>> {
         let room = self.config().capacity() - NUMBER_OCTETS;
         let due = self.acknowledger.due() && self.pacers.ack_ready() <= now;

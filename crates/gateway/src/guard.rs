@@ -104,7 +104,7 @@ fn scale(n: u64, by: u64, of: u64) -> u64 {
 pub(crate) struct Guard {
     /// The configured rate (bit/s).
     configured: u64,
-    /// Whether it changes the rate, or only reports.
+    /// True if it changes the rate, false if it only reports.
     acts: bool,
     phase: Phase,
     /// The shortest round trip of the last [`MEMORY`] and of the time since it began.
@@ -168,11 +168,11 @@ impl Guard {
     pub(crate) fn sent(&mut self, bits: Bits) {
         self.window.sent += bits.0;
     }
-    /// Such a packet is acknowledged.
+    /// An ack-eliciting packet is acknowledged.
     pub(crate) fn acked(&mut self, bits: Bits) {
         self.window.arrived += bits.0;
     }
-    /// Such a packet is declared lost.
+    /// An ack-eliciting packet is declared lost.
     pub(crate) fn lost(&mut self, bits: Bits) {
         self.window.lost += bits.0;
     }

@@ -1,7 +1,7 @@
-//! One direction of a flow from the peer to the local TCP: what arrived, what was written, and how
-//! far the peer may send.
+//! One direction of a flow from the peer to the local TCP: the bytes that arrived, those that were written, and the
+//! limit of the peer.
 //!
-//! All places count bytes since the start of the flow: `written <= asked <= in_order <= granted`.
+//! All offsets count bytes since the start of the flow: `written <= asked <= in_order <= granted`.
 
 use std::ops::Range;
 
@@ -9,49 +9,49 @@ use serde::{Deserialize, Serialize};
 
 use crate::ranges::Ranges;
 
-/// The peer sent what it must not send.
+/// The peer has violated the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Violation;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Inbound {
     in_order: u64,
-    /// What arrived beyond `in_order`, and how much it is.
+    /// The ranges that arrived beyond `in_order`, and their length.
     beyond: Ranges,
     beyond_len: u64,
-    /// What the local TCP has taken, and what it was asked to take.
+    /// The bytes that the local TCP has accepted, and those that it was asked to write.
     pub(crate) written: u64,
     asked: u64,
-    /// What the send buffer of the local TCP can take now.
+    /// The free space of the send buffer of the local TCP.
     pub(crate) room: u64,
-    /// How far the peer may send: what it was told, less what it has given back.
+    /// The limit of the peer: the announced one, less the bytes that the peer has returned.
     pub(crate) granted: u64,
-    /// All that the peer has given back.
+    /// All bytes that the peer has returned.
     returned: u64,
-    /// The peer gave back because it idles: it needs no more until bytes have come up to here.
+    /// The peer returned credit because it idles: it needs no more until bytes have arrived up to here.
     awake: u64,
-    /// The place of the last byte that came as urgent, until it is written.
+    /// The offset of the last byte that was marked as urgent, until it is written.
     urgent: Option<u64>,
-    /// Where the flow ends.
+    /// The end of the flow, if it was received.
     end: Option<u64>,
-    /// Whether the local TCP was told of the end.
+    /// True if the local TCP was asked to send its FIN.
     shut: bool,
 }
 
 impl Inbound {
-    /// The bytes held: arrived, not written.
+    /// Returns the bytes held: arrived, not written.
     pub(crate) fn held(&self) -> u64 {
         self.in_order + self.beyond_len - self.written
     }
-    /// The bytes that the local TCP was asked to write and has not yet confirmed.
+    /// Returns the bytes that the local TCP was asked to write and has not yet confirmed.
     pub(crate) fn asked(&self) -> u64 {
         self.asked - self.written
     }
-    /// The bytes held, and those that the peer may send still.
+    /// Returns the bytes held, and those that the peer may still send.
     pub(crate) fn promised(&self) -> u64 {
         self.end.unwrap_or(self.granted).saturating_sub(self.written)
     }
-    /// The places of bytes that are not written and may come.
+    /// Returns the offsets of bytes that may arrive or are not written.
     pub(crate) fn open(&self) -> Range<u64> {
         self.written..self.granted.max(self.written)
     }
@@ -59,29 +59,29 @@ impl Inbound {
     pub(crate) fn gaps(&self) -> u64 {
         self.beyond.len() as u64
     }
-    /// Whether the peer has ended it.
+    /// Returns true if the peer has ended it.
     pub(crate) fn ended(&self) -> bool {
         self.end.is_some()
     }
-    /// Bytes that arrived, each counted once.
+    /// Returns the bytes that arrived, each counted once.
     pub(crate) fn arrived(&self) -> u64 {
         self.in_order + self.beyond_len
     }
 
-    /// The local TCP is gone: what is held is let go.
+    /// Ends the local side and drops the bytes that are held.
     pub(crate) fn abandon(&mut self) {
         *self = Inbound::default();
     }
-    /// The end of the last byte that arrived.
+    /// Returns the end of the last byte that arrived.
     fn highest(&self) -> u64 {
         self.beyond.last().map_or(self.in_order, |(_, end)| end)
     }
 
-    /// Bytes arrive; what arrived before changes nothing. A [`Violation`] beyond the limit, beyond the end of the flow,
-    /// or with another end than before.
+    /// Processes bytes that arrive; duplicates have no effect. It is a [`Violation`] if they are beyond the limit,
+    /// beyond the end of the flow, or with another end than before.
     pub(crate) fn arrive(&mut self, offset: u64, len: u32, fin: bool) -> Result<(), Violation> {
         let end = offset.checked_add(len.into()).filter(|&end| end <= self.granted).ok_or(Violation)?;
-        // Nothing stands behind the end, and it does not move.
+        // No byte follows the end, and the end does not move.
         let last = if fin { end } else { self.end.unwrap_or(u64::MAX) };
         if self.end.is_some_and(|known| known != last) || end.max(self.highest()) > last {
             return Err(Violation);
@@ -100,7 +100,8 @@ impl Inbound {
         }
         Ok(())
     }
-    /// The last of `len` bytes at `offset`, which have arrived, is urgent. A [`Violation`] if there are none.
+    /// Marks the last of `len` bytes at `offset`, which have arrived, as urgent. It is a [`Violation`] if there are
+    /// none.
     pub(crate) fn mark(&mut self, offset: u64, len: u32) -> Result<(), Violation> {
         let at = offset + u64::from(len.checked_sub(1).ok_or(Violation)?);
         if at >= self.written {
@@ -108,52 +109,53 @@ impl Inbound {
         }
         Ok(())
     }
-    /// The place of the urgent byte, once, when it is to be written.
+    /// Returns the offset of the urgent byte, once, when it is to be written.
     pub(crate) fn marked(&mut self) -> Option<u64> {
         let asked = self.asked;
         self.urgent.take_if(|at| *at < asked)
     }
-    /// Asks for what is in order and fits to be written; how much.
+    /// Requests a write of the bytes that are in order and fit into the send buffer. Returns their number.
     pub(crate) fn write(&mut self) -> u64 {
         let bytes = (self.in_order - self.asked).min(self.room);
         self.asked += bytes;
         self.room -= bytes;
         bytes
     }
-    /// The local TCP has taken `bytes` of what it was asked to take.
+    /// Records that the local TCP has accepted `bytes` of the requested writes.
     pub(crate) fn wrote(&mut self, bytes: u64) {
         self.written = (self.written + bytes).min(self.asked);
     }
-    /// Whether the local TCP has all bytes and was told of the end.
+    /// Returns true if the local TCP has all bytes and the FIN.
     pub(crate) fn finished(&self) -> bool {
         self.shut && self.written == self.asked
     }
-    /// Whether the local TCP is to be told of the end now.
+    /// Returns true, once, if the local TCP must send its FIN now.
     pub(crate) fn shut(&mut self) -> bool {
         let now = !self.shut && self.end == Some(self.asked);
         self.shut |= now;
         now
     }
-    /// Whether the limit has grown by `step` since the peer was told. After the end none is needed.
+    /// Returns true if the limit has grown by `step` since it was announced. After the end none is needed.
     pub(crate) fn owes_credit(&self, window: u64, step: u64) -> bool {
         self.end.is_none() && !self.idles() && self.written + window >= self.granted + step
     }
-    /// The limit to tell the peer, which does not count what it has given back.
+    /// Returns the limit to announce to the peer, which does not count the bytes that it has returned.
     pub(crate) fn grant(&mut self, window: u64) -> u64 {
         if !self.idles() {
             self.granted = self.granted.max(self.written + window);
         }
         self.told()
     }
-    /// The limit that the peer was told.
+    /// Returns the limit that was announced to the peer.
     pub(crate) fn told(&self) -> u64 {
         self.granted + self.returned
     }
     fn idles(&self) -> bool {
         self.highest() < self.awake
     }
-    /// The peer has given back `total` since the start, the last time when its next byte was the one at `at`.
-    /// Both only grow, so that it may come late or twice. A [`Violation`] if it gives back what it has used.
+    /// Records that the peer has returned `total` bytes of credit since the start, the last time when its next byte was
+    /// the one at `at`. Both only grow, so late and duplicate frames are harmless. It is a [`Violation`] to return
+    /// credit that was used.
     pub(crate) fn take_back(&mut self, total: u64, at: u64) -> Result<(), Violation> {
         let granted = self.granted.checked_sub(total.saturating_sub(self.returned)).ok_or(Violation)?;
         if granted < self.end.unwrap_or_default().max(self.highest()) || at >= granted {
@@ -170,7 +172,7 @@ impl Inbound {
 mod tests {
     use super::*;
 
-    /// Writes what is asked for at once.
+    /// Completes a write at once.
     fn wrote(inn: &mut Inbound) -> u64 {
         let bytes = inn.write();
         inn.wrote(bytes);
@@ -187,7 +189,7 @@ mod tests {
         assert_eq!((inn.held(), inn.write(), inn.shut(), inn.finished()), (40, 10, true, false));
         inn.wrote(40);
         assert_eq!((inn.held(), inn.finished()), (0, true));
-        // More than was asked for cannot be.
+        // The local TCP cannot accept more than it was asked to.
         inn.wrote(1);
         assert_eq!((inn.written, inn.held()), (60, 0));
     }
@@ -221,7 +223,7 @@ mod tests {
                 .collect::<Result<Vec<()>, _>>()
                 .is_ok()
         };
-        // Sent again, in other pieces.
+        // Retransmitted, in other pieces.
         assert!(ended(&[(0, 20, true), (10, 10, true), (20, 0, true), (0, 20, false)]));
         assert!(ended(&[(15, 5, true), (0, 15, false), (20, 0, true)]));
         for pieces in [
@@ -245,15 +247,15 @@ mod tests {
         // Late and twice: no more than that.
         assert_eq!((inn.take_back(70, 10), inn.take_back(40, 5)), (Ok(()), Ok(())));
         assert_eq!((inn.promised(), inn.told()), (20, 100));
-        // It idles: nothing more is promised.
+        // It idles: it is granted no more.
         assert!(!inn.owes_credit(100, 1));
         assert_eq!((inn.grant(100), inn.promised()), (100, 20));
         assert_eq!(inn.clone().arrive(10, 21, false), Err(Violation));
-        // A byte has come; ten more than the peer has left are told as ten more than it was told.
+        // A byte arrives; ten more than the peer has left are announced as ten more than the last limit.
         assert_eq!(inn.arrive(20, 10, false), Ok(()));
         assert!(inn.owes_credit(100, 80) && !inn.owes_credit(100, 81));
         assert_eq!((inn.grant(30), inn.promised()), (110, 30));
-        // What was used, or what it never had.
+        // Credit that was used, or that it never had.
         assert_eq!([inn.take_back(81, 30), inn.take_back(500, 30), inn.take_back(71, 39)], [Err(Violation); 3]);
         assert_eq!(inn.take_back(79, 30), Ok(()));
     }
@@ -266,7 +268,7 @@ mod tests {
         assert_eq!((arrive(&mut inn, 0), wrote(&mut inn), inn.marked()), (Ok(()), 15, None));
         inn.room = 100;
         assert_eq!((wrote(&mut inn), inn.marked(), inn.marked()), (5, Some(19), None));
-        // Again, as the packet was taken for lost.
+        // Again, as the packet was declared lost.
         assert_eq!((arrive(&mut inn, 10), inn.marked()), (Ok(()), None));
         assert_eq!(inn.mark(20, 0), Err(Violation));
     }

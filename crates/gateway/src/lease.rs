@@ -26,10 +26,10 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// One that is granted when its `Open` leaves; until then it takes as much room as any.
+    /// A lease that is granted when its `Open` leaves; until then it takes the space of the longest.
     pub(crate) const PENDING: Lease = Lease { after: varint::MAX, within: Span::from_ps(u64::MAX) };
 
-    /// The length that it can have at most (octets).
+    /// The largest length (octets).
     pub(crate) const MOST_OCTETS: u32 = Lease::PENDING.octets();
 
     /// Its length (octets).
@@ -38,7 +38,7 @@ impl Lease {
     }
 }
 
-/// The resolution of [`Departures`]: a lease ends earlier by up to so much.
+/// The resolution of [`Departures`]: a lease ends earlier by up to this time.
 const SPACING: Span = Span::from_ms(50);
 /// Most entries of [`Departures`]: those of 13 s in which packets leave all the time.
 const ENTRIES: usize = 256;
@@ -51,7 +51,7 @@ pub(crate) struct Departures {
 }
 
 impl Departures {
-    /// Packet `number` leaves.
+    /// Records that packet `number` leaves.
     pub(crate) fn sent(&mut self, now: Time, number: u64) {
         if self.log.back().is_some_and(|&(_, last)| now < last + SPACING) {
             return;
@@ -61,8 +61,8 @@ impl Departures {
         }
         self.log.push_back((number, now));
     }
-    /// Returns the end of a lease: never later than at the peer that granted it. What counts from a packet that left
-    /// too long ago has ended.
+    /// Returns the end of a lease: never later than at the peer that granted it. A lease that counts from a packet
+    /// older than the records has ended.
     pub(crate) fn end(&self, lease: Lease) -> Time {
         let later = self.log.partition_point(|&(number, _)| number <= lease.after);
         let left = later.checked_sub(1).and_then(|index| self.log.get(index));

@@ -1,11 +1,10 @@
 //! A TCP gateway as a state machine without I/O.
 //!
-//! A pair of gateways stands at the two ends of a long line (Hasegawa et al., the paper `kdd`,
-//! section 2.2). Each ends the TCP connections of the hosts on its side and relays their bytes to
-//! the other over a transport with large windows, paced at a fixed rate. Connections open and end
-//! from host to host: a SYN is answered when the far host has answered, a FIN and a reset are
-//! carried across. A [`Gateway`] is one of them. It reads no clock and touches no network; bytes are
-//! counted, not held.
+//! A pair of gateways is placed at the two ends of a long link (Hasegawa et al., the paper `kdd`, section 2.2). Each
+//! ends the TCP connections of the hosts on its side and relays their bytes to the other over a transport with large
+//! windows, paced at a fixed rate. Connections open and end from host to host: a gateway answers a SYN when the far
+//! host has answered, and forwards FINs and resets. A [`Gateway`] is one of the pair. It reads no clock and does no
+//! I/O; it counts bytes and does not hold them.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -28,11 +27,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`, `class`) knows no packets, and of time only who
-//! idles; the transport below it (`recovery`, `acknowledge`, `reordering`, `return_path`, `pacer`) knows no flows. Its rate is
-//! configured and checked (`guard`), or estimated ([`cellway_delivery::Bottleneck`]); `liveness` detects an unresponsive peer, and `lease`
-//! bounds how long a peer may connect for a client that takes another path then. What carries the packets
-//! ([`Transport`]) is known by its headers only; [`TpPacket::encode`] gives their octets.
+//! The relay of flows (`relay`, `flow`, `inbound`, `outbound`, `scheduler`, `class`) does not depend on packets, and
+//! uses the time only to find idle flows; the transport below it (`recovery`, `acknowledge`, `reordering`,
+//! `return_path`, `pacer`) does not depend on flows. Its rate is configured and checked (`guard`), or estimated
+//! ([`cellway_delivery::Bottleneck`]); `liveness` detects an unresponsive peer, and `lease` bounds how long a peer may connect for a client
+//! that takes another path then. [`Transport`] gives the size of the headers of the protocol that carries the packets;
+//! [`TpPacket::encode`] writes their octets.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod acknowledge;

@@ -1,8 +1,8 @@
 //! Detects a peer that does not answer: a gateway that has died, or a path that carries nothing.
 //!
-//! The transport below keeps its connection for the whole `outage`, so that connections survive a path that comes back.
-//! A host that waits for an answer to its SYN is better served at once. RFC 9002 probes within round trips; this counts
-//! how long the probes go unanswered.
+//! The transport below keeps its connection for the whole `outage`, so that connections survive an interruption of the
+//! path. For a host that waits for an answer to its SYN, a refusal at once is better. RFC 9002 probes within round
+//! trips; [`Liveness`] measures the time for which the probes have no answer.
 
 use cellway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 /// that took, because packets of the peer may wait in its socket.
 const CHECKS: u32 = 4;
 
-/// How long nothing has arrived from the peer although something awaits an answer.
+/// The time since which nothing has arrived from the peer although it owes an acknowledgement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Liveness {
-    /// The last check, packet of the peer, or first packet that awaits an answer. `None` if none does.
+    /// The last check, packet of the peer, or first packet that awaits an acknowledgement. `None` if none does.
     since: Option<Time>,
     /// Checks since the last packet of the peer.
     checks: u32,
@@ -22,13 +22,13 @@ pub(crate) struct Liveness {
 }
 
 impl Liveness {
-    /// A packet of the peer has arrived.
+    /// Records a packet of the peer.
     pub(crate) fn heard(&mut self, now: Time) {
         (self.checks, self.unresponsive) = (0, false);
         self.since = self.since.map(|_| now);
     }
-    /// Checks the time without a packet of the peer, where `awaits` holds while something awaits an answer and `patience`
-    /// is the longest acceptable time. Returns true when the peer becomes unresponsive.
+    /// Checks the time without a packet of the peer, where `awaits` is true while the peer owes an acknowledgement and
+    /// `patience` is the longest acceptable time. Returns true when the peer becomes unresponsive.
     pub(crate) fn check(&mut self, now: Time, awaits: bool, patience: Span) -> bool {
         if !awaits {
             *self = Liveness::default();
@@ -52,7 +52,7 @@ impl Liveness {
     pub(crate) fn deadline(&self, patience: Span) -> Option<Time> {
         self.since.filter(|_| !self.unresponsive).map(|since| since + patience / CHECKS.into())
     }
-    /// Whether something awaited an answer at the last check.
+    /// Returns true if the peer owed an acknowledgement at the last check.
     pub(crate) fn runs(&self) -> bool {
         self.since.is_some()
     }
@@ -70,7 +70,7 @@ mod tests {
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_ms(ms)
     }
-    /// Checks at every deadline until the peer is unresponsive; returns when.
+    /// Checks at every deadline until the peer is unresponsive. Returns the time of the last check.
     fn until_unresponsive(peer: &mut Liveness) -> Time {
         loop {
             let next = peer.deadline(PATIENCE).unwrap();
@@ -112,7 +112,7 @@ mod tests {
         peer.check(at(300), true, PATIENCE);
         peer.check(at(310), false, PATIENCE);
         assert_eq!(peer.deadline(PATIENCE), None);
-        // A question that is asked later starts a new clock.
+        // A packet that is sent later starts a new clock.
         peer.check(at(60_000), true, PATIENCE);
         assert_eq!(until_unresponsive(&mut peer), at(61_000));
     }

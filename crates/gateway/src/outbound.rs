@@ -1,19 +1,19 @@
-//! One direction of a flow from the local TCP to the peer: what is taken, sent and acknowledged.
+//! One direction of a flow from the local TCP to the peer: the bytes that are consumed, sent and acknowledged.
 //!
-//! All places count bytes since the start of the flow: `freed <= next <= consumed <= received`.
+//! All offsets count bytes since the start of the flow: `freed <= next <= consumed <= received`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ranges::Ranges;
 
-/// A piece to send.
+/// A piece of a flow to send in one data frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Piece {
     pub(crate) offset: u64,
     pub(crate) len: u32,
     pub(crate) fin: bool,
     pub(crate) again: bool,
-    /// Whether its last byte is urgent.
+    /// True if its last byte is urgent.
     pub(crate) urgent: bool,
 }
 
@@ -27,39 +27,38 @@ enum Fin {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Outbound {
-    /// What the local host has sent in order.
+    /// The bytes that the local host has sent in order.
     pub(crate) received: u64,
-    /// What was taken out of the receive buffer of the local TCP.
+    /// The bytes that were read from the receive buffer of the local TCP.
     pub(crate) consumed: u64,
     /// The first byte that was never sent.
     next: u64,
-    /// Below it all is acknowledged and its memory free.
+    /// All bytes below are acknowledged and freed.
     pub(crate) freed: u64,
-    /// Up to where the peer lets send, less what was given back.
+    /// The limit of the peer, less the bytes that were returned.
     pub(crate) limit: u64,
-    /// What was given back since the start.
+    /// All bytes that were returned since the start.
     pub(crate) returned: u64,
-    /// The first byte that had not been sent then.
+    /// The first unsent byte at the time of the last return.
     pub(crate) returned_at: u64,
-    /// Acknowledged beyond `freed`.
+    /// The acknowledged ranges beyond `freed`.
     acked: Ranges,
     lost: Ranges,
-    /// Whether the local host has ended this direction; then it ends at `received`.
+    /// True if the local host has ended this direction, at `received`.
     pub(crate) ended: bool,
     fin: Fin,
-    /// The place of the byte that the local host has marked as urgent last. As in TCP, a mark takes the place of the
-    /// one before.
+    /// The offset of the byte that the local host has marked as urgent last. As in TCP, a mark replaces the one before.
     urgent: Option<u64>,
-    /// Bytes sent again.
+    /// Retransmitted bytes.
     pub(crate) resent: u64,
 }
 
 impl Outbound {
-    /// The bytes held: taken from the local TCP, not acknowledged by the peer.
+    /// Returns the bytes held: consumed from the local TCP, not acknowledged by the peer.
     pub(crate) fn held(&self) -> u64 {
         self.consumed - self.freed
     }
-    /// Takes bytes from the local TCP and returns their number: as many as the window and the peer's limit allow, and
+    /// Consumes bytes of the local TCP and returns their number: as many as the window and the peer's limit allow, and
     /// at most `ahead` beyond those sent; none while more than half of `ahead` is unsent. Bytes beyond the peer's limit
     /// stay with the host: here they would use the memory of other flows until the far host reads.
     pub(crate) fn consume(&mut self, window: u64, ahead: u64) -> u64 {
@@ -70,29 +69,30 @@ impl Outbound {
         self.consumed += more;
         more
     }
-    /// The byte at `at`, which was not received yet, is urgent.
+    /// Marks the byte at `at`, which was not received yet, as urgent.
     pub(crate) fn mark(&mut self, at: u64) {
         self.urgent = self.urgent.max(Some(at));
     }
-    /// The local side is gone: what was not taken never will be, and no FIN follows.
+    /// Ends the local side: bytes that were not consumed are dropped, and no FIN follows.
     pub(crate) fn cut(&mut self) {
         (self.received, self.ended) = (self.consumed, false);
     }
-    /// The remote side is gone: nothing need be sent or sent again.
+    /// Ends the remote side: nothing need be sent or retransmitted.
     pub(crate) fn abandon(&mut self) {
         let (consumed, resent) = (self.consumed, self.resent);
         *self =
             Outbound { received: consumed, consumed, next: consumed, freed: consumed, resent, ..Outbound::default() };
     }
 
-    /// The peer says how far may be sent, not counting what was given back. Both only grow. May be sent what was
-    /// heard less what was given back; the peer expects what it told less what it heard was given back, which is
-    /// never less, in whatever order they arrive.
+    /// Raises the limit of the peer to `announced`, which does not count returned bytes. Both the limit and the
+    /// returned bytes only grow. The sender may send up to the limit that it received less what it returned. The
+    /// receiver expects at most the limit that it announced less the returns that it received, which is never less, in
+    /// whatever order they arrive.
     pub(crate) fn raise(&mut self, told: u64) {
         self.limit = self.limit.max(told.saturating_sub(self.returned));
     }
-    /// If nothing waits or is under way, keeps `keep` bytes of what may be sent and gives back the rest, unless
-    /// that is less than `step`; whether it did.
+    /// If nothing waits or is in flight, keeps `keep` bytes of the credit and returns the rest to the peer, unless that
+    /// is less than `step`. Returns true if it did.
     pub(crate) fn give_back(&mut self, keep: u64, step: u64) -> bool {
         let rest = self.limit.saturating_sub(self.next + keep);
         let gives = rest >= step && self.freed == self.received && !self.ended;
@@ -104,20 +104,20 @@ impl Outbound {
         gives
     }
 
-    /// Where the next piece begins.
+    /// Returns the offset of the next piece.
     pub(crate) fn place(&self) -> u64 {
         self.lost.first().map_or(self.next, |(start, _)| start)
     }
-    /// Where a piece `start..end` ends, and whether with the urgent byte: nothing follows that in its piece.
+    /// Returns the end of a piece `start..end`, which is cut after an urgent byte, and true if it ends with one.
     fn up_to_mark(&self, start: u64, end: u64) -> (u64, bool) {
         match self.urgent {
             Some(at) if (start..end).contains(&at) => (at + 1, true),
             _ => (end, false),
         }
     }
-    /// The piece to send next, of at most `payload` bytes: what was lost first. New bytes wait for
-    /// a full piece while more are to come and anything is under way, so that windows and credit
-    /// do not cut the flow into crumbs (RFC 9293, section 3.8.6.2.1, has the same rule).
+    /// Returns the next piece to send, of at most `payload` bytes: lost bytes first. New bytes wait for a full piece
+    /// while more are to come and anything is in flight, so that windows and credit do not cut the flow into small
+    /// pieces (the sender's silly window avoidance of RFC 9293, section 3.8.6.2.1).
     pub(crate) fn peek(&self, payload: u64) -> Option<Piece> {
         let closes = |end| self.ended && self.fin == Fin::Unsent && end == self.received;
         if let Some((start, end)) = self.lost.first() {
@@ -134,7 +134,7 @@ impl Outbound {
         let piece = Piece { offset, len: len as u32, fin, again: false, urgent };
         ((len > 0 && worth) || (fin && len == queued)).then_some(piece)
     }
-    /// `piece`, which [`peek`](Outbound::peek) gave, is sent.
+    /// Records that `piece`, which [`peek`](Outbound::peek) returned, was sent.
     pub(crate) fn sent(&mut self, piece: Piece) {
         let end = piece.offset + u64::from(piece.len);
         self.lost.remove(piece.offset, end);
@@ -146,7 +146,7 @@ impl Outbound {
             self.fin = Fin::UnderWay;
         }
     }
-    /// The peer has `start..end`, and the end of the flow if `fin`.
+    /// Records that the peer has `start..end`, and the end of the flow if `fin`.
     pub(crate) fn acked(&mut self, start: u64, end: u64, fin: bool) {
         let start = start.max(self.freed);
         self.lost.remove(start, end);
@@ -160,7 +160,7 @@ impl Outbound {
             self.fin = Fin::Acked;
         }
     }
-    /// A packet with `start..end` was lost.
+    /// Records that a packet with `start..end` was lost.
     pub(crate) fn lose(&mut self, start: u64, end: u64, fin: bool) {
         let start = start.max(self.freed);
         self.lost.insert(start, end);
@@ -171,11 +171,11 @@ impl Outbound {
             self.fin = Fin::Unsent;
         }
     }
-    /// Whether the peer has all that was taken.
+    /// Returns true if the peer has acknowledged all bytes that were consumed.
     pub(crate) fn delivered(&self) -> bool {
         self.freed == self.consumed
     }
-    /// Whether the peer has everything and knows of the end.
+    /// Returns true if the peer has acknowledged all bytes and the end.
     pub(crate) fn finished(&self) -> bool {
         self.fin == Fin::Acked && self.delivered()
     }
@@ -226,7 +226,7 @@ mod tests {
         assert!(!out.give_back(50, 851));
         assert!(out.give_back(50, 850) && !out.give_back(50, 1));
         assert_eq!((out.limit, out.returned, out.returned_at), (150, 850, 100));
-        // Told before the peer knew, and again.
+        // Returned before the peer received it, and again.
         out.raise(1100);
         out.raise(1000);
         assert_eq!(out.limit, 250);
@@ -262,7 +262,7 @@ mod tests {
         out.lose(100, 250, true);
         let again: Vec<_> = std::iter::from_fn(|| sent(&mut out)).map(|p| (p.offset, p.len, p.urgent, p.fin)).collect();
         assert_eq!(again, [(100, 21, true, false), (121, 100, false, false), (221, 29, false, true)]);
-        // A later one takes its place.
+        // A later mark replaces it.
         out.mark(240);
         out.lose(100, 250, true);
         let again: Vec<_> = std::iter::from_fn(|| sent(&mut out)).map(|p| (p.offset, p.len, p.urgent)).collect();

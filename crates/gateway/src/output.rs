@@ -1,4 +1,4 @@
-//! What a gateway wants sent and done.
+//! The packets and actions of a gateway.
 
 use std::sync::Arc;
 
@@ -6,36 +6,36 @@ use crate::packet::{FlowId, TpPacket};
 use crate::reason::Reason;
 use crate::request::Request;
 
-/// Where a gateway appends what it wants done. Owned, reused and cleared by the caller.
+/// The packets to send and the actions to execute. The caller owns, reuses and clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// Packets to send to the peer, in order.
     pub packets: Vec<TpPacket>,
-    /// What the local TCP is to do, in order.
+    /// Actions for the local TCP, in order.
     pub actions: Vec<Action>,
 }
 
 impl Output {
-    /// Forgets everything, keeping the memory.
+    /// Removes everything and keeps the memory.
     pub fn clear(&mut self) {
         self.packets.clear();
         self.actions.clear();
     }
 }
 
-/// What the local TCP is to do.
+/// An action for the local TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
-    /// Connect to the host that the far client asked for. Answered by
+    /// Connect to the server of the far client. The caller reports the result with
     /// [`connected`](crate::Gateway::connected) or [`refused`](crate::Gateway::refused).
     Connect {
         /// The flow.
         flow: FlowId,
-        /// Whereto, and from where.
+        /// The server, and the address of the client.
         request: Arc<Request>,
     },
-    /// Answer the SYN that is held: the far host answered, or need not be waited for.
+    /// Answer the SYN that is held: the far host has answered, or the flow is opened early.
     Accept {
         /// The flow.
         flow: FlowId,
@@ -44,36 +44,36 @@ pub enum Action {
     Refuse {
         /// The flow.
         flow: FlowId,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
-    /// Take bytes out of the receive buffer, which opens the window to the local host.
+    /// Read bytes from the receive buffer, which opens the window of the local host.
     Consume {
         /// The flow.
         flow: FlowId,
-        /// How many (bytes).
+        /// The number of bytes.
         bytes: u64,
     },
-    /// The peer has so many more of the bytes consumed, from the first that was not yet released on: they
-    /// need not be held any more. The end of a flow releases what is left.
+    /// The peer has this many more of the bytes consumed, counted from the first that was not yet released: the caller
+    /// can drop them. The end of a flow releases the rest.
     Released {
         /// The flow.
         flow: FlowId,
-        /// How many (bytes).
+        /// The number of bytes.
         bytes: u64,
     },
-    /// Put bytes into the send buffer.
+    /// Write bytes into the send buffer.
     Write {
         /// The flow.
         flow: FlowId,
-        /// How many (bytes); never more than the room told.
+        /// The number of bytes; never more than the reported room.
         bytes: u64,
     },
-    /// One of the bytes written now or before, and not told urgent yet, is (RFC 9293, section 3.8.5).
+    /// One of the bytes written now or before, and not yet marked, is urgent (RFC 9293, section 3.8.5).
     Urgent {
         /// The flow.
         flow: FlowId,
-        /// Its place (bytes since the start).
+        /// Its offset (bytes since the start).
         at: u64,
     },
     /// Send a FIN after all bytes written.
@@ -81,32 +81,32 @@ pub enum Action {
         /// The flow.
         flow: FlowId,
     },
-    /// The far host's connection is gone: [`Reset`](Action::Reset) follows when the bytes before are written. Told if
-    /// there are any; a local host that takes none of them puts it off for ever, unless it is given up with
-    /// [`local_reset`](crate::Gateway::local_reset).
+    /// The far host's connection has ended: [`Reset`](Action::Reset) follows when the bytes before it are written. It
+    /// is reported if there are any; a local host that reads none of them delays the reset for ever, unless the caller
+    /// ends the connection with [`local_reset`](crate::Gateway::local_reset).
     Ending {
         /// The flow.
         flow: FlowId,
     },
-    /// Reset the connection, or give up connecting.
+    /// Reset the connection, or cancel the connection attempt.
     Reset {
         /// The flow.
         flow: FlowId,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
-    /// The flow has ended in both directions: nothing more comes or is expected. What was written
-    /// may still be in the send buffer of the local TCP.
+    /// The flow has ended in both directions: no more bytes arrive or are expected. Written bytes may still be in the
+    /// send buffer of the local TCP.
     Closed {
         /// The flow.
         flow: FlowId,
-        /// Why, unless both hosts ended their directions and have everything.
+        /// The reason, unless both hosts ended their directions and have all bytes.
         reason: Option<Reason>,
     },
 }
 
 impl Action {
-    /// The flow that it is about.
+    /// Returns the flow of the action.
     pub fn flow(&self) -> FlowId {
         match *self {
             Action::Connect { flow, .. }

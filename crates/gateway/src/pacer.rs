@@ -1,11 +1,10 @@
-//! The aggregate rate: when the next packet may leave.
+//! The aggregate rate: the time at which the next packet may leave.
 
 use cellway_units::{Bits, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 
-/// The pacers of a gateway. Every packet counts against the highest rate. Under an estimated rate those count that ask
-/// for an acknowledgement, as the estimate is of these; acknowledgements alone do not wait for it (RFC 9002, section
-/// 7.7).
+/// The pacers of a gateway. Every packet counts against the highest rate. Ack-eliciting packets also count against an
+/// estimated rate, as the estimate is of these; acknowledgements alone do not wait for it (RFC 9002, section 7.7).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pacers {
     all: Pacer,
@@ -13,38 +12,38 @@ pub(crate) struct Pacers {
 }
 
 impl Pacers {
-    /// At most `rate`, and if there is an `estimated` rate, no more than that.
+    /// Creates pacers for at most `rate`, and for at most `estimated`, if there is an estimate.
     pub(crate) fn new(rate: Rate, estimated: Option<Rate>, slack: Span) -> Pacers {
         Pacers { all: Pacer::new(rate, slack), estimated: estimated.map(|rate| Pacer::new(rate, slack)) }
     }
-    /// Sets the rates of what leaves from now on.
+    /// Sets the rates of packets that leave from now on.
     pub(crate) fn set_rates(&mut self, rate: Rate, estimated: Option<Rate>) {
         self.all.set_rate(rate);
         if let (Some(pacer), Some(rate)) = (&mut self.estimated, estimated) {
             pacer.set_rate(rate);
         }
     }
-    /// The earliest instant at which any packet may leave.
+    /// Returns the earliest instant at which any packet may leave.
     pub(crate) fn ready(&self) -> Time {
         self.estimated.as_ref().map_or(self.all.next, |estimated| estimated.next.max(self.all.next))
     }
-    /// The earliest instant at which an acknowledgement may leave.
+    /// Returns the earliest instant at which an acknowledgement may leave.
     pub(crate) fn ack_ready(&self) -> Time {
         self.all.next
     }
-    /// True if a packet could have left before and none was there.
+    /// Returns true if a packet could have left before and none waited.
     pub(crate) fn idle(&self, now: Time) -> bool {
         let pacer = self.estimated.as_ref().unwrap_or(&self.all);
         pacer.is_idle(now) && pacer.next < now
     }
-    /// A packet of `bits` leaves.
+    /// Records that a packet of `bits` leaves.
     pub(crate) fn send(&mut self, now: Time, bits: Bits, ack_eliciting: bool) {
         self.all.send(now, bits);
         if let Some(estimated) = self.estimated.as_mut().filter(|_| ack_eliciting) {
             estimated.send(now, bits);
         }
     }
-    /// Sets what waits: frames that may leave at [`Pacers::ready`], and an acknowledgement.
+    /// Sets which frames wait: those that may leave at [`Pacers::ready`], and an acknowledgement.
     pub(crate) fn wait(&mut self, now: Time, frames: bool, ack: bool) {
         self.all.wait(now, frames || ack);
         if let Some(estimated) = &mut self.estimated {
@@ -53,9 +52,9 @@ impl Pacers {
     }
 }
 
-/// Spaces packets by the octets that they take on the link. Nothing is saved up while idle. If the gateway is called
-/// late while a packet waits, it makes up for up to `slack`, also with what else has come by then. So over any interval
-/// it sends no more than the rate allows in it and in `slack`, and one packet.
+/// Spaces packets by the time that their octets take on the link. Idle time earns no credit. If the gateway is called
+/// late while a packet waits, it makes up for up to `slack`, also with packets that arrived meanwhile. So over any
+/// interval it sends no more than the rate allows in it and in `slack`, and one packet.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Pacer {
     rate: Rate,
@@ -71,7 +70,7 @@ impl Pacer {
     pub(crate) fn new(rate: Rate, slack: Span) -> Pacer {
         Pacer { rate, slack, next: Time::ZERO, carry: 0, idle_since: Some(Time::ZERO) }
     }
-    /// Sets the rate of what leaves from now on.
+    /// Sets the rate of packets that leave from now on.
     fn set_rate(&mut self, rate: Rate) {
         if rate != self.rate {
             (self.rate, self.carry) = (rate, 0);
@@ -84,11 +83,11 @@ impl Pacer {
     pub(crate) fn slack(&self) -> Span {
         self.slack
     }
-    /// The earliest instant at which the next packet may leave.
+    /// Returns the earliest instant at which the next packet may leave.
     pub(crate) fn next(&self) -> Time {
         self.next
     }
-    /// A packet of `bits` leaves.
+    /// Records that a packet of `bits` leaves.
     pub(crate) fn send(&mut self, now: Time, bits: Bits) {
         let lost = now.since(self.next);
         let kept = if self.is_idle(now) { Span::ZERO } else { self.slack };
@@ -106,7 +105,7 @@ impl Pacer {
         }
         self.idle_since = (!waits).then(|| self.idle_since.unwrap_or(now));
     }
-    /// True if no packet has waited since an earlier instant.
+    /// Returns true if no packet has waited since an earlier instant.
     fn is_idle(&self, now: Time) -> bool {
         self.idle_since.is_some_and(|since| since < now)
     }
@@ -140,9 +139,9 @@ mod tests {
         pacers.send(at(12), Bits(8), false);
         assert_eq!((pacers.ack_ready(), pacers.ready()), (at(13), at(18)));
         pacers.wait(at(12), false, true);
-        // An acknowledgement that waits is no sign of a source with more to send.
+        // An acknowledgement that waits does not mean that the source has more to send.
         assert!(!pacers.idle(at(18)) && pacers.idle(at(19)));
-        // A rate that is given counts everything.
+        // A configured rate counts every packet.
         let mut pacers = Pacers::new(Rate::from_bps(1_000), None, Span::ZERO);
         pacers.send(at(10), Bits(8), true);
         assert_eq!((pacers.ack_ready(), pacers.ready()), (at(18), at(18)));
@@ -155,14 +154,14 @@ mod tests {
         let mut pacer = Pacer::new(Rate::from_bps(8_000), Span::from_ms(5));
         pacer.send(at(10), Bits(8));
         pacer.wait(at(10), true);
-        // 4 ms late: what has waited leaves, and then nothing waits for a moment.
+        // 4 ms late: the packets that waited leave, and then none waits for a moment.
         pacer.send(at(15), Bits(8));
         pacer.wait(at(15), false);
         assert!(!pacer.is_idle(at(15)));
         pacer.send(at(15), Bits(8));
         pacer.wait(at(15), false);
         assert_eq!(pacer.next, at(13));
-        // What comes later finds nothing saved.
+        // A packet that arrives later finds no credit.
         assert!(pacer.is_idle(at(16)));
         pacer.wait(at(16), true);
         assert_eq!(pacer.next, at(16));

@@ -1,4 +1,4 @@
-//! What gateways send each other: packets of frames, and their lengths.
+//! Packets between gateways: their frames and their lengths.
 
 use std::sync::Arc;
 
@@ -19,116 +19,116 @@ pub const DATA_OVERHEAD: u32 = NUMBER_OCTETS + MAX_DATA_OCTETS;
 /// Most ranges of one acknowledgement; the oldest are left out.
 const ACK_RANGES: usize = 32;
 
-/// The name of a flow, the same at both gateways, below 2^62: whoever opens a flow chooses one that
-/// neither gateway has used before. Numbers given out in sequence (one gateway even, the other odd,
-/// or any two sequences that do not meet) keep the memory of those that have ended small.
+/// The identifier of a flow, the same at both gateways, below 2^62: the gateway that opens a flow chooses one that
+/// neither has used before. Identifiers that are allocated in sequence (one gateway even, the other odd, or any two
+/// disjoint sequences) keep the record of those that have ended small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FlowId(pub u64);
 
 /// A packet between gateways.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TpPacket {
-    /// Counts the packets of one direction, from 0; what is sent again gets a new number.
+    /// The packet number, which counts the packets of one direction from 0; a retransmission has a new number.
     pub number: u64,
-    /// What it carries, at least one frame. A data frame reaches to the end of the packet: there is
-    /// at most one, and it is the last.
+    /// Its frames, at least one. A data frame extends to the end of the packet: there is at most one, and it is the
+    /// last.
     pub frames: Vec<Frame>,
 }
 
 impl TpPacket {
-    /// Its length (octets), without the headers of what carries it
+    /// Returns its length (octets), without the headers of its transport
     /// ([`Transport::overhead`](crate::Transport::overhead)).
     pub fn octets(&self) -> u32 {
         NUMBER_OCTETS + self.frames.iter().map(Frame::octets).sum::<u32>()
     }
-    /// Whether the receiver has to acknowledge it: anything but a bare acknowledgement.
+    /// Returns true if the receiver has to acknowledge it: anything but a bare acknowledgement.
     pub fn ack_eliciting(&self) -> bool {
         self.frames.iter().any(|frame| !matches!(frame, Frame::Ack(_)))
     }
 }
 
-/// One item of a packet. The octets of each are in `docs/models/gateway.md`.
+/// One item of a packet. `docs/models/gateway.md` lists the octets of each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frame {
-    /// A host at the sender's side wants to connect.
+    /// A host at the sender's side opens a connection.
     Open {
         /// The new flow.
         flow: FlowId,
-        /// How far its other direction may be sent (bytes since its start).
+        /// The limit of its other direction (bytes since its start).
         limit: u64,
         /// Bounds the time in which the receiver may connect, where the client may take another path after it.
         lease: Option<Lease>,
-        /// From where and whereto.
+        /// The client and the server.
         request: Arc<Request>,
     },
-    /// The far host answered.
+    /// The far host has answered.
     Accepted {
         /// The flow of the `Open`.
         flow: FlowId,
-        /// How far the opener may send (bytes since the start).
+        /// The limit of the opener (bytes since the start).
         limit: u64,
     },
     /// The far host cannot be reached or refuses.
     Refused {
         /// The flow of the `Open`.
         flow: FlowId,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
     /// Bytes of a flow.
     Data {
         /// The flow.
         flow: FlowId,
-        /// Place of the first byte (bytes since the start).
+        /// Offset of the first byte (bytes since the start).
         offset: u64,
-        /// How many (bytes); may be 0 with `fin`.
+        /// The number of bytes; may be 0 with `fin`.
         len: u32,
-        /// Whether the flow ends after them in this direction.
+        /// True if they are the last of the flow in this direction.
         fin: bool,
-        /// Whether the receiver may not have the `Open` of the flow yet.
+        /// True if the receiver may not have the `Open` of the flow yet.
         early: bool,
-        /// Whether the last of them is urgent (RFC 9293, section 3.8.5).
+        /// True if the last of them is urgent (RFC 9293, section 3.8.5).
         urgent: bool,
     },
-    /// More may be sent.
+    /// Raises the limit of the receiver.
     Credit {
         /// The flow.
         flow: FlowId,
-        /// How far (bytes since the start, and what was given back). It never shrinks: an earlier, smaller one
-        /// means nothing.
+        /// The new limit (bytes since the start, returned credit included). It never shrinks: an earlier, smaller one
+        /// has no effect.
         limit: u64,
     },
-    /// What may be sent is not needed now; the limit of the sender is lower by so much.
+    /// Returns credit that is not needed now; the limit of the sender decreases by it.
     Return {
         /// The flow.
         flow: FlowId,
-        /// All that was given back since the start (bytes). It never shrinks, as limits do not.
+        /// All credit that was returned since the start (bytes). It never shrinks, as limits do not.
         total: u64,
-        /// Where the next bytes begin (bytes since the start): when they have come more is needed again.
+        /// The offset of the next bytes (bytes since the start): when they arrive more credit is needed again.
         at: u64,
     },
-    /// Memory is short: flows that idle may give back what they were promised.
+    /// The sender is under memory pressure: idle flows may return their credit.
     Recall,
-    /// What the sender of the frame sends in a second: the receiver lets it send so much ahead as that asks for.
+    /// The sending rate of the sender of the frame: the window that the receiver grants follows it.
     Rate {
-        /// Counted as the sender's `wire` says.
+        /// The rate, counted as the sender's `wire` says.
         rate: Rate,
     },
-    /// The connection at the sender's side is gone.
+    /// The connection at the sender's side has ended.
     Reset {
         /// The flow.
         flow: FlowId,
-        /// Up to where the receiver delivers before it resets its own side (bytes since the start).
+        /// The offset up to which the receiver delivers before it resets its own side (bytes since the start).
         at: u64,
-        /// Why.
+        /// The reason.
         reason: Reason,
     },
-    /// Which packets arrived.
+    /// Acknowledges packets.
     Ack(Ack),
 }
 
 impl Frame {
-    /// The flow that it is about, if it is about one.
+    /// Returns the flow of the frame, if it has one.
     pub fn flow(&self) -> Option<FlowId> {
         match *self {
             Frame::Open { flow, .. }
@@ -141,7 +141,7 @@ impl Frame {
             Frame::Ack(_) | Frame::Recall | Frame::Rate { .. } => None,
         }
     }
-    /// Its length (octets).
+    /// Returns its length (octets).
     pub fn octets(&self) -> u32 {
         match self {
             Frame::Open { flow, limit, lease, request } => {
@@ -164,21 +164,20 @@ impl Frame {
     }
 }
 
-/// Octets of a data frame before its bytes.
+/// Returns the octets of a data frame before its bytes.
 pub(crate) const fn data_octets(flow: FlowId, offset: u64) -> u32 {
     1 + varint::octets(flow.0) + varint::octets(offset)
 }
 
-/// Which packets arrived.
+/// An acknowledgement of packets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ack {
-    /// First and last number of each run of packets, the newest run first, at least one packet
-    /// missing between any two.
+    /// First and last number of each range of packets, the newest first, at least one packet missing between any two.
     pub ranges: Vec<(u64, u64)>,
-    /// How long the newest of them waited for this, in whole microseconds.
+    /// The time for which the newest packet waited for this acknowledgement, in whole microseconds.
     pub delay: Span,
-    /// When it was sent by the clock of its sender, which may have begun at any instant, in whole microseconds; see
-    /// [`GatewayConfig::times_acks`](crate::GatewayConfig::times_acks).
+    /// The time of sending by the clock of the sender, which may have started at any instant, in whole microseconds;
+    /// see [`GatewayConfig::times_acks`](crate::GatewayConfig::times_acks).
     pub sent: Option<Time>,
 }
 
@@ -194,7 +193,7 @@ impl Ack {
             1 + varint::octets(newest) + delay + sent + varint::octets(self.ranges.len().saturating_sub(1) as u64);
         head + run_octets(&self.ranges).sum::<u32>()
     }
-    /// As many of `runs`, the newest first, as fit into `room` octets; `None` if not even one does.
+    /// Returns as many of `runs`, the newest first, as fit into `room` octets; `None` if not even one does.
     pub(crate) fn fitting(
         runs: impl Iterator<Item = (u64, u64)>,
         delay: Span,
@@ -210,7 +209,7 @@ impl Ack {
     }
 }
 
-/// Octets of each run: its length less one, and before it the gap to the newer run less two.
+/// Returns the octets of each run: its length less one, and before it the gap to the newer run less two.
 fn run_octets(ranges: &[(u64, u64)]) -> impl Iterator<Item = u32> + '_ {
     let gaps = std::iter::once(0).chain(ranges.windows(2).map(|w| varint::octets(w[0].0 - w[1].1 - 2)));
     ranges.iter().zip(gaps).map(|(&(first, last), gap)| gap + varint::octets(last - first))

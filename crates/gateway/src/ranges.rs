@@ -105,7 +105,7 @@ impl Ranges {
             self.0.insert(start, end);
         }
     }
-    /// Removes the oldest ranges so that `most` remain.
+    /// Removes the lowest ranges so that `most` remain.
     pub(crate) fn keep_last(&mut self, most: usize) {
         while self.0.len() > most {
             self.0.pop_first();

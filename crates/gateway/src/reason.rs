@@ -1,21 +1,21 @@
-//! Why a connection was refused or ended.
+//! Reasons for which a connection is refused or reset.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a connection was refused or reset, as told between gateways (one octet).
+/// The reason for which a connection was refused or reset, one octet between gateways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Reason {
-    /// The host answered with a reset: nobody listens (`ECONNREFUSED`).
+    /// The host answered with a reset: no socket listens (`ECONNREFUSED`).
     Refused = 1,
-    /// No way to the host (`EHOSTUNREACH`; RFC 792, code 1; RFC 4443, code 3).
+    /// No route to the host (`EHOSTUNREACH`; RFC 792, code 1; RFC 4443, code 3).
     HostUnreachable = 2,
-    /// No way to its network (`ENETUNREACH`; RFC 792, code 0; RFC 4443, code 0).
+    /// No route to its network (`ENETUNREACH`; RFC 792, code 0; RFC 4443, code 0).
     NetUnreachable = 3,
-    /// Forbidden on the way (RFC 1812, code 13; RFC 4443, code 1).
+    /// Administratively prohibited (RFC 1812, code 13; RFC 4443, code 1).
     Prohibited = 4,
     /// No answer in time (`ETIMEDOUT`).
     TimedOut = 5,
@@ -23,22 +23,22 @@ pub enum Reason {
     NoName = 6,
     /// The far gateway does not connect there for this peer.
     NotAllowed = 7,
-    /// A limit on connections, openings or memory is reached.
+    /// A limit on connections, connection attempts or memory is reached.
     Busy = 8,
     /// A host reset the connection.
     Reset = 9,
-    /// The way between the gateways is lost.
+    /// The connection between the gateways is lost.
     PeerLost = 10,
     /// A gateway stops.
     Stopping = 11,
-    /// The other gateway sent what it must not send.
+    /// The other gateway violated the protocol.
     Violation = 12,
-    /// A host that was connected does not answer any more (`ETIMEDOUT`).
+    /// An established connection has timed out (`ETIMEDOUT`).
     Vanished = 13,
 }
 
 impl Reason {
-    /// All there are.
+    /// All reasons.
     pub const ALL: [Reason; 13] = [
         Reason::Refused,
         Reason::HostUnreachable,
@@ -55,15 +55,15 @@ impl Reason {
         Reason::Vanished,
     ];
 
-    /// Its place in [`Reason::ALL`].
+    /// Returns its index in [`Reason::ALL`].
     pub const fn index(self) -> usize {
         self as usize - 1
     }
-    /// The one with this octet.
+    /// Returns the reason of an octet.
     pub fn from_octet(octet: u8) -> Option<Reason> {
         Reason::ALL.into_iter().find(|reason| *reason as u8 == octet)
     }
-    /// Its name in metrics and tables.
+    /// Returns its name in metrics and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Reason::Refused => "refused",

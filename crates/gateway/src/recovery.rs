@@ -1,5 +1,5 @@
-//! The sending side of the transport: packet numbers, what is acknowledged, what is lost, when to
-//! probe. RFC 9002, sections 5 and 6, without congestion control.
+//! The sending side of the transport: packet numbers, acknowledgements, loss detection, probes. RFC 9002, sections 5
+//! and 6, without congestion control.
 
 use std::collections::VecDeque;
 
@@ -18,17 +18,17 @@ use cellway_delivery::Stamp;
 /// Round trips for which a packet that was declared lost is remembered, in case it is acknowledged late.
 const LATE: u64 = 4;
 
-/// A packet under way that asks for an acknowledgement.
+/// An ack-eliciting packet in flight.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sent {
-    /// What it carries, without an acknowledgement. Most packets carry one frame: that takes no memory of its own.
+    /// Its frames, without an acknowledgement. Most packets carry one frame: it is stored without an allocation.
     frame: Frame,
     more: Box<[Frame]>,
     /// The newest packet that it acknowledges.
     pub(crate) told: Option<u64>,
-    /// What a sample of the rate needs, where it is found out.
+    /// The state for a sample of the rate, if the rate is estimated.
     pub(crate) stamp: Option<Stamp>,
-    /// What it takes of the line, where a configured rate is watched.
+    /// Its bits on the link, if a configured rate has a guard.
     pub(crate) bits: Bits,
 }
 
@@ -49,10 +49,10 @@ impl Sent {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Recovery {
-    /// How long the peer may hold an acknowledgement: its delay, and a packet that leaves before it.
+    /// The longest time for which the peer may hold an acknowledgement: its delay, and a packet that leaves before it.
     ack_delay: Span,
     probe_max: Span,
-    /// Whether nothing is ever lost.
+    /// True if no packet is ever lost.
     reliable: bool,
     /// The number of the next packet.
     next: u64,
@@ -72,11 +72,11 @@ pub(crate) struct Recovery {
     /// The queueing delay of the last acknowledgement with a round trip.
     queued: Span,
     answered: Time,
-    /// When the last packet that asks for an acknowledgement was sent, or the last probe was due.
+    /// The time at which the last ack-eliciting packet was sent, or the last probe was due.
     armed: Time,
-    /// Probe timeouts since the last news.
+    /// Probe timeouts since the last acknowledgement.
     probes: u32,
-    /// When the oldest packet before the largest acknowledged one is lost.
+    /// The time at which the oldest packet before the largest acknowledged one is lost.
     loss_at: Option<Time>,
     reordering: Reordering,
 }
@@ -105,7 +105,7 @@ impl Recovery {
         recovery.configure(config);
         recovery
     }
-    /// The rate or the largest packet is another.
+    /// Applies another rate or another largest packet.
     pub(crate) fn configure(&mut self, config: &GatewayConfig) {
         let (packet, _) = config.rate.time_for(config.wire.bits(config.mtu.0 as u32), 0);
         self.ack_delay = config.ack_delay + packet;
@@ -113,7 +113,7 @@ impl Recovery {
     pub(crate) fn rtt(&self) -> Span {
         self.rtt.smoothed()
     }
-    /// A round trip of the transport took so long.
+    /// Takes a round trip of the transport as a sample.
     pub(crate) fn measured(&mut self, rtt: Span) {
         self.rtt.measure(rtt, Span::ZERO);
     }
@@ -121,7 +121,7 @@ impl Recovery {
         self.next - self.under_way.len() as u64
     }
 
-    /// A packet with `frames` leaves; its number.
+    /// Records a packet with `frames` that leaves. Returns its number.
     pub(crate) fn send(&mut self, now: Time, frames: &[Frame]) -> u64 {
         let told = frames.iter().find_map(|frame| match frame {
             Frame::Ack(ack) => ack.ranges.first().map(|r| r.1),
@@ -141,7 +141,7 @@ impl Recovery {
         self.next - 1
     }
 
-    /// The packet that was sent last, if it asks for an acknowledgement.
+    /// Returns the packet that was sent last, if it is ack-eliciting.
     pub(crate) fn last(&mut self) -> Option<&mut Sent> {
         self.awaited.get_mut(self.under_way.back()?.1?)
     }
@@ -154,8 +154,7 @@ impl Recovery {
 
     /// Processes an acknowledgement: appends newly acknowledged packets to `acked` and packets declared lost to `lost`,
     /// oldest first. Returns the round trip of the newest packet, without the delays at the peer and on the return
-    /// path, if that packet is newly acknowledged, and with it any packet that asks for an acknowledgement (RFC 9002,
-    /// section 5.1).
+    /// path, if that packet is newly acknowledged, and with it any ack-eliciting packet (RFC 9002, section 5.1).
     pub(crate) fn acknowledged(
         &mut self,
         now: Time,
@@ -163,7 +162,7 @@ impl Recovery {
         acked: &mut Vec<Sent>,
         lost: &mut Vec<Sent>,
     ) -> Option<Span> {
-        // What was never sent cannot have arrived: such an acknowledgement is not the peer's.
+        // A packet that was never sent cannot have arrived: such an acknowledgement is not the peer's.
         let &(_, newest) = ack.ranges.first().filter(|r| r.1 < self.next)?;
         let first = self.first();
         let sent = newest.checked_sub(first).and_then(|i| self.under_way.get(i as usize)).map(|&(at, _)| at);
@@ -212,7 +211,7 @@ impl Recovery {
         }
         self.settled.insert(start, end);
     }
-    /// Removes and returns the packet at the index `place` of `under_way`, if it awaits an acknowledgement.
+    /// Removes and returns the packet at an index of `under_way`, if it awaits an acknowledgement.
     fn take(&mut self, place: usize) -> Option<Sent> {
         let sent = self.awaited.remove(self.under_way[place].1.take()?)?;
         self.memory -= sent.memory();
@@ -227,13 +226,13 @@ impl Recovery {
         self.answered = self.answered.max(sent + round_trip);
         round_trip
     }
-    /// When the last acknowledgement of new packets would have arrived without its delays at the peer and on the return
-    /// path.
+    /// Returns the time at which the last acknowledgement of new packets would have arrived without its delays at the
+    /// peer and on the return path.
     pub(crate) fn answered(&self) -> Time {
         self.answered
     }
 
-    /// Takes what is lost by the packet or the time threshold. RFC 9002, section 6.1.
+    /// Removes the packets that are lost by the packet or the time threshold. RFC 9002, section 6.1.
     fn detect_losses(&mut self, now: Time, lost: &mut Vec<Sent>) {
         self.loss_at = None;
         let (first, delay) = (self.first(), self.rtt.loss_delay() + self.reordering.time());
@@ -245,7 +244,7 @@ impl Recovery {
             let Some(waiting) = slot.and_then(|slot| self.awaited.get(slot)) else { continue };
             let lost_at = at + delay;
             if number + self.reordering.packets() > largest && lost_at > now {
-                // Those behind it were sent later: none of them is lost.
+                // All later packets were sent later: none of them is lost.
                 self.loss_at = Some(lost_at);
                 break;
             }
@@ -259,7 +258,7 @@ impl Recovery {
     pub(crate) fn next_late(&mut self) -> Option<Lost> {
         self.reordering.next_late()
     }
-    /// Takes what has become lost by now; whether a probe is due instead.
+    /// Removes the packets that are lost by now. Returns true if a probe is due instead.
     pub(crate) fn wake(&mut self, now: Time, lost: &mut Vec<Sent>) -> bool {
         if self.loss_at.is_some_and(|at| at <= now) {
             self.detect_losses(now, lost);
@@ -271,28 +270,28 @@ impl Recovery {
         }
         due
     }
-    /// Whether a packet under way awaits an acknowledgement.
+    /// Returns true if a packet in flight awaits an acknowledgement.
     pub(crate) fn awaits(&self) -> bool {
         self.awaited.len() > 0
     }
-    /// Returns how long a peer may send nothing that must answer: three probe timeouts, and a round trip and `least`. A
-    /// reliable transport probes by itself, TCP at first after 200 ms and 400 ms: three times `least` has four
-    /// attempts.
+    /// Returns the time for which a peer that owes an acknowledgement may send nothing: three probe timeouts, and a
+    /// round trip and `least`. A reliable transport probes by itself, TCP at first after 200 ms and 400 ms: three times
+    /// `least` has four attempts.
     pub(crate) fn patience(&self, least: Span) -> Span {
         let least = if self.reliable { least * 3 } else { least };
         (self.rtt.smoothed() + least).max(self.rtt.probe_timeout(self.ack_delay) * 3)
     }
-    /// Sets whether nothing is ever lost, while nothing is under way.
+    /// Sets whether packets can be lost. To be called while nothing is in flight.
     pub(crate) fn set_reliable(&mut self, reliable: bool) {
         self.reliable = reliable;
     }
-    /// Gives up all packets under way, oldest first.
+    /// Removes all packets in flight, oldest first.
     pub(crate) fn take_all(&mut self) -> Vec<Sent> {
         let all = (0..self.under_way.len()).filter_map(|place| self.take(place)).collect();
         self.forget_answered();
         all
     }
-    /// Gives up the oldest packet under way, so that a probe can carry the same.
+    /// Removes the oldest packet in flight, so that a probe can carry its frames.
     pub(crate) fn take_oldest(&mut self) -> Option<Sent> {
         let oldest = self.under_way.iter().position(|(_, slot)| slot.is_some())?;
         let sent = self.take(oldest);
@@ -305,7 +304,7 @@ impl Recovery {
         let longest = self.probe_max.max(self.rtt.probe_timeout(self.ack_delay));
         (self.awaits() && !self.reliable).then(|| self.armed + timeout.min(longest))
     }
-    /// When to call [`Recovery::wake`], and why.
+    /// Returns the time of the next [`Recovery::wake`], and its cause.
     pub(crate) fn deadline(&self) -> Option<(Time, &'static str)> {
         self.loss_at.map(|at| (at, "loss")).or_else(|| self.probe_at().map(|at| (at, "probe")))
     }
@@ -327,7 +326,7 @@ mod tests {
     use crate::reason::Reason;
 
     thread_local! {
-        /// The number of packets under way that were examined.
+        /// The number of packets in flight that were examined.
         pub(super) static LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
     }
 
@@ -377,14 +376,14 @@ mod tests {
             let trip = side.acknowledged(now, &ack, &mut Vec::new(), &mut Vec::new());
             (trip, side.answered())
         };
-        // The newest is an acknowledgement alone, sent at 9 ms; the peer held what it says for 5 ms.
+        // The newest is a bare acknowledgement, sent at 9 ms; the peer held its acknowledgement for 5 ms.
         assert_eq!(side.send(at(9), &bare), 2);
         assert_eq!(acknowledged(&mut side, at(114), &[(2, 2), (0, 0)], ms(5), at(64)), (Some(ms(105)), at(114)));
         // The queue of the return path is 20 ms. The newest is known: a packet before it fills a gap.
         side.send(at(10), &frame(3));
         assert_eq!(acknowledged(&mut side, at(135), &[(3, 3)], ms(0), at(65)), (Some(ms(105)), at(115)));
         assert_eq!(acknowledged(&mut side, at(139), &[(3, 3), (1, 1)], ms(2), at(69)), (None, at(117)));
-        // Nothing new.
+        // Nothing is newly acknowledged.
         assert_eq!(acknowledged(&mut side, at(140), &[(3, 3)], ms(0), at(70)), (None, at(117)));
     }
 
@@ -462,7 +461,8 @@ mod tests {
         let mut side = side(3);
         let each = size_of::<Sent>() as u64;
         assert_eq!(side.unacknowledged(), 3 * each);
-        // A packet that asks for none costs only its time; one with bytes of a flow costs its size less these bytes.
+        // A packet that is not ack-eliciting costs only its time; one with bytes of a flow costs its size less these
+        // bytes.
         side.send(at(3), &[Frame::Ack(ack(&[(0, 0)]))]);
         let time = size_of::<(Time, Option<Slot>)>() as u64;
         assert_eq!(side.unacknowledged(), 3 * each + time);

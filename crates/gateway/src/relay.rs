@@ -1,5 +1,5 @@
-//! All flows: what the local side and the peer say, turned into actions and frames. Knows nothing
-//! of packets, and of time only who has been idle and who shares the last round trip.
+//! All flows: events of the local side and frames of the peer become actions and frames. It does not depend on packets,
+//! and uses the time only for idle flows and for the flows that share the last round trip.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -51,13 +51,13 @@ pub(crate) struct Relay {
     waiting: [Waiting; 2],
     /// Flows that have memory, by origin.
     admitted: [Quota; 2],
-    /// Names of flows that have ended, even and odd ones apart and halved, so that names given out
-    /// in steps of two join as well.
+    /// Identifiers of flows that have ended, even and odd ones apart and halved, so that identifiers allocated in steps
+    /// of two join as well.
     ended: [Ranges; 2],
-    /// Flows that are not here, about which the peer has an answer to acknowledge.
+    /// Flows that do not exist here, about which the peer has an answer to acknowledge.
     answers: BTreeSet<FlowId>,
-    /// Names, as in `ended`, of flows that ended before their `Open` was sent. The peer gets a `Reset` of each, so that
-    /// the names that it has met have no gaps.
+    /// Identifiers, as in `ended`, of flows that ended before their `Open` was sent. The peer receives a `Reset` for
+    /// each, so that the identifiers that it has seen have no gaps.
     unused: [Ranges; 2],
     /// Flows of local hosts that wait for an answer, and the end of the wait, in order of arrival. The first one still
     /// waits; others may have been answered.
@@ -67,16 +67,16 @@ pub(crate) struct Relay {
     /// The cap that the peer has exceeded, if any.
     pub(crate) excess: Option<Excess>,
     held: u64,
-    /// The part of it that was taken from local hosts, by class (bytes).
+    /// The part of it that was consumed from local hosts, by class (bytes).
     taken: Vec<u64>,
-    /// What flows hold, what was promised them, and what is kept for them (bytes).
+    /// The bytes that flows hold, that were granted to the peer, and that are reserved.
     committed: u64,
-    /// Memory (bytes) of flows that have ended here while the local TCP still takes their last bytes.
+    /// Memory (bytes) of flows that have ended here while the local TCP still accepts their last bytes.
     pub(crate) leftover: u64,
     reclaim: reclaim::Reclaim,
-    /// Whether the rate waits to be told.
+    /// True if a `Rate` frame is queued.
     rate_queued: bool,
-    /// The time of the call that is dealt with.
+    /// The time of the current call.
     pub(crate) now: Time,
     pub(crate) stats: GatewayStats,
 }
@@ -108,7 +108,7 @@ impl Relay {
         }
     }
 
-    /// A local host wants to connect.
+    /// Opens a flow for a local host.
     pub(crate) fn incoming(&mut self, flow: FlowId, request: Arc<Request>, actions: &mut Vec<Action>) {
         let live = self.flows.contains_key(&flow);
         let class = self.queue.classes().of(&request);
@@ -129,7 +129,7 @@ impl Relay {
         }
         self.enter(Flow::new(flow, Origin::Local, request, class, self.now), actions);
     }
-    /// The local TCP is connected.
+    /// Records that the local TCP is connected.
     pub(crate) fn connected(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
         self.change(flow, actions, |flow, context| {
             if flow.stage == Stage::Connecting {
@@ -139,7 +139,7 @@ impl Relay {
             }
         });
     }
-    /// The local TCP could not connect.
+    /// Records that the local TCP could not connect.
     pub(crate) fn refused(&mut self, flow: FlowId, reason: Reason, actions: &mut Vec<Action>) {
         let mut counted = false;
         self.change(flow, actions, |flow, context| {
@@ -152,7 +152,7 @@ impl Relay {
             self.stats.count_refusal(reason);
         }
     }
-    /// The local host sent bytes.
+    /// Records that the local host sent bytes.
     pub(crate) fn received(&mut self, flow: FlowId, bytes: u64, actions: &mut Vec<Action>) {
         self.change(flow, actions, |flow, _| {
             if flow.stage != Stage::Resetting && flow.reset_at.is_none() {
@@ -160,30 +160,30 @@ impl Relay {
             }
         });
     }
-    /// The byte at `at` of what the local host sends, not received yet, is urgent.
+    /// Marks the byte at `at` of the local host's, not received yet, as urgent.
     pub(crate) fn urgent(&mut self, flow: FlowId, at: u64) {
         if let Some(state) = self.flows.get_mut(&flow) {
             state.out.mark(at);
         }
     }
-    /// The local TCP can take `room` bytes.
+    /// Records that the local TCP can accept `room` bytes.
     pub(crate) fn writable(&mut self, flow: FlowId, room: u64, actions: &mut Vec<Action>) {
         self.change(flow, actions, |flow, _| flow.inn.room = room);
     }
-    /// The local TCP has taken `bytes` of what it was asked to, and can take `room`.
+    /// Records that the local TCP has accepted `bytes` of the requested writes, and can accept `room`.
     pub(crate) fn wrote(&mut self, flow: FlowId, bytes: u64, room: u64, actions: &mut Vec<Action>) {
         self.change(flow, actions, |flow, _| {
             flow.inn.wrote(bytes);
             flow.inn.room = room;
         });
     }
-    /// The local host sends no more.
+    /// Records the FIN of the local host.
     pub(crate) fn local_closed(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
         self.change(flow, actions, |flow, _| {
             flow.out.ended = flow.stage != Stage::Resetting && flow.reset_at.is_none();
         });
     }
-    /// The local connection is gone.
+    /// Records that the local connection has ended.
     pub(crate) fn local_reset(&mut self, flow: FlowId, reason: Reason, actions: &mut Vec<Action>) {
         let Some(state) = self.flows.get_mut(&flow) else { return };
         let unasked = state.origin == Origin::Local && !state.asked;
@@ -226,31 +226,31 @@ impl Relay {
         let flows = &self.flows;
         self.queue.set_classes(classes, |flow| flows.get(&flow).map(|state| state.class));
         self.follow_packet();
-        // The slots of a class may be more than before.
+        // A class may have more slots than before.
         self.admit_all(actions);
     }
-    /// The largest packet or the rate may be another.
+    /// Adapts to another rate or another largest packet.
     pub(crate) fn follow_packet(&mut self) {
         let packet = self.config.wire.bits(self.config.mtu.0 as u32);
         self.queue.set_packet(packet, self.config.slack, self.windows.rate());
     }
-    /// The clock of the caller begins anew.
+    /// Prepares for a clock that starts again.
     pub(crate) fn restart(&mut self) {
         self.queue.restart();
     }
-    /// Returns each class with what was counted of it.
+    /// Returns each class with its counters.
     pub(crate) fn class_stats(&self) -> impl Iterator<Item = (&Class, ClassStats)> {
         let mut stats = self.queue.class_stats();
         self.flows.values().for_each(|state| stats[state.class.0].flows += 1);
         self.queue.classes().as_slice().iter().zip(stats)
     }
 
-    /// The places of bytes that may come and are not written.
+    /// Returns the offsets of bytes that may arrive or are not written.
     pub(crate) fn wanted(&self, flow: FlowId) -> Option<Range<u64>> {
         let state = self.flows.get(&flow)?;
         (!matches!(state.stage, Stage::Refusing | Stage::Resetting)).then(|| state.inn.open())
     }
-    /// This gateway sends at `rate`, and the smoothed round-trip time is `rtt`.
+    /// Sets the sending rate of this gateway and the smoothed round-trip time.
     pub(crate) fn set_line(&mut self, rate: Rate, rtt: Span) {
         let before = self.windows.rate();
         self.windows.set_line(rate, rtt);
@@ -262,7 +262,7 @@ impl Relay {
             self.tell_rate();
         }
     }
-    /// Tells the peer the rate, unless it knows it.
+    /// Announces the rate to the peer, unless it has it.
     pub(crate) fn tell_rate(&mut self) {
         if self.config.tells_rate && self.windows.owes_rate() && !std::mem::replace(&mut self.rate_queued, true) {
             self.queue.push(Frame::Rate { rate: Rate::from_bps(varint::MAX) });
@@ -296,7 +296,7 @@ impl Relay {
         }
     }
 
-    /// Changes a flow, does all that this makes possible, and ends the flow if that was all.
+    /// Changes a flow, takes all actions that this makes possible, and ends the flow if nothing is left to do.
     fn change(&mut self, flow: FlowId, actions: &mut Vec<Action>, change: impl FnOnce(&mut Flow, &mut Context<'_>)) {
         let Some(state) = self.flows.get(&flow) else { return };
         let held = state.out.held();
@@ -311,7 +311,7 @@ impl Relay {
         if bytes > 0 {
             release(flow, bytes, context.actions);
         }
-        // What is written at once was here all the same.
+        // Bytes that are written at once were held all the same.
         let most = state.held();
         let over = state.settle(&mut context);
         let after = state.held();
@@ -333,7 +333,7 @@ impl Relay {
             self.admit_all(actions);
         }
     }
-    /// Forgets a flow and gives its memory to the next.
+    /// Removes a flow and gives its memory to the next.
     fn end(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
         let Some(state) = self.flows.remove(&flow) else { return };
         self.held -= state.held();
@@ -352,7 +352,7 @@ impl Relay {
         if state.token {
             self.queue.flow_ended(state.class, |flow| flows.contains_key(&flow));
         }
-        // `Open` and `Credit` frames of flows that have ended would be skipped when their turn comes.
+        // `Open` and `Credit` frames of flows that have ended would be skipped at their turn.
         self.queue.shrink(|frame| match frame {
             Frame::Reset { .. } | Frame::Refused { .. } => true,
             _ => frame.flow().is_none_or(|flow| flows.contains_key(&flow)),
@@ -370,7 +370,7 @@ impl Relay {
     }
 }
 
-/// Tells of released bytes; more of the same flow join what was told last.
+/// Reports released bytes; consecutive reports of one flow are joined.
 fn release(flow: FlowId, more: u64, actions: &mut Vec<Action>) {
     match actions.last_mut() {
         Some(Action::Released { flow: last, bytes }) if *last == flow => *bytes += more,

@@ -1,5 +1,6 @@
 //! Adaptive loss detection thresholds. Late acknowledgements of packets that were declared lost show reordering, and
-//! raise the packet and the time threshold. RFC 9002, section 6.1, allows that; RFC 8985, section 6.2, does it for TCP.
+//! raise the packet and the time threshold. RFC 9002, section 6.1, allows that; RFC 8985, section 6.2, specifies it for
+//! TCP.
 
 use std::collections::{BTreeMap, VecDeque};
 

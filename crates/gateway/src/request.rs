@@ -1,4 +1,4 @@
-//! What a client asks for.
+//! Requests of clients.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -10,18 +10,18 @@ use bytes::BufMut;
 /// Most octets of a server's name. RFC 1928, section 5.
 pub const MAX_NAME: usize = 255;
 
-/// What a client asks for, as it travels with the opening of a flow.
+/// The request of a client, which travels in the `Open` of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
-    /// The client, if the far gateway is to connect with its address.
+    /// The address of the client, if the far gateway is to connect with it.
     pub client: Option<SocketAddr>,
-    /// Whom it wants to reach.
+    /// The destination.
     pub server: Server,
-    /// Whether the client is answered before the server has answered.
+    /// Set if the client is answered before the server has answered.
     pub early: bool,
 }
 
-/// Whom a client wants to reach.
+/// The destination of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Server {
     /// Address and port.
@@ -40,14 +40,14 @@ impl fmt::Display for Server {
 }
 
 impl Request {
-    /// A request that names nobody, for where the hosts are known otherwise.
+    /// A request without a client and with an unspecified server, for uses in which the hosts are given otherwise.
     pub const UNNAMED: Request = Request {
         client: None,
         server: Server::Address(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0))),
         early: false,
     };
 
-    /// Its length on the wire (octets).
+    /// Returns its length on the wire (octets).
     pub(crate) fn octets(&self) -> u32 {
         let server = match &self.server {
             Server::Address(address) => address_octets(address),
@@ -75,7 +75,7 @@ impl Request {
             }
         }
     }
-    /// The request at the start of `input`, which is moved behind it.
+    /// Decodes the request at the start of `input`, and advances `input` past it.
     pub(crate) fn decode(input: &mut &[u8]) -> Option<Request> {
         let (&flags, rest) = input.split_first().filter(|(flags, _)| **flags < 0x20)?;
         *input = rest;
@@ -95,7 +95,7 @@ impl Request {
         };
         Some(Request { client, server, early: flags & 0x10 != 0 })
     }
-    /// Whether it can be written.
+    /// Returns true if it can be encoded.
     pub(crate) fn is_valid(&self) -> bool {
         !matches!(&self.server, Server::Name(name, _) if name.len() > MAX_NAME)
     }

@@ -41,8 +41,8 @@ impl ReturnPath {
     /// Returns the queueing delay of an acknowledgement that arrives `now`. The peer sent it at `sent` by its own clock,
     /// and the packet that it acknowledges had a `round_trip`.
     ///
-    /// The delay never reduces a round trip below the recent minimum of round trips. An excess of more than the round trip
-    /// is a change of a clock, and the minima begin again.
+    /// The delay never reduces a round trip below the recent minimum of round trips. An excess of more than the round
+    /// trip is a change of a clock, which resets the minima.
     pub(crate) fn delay(&mut self, now: Time, sent: Time, round_trip: Span) -> Span {
         let age = now.since(self.since);
         if age >= PERIOD {
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(path.delay(at(5_150), at(5_050), ms(150)), ms(50));
         assert_eq!(path.delay(at(10_149), at(10_049), ms(150)), ms(50));
         assert_eq!(path.delay(at(10_150), at(10_050), ms(150)), ms(0));
-        // After two periods without samples nothing of them counts.
+        // After two periods without samples their minima do not count.
         assert_eq!(path.delay(at(30_250), at(30_050), ms(250)), ms(0));
     }
 
@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(path.delay(at(20_340), at(after + 290), ms(140)), ms(0));
             assert_eq!(path.delay(at(20_440), at(after + 350), ms(140)), ms(40));
         }
-        // A clock that stands still, and the largest time.
+        // A clock that has stopped, and the largest time.
         let mut path = ReturnPath::default();
         for n in 1..100 {
             assert_eq!(path.delay(at(100 * n), Time::ZERO, ms(99)), ms(0));

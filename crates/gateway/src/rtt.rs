@@ -17,8 +17,8 @@ impl Rtt {
     pub(crate) fn new(initial: Span) -> Rtt {
         Rtt { latest: initial, least: initial, smoothed: initial, variation: initial / 2, measured: false }
     }
-    /// A packet was acknowledged after `sample`, of which the peer says it held `delay`. The round trip without what of
-    /// that can be true.
+    /// Takes a sample of an acknowledged packet, of which the peer reports that it held the acknowledgement for
+    /// `delay`. Returns the round trip without the part of the delay that is possible.
     pub(crate) fn measure(&mut self, sample: Span, delay: Span) -> Span {
         self.latest = sample;
         if !self.measured {
@@ -26,22 +26,22 @@ impl Rtt {
             return sample;
         }
         self.least = self.least.min(sample);
-        // Section 5.3: the delay counts only where what remains is still possible.
+        // Section 5.3: the delay counts only if the remainder is still possible.
         let adjusted = if sample >= self.least + delay { sample - delay } else { sample };
         self.variation = (self.variation * 3 + self.smoothed.abs_diff(adjusted)) / 4;
         self.smoothed = (self.smoothed * 7 + adjusted) / 8;
         adjusted
     }
-    /// The smoothed round-trip time.
+    /// Returns the smoothed round-trip time.
     pub(crate) fn smoothed(&self) -> Span {
         self.smoothed
     }
-    /// How long after its sending a packet is lost if a later one was acknowledged. Section 6.1.2.
+    /// Returns the time after its sending at which a packet is lost if a later one was acknowledged. Section 6.1.2.
     pub(crate) fn loss_delay(&self) -> Span {
         let longest = self.smoothed.max(self.latest);
         (longest + longest / 8).max(GRANULARITY)
     }
-    /// How long to wait for any acknowledgement when the peer may hold it for `ack_delay`. Section 6.2.1.
+    /// Returns the time to wait for any acknowledgement when the peer may hold it for `ack_delay`. Section 6.2.1.
     pub(crate) fn probe_timeout(&self, ack_delay: Span) -> Span {
         self.smoothed + (self.variation * 4).max(GRANULARITY) + ack_delay
     }

@@ -26,7 +26,7 @@ pub(crate) struct Scheduler {
     data: Sharing,
     /// The most data frames of all turns together, and of one turn.
     round: (u32, u32),
-    /// The number of control frames at which those are dropped that are not needed any more.
+    /// The number of control frames at which those that are no longer needed are dropped.
     shrink_at: usize,
 }
 
@@ -81,32 +81,33 @@ impl Scheduler {
     pub(crate) fn next_flow(&mut self, now: Time) -> Option<FlowId> {
         self.data.next(now)
     }
-    /// The flow that was next sends `bytes` in a data frame that takes `bits` of the rate.
+    /// Records that the flow that was next sends `bytes` in a data frame that takes `bits` of the rate.
     pub(crate) fn charge(&mut self, now: Time, bits: Bits, bytes: u32) {
         self.data.sent(now, bits, bytes);
     }
-    /// The flow that was next has nothing to send; `ended` is true if it has ended.
+    /// Removes the flow that was next, which has nothing to send; `ended` is true if it has ended.
     pub(crate) fn drop_next(&mut self, ended: bool) {
         self.data.drop_next(ended);
     }
-    /// A flow of `class` that was added and has not been dropped has ended. `lives` says which flows have not.
+    /// Records that a flow of `class` that was added and has not been dropped has ended. `lives` returns true for flows
+    /// that have not.
     pub(crate) fn flow_ended(&mut self, class: ClassId, lives: impl Fn(FlowId) -> bool) {
         self.data.flow_ended(class, lives);
     }
-    /// The flow that was next has sent a data frame; `more` is true if it has more data.
+    /// Records that the flow that was next has sent a data frame; `more` is true if it has more data.
     pub(crate) fn flow_sent(&mut self, more: bool) {
         let turn = self.turn();
         self.data.turn_over(more, turn);
     }
-    /// The earliest instant at which something waits that classes let leave.
+    /// Returns the earliest instant at which something waits that classes let leave.
     pub(crate) fn ready(&self) -> Option<Time> {
         if self.control.is_empty() { self.data.ready() } else { Some(Time::ZERO) }
     }
-    /// True if a flow has data that its class lets leave at `now`.
+    /// Returns true if a flow has data that its class lets leave at `now`.
     pub(crate) fn has_data(&self, now: Time) -> bool {
         self.data.ready().is_some_and(|at| at <= now)
     }
-    /// All that may leave at `now` has left.
+    /// Records that all frames that may leave at `now` have left.
     pub(crate) fn wait(&mut self, now: Time) {
         self.data.wait(now);
     }
@@ -114,14 +115,14 @@ impl Scheduler {
     pub(crate) fn exempt(&mut self, class: ClassId) {
         self.data.exempt(class);
     }
-    /// Sets the size of a full packet on the line, the lateness of packets that is made up for, and the rate.
+    /// Sets the size of a full packet on the link, the lateness of packets that is made up for, and the rate.
     pub(crate) fn set_packet(&mut self, packet: Bits, slack: Span, line: Rate) {
         self.data.set_packet(packet, slack, line);
     }
     pub(crate) fn classes(&self) -> &Classes {
         self.data.classes()
     }
-    /// Returns what was counted of each class, without its flows.
+    /// Returns the counters of each class, without its flows.
     pub(crate) fn class_stats(&self) -> Vec<ClassStats> {
         (0..self.classes().as_slice().len()).map(|place| self.data.stats(place)).collect()
     }
@@ -130,12 +131,12 @@ impl Scheduler {
         let turn = self.turn();
         self.data.set_classes(classes, turn, class_of);
     }
-    /// Forgets all frames and flows.
+    /// Returns the queue without frames and flows.
     pub(crate) fn cleared(mut self) -> Scheduler {
         self.data.clear();
         Scheduler { data: self.data, ..Scheduler::default() }
     }
-    /// The clock begins anew.
+    /// Prepares for a clock that starts again.
     pub(crate) fn restart(&mut self) {
         self.data.restart();
     }

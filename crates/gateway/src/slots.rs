@@ -23,8 +23,8 @@ pub(crate) struct Slots<T> {
     most: usize,
 }
 
-/// When all slots are free, they are released if no more than one in so many was used since they were last: memory that a
-/// burst took is released after the next use, and a window that is acknowledged at once keeps its slots.
+/// When all slots are free, they are released if no more than one in this many was used since the last time: memory
+/// that a burst took is released after the next use, and a window that is acknowledged at once keeps its slots.
 const UNUSED: usize = 4;
 
 impl<T> Default for Slots<T> {

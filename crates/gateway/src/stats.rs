@@ -1,4 +1,4 @@
-//! What a gateway has counted.
+//! Counters of a gateway.
 
 use cellway_units::Bits;
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::flow::{Flow, Origin, Stage};
 use crate::reason::Reason;
 
-/// What a gateway has counted since its start, and what it holds now.
+/// The counters of a gateway since its start, and its current use of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayStats {
     /// Packets sent to the peer, of any kind.
     pub packets_sent: u64,
-    /// What they took of the aggregate rate, counted as the configuration's `wire` says.
+    /// Their bits on the link, counted as the configuration's `wire` says.
     pub line: Bits,
     /// Packets of the peer that arrived.
     pub packets_received: u64,
@@ -19,11 +19,11 @@ pub struct GatewayStats {
     pub received_bytes: u64,
     /// Bytes of flows in packets sent, each time they were sent.
     pub data_bytes: u64,
-    /// Those of them that had been sent before.
+    /// Retransmitted bytes among them.
     pub resent_bytes: u64,
-    /// Data frames with bytes that had been sent before.
+    /// Data frames with retransmitted bytes.
     pub retransmissions: u64,
-    /// Packets taken for lost.
+    /// Packets declared lost.
     pub packets_lost: u64,
     /// Probe timeouts.
     pub probes: u64,
@@ -35,13 +35,13 @@ pub struct GatewayStats {
     pub flows_refused: u64,
     /// The same by [`Reason`], in the order of [`Reason::ALL`].
     pub refused_by: [u64; Reason::ALL.len()],
-    /// Those of them that the peer opened and that were refused without asking the local side, by [`Reason`].
+    /// Those of them that the peer opened and that were refused without a connection attempt, by [`Reason`].
     pub declined_by: [u64; Reason::ALL.len()],
-    /// Packets with bytes of a flow whose opening had not come: taken for lost.
+    /// Packets with bytes of a flow whose `Open` had not arrived: they count as lost.
     pub ahead: u64,
-    /// Frames of flows that never were, each answered with a reset.
+    /// Frames of flows that never existed, each answered with a reset.
     pub unknown_flows: u64,
-    /// Frames beyond the limit that the peer was told; each ended its flow.
+    /// Frames beyond the announced limit; each ended its flow.
     pub violations: u64,
     /// Flows that have not ended, those that wait included.
     pub flows: u64,
@@ -51,10 +51,9 @@ pub struct GatewayStats {
     pub flows_waiting: u64,
     /// Bytes held now, of all flows in both directions.
     pub buffered: u64,
-    /// The most that was ever held (bytes).
+    /// The largest number of bytes held.
     pub buffered_max: u64,
-    /// Memory in use (bytes): held, granted to the peer, reserved for flows that need no more, and left by flows that
-    /// have ended.
+    /// Memory in use (bytes): held, granted to the peer, reserved, and left by flows that have ended.
     pub committed: u64,
     /// Gaps in the bytes received from the peer, over all flows.
     pub gaps: u64,
@@ -62,12 +61,12 @@ pub struct GatewayStats {
     pub identifiers: u64,
     /// The memory (bytes) of unacknowledged packets, the bytes of flows not counted.
     pub unacknowledged: u64,
-    /// Bytes that flows might have sent and gave back to the peer, as it was short of memory.
+    /// Credit (bytes) that flows returned to the peer, as it was under memory pressure.
     pub given_back: u64,
 }
 
 impl GatewayStats {
-    /// Flows that were refused for this reason.
+    /// Returns the number of flows that were refused for this reason.
     pub fn refused(&self, reason: Reason) -> u64 {
         self.refused_by[reason.index()]
     }
@@ -77,7 +76,7 @@ impl GatewayStats {
     }
 }
 
-/// How far a flow is.
+/// The state of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowState {
     /// It waits for memory or for the far host's answer.
@@ -85,9 +84,9 @@ pub enum FlowState {
     Opening,
     /// Both directions are open.
     Open,
-    /// One direction has ended, or both and the peer does not know yet.
+    /// One direction has ended, or both have and the peer has not acknowledged it.
     HalfClosed,
-    /// One side was refused or reset; the other is yet to know.
+    /// One side was refused or reset, and the other is not yet notified.
     Ending,
 }
 
@@ -103,7 +102,7 @@ impl FlowState {
             FlowState::Open
         }
     }
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             FlowState::Opening => "opening",
@@ -114,22 +113,22 @@ impl FlowState {
     }
 }
 
-/// What a gateway has counted of one flow.
+/// The counters of one flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowStats {
-    /// Whether its client is on this side.
+    /// True if its client is on this side.
     pub opened_here: bool,
-    /// How far it is.
+    /// Its state.
     pub state: FlowState,
     /// Bytes that the local host sent.
     pub received: u64,
-    /// Bytes of them taken from the local TCP.
+    /// Bytes of them consumed from the local TCP.
     pub consumed: u64,
-    /// Bytes taken and not acknowledged by the peer: at most the window.
+    /// Bytes consumed and not acknowledged by the peer: at most the window.
     pub held_outbound: u64,
-    /// Up to where the peer lets send (bytes since the start).
+    /// The limit of the peer (bytes since the start).
     pub limit: u64,
-    /// Bytes sent again.
+    /// Retransmitted bytes.
     pub resent: u64,
     /// Bytes of the peer that arrived.
     pub arrived: u64,

@@ -1,12 +1,12 @@
-//! Whole numbers of variable length: the two highest bits of the first octet say whether 1, 2, 4 or
-//! 8 octets hold the number. RFC 9000, section 16.
+//! Integers of variable length: the two highest bits of the first octet encode the length, 1, 2, 4 or 8 octets. RFC
+//! 9000, section 16.
 
 use bytes::BufMut;
 
-/// The largest number that can be written.
+/// The largest number that can be encoded.
 pub(crate) const MAX: u64 = (1 << 62) - 1;
 
-/// How many octets `value` takes.
+/// Returns the number of octets that `value` takes.
 pub(crate) const fn octets(value: u64) -> u32 {
     match value {
         0..0x40 => 1,
@@ -27,7 +27,7 @@ pub(crate) fn put(value: u64, out: &mut impl BufMut) {
     }
 }
 
-/// The number at the start of `input`, which is moved behind it; `None` if it is cut short.
+/// Decodes the number at the start of `input` and advances `input` past it; `None` if it is truncated.
 pub(crate) fn take(input: &mut &[u8]) -> Option<u64> {
     let first = *input.first()?;
     let len = 1 << (first >> 6);
@@ -56,7 +56,7 @@ mod tests {
             put(value, &mut out);
             assert_eq!(out, octets);
         }
-        // A number may be longer than it need be.
+        // The encoding of a number may be longer than necessary.
         assert_eq!(take(&mut &[0x40, 0x25][..]), Some(37));
         assert_eq!(take(&mut &[0x40][..]), None);
         assert_eq!(take(&mut &[][..]), None);

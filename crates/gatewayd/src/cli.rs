@@ -22,17 +22,17 @@ use crate::config::{self, Config};
 use crate::error::Error;
 use args::{Args, Command};
 
-/// Everything went well.
+/// The command has succeeded.
 const DONE: u8 = 0;
-/// What was asked for failed.
+/// The command has failed.
 const FAILED: u8 = 1;
 /// The input is wrong: arguments, a configuration, keys.
 const WRONG_INPUT: u8 = 2;
 
-/// Why a command did not do what it was asked.
+/// The reason for which a command failed, and its exit code.
 #[derive(Debug)]
 struct Failure {
-    /// Empty where everything has been said.
+    /// Empty if the problems were printed already.
     message: String,
     code: u8,
 }
@@ -120,7 +120,7 @@ fn written(code: u8) -> ExitCode {
     })
 }
 
-/// The configuration in a file.
+/// Reads the configuration in a file.
 fn read(file: &Path) -> Result<Config, Failure> {
     Config::read(file).map_err(|errors| Failure::input(errors.to_string()))
 }

@@ -1,4 +1,4 @@
-//! What a gateway is told: the model that a configuration file becomes.
+//! The configuration of a gateway, as the program uses it.
 
 mod check;
 mod file;
@@ -19,36 +19,36 @@ use ipnet::IpNet;
 pub use cellway_settings::problem::{Error as ConfigErrors, Problem};
 pub(crate) use schema::{reference, schema};
 
-/// All that a gateway is told.
+/// The configuration of a gateway.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The name of this gateway, the one in its certificate.
     pub name: String,
-    /// Its certificate, its key, and whom it trusts.
+    /// Its certificate, its key, and the authorities that it trusts.
     pub identity: Identity,
-    /// Where peers reach it; none if it only dials.
+    /// The address at which peers dial it; none if it only dials.
     pub listen: Option<Listen>,
     /// The networks behind this gateway: a peer can make it connect there and nowhere else.
     pub local: Vec<IpNet>,
     /// The other gateways.
     pub peers: Vec<Peer>,
-    /// Taking connections that pass through this machine; none if only forwards and SOCKS are served.
+    /// Interception of connections that pass through this machine; none if only forwards and SOCKS are served.
     pub intercept: Option<Intercept>,
-    /// Ports here that stand for a server behind a peer.
+    /// Local ports that are forwarded to a server behind a peer.
     pub forwards: Vec<Forward>,
     /// A SOCKS5 port (RFC 1928).
     pub socks: Option<Socks>,
-    /// Bounds on what is held for others.
+    /// Limits on connections and memory.
     pub limits: Limits,
-    /// Where it can be watched.
+    /// Its status socket and metrics.
     pub control: Control,
 }
 
 impl Config {
-    /// The configuration in the file `path`.
+    /// Reads the configuration in the file `path`.
     ///
     /// # Errors
-    /// The file cannot be read, or something is wrong in it: all that is.
+    /// The file cannot be read, or has problems, all of which are reported.
     pub fn read(path: &Path) -> Result<Config, ConfigErrors> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path)
@@ -56,11 +56,11 @@ impl Config {
         Config::parse(&text, path)
     }
 
-    /// The configuration in `text`, which stands in the file `origin`: its name goes into messages, and relative
-    /// paths start at its folder.
+    /// Parses the configuration `text` of the file `origin`, whose name goes into messages and whose folder is the base
+    /// of relative paths.
     ///
     /// # Errors
-    /// All that is wrong in it.
+    /// All problems of the text.
     pub fn parse(text: &str, origin: &Path) -> Result<Config, ConfigErrors> {
         let file = origin.display().to_string();
         let folder = origin.parent().unwrap_or(Path::new(""));
@@ -91,10 +91,10 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
     kinds::Name::new(name).map(drop).map_err(told)
 }
 
-/// Files in PEM.
+/// The files of an identity, in PEM.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identity {
-    /// Certificates of the authorities that peers' certificates must come from.
+    /// Certificates of the authorities that sign the certificates of peers.
     pub authority: PathBuf,
     /// This gateway's certificate, with intermediate ones after it.
     pub certificate: PathBuf,
@@ -102,10 +102,10 @@ pub struct Identity {
     pub key: PathBuf,
 }
 
-/// Where peers reach a gateway.
+/// The address at which peers dial a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listen {
-    /// Address and UDP port for QUIC; the TCP port of the same number takes TLS.
+    /// Address and UDP port for QUIC; the TCP port of the same number is for TLS.
     pub address: SocketAddr,
 }
 
@@ -114,21 +114,21 @@ pub struct Listen {
 pub struct Peer {
     /// Its name, the one in its certificate.
     pub name: String,
-    /// Where to dial it (address or name, and port); none waits for it to dial.
+    /// The address that is dialled (address or name, and port); none if the peer dials.
     pub address: Option<String>,
     /// The networks behind it.
     pub prefixes: Vec<IpNet>,
-    /// The rate of all that is sent to it.
+    /// The rate of all packets to it.
     pub rate: LineRate,
-    /// What is done where the rate is above what the line carries.
+    /// The reaction to a rate above the bandwidth of the path.
     pub rate_guard: RateGuard,
-    /// How packets travel to it: QUIC, TLS over TCP, or QUIC and else TLS.
+    /// The transport to it: QUIC, TLS over TCP, or QUIC and else TLS.
     pub transport: TransportChoice,
-    /// When a client's connection is answered.
+    /// The time at which a client's connection is answered.
     pub connect: Connect,
-    /// What happens to new connections while it cannot be reached.
+    /// The treatment of new connections while it cannot be reached.
     pub down: PeerDown,
-    /// How long it may be silent before the connections over it are reset.
+    /// The time for which it may send nothing before the connections over it are reset.
     pub outage: Span,
     /// Classes of connections that share the rate to it.
     pub classes: Classes,
@@ -137,35 +137,35 @@ pub struct Peer {
 /// The rate towards a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineRate {
-    /// Known: everything is paced at it from the first packet. `atm` counts whole cells of AAL5
-    /// frames, else the octets of IP packets are counted.
+    /// A known rate: all packets are paced at it from the first one on. `atm` counts full cells of AAL5 frames, else
+    /// the octets of IP packets count.
     Fixed {
         /// The rate.
         rate: Rate,
-        /// Whether the line carries cells.
+        /// True if the link carries cells.
         atm: bool,
     },
-    /// Not known: found out and followed, up to `most`.
+    /// Unknown: the gateway estimates it, up to `most`.
     Auto {
-        /// Never more than this.
+        /// The upper bound.
         most: Option<Rate>,
     },
 }
 
-/// What is done where a rate that is given is above what the line carries.
+/// The reaction to a configured rate above the bandwidth of the path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RateGuard {
-    /// It is reported, and less is sent, as much as fits.
+    /// The gateway reports it, and sends at the rate that fits.
     #[default]
     On,
-    /// It is reported.
+    /// The gateway reports it.
     Off,
 }
 
-/// How packets travel.
+/// The transport of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransportChoice {
-    /// QUIC, and TLS over TCP where UDP does not get through.
+    /// QUIC, and TLS over TCP if UDP does not pass.
     #[default]
     Auto,
     /// QUIC only.
@@ -174,41 +174,40 @@ pub enum TransportChoice {
     Tls,
 }
 
-/// When a client's connection is answered.
+/// The time at which a client's connection is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Connect {
-    /// When the server has answered.
+    /// After the server has answered.
     #[default]
     Late,
-    /// At once; its first bytes travel with the opening.
+    /// At once; its first bytes travel with the request.
     Early,
 }
 
-/// What happens to new connections for a peer that cannot be reached.
+/// The treatment of new connections for a peer that cannot be reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PeerDown {
-    /// They pass this gateway untouched.
+    /// They are forwarded without the gateways.
     #[default]
     Direct,
     /// They are refused.
     Refuse,
 }
 
-/// Taking connections that pass through this machine.
+/// Interception of connections that pass through this machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intercept {
-    /// Devices through which clients' packets come in; any if empty.
+    /// Devices on which clients' packets arrive; any if empty.
     pub interfaces: Vec<String>,
     /// The port that intercepted connections are delivered to.
     pub port: u16,
-    /// The packet mark that sends a packet into this machine; the next one up sends an opening
-    /// segment to the device where it waits.
+    /// The packet mark of packets that are delivered locally; the next one up marks SYNs for the TUN device.
     pub mark: u32,
     /// The routing table for packets with the first mark; the next one up is for the second.
     pub table: u32,
-    /// The name of the device where opening segments wait.
+    /// The name of the TUN device on which SYNs wait.
     pub device: String,
-    /// From which address the far side connects.
+    /// The source address of connections to servers.
     pub source: Source,
 }
 
@@ -226,40 +225,40 @@ impl Default for Intercept {
     }
 }
 
-/// From which address a gateway connects to a server.
+/// The source address of connections of a gateway to servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// The client's, and its port where that is free.
+    /// The client's, and its port if that is free.
     #[default]
     Client,
     /// The gateway's own.
     Gateway,
 }
 
-/// A port here that stands for a server behind a peer.
+/// A local port that is forwarded to a server behind a peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forward {
-    /// Where to listen.
+    /// The address of the listener.
     pub listen: SocketAddr,
     /// The peer's name.
     pub peer: String,
-    /// The server: address or name (which the peer looks up), and port.
+    /// The server: address or name (which the peer resolves), and port.
     pub to: String,
 }
 
 /// A SOCKS5 port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Socks {
-    /// Where to listen.
+    /// The address of the listener.
     pub listen: SocketAddr,
     /// The peer for names, and for addresses in no peer's networks.
     pub peer: Option<String>,
 }
 
-/// Bounds on what is held for others.
+/// Limits on connections and memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Most bytes of one connection and direction; none takes four times what fits on the line, at most 64 MiB.
+    /// Most bytes of one connection and direction; none means four bandwidth-delay products, at most 64 MiB.
     pub window: Option<Bytes>,
     /// Memory for the bytes of all connections.
     pub memory: Bytes,
@@ -267,11 +266,11 @@ pub struct Limits {
     pub connections: u32,
     /// Most connections of one client address.
     pub per_source: u32,
-    /// Most openings that wait for their answer.
+    /// Most connections that wait for their answer.
     pub opening: u32,
-    /// Most openings whose clients have not proved their addresses.
+    /// Most of these whose clients have not proved their addresses.
     pub unproven: u32,
-    /// A host that has been silent this long is asked whether it is still there.
+    /// The time without packets of a host after which a keep-alive probe is sent.
     pub keepalive: Span,
 }
 
@@ -292,9 +291,9 @@ impl Default for Limits {
 /// The status socket and the metrics of a gateway, and its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Control {
-    /// The socket that `status` asks.
+    /// The socket of `status`.
     pub socket: Option<PathBuf>,
-    /// Where `/metrics` is served.
+    /// The address of `/metrics`.
     pub metrics: Option<SocketAddr>,
     /// The time for which connections may end by themselves after a signal to stop; none: they are reset.
     pub drain: Option<Span>,

@@ -1,5 +1,5 @@
-//! What people look at and how they steer: status, metrics, signals, the service manager. All of it on
-//! a thread of its own, so that nobody who looks can hold up a byte.
+//! Status, metrics, signals and the service manager. They run on their own thread, so that no request delays the data
+//! thread.
 
 mod format;
 mod http;
@@ -23,22 +23,22 @@ use crate::status::Snapshot;
 pub(crate) use socket::{ask, ask_to_drain, ask_to_upgrade};
 pub(crate) use upgrade::{Next, QUESTION, versions};
 
-/// What is steered and looked at.
+/// The controlled daemon.
 pub(crate) trait Watched: Clone + Send + Sync + 'static {
-    /// A picture of it; blocks, at most 2 s. None: it does not answer.
+    /// Returns a snapshot. Blocks for at most 2 s; `None` if the daemon does not answer.
     fn snapshot(&self, connections: bool) -> Option<Snapshot>;
-    /// Gives it another configuration.
+    /// Applies another configuration.
     fn reload(&self, config: Config);
-    /// It was to get one, whose file cannot be used.
+    /// Counts a reload whose file cannot be used.
     fn not_reloaded(&self);
-    /// Makes it take no new connections, and end when none are left, or after `within`.
+    /// Makes it accept no new connections, and end when none are left, or after `within`.
     fn drain(&self, within: Option<Span>);
     /// Makes it hand over to another program. Blocks, at most 2 s.
     ///
     /// # Errors
-    /// The reason for which it does not.
+    /// The reason for which it is impossible.
     fn hand_over(&self, config: Config) -> Result<(), String>;
-    /// Ends it.
+    /// Stops it.
     fn stop(&self);
 }
 
@@ -63,13 +63,13 @@ impl Watched for Handle {
     }
 }
 
-/// A snapshot, taken where it may block.
+/// Takes a snapshot on a thread that may block.
 async fn look<W: Watched>(watched: &W, connections: bool) -> Option<Snapshot> {
     let watched = watched.clone();
     tokio::task::spawn_blocking(move || watched.snapshot(connections)).await.ok().flatten()
 }
 
-/// The thread.
+/// The control thread.
 #[derive(Debug)]
 pub(crate) struct Control {
     end: oneshot::Sender<()>,
@@ -78,11 +78,11 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// Opens what `config` names and starts; from here on signals are for `watched`. The file of `next` is read again at
-    /// SIGHUP.
+    /// Opens the sockets of `config` and starts the thread; signals control `watched` from then on. The file of `next`
+    /// is read again at SIGHUP.
     ///
     /// # Errors
-    /// A socket cannot be opened, or the thread not be started.
+    /// A socket cannot be opened, or the thread cannot be started.
     pub(crate) fn start<W: Watched>(config: &config::Control, next: Next, watched: W) -> Result<Control, Error> {
         let failed = |what: &str| {
             let what = what.to_owned();
@@ -131,23 +131,23 @@ impl Control {
             }
         };
         let run = move || {
-            // From here on they are caught; `run` blocks them in all other threads.
+            // From here on this thread receives signals; `run` blocks them in all other threads.
             cellway_sys::block_stop_signals(false);
             runtime.block_on(serve);
             cellway_sys::block_stop_signals(true);
-            // Somebody may still wait for a picture of a daemon that has gone.
+            // A client may still wait for a snapshot of a daemon that has ended.
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name("control".to_owned()).spawn(run);
         Ok(Control { end, thread: thread.map_err(failed("start the control thread"))?, metrics })
     }
 
-    /// Where metrics are served.
+    /// Returns the address of `/metrics`.
     pub(crate) fn metrics(&self) -> Option<SocketAddr> {
         self.metrics
     }
 
-    /// Ends it; its socket is removed. Signals wait for the next one.
+    /// Ends the thread and removes its socket. Signals are blocked until the next one starts.
     pub(crate) fn end(self) {
         let _ = self.end.send(());
         let _ = self.thread.join();

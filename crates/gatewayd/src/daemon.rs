@@ -1,7 +1,7 @@
-//! The thread that touches bytes: an event loop over the sockets of hosts, the transport to the peers and the device of SYNs.
+//! The data thread: an event loop over the sockets of hosts, the transport to the peers and the TUN device of SYNs.
 //!
-//! [`Daemon`] owns the components and calls them; each holds its own data. A component that is called pushes what follows for
-//! others into the outbox, and the loop processes that before it goes on.
+//! [`Daemon`] owns the components and calls them; each holds its own data. A component pushes events for others into
+//! the outbox, and the loop processes these before it calls the next component.
 
 mod admission;
 mod attempts;
@@ -66,10 +66,11 @@ const PEERS: u64 = 1;
 const HOLD: u64 = 2;
 const LISTENERS: [u64; 2] = [3, 4];
 const WATCH: [u64; 2] = [5, 6];
-/// The first token of ports (forwarded ports, SOCKS); SOCKS clients that have not sent their requests follow.
+/// The first token of the ports to which hosts connect (forwarded ports, SOCKS); SOCKS clients that have not sent their
+/// requests follow.
 const DOORS: u64 = 16;
 
-/// A gateway that runs in the network namespace of the thread that made it.
+/// A gateway that runs in the network namespace of the thread that created it.
 #[derive(Debug)]
 pub struct Daemon {
     readiness: Readiness,
@@ -96,7 +97,7 @@ impl Daemon {
     /// Opens sockets and devices; peers are dialled when it runs.
     ///
     /// # Errors
-    /// An address is taken, a key cannot be read, or the kernel refuses a device or a socket.
+    /// An address is in use, a key cannot be read, or the kernel refuses a device or a socket.
     pub fn new(config: Config) -> Result<Daemon, Error> {
         let now = Moment::now();
         let peers = Peers::new(&config, now)?;
@@ -108,7 +109,7 @@ impl Daemon {
         daemon.watch().map_err(|source| Error::System { what: "watch a descriptor".into(), source })?;
         Ok(daemon)
     }
-    /// Makes one without ports, which does not wait for descriptors yet.
+    /// Creates a daemon without ports whose descriptors are not yet polled.
     fn with(
         config: Config,
         now: Moment,
@@ -138,7 +139,7 @@ impl Daemon {
             next: None,
         })
     }
-    /// Adds all descriptors to the readiness that the loop waits for.
+    /// Adds all descriptors to the readiness that the loop polls.
     fn watch(&self) -> Result<(), SysError> {
         self.readiness.add(&self.orders, ORDERS, Interest::Read)?;
         self.readiness.add(&self.peers, PEERS, Interest::Read)?;
@@ -163,8 +164,8 @@ impl Daemon {
         self.serve()?;
         self.finish().map(drop)
     }
-    /// Runs until the command to stop, which it follows as [`Daemon::run`] does, or to hand over. [`Daemon::finish`] must
-    /// follow.
+    /// Runs until the command to stop, which it executes as [`Daemon::run`] does, or to hand over. [`Daemon::finish`]
+    /// must follow.
     ///
     /// # Errors
     /// The kernel has no memory left to wait with.
@@ -191,8 +192,9 @@ impl Daemon {
         }
         Ok(())
     }
-    /// Hands over, if that is the command, and returns what another program continues. Commands that have come meanwhile
-    /// are followed first: one to stop ends the daemon instead. To be called when no more commands come.
+    /// Hands over, if that is the command, and returns what another program continues. Commands that have arrived
+    /// meanwhile are executed first: one to stop ends the daemon instead. To be called when no more commands can
+    /// arrive.
     ///
     /// # Errors
     /// The error that has ended the daemon.
@@ -208,12 +210,12 @@ impl Daemon {
         }
         self.failed.take().map_or(Ok(None), Err)
     }
-    /// True if the next pass can begin at once. Sockets that may accept more bytes, and packets that were read and not
-    /// processed, are not reported as ready again.
+    /// Returns true if the next pass can begin at once. Sockets that may accept more bytes, and packets that were read
+    /// and not processed, are not reported as ready again.
     fn is_busy(&self) -> bool {
         self.hosts.has_writers() || !self.attempts.is_empty() || self.peers.has_more()
     }
-    /// True if the last pass has left work that can be done at once.
+    /// Returns true if the last pass has left work that can be done at once.
     fn has_work(&self) -> bool {
         self.is_busy() || self.timers.deadline().is_some_and(|at| at <= self.cx.now)
     }
@@ -224,7 +226,7 @@ impl Daemon {
         self.peers.deadline().into_iter().chain(self.timers.deadline()).min()
     }
 
-    /// Processes what is ready, the packets of peers, timers, writes, and sends what results.
+    /// Processes ready descriptors, the packets of peers, timers and writes, and sends the resulting packets.
     fn pass(&mut self, events: &mut Vec<Ready>) {
         let now = self.cx.now;
         for ready in events.drain(..) {
@@ -258,7 +260,7 @@ impl Daemon {
         self.peers.charge(now);
         self.step(Daemon::maintain);
     }
-    /// Runs `step`, and processes all events that follow from it. No event is left between two steps.
+    /// Runs `step`, and processes all events that follow from it. The outbox is empty between two steps.
     fn step(&mut self, step: impl FnOnce(&mut Daemon)) {
         step(self);
         while let Some(event) = self.cx.outbox.pop() {
@@ -285,11 +287,12 @@ impl Daemon {
             self.running = false;
         }
     }
-    /// Returns the number of connections for which a drain waits. Hosts that are left without an answer would take minutes.
+    /// Returns the number of connections for which a drain waits. Connections whose host gets no more answers do not
+    /// count: they would take minutes.
     fn left(&self) -> u64 {
         (self.hosts.len() as u64).saturating_sub(u64::from(self.hosts.silent())) + self.attempts.len() as u64
     }
-    /// Accepts connections, or not while there are no descriptors left: the listeners would be ready all the time.
+    /// Starts or stops accepting connections. Without free descriptors the listeners would be ready all the time.
     fn listen(&mut self, accept: bool) {
         if !accept {
             self.cx.timer(PAUSE, Due::Listen);

@@ -1,4 +1,4 @@
-//! What a program needs that runs gateways on threads of its own, as the emulator does.
+//! Support for programs that run gateways on their own threads, as the emulator does.
 
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -9,14 +9,14 @@ use crate::error::Error;
 use crate::intercept::Rules;
 use crate::peering::identity::{make_authority, make_certificate};
 
-/// How long its certificates are good (days).
+/// The validity of its certificates (days).
 const DAYS: u32 = 1;
 
-/// An authority, whose key is forgotten, and certificates and keys from it for the gateways `names`, as files in `folder`.
-/// In the order of the names.
+/// Makes an authority, whose key is not kept, and certificates and keys of the gateways `names`, as files in `folder`.
+/// Returns them in the order of the names.
 ///
 /// # Errors
-/// A name cannot stand in a certificate, or a file cannot be written.
+/// A name is not allowed in a certificate, or a file cannot be written.
 pub fn make_identities(folder: &Path, names: &[String]) -> io::Result<Vec<Identity>> {
     let authority = make_authority("cellway").map_err(io::Error::other)?;
     let root = write(folder, "authority.pem", &authority.made.certificate)?;
@@ -31,7 +31,7 @@ pub fn make_identities(folder: &Path, names: &[String]) -> io::Result<Vec<Identi
     names.iter().enumerate().map(identity).collect()
 }
 
-/// A new file that its owner alone can read.
+/// Writes a new file that only its owner can read.
 fn write(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
     let path = folder.join(name);
     let mut file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -39,8 +39,8 @@ fn write(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Sets the rules of interception of a configuration in the network namespace of the calling thread, where they stay until
-/// it is gone. A daemon on such a thread then tells the kernel which networks are taken.
+/// Sets the rules of interception of a configuration in the network namespace of the calling thread, where they exist
+/// as long as the namespace. A daemon on such a thread then sets the intercepted networks.
 ///
 /// # Errors
 /// `nft` or `ip` is missing, or refuses a rule.

@@ -1,33 +1,33 @@
-//! What can go wrong.
+//! The errors of the daemon.
 
-/// What can go wrong with a gateway as a whole; what goes wrong with one connection or one peer is
-/// counted, logged and lived with.
+/// An error of the gateway as a whole. Errors of one connection or one peer are counted and logged, and the gateway
+/// continues.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The configuration cannot work.
+    /// The configuration is invalid.
     #[error("{what}")]
     Config {
-        /// What is wrong, where, and what would be accepted.
+        /// The location, the problem, and the accepted values.
         what: String,
     },
-    /// The kernel refused something that the emulator asks for as well.
+    /// The kernel refused an operation that the emulator uses as well.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// Why not.
+        /// The error.
         source: cellway_sys::SysError,
     },
-    /// The kernel refused something.
+    /// The kernel refused an operation.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried.
+        /// The operation.
         what: String,
-        /// Why not.
+        /// The error.
         source: std::io::Error,
     },
-    /// Nothing is intercepted.
+    /// The rules of interception are missing.
     #[error("the kernel has no rules, so it takes no connection; set them with `cellway-gateway rules apply`")]
     NoRules,
     /// The gateway's keys or certificates cannot be used.

@@ -1,5 +1,5 @@
-//! What fuzzing calls. Each function reads octets as the daemon does that reads them from outside, and panics
-//! if what follows from them is wrong. The targets are in `fuzz/`; a test runs their inputs again.
+//! Entry points of fuzzing. Each function parses octets as the daemon does, and panics if an invariant of the result
+//! does not hold. The targets are in `fuzz/`; a test runs their inputs again.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,7 +16,7 @@ use crate::intercept::packet::{Kind, disown, kind};
 use crate::peering::hello::{self, Hello};
 use crate::peering::records::{PAYLOAD, Record, Records};
 
-/// The text of a configuration: refused with a place for each problem, or one that can be worked with.
+/// The text of a configuration: refused with the location of each problem, or valid.
 pub fn config(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let config = match Config::parse(text, Path::new("/etc/gateway.toml")) {
@@ -46,7 +46,7 @@ pub fn config(data: &[u8]) {
     assert!(rules.starts_with('#') && rules.ends_with('\n'));
 }
 
-/// A peer's first words.
+/// The hello of a peer.
 pub fn hello(data: &[u8]) {
     let Ok(hello) = Hello::decode(data) else { return };
     let again = hello.encode();
@@ -54,7 +54,7 @@ pub fn hello(data: &[u8]) {
     assert!(again.len() <= hello::MOST);
 }
 
-/// A peer's octets over TLS: the same records, however they are cut into pieces (the first octet says how).
+/// A peer's octets over TLS: the same records, however they are split into pieces (as the first octet selects).
 pub fn records(data: &[u8]) {
     let Some((&piece, stream)) = data.split_first() else { return };
     let whole = records_of(std::iter::once(stream));
@@ -63,7 +63,7 @@ pub fn records(data: &[u8]) {
     assert!(whole.0.iter().skip(1).all(|record| matches!(record, Record::Packet(_))));
 }
 
-/// All records, and why it ended if it did.
+/// Returns all records, and the reason for the end, if any.
 fn records_of<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Record>, Option<String>) {
     let (mut records, mut all) = (Records::default(), Vec::new());
     for piece in pieces {
@@ -86,7 +86,7 @@ fn records_of<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Record>, Optio
     (all, None)
 }
 
-/// A packet in the device where openings wait, and what is answered to it.
+/// A packet on the TUN device of SYNs, and the answer to it.
 pub fn segment(data: &[u8]) {
     let mut own = data.to_vec();
     if disown(&mut own) && kind(data) == Kind::Unreachable {
@@ -105,13 +105,13 @@ pub fn segment(data: &[u8]) {
         let packet = answer(&about, reason, router).unwrap_or_else(|error| panic!("{reason}: {error}"));
         assert_eq!(packet.is_none(), reason == Reason::TimedOut, "{reason}");
         let Some(packet) = packet else { continue };
-        // Never an amplifier: at most the headers of ICMPv6 more than what is answered.
+        // The answer never amplifies: it is at most the headers of ICMPv6 longer.
         assert!(packet.len() <= data.len() + 48 && packet.len() <= 1280, "{} octets to {}", packet.len(), data.len());
         assert!(!matches!(kind(&packet), Kind::Opening { .. }), "{reason}: {packet:?}");
     }
 }
 
-/// A SOCKS client's octets: the same dialogue, however they are cut into pieces (the first octet says how).
+/// A SOCKS client's octets: the same dialogue, however they are split into pieces (as the first octet selects).
 pub fn socks(data: &[u8]) {
     let Some((&piece, stream)) = data.split_first() else { return };
     let whole = dialogue(std::iter::once(stream));
@@ -125,7 +125,7 @@ pub fn socks(data: &[u8]) {
     }
 }
 
-/// What is answered, and whom the client wants to reach.
+/// Returns the replies, and the server that the client requests.
 fn dialogue<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, Option<Server>) {
     let (mut dialogue, mut waiting, mut answers) = (Dialogue::default(), Vec::new(), Vec::new());
     for piece in pieces {

@@ -1,10 +1,9 @@
-//! Taking connections that pass through this machine, and connecting onwards in their names.
+//! Interception of connections that pass through this machine, and connections to servers in the name of clients.
 //!
-//! The first segment of a client's connection waits in a TUN device ([`Hold`]) until the server has answered
-//! at the far side. Then it is written back and delivered to a transparent socket ([`Listeners`]), or an
-//! answer as from the server or its network is sent instead. [`connect`] is the far side of it: a connection
-//! from the client's address. What the kernel must do for this is said by [`Rules`],
-//! and told to it by [`Follower`].
+//! The SYN of a client waits on a TUN device ([`Hold`]) until the server has answered at the far side. Then it is
+//! written back and delivered to a transparent socket ([`Listeners`]), or the client receives an answer as from the
+//! server or its network. [`connect`] is the far side: a connection from the client's address. [`Rules`] are the rules
+//! of the kernel for this, and [`Follower`] keeps the kernel in step with them.
 
 pub(crate) mod answer;
 mod follower;

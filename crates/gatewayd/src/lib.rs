@@ -1,11 +1,11 @@
 //! `cellway-gateway`: the TCP gateway as a daemon for Linux.
 //!
-//! A pair of them stands at the two ends of a long path. Each intercepts the TCP connections of the
-//! hosts on its side, acknowledges locally, and relays the bytes to the other at one paced rate
-//! (Hasegawa et al., the paper `kdd`, section 2.2). What is decided is decided in the state machine
-//! of the crate `gateway`, the same that simulations run; here are its sockets, its peers, its rules.
+//! A pair of gateways is placed at the two ends of a long path. Each intercepts the TCP connections of the hosts on its
+//! side, acknowledges locally, and relays the bytes to the other at one paced rate (Hasegawa et al., the paper `kdd`,
+//! section 2.2). The state machine of the crate `gateway`, which simulations also run, makes the decisions; this crate
+//! adds the sockets, the transport to the peers, and the rules of the kernel.
 //!
-//! One thread does all that touches bytes ([`Daemon`]); what people look at runs on another.
+//! One thread moves all bytes ([`Daemon`]); status, metrics and signals run on another.
 #![cfg(target_os = "linux")]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

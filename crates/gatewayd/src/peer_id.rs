@@ -1,4 +1,4 @@
-//! Peers by their place in the configuration, which does not change while the process runs.
+//! Peers by their index in the configuration, which does not change while the process runs.
 
 use std::ops::{Index, IndexMut};
 
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct PeerId(usize);
 
 impl PeerId {
-    /// Returns the peer at a place in the configuration, counted from 0.
+    /// Returns the peer at an index of the configuration, counted from 0.
     pub(crate) const fn at(place: usize) -> PeerId {
         PeerId(place)
     }
-    /// Returns its place in the configuration.
+    /// Returns its index in the configuration.
     pub(crate) const fn place(self) -> usize {
         self.0
     }

@@ -1,23 +1,22 @@
-//! The ways to the other gateways.
+//! The transport to the other gateways.
 //!
-//! Between two gateways the packets of their state machines travel as datagrams of one QUIC connection,
-//! or as records of TLS over TCP where UDP does not get through. Both sides show certificates; a peer
-//! is up when each has verified the other's and said so in its hello.
+//! Between two gateways the packets of their state machines travel as datagrams of one QUIC connection, or as records
+//! of TLS over TCP if UDP does not pass. Both sides authenticate with certificates; a peer is up when each has verified
+//! the other's and confirmed it in its hello.
 //!
 //! # Which connection is kept
-//! Both gateways may dial, and one may have lost a connection that the other still believes in. So one of
-//! the two decides, the one whose name comes first in the alphabet: the other says hello as soon as it
-//! has verified the certificate, the decider only on the connection that it chooses, and hearing the
-//! decider's hello is what makes the other use a connection. The first one to get that far is chosen; a
-//! later one is spare unless its hello shows that the peer has lost the first (another instance, or a
-//! higher count of connections lost). A second connection is therefore never in use beside the first,
-//! and neither side forgets its flows while the other keeps them.
+//! Both gateways may dial, and one may have lost a connection that the other still uses. So one of the two decides, the
+//! one whose name is first in alphabetical order: the other sends its hello as soon as it has verified the certificate,
+//! the decider only on the connection that it chooses, and the hello of the decider makes the other use a connection.
+//! The decider chooses the first connection with a hello; a later one is spare unless its hello shows that the peer has
+//! lost the first (another instance, or a higher count of lost connections). Two connections are therefore never in use
+//! at once, and neither side drops its flows while the other keeps them.
 //!
 //! # Upgrades
-//! A program that hands over to another one ends its connections with a reason of their own: both gateways keep the state of
-//! what they carry, for as long as an outage may last. Where that packet is lost the next program answers with a stateless
-//! reset (RFC 9000, section 10.3), which has the same effect. The next connection continues it if neither has lost it since, as
-//! the numbers in both hellos show; the decider's hello says what it has decided. See [`way`].
+//! A program that hands over to another one ends its connections with a reason of their own: both gateways keep the
+//! state of the flows for up to `outage`. If that packet is lost the next program answers with a stateless reset (RFC
+//! 9000, section 10.3), which has the same effect. The next connection continues the state if neither has lost it
+//! since, as the numbers in both hellos show; the decider's hello contains its decision. See [`attachment`].
 
 mod accept;
 mod complaints;
@@ -73,16 +72,16 @@ use way::Way;
 const LOOKUPS: u64 = 0;
 const LISTENER: u64 = 1;
 const SOCKETS: u64 = 2;
-/// Links are numbered from here, sockets below.
+/// Tokens of links start here, those of sockets are below.
 const LINKS: u64 = 16;
-/// The ways to the other gateways.
+/// The transport to the other gateways.
 pub(crate) struct Peering {
     name: String,
     identity: Identity,
     instance: u64,
     ready: Readiness,
     tokens: Vec<u64>,
-    /// The most that all connections deliver in a turn, and each of them in this one.
+    /// The most that all connections deliver in a turn, and that each of them delivers in this one.
     turn: Share,
     share: Share,
     peers: PerPeer<Peer>,
@@ -92,17 +91,17 @@ pub(crate) struct Peering {
     routes: HashMap<(usize, ConnectionHandle), u64>,
     sockets: Vec<Udp>,
     listener: Option<Socket>,
-    /// Where it listens: as configured, and as it came to be (port 0 lets the kernel choose).
+    /// The address on which it listens: as configured, and as bound (port 0 lets the kernel choose).
     asked: Option<SocketAddr>,
     listen: Option<SocketAddr>,
-    /// When the listener is watched again, if it is not.
+    /// The time at which the listener is polled again, if it is not.
     accept_at: Option<Instant>,
     lookups: Lookups,
     complaints: Complaints,
-    /// The numbers of connections that never became a peer's, by the way in which they ended.
+    /// The numbers of connections that never became a peer's, by outcome.
     turned_away: BTreeMap<&'static str, u64>,
     events: VecDeque<PeerEvent>,
-    /// What the lines to all peers carry (octets per second).
+    /// The sum of the rates to all peers (octets per second).
     line: f64,
     closed: bool,
 }
@@ -124,7 +123,7 @@ fn failed(what: String) -> impl FnOnce(std::io::Error) -> Error {
 }
 
 impl Peering {
-    /// Binds what is to be bound, and continues what was `kept`; the first [`Peering::turn`] begins to dial.
+    /// Binds the sockets, and continues the state of `kept`; the first [`Peering::turn`] begins to dial.
     pub(crate) fn new(config: &Config, kept: Option<&Kept>, now: Instant) -> Result<Peering, Error> {
         let identity = Identity::read(&config.identity)?;
         for problem in identity.problems(&config.name) {
@@ -172,8 +171,7 @@ impl Peering {
         }
         if let Some(address) = peering.listen {
             let server = settings::server(&peering.identity, peering.longest_outage(), settings::buffer(0.0), None);
-            // The kernel chooses the port if it is 0, here for TCP, whose connections take ports too: the same one for
-            // UDP.
+            // The kernel chooses port 0 for TCP, whose connections use ports as well: UDP gets the same one.
             let listener = listen(address).map_err(failed(format!("listen for peers on TCP {address}")))?;
             let bound = listener.local_addr().map(|bound| bound.as_socket()).map_err(own_set())?;
             let address = SocketAddr::new(address.ip(), bound.map_or(address.port(), |bound| bound.port()));
@@ -187,25 +185,25 @@ impl Peering {
         Ok(peering)
     }
 
-    /// Where it listens, for QUIC and for TLS.
+    /// Returns the address on which it listens, for QUIC and for TLS.
     #[cfg(test)]
     fn listens(&self) -> Option<SocketAddr> {
         self.listen
     }
 
     fn longest_outage(&self) -> Duration {
-        // QUIC takes the smaller of both sides' idle times: the dialler knows whom it dials.
+        // QUIC uses the smaller idle timeout of both sides: only the dialler has the peer's identity at this time.
         self.peers.iter().map(|peer| peer.outage).max().unwrap_or(Duration::from_secs(30))
     }
 
-    /// Reads what has arrived and does what is due; [`Peering::flush`] sends what that queues. Connections
-    /// that have something share a bounded number of packets and octets per turn, so that no peer delays the others or the
-    /// hosts for long, however much it sends.
+    /// Reads packets and processes timers; [`Peering::flush`] sends the results. Connections with packets share a
+    /// bounded number of packets and octets per turn, so that no peer delays the others or the hosts for long, however
+    /// much it sends.
     pub(crate) fn turn(&mut self, now: Instant) {
         self.accept_again(now);
         self.sockets.iter_mut().for_each(|udp| udp.more = false);
         let mut tokens = std::mem::take(&mut self.tokens);
-        // Nothing is waited for; what is not seen now is seen at the next turn.
+        // Without a wait; readiness that is missed is reported at the next turn.
         let _ = self.ready.wait(Some(0), &mut tokens);
         let mut touched = Vec::new();
         for &token in &tokens {
@@ -261,7 +259,7 @@ impl Peering {
         self.sockets.iter().any(|udp| udp.more) || self.links.values().any(left)
     }
 
-    /// What has happened since, oldest first.
+    /// Returns the next event, oldest first.
     pub(crate) fn next(&mut self) -> Option<PeerEvent> {
         self.events.pop_front()
     }
@@ -274,7 +272,7 @@ impl Peering {
         }
     }
 
-    /// Hands to the kernel all that is queued, as far as it takes it; call it after [`Peering::turn`] too.
+    /// Passes all queued packets to the kernel, as far as it accepts them. To be called after [`Peering::turn`] too.
     pub(crate) fn flush(&mut self, now: Instant) {
         for (&number, link) in &mut self.links {
             link.flush(&mut self.sockets, now);
@@ -299,33 +297,32 @@ impl Peering {
         dials.chain(links).chain(detached).chain(self.accept_at).chain(self.complaints.deadline()).min()
     }
 
-    /// Octets of IP packets sent to the peer since the start: headers, QUIC's own packets, handshakes and
-    /// attempts included; for TLS see [`tls::TlsLink::octets`]. It never falls.
+    /// Returns the octets of IP packets sent to the peer since the start: headers, QUIC's own packets, handshakes and
+    /// attempts included; for TLS see [`tls::TlsLink::octets`]. It never decreases.
     pub(crate) fn octets(&mut self, peer: PeerId) -> u64 {
         let of_peer = |link: &&mut Link| link.peer == Some(peer);
         let now: u64 = self.links.values_mut().filter(of_peer).map(Link::octets).sum();
         now + self.peers.get(peer).map_or(0, |peer| peer.past_octets)
     }
 
-    /// Datagrams that the kernel has dropped here since the start, because nobody read them in time: they came over the
-    /// line.
+    /// Returns the datagrams that the kernel has dropped here since the start, because this machine did not read them
+    /// in time.
     pub(crate) fn drops(&mut self) -> u64 {
         self.sockets.iter_mut().map(Udp::drops).sum()
     }
 
-    /// Octets queued and not handed to the kernel.
+    /// Returns the octets queued and not passed to the kernel.
     pub(crate) fn backlog(&self, peer: PeerId) -> usize {
         let current = self.peers.get(peer).and_then(|peer| peer.way.link()).and_then(|at| self.links.get(&at));
         current.map_or(0, Link::backlog)
     }
 
-    /// Returns the numbers of connections that never became a peer's, by the way in which they ended: see
-    /// [`accept::Peering::turn_away`].
+    /// Returns the numbers of connections that never became a peer's, by outcome: see [`accept::Peering::turn_away`].
     pub(crate) fn turned_away(&self) -> &BTreeMap<&'static str, u64> {
         &self.turned_away
     }
 
-    /// What is known of the way to a peer.
+    /// Returns the state of the transport to a peer.
     pub(crate) fn status(&self, peer: PeerId) -> PeerTransport {
         let Some(of) = self.peers.get(peer) else { return PeerTransport::default() };
         let mut status =
@@ -338,12 +335,11 @@ impl Peering {
         status
     }
 
-    /// Reads the keys again and takes the peers' addresses, transports and outages as they are now; the
-    /// connections stay as they are. Peers may be added at the end.
+    /// Reads the keys again and applies the current addresses, transports and outages of the peers; connections do not
+    /// change. Peers may be added at the end.
     ///
     /// # Errors
-    /// A file of the identity is wrong, or something else has changed that needs a restart. Then
-    /// nothing is changed.
+    /// A file of the identity is invalid, or another key has changed that needs a restart. Then nothing is changed.
     pub(crate) fn reload(&mut self, config: &Config, now: Instant) -> Result<(), Error> {
         let fixed = |what: &str| Err(failed(format!("reload: {what}"))(std::io::Error::other("this needs a restart")));
         if config.name != self.name {
@@ -365,7 +361,7 @@ impl Peering {
         Ok(())
     }
 
-    /// Ends the connection to a peer, which is dialled anew.
+    /// Ends the connection to a peer, which is then dialled again.
     pub(crate) fn abandon(&mut self, peer: PeerId, now: Instant, why: &str) {
         let way = self.peers[peer].way;
         if way == Way::Down {
@@ -379,8 +375,8 @@ impl Peering {
         self.down(peer, why, now);
     }
 
-    /// Ends all connections for an upgrade: the peers keep the state of what they carry, and whoever reads what is returned
-    /// continues it.
+    /// Ends all connections for an upgrade: the peers keep the state of the flows, and the next program continues the
+    /// result.
     pub(crate) fn hand_over(&mut self, now: Instant) -> Kept {
         let kept = self.kept();
         for link in self.links.values_mut() {
@@ -402,7 +398,7 @@ impl Peering {
         Kept { instance: self.instance, peers: self.peers.iter().zip(octets).map(kept).collect() }
     }
 
-    /// Continues the ways to the peers, which are in the same order.
+    /// Continues the state of the peers, which are in the same order.
     fn resume(&mut self, kept: &Kept, now: Instant) {
         self.instance = kept.instance;
         for ((_, peer), kept) in self.peers.iter_mut().zip(&kept.peers) {
@@ -415,13 +411,14 @@ impl Peering {
         }
     }
 
-    /// After [`Peering::close`]: true when all peers that were connected over TLS have the last words, or cannot be reached. A
-    /// connection that is gone before would seem to be cut by the path, and the peer would wait for the next one.
+    /// Returns true, after [`Peering::close`], when all peers over TLS have received the reason of the end, or cannot
+    /// be reached. A connection that ends without it seems to be cut by the path, and the peer would wait for the next
+    /// one.
     pub(crate) fn has_told(&mut self, now: Instant) -> bool {
         let links = self.links.values_mut().filter_map(link::Link::tls);
         links.fold(true, |all, link| all & link.has_told(now))
     }
-    /// Ends all connections and tells the peers why.
+    /// Ends all connections, with a reason for the peers.
     pub(crate) fn close(&mut self, now: Instant, why: &str) {
         self.closed = true;
         for link in self.links.values_mut() {

@@ -1,4 +1,4 @@
-//! What a flow sends next, and what becomes of the frames that it has sent.
+//! The next frames of a flow, and the results of the frames that it has sent.
 
 use super::{Context, Delivery, Flow, LATER, Origin, Stage};
 use crate::config::GatewayConfig;
@@ -7,11 +7,11 @@ use crate::outbound::Piece;
 use crate::packet::{Frame, NUMBER_OCTETS, data_octets};
 
 impl Flow {
-    /// `frame` is about to leave, and gets its final content, where `share` is what the flow may hold;
-    /// whether it is still wanted.
+    /// Sets the final content of `frame`, which is about to leave, where `share` is the number of bytes that the flow
+    /// may hold. Returns false if the frame is not needed any more.
     pub(crate) fn leaves(&mut self, frame: &mut Frame, share: u64) -> bool {
         match frame {
-            // The peer has it, or must not get it any more.
+            // The peer has it, or must not receive it any more.
             Frame::Open { .. } if self.stage == Stage::Resetting && self.handshake == Delivery::Acked => return false,
             Frame::Open { .. } | Frame::Accepted { .. } | Frame::Refused { .. } => {
                 (self.handshake, self.asked) = (Delivery::Sent, true);
@@ -34,7 +34,7 @@ impl Flow {
         }
         true
     }
-    /// The peer has what `frame` carried.
+    /// Records that the peer has the content of `frame`.
     pub(crate) fn acked(&mut self, frame: &Frame, context: &mut Context<'_>) {
         match *frame {
             Frame::Data { offset, len, fin, .. } if self.reset_at.is_none() => {
@@ -46,7 +46,8 @@ impl Flow {
             _ => {}
         }
     }
-    /// The packet with `frame`, which is no reset, was lost; whether its content must be sent again.
+    /// Records that the packet with `frame`, which is no reset, was lost. Returns true if its content must be
+    /// retransmitted.
     pub(crate) fn lost(&mut self, mut frame: Frame, context: &mut Context<'_>) -> bool {
         if let Frame::Open { lease: Some(lease), .. } = &mut frame {
             *lease = Lease::PENDING;
@@ -65,7 +66,7 @@ impl Flow {
                 }
                 again
             }
-            // A later limit is under way or waits.
+            // A later limit is in flight or queued.
             Frame::Credit { limit, .. } => {
                 let again = limit == self.inn.told() && !self.credit_queued && self.stage == Stage::Relaying;
                 if again {
@@ -84,18 +85,18 @@ impl Flow {
             Frame::Reset { .. } | Frame::Ack(_) | Frame::Recall | Frame::Rate { .. } => false,
         }
     }
-    /// The piece that may be sent now. None while the `Open` waits, also one that is sent again: a peer that does not know the
-    /// flow drops the packet.
+    /// Returns the piece that may be sent now. There is none while the `Open` is queued, also for retransmission: a
+    /// peer without the flow would drop the packet.
     pub(crate) fn peek(&self, config: &GatewayConfig) -> Option<Piece> {
         let waits = self.origin == Origin::Local && self.handshake == Delivery::Queued;
         if waits { None } else { self.piece(config) }
     }
-    /// The next piece: as much as fits into a packet.
+    /// Returns the next piece: as much as fits into a packet.
     fn piece(&self, config: &GatewayConfig) -> Option<Piece> {
         let room = config.capacity() - NUMBER_OCTETS - data_octets(self.id, self.out.place());
         self.out.peek(config.payload.0.min(room.into()))
     }
-    /// Whether it has something to send and no token. Bytes do not leave before the `Open`.
+    /// Returns true if it has something to send and no token. Bytes do not leave before the `Open`.
     pub(crate) fn wants_token(&self, config: &GatewayConfig) -> bool {
         let sends = matches!(self.stage, Stage::Relaying | Stage::Resetting);
         sends && !self.token && (self.asked || self.origin == Origin::Peer) && self.peek(config).is_some()

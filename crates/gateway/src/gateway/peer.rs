@@ -10,10 +10,9 @@ use crate::packet::FlowId;
 use crate::reason::Reason;
 
 impl Gateway {
-    /// True if the peer has sent nothing for longer than [`crate::GatewayConfig::patience`] although something awaits its
-    /// answer.
-    /// Connections that wait for the far host's answer are refused when this becomes true, and none should be opened
-    /// while it is; carried ones wait. The next packet of the peer ends it.
+    /// True if the peer has sent nothing for longer than [`crate::GatewayConfig::patience`] although it owes an
+    /// acknowledgement. Connections that wait for the far host's answer are refused when this becomes true, and none
+    /// should be opened while it is; established ones wait. The next packet of the peer ends it.
     pub fn is_unresponsive(&self) -> bool {
         self.liveness.is_unresponsive()
     }
@@ -28,18 +27,18 @@ impl Gateway {
         self.leased = (self.leased.0.max(end), patience);
         Some(Lease { after, within: end.since(arrived) })
     }
-    /// The end of the lease of a flow that the peer opens: the connection to its server may not begin later. `None` if it
-    /// may begin at any time.
+    /// Returns the end of the lease of a flow that the peer opens: the connection to its server must not begin later.
+    /// `None` if it may begin at any time.
     pub fn lease_end(&self, flow: FlowId) -> Option<Time> {
         self.relay.lease_end(flow)
     }
-    /// Sets [`crate::GatewayConfig::bypass`] for what is opened from now on.
+    /// Sets [`crate::GatewayConfig::bypass`] for flows that are opened from now on.
     pub fn set_bypass(&mut self, bypass: bool) {
         self.relay.config.bypass = bypass;
     }
     /// Refuses the connections that wait for an answer if the peer has become unresponsive.
     pub(super) fn check_peer(&mut self, now: Time, actions: &mut Vec<Action>) {
-        // Up to the end of a lease the patience does not shrink.
+        // Until the end of a lease the patience must not shrink.
         if now >= self.leased.0 {
             self.leased.1 = Span::ZERO;
         }
@@ -54,7 +53,7 @@ impl Gateway {
             self.relay.abandon_openings(Reason::PeerLost, actions);
         }
     }
-    /// Forgets what was known of the peer, as the connection to it is new or lost.
+    /// Drops the state of the peer, when the connection to it is new or lost.
     pub(super) fn forget_peer(&mut self) {
         self.liveness = Liveness::default();
         self.leased = (Time::ZERO, Span::ZERO);

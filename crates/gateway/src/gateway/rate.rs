@@ -1,4 +1,4 @@
-//! The rate at which packets leave: configured, and watched by a guard; or found out.
+//! The rate at which packets leave: configured, with a guard, or estimated.
 
 use cellway_units::{Bits, Rate, Span, Time};
 
@@ -10,11 +10,11 @@ use crate::recovery::Sent;
 use cellway_delivery::Bottleneck;
 
 impl Gateway {
-    /// What the line carries: as configured, or as found out until now.
+    /// Returns the bandwidth of the bottleneck link: the configured rate, or the estimate.
     pub fn rate(&self) -> Rate {
         self.line.as_ref().map_or(self.config().rate, Bottleneck::estimate)
     }
-    /// Returns the rate at which packets leave: that of the line, or less while the guard acts.
+    /// Returns the rate at which packets leave: that of the bottleneck link, or less while the guard acts.
     pub fn sending_rate(&self) -> Rate {
         self.guard.as_ref().map_or_else(|| self.rate(), Guard::rate)
     }
@@ -23,18 +23,18 @@ impl Gateway {
     pub fn fits(&self) -> Option<Rate> {
         self.guard.as_ref().and_then(Guard::fits)
     }
-    /// Sets what becomes of a configured rate that is too high; to and from [`RateGuard::Off`] it changes with the next
-    /// [`Gateway::set_transport`] only.
+    /// Sets the reaction to a configured rate that is too high. A change to or from [`RateGuard::Off`] takes effect at
+    /// the next [`Gateway::set_transport`].
     pub fn set_guard(&mut self, now: Time, guard: RateGuard) {
         self.relay.config.guard = guard;
         self.configure_line(now);
     }
-    /// The highest rate at which packets leave now, and the estimated one.
+    /// Returns the highest rate at which packets leave now, and the estimated one.
     fn rates(&self) -> (Rate, Option<Rate>) {
         let most = self.guard.as_ref().map_or(self.config().rate, Guard::rate);
         (most, self.line.as_ref().map(Bottleneck::rate))
     }
-    /// Nothing is known of the path any more.
+    /// Drops the state of the path.
     pub(super) fn forget_line(&mut self) {
         (self.line, self.guard, self.owed, self.full) = (unknown(self.config()), guard(self.config()), 0, false);
         let (most, estimated) = self.rates();
@@ -46,7 +46,7 @@ impl Gateway {
             line.measured(rtt);
         }
     }
-    /// The rate or the largest packet is another.
+    /// Applies another rate or another largest packet.
     pub(super) fn configure_line(&mut self, now: Time) {
         let config = &self.relay.config;
         self.recovery.configure(config);
@@ -58,13 +58,14 @@ impl Gateway {
         }
         self.follow_rate();
     }
-    /// Nothing waited although the line was free: what was sent tells less of the line than it can carry.
+    /// Notes that no frame waited although the link was free: the next samples of the rate are limited by the
+    /// application.
     pub(super) fn nothing_left(&mut self) {
         if let Some(line) = &mut self.line {
             line.nothing_left();
         }
     }
-    /// The packet that was sent last, of `bits`, asks for an acknowledgement.
+    /// Records the packet that was sent last, of `bits`, if it is ack-eliciting.
     pub(super) fn asked(&mut self, now: Time, bits: Bits) {
         self.owed = self.owed.saturating_sub(1);
         let Some(sent) = self.recovery.last() else { return };
@@ -76,7 +77,7 @@ impl Gateway {
             guard.sent(bits);
         }
     }
-    /// The peer has a packet.
+    /// Counts a packet that was acknowledged.
     pub(super) fn arrived(&mut self, sent: &Sent) {
         self.owed = 0;
         if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
@@ -85,7 +86,7 @@ impl Gateway {
             guard.acked(sent.bits);
         }
     }
-    /// A packet is declared lost.
+    /// Counts a packet that was declared lost.
     pub(super) fn missing(&mut self, sent: &Sent) {
         if let (Some(line), Some(stamp)) = (&mut self.line, &sent.stamp) {
             line.lost(stamp);
@@ -103,8 +104,8 @@ impl Gateway {
             }
         }
     }
-    /// An acknowledgement has been dealt with; `round_trip` is that of the newest packet, if it was not known to have
-    /// arrived.
+    /// Ends the processing of an acknowledgement; `round_trip` is that of the newest packet, if it is newly
+    /// acknowledged.
     pub(super) fn learn(&mut self, now: Time, round_trip: Option<Span>) {
         if let Some(line) = &mut self.line {
             line.learn(now, round_trip);
@@ -121,12 +122,12 @@ impl Gateway {
     }
 }
 
-/// What is known of a line at first, if its rate is to be found out.
+/// Returns the initial estimate of a bottleneck link, if the rate is to be estimated.
 pub(super) fn unknown(config: &GatewayConfig) -> Option<Bottleneck> {
     config.auto.then(|| Bottleneck::new(config.rate, config.wire.bits(config.mtu.0 as u32), config.ack_every))
 }
 
-/// The guard of a configured rate. A reliable transport has a congestion control of its own, which finds the rate.
+/// Creates the guard of a configured rate. A reliable transport needs none: its own congestion control finds the rate.
 pub(super) fn guard(config: &GatewayConfig) -> Option<Guard> {
     let wanted = !config.auto && !config.reliable && config.guard != RateGuard::Off;
     wanted.then(|| Guard::new(config.rate, config.guard == RateGuard::Acts))

@@ -1,4 +1,4 @@
-//! Gives up the connections that wait for the far host's answer while the peer does not answer.
+//! Refuses the connections that wait for the far host's answer when the peer is unresponsive.
 
 use std::cmp::Reverse;
 
@@ -8,8 +8,8 @@ use crate::output::Action;
 use crate::reason::Reason;
 
 impl Relay {
-    /// Refuses every connection of a local host that has had no answer. The peer is sent a reset for each that it may
-    /// have been asked for: it must not connect in the name of a client that has gone another way.
+    /// Refuses every connection of a local host that has had no answer. The peer receives a reset for each whose `Open`
+    /// it may have: it must not connect in the name of a client that now takes another route.
     pub(crate) fn abandon_openings(&mut self, reason: Reason, actions: &mut Vec<Action>) {
         let waits = |state: &Flow| {
             state.origin == Origin::Local && matches!(state.stage, Stage::Waiting | Stage::Opening) && state.told
@@ -17,7 +17,7 @@ impl Relay {
         let waiting = self.flows.iter().filter(|(_, state)| waits(state));
         let mut waiting: Vec<_> =
             waiting.map(|(&flow, state)| (state.stage != Stage::Waiting, Reverse(flow))).collect();
-        // Those without memory go first: what becomes free is not for another of them.
+        // Those without memory go first: memory that becomes free is not for another of them.
         waiting.sort_unstable();
         for (_, Reverse(flow)) in waiting {
             self.stats.count_refusal(reason);
@@ -34,8 +34,8 @@ impl Relay {
 }
 
 impl Flow {
-    /// The local host waits no more. Its reset does not wait for the `Open`, which is not sent again either: a peer
-    /// that gets the reset alone refuses the name from then on.
+    /// Records that the local host has stopped waiting. Its reset does not wait for the `Open`, which is not
+    /// retransmitted either: a peer that receives only the reset refuses the identifier from then on.
     pub(super) fn abandon(&mut self, reason: Reason, context: &mut Context<'_>) {
         self.handshake = Delivery::Acked;
         self.lose_local_side(reason, context);

@@ -1,4 +1,4 @@
-//! Which flows are let in, and how much memory each gets.
+//! Admission of flows, and the memory of each.
 
 use super::Relay;
 use super::quota::Quota;
@@ -12,40 +12,40 @@ use crate::packet::{FlowId, NUMBER_OCTETS};
 use crate::request::Request;
 
 impl Relay {
-    /// Returns the memory that a direction of a flow may take (bytes): a quarter of what is not promised, so that some is
-    /// always left for the others. This is the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6
-    /// (2), 1998, section III. An eighth of the memory does not count, or the reserves of the classes if they are more:
+    /// Returns the memory that a direction of a flow may take (bytes): a quarter of what is not promised, so that the
+    /// others always have some. This is the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6 (2),
+    /// 1998, section III. An eighth of the memory does not count, or the reserves of the classes if they are more:
     /// promises stay when shares shrink, and new flows need their least windows at once.
     pub(super) fn memory_share(&self) -> u64 {
         let kept = (self.config.total_buffer.0 / 8).max(self.reserved());
         (self.free().saturating_sub(kept) / 4).max(self.config.least())
     }
-    /// Returns the bytes from its host that a flow of `class` which holds `held` may hold now. Each class has the windows for
-    /// itself: flows of another one, however many, do not take the bytes from it that it needs to send its share.
+    /// Returns the bytes that a flow of `class`, which holds `held`, may hold from its host now. Each class has the
+    /// windows for itself: flows of another class, however many, cannot take the bytes that it needs to send its share.
     pub(super) fn outbound_share(&self, class: ClassId, held: u64) -> u64 {
         let line = self.windows.outbound_share(self.taken[class.0], held).max(self.config.least());
         self.memory_share().min(line).min(self.windows.outbound)
     }
-    /// The receive window of a flow now (bytes).
+    /// Returns the receive window of a flow (bytes), as large as memory permits.
     pub(super) fn inbound_share(&self, flow: &Flow) -> u64 {
         self.memory_share().min(self.inbound_window(flow))
     }
-    /// The same, memory permitting.
+    /// Returns the receive window of a flow (bytes), without regard to memory.
     pub(super) fn inbound_window(&self, flow: &Flow) -> u64 {
         let (flows, arrived) = (self.rounds.flows(), self.rounds.arrived(&flow.arrivals));
         self.windows.inbound(flow.inn.arrived() > 0, flows, arrived)
     }
-    /// Bytes have arrived for a flow, some of them perhaps again.
+    /// Counts bytes that have arrived for a flow, some of them perhaps again.
     pub(super) fn note_arrival(&mut self, flow: FlowId, bytes: u32) {
         if let Some(state) = self.flows.get_mut(&flow) {
             self.rounds.note(self.now, self.windows.rtt, &mut state.arrivals, bytes.into());
         }
     }
-    /// Memory that is neither held nor promised (bytes).
+    /// Returns the memory that is neither held nor granted (bytes).
     pub(super) fn free(&self) -> u64 {
         self.config.total_buffer.0.saturating_sub(self.committed + self.leftover)
     }
-    /// Whether the opening with `request` fits into a packet.
+    /// Returns true if an `Open` with `request` fits into a packet.
     pub(super) fn has_room_for(&self, request: &Request) -> bool {
         const NUMBERS: u32 = NUMBER_OCTETS + 1 + 8 + 8 + Lease::MOST_OCTETS;
         request.is_valid() && NUMBERS + request.octets() <= self.config.capacity()
@@ -56,23 +56,23 @@ impl Relay {
     pub(super) fn has_now_ended(&mut self, flow: FlowId) {
         let ended = &mut self.ended[(flow.0 & 1) as usize];
         ended.insert(flow.0 >> 1, (flow.0 >> 1) + 1);
-        // The identifiers between the joined runs count as ended, too.
+        // The identifiers between the joined runs also count as ended.
         ended.join_lowest(Excess::MOST_IDENTIFIERS + self.flows.len() + 1);
     }
-    /// Returns true if no more flows of `class` are let in. What the reserves of classes need stays free: see [`Quota`].
+    /// Returns true if no more flows of `class` are admitted. The reserves of classes stay free: see [`Quota`].
     pub(super) fn is_full(&self, origin: Origin, class: ClassId) -> bool {
         let quota = &self.admitted[origin as usize];
         let others = if quota.is_within_reserve(class) { 0 } else { self.reserved() };
         !quota.has_room(class) || self.free() < self.config.per_flow() + others
     }
-    /// The memory (bytes) of the flows that all classes may add within their reserves.
+    /// Returns the memory (bytes) of the flows that all classes may add within their reserves.
     fn reserved(&self) -> u64 {
         self.admitted.iter().map(Quota::unused).sum::<u64>() * self.config.per_flow()
     }
     pub(super) fn may_wait(&self, origin: Origin, class: ClassId) -> bool {
         !self.is_full(origin, class) || self.waiting[origin as usize].has_room(class)
     }
-    /// A new flow gets its memory, or waits for it.
+    /// Gives a new flow its memory, or queues it.
     pub(super) fn enter(&mut self, state: Flow, actions: &mut Vec<Action>) {
         let (flow, origin, class) = (state.id, state.origin, state.class);
         self.flows.insert(flow, state);
@@ -97,13 +97,13 @@ impl Relay {
             self.change(flow, actions, Flow::admit);
         }
     }
-    /// Returns the class of the next flow that is let in: of those with flows that wait, the one with the fewest.
+    /// Returns the class of the next flow to admit: of those with flows that wait, the one with the fewest.
     fn next_class(&self, origin: Origin) -> Option<ClassId> {
         let admitted = &self.admitted[origin as usize];
         let enters = |&class: &ClassId| !self.is_full(origin, class);
         self.waiting[origin as usize].classes().filter(enters).min_by_key(|&class| admitted.used(class))
     }
-    /// Returns true if memory alone keeps a flow of `origin` waiting.
+    /// Returns true if a flow of `origin` waits for memory alone.
     pub(super) fn waits_for_memory(&self, origin: Origin) -> bool {
         let admitted = &self.admitted[origin as usize];
         self.waiting[origin as usize].classes().any(|class| admitted.has_room(class))

@@ -1,4 +1,4 @@
-//! The flows that share the peer's link, and how much of it each has: the arrivals of the last round trip.
+//! The flows that share the peer's link, and the share of each: the arrivals of the last round trip.
 
 use cellway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub(crate) struct Arrivals {
 }
 
 impl Rounds {
-    /// Takes `bytes` that have arrived for a flow, or 0 for a flow that begins.
+    /// Counts `bytes` that have arrived for a flow, or 0 for a flow that begins.
     pub(super) fn note(&mut self, now: Time, rtt: Span, flow: &mut Arrivals, bytes: u64) {
         if now >= self.end {
             *self = Rounds { number: self.number + 1, end: now + rtt, flows: 0, before: self.flows };
@@ -36,11 +36,11 @@ impl Rounds {
         }
         flow.bytes += bytes;
     }
-    /// Returns how many flows share the link, at least 1.
+    /// Returns the number of flows that share the link, at least 1.
     pub(super) fn flows(&self) -> u64 {
         self.flows.max(self.before).max(1)
     }
-    /// Returns the bytes of a flow that arrived in this round or in the last one, whichever are more.
+    /// Returns the bytes of a flow that arrived in this round or in the last one, whichever is more.
     pub(super) fn arrived(&self, flow: &Arrivals) -> u64 {
         match self.number - flow.round {
             0 => flow.bytes.max(flow.before),
@@ -68,7 +68,7 @@ mod tests {
         rounds.note(at(99), RTT, &mut b, 20);
         rounds.note(at(99), RTT, &mut b, 0);
         assert_eq!((rounds.flows(), rounds.arrived(&a), rounds.arrived(&b)), (2, 10, 20));
-        // Nothing arrives for 10 s: that is no round.
+        // Nothing arrives for 10 s, which is no round.
         rounds.note(at(10_000), RTT, &mut a, 5);
         assert_eq!((rounds.flows(), rounds.arrived(&a), rounds.arrived(&b)), (2, 10, 20));
         rounds.note(at(10_100), RTT, &mut a, 7);

@@ -5,7 +5,7 @@ use crate::excess::Excess;
 use crate::packet::{FlowId, Frame};
 use crate::reason::Reason;
 
-/// Most answers under way while the peer gets resets of flows that it has never met.
+/// Most unacknowledged answers while resets of unused identifiers are sent.
 const UNUSED: usize = 1024;
 
 impl Relay {
@@ -28,7 +28,8 @@ impl Relay {
         };
         self.excess.get_or_insert(found);
     }
-    /// Sends the peer resets of flows that it has never met, a few at a time, as local hosts control their number.
+    /// Sends the peer resets for identifiers that were never used, a few at a time, as local hosts control their
+    /// number.
     pub(super) fn tell_unused(&mut self) {
         for parity in [0, 1] {
             while self.answers.len() < UNUSED

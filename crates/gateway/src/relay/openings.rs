@@ -8,12 +8,12 @@ use crate::output::Action;
 use crate::packet::FlowId;
 use crate::reason::Reason;
 
-/// Entries of openings that are kept although they do not wait, before the list is searched for them.
+/// The number of entries beyond those of live flows at which answered ones are first removed.
 const ANSWERED: usize = 1_024;
 
 impl Relay {
-    /// Adds an opening of a local host. One that has no answer keeps the later ones in the list: those that have are removed
-    /// when they are half of it.
+    /// Adds a flow of a local host to the list. A flow without an answer keeps later ones in the list: those that are
+    /// answered are removed when they are half of it.
     pub(super) fn note_opening(&mut self, flow: FlowId) {
         self.openings.push_back((self.now + self.config.opening, flow));
         if self.openings.len() > ANSWERED + 2 * self.flows.len() {
@@ -21,7 +21,7 @@ impl Relay {
             openings.retain(|(_, flow)| flows.get(flow).is_some_and(|state| state.opening()));
         }
     }
-    /// Drops the openings at the front that no longer wait.
+    /// Removes the flows at the front that no longer wait.
     pub(super) fn forget_answered_openings(&mut self) {
         let waits = |relay: &Relay, flow: FlowId| relay.flows.get(&flow).is_some_and(|state| state.opening());
         while self.openings.front().is_some_and(|&(_, flow)| !waits(self, flow)) {

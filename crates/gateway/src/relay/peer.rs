@@ -1,4 +1,4 @@
-//! What the peer says about flows.
+//! Frames of the peer about flows.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::reason::Reason;
 use crate::request::Request;
 
 impl Relay {
-    /// The peer sent `frame`, which is no acknowledgement.
+    /// Processes `frame` of the peer, which is no acknowledgement.
     pub(crate) fn arrived(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
         match frame {
             Frame::Recall => self.recalled(),
@@ -34,7 +34,7 @@ impl Relay {
             (true, _) => self.change(flow, actions, |flow, context| flow.control(frame, context)),
             (false, _) if self.has_ended(flow) => {}
             (false, Frame::Open { limit, request, .. }) => self.opened(flow, *limit, request, actions),
-            // The `Open` was given up, and may come late.
+            // The `Open` was cancelled, and may arrive late.
             (false, Frame::Reset { .. }) => {
                 self.has_now_ended(flow);
                 self.check_identifiers(flow);
@@ -45,8 +45,8 @@ impl Relay {
             }
         }
     }
-    /// The peer sent an `Open` with a lease that ends at `end`. When that is over it is refused: the client may be on
-    /// another path.
+    /// Processes an `Open` with a lease that ends at `end`. After that time it is refused: the client may use another
+    /// path.
     pub(crate) fn leased(&mut self, flow: FlowId, open: &Frame, (now, end): (Time, Time), actions: &mut Vec<Action>) {
         if self.flows.contains_key(&flow) || self.has_ended(flow) {
             return;
@@ -77,7 +77,7 @@ impl Relay {
         self.end(flow, actions);
     }
     fn opened(&mut self, flow: FlowId, limit: u64, request: &Arc<Request>, actions: &mut Vec<Action>) {
-        // What is sent early needs its memory at once.
+        // Early bytes need their memory at once.
         let (origin, class) = (Origin::Peer, self.queue.classes().of(request));
         let may_enter = if request.early { !self.is_full(origin, class) } else { self.may_wait(origin, class) };
         if may_enter {
@@ -88,7 +88,7 @@ impl Relay {
             self.decline(flow, Reason::Busy);
         }
     }
-    /// Refuses a flow that is not here. It takes no memory, however many the peer opens.
+    /// Refuses a flow that does not exist here. It takes no memory, however many the peer opens.
     fn decline(&mut self, flow: FlowId, reason: Reason) {
         self.stats.count_refusal(reason);
         self.stats.declined_by[reason.index()] += 1;
@@ -96,20 +96,20 @@ impl Relay {
         self.check_identifiers(flow);
         self.answer(Frame::Refused { flow, reason });
     }
-    /// Tells the peer what becomes of a flow that is not here: a reset, or a refusal.
+    /// Sends the peer a reset or a refusal of a flow that does not exist here.
     pub(super) fn answer(&mut self, frame: Frame) {
         let Some(flow) = frame.flow().filter(|_| self.excess.is_none()) else { return };
         if self.answers.insert(flow) {
             self.queue.push(frame);
         }
     }
-    /// Whether bytes of a flow have come before its opening.
+    /// Returns true if bytes of a flow have arrived before its `Open`.
     pub(crate) fn is_ahead(&self, frames: &[Frame]) -> bool {
         let Some(&Frame::Data { flow, early: true, .. }) = frames.last() else { return false };
         let opens = |frame: &Frame| matches!(frame, Frame::Open { flow: other, .. } if *other == flow);
         !self.flows.contains_key(&flow) && !self.has_ended(flow) && !frames.iter().any(opens)
     }
-    /// Something of the other end of a flow has come, which ends it if the peer must not send that.
+    /// Processes a frame of the peer about an existing flow. A violation ends the flow.
     fn arrive(
         &mut self,
         flow: FlowId,
@@ -131,7 +131,7 @@ impl Relay {
         self.stats.received_bytes += fresh;
         let Some((stage, told)) = violation else { return };
         self.stats.violations += 1;
-        // It may have ended with that.
+        // The flow may have ended with that.
         if told && self.flows.contains_key(&flow) {
             let reason = Reason::Violation;
             let refuse = matches!(stage, Stage::Waiting | Stage::Opening);

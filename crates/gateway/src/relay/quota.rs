@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::class::ClassId;
 
-/// The part of all slots, as a divisor, that is divided equally among the classes.
+/// The divisor of the number of slots for the part that is divided equally among the classes.
 const RESERVED: u64 = 4;
 
 /// A number of slots. Each class has a reserve of them, which is never used by others; the rest is for any class. So a
@@ -22,7 +22,7 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// `all` slots of `classes`. A single class has no reserve: all slots are its own.
+    /// Divides `all` slots among `classes`. A single class has no reserve: all slots are its own.
     pub(super) fn new(all: u64, classes: usize) -> Quota {
         let reserve = if classes > 1 { all / RESERVED / classes as u64 } else { 0 };
         Quota { all, reserve, used: vec![0; classes], total: 0, unused: reserve * classes as u64 }
@@ -30,7 +30,7 @@ impl Quota {
     pub(super) fn is_within_reserve(&self, class: ClassId) -> bool {
         self.used[class.0] < self.reserve
     }
-    /// Returns true if one more of `class` has a slot.
+    /// Returns true if a slot is free for one more flow of `class`.
     pub(super) fn has_room(&self, class: ClassId) -> bool {
         let others = if self.is_within_reserve(class) { 0 } else { self.unused };
         self.all.saturating_sub(self.total) > others

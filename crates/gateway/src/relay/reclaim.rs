@@ -1,5 +1,5 @@
-//! Memory that is promised and not used: the gateway that is short of it asks, and the other one gives back
-//! what its idle flows may send. Nothing promised is ever taken back.
+//! Memory that is granted and not used: a gateway under memory pressure asks, and the other one returns the credit of
+//! its idle flows. Granted memory is never withdrawn.
 
 use cellway_units::{Span, Time};
 use serde::{Deserialize, Serialize};
@@ -8,50 +8,50 @@ use super::Relay;
 use crate::flow::{Flow, Origin, Stage};
 use crate::packet::Frame;
 
-/// A flow that has sent nothing for so long gives back. Also the least time between two requests, and between
-/// two looks at all flows.
+/// A flow that has sent nothing for this time returns its credit. Also the least time between two requests, and between
+/// two checks of all flows.
 const IDLE: Span = Span::from_secs(1);
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Reclaim {
-    /// Whether a flow here got less than it could use since the last request.
+    /// True if a flow here got less than it could use since the last request.
     wanted: bool,
-    /// Whether a request waits to be sent.
+    /// True if a request is queued.
     queued: bool,
-    /// When memory was asked for last.
+    /// The time of the last request.
     asked: Option<Time>,
-    /// Whether the peer asks.
+    /// True if the peer requests credit.
     recalled: bool,
-    /// When the flows were looked at last.
+    /// The time of the last check of the flows.
     looked: Option<Time>,
 }
 
 impl Relay {
-    /// A flow got less memory than it could use.
+    /// Records that a flow got less memory than it could use.
     pub(super) fn want_memory(&mut self) {
         self.reclaim.wanted = true;
     }
-    /// True if memory is short because of granted limits: a flow needs more of it, and less than half is free.
+    /// Returns true if memory is short because of granted limits: a flow needs more of it, and less than half is free.
     fn is_short(&self) -> bool {
-        // Asked for every packet: what is seldom so comes first.
+        // Evaluated for every packet: the condition that is rarely true comes first.
         self.free() < self.config.total_buffer.0.div_ceil(2)
             && (self.reclaim.wanted || self.waits_for_memory(Origin::Local) || self.waits_for_memory(Origin::Peer))
     }
-    /// The peer is short of memory.
+    /// Records that the peer is under memory pressure.
     pub(super) fn recalled(&mut self) {
         self.reclaim.recalled = true;
     }
-    /// The request was lost: it is made again if memory is still short.
+    /// Records that the request was lost. Returns true if it must be repeated, as memory is still short.
     pub(super) fn recall_lost(&mut self) -> bool {
         self.reclaim.asked = None;
         self.is_short()
     }
-    /// The request leaves.
+    /// Records that the request leaves.
     pub(super) fn recall_leaves(&mut self) {
         self.reclaim.queued = false;
     }
 
-    /// Asks the peer for memory, and gives back what it asks for, if it is time.
+    /// Requests credit of the peer, and returns the credit that the peer requests, if it is time.
     pub(crate) fn reclaim(&mut self, now: Time) {
         self.now = now;
         self.forget_answered_openings();
@@ -67,7 +67,7 @@ impl Relay {
             self.give_back(now);
         }
     }
-    /// When to call [`Relay::reclaim`].
+    /// Returns the time of the next [`Relay::reclaim`].
     pub(crate) fn reclaim_at(&self) -> Option<Time> {
         let ask = self.reclaim.asked.filter(|_| self.is_short());
         let look = self.reclaim.looked.filter(|_| self.reclaim.recalled);
@@ -86,8 +86,8 @@ impl Relay {
 }
 
 impl Flow {
-    /// Gives back what it may send but for `keep`, if that is `step` or more and it has sent nothing for a while;
-    /// whether it did.
+    /// Returns the credit beyond `keep` to the peer, if that is `step` or more and the flow has sent nothing for a
+    /// while. Returns true if it did.
     fn gives_back(&mut self, now: Time, keep: u64, step: u64) -> bool {
         let idle = now >= self.active + IDLE;
         let open = self.stage == Stage::Relaying && self.reset_at.is_none();

@@ -1,4 +1,4 @@
-//! What leaves next, and what becomes of it.
+//! The choice of the next frames, and the results of those that were sent.
 
 use cellway_units::{Rate, Time};
 
@@ -9,7 +9,7 @@ use crate::output::Action;
 use crate::packet::{FlowId, Frame, NUMBER_OCTETS, data_octets};
 
 impl Relay {
-    /// The peer has what `frame` carried.
+    /// Records that the peer has the content of `frame`.
     pub(crate) fn acked(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
         let Some(flow) = frame.flow() else { return };
         if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) && self.answers.remove(&flow) {
@@ -17,7 +17,7 @@ impl Relay {
         }
         self.change(flow, actions, |flow, context| flow.acked(frame, context));
     }
-    /// The packet with `frame` was lost; whether that must be sent again.
+    /// Records that the packet with `frame` was lost. Returns true if that must be retransmitted.
     pub(crate) fn lost(&mut self, frame: Frame, actions: &mut Vec<Action>) -> bool {
         let Some(flow) = frame.flow() else {
             return match frame {
@@ -41,13 +41,14 @@ impl Relay {
         }
         again
     }
-    /// The packet with the rate was lost; whether it must be told again.
+    /// Records that the packet with the rate was lost. Returns true if it must be announced again.
     fn rate_lost(&mut self, rate: Rate) -> bool {
         let again = self.windows.untold(rate);
         self.tell_rate();
         again
     }
-    /// The earliest instant at which there is something to send: later than now where ceilings of classes hold all of it.
+    /// Returns the earliest instant at which there is something to send: later than now if ceilings of classes hold all
+    /// of it.
     pub(crate) fn ready(&self) -> Option<Time> {
         self.queue.ready()
     }
@@ -59,7 +60,7 @@ impl Relay {
     pub(crate) fn has_data(&self, now: Time) -> bool {
         self.queue.has_data(now)
     }
-    /// All that may leave now has left.
+    /// Records that all frames that may leave now have left.
     pub(crate) fn wait(&mut self, now: Time) {
         self.queue.wait(now);
     }
@@ -73,11 +74,11 @@ impl Relay {
             self.queue.exempt(state.class);
         }
     }
-    /// Octets of the control frame that waits longest.
+    /// Returns the octets of the control frame that waits longest.
     pub(crate) fn next_control_octets(&self) -> u32 {
         self.queue.front().map_or(0, Frame::octets)
     }
-    /// The control frame to send next if it fits into `room` octets.
+    /// Returns the control frame to send next, if it fits into `room` octets.
     pub(crate) fn next_control(&mut self, room: u32) -> Option<Frame> {
         while let Some(frame) = self.queue.front() {
             if frame.octets() > room {
@@ -94,7 +95,7 @@ impl Relay {
                 return Some(frame);
             }
             let Some(state) = frame.flow().and_then(|flow| self.flows.get(&flow)) else {
-                // The peer may wait for its end although the flow is not here any more, or never was.
+                // The peer may wait for its end although the flow no longer exists here, or never did.
                 if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) {
                     return Some(frame);
                 }
@@ -118,7 +119,7 @@ impl Relay {
         }
         None
     }
-    /// The data frame to send next, of at most `payload` bytes, if it fits into `room` octets.
+    /// Returns the data frame to send next, of at most `payload` bytes, if it fits into `room` octets.
     pub(crate) fn next_data(&mut self, room: u32, actions: &mut Vec<Action>) -> Option<Frame> {
         while let Some(flow) = self.queue.next_flow(self.now) {
             let Some(state) = self.flows.get_mut(&flow) else {
@@ -133,7 +134,7 @@ impl Relay {
             // The end of a flow may have no bytes, but it has a header.
             let room = room.checked_sub(data_octets(flow, piece.offset))?;
             if piece.len > room {
-                // Half a packet beside other frames is better than one of its own for them.
+                // Half a packet next to other frames is better than a packet of its own for them.
                 if u64::from(room) < self.config.payload.0 / 2 {
                     return None;
                 }
@@ -160,7 +161,7 @@ impl Relay {
         }
         None
     }
-    /// Bytes of `flow` have left: more may be taken from its host.
+    /// Records that bytes of `flow` have left: more may be consumed from its host.
     fn take_more(&mut self, flow: FlowId, actions: &mut Vec<Action>) {
         let ahead = self.config.ahead();
         let Some(state) = self.flows.get(&flow) else { return };

@@ -8,10 +8,10 @@ use super::quota::Quota;
 use crate::class::ClassId;
 use crate::packet::FlowId;
 
-/// Those of each class wait in order of arrival.
+/// The flows of each class wait in order of arrival.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Waiting {
-    /// With the number of flows that came before.
+    /// With the number of flows that arrived before.
     queues: Vec<VecDeque<(u64, FlowId)>>,
     slots: Quota,
     arrived: u64,
@@ -46,7 +46,7 @@ impl Waiting {
             self.slots.give_back(class);
         }
     }
-    /// Returns the classes of which a flow waits.
+    /// Returns the classes that have waiting flows.
     pub(super) fn classes(&self) -> impl Iterator<Item = ClassId> {
         let classes = if self.len() == 0 { 0 } else { self.queues.len() };
         (0..classes).map(ClassId).filter(|class| !self.queues[class.0].is_empty())

@@ -1,32 +1,33 @@
-//! How much a flow may hold on either side, as far as the line asks for it.
+//! The bytes that a flow may hold in either direction, as far as the bottleneck link needs them.
 //!
-//! What is taken from local hosts waits for the line to the peer, at the rate of this gateway. What the peer is let send
-//! waits for local hosts and for packets that come again, at the rate of the peer, which the peer tells.
+//! Bytes consumed from local hosts wait for the link to the peer, at the rate of this gateway. Credit of the peer
+//! covers the wait for local hosts and for retransmissions, at the rate of the peer, which the peer announces.
 
 use cellway_units::{Bytes, Rate, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::config::{GatewayConfig, LINES, MIN_WINDOW, Window};
 
-/// What all flows together take from local hosts, as a multiple of the window: one flow alone gets the window, of many
-/// each gets an equal part of nearly all of it.
+/// The bytes that all flows together consume from local hosts, as a multiple of the window: one flow alone gets the
+/// window, and each of many gets an equal part of nearly all of it.
 const SHARED: (u64, u64) = (3, 2);
-/// One flow takes at most so many times what the others leave. With [`SHARED`], `SHARE * (3/2 - 1) = 1`.
+/// One flow gets at most this multiple of the bytes that the others leave. With [`SHARED`], `SHARE * (3/2 - 1) = 1`.
 const SHARE: u64 = 2;
 /// The turns of all flows together take the round-trip time divided by this.
 const ROUND: u128 = 8;
 
-/// The windows of flows, and the rates and the round trip that they follow.
+/// The windows of flows, and the rates and the round trip on which they depend.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Windows {
     window: Window,
-    /// The rate at which this gateway sends, and that of the peer: until it has told it, the most that is configured here.
+    /// The sending rates of this gateway and of the peer: until the peer has announced it, the upper bound that is
+    /// configured here.
     own: Rate,
     peer: Rate,
     pub(super) rtt: Span,
-    /// The rate that the peer was told.
+    /// The rate that was announced to the peer.
     told: Option<Rate>,
-    /// Most bytes of one flow that are taken from its host, and that the peer is let send.
+    /// Most bytes of one flow that are consumed from its host, and that are granted to the peer.
     pub(crate) outbound: u64,
     inbound: u64,
 }
@@ -42,26 +43,27 @@ impl Windows {
         self.outbound = self.window.at(self.own, self.rtt);
         self.inbound = self.window.at(self.peer, self.rtt);
     }
-    /// This gateway sends at `rate`, and the smoothed round-trip time is `rtt`.
+    /// Sets the sending rate of this gateway and the smoothed round-trip time.
     pub(crate) fn set_line(&mut self, rate: Rate, rtt: Span) {
         if (rate, rtt) != (self.own, self.rtt) {
             (self.own, self.rtt) = (rate, rtt);
             self.follow();
         }
     }
-    /// Returns the rate at which this gateway sends.
+    /// Returns the sending rate of this gateway.
     pub(super) fn rate(&self) -> Rate {
         self.own
     }
-    /// The peer sends at `rate`.
+    /// Sets the sending rate of the peer.
     pub(crate) fn set_peer(&mut self, rate: Rate) {
         self.peer = rate;
         self.follow();
     }
 
-    /// What a flow may hold of what its host has sent when it holds `held` bytes of that and all flows hold `taken`: its
-    /// window, but where the window follows the line no more than twice what is left of 3/2 windows, and never more than
-    /// is left. This is the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6 (2), 1998, section III.
+    /// Returns the bytes of its host that a flow may hold when it holds `held` of them and all flows hold `taken`: its
+    /// window, but if the window follows the bandwidth no more than twice the remainder of 3/2 windows, and never more
+    /// than the remainder. This is the dynamic threshold of Choudhury and Hahne, IEEE/ACM Trans. Networking 6 (2),
+    /// 1998, section III.
     pub(crate) fn outbound_share(&self, taken: u64, held: u64) -> u64 {
         match self.window {
             Window::Fixed(bytes) => bytes.0,
@@ -73,10 +75,10 @@ impl Windows {
         }
     }
 
-    /// Returns what the peer is let send to one of `flows` that share its link (bytes), of which `arrived` bytes have come
-    /// in a round trip: an equal part of the window, or as many round trips of what comes as the window has, so that
-    /// all flows together get about two windows. If a flow has not `began`, half of that is enough, for more is granted
-    /// when its first bytes come.
+    /// Returns the credit (bytes) of the peer for one of `flows` that share its link, of which `arrived` bytes have
+    /// arrived in a round trip: an equal part of the window, or as many round trips of arrivals as the window has, so
+    /// that all flows together get about two windows. If a flow has not `began`, half of that is enough, as more is
+    /// granted when its first bytes arrive.
     pub(crate) fn inbound(&self, began: bool, flows: u64, arrived: u64) -> u64 {
         let Window::Line { .. } = self.window else { return self.inbound };
         let window = if began { self.inbound } else { self.window.at_first(self.peer, self.rtt) };
@@ -90,16 +92,16 @@ impl Windows {
         u32::try_from(bits / (8 * u128::from(payload.0))).unwrap_or(u32::MAX)
     }
 
-    /// Whether the rate differs by an eighth or more from what the peer was told.
+    /// Returns true if the rate differs by an eighth or more from the one that was announced to the peer.
     pub(crate) fn owes_rate(&self) -> bool {
         self.told.is_none_or(|told| self.own.as_bps().abs_diff(told.as_bps()) > told.as_bps() / 8)
     }
-    /// The rate to tell the peer now.
+    /// Returns the rate to announce to the peer now.
     pub(crate) fn tell(&mut self) -> Rate {
         self.told = Some(self.own);
         self.own
     }
-    /// The peer may not have heard of `rate`; whether it was what it was told last.
+    /// Records that the frame with `rate` was lost. Returns true if it was the last one.
     pub(crate) fn untold(&mut self, rate: Rate) -> bool {
         self.told.take_if(|told| *told == rate).is_some()
     }
@@ -153,7 +155,7 @@ mod tests {
         let windows = windows(100);
         let window = windows.outbound;
         for flows in [1, 8, 64] {
-            // Where all hold the same and none may take more.
+            // All hold the same and none may take more.
             let mut each = 0;
             while windows.outbound_share(each * flows, each) > each {
                 each += 1_000;

@@ -22,20 +22,21 @@ impl Ceiling {
     pub(super) fn rate(&self) -> Rate {
         self.rate
     }
-    /// Sets by how much time a frame may be late for the next one to make up for it, where `classes` share a `line`. Beside
-    /// `slack` that is what a class waits for others as long as its share is above its ceiling: a `packet` of each on the
-    /// line, and rounds in which the others send as much more than it as their shares are larger.
+    /// Sets by how much time a frame may be late for the next one to make up for it, where `classes` share a `line`. In
+    /// addition to `slack` that is the time for which a class waits for others as long as its share is above its
+    /// ceiling: a `packet` of each on the link, and rounds in which the others send more in proportion to their larger
+    /// shares.
     pub(super) fn set_slack(&mut self, slack: Span, packet: Bits, classes: u64, line: Rate) {
         let packets = Bits(packet.0 * classes);
         let (own, others) =
             (self.rate.time_for(packet, 0).0, Rate::from_bps(line.as_bps().max(1)).time_for(packets, 0).0);
         self.pacer.set_slack(slack + (own + others).min(self.rate.time_for(packets, 0).0));
     }
-    /// The earliest instant at which the class may send.
+    /// Returns the earliest instant at which the class may send.
     pub(super) fn ready(&self) -> Time {
         self.pacer.next()
     }
-    /// The class has sent a frame of `bits`.
+    /// Records that the class has sent a frame of `bits`.
     pub(super) fn send(&mut self, now: Time, bits: Bits) {
         self.count(now);
         self.pacer.send(now, bits);
@@ -52,7 +53,7 @@ impl Ceiling {
         }
         self.seen.0 = now;
     }
-    /// The clock begins anew.
+    /// Prepares for a clock that starts again.
     pub(super) fn restart(&mut self) {
         let slack = self.pacer.slack();
         (self.pacer, self.seen) = (Pacer::new(self.rate, slack), (Time::ZERO, false));

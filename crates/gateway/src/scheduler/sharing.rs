@@ -10,12 +10,13 @@ use crate::packet::FlowId;
 
 /// The flows with data, by class.
 ///
-/// Each round adds a quantum to the deficit of every class: a full packet for the class with the largest share, and less in
-/// proportion for the others. A class sends while its deficit is positive, and each frame takes from it what it takes of the
-/// rate (Shreedhar and Varghese, IEEE/ACM Trans. Networking 4 (3), 1996; that the last frame may make the deficit negative is
-/// from its variant of section V, so that the length of a frame need not be known before). Rounds in which no class could send
-/// are taken in one step. A class that has nothing to send, or is at its ceiling, keeps at most one quantum, and the others
-/// share what it leaves. The cost of a frame grows with the number of classes only; nothing is allocated.
+/// Each round adds a quantum to the deficit of every class: a full packet for the class with the largest share, and
+/// less in proportion for the others. A class sends while its deficit is positive, and each frame takes from it what it
+/// takes of the rate (Shreedhar and Varghese, IEEE/ACM Trans. Networking 4 (3), 1996; in its variant of section V the
+/// last frame may make the deficit negative, so that the length of a frame need not be known in advance). Rounds in
+/// which no class could send are taken in one step. A class that has nothing to send, or is at its ceiling, keeps at
+/// most one quantum, and the others share the rest. The cost of a frame grows with the number of classes only; nothing
+/// is allocated.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Sharing {
     classes: Classes,
@@ -37,7 +38,7 @@ struct Queue {
     /// end there.
     ended: u32,
     share: i64,
-    /// In bits of the line times the largest share of all classes: so quanta are whole numbers.
+    /// In bits of the link times the largest share of all classes: so quanta are integers.
     deficit: i64,
     ceiling: Option<Ceiling>,
     /// True if the next frame may leave above the ceiling.
@@ -46,12 +47,12 @@ struct Queue {
 }
 
 impl Queue {
-    /// The earliest instant at which it has something to send.
+    /// Returns the earliest instant at which it has something to send.
     fn ready(&self) -> Option<Time> {
         let at = self.ceiling.as_ref().filter(|_| !self.exempt).map_or(Time::ZERO, Ceiling::ready);
         (!self.flows.is_empty()).then_some(at)
     }
-    /// This class was `old`, when the largest share was `before`, and is `most` now.
+    /// Continues from `old`, the queue of this class when the largest share was `before`; it is `most` now.
     fn continue_from(&mut self, old: &mut Queue, before: i64, most: i64) {
         if self.share == old.share {
             let deficit = i128::from(old.deficit) * i128::from(most) / i128::from(before);
@@ -97,8 +98,9 @@ impl Sharing {
         let ceilings = self.queues.iter_mut().filter_map(|queue| queue.ceiling.as_mut());
         ceilings.for_each(|ceiling| ceiling.set_slack(slack, packet, classes, line));
     }
-    /// Replaces the classes, where `class_of` gives the new class of each flow that has not ended. Counters of classes with the
-    /// name of an earlier one continue, and so does what is due to one with the same share or ceiling.
+    /// Replaces the classes, where `class_of` gives the new class of each flow that has not ended. Counters of classes
+    /// with the name of an earlier one continue; the deficit continues if the share is the same, and the pacer if the
+    /// ceiling is.
     pub(super) fn set_classes(&mut self, classes: Classes, turn: u32, class_of: impl Fn(FlowId) -> Option<ClassId>) {
         let mut old = std::mem::replace(self, Sharing::new(classes));
         for (class, queue) in self.classes.as_slice().iter().zip(&mut self.queues) {
@@ -125,14 +127,14 @@ impl Sharing {
         (self.tokens, self.current) = (0, self.queues.len() - 1);
         self.restart();
     }
-    /// The clock begins anew.
+    /// Prepares for a clock that starts again.
     pub(super) fn restart(&mut self) {
         self.queues.iter_mut().filter_map(|queue| queue.ceiling.as_mut()).for_each(Ceiling::restart);
     }
     pub(super) fn classes(&self) -> &Classes {
         &self.classes
     }
-    /// Returns the counters of the class at `place`.
+    /// Returns the counters of the class at an index.
     pub(super) fn stats(&self, place: usize) -> ClassStats {
         let queue = &self.queues[place];
         let held = queue.ceiling.as_ref().map_or(Span::ZERO, |ceiling| ceiling.held);
@@ -146,11 +148,11 @@ impl Sharing {
         self.queues[class.0].flows.push(flow, turn);
         self.tokens += 1;
     }
-    /// The next frame of `class` may leave above its ceiling, against which it counts all the same.
+    /// Lets the next frame of `class` leave above its ceiling, against which it still counts.
     pub(super) fn exempt(&mut self, class: ClassId) {
         self.queues[class.0].exempt = true;
     }
-    /// The earliest instant at which a class has something to send.
+    /// Returns the earliest instant at which a class has something to send.
     pub(super) fn ready(&self) -> Option<Time> {
         self.queues.iter().filter_map(Queue::ready).min()
     }
@@ -183,7 +185,7 @@ impl Sharing {
         }
         next(self)
     }
-    /// The flow that was next has sent `bytes` in a frame that takes `bits` of the rate.
+    /// Records that the flow that was next has sent `bytes` in a frame that takes `bits` of the rate.
     pub(super) fn sent(&mut self, now: Time, bits: Bits, bytes: u32) {
         // A single class sends without rounds, which would raise the deficit again.
         let cost = if self.queues.len() > 1 { bits.0 as i64 * self.most } else { 0 };
@@ -197,14 +199,15 @@ impl Sharing {
         queue.stats.data_bytes += u64::from(bytes);
         queue.stats.line.0 += bits.0;
     }
-    /// The flow that was next has nothing to send; `ended` is true if it has ended.
+    /// Removes the flow that was next, which has nothing to send; `ended` is true if it has ended.
     pub(super) fn drop_next(&mut self, ended: bool) {
         let queue = &mut self.queues[self.current];
         queue.flows.drop_next();
         queue.ended -= u32::from(ended);
         self.tokens -= 1;
     }
-    /// A flow of `class` that is among the flows with data has ended. `lives` says which flows have not.
+    /// Records that a flow of `class` that is among the flows with data has ended. `lives` returns true for flows that
+    /// have not.
     pub(super) fn flow_ended(&mut self, class: ClassId, lives: impl Fn(FlowId) -> bool) {
         let queue = &mut self.queues[class.0];
         queue.ended += 1;
@@ -213,12 +216,12 @@ impl Sharing {
             self.tokens -= std::mem::take(&mut queue.ended);
         }
     }
-    /// The flow that was next has sent a frame; `more` is true if it has more data.
+    /// Records that the flow that was next has sent a frame; `more` is true if it has more data.
     pub(super) fn turn_over(&mut self, more: bool, turn: u32) {
         self.queues[self.current].flows.sent(more, turn);
         self.tokens -= u32::from(!more);
     }
-    /// All that may leave now has left.
+    /// Records that all frames that may leave now have left.
     pub(super) fn wait(&mut self, now: Time) {
         for queue in &mut self.queues {
             let waits = !queue.flows.is_empty();
@@ -239,7 +242,7 @@ mod tests {
     const PACKET: Bits = Bits(1_000);
     const LINE: Rate = Rate::from_bps(1_000_000);
 
-    /// Classes with a flow each, whose name is that of its class, that always has data.
+    /// Creates classes with one flow each, which has the number of its class and always has data.
     fn sharing(shares: &[(u16, Option<u64>)]) -> Sharing {
         let class = |(n, &(share, ceiling)): (usize, &(u16, Option<u64>))| Class {
             ports: vec![n as u16..=n as u16],
@@ -252,7 +255,7 @@ mod tests {
         (0..shares.len()).for_each(|n| sharing.push(FlowId(n as u64), ClassId(n), 1));
         sharing
     }
-    /// A link of a packet in a millisecond; `None` where no class may send.
+    /// Sends on a link with a packet time of one millisecond; `None` if no class may send.
     fn send(sharing: &mut Sharing, ms: u64, more: bool) -> Option<u64> {
         let now = Time::ZERO + Span::from_ms(ms);
         let flow = sharing.next(now)?;
@@ -285,7 +288,7 @@ mod tests {
         sharing.push(FlowId(1), ClassId(1), 1);
         let next = order(&mut sharing, 6..8);
         assert!(next.contains('1'), "{next}");
-        // It has saved nothing beyond that.
+        // It has earned no more credit than that.
         assert_eq!(order(&mut sharing, 8..14).matches('1').count(), 2);
     }
 
@@ -308,7 +311,7 @@ mod tests {
         assert_eq!(order(&mut alone, 9..20), "1------1---", "what leaves above the ceiling counts");
     }
 
-    /// It may send when the others' packets are on the line, and is late each time.
+    /// It may send when the others' packets are on the link, and is late each time.
     #[test]
     fn a_ceiling_that_is_no_multiple_of_a_packet_is_reached() {
         let sent = order(&mut sharing(&[(1, None), (1, Some(400_000))]), 0..1_000);

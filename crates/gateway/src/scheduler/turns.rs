@@ -38,7 +38,8 @@ impl Turns {
         let queue = if self.is_fresh_next() { &self.fresh } else { &self.turns };
         queue.front().copied()
     }
-    /// The flow that was next has sent a data frame, where a turn is `turn` frames; `more` is true if it has more data.
+    /// Records that the flow that was next has sent a data frame, where a turn is `turn` frames; `more` is true if it
+    /// has more data.
     pub(super) fn sent(&mut self, more: bool, turn: u32) {
         self.turn_first = self.is_fresh_next();
         if self.turn_first {
@@ -52,8 +53,8 @@ impl Turns {
             self.turns.extend(flow.filter(|_| more));
         }
     }
-    /// The flow that was next has nothing to send. It takes no part in the turns: the next flow is the one that would have
-    /// followed if this flow had not been there.
+    /// Removes the flow that was next, which has nothing to send. It takes no part in the turns: the next flow is the
+    /// one that would have followed if this flow had not been there.
     pub(super) fn drop_next(&mut self) {
         if self.is_fresh_next() {
             self.fresh.pop_front();
@@ -62,7 +63,7 @@ impl Turns {
             self.turns.pop_front();
         }
     }
-    /// Drops the flows that do not live.
+    /// Drops the flows for which `lives` returns false.
     pub(super) fn retain(&mut self, lives: impl Fn(FlowId) -> bool) {
         let first = self.turns.front().copied();
         self.fresh.retain(|&flow| lives(flow));

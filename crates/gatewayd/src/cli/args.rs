@@ -1,4 +1,4 @@
-//! What can be asked, and the help that teaches it.
+//! The arguments and their help texts.
 
 use std::path::PathBuf;
 
@@ -6,8 +6,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 
 use crate::status::states::{self, explained};
 
-/// A transparent TCP gateway: two of them at the ends of a long, fat or lossy path carry the TCP connections of
-/// the hosts behind them at the rate of the line. Hosts see the addresses and endings of a direct connection.
+/// A transparent TCP gateway: two of them at the ends of a long, fat or lossy path relay the TCP connections of the
+/// hosts behind them at the rate of the path. Hosts see the addresses, FINs and resets of a direct connection.
 #[derive(Debug, Parser)]
 #[command(
     name = "cellway-gateway",
@@ -99,7 +99,7 @@ Examples:
 Each gateway gets authority.pem and its own .pem and .key beside its configuration. Keep authority.key away
 from the gateways: who has it can make himself a gateway. Nothing is ever overwritten.")]
     Keygen(Keygen),
-    /// Print, set or remove what the kernel must do with packets for interception: nftables and routing.
+    /// Print, set or remove the rules of the kernel for interception: nftables and routing.
     #[command(after_help = "\
 Examples:
   cellway-gateway rules print --config gateway.toml       read them first, or keep them in your own scripts
@@ -112,10 +112,10 @@ Without a running gateway connections pass as if there were none, but for peers 
         #[command(subcommand)]
         command: RulesCommand,
     },
-    /// Show peers, line use and connections of the gateway that runs here.
+    /// Show peers, rates and connections of the gateway that runs here.
     #[command(after_help = status_help())]
     Status(Status),
-    /// Take no new connections, let the others end, then end the gateway that runs here.
+    /// Accept no new connections, let the others end, then end the gateway that runs here.
     #[command(after_help = "\
 Examples:
   cellway-gateway drain
@@ -165,7 +165,7 @@ pub(super) struct Run {
     /// The configuration.
     #[arg(long, value_name = "FILE")]
     pub(super) config: PathBuf,
-    /// What to log: off, error, warn, info, debug or trace, also for single modules as MODULE=LEVEL.
+    /// The least severe level to log: off, error, warn, info, debug or trace, also for single modules as MODULE=LEVEL.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(super) log: tracing_subscriber::filter::Targets,
     /// Log one JSON object a line.
@@ -191,10 +191,10 @@ pub(super) struct Keygen {
     /// The folder to write to; it is made if there is none.
     #[arg(long, value_name = "DIR")]
     pub(super) out: PathBuf,
-    /// Take the authority in this folder and make no new one.
+    /// Use the authority in this folder instead of a new one.
     #[arg(long, value_name = "DIR")]
     pub(super) authority: Option<PathBuf>,
-    /// How long the certificates of gateways are good; a new authority is for ten years.
+    /// The validity of the certificates of gateways; a new authority is valid for ten years.
     #[arg(long, value_name = "DAYS", default_value_t = 825, value_parser = clap::value_parser!(u32).range(1..=3650))]
     pub(super) days: u32,
     /// The names of the gateways, as in their configurations.
@@ -232,7 +232,7 @@ pub(super) struct Running {
     /// The socket of the gateway.
     #[arg(long, value_name = "PATH", default_value = "/run/cellway-gateway/control.sock")]
     pub(super) socket: PathBuf,
-    /// Take the socket from this configuration.
+    /// Use the socket of this configuration.
     #[arg(long, value_name = "FILE", conflicts_with = "socket")]
     pub(super) config: Option<PathBuf>,
 }
@@ -262,10 +262,10 @@ pub(super) struct Status {
     /// Print it as JSON.
     #[arg(long)]
     pub(super) json: bool,
-    /// List the connections, too.
+    /// Also list the connections.
     #[arg(long)]
     pub(super) connections: bool,
-    /// Show it anew every second, until Ctrl-C.
+    /// Repeat it every second, until Ctrl-C.
     #[arg(long)]
     pub(super) watch: bool,
 }

@@ -45,7 +45,7 @@ pub(super) fn run(options: &Check) -> Result<(), Failure> {
     }
 }
 
-/// What others can reach without a certificate.
+/// Returns the services that are open without a certificate.
 fn exposed(config: &Config) -> Vec<String> {
     let beyond = |address: &SocketAddr| !address.ip().is_loopback();
     let forwards = config.forwards.iter().filter(|forward| beyond(&forward.listen)).map(|forward| {
@@ -76,7 +76,7 @@ fn list(items: impl IntoIterator<Item = impl ToString>) -> String {
     if items.is_empty() { "-".to_owned() } else { items.join(", ") }
 }
 
-/// What a gateway with this configuration does.
+/// Describes the operation of a gateway with this configuration.
 fn summary(config: &Config, told: &Examined) -> String {
     let mut facts = output::table(&[], &[]);
     let mut fact = |what: &str, value: String| {

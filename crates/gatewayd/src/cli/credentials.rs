@@ -1,4 +1,4 @@
-//! Are the keys of a gateway good? In words that say which file, and what.
+//! Checks of the certificates and keys of a gateway.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::config::Identity;
 #[cfg(test)]
 mod tests;
 
-/// A certificate that ends sooner than this is worth a word.
+/// A certificate that expires sooner than this gets a warning.
 const SOON: i64 = 30 * 86_400;
 
-/// What was found.
+/// The results of the checks.
 #[derive(Debug, Default)]
 pub(super) struct Examined {
-    /// What must be put right: the gateway will not work with these.
+    /// Problems with which the gateway will not work.
     pub(super) problems: Vec<String>,
-    /// What is worth knowing.
+    /// Other findings.
     pub(super) warnings: Vec<String>,
-    /// Until when the certificate is good, as a date.
+    /// The end of the validity of the certificate, as a date.
     pub(super) until: Option<String>,
 }
 
-/// Looks at the files of `identity`, which are to be those of the gateway `name`, at the time `now`.
+/// Checks the files of `identity`, which must be those of the gateway `name`, at the time `now`.
 pub(super) fn examine(identity: &Identity, name: &str, now: SystemTime) -> Examined {
     let mut told = Examined::default();
     let now = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() as i64;
@@ -39,7 +39,7 @@ pub(super) fn examine(identity: &Identity, name: &str, now: SystemTime) -> Exami
     let chain = certificates(&identity.certificate, &mut told);
     for authority in &authorities {
         let end = parse(authority, &identity.authority, &mut told);
-        // TLS asks an authority that is trusted for its key, not for its time (RFC 5280, section 6.1.1, d).
+        // TLS uses the key of a trusted authority, and ignores its validity (RFC 5280, section 6.1.1, d).
         told.warnings.extend(end.as_ref().and_then(|parsed| ended(parsed, &identity.authority, now)));
         if end.is_some_and(|parsed| !parsed.is_ca()) {
             told.problems.push(format!("{}: is not the certificate of an authority", identity.authority.display()));
@@ -52,7 +52,7 @@ pub(super) fn examine(identity: &Identity, name: &str, now: SystemTime) -> Exami
         let validity = parsed.validity();
         let (from, until) = (validity.not_before.timestamp(), validity.not_after.timestamp());
         if !authorities.is_empty() && from <= until {
-            // Asked at a time when it is good: that it is not now has been said.
+            // Verified at a time within its validity: an expired certificate is reported above.
             let at = now.clamp(from, until);
             issuer(&parsed, &chain, &authorities, identity, at, &mut told);
         }
@@ -61,7 +61,7 @@ pub(super) fn examine(identity: &Identity, name: &str, now: SystemTime) -> Exami
     told
 }
 
-/// The certificates in a file; none are a problem.
+/// Reads the certificates in a file; it is a problem if there are none.
 fn certificates(path: &Path, told: &mut Examined) -> Vec<CertificateDer<'static>> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
@@ -94,13 +94,13 @@ fn parse<'a>(der: &'a CertificateDer<'_>, path: &Path, told: &mut Examined) -> O
     }
 }
 
-/// A time for people: UTC, to the minute.
+/// Formats a time: UTC, to the minute.
 fn shown(time: ASN1Time) -> String {
     let t = time.to_datetime();
     format!("{} {:02}:{:02} UTC", t.date(), t.hour(), t.minute())
 }
 
-/// Why a certificate is not good now.
+/// Returns the reason for which a certificate is not valid now, if any.
 fn ended(parsed: &X509Certificate<'_>, path: &Path, now: i64) -> Option<String> {
     let validity = parsed.validity();
     if validity.not_before.timestamp() > validity.not_after.timestamp() {
@@ -117,7 +117,7 @@ fn ended(parsed: &X509Certificate<'_>, path: &Path, now: i64) -> Option<String> 
     None
 }
 
-/// The gateway's own certificate: its time and its names.
+/// Checks the validity and the names of the gateway's own certificate.
 fn leaf(parsed: &X509Certificate<'_>, identity: &Identity, name: &str, now: i64, told: &mut Examined) {
     let path = &identity.certificate;
     let end = parsed.validity().not_after;
@@ -143,7 +143,7 @@ fn leaf(parsed: &X509Certificate<'_>, identity: &Identity, name: &str, now: i64,
     }
 }
 
-/// Does the certificate come from one of the authorities? Asked as a peer asks.
+/// Checks that one of the authorities has signed the certificate, as a peer does.
 fn issuer(
     parsed: &X509Certificate<'_>,
     chain: &[CertificateDer<'static>],
@@ -169,7 +169,7 @@ fn issuer(
     }
 }
 
-/// The private key: can it be read, is it private, and is it the certificate's? It is dropped at once.
+/// Checks that the private key is readable, private, and that of the certificate. It is dropped at once.
 fn key(identity: &Identity, chain: Vec<CertificateDer<'static>>, told: &mut Examined) {
     use std::os::unix::fs::PermissionsExt;
     let path = identity.key.display();

@@ -12,7 +12,7 @@ use crate::control::{ask, ask_to_drain};
 const LOOK: Duration = Duration::from_secs(1);
 /// Most consecutive requests without an answer.
 const UNANSWERED: u32 = 20;
-/// The number of requests after which a gateway that runs has made its deleted socket again.
+/// The number of requests after which a running gateway has restored its deleted socket.
 const RESTORED: u32 = 3;
 
 pub(super) fn run(options: &Drain) -> Result<(), Failure> {

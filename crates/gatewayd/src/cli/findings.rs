@@ -23,7 +23,7 @@ pub(super) fn find(config: &Config) -> Findings {
     let memory = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
     found.serious.extend(memory.and_then(|total| too_much(config.limits.memory, total)));
     if let Some(folder) = config.control.socket.as_deref().and_then(Path::parent).filter(|path| !is_folder(path)) {
-        // Folders in /run are gone after each boot; they are made again when the service starts.
+        // Folders in /run are deleted at each boot; they are made again when the service starts.
         let what = format!(
             "there is no folder {} for control.socket: `mkdir {}`, or start the service, which makes it with \
              RuntimeDirectory=",

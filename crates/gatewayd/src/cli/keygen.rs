@@ -13,7 +13,7 @@ use crate::peering::identity::{self as make, Authority, Made};
 /// The name of the authority's files.
 const AUTHORITY: &str = "authority";
 
-/// The two files of a name.
+/// The two files of a gateway or of the authority.
 struct Files {
     certificate: PathBuf,
     key: PathBuf,
@@ -35,7 +35,7 @@ pub(super) fn run(options: &Keygen) -> Result<(), Failure> {
             return Err(Failure::input(format!("\"{name}\" is there twice")));
         }
     }
-    // All that is in the way is told before anything is written.
+    // All existing files are reported before anything is written.
     let new = options.authority.is_none().then_some(AUTHORITY);
     let names = new.into_iter().chain(options.names.iter().map(String::as_str));
     let files = names.map(|name| Files::of(&options.out, name)).flat_map(|files| [files.certificate, files.key]);
@@ -54,7 +54,7 @@ pub(super) fn run(options: &Keygen) -> Result<(), Failure> {
             make::make_authority(&name).map_err(|error| Failure::failed(error.to_string()))?
         }
     };
-    // A gateway needs the authority's certificate beside its own.
+    // A gateway needs the authority's certificate in addition to its own.
     let copy = Files::of(&options.out, AUTHORITY).certificate;
     match std::fs::read_to_string(&copy) {
         Ok(other) if other != authority.made.certificate => {
@@ -112,7 +112,7 @@ fn write(folder: &Path, name: &str, made: &Made) -> Result<(), Failure> {
     create(&files.certificate, 0o644, &made.certificate)
 }
 
-/// Writes a file that is not there, with its mode from the first moment.
+/// Writes a new file, with its mode from the start.
 fn create(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))

@@ -1,4 +1,4 @@
-//! What goes to the two output streams: results to the first, everything said about them to the second.
+//! The two output streams: results go to standard output, messages to standard error.
 
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -9,10 +9,10 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The first error of standard output. Whatever is printed after it is lost as well.
+/// The first error of standard output. Later output is lost as well.
 static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Keeps an error of standard output for [`finish`]. Returns false if there is one, also for a closed pipe.
+/// Stores an error of standard output for [`finish`]. Returns false if there is one, also for a closed pipe.
 fn keep(done: io::Result<()>) -> bool {
     match done {
         Ok(()) => return true,
@@ -30,7 +30,7 @@ pub(super) fn finish() -> io::Result<()> {
     LOST.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
 }
 
-/// Keeps an error of printing the help text.
+/// Stores an error of printing the help text.
 pub(super) fn printed(done: io::Result<()>) {
     keep(done);
 }
@@ -46,7 +46,7 @@ pub(super) fn text(text: &str) {
 }
 
 /// Prints one of several results, after the control sequence `clear`. Returns false if the caller may stop, because the
-/// output cannot be written or its reader is gone.
+/// output cannot be written or its reader has closed it.
 pub(super) fn picture(clear: &str, text: &str) -> bool {
     write(clear, &printable(text))
 }
@@ -66,17 +66,17 @@ pub(super) fn json(value: &Value) {
     keep(writeln!(io::stdout(), "{}", printable_json(&format!("{value:#}"))));
 }
 
-/// Says what is wrong.
+/// Prints an error message.
 pub(super) fn complain(text: &str) {
     let _ = writeln!(io::stderr(), "cellway-gateway: {}", printable(text));
 }
 
-/// A path for messages.
+/// Formats a path for messages.
 pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// A table with a header; columns named in `right` are aligned to the right.
+/// Creates a table with a header; columns named in `right` are aligned to the right.
 pub(super) fn table(header: &[&str], right: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
@@ -90,12 +90,12 @@ pub(super) fn table(header: &[&str], right: &[&str]) -> Table {
     table
 }
 
-/// The lines of a table without trailing blanks.
+/// Returns the lines of a table without trailing blanks.
 pub(super) fn rows(table: &Table) -> String {
     table.lines().map(|row| format!("{}\n", row.trim_end())).collect()
 }
 
-/// A number with three digits and a prefix of thousands: "1.21 MB".
+/// Formats a number with three digits and a prefix of thousands: "1.21 MB".
 pub(super) fn scaled(value: f64, unit: &str) -> String {
     let prefixes = ["", "k", "M", "G", "T", "P"];
     let mut value = value;
@@ -113,7 +113,7 @@ pub(super) fn scaled(value: f64, unit: &str) -> String {
     format!("{value:.digits$} {}{unit}", prefixes[prefix])
 }
 
-/// A time in its two largest units: "3 d 4 h", "12 s".
+/// Formats a time in its two largest units: "3 d 4 h", "12 s".
 pub(super) fn age(seconds: f64) -> String {
     let whole = seconds.max(0.0) as u64;
     match whole {

@@ -1,4 +1,4 @@
-//! `cellway-gateway rules`: what the kernel is told.
+//! `cellway-gateway rules`: the rules of the kernel.
 
 use super::args::{RulesCommand, RulesOptions};
 use super::{Failure, output, read};
@@ -22,7 +22,7 @@ pub(super) fn run(command: &RulesCommand) -> Result<(), Failure> {
     }
 }
 
-/// The configuration, if it needs any rules; that it does not is said and no error.
+/// Returns the configuration, if it needs rules; otherwise a message is printed, which is no error.
 fn intercepting(options: &RulesOptions) -> Result<Option<Config>, Failure> {
     let config = read(&options.config)?;
     if config.intercept.is_none() {

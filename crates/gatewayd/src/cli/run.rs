@@ -21,7 +21,7 @@ pub(super) fn run(options: &Run) -> Result<(), Failure> {
     cellway_sys::block_stop_signals(true);
     // The buffers of connections are not on the heap, see `daemon/hosts/block.rs`.
     cellway_sys::return_large_blocks();
-    // Read again at SIGHUP, wherever the process is then: paths in it must come out the same.
+    // The file is read again at SIGHUP, from any working directory: relative paths must resolve to the same files.
     let file = std::path::absolute(&options.config)
         .map_err(|error| Failure::failed(format!("{}: {error}", options.config.display())))?;
     let config = read(&file)?;
@@ -31,7 +31,7 @@ pub(super) fn run(options: &Run) -> Result<(), Failure> {
     let found = findings::find(&config);
     found.serious.iter().for_each(|finding| tracing::warn!("{finding}"));
     found.notes.iter().for_each(|note| tracing::info!("{note}"));
-    // A newer program has the same path later.
+    // A newer program will have the same path.
     let program =
         std::env::current_exe().map_err(|error| Failure::failed(format!("the path of this program: {error}")))?;
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -54,7 +54,7 @@ pub(super) fn run(options: &Run) -> Result<(), Failure> {
     }
 }
 
-/// Each connection takes a descriptor: as many as this process may have.
+/// Raises the limit of descriptors as far as allowed: each connection uses one.
 fn raise_descriptors() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
@@ -63,16 +63,16 @@ fn raise_descriptors() {
     }
 }
 
-/// Logs to standard error from here on.
+/// Starts logging to standard error.
 fn log(options: &Run) {
     let error = std::io::stderr;
     let registry = tracing_subscriber::registry().with(options.log.clone());
     let journal = std::env::var_os("JOURNAL_STREAM").is_some_and(|stream| is_stream(&stream, error()));
-    // One subscriber for the process: a second is refused, and the first stays.
+    // A process has one subscriber: a second is refused, and the first remains.
     let _ = if options.json_log {
         registry.with(fmt::layer().json().flatten_event(true).with_writer(error)).try_init()
     } else if journal {
-        // The journal has a clock of its own.
+        // The journal adds its own time.
         let format = Journal(format::format().without_time());
         registry.with(fmt::layer().event_format(format).with_ansi(false).with_writer(error)).try_init()
     } else {

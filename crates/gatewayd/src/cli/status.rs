@@ -13,9 +13,9 @@ use crate::control::ask;
 use crate::status::states::{self, State, explained};
 use crate::status::{ConnectionStatus, PeerStatus, Snapshot};
 
-/// Between two pictures, for what is counted per second.
+/// The interval between two snapshots, for rates.
 const GLANCE: Duration = Duration::from_millis(500);
-/// The same for `--watch`.
+/// The interval of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
 pub(super) fn run(options: &Status) -> Result<(), Failure> {
@@ -66,7 +66,7 @@ fn look(socket: &Path, options: &Status) -> Result<Snapshot, Failure> {
     })
 }
 
-/// What people read of a gateway, from two pictures.
+/// Returns the text of `status`, from two snapshots.
 fn text(before: &Snapshot, now: &Snapshot, connections: bool) -> String {
     let mut out = format!("{}, up {}\n", now.name, age(now.uptime));
     if let Some(left) = now.draining {
@@ -176,7 +176,7 @@ fn has_classes(peer: &PeerStatus) -> bool {
     }
 }
 
-/// The classes of each peer for which some are configured, with what was sent between the two pictures.
+/// Returns the classes of each peer for which some are configured, with the traffic between the two snapshots.
 fn classes(before: &Snapshot, now: &Snapshot) -> comfy_table::Table {
     let header = ["peer", "class", "share", "ceiling", "sends", "at ceiling", "connections"];
     let mut table = table(&header, &["share", "ceiling", "sends", "at ceiling", "connections"]);
@@ -315,7 +315,7 @@ tokyo  here  10.0.0.2:4000  10.1.0.2:80  open   1 min 15 s  1.50 kB     999 B   
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let shown = text(&before, &now, true);
         assert_eq!(words(&shown), words(expected), "{shown}");
-        // Columns stand under each other.
+        // Columns are aligned.
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[2].find("address"), lines[3].find("192.0.2.1"), "{shown}");
         assert!(lines[2..6].iter().all(|line| line.len() < 110), "no reason widens the table: {shown}");

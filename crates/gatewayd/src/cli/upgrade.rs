@@ -25,7 +25,7 @@ pub(super) fn run(options: &Upgrade) -> Result<(), Failure> {
     loop {
         std::thread::sleep(INTERVAL);
         match ask(&socket, false) {
-            // It has begun after the request.
+            // It has started after the request.
             Ok(now) if now.uptime < begin.elapsed().as_secs_f64() => {
                 if now.counters.errors.contains_key(FAILED) {
                     return Err(Failure::failed(

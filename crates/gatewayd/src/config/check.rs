@@ -1,4 +1,4 @@
-//! From the file to the model: defaults, and all that must hold between keys.
+//! Conversion of the file to the configuration: defaults, and the rules between keys.
 
 mod classes;
 mod coverage;
@@ -23,7 +23,7 @@ use cellway_settings::tree::{Node, at};
 /// The check of one file.
 pub(super) struct Check<'a> {
     pub(super) found: Vec<Found>,
-    /// The file as it is written.
+    /// The parsed file.
     tree: &'a Node,
     /// The folder of the file.
     folder: &'a Path,
@@ -34,7 +34,7 @@ impl<'a> Check<'a> {
         Check { found, tree, folder }
     }
 
-    /// The model; what is missing from it after a problem stands in `found`.
+    /// Returns the configuration; the problems for which it is missing are in `found`.
     pub(super) fn config(&mut self, file: File) -> Option<Config> {
         let peers = file.peer.unwrap_or_default();
         if peers.is_empty() && self.found.is_empty() {
@@ -92,12 +92,12 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// The value of a key that is required, or that was refused.
+    /// Returns the value of a key that is required, or `None` if it was refused.
     fn value<T: Kind>(&mut self, leaf: Option<Leaf<T>>) -> Option<T> {
         leaf?.take(&mut self.found)
     }
 
-    /// The value of a key, or its default.
+    /// Returns the value of a key, or its default.
     fn or<T: Kind>(&mut self, leaf: Option<Leaf<T>>, default: T) -> T {
         self.value(leaf).unwrap_or(default)
     }
@@ -106,12 +106,12 @@ impl<'a> Check<'a> {
         leaves.unwrap_or_default().into_iter().filter_map(|leaf| leaf.take(&mut self.found)).collect()
     }
 
-    /// A problem with a whole table.
+    /// Reports a problem of a whole table.
     fn at(&mut self, key: &str, message: &str) {
         self.found.push(Found::in_tree(self.tree, &at![key], message));
     }
 
-    /// A path, from the folder of the file.
+    /// Returns a path, resolved from the folder of the file.
     fn path(&mut self, leaf: Option<Leaf<PathBuf>>) -> Option<PathBuf> {
         let path = self.value(leaf)?;
         Some(self.folder.join(path))
@@ -175,7 +175,7 @@ impl<'a> Check<'a> {
         Some(peer)
     }
 
-    /// The rate of a peer; what is wrong with its values alone is told elsewhere.
+    /// Returns the rate of a peer; problems of its values alone are reported elsewhere.
     fn rate(&mut self, file: &PeerFile) -> LineRate {
         let rate = file.rate.as_ref().and_then(Leaf::get).and_then(|rate| rate.0);
         let refused = file.rate.as_ref().is_some_and(|leaf| leaf.read.is_err());
@@ -218,7 +218,7 @@ impl<'a> Check<'a> {
                 self.found.push(leaf.wrong("is the device where openings wait").accepted("devices with clients"));
             }
         }
-        // 253 to 255 are the kernel's (default, main, local); the next one up is used, too.
+        // 253 to 255 are the kernel's (default, main, local); the next one up is also used.
         if let Some((leaf, number)) = table.and_then(|leaf| Some((leaf, *leaf.get()?)))
             && (252..=255).contains(&number)
         {
@@ -237,7 +237,7 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// The peer of a forward or of SOCKS: the one that is named, or the only one.
+    /// Returns the peer of a forward or of SOCKS: the named one, or the only one.
     fn which(&mut self, leaf: Option<Leaf<Name>>, names: &[String]) -> Option<String> {
         let Some(leaf) = leaf else {
             return if let [only] = names { Some(only.clone()) } else { None };
@@ -296,7 +296,7 @@ impl<'a> Check<'a> {
             per_source: self.or(file.per_source, default.per_source.min(connections)),
             opening,
             unproven: self.or(file.unproven, default.unproven.min(opening.div_ceil(2))),
-            // TCP_KEEPIDLE takes at most 32767 s.
+            // TCP_KEEPIDLE accepts at most 32767 s.
             keepalive: self.or(file.keepalive, Wait(default.keepalive)).0,
         }
     }

@@ -1,5 +1,5 @@
-//! The file as it is written. The doc comments here are the help that the schema shows in editors and
-//! that the reference prints; the same schema decides which keys there are.
+//! The sections and keys of the file. The doc comments here are the help that the schema shows in editors and that the
+//! reference prints; the same schema defines which keys are accepted.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::kinds::{ClassName, Device, Devices, Framing, HostPort, Memory, Name, Ports, RateOrAuto, Wait};
 use super::{Connect, PeerDown, RateGuard, Source, TransportChoice};
 
-/// What a gateway is told. Quantities are texts with units; relative paths start at the folder of the file.
+/// The configuration of a gateway. Quantities are strings with units; relative paths start at the folder of the file.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(title = "Cellway gateway")]
@@ -37,12 +37,12 @@ pub(super) struct File {
     pub(super) control: Option<ControlFile>,
 }
 
-/// Who this gateway is, and whom it believes: files in PEM. `cellway-gateway keygen` makes them with the names
-/// that are the defaults here, so that this section can be left out if they lie beside this file.
+/// The identity of this gateway, and the authorities that it trusts: files in PEM. `cellway-gateway keygen` makes them
+/// with the names that are the defaults here, so that this section can be left out if they are next to this file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct IdentityFile {
-    /// Certificates of the authorities that peers' certificates must come from.
+    /// Certificates of the authorities that sign the certificates of peers.
     #[schemars(extend("default" = "authority.pem"))]
     pub(super) authority: Option<Leaf<PathBuf>>,
     /// This gateway's certificate, with intermediate ones after it. Default: its name and ".pem".
@@ -51,11 +51,11 @@ pub(super) struct IdentityFile {
     pub(super) key: Option<Leaf<PathBuf>>,
 }
 
-/// Where peers reach this gateway; left out, it only dials.
+/// The address at which peers dial this gateway; left out, it only dials.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct ListenFile {
-    /// The UDP port for QUIC; the TCP port of the same number takes TLS.
+    /// The UDP port for QUIC; the TCP port of the same number is for TLS.
     #[schemars(required)]
     pub(super) address: Option<Leaf<SocketAddr>>,
 }
@@ -67,30 +67,31 @@ pub(super) struct PeerFile {
     /// Its name, the one in its certificate.
     #[schemars(required)]
     pub(super) name: Option<Leaf<Name>>,
-    /// Where to dial it. Left out, this gateway waits to be dialled.
+    /// The address that this gateway dials. Left out, this gateway waits to be dialled.
     pub(super) address: Option<Leaf<HostPort>>,
-    /// The networks behind it: connections to them are taken to it. No network can belong to two.
+    /// The networks behind it: connections to them are relayed to it. No network can belong to two.
     #[schemars(extend("default" = []))]
     pub(super) prefixes: Option<Vec<Leaf<IpNet>>>,
-    /// The rate of all that is sent to it, headers and what is sent again included; "auto" finds it out and
-    /// follows it. Give the rate of the line where it is known: then no queue is built before the line.
+    /// The rate of all packets to it, headers and retransmissions included; "auto" estimates it continuously. Give the
+    /// rate of the bottleneck link if it is known: then no queue builds before the link.
     #[schemars(extend("default" = "auto"))]
     pub(super) rate: Option<Leaf<RateOrAuto>>,
-    /// With rate = "auto": never more than this.
+    /// With rate = "auto": the upper bound.
     pub(super) most: Option<Leaf<Rate>>,
-    /// With a rate: what counts on the line.
+    /// With a rate: the octets that count.
     #[schemars(extend("default" = "packet"))]
     pub(super) framing: Option<Leaf<Framing>>,
-    /// With a rate: what is done if it is above what the line carries, so that a queue stands before the line.
+    /// With a rate: the reaction if it is above the bandwidth of the path, so that a queue builds before the bottleneck
+    /// link.
     #[schemars(extend("default" = "on"))]
     pub(super) rate_guard: Option<Leaf<RateGuard>>,
-    /// How packets travel to it.
+    /// The transport to it.
     #[schemars(extend("default" = "auto"))]
     pub(super) transport: Option<Leaf<TransportChoice>>,
-    /// When a client's connection is answered.
+    /// The time at which a client's connection is answered.
     #[schemars(extend("default" = "late"))]
     pub(super) connect: Option<Leaf<Connect>>,
-    /// What happens to new connections for it while it cannot be reached.
+    /// The treatment of new connections to it while it cannot be reached.
     #[schemars(extend("default" = "direct"))]
     pub(super) down: Option<Leaf<PeerDown>>,
     /// The time for which it may send nothing before the connections over it are reset.
@@ -98,65 +99,66 @@ pub(super) struct PeerFile {
     pub(super) outage: Option<Leaf<Wait<1, 3_600>>>,
 }
 
-/// A class of connections; one such table for each. The classes that have data to send share the rate to a peer in proportion
-/// to their shares, and the connections of a class its part. A connection is in the first class that it matches, in the order of the
-/// file; connections in no class are in one called "default". Each gateway so divides what it sends itself: for both
-/// directions, give both gateways the same classes.
+/// A class of connections; one such table for each. The classes that have data to send share the rate to a peer in
+/// proportion to their shares, and the connections of a class share the rate of the class. A connection is in the first
+/// class that it matches, in the order of the file; connections in no class are in one called "default". Each gateway
+/// divides its own sending rate so: for both directions, give both gateways the same classes.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct ClassFile {
     /// Its name in metrics and in `status`, unique at each peer.
     #[schemars(required)]
     pub(super) name: Option<Leaf<ClassName>>,
-    /// The peer whose rate it has a share of. Default: every peer.
+    /// The peer whose rate it shares. Default: every peer.
     pub(super) peer: Option<Leaf<Name>>,
-    /// The networks of its clients, on either side. Default: any client. A class with neither `clients` nor `ports` takes the
-    /// connections in no other class, whatever its place; there can be one of them for each peer.
+    /// The networks of its clients, on either side. Default: any client. A class with neither `clients` nor `ports`
+    /// matches the connections in no other class, whatever its position; there can be one of them for each peer.
     pub(super) clients: Option<Vec<Leaf<IpNet>>>,
     /// The ports of its servers. Default: any port.
     pub(super) ports: Option<Vec<Leaf<Ports>>>,
-    /// Its weight beside the other classes.
+    /// Its weight relative to the other classes.
     #[schemars(extend("default" = 1))]
     pub(super) share: Option<Leaf<u16>>,
-    /// The most that is sent of it, whatever the others leave, counted as the peer's `rate`; not more than that. Default: no limit.
+    /// Its highest rate, even if the other classes send nothing, counted as the peer's `rate`; not more than that.
+    /// Default: no limit.
     pub(super) ceiling: Option<Leaf<Rate>>,
 }
 
-/// Taking the TCP connections that pass through this machine as a router. Left out, only forwards and SOCKS are
-/// served. The values have to be changed only if they are in use on this machine already.
+/// Interception of the TCP connections that pass through this machine as a router. Left out, only forwards and SOCKS
+/// are served. The values have to be changed only if they are already in use on this machine.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct InterceptFile {
-    /// Devices through which clients' packets come in; any if empty.
+    /// Devices on which clients' packets arrive; any if empty.
     #[schemars(extend("default" = []))]
     pub(super) interfaces: Option<Vec<Leaf<Devices>>>,
     /// The local TCP port that intercepted connections are delivered to.
     #[schemars(extend("default" = 4434))]
     pub(super) port: Option<Leaf<u16>>,
-    /// The packet mark that sends a packet into this machine; the next one up is used too.
+    /// The packet mark of packets that are delivered locally; the next one up is also used.
     #[schemars(extend("default" = 0x6377))]
     pub(super) mark: Option<Leaf<u32>>,
-    /// The routing table for packets with this mark; the next one up is used too.
+    /// The routing table for packets with this mark; the next one up is also used.
     #[schemars(extend("default" = 0x6377))]
     pub(super) table: Option<Leaf<u32>>,
-    /// The name of the device where opening segments wait for the far side's answer.
+    /// The name of the TUN device on which SYNs wait for the far side's answer.
     #[schemars(extend("default" = "cellway0"))]
     pub(super) device: Option<Leaf<Device>>,
-    /// From which address servers here are connected to in the name of peers' clients.
+    /// The source address of connections to servers here in the name of peers' clients.
     #[schemars(extend("default" = "client"))]
     pub(super) source: Option<Leaf<Source>>,
 }
 
-/// A port here that stands for a server behind a peer; one such table for each.
+/// A local port that is forwarded to a server behind a peer; one such table for each.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct ForwardFile {
-    /// Where to listen.
+    /// The address of the listener.
     #[schemars(required)]
     pub(super) listen: Option<Leaf<SocketAddr>>,
     /// The name of the peer. Default: the only one there is.
     pub(super) peer: Option<Leaf<Name>>,
-    /// The server; the peer looks its name up.
+    /// The server; the peer resolves its name.
     #[schemars(required)]
     pub(super) to: Option<Leaf<HostPort>>,
 }
@@ -165,7 +167,7 @@ pub(super) struct ForwardFile {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct SocksFile {
-    /// Where to listen.
+    /// The address of the listener.
     #[schemars(required)]
     pub(super) listen: Option<Leaf<SocketAddr>>,
     /// The name of the peer for names, and for addresses in no peer's networks. Default: the only one there is;
@@ -173,11 +175,11 @@ pub(super) struct SocksFile {
     pub(super) peer: Option<Leaf<Name>>,
 }
 
-/// Bounds on what is held for others.
+/// Limits on connections and memory.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct LimitsFile {
-    /// Most bytes of one connection and direction; not more than `memory`. Default: four times what fits on the line, at
+    /// Most bytes of one connection and direction; not more than `memory`. Default: four bandwidth-delay products, at
     /// most "64 MiB".
     pub(super) window: Option<Leaf<Memory<{ 16 << 10 }>>>,
     /// Memory for the bytes of all connections.
@@ -189,7 +191,7 @@ pub(super) struct LimitsFile {
     /// Most connections of one client address; not more than `connections`.
     #[schemars(extend("default" = 2_000))]
     pub(super) per_source: Option<Leaf<u32>>,
-    /// Most openings that wait for their answer, or for their client to acknowledge it; not more than `connections`.
+    /// Most connections that wait for their answer, or for their client to acknowledge it; not more than `connections`.
     #[schemars(extend("default" = 2_048))]
     pub(super) opening: Option<Leaf<u32>>,
     /// Most of these whose clients have not proved their addresses, not more than `opening`; further clients are
@@ -205,13 +207,14 @@ pub(super) struct LimitsFile {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct ControlFile {
-    /// The UNIX socket that `cellway-gateway status` asks; readable for its owner and group.
+    /// The UNIX socket of `cellway-gateway status`; readable for its owner and group.
     #[schemars(extend("examples" = ["/run/cellway-gateway/control.sock"]))]
     pub(super) socket: Option<Leaf<PathBuf>>,
-    /// Where `/metrics` is served for Prometheus; without authentication.
+    /// The address of `/metrics` for Prometheus; without authentication.
     #[schemars(extend("examples" = ["127.0.0.1:9433"]))]
     pub(super) metrics: Option<Leaf<SocketAddr>>,
-    /// The time after SIGTERM for which connections may end by themselves, before the rest are reset. No new ones are taken meanwhile. Default: they are reset at once.
+    /// The time after SIGTERM for which connections may end by themselves, before the rest are reset. New ones are not
+    /// accepted meanwhile. Default: they are reset at once.
     #[schemars(extend("examples" = ["5 min"]))]
     pub(super) drain: Option<Leaf<Wait<1, 3_600>>>,
 }

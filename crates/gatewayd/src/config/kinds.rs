@@ -1,4 +1,4 @@
-//! The kinds of values that only this file has: names, ports, devices and enumerations.
+//! The kinds of values that only this file has: names, ports, devices and enums.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -62,7 +62,7 @@ impl<const LEAST: u64> Kind for Memory<LEAST> {
     }
 }
 
-/// The name of a gateway: a name that a certificate can carry (RFC 5280, section 4.2.1.6) and a file can have.
+/// The name of a gateway: a DNS name in a certificate (RFC 5280, section 4.2.1.6), and valid as a file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name(pub(crate) String);
 
@@ -204,7 +204,7 @@ impl Kind for Device {
     }
 }
 
-/// The name of a network device, or how names begin.
+/// The name of a network device, or a prefix of names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Devices(pub(super) String);
 
@@ -222,7 +222,6 @@ impl Kind for Devices {
     }
 }
 
-/// tables and ports are concerned).
 /// How the octets on a line are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Framing {
@@ -231,7 +230,7 @@ pub(super) enum Framing {
     Atm,
 }
 
-/// A kind that is one of some words, each with what it means.
+/// Declares a kind that is an enum of names, each with its meaning.
 macro_rules! words {
     ($type:ty { $($word:literal => $value:expr, $meaning:literal;)* }) => {
         impl Kind for $type {

@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 /// A text format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Served unless the other is requested: every scraper reads it, also `promtool check metrics`.
+    /// Served unless the other is requested: every scraper supports it, also `promtool check metrics`.
     Classic,
     OpenMetrics,
 }
 
 impl Format {
-    /// Returns the format that the values of `Accept` ask for (RFC 9110, section 12.5.1).
+    /// Returns the format that the values of `Accept` request (RFC 9110, section 12.5.1).
     pub(super) fn asked<'a>(accept: impl Iterator<Item = &'a str>) -> Format {
         let (mut open, mut classic) = (0.0, 0.0);
         for range in accept.flat_map(|value| value.split(',')) {
@@ -51,7 +51,7 @@ pub(super) fn classic(open_metrics: &str) -> String {
     let mut help = "";
     for line in open_metrics.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
-            // Its name depends on the type, which follows.
+            // The name depends on the type, which follows.
             help = rest.split_once(' ').map_or("", |(_, help)| help);
         } else if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' ')) {
             let (suffix, kind) = match kind {

@@ -14,7 +14,7 @@ use super::{Watched, look, metrics};
 
 /// Most octets of a request.
 const REQUEST: usize = 8 << 10;
-/// How long a request and its answer may take.
+/// The time limit of a request and its answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most requests at once; more wait in the kernel.
 const AT_ONCE: usize = 16;
@@ -26,7 +26,7 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::from_std(listener)
 }
 
-/// Answers until dropped.
+/// Serves requests until dropped.
 pub(super) async fn serve<W: Watched>(listener: TcpListener, watched: W) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     loop {
@@ -34,7 +34,7 @@ pub(super) async fn serve<W: Watched>(listener: TcpListener, watched: W) {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                // Such as no descriptors left: they come back.
+                // Temporary errors, such as no free descriptors.
                 tracing::warn!("metrics: {error}");
                 tokio::time::sleep(Duration::from_millis(200)).await;
                 continue;
@@ -42,7 +42,7 @@ pub(super) async fn serve<W: Watched>(listener: TcpListener, watched: W) {
         };
         let watched = watched.clone();
         tokio::spawn(async move {
-            // Who is too slow or goes away gets nothing; that is no news.
+            // A client that is too slow or disconnects gets no answer, and nothing is logged.
             let _ = tokio::time::timeout(PATIENCE, answer(stream, &watched)).await;
             drop(place);
         });

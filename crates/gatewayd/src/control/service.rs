@@ -1,4 +1,4 @@
-//! Signals, and what the service manager is told (`sd_notify(3)`).
+//! Signals, and the notification of the service manager (`sd_notify(3)`).
 
 use std::io;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::{Watched, look};
 use crate::config::Config;
 
-/// Signals are caught from the moment it is made.
+/// The service. It catches signals from its creation on.
 pub(super) struct Service<W> {
     file: PathBuf,
     /// The time for which connections may end by themselves after a signal to stop.
@@ -44,7 +44,7 @@ fn notify(state: &[NotifyState<'_>]) {
     }
 }
 
-/// The first line of what is said about a problem: the rest shows the place, which a log has no room for.
+/// Returns the first line of a problem: the others show the location in the file, which is too long for a log.
 fn headline(problem: &dyn std::fmt::Display) -> String {
     problem.to_string().lines().next().unwrap_or_default().to_owned()
 }
@@ -67,7 +67,7 @@ impl<W: Watched> Service<W> {
         // which may be `period` ago.
         notify(&[NotifyState::Ready, NotifyState::Watchdog]);
         let watchdog = sd_notify::watchdog_enabled();
-        // Twice in the time it waits, as sd_watchdog_enabled(3) advises; without one the ticks are ignored.
+        // Twice per timeout, as sd_watchdog_enabled(3) advises; without a watchdog the ticks are ignored.
         let period = watchdog.map_or(Duration::from_secs(3600), |limit| limit / 2).max(Duration::from_millis(1));
         let mut tick = interval_at(Instant::now() + period, period);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -82,7 +82,7 @@ impl<W: Watched> Service<W> {
         }
     }
 
-    /// Tells the watchdog that the thread that touches bytes is alive, if it is.
+    /// Notifies the watchdog if the data thread answers.
     async fn alive(&self) {
         match look(&self.watched, false).await {
             Some(_) => notify(&[NotifyState::Watchdog]),

@@ -1,4 +1,4 @@
-//! The socket that `status` asks: a line of JSON there, a line of JSON back.
+//! The socket of `status`: a request and an answer, each a line of JSON.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
@@ -20,21 +20,21 @@ use super::{Next, Snapshot, Watched, look};
 
 /// Most octets of a request.
 const REQUEST: u64 = 4 << 10;
-/// The longest silence of a connection.
+/// The longest time without octets on a connection.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Most connections at once; more wait in the kernel.
 const AT_ONCE: usize = 16;
 /// The time for which `ask` waits for a connection, and for an answer: longer than a snapshot may take.
 const WAIT: Duration = Duration::from_secs(15);
 
-/// What can be asked.
+/// A request.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
-    /// Whether to list connections.
+    /// Set to list connections.
     #[serde(default)]
     connections: bool,
-    /// Take no new connections, and end when there are none.
+    /// Accept no new connections, and end when there are none.
     #[serde(default)]
     drain: bool,
     /// Hand over to the program that is installed now.
@@ -56,7 +56,7 @@ enum Answer {
 /// The interval at which the file of the socket is checked.
 const CHECK: Duration = Duration::from_secs(2);
 
-/// The socket; its file goes with it.
+/// The socket; dropping it removes its file.
 #[derive(Debug)]
 pub(super) struct StatusSocket {
     listener: UnixListener,
@@ -94,7 +94,7 @@ impl StatusSocket {
         if is_in_use(path)? {
             return Err(io::Error::new(io::ErrorKind::AddrInUse, "another gateway listens there"));
         }
-        // Nobody may reach it before its mode is set: it gets its name last.
+        // No client may connect before its mode is set: it is renamed to its path last.
         let mut early = path.as_os_str().to_owned();
         early.push(format!(".{}", std::process::id()));
         let early = PathBuf::from(early);
@@ -109,7 +109,7 @@ impl StatusSocket {
         Ok(StatusSocket { listener, path: path.to_owned(), file, problem: String::new() })
     }
 
-    /// Makes its file again if it was removed: clients could not connect any more.
+    /// Restores its file if it was removed: clients could not connect any more.
     fn restore(&mut self) {
         let there = file_at(&self.path);
         if there.as_ref().is_ok_and(|file| *file == self.file) {
@@ -132,7 +132,7 @@ impl StatusSocket {
         }
     }
 
-    /// Answers until dropped.
+    /// Serves requests until dropped.
     pub(super) async fn serve<W: Watched>(mut self, watched: W, next: Next) {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         let mut check = tokio::time::interval(CHECK);
@@ -169,7 +169,7 @@ impl StatusSocket {
 
 impl Drop for StatusSocket {
     fn drop(&mut self) {
-        // Another socket may have taken its place.
+        // Another socket may have replaced it.
         if file_at(&self.path).is_ok_and(|file| file == self.file) {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -177,7 +177,7 @@ impl Drop for StatusSocket {
 }
 
 async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W, next: &Next) -> io::Result<()> {
-    // A snapshot is for the group as well.
+    // Snapshots are for the group as well.
     let may_command = stream.peer_cred().is_ok_and(|peer| [0, geteuid().as_raw()].contains(&peer.uid()));
     let (read, mut write) = stream.into_split();
     let mut read = tokio::io::BufReader::new(read);
@@ -240,11 +240,11 @@ async fn upgrade<W: Watched>(watched: &W, next: &Next) -> Result<Snapshot, Strin
     result
 }
 
-/// Asks the gateway whose socket is at `path`.
+/// Requests the status of the gateway whose socket is at `path`.
 pub(crate) fn ask(path: &Path, connections: bool) -> io::Result<Snapshot> {
     request(path, &Request { connections, ..Request::default() })
 }
-/// Makes the gateway take no new connections, and end when none are left, or after `within`.
+/// Makes the gateway accept no new connections, and end when none are left, or after `within`.
 pub(crate) fn ask_to_drain(path: &Path, within: Option<Span>) -> io::Result<Snapshot> {
     request(path, &Request { drain: true, within: within.map(Span::as_secs_f64), ..Request::default() })
 }
@@ -257,7 +257,7 @@ pub(crate) fn ask_to_upgrade(path: &Path) -> io::Result<Snapshot> {
 fn request(path: &Path, request: &Request) -> io::Result<Snapshot> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM.cloexec(), None)?;
     socket.set_read_timeout(Some(WAIT))?;
-    // Also for a place in the backlog (unix(7)).
+    // Also limits the wait for the backlog (unix(7)).
     socket.set_write_timeout(Some(WAIT))?;
     socket.connect(&SockAddr::unix(path)?)?;
     let stream = UnixStream::from(OwnedFd::from(socket));

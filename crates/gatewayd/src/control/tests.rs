@@ -1,4 +1,4 @@
-//! A gateway that is made up, watched through real sockets.
+//! The control thread of a mock gateway, through real sockets.
 
 mod exposition;
 mod in_use;
@@ -17,7 +17,7 @@ use super::format::Format;
 use super::*;
 use crate::status::{ClassStatus, ConnectionStatus, Counters, PeerStatus};
 
-/// A gateway that answers with the same picture, or not at all.
+/// A gateway that always answers with the same snapshot, or not at all.
 #[derive(Clone, Default)]
 struct Pretended {
     snapshot: Snapshot,
@@ -44,7 +44,7 @@ impl Watched for Pretended {
     fn stop(&self) {}
 }
 
-/// A program that can take over nothing.
+/// Returns a program that cannot take over.
 fn next(file: PathBuf) -> Next {
     Next { file, program: "/bin/true".into() }
 }
@@ -122,7 +122,7 @@ fn picture() -> Snapshot {
     }
 }
 
-/// A control thread on a free port and in `folder`.
+/// Starts a control thread on a free port and in `folder`.
 fn watched(folder: &Path) -> (Control, Pretended) {
     let pretended = Pretended { snapshot: picture(), ..Pretended::default() };
     let config = config::Control {
@@ -135,7 +135,7 @@ fn watched(folder: &Path) -> (Control, Pretended) {
 
 fn http(control: &Control, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(control.metrics().unwrap()).unwrap();
-    // An answer may come, and the connection end, before all is written.
+    // The answer may arrive, and the connection end, before all is written.
     let _ = stream.write_all(request);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -177,7 +177,7 @@ fn http_answers_metrics_and_nothing_else() {
     assert!(get("/metrics/x").starts_with("HTTP/1.1 404 "));
     assert!(http(&control, b"POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
     let long = [&b"GET /metrics HTTP/1.1\r\nX: "[..], &[b'x'; 10_000], b"\r\n\r\n"].concat();
-    // What was not read makes the kernel reset the connection, perhaps before the answer is read.
+    // Unread octets make the kernel reset the connection, perhaps before the answer is read.
     let answer = http(&control, &long);
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
     assert_eq!(http(&control, b"\x00\xff nonsense\r\n\r\n").split(' ').nth(1), Some("405"));
@@ -254,7 +254,7 @@ fn a_status_socket_that_was_removed_is_made_again() {
     );
 }
 
-/// What was asked of a gateway by signals.
+/// The requests that signals have made of a gateway.
 #[derive(Clone, Default)]
 struct Steered {
     reloaded: Arc<std::sync::Mutex<Vec<String>>>,
@@ -283,7 +283,7 @@ impl Watched for Steered {
     }
 }
 
-/// Waits for something to happen; a test that waits in vain fails.
+/// Waits for a condition; panics on a timeout.
 fn until(what: impl Fn() -> bool) {
     let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
     while !what() {
@@ -307,7 +307,7 @@ fn signals_reload_and_stop() {
     write("first");
     kill_process(getpid(), Signal::HUP).unwrap();
     until(|| reloaded() == ["first"]);
-    // A file that is wrong changes nothing, which is told; the one after it does.
+    // An invalid file changes nothing and is counted; the next one is applied.
     write("NO NAME");
     kill_process(getpid(), Signal::HUP).unwrap();
     until(|| reloaded() == ["first", "nothing"]);

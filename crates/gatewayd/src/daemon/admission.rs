@@ -1,4 +1,4 @@
-//! New connections: the decision whether and how a connection that a host or a peer requests begins.
+//! Admission of new connections of hosts and of peers.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Daemon {
                 Ok(Some(opening)) => self.admit(opening),
                 Ok(None) => return,
                 Err(source) => {
-                    // It was deleted: nothing can be intercepted.
+                    // The device was deleted: nothing can be intercepted.
                     self.failed = Some(Error::Io { what: "read the device of openings".into(), source });
                     self.running = false;
                     return;
@@ -33,7 +33,7 @@ impl Daemon {
             }
         }
     }
-    /// Begins a connection for a SYN, unless it is one of a connection here, bypasses the gateways or is refused.
+    /// Opens a connection for a SYN, unless the SYN belongs to a connection here, bypasses the gateways or is refused.
     pub(super) fn admit(&mut self, opening: Opening) {
         if self.openings.is_bypassed(&opening, &self.cx) {
             return self.openings.bypass(&opening, &mut self.cx);
@@ -60,7 +60,7 @@ impl Daemon {
         self.cx.tally.refused(reason);
         self.openings.refuse(opening, reason);
     }
-    /// True if SYNs for a peer go to their servers past the gateways, because the peer cannot be reached.
+    /// Returns true if SYNs for a peer go to their servers past the gateways, because the peer cannot be reached.
     fn bypasses(&self, peer: PeerId) -> bool {
         let lost = if self.drain.is_on() {
             true
@@ -98,12 +98,12 @@ impl Daemon {
             }
         }
     }
-    /// Begins a connection whose client has acknowledged an answer for which no state was kept: the SYN was answered first, or
-    /// the client was slower than others may be.
+    /// Opens a connection whose client has acknowledged a stateless answer: the SYN was answered first, or the client
+    /// was slower than other clients may be.
     fn proved(&mut self, socket: Socket, client: SocketAddr, server: SocketAddr) {
         self.openings.count_proved();
         let Some(peer) = self.cx.routes.peer(server.ip()) else {
-            // Dropped with a reset: it was made to the listener itself.
+            // Dropped with a reset: the client has connected to the listener itself.
             return tracing::debug!(%client, %server, "accepted and unknown");
         };
         if let Some(reason) = self.refusal(peer, client.ip()) {

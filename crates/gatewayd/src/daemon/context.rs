@@ -1,4 +1,4 @@
-//! The surroundings of the components: time, configuration, outbox and counters.
+//! The context of the components: time, configuration, outbox and counters.
 
 use cellway_units::Span;
 

@@ -1,4 +1,4 @@
-//! Readiness, commands, timers and events: the calls of the components that they concern.
+//! The dispatch of readiness, commands, timers and events to the components.
 
 use cellway_sys::Ready;
 
@@ -42,14 +42,14 @@ impl Daemon {
                     Ok(prepared) => (Some(Box::new(prepared)), Ok(())),
                     Err(why) => (None, Err(why)),
                 };
-                // Without an answer in time the command has failed.
+                // The command has failed if its sender no longer waits for the answer.
                 if to.send(answer).is_ok() && prepared.is_some() {
                     (self.running, self.next) = (false, prepared);
                 }
             }
             Command::NotReloaded => self.cx.tally.error("reload"),
             Command::Snapshot { connections, to } => {
-                // The thread that asked may have ended.
+                // The thread that requested it may have ended.
                 let _ = to.send(self.snapshot(connections));
             }
             Command::Found { token, addresses } => {

@@ -1,4 +1,4 @@
-//! Ports to which hosts connect deliberately: forwarded ports, SOCKS.
+//! The listeners of ports to which hosts connect deliberately: forwarded ports and SOCKS.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};
@@ -30,7 +30,7 @@ const GREETING_BYTES: usize = 1024;
 /// Connections that the kernel keeps until they are accepted.
 const BACKLOG: i32 = 1024;
 
-/// A host that has connected to a port, and the server that it is to reach.
+/// A host that has connected to a port, and the server that it requests.
 #[derive(Debug)]
 pub(crate) struct Arrival {
     pub(crate) peer: PeerId,
@@ -56,16 +56,16 @@ struct Greeting {
     bytes: Vec<u8>,
 }
 
-/// The ports, as they are handed over to another program: the places of their sockets, and the clients of the SOCKS port that
-/// have not sent their requests.
+/// The ports in the record of a handover: the indices of their sockets, and the clients of the SOCKS port that have not
+/// sent their requests.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DoorsRecord {
     ports: Vec<u32>,
     greetings: Vec<(u32, SocketAddr, Dialogue, Vec<u8>)>,
 }
 
-/// The ports, and the clients of the SOCKS port that have not sent their requests. The readiness of the ports has the tokens
-/// from `first` on, and those of the clients follow.
+/// The ports, and the clients of the SOCKS port that have not sent their requests. The tokens of the ports begin at
+/// `first`, and those of the clients follow.
 #[derive(Debug, Default)]
 pub(crate) struct Doors {
     first: u64,

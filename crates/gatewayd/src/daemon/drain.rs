@@ -1,8 +1,8 @@
-//! Letting connections end before the daemon does.
+//! Draining: the daemon ends after its connections.
 //!
-//! A daemon that drains accepts no new connections: those for a peer's networks take the path that its `down` says, ports refuse
-//! them, and a request of a peer is refused, which over QUIC makes the peer send the client's SYN on. Established connections
-//! continue.
+//! A daemon that drains accepts no new connections: connections to a peer's networks take the path that its `down`
+//! selects, ports refuse them, and a request of a peer is refused, upon which a peer over QUIC forwards the client's
+//! SYN. Established connections continue.
 
 use cellway_units::Span;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ impl Drain {
     pub(crate) fn is_on(&self) -> bool {
         self.0.is_some()
     }
-    /// Begins to drain, or sets the time limit anew; returns true if it begins. `left` connections remain.
+    /// Begins to drain, or sets the time limit again. Returns true if it begins. `left` connections remain.
     pub(crate) fn begin(&mut self, within: Option<Span>, left: u64, cx: &mut Context) -> bool {
         let until = within.map(|within| cx.now + within);
         let begins = self.0.replace(Progress { until, empty: None }).is_none();

@@ -24,7 +24,7 @@ pub(crate) enum Command {
         within: Option<Span>,
     },
     Reload(Box<Config>),
-    /// Hands over to another program with this configuration, or reports why that cannot be.
+    /// Hands over to another program with this configuration, or reports the reason for which that is impossible.
     HandOver {
         config: Box<Config>,
         to: Sender<Result<(), String>>,
@@ -35,7 +35,7 @@ pub(crate) enum Command {
         connections: bool,
         to: Sender<Snapshot>,
     },
-    /// The addresses of a server's name, for the flow with this token.
+    /// The addresses of the name of a server, for the flow with this token.
     Found {
         token: Token,
         addresses: Vec<std::net::SocketAddr>,
@@ -52,19 +52,19 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Ends it: connections are reset, and the peers are notified.
+    /// Stops the daemon: it resets the connections and notifies the peers.
     pub fn stop(&self) {
         self.send(Command::Stop);
     }
-    /// Has it accept no new connections, and end when there are none, or after `within`.
+    /// Makes it accept no new connections, and end when there are none, or after `within`.
     pub fn drain(&self, within: Option<Span>) {
         self.send(Command::Drain { within });
     }
-    /// Has it apply another configuration; connections stay.
+    /// Makes it apply another configuration; connections stay.
     pub fn reload(&self, config: Config) {
         self.send(Command::Reload(Box::new(config)));
     }
-    /// Makes it hand over to another program with this configuration. Returns the reason if that cannot be.
+    /// Makes it hand over to another program with this configuration. Returns the reason if that is impossible.
     pub(crate) fn hand_over(&self, config: Config) -> Result<(), String> {
         let (to, answer) = channel();
         self.send(Command::HandOver { config: Box::new(config), to });

@@ -1,8 +1,8 @@
-//! Handing over to another program: sockets, devices and states of all connections, which continue.
+//! Handover to another program: sockets, devices and states of all connections, which continue.
 //!
-//! The process stays the same and executes the other program (execve(2)), so that a supervisor sees no change. The connections
-//! to the peers end, as keys of TLS sessions cannot be handed over; the peers keep the state of what they carry until the next
-//! connection continues it.
+//! The process stays the same and executes the other program (execve(2)), so that a supervisor sees no change. The
+//! connections to the peers end, as keys of TLS sessions cannot be handed over; the peers keep the state of the flows
+//! until the next connection continues it.
 
 use std::ffi::OsString;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -23,13 +23,13 @@ use super::{DOORS, Daemon};
 use crate::config::Config;
 use crate::error::Error;
 
-/// The version of what is handed over. Programs with different versions cannot take over from each other.
+/// The version of the record of a handover. Programs with different versions cannot take over from each other.
 pub(crate) const VERSION: u32 = 2;
 
 /// The kind of error of an upgrade that has failed.
 pub(crate) const FAILED: &str = "upgrade";
 
-/// Everything that another program continues.
+/// The state that another program continues.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     version: u32,
@@ -38,7 +38,7 @@ pub(super) struct Record {
     openings: Option<OpeningsRecord>,
     doors: DoorsRecord,
     attempts: Vec<Attempt>,
-    /// Set if the command to drain came after the one to hand over.
+    /// Set if a command to drain arrived after the one to hand over.
     drain: Drain,
 }
 
@@ -82,7 +82,7 @@ impl Handover {
     }
 }
 
-/// Reads what the program before has handed over.
+/// Reads the record that the previous program has handed over.
 fn received(parcel: &mut Parcel) -> Result<Record, Error> {
     let wrong = |error| failed("read what is handed over")(io::Error::new(io::ErrorKind::InvalidData, error));
     parcel.rewind().map_err(failed("read what is handed over"))?;
@@ -102,7 +102,7 @@ impl Handover {
 }
 
 impl Daemon {
-    /// Begins the daemon of a process: continues what the program before has handed over, or makes a new one.
+    /// Creates the daemon of a process: it continues the state that the previous program has handed over, or is new.
     ///
     /// # Errors
     /// As [`Daemon::new`] and [`Daemon::resume`].
@@ -112,7 +112,7 @@ impl Daemon {
             None => Daemon::new(config),
         }
     }
-    /// Continues what it has handed over itself, as no other program could be executed.
+    /// Continues the state that this process has handed over, as no other program could be executed.
     ///
     /// # Errors
     /// As [`Daemon::resume`].
@@ -121,7 +121,7 @@ impl Daemon {
         daemon.cx.tally.error(FAILED);
         Ok(daemon)
     }
-    /// Ends without resets: returns what another program, or [`Daemon::resume`], continues.
+    /// Ends the daemon without resets. Returns the state that another program, or [`Daemon::resume`], continues.
     pub(super) fn hand_over(&mut self, prepared: Prepared) -> Handover {
         let Prepared { mut parcel, config } = prepared;
         self.step(|Daemon { hosts, cx, .. }| hosts.write(cx));
@@ -144,10 +144,10 @@ impl Daemon {
         Handover { parcel, config, record }
     }
 
-    /// Continues what another daemon has handed over.
+    /// Continues the state of another daemon.
     ///
     /// # Errors
-    /// As [`Daemon::new`], or what was handed over is of another version or of another configuration.
+    /// As [`Daemon::new`], or the record has another version or belongs to another configuration.
     pub(crate) fn resume(handover: Handover) -> Result<Daemon, Error> {
         let Handover { mut parcel, config, record } = handover;
         let Record { hosts, peers, openings, doors, attempts, drain, version: _ } = record;

@@ -62,29 +62,29 @@ pub(crate) struct Newcomer {
 struct Flows {
     /// The connections of the flows that the state machine has not closed.
     tokens: HashMap<FlowId, Token>,
-    /// Bytes of flows that have no connection here yet.
+    /// Bytes of flows for which there is no connection yet.
     early: HashMap<FlowId, Ring>,
     /// Memory (bytes) of connections that the state machine has closed while their hosts still read the last bytes.
     leftover: u64,
 }
 
-/// All connections, and the lists and counts by which they are found.
+/// All connections, with their lists and counters.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     table: Table,
     flows: PerPeer<Flows>,
-    /// Intercepted connections, by client and server.
+    /// The tokens of intercepted connections, by client and server.
     intercepted: HashMap<(SocketAddr, SocketAddr), Token>,
-    /// Connections with something to write, or to end.
+    /// Connections with bytes to write or with an end to process.
     writers: Vec<Token>,
     waiting: Waiting,
     clients: Clients,
-    /// Connections whose host is left without an answer.
+    /// Connections whose host gets no more answers.
     silent: u32,
 }
 
 impl Hosts {
-    /// No connections, over `peers` peers.
+    /// Creates an empty table for `peers` peers.
     pub(crate) fn new(peers: usize) -> Hosts {
         Hosts {
             table: Table::default(),
@@ -100,7 +100,7 @@ impl Hosts {
     pub(crate) fn len(&self) -> usize {
         self.table.len()
     }
-    /// Returns the number of connections whose host is left without an answer.
+    /// Returns the number of connections whose host gets no more answers.
     pub(crate) fn silent(&self) -> u32 {
         self.silent
     }
@@ -108,11 +108,11 @@ impl Hosts {
     pub(crate) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
-    /// True if a connection has something to write.
+    /// Returns true if a connection has something to write.
     pub(crate) fn has_writers(&self) -> bool {
         !self.writers.is_empty()
     }
-    /// True if the limits allow no further connection of the client `source`.
+    /// Returns true if the limits allow no further connection of the client `source`.
     pub(crate) fn is_full(&self, source: IpAddr, limits: &Limits) -> bool {
         self.table.len() >= limits.connections as usize
             || self.clients.connections(source) >= limits.per_source
@@ -167,8 +167,8 @@ impl Hosts {
         }
     }
 
-    /// Returns a SYN if it begins a new connection. Otherwise it is one of a connection here: it is kept, or the kernel
-    /// answers it. `is_unresponsive` is true for peers that do not answer.
+    /// Returns a SYN if it opens a new connection. Otherwise it belongs to a connection here: it is stored, or the
+    /// kernel answers it. `is_unresponsive` is true for peers that do not answer.
     pub(crate) fn sort_out(
         &mut self,
         opening: Opening,
@@ -216,7 +216,7 @@ impl Hosts {
         self.flows[peer].early.clear();
     }
 
-    /// Lists a connection that has something to write or to end.
+    /// Adds a connection with bytes to write, or that is to end, to the list.
     fn list(&mut self, token: Token) {
         if let Some(connection) = self.table.get_mut(token)
             && !connection.listed
@@ -227,7 +227,7 @@ impl Hosts {
     }
 }
 
-/// Sets the options of the socket of a connection, and adds it to the readiness that the loop waits for.
+/// Sets the options of the socket of a connection, and adds it to the readiness that the loop polls.
 fn watch(socket: &Socket, token: Token, readiness: &Readiness, cx: &Context) -> std::io::Result<()> {
     intercept::prepare(socket, cx.config.limits.keepalive)?;
     readiness.add(socket, token.ready(), Interest::Stream).map_err(std::io::Error::other)

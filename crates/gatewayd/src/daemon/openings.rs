@@ -1,4 +1,4 @@
-//! SYNs that wait on the device, their answers, and the listeners to which the kernel delivers answered connections.
+//! SYNs on the TUN device, their answers, and the listeners to which the kernel delivers answered connections.
 
 mod bypassed;
 mod proof;
@@ -33,7 +33,7 @@ pub(crate) struct Openings {
     proof: Proof,
 }
 
-/// Interception, as it is handed over to another program: the places of device and listeners, and the SYNs that went past the
+/// Interception in the record of a handover: the indices of device and listeners, and the SYNs that bypassed the
 /// gateways.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct OpeningsRecord {
@@ -108,11 +108,11 @@ impl Openings {
         })
     }
 
-    /// Returns true if the SYN was sent past the gateways before: its server may have answered.
+    /// Returns true if the SYN was forwarded past the gateways before: its server may have answered.
     pub(crate) fn is_bypassed(&mut self, opening: &Opening, cx: &Context) -> bool {
         self.bypassed.contains(opening.key(), cx.now)
     }
-    /// Sends a SYN to its server past the gateways.
+    /// Forwards a SYN to its server past the gateways.
     pub(crate) fn bypass(&mut self, opening: &Opening, cx: &mut Context) {
         cx.tally.passed += 1;
         self.bypassed.add(opening.key(), cx.now);
@@ -123,7 +123,7 @@ impl Openings {
             tracing::debug!("a SYN cannot be sent on: {error}");
         }
     }
-    /// Has the kernel answer a SYN.
+    /// Lets the kernel answer a SYN.
     pub(crate) fn release(&mut self, opening: &Opening, cx: &mut Context) {
         if let Some(hold) = &mut self.hold
             && let Err(e) = hold.release(opening)
@@ -140,8 +140,8 @@ impl Openings {
         }
     }
 
-    /// Returns true if the client of the next SYN must prove its address before its server is connected to. `unproven`
-    /// connections wait whose clients have not.
+    /// Returns true if the client of the next SYN must prove its address before its server is connected to. The clients
+    /// of `unproven` connections have not.
     pub(crate) fn must_prove(&mut self, unproven: u32, cx: &Context) -> bool {
         let most = cx.config.limits.unproven;
         match self.proof.decide(cx.now, unproven, most) {
@@ -155,13 +155,13 @@ impl Openings {
         }
         self.proof.is_required()
     }
-    /// Has the kernel answer a SYN for which no state is kept: its client arrives at the listeners, or never.
+    /// Lets the kernel answer a SYN without state here: its client connects to the listeners, or never.
     pub(crate) fn answer_first(&mut self, opening: &Opening, cx: &mut Context) {
         self.proof.count_answered();
         cx.tally.answered_first += 1;
         self.release(opening, cx);
     }
-    /// Counts a client that has acknowledged an answer for which no state was kept.
+    /// Counts a client that has acknowledged a stateless answer.
     pub(crate) fn count_proved(&mut self) {
         self.proof.count_proved();
     }

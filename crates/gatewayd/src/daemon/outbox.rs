@@ -1,7 +1,7 @@
 //! Events between components.
 //!
-//! A component that is called pushes what follows for others into the outbox. The event loop takes the events out in order and
-//! calls the components that they concern, see [`Daemon::step`](super::Daemon).
+//! A component that is called pushes events for others into the outbox. The event loop pops them in order and calls the
+//! components that they concern, see [`Daemon::step`](super::Daemon).
 
 use std::collections::VecDeque;
 
@@ -15,23 +15,23 @@ use super::timers::Due;
 use crate::intercept::Opening;
 use crate::peer_id::PeerId;
 
-/// An event for another component. Rare ones with much data are boxed, as the frequent ones are a few words.
+/// An event for another component. Rare ones with large data are boxed, as the frequent ones are a few words.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// A timer to set.
     Timer(Moment, Due),
-    /// A server cannot be connected to; for the state machine of the peer that requested it.
+    /// A server cannot be reached; for the state machine of the peer that requested it.
     Refused(PeerId, FlowId, Reason),
     /// A server has accepted; for the state machine of the peer that requested the connection.
     Connected(PeerId, FlowId),
     /// The socket of a host may have bytes or the end of the stream that the state machine does not count yet. True if the
     /// socket has reported the end.
     Readable(Token, bool),
-    /// The socket of a host has accepted so many bytes.
+    /// The socket of a host has accepted this many bytes.
     Written(Token, u64),
     /// The connection of a host has failed.
     HostLost(Token, Reason),
-    /// Bytes that a state machine sends are not held.
+    /// Bytes that a state machine sends are no longer held.
     LostBytes(PeerId),
     /// A peer is over a cap.
     Excess(PeerId, Excess),
@@ -41,13 +41,13 @@ pub(crate) enum Event {
     Attempt(Attempt),
     /// A peer has reset a flow that has no connection yet.
     Withdrawn(PeerId, FlowId),
-    /// A SYN that the kernel is to answer.
+    /// The kernel is to answer a SYN.
     Release(Box<Opening>),
-    /// A SYN that goes to its server past the gateways.
+    /// A SYN bypasses the gateways to its server.
     Bypass(Box<Opening>),
-    /// A SYN that is refused.
+    /// A SYN is refused.
     Refuse(Box<Opening>, Reason),
-    /// A SYN from the port of a connection that was not over when it arrived.
+    /// A SYN has arrived from the port of a connection that has not ended.
     Again(Box<Opening>),
     /// A host has connected to a port of the gateway.
     Arrival(Box<Arrival>),

@@ -27,12 +27,12 @@ use crate::peering::{Kept, PeerEvent, Peering};
 
 use link::Link;
 
-/// Longest wait for the peers to receive the last words.
+/// Longest wait for the peers to receive the reasons of their ends.
 const LINGER: Span = Span::from_secs(1);
-/// The pause between checks of that.
+/// The interval between checks of that.
 const PAUSE: Span = Span::from_ms(5);
 
-/// The peers, as they are handed over to another program.
+/// The peers in the record of a handover.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PeersRecord {
     transport: Kept,
@@ -43,14 +43,14 @@ pub(crate) struct PeersRecord {
 pub(crate) struct Peers {
     transport: Peering,
     links: PerPeer<Link>,
-    /// Memory for the packets that are encoded.
+    /// The buffer in which packets are encoded.
     packet: BytesMut,
     /// The same instant on the clocks of the daemon and of the transport.
     start: (Moment, Instant),
 }
 
 impl Peers {
-    /// Opens the transport; peers are dialled from the first turn on.
+    /// Opens the transport; peers are dialled at the first [`Peers::turn`].
     ///
     /// # Errors
     /// An address is in use, or a key or the configuration cannot be used.
@@ -63,7 +63,7 @@ impl Peers {
         let links = config.peers.iter().map(|peer| Link::new(peer, config)).collect::<Result<_, _>>()?;
         Ok(Peers { transport, links, packet: BytesMut::new(), start: (now, instant) })
     }
-    /// Ends the connections to all peers, which keep the state of what they carry; returns the state here.
+    /// Ends the connections to all peers, which keep the state of the flows. Returns the state here.
     pub(crate) fn hand_over(&mut self, now: Moment) -> PeersRecord {
         let instant = self.instant(now);
         let transport = self.transport.hand_over(instant);
@@ -105,15 +105,15 @@ impl Peers {
     pub(crate) fn next(&mut self) -> Option<PeerEvent> {
         self.transport.next()
     }
-    /// True if the last turn has left packets in the sockets.
+    /// Returns true if the last turn has left packets in the sockets.
     pub(crate) fn has_more(&self) -> bool {
         self.transport.has_more()
     }
-    /// True if the last turn may have left packets of this peer in the sockets.
+    /// Returns true if the last turn may have left packets of this peer in the sockets.
     pub(crate) fn has_more_of(&self, peer: PeerId) -> bool {
         self.transport.has_more_of(peer)
     }
-    /// Returns the time at which a state machine or the transport is to be called.
+    /// Returns the time at which a state machine or the transport must be called.
     pub(crate) fn deadline(&mut self) -> Option<Moment> {
         let transport = self
             .transport
@@ -134,7 +134,8 @@ impl Peers {
         self.transport.close(self.instant(now), "the gateway stops");
         self.flush(now);
     }
-    /// Waits until the peers have the last words, a second at most. To be called after [`Peers::close`].
+    /// Waits until the peers have received the reasons of their ends, a second at most. To be called after
+    /// [`Peers::close`].
     pub(crate) fn linger(&mut self) {
         let end = Moment::now() + LINGER;
         while !self.transport.has_told(self.instant(Moment::now())) && Moment::now() < end {
@@ -146,11 +147,11 @@ impl Peers {
         self.transport.drops()
     }
 
-    /// True if packets can be sent to the peer.
+    /// Returns true if packets can be sent to the peer.
     pub(crate) fn is_up(&self, peer: PeerId) -> bool {
         self.links[peer].up
     }
-    /// True if the peer does not answer.
+    /// Returns true if the peer does not answer.
     pub(crate) fn is_unresponsive(&self, peer: PeerId) -> bool {
         self.links[peer].machine.is_unresponsive()
     }
@@ -173,7 +174,7 @@ impl Peers {
             self.links[peer].unname_flow(id);
         }
     }
-    /// Decides about a connection attempt of a peer; none if its flow has ended. If the gateway drains, it is refused.
+    /// Decides on a connection attempt of a peer; `None` if its flow has ended. It is refused if the gateway drains.
     pub(crate) fn judge(&self, attempt: &Attempt, drains: bool, cx: &Context) -> Option<Result<(), Reason>> {
         let link = &self.links[attempt.peer];
         // The clock is read: this thread may have been suspended since the pass began.

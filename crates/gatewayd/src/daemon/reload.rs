@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Limits, LineRate, Peer};
 
-/// Returns the configuration after a reload: `new`, with the parts of `old` that stay as they were.
+/// Returns the configuration after a reload: `new`, with the parts of `old` that do not change.
 ///
 /// # Errors
 /// The names of this gateway or of its peers differ.

@@ -1,4 +1,4 @@
-//! The gateway behind which an address is.
+//! The routing of addresses to the gateways that serve them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
@@ -41,7 +41,8 @@ impl Routes {
     }
 }
 
-/// Returns true if `address` is one of this machine's: the kernel connects to those from the same address.
+/// Returns true if `address` is one of this machine's: the kernel uses the same address as the source of connections to
+/// it.
 pub(crate) fn is_own(address: IpAddr) -> bool {
     let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let from = UdpSocket::bind((any, 0)).and_then(|socket| {

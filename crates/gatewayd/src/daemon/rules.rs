@@ -1,4 +1,4 @@
-//! The rules of the kernel, which follow the peers: the networks of a peer are intercepted while it is up.
+//! The rules of the kernel for the state of the peers: the networks of a peer are intercepted while it is up.
 
 use std::os::fd::BorrowedFd;
 
@@ -56,7 +56,7 @@ impl KernelRules {
     pub(crate) fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.watch.iter().flat_map(Watch::fds)
     }
-    /// Intercepts the networks of a peer, or no longer.
+    /// Starts or stops the interception of the networks of a peer.
     pub(crate) fn follow(&mut self, peer: PeerId, up: bool) {
         if let Some(follower) = &mut self.follower {
             self.changes[peer] = follower.peer(peer, up);
@@ -111,9 +111,9 @@ impl KernelRules {
                     "deletions of rules are not reported any more, so the rules are checked every 5 s: {e}"
                 );
                 cx.tally.error("rules");
-                // A descriptor that stays readable would keep this thread busy.
+                // A descriptor that stays readable would wake this thread all the time.
                 self.watch = None;
-                // Rules that are lacking have a timer.
+                // Missing rules have a timer.
                 if self.follower.as_ref().is_none_or(|follower| follower.lacking().is_none()) {
                     cx.timer(AGAIN, Due::Rules);
                 }

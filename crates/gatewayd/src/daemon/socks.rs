@@ -18,11 +18,11 @@ const IPV6: u8 = 4;
 pub(crate) enum Step {
     /// Wait for more bytes.
     Wait,
-    /// Remove so many bytes, and answer with these.
+    /// Remove this many bytes, and send these.
     Answer(usize, Vec<u8>),
-    /// Remove so many bytes; the client requests a connection to this server.
+    /// Remove this many bytes; the client requests a connection to this server.
     Connect(usize, Server),
-    /// Answer with these and close.
+    /// Send these and close.
     Refuse(Vec<u8>),
 }
 
@@ -81,7 +81,7 @@ fn request(bytes: &[u8]) -> Step {
     {
         address(v6.into())
     } else {
-        // A name that is an address is one; others must be printable.
+        // A name that is an address counts as one; others must be printable.
         match std::str::from_utf8(host) {
             Ok(name) if name.parse::<IpAddr>().is_ok() => name.parse().map_or(Server::Name(name.into(), port), address),
             Ok(name) if !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic()) => {

@@ -10,7 +10,7 @@ use crate::status::Counters;
 /// Upper bounds of the classes of the time to an answer (s).
 const CLASSES: [f64; 14] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, f64::INFINITY];
 
-/// The label of flows in `ended` whose SYN was passed on to the server, bypassing the gateways.
+/// The label of flows in `ended` whose SYN was forwarded to the server past the gateways.
 pub(crate) const PASSED: &str = "passed";
 
 /// A pass that takes longer than this is counted.
@@ -25,13 +25,13 @@ pub(crate) struct Tally {
     errors: BTreeMap<&'static str, u64>,
     answers: [u64; CLASSES.len()],
     answers_sum: f64,
-    /// The number of times that a host was not read because the line was behind.
+    /// The number of times that a host was not read because the link was behind.
     pub(crate) held_back: u64,
     /// The longest pass of the data thread.
     pub(crate) longest_pass: Span,
     /// Passes that took longer than [`LONG_PASS`].
     pub(crate) long_passes: u64,
-    /// SYNs that were sent to their servers past the gateways.
+    /// SYNs that were forwarded to their servers past the gateways.
     pub(crate) passed: u64,
     /// The number of times that deleted rules of the kernel were set again.
     pub(crate) restored: u64,

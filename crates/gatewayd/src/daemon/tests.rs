@@ -1,4 +1,4 @@
-//! A daemon whose peer is the test: it passes packets and losses of the connection between gateways to the daemon
+//! A daemon whose peer is the test, which passes packets and losses of the connection between gateways to the daemon
 //! directly.
 
 mod attack;
@@ -35,7 +35,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A daemon that may connect to this host, with a peer that is up and assigns even flow identifiers.
+    /// Creates a daemon that may connect to this host, with a peer that is up and assigns even flow identifiers.
     fn new() -> Scene {
         let folder = TempDir::new().unwrap();
         let identity = crate::make_identities(folder.path(), &["far".into()]).unwrap().remove(0);
@@ -50,7 +50,7 @@ impl Scene {
         scene.up();
         scene
     }
-    /// Has the daemon process an event of the transport.
+    /// Makes the daemon process an event of the transport.
     fn report(&mut self, event: PeerEvent) {
         self.daemon.step(|Daemon { peers, hosts, cx, .. }| peers.receive(event, hosts, cx));
     }
@@ -101,7 +101,7 @@ impl Scene {
         let ready = Ready { token: token.ready(), read: false, write: true, ended: false, failed: false };
         self.daemon.step(|daemon| daemon.ready(ready));
     }
-    /// The name of a connection's state.
+    /// Returns the name of a connection's state.
     fn state(&self, token: Token) -> Option<&'static str> {
         self.daemon.hosts.get(token).map(|connection| connection.state().name())
     }
@@ -114,7 +114,7 @@ impl Scene {
     }
 }
 
-/// The state of a connection of a host here that has no socket.
+/// Returns the state of a connection of a host here that has no socket.
 fn waiting() -> State {
     let [client, server] = ["192.0.2.7:5000", "192.0.2.9:80"].map(|at| at.parse().unwrap());
     State::Held(Opening::between(client, server))
@@ -285,7 +285,7 @@ fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all()
     for _ in 0..2 {
         assert!(listener.accept().is_ok(), "before its end");
     }
-    // One that arrives in time, and whose turn comes too late, and one that arrives too late.
+    // One that arrives in time but is processed too late, and one that arrives too late.
     scene.receive(vec![leased(4, 60_000)]);
     assert_eq!(scene.daemon.attempts.len(), 1);
     scene.attempt_after(1_100);

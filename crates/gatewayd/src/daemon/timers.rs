@@ -13,7 +13,7 @@ pub(crate) enum Due {
     Accept(Token),
     /// Checks whether the host of a connection that ends acknowledges its last bytes.
     Check(Token),
-    /// Removes a connection whose host has been left without an answer.
+    /// Removes a connection whose host gets no more answers.
     Silence(Token),
     /// Accepts connections again, after descriptors have run out.
     Listen,

@@ -1,4 +1,4 @@
-//! Answers to an opening that no server sent: a reset, or an ICMP error.
+//! Answers to a SYN that no server has sent: a reset, or an ICMP error.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -19,7 +19,7 @@ const QUOTED_V6: usize = 1280 - 48;
 /// IPPROTO_RAW: the packet is given with its IP header (raw(7), and RFC 3542, section 3).
 const RAW: i32 = 255;
 
-/// What a refusal looks like to the client's kernel.
+/// The answer that refuses a SYN.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Manner {
     Reset,
@@ -27,7 +27,7 @@ enum Manner {
     Silence,
 }
 
-/// The answer that a host without a gateway would have got for the same reason.
+/// Returns the answer that a client without a gateway would have got for the same reason.
 fn manner(reason: Reason) -> Manner {
     use icmpv4::DestUnreachableHeader as V4;
     use icmpv6::DestUnreachableCode as V6;
@@ -36,25 +36,25 @@ fn manner(reason: Reason) -> Manner {
         Reason::HostUnreachable => Manner::Icmp { v4: V4::Host, v6: V6::Address },
         Reason::NetUnreachable => Manner::Icmp { v4: V4::Network, v6: V6::NoRoute },
         Reason::Prohibited => Manner::Icmp { v4: V4::FilterProhibited, v6: V6::Prohibited },
-        // The client goes on trying, as it would without us, and gives up in its own time.
+        // The client retransmits, as it would without a gateway, until its own timeout.
         Reason::TimedOut => Manner::Silence,
         _ => Manner::Reset,
     }
 }
 
-/// An opening, as far as its answer depends on it.
+/// The data of a SYN on which its answer depends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About<'a> {
     pub(crate) client: SocketAddr,
     pub(crate) server: SocketAddr,
-    /// What acknowledges all of it.
+    /// The number that acknowledges all of it.
     pub(crate) acknowledgement: u32,
     /// The IP packet.
     pub(crate) packet: &'a [u8],
 }
 
-/// The IP packet that answers for `reason`; none where silence does. `router` gives the address that an ICMP
-/// error comes from; no other answer asks for it.
+/// Returns the IP packet that answers for `reason`; `None` if there is no answer. `router` returns the source address
+/// of an ICMP error; other answers do not call it.
 pub(crate) fn answer(
     about: &About<'_>,
     reason: Reason,
@@ -105,19 +105,18 @@ fn ip(from: IpAddr, to: IpAddr, protocol: IpNumber) -> io::Result<PacketBuilderS
     }))
 }
 
-/// This machine's address on the way to `client`: the one that it would send ICMP errors from as a router (RFC
-/// 1812, section 4.3.2.4). The server's router is not known, but nothing depends on it: a host finds the
-/// connection of an error by the packet quoted in it, and an address of the next router passes every check of
-/// source addresses on the way to the client.
+/// Returns the address of this machine on the route to `client`: the source address of its ICMP errors as a router (RFC
+/// 1812, section 4.3.2.4). The server's router is not known, but nothing depends on it: a host finds the connection of
+/// an error by the packet quoted in it, and the address of a router on the path passes every check of source addresses.
 fn own_address(client: SocketAddr) -> io::Result<IpAddr> {
     let any: SocketAddr = if client.is_ipv4() { ([0; 4], 0).into() } else { ([0u16; 8], 0).into() };
     let socket = UdpSocket::bind(any)?;
-    // Of UDP this sends nothing: it looks up the route. The port does not matter.
+    // connect(2) of a UDP socket sends nothing, it looks up the route. The port does not matter.
     socket.connect(client)?;
     Ok(socket.local_addr()?.ip())
 }
 
-/// Sends answers, as this machine sends all its packets: they need no permission to be forwarded.
+/// Sends answers in the same manner as all packets of this machine: they need no permission to be forwarded.
 #[derive(Debug)]
 pub(super) struct Answers {
     v4: Socket,
@@ -128,11 +127,11 @@ impl Answers {
     /// Opens its sockets.
     pub(super) fn open() -> io::Result<Answers> {
         let raw = |domain: Domain| Socket::new(domain, Type::RAW.nonblocking(), Some(Protocol::from(RAW)));
-        // A kernel without IPv6 holds no opening of IPv6.
+        // Without IPv6 in the kernel there are no SYNs of IPv6.
         Ok(Answers { v4: raw(Domain::IPV4)?, v6: raw(Domain::IPV6).ok() })
     }
 
-    /// Answers an opening.
+    /// Answers a SYN.
     pub(super) fn send(&self, about: &About<'_>, reason: Reason) -> io::Result<()> {
         let Some(packet) = answer(about, reason, || own_address(about.client))? else { return Ok(()) };
         self.pass(&packet, about.client.ip())
@@ -162,7 +161,7 @@ mod tests {
     const ENDS: [(&str, &str, &str); 2] =
         [("10.0.0.2:4000", "10.0.1.2:80", "10.0.0.1"), ("[fd00::2]:4000", "[fd01::2]:80", "fd00::1")];
 
-    /// The answer to a SYN with three octets of data.
+    /// Returns the answer to a SYN with three octets of data.
     fn answers(reason: Reason) -> Vec<Option<Vec<u8>>> {
         let of = |(client, server, router): (&str, &str, &str)| {
             let (client, server) = (client.parse().unwrap(), server.parse().unwrap());
@@ -173,7 +172,7 @@ mod tests {
         ENDS.map(of).to_vec()
     }
 
-    /// The sum over a transport with its checksum in place is 0 (RFC 1071, section 1).
+    /// Returns the checksum over a transport with its checksum in place, which is 0 (RFC 1071, section 1).
     fn sum(packet: &[u8]) -> u16 {
         if packet[0] >> 4 == 4 {
             assert_eq!(Sum::default().with(&packet[..20]).checksum(), 0, "of the IPv4 header");

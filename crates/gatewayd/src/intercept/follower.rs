@@ -1,5 +1,4 @@
-//! Changes of the kernel's rules, on a thread beside the one that moves packets: `nft` is a program that is started for
-//! each change, and may be slow.
+//! Changes of the kernel's rules, on their own thread: each starts the program `nft`, which may be slow.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -71,8 +70,8 @@ impl Kernel for Machine {
 }
 
 impl Follower {
-    /// Begins, in the network namespace of the present thread, with rules that the kernel knows already. `answer` is
-    /// called with the reports on the other thread.
+    /// Starts the thread in the network namespace of the calling thread, where the kernel has `rules` already. The new
+    /// thread calls `answer` with its reports.
     pub(crate) fn start(rules: Rules, answer: impl Fn(News) + Send + 'static) -> Result<Follower, Error> {
         Follower::with(rules, Machine, answer)
     }
@@ -86,13 +85,13 @@ impl Follower {
         Ok(Follower { rules, orders, thread, changes: 0, told: 0, lacking: None })
     }
 
-    /// A peer (its place in the configuration) can be reached, or no longer. The number of this change.
+    /// Orders the change for a peer that can be reached, or no longer. Returns the number of this change.
     pub(crate) fn peer(&mut self, peer: PeerId, up: bool) -> u64 {
         self.rules.peer(peer, up);
         self.change()
     }
 
-    /// Another configuration with the same `[intercept]`.
+    /// Applies another configuration with the same `[intercept]`.
     pub(crate) fn reload(&mut self, config: &Config) {
         self.rules.reload(config);
         self.change();
@@ -114,7 +113,7 @@ impl Follower {
         let _ = self.orders.send(Order { change, rules: self.rules.clone() });
     }
 
-    /// Takes a report of the thread.
+    /// Processes a report of the thread.
     pub(crate) fn heard(&mut self, news: &News) {
         match news {
             News::Followed { change, .. } => self.told = *change,
@@ -122,7 +121,7 @@ impl Follower {
         }
     }
 
-    /// The reason for which the kernel does not have the rules, if it does not.
+    /// Returns the reason for which the kernel does not have the rules, if any.
     pub(crate) fn lacking(&self) -> Option<&str> {
         self.lacking.as_deref()
     }
@@ -140,7 +139,7 @@ impl Follower {
     /// Waits until all changes were passed to the kernel.
     pub(crate) fn end(self) {
         drop(self.orders);
-        // If it panicked the rules stay as they are: nothing is left to be done about it here.
+        // If it panicked the rules do not change: there is nothing left to do about it here.
         let _ = self.thread.join();
     }
 }
@@ -184,7 +183,7 @@ mod tests {
     use super::*;
     use crate::config::PeerDown;
 
-    /// A kernel whose calls return when the test lets them.
+    /// A kernel whose calls return when the test permits.
     struct Slow {
         seen: Sender<Rules>,
         left: Receiver<Result<(), Error>>,
@@ -222,7 +221,7 @@ mod tests {
         assert!(!follower.is_behind());
         assert_eq!(follower.peer(PeerId::at(0), true), 1);
         assert_eq!(shown.recv_timeout(PATIENCE).unwrap(), up);
-        // While it works on the first.
+        // During the first one.
         let changes = [false, true, false].map(|up| follower.peer(PeerId::at(0), up));
         assert_eq!(changes, [2, 3, 4]);
         leave.send(Ok(())).unwrap();
@@ -236,7 +235,7 @@ mod tests {
         assert_eq!(answers.recv_timeout(PATIENCE).unwrap(), (4, false));
         heard(&mut follower, 4);
         assert!(follower.has_told(4) && !follower.is_behind());
-        // The end comes after what was ordered.
+        // The end is processed after the orders.
         leave.send(Ok(())).unwrap();
         follower.peer(PeerId::at(0), true);
         follower.end();

@@ -1,4 +1,4 @@
-//! Openings that arrive in fragments.
+//! SYNs that arrive in fragments.
 //!
 //! The rule with `tproxy` makes the kernel reassemble packets before it applies the rules (`nf_defrag_ipv4`,
 //! `nf_defrag_ipv6`), so that they match a SYN in fragments of any size. When the kernel forwards the packet to the
@@ -107,7 +107,7 @@ fn finish(packet: &mut [u8], headers: usize) -> Option<()> {
 }
 
 impl Fragments {
-    /// Takes an IP packet. Returns the whole packet if this was its last fragment.
+    /// Adds an IP packet. Returns the whole packet if this was its last fragment.
     pub(super) fn add(&mut self, packet: &[u8]) -> Option<Whole> {
         let piece = match packet.first()? >> 4 {
             4 => v4(packet)?,

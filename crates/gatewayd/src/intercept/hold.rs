@@ -1,4 +1,4 @@
-//! The device where the first segments of connections wait.
+//! The TUN device on which SYNs wait.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,24 +17,24 @@ use super::tool::{self, Family};
 use crate::config::Intercept;
 use crate::error::Error;
 
-/// The largest MTU: what came in one piece is not fragmented.
+/// The largest MTU: a packet that arrived in one piece is not fragmented.
 const MTU: u32 = 65_535;
-/// Openings that the kernel keeps while we are busy.
+/// SYNs that the kernel queues while the data thread is busy.
 const QUEUE: u32 = 4_096;
 /// The IPv4 dummy address (RFC 7600, section 4.8; RFC 8190): of no network, and by its scope never a source.
 const DUMMY: &str = "192.0.0.8/32";
 
-/// The first segment of a connection. It may come several times: a client whose SYN is not answered sends it
-/// again after a second (RFC 6298, section 2.1), with the same sequence number.
+/// A SYN. It may arrive several times: a client retransmits a SYN without an answer after a second (RFC 6298, section
+/// 2.1), with the same sequence number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
-    /// Who connects.
+    /// The client.
     pub(crate) client: SocketAddr,
-    /// To whom.
+    /// The server.
     pub(crate) server: SocketAddr,
-    /// The initial sequence number: the same each time.
+    /// The initial sequence number, the same in each retransmission.
     sequence: u32,
-    /// What acknowledges all of it.
+    /// The number that acknowledges all of it.
     // The layout of a handover has this name.
     #[serde(rename = "acknowledgment")]
     pub(super) acknowledgement: u32,
@@ -45,7 +45,7 @@ pub(crate) struct Opening {
 }
 
 impl Opening {
-    /// The client, the server and the initial sequence number, which are the same each time that it comes.
+    /// Returns the client, the server and the initial sequence number, which are the same in each retransmission.
     pub(crate) fn key(&self) -> (SocketAddr, SocketAddr, u32) {
         (self.client, self.server, self.sequence)
     }
@@ -59,8 +59,8 @@ impl Opening {
     }
 }
 
-/// The TUN device where opening segments wait. It is gone, and the route to it, when this is dropped or the
-/// process dies: then they pass this machine as if it were a router.
+/// The TUN device on which SYNs wait. The kernel removes it, and the route to it, when this is dropped or the process
+/// dies: then SYNs pass this machine as they pass a router.
 #[derive(Debug)]
 pub(crate) struct Hold {
     tun: Tun,
@@ -70,16 +70,16 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Makes the device in the present network namespace, with the route to it in its table.
+    /// Makes the device in the network namespace of the calling thread, with the route to it in its table.
     pub(crate) fn open(intercept: &Intercept) -> Result<Hold, Error> {
         let what = |what: &str| format!("{what} of the device `{}`", intercept.device);
         let other = |e| Error::Io { what: what("making"), source: io::Error::other(e) };
         let here = Namespace::here().map_err(other)?;
         let config = TunConfig::new(&intercept.device, MTU).queue_length(QUEUE).offload(false);
         let tun = Tun::open(&here, &config).map_err(other)?;
-        // What is written back comes from a client and not from where the route to it goes: a strict check
-        // of the reverse path (rp_filter=1, RFC 3704) would drop it. A loose one does not, if the device has
-        // an address. The larger of this setting and `all` counts.
+        // A packet that is written back has a client's source address, and the route to that address uses another
+        // device: a strict check of the reverse path (rp_filter=1, RFC 3704) would drop it. A loose one does not, if
+        // the device has an address. The larger of this setting and `all` counts.
         tool::ip(Family::V4, &["addr", "add", DUMMY, "dev", &intercept.device, "scope", "host"])?;
         let (all, own) = (reverse_path("all"), reverse_path(&intercept.device));
         if all.max(own) == 1 {
@@ -103,7 +103,7 @@ impl Hold {
         self.tun.into_fd()
     }
 
-    /// The next opening that waits; none if there is none now.
+    /// Returns the next SYN that waits, if there is one.
     pub(crate) fn next(&mut self) -> io::Result<Option<Opening>> {
         while let Some(octets) = self.tun.read(&mut self.buffer)? {
             let packet = &mut self.buffer[..octets];
@@ -121,9 +121,9 @@ impl Hold {
                         return Ok(Some(Opening { client, server, sequence, acknowledgement, packet, pieces }));
                     }
                 }
-                // A neighbour of ours did not answer. The kernel tells the sender of the packet, which by its
-                // address is the client. As a packet that arrives it is given to the socket that sent it; if
-                // it was not one of ours it goes on to the client.
+                // A neighbour did not answer. The kernel notifies the sender of the packet, which by its address is the
+                // client. Written back, the ICMP error is delivered to the socket that sent the packet, or forwarded to
+                // the client if no socket here has sent it.
                 Kind::Unreachable if disown(ip) => {
                     self.tun.write(packet)?;
                 }
@@ -133,13 +133,13 @@ impl Hold {
         Ok(None)
     }
 
-    /// Lets the kernel answer it: the connection will come to [`super::Listeners`]. Harmless if repeated.
+    /// Lets the kernel answer it: the connection will arrive at [`super::Listeners`]. Harmless if repeated.
     pub(crate) fn release(&mut self, opening: &Opening) -> io::Result<()> {
-        // A device that takes none now has lost it, as networks do: the client sends it again.
+        // If the device has no room the SYN is lost, as in networks: the client retransmits it.
         self.tun.write(&opening.packet).map(drop)
     }
 
-    /// Sends it on to its server, as a router would have done.
+    /// Forwards it to its server, as a router would.
     pub(crate) fn pass(&self, opening: &Opening) -> io::Result<()> {
         if opening.pieces.is_empty() {
             return self.answers.pass(&opening.packet[Tun::HEADER..], opening.server.ip());

@@ -1,4 +1,4 @@
-//! Where intercepted connections are delivered.
+//! The listeners to which intercepted connections are delivered.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,18 +11,18 @@ use super::onward::prepare;
 use crate::config::Intercept;
 use crate::error::Error;
 
-/// Connections that the kernel answered and nobody took yet; the kernel's `somaxconn` may be less.
+/// Connections that the kernel has answered and that are not yet accepted; the kernel's `somaxconn` may be less.
 const BACKLOG: i32 = 4_096;
 
-/// Transparent listeners, for IPv4 and where the kernel has it for IPv6. They are bound to the loopback addresses:
-/// nobody reaches them from outside but by the rules.
+/// Transparent listeners, for IPv4 and, if the kernel has it, for IPv6. They are bound to the loopback addresses:
+/// connections from outside arrive only by the rules.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     sockets: Vec<Socket>,
 }
 
 impl Listeners {
-    /// Listens in the present network namespace.
+    /// Listens in the network namespace of the calling thread.
     pub(crate) fn open(intercept: &Intercept) -> Result<Listeners, Error> {
         let port = intercept.port;
         let mut sockets = vec![listen((Ipv4Addr::LOCALHOST, port).into())?];
@@ -41,20 +41,20 @@ impl Listeners {
         self.sockets.into_iter().map(OwnedFd::from)
     }
 
-    /// Their descriptors, readable when a connection can be accepted.
+    /// Returns their descriptors, readable when a connection can be accepted.
     pub(crate) fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.sockets.iter().map(Socket::as_fd).collect()
     }
 
-    /// The next connection, non-blocking and with the options of [`prepare`], its client, and the server that the
-    /// client connected to; none if there is none now.
+    /// Returns the next connection, non-blocking and with the options of [`prepare`], its client, and the server that
+    /// the client connected to, if there is one.
     pub(crate) fn accept(&self) -> io::Result<Option<(Socket, SocketAddr, SocketAddr)>> {
         for listener in &self.sockets {
             loop {
                 match accept(listener) {
                     Ok(taken) => return Ok(Some(taken)),
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
-                    // It was reset before it was taken; there may be others behind it.
+                    // It was reset before it was accepted; others may be behind it.
                     Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
                     Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                     Err(e) => return Err(e),
@@ -69,7 +69,7 @@ fn accept(listener: &Socket) -> io::Result<(Socket, SocketAddr, SocketAddr)> {
     let (socket, client) = listener.accept()?;
     socket.set_nonblocking(true)?;
     let internet = |address: socket2::SockAddr| address.as_socket().ok_or(io::Error::from(io::ErrorKind::InvalidData));
-    // The local address of a connection that was delivered here is the one that the client meant.
+    // The local address of a connection that was delivered here is the destination of the client.
     let server = internet(socket.local_addr()?)?;
     Ok((socket, internet(client)?, server))
 }
@@ -84,8 +84,8 @@ fn listen(address: SocketAddr) -> Result<Socket, Error> {
             socket.set_only_v6(true)?;
             socket.set_ip_transparent_v6(true)?;
         }
-        // What is accepted has the options of the listener: so a daemon that dies resets also what it had not
-        // taken. The time of keep-alive is set when it is known, on each.
+        // Accepted sockets inherit the options of the listener: so the kernel also resets connections that a dying
+        // daemon has not accepted. The keep-alive time is set on each socket.
         prepare(&socket, Span::from_secs(7_200))?;
         socket.bind(&address.into())?;
         socket.listen(BACKLOG)?;

@@ -1,4 +1,4 @@
-//! What this machine lacks for interception, in plain words.
+//! The missing requirements of interception on this machine, as messages.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -43,8 +43,8 @@ pub(crate) fn obstacles(intercept: &Intercept, v4: bool, v6: bool) -> Vec<String
 
 /// Returns the settings of this machine with which interception works badly, each with a remedy.
 pub(crate) fn hindrances() -> Vec<String> {
-    // A packet that finds a socket before it is routed is dropped where it would be forwarded (ip_forward). An
-    // opening finds one where the last connection from the same port is in TIME-WAIT here.
+    // A packet that finds a socket before it is routed is dropped where it would be forwarded (ip_forward). A SYN finds
+    // one if the last connection from the same port is in TIME-WAIT here.
     let early = setting("net/ipv4/tcp_early_demux").as_deref() == Some("1");
     let what = "a client that connects from the same port again within a minute is not answered before that is over: \
                 `sysctl -w net.ipv4.tcp_early_demux=0` (good for routers anyway)";
@@ -53,7 +53,7 @@ pub(crate) fn hindrances() -> Vec<String> {
 
 /// Returns the devices that `interfaces` names and that do not exist. One may be added later.
 pub(crate) fn absent(interfaces: &[String]) -> Vec<String> {
-    // Of the present thread's network namespace; /sys shows another's.
+    // Of the network namespace of this thread; /sys shows another one.
     let devices = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let is_there = |name: &str| devices.lines().any(|line| line.trim_start().starts_with(&format!("{name}:")));
     let named = interfaces.iter().filter(|name| !name.ends_with('*'));
@@ -64,11 +64,11 @@ fn setting(key: &str) -> Option<String> {
     std::fs::read_to_string(format!("/proc/sys/{key}")).ok().map(|text| text.trim().to_owned())
 }
 
-/// What the kernel has against the rules.
+/// Returns the reason for which the kernel refuses the rules, if it does.
 fn rules_refused(intercept: &Intercept) -> Option<String> {
     tool::find("nft")?;
     let said = rules::would(intercept).err()?.to_string();
-    // What the kernel does not know it does not find.
+    // nft reports features that the kernel lacks as not found.
     Some(if said.contains("No such file or directory") || said.contains("not supported") {
         format!(
             "the kernel lacks a part that the rules need: nft_tproxy, nft_socket, nft_fib_inet or nft_reject_inet \

@@ -1,4 +1,4 @@
-//! Connecting to a server in the name of a client.
+//! Connections to servers in the name of clients.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,16 +9,16 @@ use cellway_sys::tcp::defer_port;
 use cellway_units::Span;
 use socket2::{Domain, Protocol, Socket, TcpKeepalive, Type};
 
-/// How often, and after how many questions without an answer, a silent host is given up: every fifth of the time
-/// that it may be silent, five times.
+/// The number of keep-alive probes without an answer after which a host counts as unresponsive, each after a fifth of
+/// the time that it may send nothing.
 const KEEPALIVE_PROBES: u32 = 5;
 
-/// Begins to connect to `server`, non-blocking: writable when done, then `take_error` says how. From `client` if
-/// given, with its port where that is free: two connections of one client's port to one server cannot be told
-/// apart, and ports below 1024 need CAP_NET_BIND_SERVICE.
+/// Begins to connect to `server`, non-blocking: the socket is writable when the attempt ends, and `take_error` returns
+/// the result. From `client` if given, with its port if that is free: two connections of one client's port to one
+/// server cannot be told apart, and ports below 1024 need CAP_NET_BIND_SERVICE.
 ///
 /// # Errors
-/// What the kernel knows at once, such as that there is no route; [`reason`] tells what to make of it.
+/// Errors that the kernel reports at once, such as that there is no route; [`reason`] converts them.
 pub(crate) fn connect(client: Option<SocketAddr>, server: SocketAddr) -> io::Result<Socket> {
     let Some(client) = client else { return begin(stream(server)?, server) };
     match from(client, server) {
@@ -27,7 +27,7 @@ pub(crate) fn connect(client: Option<SocketAddr>, server: SocketAddr) -> io::Res
     }
 }
 
-/// Whether an error says that a port cannot be had.
+/// Returns true if the error means that a port is not available.
 fn taken(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EADDRINUSE | libc::EADDRNOTAVAIL))
 }
@@ -39,10 +39,10 @@ fn from(client: SocketAddr, server: SocketAddr) -> io::Result<Socket> {
     } else {
         socket.set_ip_transparent_v6(true)?;
     }
-    // The same port may be in use towards other servers.
+    // Connections to other servers may use the same port.
     socket.set_reuse_address(true)?;
     if client.port() == 0 {
-        // The port is then chosen when the server is known, and need not be free of all others.
+        // The kernel then chooses the port when the server is known, and it need not be unused by all others.
         defer_port(&socket)?;
     }
     socket.bind(&client.into()).map_err(|e| match e.raw_os_error() {
@@ -63,8 +63,8 @@ fn begin(socket: Socket, server: SocketAddr) -> io::Result<Socket> {
     match socket.connect(&server.into()) {
         Ok(()) => Ok(socket),
         Err(e) if e.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket),
-        // A route of the type `unreachable` in this machine. For a packet that is forwarded Linux sends "no route
-        // to destination" then, by IPv6 (ip6_pkt_discard), and the host sees ENETUNREACH.
+        // A route of the type `unreachable` in this machine. For a forwarded packet of IPv6 Linux then sends "no route
+        // to destination" (ip6_pkt_discard), and the host gets ENETUNREACH.
         Err(e) if e.raw_os_error() == Some(libc::EHOSTUNREACH) && server.is_ipv6() => {
             Err(io::Error::from_raw_os_error(libc::ENETUNREACH))
         }
@@ -72,9 +72,9 @@ fn begin(socket: Socket, server: SocketAddr) -> io::Result<Socket> {
     }
 }
 
-/// Options of every connection to a host. It is reset when the process dies (SO_LINGER with 0), never ended
-/// cleanly; a host that has been silent for `keepalive` is asked whether it is there, and given up after twice
-/// that; urgent bytes stay in their place, with their mark; small segments are not delayed.
+/// Sets the options of every connection to a host. It is reset when the process dies (SO_LINGER with 0), never ended
+/// cleanly; a host that has sent nothing for `keepalive` gets keep-alive probes, and is timed out after twice that;
+/// urgent bytes stay in the stream, with their mark; small segments are not delayed.
 pub(crate) fn prepare(socket: &Socket, keepalive: Span) -> io::Result<()> {
     // The kernel counts in seconds, up to 32767.
     let silent =
@@ -89,7 +89,7 @@ pub(crate) fn prepare(socket: &Socket, keepalive: Span) -> io::Result<()> {
     socket.set_tcp_nodelay(true)
 }
 
-/// Why a connection to a server failed.
+/// Returns the reason for which a connection to a server failed.
 pub(crate) fn reason(error: &io::Error) -> Reason {
     match error.raw_os_error() {
         Some(libc::ECONNREFUSED) => Reason::Refused,
@@ -99,7 +99,7 @@ pub(crate) fn reason(error: &io::Error) -> Reason {
         Some(libc::ENETUNREACH | libc::ENETDOWN) => Reason::NetUnreachable,
         // EPERM: a packet filter of this machine.
         Some(libc::EACCES | libc::EPERM) => Reason::Prohibited,
-        // EINVAL: a route of the type `blackhole`, which for a packet that is forwarded is silence.
+        // EINVAL: a route of the type `blackhole`, which drops forwarded packets without an answer.
         Some(libc::ETIMEDOUT | libc::EINVAL) => Reason::TimedOut,
         // No descriptor, memory or port is left.
         Some(
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    /// Needs no privilege: from the gateway's own address.
+    /// Uses the gateway's own address, which needs no privilege.
     #[test]
     fn a_prepared_connection_resets_when_it_is_dropped() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

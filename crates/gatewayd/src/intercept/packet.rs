@@ -1,38 +1,38 @@
-//! What the packets in the TUN device are.
+//! Classification of the packets on the TUN device.
 
 use std::net::{IpAddr, SocketAddr};
 
 use cellway_wire::ip::checksum::checksum;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice, icmpv4, icmpv6};
 
-/// Where an IPv4 header holds its checksum, its source and its destination. RFC 791, section 3.1.
+/// The offsets of the checksum, the source and the destination in an IPv4 header. RFC 791, section 3.1.
 const CHECKSUM: std::ops::Range<usize> = 10..12;
 const SOURCE: std::ops::Range<usize> = 12..16;
 const DESTINATION: std::ops::Range<usize> = 16..20;
-/// Octets of an ICMP header before the packet that it is about. RFC 792.
+/// Octets of an ICMP header before the quoted packet. RFC 792.
 const ICMP_HEADER: usize = 8;
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The first segment of a connection: SYN without FIN, RST and ACK.
+    /// A SYN without FIN, RST and ACK.
     Opening {
-        /// Who connects.
+        /// The client.
         client: SocketAddr,
-        /// To whom.
+        /// The server.
         server: SocketAddr,
         /// The initial sequence number.
         sequence: u32,
-        /// What acknowledges all of it: one for SYN and one for each octet of data.
+        /// The number that acknowledges all of it: one for SYN and one for each octet of data.
         acknowledgement: u32,
     },
     /// An ICMP error of this machine: a neighbour did not answer.
     Unreachable,
-    /// None of our business.
+    /// Another packet, which is ignored.
     Other,
 }
 
-/// Tells what an IP packet is. Anything may be wrong with it.
+/// Classifies an IP packet, which may be malformed.
 pub(crate) fn kind(packet: &[u8]) -> Kind {
     let Ok(sliced) = SlicedPacket::from_ip(packet) else { return Kind::Other };
     let (from, to): (IpAddr, IpAddr) = match &sliced.net {
@@ -53,9 +53,10 @@ pub(crate) fn kind(packet: &[u8]) -> Kind {
     }
 }
 
-/// Makes an ICMP error of this machine one that the kernel takes from a device: from the host that could not
-/// be reached. An IPv4 packet with a source address of one's own is "martian" and dropped (RFC 1812, section
-/// 5.3.7); nobody looks at the source of an ICMP error. IPv6 has no such check. Whether it could be done.
+/// Changes the source of an ICMP error of this machine to the host that could not be reached, so that the kernel
+/// accepts it from a device. It drops an IPv4 packet with one of its own addresses as the source as "martian" (RFC
+/// 1812, section 5.3.7), and receivers ignore the source of an ICMP error. IPv6 has no such check. Returns false if the
+/// packet is malformed.
 pub(crate) fn disown(packet: &mut [u8]) -> bool {
     if packet.first().is_none_or(|first| first >> 4 != 4) {
         return true;

@@ -1,13 +1,13 @@
-//! What the kernel must do with packets: nftables, policy routing, and which networks are taken.
+//! The rules of the kernel: nftables, policy routing, and the intercepted networks.
 //!
 //! ```text
-//!                 opening to a peer's network                     the TUN device
+//!                 SYN to a peer's network                         the TUN device
 //!   prerouting ── SYN, mark + 1 ────────────── table + 1 ───────> Hold
 //!                                                                   │ release
 //!   prerouting ── SYN from the TUN device, tproxy, mark ─ table ──> Listeners
 //!   prerouting ── of a transparent socket, mark ───────── table ──> that socket
 //!   output ────── "host unreachable" to a peer's network ─────────> Hold, and back as the one above
-//!   forward ───── opening to a network that is not left to itself ─> reset
+//!   forward ───── SYN to a guarded network ─────────────────────────> reset
 //! ```
 //!
 //! Everything is in a table of nftables of its own, rules of routing with priorities of their own, and two routing
@@ -28,12 +28,12 @@ use crate::peer_id::PeerId;
 struct Networks {
     peer: String,
     prefixes: Vec<IpNet>,
-    /// Whether connections there are refused where they cannot be carried.
+    /// True if connections there are refused while the peer is down.
     guarded: bool,
     up: bool,
 }
 
-/// The rules of a configuration, and which of its peers can be reached.
+/// The rules of a configuration, and the peers that can be reached.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rules {
     /// None: there are no rules.
@@ -46,12 +46,12 @@ pub(crate) struct Rules {
 pub(super) struct Found {
     /// Its rules and routes.
     pub(super) rules: String,
-    /// The networks that are taken and guarded.
+    /// The networks that are intercepted and guarded.
     networks: String,
 }
 
 impl Rules {
-    /// The rules of `config`; no peer is up yet.
+    /// Creates the rules of `config`; no peer is up yet.
     pub(crate) fn of(config: &Config) -> Rules {
         let networks = config.peers.iter().map(|peer| Networks {
             peer: peer.name.clone(),
@@ -62,7 +62,7 @@ impl Rules {
         Rules { intercept: config.intercept.clone(), networks: networks.collect() }
     }
 
-    /// As a script for a shell that does what [`Rules::apply`] does.
+    /// Returns a script for a shell with the effect of [`Rules::apply`].
     pub(crate) fn text(&self) -> String {
         let Some(intercept) = &self.intercept else {
             return "# The configuration has no [intercept]: no rules are needed.\n".into();
@@ -85,31 +85,32 @@ impl Rules {
         )
     }
 
-    /// Sets the rules, in the network namespace of the present thread. What is there already stays; which networks
-    /// a running daemon takes is not changed.
+    /// Sets the rules, in the network namespace of the calling thread. Existing ones stay, and so do the networks that
+    /// a running daemon intercepts.
     pub(crate) fn apply(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         tool::nft(&table::whole(intercept, self.guarded()))?;
         routing::apply(intercept)
     }
 
-    /// Removes what [`Rules::apply`] set for the same `[intercept]`, and nothing else. What is not there is well.
+    /// Removes the rules that [`Rules::apply`] has set for the same `[intercept]`, and nothing else. Missing rules are
+    /// no error.
     pub(crate) fn remove(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         tool::nft(&table::removal(intercept))?;
         routing::remove(intercept)
     }
 
-    /// A peer (its place in the configuration) can be reached, or no longer: its networks are taken, or not.
-    /// [`Rules::settle`] passes that to the kernel.
+    /// Sets the state of a peer: its networks are intercepted while it is up. [`Rules::set_networks`] passes that to
+    /// the kernel.
     pub(crate) fn peer(&mut self, peer: PeerId, up: bool) {
         if let Some(networks) = self.networks.get_mut(peer.place()) {
             networks.up = up;
         }
     }
 
-    /// Another configuration with the same `[intercept]`: a peer of the same name is as it was. [`Rules::settle`]
-    /// passes that to the kernel.
+    /// Applies another configuration with the same `[intercept]`: a peer of the same name keeps its state.
+    /// [`Rules::set_networks`] passes that to the kernel.
     pub(crate) fn reload(&mut self, config: &Config) {
         let mut new = Rules::of(config);
         for networks in &mut new.networks {
@@ -118,9 +119,8 @@ impl Rules {
         *self = new;
     }
 
-    /// Tells the kernel which networks are taken now. A daemon does so when it starts and when it ends: what one
-    /// before it left there is not to stay. It does not matter whether the rules exist yet, but an error if networks
-    /// are to be taken and there are none.
+    /// Passes the intercepted networks to the kernel. A daemon does so when it starts and when it ends, to remove those
+    /// of an earlier one. Missing rules are an error only if networks are to be intercepted.
     pub(crate) fn settle(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         let taken = self.networks.iter().filter(|networks| networks.up).flat_map(|networks| &networks.prefixes);
@@ -139,7 +139,7 @@ impl Rules {
         Ok(Found { rules, networks: table::networks_listing(intercept)? })
     }
 
-    /// Sets the rules again, with the networks that are taken now and the route to the device, which must exist.
+    /// Sets the rules again, with the intercepted networks and the route to the device, which must exist.
     pub(super) fn restore(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         self.apply()?;
@@ -147,7 +147,7 @@ impl Rules {
         self.settle()
     }
 
-    /// The networks whose connections are refused where they are not carried.
+    /// Returns the networks whose connections are refused while they are not relayed.
     fn guarded(&self) -> impl Iterator<Item = IpNet> {
         let guarded = self.networks.iter().filter(|networks| networks.guarded);
         guarded.flat_map(|networks| networks.prefixes.iter().copied())
@@ -158,12 +158,12 @@ impl Rules {
 pub(super) fn table(intercept: &Intercept) -> String {
     table::name(intercept).split(' ').next_back().unwrap_or_default().to_owned()
 }
-/// Sets the route that leads openings to the device, which must exist.
+/// Sets the route of SYNs to the device, which must exist.
 pub(super) fn lead_to_device(intercept: &Intercept) -> Result<(), Error> {
     routing::lead_to_device(intercept)
 }
 
-/// Whether the kernel would take the rules of `intercept`; nothing is changed.
+/// Checks that the kernel accepts the rules of `intercept`; nothing is changed.
 pub(super) fn would(intercept: &Intercept) -> Result<(), Error> {
     tool::nft_would(&table::whole(intercept, [].into_iter()))
 }

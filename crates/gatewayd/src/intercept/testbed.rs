@@ -18,7 +18,7 @@ use crate::config::{
 };
 use crate::peer_id::PeerId;
 
-/// Turns a hang into a failure.
+/// Timeout of a test that hangs.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The addresses of the versions of IP: client, gateway's on its side, gateway's on the other, server, and the
@@ -35,7 +35,7 @@ pub(super) struct Three {
     pub(super) server: Namespace,
 }
 
-/// Whether these tests can run here; says why not.
+/// Returns true if these tests can run here; otherwise prints the reason.
 pub(super) fn possible() -> bool {
     let why = match support() {
         Support::Direct if super::tool::find("nft").is_none() => "the program `nft` is missing".to_owned(),
@@ -60,7 +60,7 @@ impl Three {
             path(&server)
         );
         gateway.configure(&lines).unwrap();
-        // A router asks for its neighbours from a link-local address.
+        // A router resolves its neighbours from a link-local address.
         let device = |name: &str, v4: &str, v6: &str| {
             format!(
                 "link set {name} addrgenmode eui64\naddr add {v4}/24 dev {name}\naddr add {v6}/64 dev {name} nodad\n\
@@ -76,7 +76,7 @@ impl Three {
         Three { client, gateway, server }
     }
 
-    /// What a program in a namespace printed. It must succeed.
+    /// Returns the output of a program in a namespace, which must succeed.
     pub(super) fn output(namespace: &Namespace, line: &str) -> String {
         let line = line.to_owned();
         namespace.run(move || {
@@ -86,7 +86,7 @@ impl Three {
         })
     }
 
-    /// A thread in a namespace.
+    /// Starts a thread in a namespace.
     pub(super) fn thread<T: Send + 'static>(
         namespace: &Namespace,
         work: impl FnOnce() -> T + Send + 'static,
@@ -95,12 +95,12 @@ impl Three {
         namespace.run(move || thread::spawn(work))
     }
 
-    /// What a client sees that connects from `port` (0: any) and asks: the answer, or the error.
+    /// Connects as a client from `port` (0: any): returns the answer of the server, or the error.
     pub(super) fn ask(&self, server: SocketAddr, port: u16) -> JoinHandle<io::Result<Asked>> {
         Self::thread(&self.client, move || ask(server, port))
     }
 
-    /// A server that answers each connection with its client's address, until the test is over.
+    /// Runs a server that answers each connection with its client's address, until the end of the test.
     pub(super) fn serve(&self, address: SocketAddr) {
         let listener = self.server.run(move || TcpListener::bind(address).unwrap());
         thread::spawn(move || {
@@ -116,12 +116,12 @@ impl Three {
     }
 }
 
-/// What a client has seen.
+/// The result of a client.
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) own: SocketAddr,
     pub(super) peer: SocketAddr,
-    /// Its address as the server sees it.
+    /// Its address in the view of the server.
     pub(super) seen: SocketAddr,
 }
 
@@ -145,12 +145,12 @@ fn ask(server: SocketAddr, port: u16) -> io::Result<Asked> {
     Ok(Asked { own: stream.local_addr()?, peer: stream.peer_addr()?, seen })
 }
 
-/// The address of machine `which` of [`ADDRESSES`], with a port.
+/// Returns the address of machine `which` of [`ADDRESSES`], with a port.
 pub(super) fn at(version: usize, which: usize, port: u16) -> SocketAddr {
     SocketAddr::new(ADDRESSES[version][which].parse().unwrap(), port)
 }
 
-/// A configuration with one peer, behind which is the server.
+/// Returns a configuration with one peer, which has the network of the server.
 pub(super) fn config(prefixes: &[&str], down: PeerDown, interfaces: &[&str]) -> Config {
     let prefixes = prefixes.iter().map(|prefix| prefix.parse().unwrap()).collect();
     Config {
@@ -185,13 +185,13 @@ pub(super) fn config(prefixes: &[&str], down: PeerDown, interfaces: &[&str]) -> 
     }
 }
 
-/// A gateway that is both sides: what happens to openings is told by the test.
+/// A gateway that is both sides: the test decides on SYNs.
 pub(super) struct Relay {
     rules: Rules,
     intercept: Intercept,
     openings: Receiver<Opening>,
     orders: Option<Sender<Order>>,
-    /// Of each connection that was accepted: client and server.
+    /// Client and server of each accepted connection.
     pub(super) accepted: Receiver<(SocketAddr, SocketAddr)>,
     thread: Option<JoinHandle<()>>,
 }
@@ -205,7 +205,7 @@ enum Order {
 }
 
 impl Relay {
-    /// Rules and devices in the gateway's namespace; the peer is up.
+    /// Starts it with rules and devices in the gateway's namespace; the peer is up.
     pub(super) fn start(three: &Three, config: &Config) -> Relay {
         let (config, intercept) = (config.clone(), config.intercept.clone().unwrap());
         let (seen, openings) = channel();
@@ -250,12 +250,12 @@ impl Relay {
     fn order(&self, order: Order) {
         self.orders.as_ref().unwrap().send(order).unwrap();
     }
-    /// The daemon is gone: device, listeners and connections.
+    /// Ends the daemon: device, listeners and connections.
     pub(super) fn die(&mut self) {
         self.orders = None;
         self.thread.take().unwrap().join().unwrap();
     }
-    /// The peer can be reached, or no longer.
+    /// Sets the peer up or down.
     pub(super) fn settle(&self, three: &Three, up: bool) {
         let mut rules = self.rules.clone();
         three.gateway.run(move || {
@@ -268,7 +268,7 @@ impl Relay {
     }
 }
 
-/// One thread for everything, and one more for each connection that is carried.
+/// Runs everything on one thread, and one more for each relayed connection.
 fn relay(
     mut hold: Hold,
     listeners: &Listeners,
@@ -294,7 +294,7 @@ fn relay(
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
         }
         for (opening, socket) in std::mem::take(&mut onward) {
-            // Without a peer and without an error it is still on its way.
+            // Without a peer and without an error it is still connecting.
             match socket.take_error().unwrap() {
                 Some(e) => hold.refuse(&opening, reason(&e)).unwrap(),
                 None if socket.peer_addr().is_ok() => {
@@ -316,7 +316,7 @@ fn relay(
     }
 }
 
-/// Carries the bytes of both directions, then ends the connections cleanly.
+/// Relays the bytes of both directions, then ends the connections cleanly.
 fn splice(near: Socket, far: Socket) {
     let [near, far] = [near, far].map(|socket| {
         socket.set_linger(None).unwrap();

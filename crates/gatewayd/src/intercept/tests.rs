@@ -1,4 +1,4 @@
-//! Interception live, between three namespaces. Each test asks of both versions of IP.
+//! Interception live, between three namespaces. Each test covers both versions of IP.
 
 mod bounds;
 mod fragments;

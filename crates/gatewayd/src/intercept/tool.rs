@@ -1,4 +1,4 @@
-//! Running `ip` and `nft`, which know the kernel's interfaces better than anybody.
+//! Runs `ip` and `nft`, which are the stable interfaces to the kernel.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -17,7 +17,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    /// The option of `ip`.
+    /// Returns the option of `ip`.
     pub(super) const fn option(self) -> &'static str {
         match self {
             Family::V4 => "-4",
@@ -26,17 +26,17 @@ impl Family {
     }
 }
 
-/// Whether this machine has IPv6 and has not switched it off.
+/// Returns true if this machine has IPv6 and has not disabled it.
 pub(super) fn has_ipv6() -> bool {
     std::fs::read_to_string("/proc/sys/net/ipv6/conf/all/disable_ipv6").is_ok_and(|text| text.trim() == "0")
 }
 
-/// The versions of IP that this machine has.
+/// Returns the versions of IP that this machine has.
 pub(super) fn families() -> &'static [Family] {
     if has_ipv6() { &[Family::V4, Family::V6] } else { &[Family::V4] }
 }
 
-/// Where a program is. An ordinary user often has no `sbin` in the path.
+/// Returns the path of a program. The PATH of an ordinary user often lacks `sbin`.
 pub(super) fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
@@ -57,7 +57,7 @@ pub(super) fn ip_prints(family: Family, arguments: &[&str]) -> Result<String, Er
     output("ip", &all, "")
 }
 
-/// Gives `script` to `nft -f -`: all of it is done or nothing.
+/// Passes `script` to `nft -f -`: all of it is executed or nothing.
 pub(super) fn nft(script: &str) -> Result<(), Error> {
     run("nft", &["-f", "-"], script)
 }
@@ -67,17 +67,17 @@ pub(super) fn nft_prints(arguments: &[&str]) -> Result<String, Error> {
     output("nft", arguments, "")
 }
 
-/// Whether the kernel would take `script`; nothing is changed.
+/// Checks that the kernel accepts `script`; nothing is changed.
 pub(super) fn nft_would(script: &str) -> Result<(), Error> {
     run("nft", &["-c", "-f", "-"], script)
 }
 
-/// Whether a table, named with its family, has this chain.
+/// Returns true if a table, named with its family, has this chain.
 pub(super) fn nft_has_chain(table: &str, chain: &str) -> bool {
     nft(&format!("list chain {table} {chain}\n")).is_ok()
 }
 
-/// Runs a program in the network namespace of the present thread.
+/// Runs a program in the network namespace of the calling thread.
 fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), Error> {
     output(program, arguments, input).map(drop)
 }
@@ -90,14 +90,14 @@ fn output(program: &str, arguments: &[&str], input: &str) -> Result<String, Erro
         let mut child = Command::new(Path::new(&path))
             .args(arguments)
             .env("LC_ALL", "C")
-            // What is sent to all of ours, as by a terminal, is no reason for it to stop half-way.
+            // A signal to our process group, as from a terminal, must not stop it half-way.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // One that ends before it has read all says why below.
+            // If it exits before it has read all input the reason is reported below.
             let _ = stdin.write_all(input.as_bytes());
         }
         let output = child.wait_with_output()?;

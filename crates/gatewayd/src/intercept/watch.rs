@@ -12,7 +12,7 @@ use crate::config::Intercept;
 
 /// The group of changes of nftables, NFNLGRP_NFTABLES (nfnetlink.h), as a bit.
 const NFTABLES: u32 = 1 << 6;
-/// The groups of changes of devices, routes and rules of routing, RTNLGRP_LINK, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV4_RULE,
+/// The groups of changes of devices, routes and routing rules, RTNLGRP_LINK, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV4_RULE,
 /// RTNLGRP_IPV6_ROUTE and RTNLGRP_IPV6_RULE (rtnetlink.h), as bits.
 const ROUTING: u32 = 1 | 1 << 6 | 1 << 7 | 1 << 10 | 1 << 18;
 
@@ -71,7 +71,7 @@ impl Watch {
         })
     }
 
-    /// Its descriptors, readable when something has changed.
+    /// Returns its descriptors, readable when something has changed.
     pub(crate) fn fds(&self) -> [BorrowedFd<'_>; 2] {
         [self.tables.as_fd(), self.routing.as_fd()]
     }
@@ -108,8 +108,8 @@ fn receive(socket: &OwnedFd) -> impl FnMut(&mut [u8]) -> Result<usize, Errno> {
     move |buffer| recv(socket, buffer, RecvFlags::empty()).map(|(octets, _)| octets)
 }
 
-/// Reads until nothing is left, but at most [`READS`] times. Returns true if a message is `wanted`, or if messages were
-/// lost.
+/// Reads until no message is left, but at most [`READS`] times. Returns true if a message is `wanted`, or if messages
+/// were lost.
 fn read(
     mut receive: impl FnMut(&mut [u8]) -> Result<usize, Errno>,
     buffer: &mut [u8],

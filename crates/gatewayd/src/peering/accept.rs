@@ -1,4 +1,4 @@
-//! Taking what comes in: datagrams of known connections, and those who dial.
+//! Incoming traffic: datagrams of known connections, and connection attempts.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
@@ -14,12 +14,11 @@ use super::strangers::{self, Admission, Held, Source, State};
 use super::tls::TlsLink;
 use super::{LISTENER, Peering, settings};
 
-/// How long the listener is left alone after it has failed.
+/// The time for which the listener is not polled after it has failed.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Most connections that are accepted in one pass; the next pass accepts more.
 const AT_ONCE: usize = 64;
-/// Most first datagrams of QUIC that are answered in one pass: further ones are dropped, and their clients send them
-/// again.
+/// Most first datagrams of QUIC that are answered in one pass: more are dropped, and their clients retransmit them.
 const FLIGHTS: usize = 256;
 
 impl Peering {
@@ -37,7 +36,7 @@ impl Peering {
                     }
                 }
             }
-            // A dialler sends one such datagram in a flight.
+            // A client sends one such datagram in a flight.
             DatagramEvent::NewConnection(new) if incoming.len() < FLIGHTS => incoming.push(new),
             DatagramEvent::NewConnection(new) => endpoint.ignore(new),
             DatagramEvent::Response(_) => {}
@@ -56,7 +55,7 @@ impl Peering {
         }
     }
 
-    /// Returns the connections that others have opened and that are not verified yet, or closing.
+    /// Returns the incoming connections that are not verified yet, or closing.
     fn held(&self, now: Instant) -> Vec<Held> {
         let held = |(&number, link): (&u64, &Link)| {
             let state = match link.stage {
@@ -76,8 +75,8 @@ impl Peering {
         self.held(Instant::now()).iter().filter(|one| one.state != State::Closing).count()
     }
 
-    /// Counts a connection that never became a peer's: `failed` and `silent` have ended by themselves, `replaced` lost
-    /// its slot to another, `refused` got none.
+    /// Counts a connection that never became a peer's: `failed` and `silent` have ended by themselves, `replaced` has
+    /// lost its slot to another, `refused` got none.
     pub(super) fn turn_away(&mut self, how: &'static str) {
         *self.turned_away.entry(how).or_default() += 1;
     }
@@ -97,7 +96,7 @@ impl Peering {
                 if let Some(link) = self.links.get_mut(&number) {
                     link.close(&mut self.sockets, now, Ending::Stop, "there are too many connections");
                     let address = link.address;
-                    // Its next turn drops what is left of it.
+                    // Its next turn drops its remaining state.
                     self.turn_link(number, now);
                     self.turn_away("replaced");
                     self.complain(address, "", "another one took its slot", now);
@@ -144,7 +143,7 @@ impl Peering {
         None
     }
 
-    /// Watches the listener again when it is time to.
+    /// Polls the listener again when it is time to.
     pub(super) fn accept_again(&mut self, now: Instant) {
         if let (Some(listener), Some(_)) = (&self.listener, self.accept_at.filter(|&at| at <= now)) {
             let added = self.ready.add(listener, LISTENER, Interest::Read);
@@ -159,7 +158,7 @@ impl Peering {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => continue,
-                // As with no descriptor left: the connection waits on, and the listener stays readable.
+                // Such as no free descriptor: the connection waits in the backlog, and the listener stays readable.
                 Err(error) => {
                     warn!("connections of peers over TCP cannot be taken: {error}");
                     let _ = self.ready.remove(listener);
@@ -176,7 +175,7 @@ impl Peering {
             match TlsLink::accepted(&self.identity, socket, remote, self.longest_outage(), now) {
                 Ok(tls) => {
                     let number = self.add_tls(Link::new(None, remote, Wire::Tls(Box::new(tls)), now));
-                    // Reads what has arrived: without a ClientHello the next newcomer may replace it.
+                    // Reads the octets that have arrived: without a ClientHello the next newcomer may replace it.
                     self.turn_link(number, now);
                 }
                 Err(error) => self.complain(remote, "", &format!("TCP: {error}"), now),

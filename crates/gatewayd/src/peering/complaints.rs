@@ -1,4 +1,4 @@
-//! Log lines about connections of strangers: the first of each reason, then one summary a minute.
+//! Log lines about connections of unauthenticated clients: the first of each reason, then one summary a minute.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -24,14 +24,14 @@ pub(super) fn kind(why: &str) -> &str {
 #[derive(Debug, Default)]
 pub(super) struct Complaints {
     due: Option<Instant>,
-    /// Counts without the first of each reason, which is logged by itself.
+    /// Counts without the first of each reason, which is logged on its own.
     reasons: BTreeMap<String, u64>,
     other: u64,
     networks: BTreeMap<IpNet, u64>,
 }
 
 impl Complaints {
-    /// Counts a connection from `address` that failed because of `why`. Returns true if it is to be logged by itself.
+    /// Counts a connection from `address` that failed because of `why`. Returns true if it gets a line of its own.
     pub(super) fn add(&mut self, address: IpAddr, why: &str, now: Instant) -> bool {
         let why = kind(why);
         self.due.get_or_insert(now + INTERVAL);
@@ -56,7 +56,7 @@ impl Complaints {
     }
 
     /// Returns the summary, if it is due and there is something to report. After an interval without failures each
-    /// reason is logged by itself again.
+    /// reason gets a line of its own again.
     pub(super) fn summary(&mut self, now: Instant) -> Option<String> {
         self.due.filter(|&at| at <= now)?;
         let total = self.other + self.reasons.values().sum::<u64>();

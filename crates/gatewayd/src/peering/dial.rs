@@ -1,11 +1,11 @@
-//! When a peer is dialled, where, and over what.
+//! Dialling of a peer: the times, the addresses and the transports.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// An attempt that has led to nothing by then is given up (a handshake over a satellite takes 2 s).
+/// The timeout of an attempt (a handshake over a satellite takes 2 s).
 pub(super) const ATTEMPT: Duration = Duration::from_secs(10);
-/// With no answer over UDP for so long, TLS over TCP is tried beside it.
+/// Without an answer over UDP for this time, TLS over TCP is tried in parallel.
 const NO_UDP: Duration = Duration::from_secs(3);
 const SHORTEST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(10);
@@ -13,12 +13,12 @@ const LONGEST: Duration = Duration::from_secs(10);
 const TRIAL_SHORTEST: Duration = Duration::from_secs(10);
 const TRIAL_LONGEST: Duration = Duration::from_secs(600);
 
-/// Dialling one peer: rounds with growing pauses between them.
+/// The dialling of one peer: rounds with growing pauses between them.
 #[derive(Debug)]
 pub(super) struct Dial {
-    /// Where the peer is reached, as configured.
+    /// The address of the peer, as configured.
     pub(super) address: Option<String>,
-    /// When the next round begins.
+    /// The time of the next round.
     pub(super) next: Instant,
     pub(super) round: Option<Round>,
     pub(super) looking_up: bool,
@@ -32,14 +32,14 @@ pub(super) struct Dial {
 #[derive(Debug)]
 pub(super) struct Round {
     pub(super) address: SocketAddr,
-    /// When TLS is begun; none if it is not wanted, or has begun.
+    /// The time at which TLS begins; none if it is not wanted, or has begun.
     pub(super) tls_at: Option<Instant>,
-    /// What has failed, in words.
+    /// The errors of failed attempts.
     pub(super) failures: Vec<String>,
 }
 
 impl Dial {
-    /// The first round begins at once. The seed makes the pauses of two gateways differ.
+    /// Creates the state of a peer whose first round begins at once. The seed makes the pauses of two gateways differ.
     pub(super) fn new(address: Option<String>, seed: u64, now: Instant) -> Dial {
         Dial {
             address,
@@ -53,7 +53,7 @@ impl Dial {
         }
     }
 
-    /// Addresses were found: a round with the next of them begins.
+    /// Begins a round with the next of the addresses that were found.
     pub(super) fn begin(
         &mut self,
         addresses: Vec<SocketAddr>,
@@ -77,33 +77,33 @@ impl Dial {
         self.addresses.iter().any(|one| one.ip().to_canonical() == address)
     }
 
-    /// A round has led to nothing: what failed, in words.
+    /// Ends a round that has failed. Returns the errors.
     pub(super) fn failed(&mut self, now: Instant) -> String {
         let failures = self.round.take().map(|round| round.failures.join("; ")).unwrap_or_default();
         self.wait(now, LONGEST);
         failures
     }
 
-    /// The peer is up; `trials` keeps trying whether QUIC gets through.
+    /// Records that the peer is up. `trials` schedules trials of QUIC.
     pub(super) fn reached(&mut self, now: Instant) {
         self.round = None;
         self.pause = TRIAL_SHORTEST;
         self.wait(now, TRIAL_LONGEST);
     }
 
-    /// The peer is down again.
+    /// Records that the peer is down again.
     pub(super) fn lost(&mut self, now: Instant) {
         self.round = None;
         self.pause = SHORTEST;
         self.wait(now, LONGEST);
     }
 
-    /// A trial has ended.
+    /// Records the end of a trial.
     pub(super) fn tried(&mut self, now: Instant) {
         self.wait(now, TRIAL_LONGEST);
     }
 
-    /// The next round comes after a pause of 0.75 to 1.25 of what it is now; the one after it, twice.
+    /// Schedules the next round after 0.75 to 1.25 times the pause, and doubles the pause.
     fn wait(&mut self, now: Instant, longest: Duration) {
         // splitmix64 (Steele, Lea and Flood 2014).
         self.jitter = self.jitter.wrapping_add(0x9e37_79b9_7f4a_7c15);

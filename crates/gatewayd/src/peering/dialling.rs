@@ -12,8 +12,8 @@ use crate::config::TransportChoice;
 use crate::peer_id::PeerId;
 
 impl Peering {
-    /// Whether it is worth trying whether QUIC gets through, while TLS works. The connection over TLS
-    /// is kept all the same until it ends: to change would reset all that runs over it.
+    /// Returns true if a trial of QUIC makes sense while TLS works. The connection over TLS is used all the same until
+    /// it ends: a change would reset all connections over it.
     fn wants_trial(&self, peer: &Peer) -> bool {
         let link = peer.way.link().and_then(|at| self.links.get(&at));
         peer.transport == TransportChoice::Auto
@@ -21,7 +21,7 @@ impl Peering {
             && !self.links.values().any(|link| link.trial && link.stage != Stage::Over)
     }
 
-    /// When dialling the peer goes on.
+    /// Returns the time of the next step of dialling the peer.
     pub(super) fn dial_deadline(&self, peer: PeerId) -> Option<Instant> {
         let of = &self.peers[peer];
         let tries = |link: &Link| link.dialled == Some(peer) && link.stage != Stage::Over;
@@ -31,10 +31,10 @@ impl Peering {
             self.wants_trial(of).then_some(of.dial.next)
         } else if let Some(round) = &of.dial.round {
             match round.tls_at {
-                // What does not leave this machine is not waited for.
+                // An attempt whose packets do not leave this machine is not waited for.
                 Some(_) if self.unsent(peer).is_some() => Some(of.dial.next),
                 Some(at) => Some(at),
-                // A round of which nothing is left has failed, and is to be ended.
+                // A round without attempts has failed, and must end.
                 None => (!self.links.values().any(tries)).then_some(of.dial.next),
             }
         } else {
@@ -42,13 +42,13 @@ impl Peering {
         }
     }
 
-    /// Why the kernel sends nothing of an attempt over QUIC, if it does not.
+    /// Returns the error with which the kernel sends no packets of an attempt over QUIC, if it does not.
     pub(super) fn unsent(&self, peer: PeerId) -> Option<&std::io::Error> {
         let attempts = self.links.values().filter(|link| link.dialled == Some(peer) && link.stage == Stage::Handshake);
         attempts.filter_map(Link::unsent).next()
     }
 
-    /// Dials who is down.
+    /// Dials the peers that are down.
     pub(super) fn dial(&mut self, now: Instant) {
         for peer in self.peers.ids() {
             let of = &self.peers[peer];
@@ -95,7 +95,7 @@ impl Peering {
         }
     }
 
-    /// The peer's addresses are known: a round begins.
+    /// Begins a round with the addresses of the peer.
     pub(super) fn found(&mut self, peer: PeerId, addresses: Vec<SocketAddr>, now: Instant) {
         let of = &mut self.peers[peer];
         if of.way.link().is_some() {
@@ -155,7 +155,7 @@ impl Peering {
         match &mut of.dial.round {
             Some(round) => {
                 round.failures.push(why.to_owned());
-                // What has not begun over QUIC is not waited for either.
+                // Nor is an attempt over QUIC waited for that could not begin.
                 round.tls_at = round.tls_at.map(|at| at.min(now));
             }
             None => of.dial.tried(now),

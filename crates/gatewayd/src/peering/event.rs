@@ -1,4 +1,4 @@
-//! What is told of the ways to the other gateways.
+//! Events of the transport to the other gateways.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,17 +7,17 @@ use bytes::Bytes;
 
 use crate::peer_id::PeerId;
 
-/// How packets travel to a peer.
+/// The transport of packets to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
     /// Datagrams of QUIC.
     Quic,
-    /// Records of TLS over TCP: nothing is lost or reordered.
+    /// Records of TLS over TCP: packets are neither lost nor reordered.
     Tls,
 }
 
 impl Transport {
-    /// Its name for people.
+    /// Returns its name in messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Transport::Quic => "quic",
@@ -26,65 +26,65 @@ impl Transport {
     }
 }
 
-/// What the ways to peers tell.
+/// An event of the transport to a peer.
 #[derive(Debug)]
 pub(crate) enum PeerEvent {
     /// Packets can be sent to it from now on.
     Up {
-        /// The peer, by its place in the configuration.
+        /// The peer.
         peer: PeerId,
-        /// Whether this gateway dialled.
+        /// True if this gateway dialled.
         dialer: bool,
-        /// How packets travel.
+        /// The transport.
         transport: Transport,
         /// Most octets of a packet.
         payload: usize,
-        /// Where the peer is.
+        /// The address of the peer.
         address: SocketAddr,
-        /// True if both gateways have kept the state of what they carry: it continues. Otherwise it begins anew.
+        /// True if both gateways have kept the state of the flows: they continue. Otherwise they start again.
         resumed: bool,
     },
-    /// It is detached, see [`Way`](super::way::Way), until it is up or down again.
+    /// It is detached, see [`Attachment`](super::attachment::Attachment), until it is up or down again.
     Detached {
         /// The peer.
         peer: PeerId,
-        /// The reason, in words.
+        /// The reason.
         why: String,
     },
-    /// The path carries larger or only smaller packets now.
+    /// The largest packet of the path has changed.
     Payload {
         /// The peer.
         peer: PeerId,
         /// Most octets of a packet.
         payload: usize,
     },
-    /// A packet has come.
+    /// A packet has arrived.
     Packet {
         /// Its sender.
         peer: PeerId,
         /// Its octets.
         packet: Bytes,
     },
-    /// It cannot be reached any more, or still not, for another reason.
+    /// It can no longer be reached, or still not, for another reason.
     Down {
         /// The peer.
         peer: PeerId,
-        /// Why, in words.
+        /// The reason.
         why: String,
     },
 }
 
-/// What is known of the way to a peer.
+/// The state of the transport to a peer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PeerTransport {
-    /// How packets travel to it; none while it is down.
+    /// The transport; none while it is down.
     pub(crate) transport: Option<Transport>,
-    /// Where it is.
+    /// Its address.
     pub(crate) address: Option<SocketAddr>,
     /// Smoothed round-trip time of the transport.
     pub(crate) rtt: Option<Duration>,
-    /// What was tried in vain last; while TLS is used, what came of QUIC.
+    /// The last failed attempts; while TLS is used, the result of trying QUIC.
     pub(crate) tried: String,
-    /// Connections of the peer that were ended because there were too many, see [`super::visits`].
+    /// Connections of the peer that were ended because there were too many, see [`super::connection_limit`].
     pub(crate) surplus: u64,
 }

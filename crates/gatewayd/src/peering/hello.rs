@@ -1,38 +1,37 @@
-//! The first words of a gateway to another: they say that it has verified the other's certificate.
+//! The first message of a gateway to another: it confirms that it has verified the other's certificate.
 //!
-//! A dialler whose certificate is refused believes itself connected until the refusal arrives (TLS 1.3
-//! lets a client speak before the server has looked at its certificate): so nobody is up before it has
-//! heard the other's hello.
+//! A dialler whose certificate is refused is connected until the refusal arrives (in TLS 1.3 a client may send before
+//! the server has verified its certificate): so a peer is up only after its hello.
 
-/// Of the hello and of the packets after it.
+/// The version of the hello and of the packets after it.
 pub(crate) const VERSION: u16 = 6;
 
-/// Most octets of a hello: what is longer is none.
+/// Most octets of a hello; longer ones are malformed.
 pub(crate) const MOST: usize = 512;
 
-/// The state of one gateway towards its peer: whoever has the same epoch has lost nothing of it.
+/// The epoch of the state of one gateway for its peer: with the same epoch none of it was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Epoch {
-    /// A number of each start of the program; an upgrade keeps it.
+    /// A random number of each start of the program; an upgrade keeps it.
     pub(crate) instance: u64,
-    /// The number of times that the state was lost since, with all connections carried.
+    /// The number of times that the state was lost since, with all connections.
     pub(crate) session: u64,
 }
 
 /// The state that a gateway shares with the receiver of its hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shared {
-    /// None: everything begins anew.
+    /// None: everything starts again.
     Nothing,
-    /// That of this epoch of the receiver, and its connection stands: this one is a second.
+    /// The state of this epoch of the receiver, whose connection exists: this one is a second.
     Attached(Epoch),
-    /// That of this epoch of the receiver, without a connection: this one continues it.
+    /// The state of this epoch of the receiver, without a connection: this one continues it.
     Detached(Epoch),
 }
 
 /// Two octets of version, eight of instance, eight of session, one of the name's length, the name, one of the kind of
-/// [`Shared`], and instance and session of the receiver unless that is 0; numbers in network order. What follows is left to
-/// later versions.
+/// [`Shared`], and instance and session of the receiver unless that is 0; numbers in network order. Later versions may
+/// append fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hello {
     /// The state of the sender.

@@ -1,4 +1,4 @@
-//! Who this gateway is, whom it trusts, and what is wrong with a certificate, in words.
+//! The identity of this gateway, the authorities that it trusts, and the messages about certificates.
 
 mod make;
 mod recording;
@@ -24,20 +24,20 @@ pub(crate) use make::{Authority, Made, make_authority, make_certificate};
 use recording::{Recording, Refusals};
 pub(crate) use words::{alert_words, names_of, tls_words};
 
-/// The protocol of gateways in ALPN (RFC 7301): nobody else's TLS gets past the handshake.
+/// The protocol of gateways in ALPN (RFC 7301): handshakes of other protocols fail.
 const ALPN: &[u8] = b"cellway-gateway";
 
-/// What is wrong with the files of an identity.
+/// An error in the files of an identity.
 #[derive(Debug, thiserror::Error)]
 pub enum IdentityError {
-    /// A file cannot be read or is not what it should be.
+    /// A file cannot be read or has the wrong content.
     #[error("{what} {file}: {why}; expected {accepted}")]
     File {
         /// `authority`, `certificate` or `key`.
         what: &'static str,
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The error.
         why: String,
         /// What is accepted.
         accepted: &'static str,
@@ -50,12 +50,12 @@ pub enum IdentityError {
         /// File of the certificate.
         certificate: String,
     },
-    /// TLS cannot work with them.
+    /// TLS cannot use them.
     #[error("certificate {certificate}: {source}")]
     Tls {
         /// File of the certificate.
         certificate: String,
-        /// Why not.
+        /// The error.
         source: rustls::Error,
     },
 }
@@ -63,9 +63,9 @@ pub enum IdentityError {
 /// Keys and certificates as read from their files.
 #[derive(Clone)]
 pub(crate) struct Identity {
-    /// For dialling.
+    /// The configuration for dialling.
     pub(crate) client: Arc<ClientConfig>,
-    /// For being dialled.
+    /// The configuration for being dialled.
     pub(crate) server: Arc<ServerConfig>,
     refusals: Arc<Refusals>,
     verifier: Arc<dyn ClientCertVerifier>,
@@ -81,11 +81,11 @@ impl std::fmt::Debug for Identity {
 }
 
 impl Identity {
-    /// Reads the files. What only time or a peer can judge (expiry, names) is no error: see
+    /// Reads the files. Problems that depend on the time or on a peer (expiry, names) are no errors: see
     /// [`Identity::problems`].
     ///
     /// # Errors
-    /// A file cannot be read or understood, or the key is another certificate's.
+    /// A file cannot be read or parsed, or the key belongs to another certificate.
     pub(crate) fn read(files: &Files) -> Result<Identity, IdentityError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let file = |path: &Path| path.display().to_string();
@@ -123,7 +123,7 @@ impl Identity {
             .with_client_cert_verifier(Arc::new(Recording::new(Arc::clone(&verifier), &refusals)))
             .with_single_cert(chain.clone(), key.clone_key())
             .map_err(tls)?;
-        // Every connection shows certificates anew: nothing is resumed.
+        // Every connection verifies certificates: sessions are not resumed.
         server.session_storage = Arc::new(NoServerSessionStorage {});
         server.send_tls13_tickets = 0;
         server.alpn_protocols = vec![ALPN.to_vec()];
@@ -150,8 +150,8 @@ impl Identity {
         })
     }
 
-    /// What peers will find wrong with this gateway's own certificate, when its name is `name`. The
-    /// clock may be wrong yet when a machine starts: so these are said, and do not stop anything.
+    /// Returns the problems that peers will find with this gateway's own certificate, when its name is `name`. The
+    /// clock may still be wrong when a machine starts: so these are logged, and do not stop the gateway.
     pub(crate) fn problems(&self, name: &str) -> Vec<String> {
         let mut problems = Vec::new();
         let whose = format!("certificate {}", self.files.certificate.display());
@@ -167,12 +167,12 @@ impl Identity {
         problems
     }
 
-    /// The file with the authorities that are trusted here.
+    /// Returns the file with the trusted authorities.
     pub(crate) fn authority(&self) -> &Path {
         &self.files.authority
     }
 
-    /// An error of TLS, said of a peer's certificate.
+    /// Returns the message about an error of TLS with a peer's certificate.
     pub(crate) fn words(&self, error: &rustls::Error) -> String {
         tls_words(error, &self.files.authority)
     }
@@ -187,14 +187,14 @@ impl Identity {
         self.refusals.take(text)
     }
 
-    /// A secret that is the same whenever this key is read, and tells nothing of it.
+    /// Returns a secret that is derived from the key: the same each time, and useless for finding the key.
     pub(crate) fn secret(&self) -> [u8; 32] {
         self.secret
     }
 }
 
-/// Whether the certificate is that of the gateway `name` (a DNS name among its subject's alternative
-/// names, RFC 5280, section 4.2.1.6).
+/// Returns true if the certificate is that of the gateway `name` (a DNS name among its subject's alternative names, RFC
+/// 5280, section 4.2.1.6).
 pub(crate) fn is_of(certificate: &CertificateDer<'_>, name: &str) -> bool {
     let (Ok(parsed), Ok(name)) = (ParsedCertificate::try_from(certificate), ServerName::try_from(name)) else {
         return false;
@@ -223,7 +223,7 @@ fn pem_words(error: &rustls::pki_types::pem::Error) -> String {
     }
 }
 
-/// HMAC of a label under the key: one way, and another key gives another secret.
+/// Returns the HMAC of a label under the key: one-way, and different for each key.
 fn secret_of(provider: &CryptoProvider, key: &[u8]) -> [u8; 32] {
     let mut secret = [0; 32];
     let suite = provider.cipher_suites.iter().find_map(rustls::SupportedCipherSuite::tls13);

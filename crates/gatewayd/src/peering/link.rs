@@ -1,4 +1,4 @@
-//! One connection to a peer, over whichever transport.
+//! One connection to a peer, over either transport.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -17,28 +17,28 @@ use super::tls::TlsLink;
 use super::udp::Udp;
 use crate::peer_id::PeerId;
 
-/// What a connection tells.
+/// An event of a connection.
 pub(super) enum Occurrence {
-    /// The handshake is done and the peer has shown these certificates, which are in order.
+    /// The handshake is complete; these are the verified certificates of the peer.
     Ready(Vec<CertificateDer<'static>>),
-    /// The peer's first words.
+    /// The hello of the peer.
     Hello(Vec<u8>),
-    /// It has ended, or never came to be.
+    /// It has ended, or was never established.
     Lost(Loss),
 }
 
-/// Why a gateway ends a connection: the code on the wire.
+/// The reason for which a gateway ends a connection: the code on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It stops, or has to.
+    /// The gateway stops, or has to.
     Stop = 0,
-    /// Another connection to the same peer is kept.
+    /// Another connection to the same peer is in use.
     Spare = 1,
-    /// The peer is none that is configured.
+    /// The peer is not configured.
     Refusal = 2,
-    /// It only tried whether QUIC gets through.
+    /// The connection was a trial of QUIC.
     Trial = 3,
-    /// Another program takes over, with the state of what is carried.
+    /// Another program takes over, with the state of the flows.
     Upgrade = 4,
 }
 
@@ -54,18 +54,18 @@ impl From<u64> for Ending {
     }
 }
 
-/// How a connection was lost.
+/// The loss of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Loss {
-    /// Nothing was heard of the peer: another transport may get through.
+    /// Nothing was received from the peer: another transport may pass.
     pub(super) silent: bool,
-    /// It was not needed any more; nothing is wrong.
+    /// It was no longer needed; this is no error.
     pub(super) spare: bool,
-    /// The peer may have kept the state of what is carried, and continue over another connection.
+    /// The peer may have kept the state of the flows, and continue over another connection.
     pub(super) kept: bool,
     /// The peer's certificate was refused here.
     pub(super) refused: bool,
-    /// In words, to follow the peer's name.
+    /// The message, which follows the peer's name.
     pub(crate) why: String,
 }
 
@@ -73,14 +73,14 @@ impl Loss {
     pub(super) fn other(why: &str) -> Loss {
         Loss { silent: false, spare: false, kept: false, refused: false, why: why.to_owned() }
     }
-    /// The connection is gone without a word of the peer.
+    /// Creates the loss of a connection that ended without a message of the peer.
     pub(super) fn cut(why: &str) -> Loss {
         Loss { kept: true, ..Loss::other(why) }
     }
     pub(super) fn silent() -> Loss {
         Loss { silent: true, ..Loss::other("") }
     }
-    /// The peer's words, made harmless for terminals and logs.
+    /// Creates the loss with the reason of the peer, escaped for terminals and logs.
     pub(super) fn told(ending: Ending, why: &str) -> Loss {
         let why: String = why.chars().filter(|c| !c.is_control()).collect();
         let words = match ending {
@@ -90,7 +90,7 @@ impl Loss {
         let spare = matches!(ending, Ending::Spare | Ending::Trial);
         Loss { spare, kept: ending == Ending::Upgrade, ..Loss::other(&words) }
     }
-    /// TLS failed here; `words` of [`super::identity::tls_words`].
+    /// Creates the loss of a connection that TLS refused here, with the message of [`super::identity::tls_message`].
     pub(super) fn refused(cause: &rustls::Error, words: &str) -> Loss {
         match cause {
             rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
@@ -101,30 +101,30 @@ impl Loss {
     }
 }
 
-/// Whether the kernel is asked to tell when a descriptor has room again.
+/// The registration of a descriptor for writing, while the kernel has no room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watch {
     write: bool,
 }
 
 impl Watch {
-    /// What to ask the kernel now, if that is something else than before.
+    /// Returns the interest to register, if it differs from the registered one.
     pub(super) fn change(&mut self, write: bool) -> Option<Interest> {
         let changed = write != std::mem::replace(&mut self.write, write);
         changed.then_some(if write { Interest::Both } else { Interest::Read })
     }
 }
 
-/// How far a connection has come.
+/// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Certificates are being shown.
+    /// The handshake of TLS.
     Handshake,
-    /// The peer is who it should be; its hello is awaited.
+    /// The peer is authenticated; its hello is missing.
     Greeting,
-    /// Packets travel.
+    /// Packets are exchanged.
     Up,
-    /// Ended here; QUIC answers latecomers for a while.
+    /// Ended here; QUIC still answers late packets for a while.
     Over,
 }
 
@@ -136,7 +136,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// All connections together: some milliseconds of work, and what a peer sends in that time at 5 Gbit/s.
+    /// All connections together: some milliseconds of work, and the octets that a peer sends in that time at 5 Gbit/s.
     pub(super) const ALL: Share = Share { packets: 2_048, octets: 2 << 20 };
     /// The least for one of many.
     const LEAST: Share = Share { packets: 64, octets: 64 << 10 };
@@ -153,17 +153,17 @@ impl Share {
 
 /// One connection.
 pub(super) struct Link {
-    /// Which peer it was dialled to; none if it was the other side that dialled.
+    /// The peer that was dialled; none if the other side dialled.
     pub(super) dialled: Option<PeerId>,
-    /// Whose it is, once that is known.
+    /// The peer, once it is authenticated.
     pub(super) peer: Option<PeerId>,
     pub(super) stage: Stage,
-    /// It only tries whether QUIC gets through.
+    /// Set if it is a trial of QUIC.
     pub(super) trial: bool,
     /// Set if packets are left that the next turn delivers.
     pub(super) more: bool,
     pub(super) began: Instant,
-    /// The address it was begun with.
+    /// The address at its beginning.
     pub(super) address: SocketAddr,
     pub(super) wire: Wire,
 }
@@ -179,12 +179,12 @@ impl Link {
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
         Link { dialled, peer: dialled, stage: Stage::Handshake, trial: false, more: false, began: now, address, wire }
     }
-    /// Returns true if the other side has opened it, over TCP, and sent no ClientHello yet.
+    /// Returns true for an incoming connection over TCP without a ClientHello yet.
     pub(super) fn is_silent(&self) -> bool {
         let Wire::Tls(tls) = &self.wire else { return false };
         self.dialled.is_none() && self.stage == Stage::Handshake && !tls.has_spoken()
     }
-    /// Returns the instant at which it is given up unless packets travel by then.
+    /// Returns the deadline for it to be up.
     pub(super) fn give_up_at(&self) -> Option<Instant> {
         let patience = if self.is_silent() { SILENCE } else { ATTEMPT };
         matches!(self.stage, Stage::Handshake | Stage::Greeting).then(|| self.began + patience)
@@ -242,7 +242,7 @@ impl Link {
         }
         packets
     }
-    /// The next packet of those that came.
+    /// Returns the next packet.
     fn packet(&mut self) -> Option<Bytes> {
         match &mut self.wire {
             Wire::Quic(quic) => quic.packet(),
@@ -261,7 +261,7 @@ impl Link {
             Wire::Tls(tls) => tls.send(packet),
         }
     }
-    /// Hands to the kernel what it takes.
+    /// Passes queued octets to the kernel, as many as it accepts.
     pub(super) fn flush(&mut self, sockets: &mut [Udp], now: Instant) {
         match &mut self.wire {
             Wire::Quic(quic) => {
@@ -278,14 +278,14 @@ impl Link {
             Wire::Tls(tls) => tls.deadline(),
         }
     }
-    /// Why the kernel did not send, if it did not.
+    /// Returns the error with which the kernel refused to send, if it did.
     pub(super) fn unsent(&self) -> Option<&std::io::Error> {
         match &self.wire {
             Wire::Quic(quic) => quic.refused.as_ref(),
             Wire::Tls(_) => None,
         }
     }
-    /// Most octets of a packet.
+    /// Returns the most octets of a packet.
     pub(super) fn payload(&mut self) -> usize {
         match &mut self.wire {
             Wire::Quic(quic) => quic.payload(),
@@ -310,13 +310,13 @@ impl Link {
             Wire::Tls(tls) => tls.rtt(),
         }
     }
-    /// Ends it and tells the peer why.
+    /// Ends it with a reason for the peer.
     pub(super) fn close(&mut self, sockets: &mut [Udp], now: Instant, ending: Ending, why: &str) {
         if self.stage != Stage::Over {
             self.end(sockets, now, ending, why);
         }
     }
-    /// The same of a connection that was given up already.
+    /// Ends a connection that has already failed.
     pub(super) fn end(&mut self, sockets: &mut [Udp], now: Instant, ending: Ending, why: &str) {
         self.stage = Stage::Over;
         match &mut self.wire {
@@ -325,7 +325,7 @@ impl Link {
         }
         self.flush(sockets, now);
     }
-    /// Whether nothing of it is left to be done.
+    /// Returns true if it has no state left.
     pub(super) fn is_over(&self) -> bool {
         match &self.wire {
             Wire::Quic(quic) => quic.is_over(),
@@ -334,7 +334,7 @@ impl Link {
     }
 }
 
-/// As much of the text as fits into last words.
+/// Returns as much of the text as fits into a reason.
 pub(super) fn cut(text: &str) -> &str {
     const MOST: usize = 512;
     let end = (0..=text.len().min(MOST)).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! Looking up the addresses of peers beside the thread that moves packets.
+//! Resolution of the addresses of peers, on other threads.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -10,7 +10,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::peer_id::PeerId;
 
-/// Names being looked up. Readable when one was found or is known not to exist.
+/// Running lookups. Readable when one has ended.
 #[derive(Debug)]
 pub(super) struct Lookups {
     sender: Sender<(PeerId, io::Result<Vec<SocketAddr>>)>,
@@ -31,8 +31,8 @@ impl Lookups {
         Ok(Lookups { sender, receiver, event })
     }
 
-    /// Begins: the answer comes from [`Lookups::next`] under this number. A thread per name: there is
-    /// one name per peer, and the C library's resolver blocks.
+    /// Begins a lookup, whose result [`Lookups::next`] returns. A thread per name: there is one name per peer, and the
+    /// resolver of the C library blocks.
     pub(super) fn begin(&self, peer: PeerId, address: &str) {
         let (sender, event, address) = (self.sender.clone(), Arc::clone(&self.event), address.to_owned());
         let work = move || {

@@ -88,7 +88,7 @@ impl Peering {
         }
     }
 
-    /// The peer becomes [`Way::Detached`] for as long as an outage may last, from the time `since` on.
+    /// Makes the peer [`Attachment::Detached`] for up to `outage`, counted from `since`.
     fn detach(&mut self, peer: PeerId, why: &str, since: Instant, now: Instant) {
         let of = &mut self.peers[peer];
         of.way = Way::Detached(since + of.outage);
@@ -97,7 +97,7 @@ impl Peering {
         self.events.push_back(PeerEvent::Detached { peer, why: why.to_owned() });
     }
 
-    /// Gives up peers that have been detached for too long.
+    /// Marks peers that have been detached for too long as down.
     pub(super) fn expire_detached(&mut self, now: Instant) {
         for peer in self.peers.ids() {
             if self.peers[peer].way.deadline().is_some_and(|until| until <= now) {
@@ -119,8 +119,8 @@ impl Peering {
         self.events.push_back(PeerEvent::Down { peer, why: why.to_owned() });
     }
 
-    /// Reports why a peer is still down: to the log as [`Unreached`] decides, and as an event if the reason has
-    /// changed.
+    /// Reports the reason for which a peer is still down: to the log as [`UnreachableLog`] decides, and as an event if
+    /// it has changed.
     pub(super) fn still_down(&mut self, peer: PeerId, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
         if of.way != Way::Down {

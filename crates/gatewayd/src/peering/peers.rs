@@ -1,4 +1,4 @@
-//! The other gateways: dialling them, knowing them, keeping one connection to each.
+//! The other gateways: dialling, authentication, and one connection to each.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -31,14 +31,14 @@ pub(super) struct Peer {
     since: Instant,
     /// The epoch in its last hello.
     pub(super) theirs: Epoch,
-    /// The number of times that the state of what is carried was lost.
+    /// The number of times that the state of the flows was lost.
     pub(super) session: u64,
     payload: usize,
-    /// Why it is down, as told last.
+    /// The reason for which it is down, as reported last.
     pub(super) why: String,
-    /// What was tried in vain last; while TLS is used, what came of QUIC.
+    /// The last failed attempts; while TLS is used, the result of trying QUIC.
     pub(super) tried: String,
-    /// Octets sent on connections that are no more.
+    /// Octets sent on connections that have ended.
     pub(super) past_octets: u64,
     pub(super) dial: Dial,
     pub(super) visits: Visits,
@@ -47,14 +47,14 @@ pub(super) struct Peer {
     seen: Vec<(IpAddr, Instant)>,
 }
 
-/// Most addresses that are remembered of a peer, and the time for which they are: handshakes from there have slots of
+/// Most addresses of a peer that are remembered, and the time for which they are: handshakes from there have slots of
 /// their own.
 const SEEN: usize = 4;
 const REMEMBERED: Duration = Duration::from_secs(86_400);
 
 impl Peer {
     fn new(own: &str, peer: &config::Peer, now: Instant) -> Peer {
-        // FNV-1a (Fowler, Noll and Vo) of both names: other pauses at each end.
+        // FNV-1a (Fowler, Noll and Vo) of both names: the pauses differ at each end.
         let octets = own.bytes().chain([0]).chain(peer.name.bytes());
         let seed = octets
             .fold(0xcbf2_9ce4_8422_2325, |hash: u64, octet| (hash ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3));
@@ -94,7 +94,7 @@ impl Peer {
 }
 
 impl Peering {
-    /// Takes the peers as the configuration has them now.
+    /// Applies the peers of the current configuration.
     pub(super) fn adopt(&mut self, config: &Config, now: Instant) {
         for (place, new) in config.peers.iter().enumerate() {
             let fresh = Peer::new(&self.name, new, now);
@@ -122,7 +122,7 @@ impl Peering {
         }
     }
 
-    /// Lets one connection do what is due, and does what follows.
+    /// Processes the timers and the events of one connection.
     pub(super) fn turn_link(&mut self, number: u64, now: Instant) {
         let Some(mut link) = self.links.remove(&number) else { return };
         let mut told = VecDeque::new();
@@ -163,7 +163,7 @@ impl Peering {
         }
     }
 
-    /// Of the two, the gateway whose name comes first decides which connection is used.
+    /// Returns true if this gateway decides which connection is used: the one whose name is first.
     fn decides(&self, peer: PeerId) -> bool {
         self.name < self.peers[peer].name
     }
@@ -180,9 +180,9 @@ impl Peering {
         link.send_hello(hello.encode());
     }
 
-    /// The handshake is done: who is it?
+    /// Identifies the peer after the handshake.
     fn ready(&mut self, link: &mut Link, chain: &[CertificateDer<'static>], now: Instant) {
-        // Its slot may have been given to another just before.
+        // Its slot may just have been given to another connection.
         if link.stage != Stage::Handshake {
             return;
         }
@@ -218,7 +218,7 @@ impl Peering {
         }
     }
 
-    /// Bounds the connections that a verified peer opens here. Returns false if this one is ended.
+    /// Bounds the connections that a verified peer opens here. Returns false if this one was ended.
     fn may_enter(&mut self, link: &mut Link, peer: PeerId, now: Instant) -> bool {
         if !self.peers[peer].visits.may_enter(now) {
             let why = format!("{} opens connections too often", self.peers[peer].name);
@@ -241,7 +241,7 @@ impl Peering {
         true
     }
 
-    /// The peer has verified us too.
+    /// Processes the hello of a peer, which has verified our certificate.
     fn hello(&mut self, number: u64, link: &mut Link, octets: &[u8], now: Instant) {
         let (Stage::Greeting, Some(peer)) = (link.stage, link.peer) else { return };
         let name = &self.peers[peer].name;

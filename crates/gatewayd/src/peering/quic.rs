@@ -16,9 +16,9 @@ use super::link::{Ending, Loss, Occurrence, cut};
 use super::udp::Udp;
 use super::{hello, settings};
 
-/// A connection, and what waits to be handed to the kernel.
+/// A connection, and its octets that wait for the kernel.
 pub(super) struct QuicLink {
-    /// Which of the sockets.
+    /// The index of the socket.
     pub(super) socket: usize,
     pub(super) handle: ConnectionHandle,
     connection: Connection,
@@ -30,7 +30,7 @@ pub(super) struct QuicLink {
     octets: u64,
     /// Octets of packets that QUIC has not made into transmissions.
     queued: usize,
-    /// Why the kernel did not take what was sent last, if it did not.
+    /// The error with which the kernel refused the last transmission, if it did.
     pub(super) refused: Option<std::io::Error>,
 }
 
@@ -55,7 +55,7 @@ impl QuicLink {
         self.connection.handle_event(event);
     }
 
-    /// Runs what is due.
+    /// Processes timers.
     pub(super) fn turn(&mut self, now: Instant) {
         if self.connection.poll_timeout().is_some_and(|at| at <= now) {
             self.connection.handle_timeout(now);
@@ -84,7 +84,7 @@ impl QuicLink {
         self.exchange(udp);
     }
 
-    /// Connection and endpoint tell each other of identifiers.
+    /// Exchanges connection identifiers between the connection and the endpoint.
     fn exchange(&mut self, udp: &mut Udp) {
         while let Some(event) = self.connection.poll_endpoint_events() {
             if let Some(event) = udp.endpoint.handle_event(self.handle, event) {
@@ -107,26 +107,26 @@ impl QuicLink {
                 Ok(Some(chunk)) if self.hello.len() + chunk.bytes.len() <= hello::MOST => {
                     self.hello.extend_from_slice(&chunk.bytes);
                 }
-                // The end, or more than any hello has: then what came is none.
+                // The end, or more octets than any hello has, which is malformed.
                 Ok(rest) => {
                     self.hello.extend(rest.into_iter().flat_map(|chunk| chunk.bytes));
                     self.heard_hello = true;
                     out.push_back(Occurrence::Hello(std::mem::take(&mut self.hello)));
                     break;
                 }
-                // More is to come, or the sender took it back: silence then ends the connection.
+                // The stream is incomplete or was reset: the idle timeout then ends the connection.
                 Err(_) => break,
             }
         }
         let _ = chunks.finalize();
     }
 
-    /// The packets that came; those before the hello have waited in the connection.
+    /// Returns the next packet; those before the hello have waited in the connection.
     pub(super) fn packet(&mut self) -> Option<Bytes> {
         self.connection.datagrams().recv()
     }
 
-    /// Says as much as is taken of a hello without an end.
+    /// Sends as much of an endless hello as is accepted.
     #[cfg(test)]
     pub(super) fn ramble(&mut self) {
         let _ = self.connection.streams().open(Dir::Uni);
@@ -137,14 +137,14 @@ impl QuicLink {
     pub(super) fn send_hello(&mut self, octets: &[u8]) {
         if let Some(id) = self.connection.streams().open(Dir::Uni) {
             let mut stream = self.connection.send_stream(id);
-            // It is shorter than the window of any stream: written at once or not at all.
+            // It is shorter than the window of any stream: the write is complete or fails.
             if stream.write(octets).is_ok_and(|count| count == octets.len()) {
                 let _ = stream.finish();
             }
         }
     }
 
-    /// What is larger than the path carries now, or too much, is lost to the layer above.
+    /// Queues a packet. One that is larger than the path supports, or too much, is lost to the layer above.
     pub(super) fn send(&mut self, packet: Bytes) {
         let octets = packet.len();
         match self.connection.datagrams().send(packet, false) {
@@ -158,11 +158,11 @@ impl QuicLink {
         }
     }
 
-    /// Hands to the kernel what it takes.
+    /// Passes transmissions to the kernel, as many as it accepts.
     pub(super) fn flush(&mut self, udp: &mut Udp, now: Instant) {
         loop {
             if let Some(transmit) = &self.waiting {
-                // A dialler leaves its address to the route, which may change.
+                // A dialler lets the route choose its address, as that may change.
                 let from = if self.connection.side() == Side::Client { None } else { transmit.src_ip };
                 match udp.send(transmit, &self.buffer, from) {
                     Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
@@ -170,9 +170,9 @@ impl QuicLink {
                         self.octets += on_the_line(transmit);
                         self.refused = None;
                     }
-                    // Probes of the path's MTU are meant to fail so.
+                    // Probes of the path's MTU may fail so.
                     Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => {}
-                    // To QUIC it looks like loss.
+                    // QUIC treats it as a loss.
                     Err(error) => self.refused = Some(error),
                 }
             }
@@ -215,13 +215,13 @@ impl QuicLink {
         self.connection.close(now, VarInt::from_u32(ending as u32), Bytes::copy_from_slice(why.as_bytes()));
     }
 
-    /// Whether nothing of it is left.
+    /// Returns true if it has no state left.
     pub(super) fn is_over(&self) -> bool {
         self.connection.is_drained()
     }
 }
 
-/// Octets of the IP packets of a transmission.
+/// Returns the octets of the IP packets of a transmission.
 fn on_the_line(transmit: &Transmit) -> u64 {
     let datagrams = transmit.segment_size.map_or(1, |segment| transmit.size.div_ceil(segment.max(1)));
     let headers = if transmit.destination.ip().to_canonical().is_ipv4() { 28 } else { 48 };
@@ -263,7 +263,7 @@ fn cause_of(alert: u8) -> Option<rustls::Error> {
     }
 }
 
-/// The alert of TLS in a code of QUIC (RFC 9001, section 4.8).
+/// Returns the alert of TLS in a code of QUIC (RFC 9001, section 4.8).
 fn alert(code: u64) -> Option<u8> {
     code.checked_sub(0x100).and_then(|code| u8::try_from(code).ok())
 }

@@ -1,8 +1,8 @@
-//! What comes over TLS, cut into records.
+//! The record layer over TLS.
 //!
-//! A record is two octets of length, in network order, and as many octets of a packet; the first
-//! record is the hello. No octets: the sender is there. Length 65535: the sender's last words, two
-//! octets of length again, one of [`Ending`], and text.
+//! A record is two octets of length, in network order, and as many octets of a packet; the first record is the hello.
+//! Length 0 is a keep-alive. Length 65535 is the sender's reason to end: two octets of length again, one of [`Ending`],
+//! and text.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -13,14 +13,14 @@ use super::link::{Ending, Loss};
 pub(crate) const PAYLOAD: usize = (1 << 14) - 2;
 const LAST_WORDS: usize = 0xffff;
 
-/// What a record is.
+/// The content of a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Hello(Bytes),
     Packet(Bytes),
 }
 
-/// Octets that came and are not yet dealt with.
+/// Octets that have arrived and are not yet processed.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     input: BytesMut,
@@ -28,14 +28,14 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// Room for `octets` more.
+    /// Returns a buffer for `octets` more.
     pub(crate) fn room(&mut self, octets: usize) -> &mut [u8] {
         let before = self.input.len();
         self.input.resize(before + octets, 0);
         &mut self.input[before..]
     }
 
-    /// The next record that has come whole.
+    /// Returns the next complete record.
     pub(crate) fn next(&mut self) -> Result<Option<Record>, Loss> {
         while let Some(length) = length_at(&self.input, 0) {
             if length == LAST_WORDS {

@@ -1,4 +1,4 @@
-//! How QUIC is set between gateways.
+//! The settings of QUIC between gateways.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -16,40 +16,41 @@ use super::hello;
 use super::identity::Identity;
 use super::unlimited::Unlimited;
 
-/// Octets of a connection identifier: enough to tell a gateway's few connections apart.
+/// Octets of a connection identifier: enough to distinguish the few connections of a gateway.
 const CONNECTION_ID: usize = 4;
 /// Largest UDP payload (octets). Ten of them fit one segmented send.
 pub(super) const MOST_PAYLOAD: u16 = 6_550;
 /// Every path of QUIC carries this (RFC 9000, section 14).
 const LEAST_PAYLOAD: u16 = 1_200;
-/// Where the kernel does not say what a path's first link carries.
+/// Used if the kernel does not report the MTU of the first link.
 const USUAL_PAYLOAD: u16 = 1_452;
 /// Octets of datagrams that wait in a connection to be sent.
 pub(super) const DATAGRAMS: usize = 8 << 20;
 /// The bounds of a socket's buffers, and of received datagrams that wait in a connection (octets).
 const LEAST_BUFFER: usize = 4 << 20;
 const MOST_BUFFER: usize = 64 << 20;
-/// The part of the line that they hold (s).
+/// The time of the path's rate that they hold (s).
 const BUFFERED: f64 = 0.2;
 
-/// Returns the octets of buffers that hold 200 ms of a line of `rate` octets per second: for so long the data thread may be
-/// busy, or not scheduled.
+/// Returns the octets of buffers that hold 200 ms of a link of `rate` octets per second: for this time the data thread
+/// may be busy, or not scheduled.
 pub(super) fn buffer(rate: f64) -> usize {
     ((rate * BUFFERED) as usize).clamp(LEAST_BUFFER, MOST_BUFFER)
 }
 
-/// Of a socket. `reset` is the same after a restart, so that a gateway that knows a connection no more
-/// can tell its peer (a stateless reset, RFC 9000, section 10.3) instead of leaving it to the silence.
+/// Returns the settings of a socket. `reset` is the same after a restart, so that a gateway without the state of a
+/// connection can notify its peer (a stateless reset, RFC 9000, section 10.3), which would otherwise wait for the idle
+/// timeout.
 pub(super) fn endpoint(reset: [u8; 32]) -> Arc<EndpointConfig> {
     let mut config = EndpointConfig::new(Arc::new(ResetKey(reset)));
     config.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(CONNECTION_ID)));
     config.supported_versions(vec![1]);
-    // In bounds by definition; the default is right where it would not be.
+    // In bounds by definition; otherwise the default applies.
     let _ = config.max_udp_payload_size(MOST_PAYLOAD);
     Arc::new(config)
 }
 
-/// For dialling a peer at `remote`.
+/// Returns the settings for dialling a peer at `remote`.
 ///
 /// A connection holds at most `buffer` octets of received datagrams: packets wait there for their turn, so that no peer waits
 /// for the packets of another.
@@ -60,7 +61,7 @@ pub(super) fn client(identity: &Identity, outage: Duration, buffer: usize, remot
     Some(config)
 }
 
-/// For being dialled, by `remote` if it is known already; `buffer` as in [`client`].
+/// Returns the settings for being dialled, by `remote` if it is already known; `buffer` as in [`client`].
 pub(super) fn server(
     identity: &Identity,
     outage: Duration,
@@ -75,7 +76,7 @@ pub(super) fn server(
 
 fn transport(outage: Duration, buffer: usize, largest: u16) -> Arc<TransportConfig> {
     let mut acknowledgements = AckFrequencyConfig::default();
-    // The gateways acknowledge by themselves; QUIC's acknowledgements are for its own timers only.
+    // The gateways have their own acknowledgements; those of QUIC are for its own timers only.
     acknowledgements
         .ack_eliciting_threshold(VarInt::from_u32(64))
         .max_ack_delay(Some(Duration::from_millis(100)))
@@ -100,19 +101,19 @@ fn transport(outage: Duration, buffer: usize, largest: u16) -> Arc<TransportConf
     Arc::new(config)
 }
 
-/// How often a silent gateway says that it is there.
+/// Returns the interval of keep-alives of an idle gateway.
 pub(super) fn keep_alive(outage: Duration) -> Duration {
     (outage / 6).min(Duration::from_secs(5))
 }
 
-/// The largest UDP payload that the first link towards `remote` carries, within what is used here.
+/// Returns the largest UDP payload of the first link towards `remote`, within the limits used here.
 pub(super) fn largest_payload(remote: SocketAddr) -> u16 {
     let (any, headers): (IpAddr, u32) = match remote.ip().to_canonical() {
         IpAddr::V4(_) => (std::net::Ipv4Addr::UNSPECIFIED.into(), 28),
         IpAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED.into(), 48),
     };
     let remote = SocketAddr::new(remote.ip().to_canonical(), remote.port());
-    // A connected UDP socket has sent nothing, and knows its route.
+    // connect(2) of a UDP socket sends nothing, and returns its route.
     let mtu = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect(remote)?;
         let mtu = if remote.is_ipv4() {

@@ -1,4 +1,4 @@
-//! The sockets that peers are reached by and reach us at.
+//! The sockets on which peers are dialled and dial this gateway.
 
 use std::net::SocketAddr;
 
@@ -31,7 +31,7 @@ impl Peering {
         Ok(number)
     }
 
-    /// The socket from which `remote` can be reached, and how it is called there.
+    /// Returns the socket from which `remote` can be reached, and its address in the family of that socket.
     pub(super) fn socket_for(&mut self, remote: SocketAddr) -> Result<(usize, SocketAddr), Error> {
         let reach = |(number, udp): (usize, &Udp)| Some((number, udp.calls(remote)?));
         if let Some(found) = self.sockets.iter().enumerate().find_map(reach) {
@@ -39,18 +39,18 @@ impl Peering {
         }
         let udp = Udp::anywhere(self.identity.secret()).map_err(failed("open a UDP socket".to_owned()))?;
         let no_way = || std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
-        // Asked before it is kept: every attempt would leave a socket behind.
+        // Checked before the socket is stored: every attempt would leave a socket behind.
         let called = udp.calls(remote).ok_or_else(no_way).map_err(failed(format!("reach {remote} over UDP")))?;
         Ok((self.add_socket(udp)?, called))
     }
 }
 
-/// How much of the line a socket's buffers must hold so that nothing is said (s).
+/// The time of the path's rate that a socket's buffers must hold so that there is no warning (s).
 const LEAST_BUFFERED: f64 = 0.02;
-/// The rate that a line without a known one is taken to have (bit/s).
+/// The assumed rate of a path without a known one (bit/s).
 const UNKNOWN: f64 = 1e9;
 
-/// What a line carries (octets per second).
+/// Returns the rate in octets per second.
 pub(super) fn octets_per_second(rate: LineRate) -> f64 {
     let rate = match rate {
         LineRate::Fixed { rate, .. } => Some(rate),
@@ -59,7 +59,7 @@ pub(super) fn octets_per_second(rate: LineRate) -> f64 {
     rate.map_or(UNKNOWN, |rate| rate.as_bps() as f64) / 8.0
 }
 
-/// A TCP socket for peers that dial; of both versions of IP at the unspecified address of IPv6.
+/// Opens a TCP socket for peers that dial; at the unspecified address of IPv6 it serves both versions of IP.
 pub(super) fn listen(address: SocketAddr) -> std::io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.cloexec(), Some(Protocol::TCP))?;
     super::tls::tune(&socket);

@@ -1,8 +1,8 @@
-//! Handshake slots: bounds on the connections that are held before they are verified to be a peer's.
+//! Handshake slots: bounds on the connections that are not yet authenticated as a peer's.
 //!
-//! A connection takes a slot until its certificate is verified. Slots are shared among source networks, so that
-//! one network cannot keep the others out, and addresses of peers have slots of their own. Without a free slot a
-//! newcomer replaces a connection of the network that holds most, the oldest silent one first.
+//! A connection takes a slot until its certificate is verified. Slots are shared among source networks, so that one
+//! network cannot lock the others out, and addresses of peers have slots of their own. Without a free slot a newcomer
+//! replaces a connection of the network that holds most, the oldest one without a ClientHello first.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,24 +10,24 @@ use std::time::{Duration, Instant};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// Slots for strangers.
+/// Slots for clients at unknown addresses.
 pub(super) const SLOTS: usize = 128;
-/// Most slots of one network of strangers: a quarter.
+/// Most slots of one network of unknown clients: a quarter.
 pub(super) const PER_NETWORK: usize = 32;
-/// Slots of each address of a peer, beside [`SLOTS`]: several gateways may share one address.
+/// Slots of each address of a peer, in addition to [`SLOTS`]: several gateways may share one address.
 pub(super) const PER_PEER_ADDRESS: usize = 16;
 /// With this many slots in use, a QUIC client must prove that its address is its own (Retry, RFC 9000, section 8.1.2).
 pub(super) const UNPROVEN: usize = 32;
-/// The same for the slots of one address of a peer: forged datagrams cannot take the rest.
+/// The same bound for the slots of one address of a peer: forged datagrams cannot take the rest.
 const UNPROVEN_OF_PEER: usize = 4;
-/// The longest time without a ClientHello. A client sends it together with the acknowledgement that completes the
-/// handshake of TCP. If it is lost, the next one follows after a second or a few round trips (RFC 6298, section 2).
+/// The timeout of the ClientHello. A client sends it together with the acknowledgement that completes the handshake of
+/// TCP. If it is lost, the next one follows after a second or a few round trips (RFC 6298, section 2).
 pub(super) const SILENCE: Duration = Duration::from_secs(3);
 /// A handshake younger than this is replaced only for a network that holds fewer (one over a satellite takes 2 s).
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// The prefixes by which strangers are counted: the longest that are routed between providers (RFC 7454, section
-/// 6.1.3), so that many addresses of one network do not count as many strangers.
+/// The prefixes by which unknown clients are counted: the longest that are routed between providers (RFC 7454, section
+/// 6.1.3), so that many addresses of one network do not count as many clients.
 const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 48;
 
@@ -36,7 +36,7 @@ const PREFIX_V6: u8 = 48;
 pub(super) enum Source {
     /// An address of a configured peer.
     Peer(IpAddr),
-    /// A network of strangers.
+    /// A network of unknown clients.
     Network(IpNet),
 }
 
@@ -49,7 +49,7 @@ impl Source {
     }
 }
 
-/// Returns the network of a stranger.
+/// Returns the network of an unknown client.
 pub(super) fn network(address: IpAddr) -> IpNet {
     match address.to_canonical() {
         IpAddr::V4(ip) => IpNet::V4(Ipv4Net::new_assert(ip, PREFIX_V4).trunc()),
@@ -136,7 +136,7 @@ mod tests {
         Source::Network(network(address.parse().unwrap()))
     }
 
-    /// `count` connections from `source`, a millisecond apart, the first `age` old.
+    /// Returns `count` connections from `source`, a millisecond apart, the first `age` old.
     fn held(from: u64, count: u64, source: Source, state: State, now: Instant, age: Duration) -> Vec<Held> {
         let since = |index| now.checked_sub(age).unwrap() + Duration::from_millis(index);
         (0..count).map(|index| Held { number: from + index, source, since: since(index), state }).collect()
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(admit(&full[1..], crowd, now), Admission::Free);
         assert_eq!(admit(&full, crowd, now), Admission::Replace(100), "the oldest");
         assert_eq!(admit(&full, at("192.0.3.1"), now), Admission::Free);
-        // One that has begun its handshake stays while there is a silent one, and while it is young.
+        // A connection in its handshake stays while there is one without a ClientHello, and while it is young.
         let mut mixed = full.clone();
         mixed[0].state = State::Handshake;
         assert_eq!(admit(&mixed, crowd, now), Admission::Replace(101));

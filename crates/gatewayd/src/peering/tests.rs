@@ -25,10 +25,10 @@ use crate::peer_id::PeerId;
 /// The first peer of a configuration.
 const PEER: PeerId = PeerId::at(0);
 
-/// A wait longer than this is a hang.
+/// A longer wait is a hang.
 const HANG: Duration = Duration::from_secs(60);
 
-/// A folder with keys, as `keygen` would write them.
+/// A folder with keys, as `keygen` writes them.
 struct Keys {
     folder: TempDir,
     authority: Authority,
@@ -54,7 +54,7 @@ impl Keys {
             key: self.path(&format!("{stem}.key")),
         }
     }
-    /// A gateway with a certificate in its own name, and one peer.
+    /// Returns the configuration of a gateway with a certificate for its name, and one peer.
     fn gateway(&self, name: &str, peer: &str) -> Config {
         self.with(name, peer, &make_certificate(&self.authority, name, 30).unwrap())
     }
@@ -94,14 +94,14 @@ fn start(config: &Config) -> Peering {
     Peering::new(config, None, Instant::now()).unwrap()
 }
 
-/// `near` dials `far`, which listens; both run.
+/// Starts `near`, which dials `far`, which listens.
 fn dialling(near: &mut Config, far: &Config) -> (Peering, Peering) {
     let far = start(far);
     near.peers[0].address = Some(far.listens().unwrap().to_string());
     (start(near), far)
 }
 
-/// Lets them run until `done` says so of what each has told.
+/// Runs them until `done` returns true for the events of each.
 fn run_until<const N: usize>(all: [&mut Peering; N], mut done: impl FnMut(&mut [Vec<PeerEvent>; N]) -> bool) {
     let end = Instant::now() + HANG;
     let mut all = all;
@@ -148,12 +148,12 @@ fn packets(told: &[PeerEvent]) -> Vec<&Bytes> {
         .collect()
 }
 
-/// Both up; what else they told is forgotten.
+/// Runs both until they are up, and drops other events.
 fn bring_up(a: &mut Peering, b: &mut Peering) {
     run_until([a, b], |[a, b]| is_up(a) && is_up(b));
 }
 
-/// Two gateways that are connected over `transport`, and their keys.
+/// Creates two gateways that are connected over `transport`, and their keys.
 fn connected(transport: TransportChoice) -> (Keys, Peering, Peering) {
     let keys = Keys::new();
     let mut near = keys.gateway("near", "far");
@@ -163,7 +163,7 @@ fn connected(transport: TransportChoice) -> (Keys, Peering, Peering) {
     (keys, near, far)
 }
 
-/// The address of a peer that listens.
+/// Returns the address of a peer that listens.
 fn address(peering: &Peering) -> SocketAddr {
     peering.listens().unwrap()
 }

@@ -23,30 +23,30 @@ use super::link::{Ending, Loss, Occurrence, Share, Watch, cut};
 use super::records::{PAYLOAD, Record, Records};
 use super::settings::keep_alive;
 
-/// Most octets that TCP may hold unsent: what is in the kernel cannot be scheduled any more.
+/// Most octets that TCP may hold unsent: data in the kernel cannot be scheduled any more.
 const UNSENT: u32 = 32 << 10;
 /// Octets that are read and dropped in one call.
 const DROPPED: usize = 64 << 10;
 
-/// What a long, fat path may hold of one connection: 400 Mbit/s and 300 ms, twice.
+/// The buffer of one connection on a long, fat path: 400 Mbit/s and 300 ms, twice.
 const BUFFER: usize = 32 << 20;
 
-/// What TCP needs on a long, fat, lossy path, from before it connects or listens on: buffers, which above the machine's
-/// limit need CAP_NET_ADMIN, and a congestion control that a single loss does not slow down. Where the kernel has or
-/// allows neither, its own are used.
+/// Sets the options of TCP for a long, fat, lossy path, before the socket connects or listens: buffers, which need
+/// CAP_NET_ADMIN above the machine's limit, and a congestion control that a single loss does not slow down. If the
+/// kernel has or permits neither, its own are used.
 pub(super) fn tune(socket: &Socket) {
     let _ = sockopt::set_socket_recv_buffer_size_force(socket, BUFFER);
     let _ = sockopt::set_socket_send_buffer_size_force(socket, BUFFER);
     let _ = socket.set_tcp_congestion(b"bbr");
 }
 
-/// A connection, what has come of a record, and what waits to be written.
+/// A connection, its incomplete record, and its octets that wait to be written.
 pub(super) struct TlsLink {
     socket: Socket,
     tls: Connection,
     remote: SocketAddr,
     connecting: bool,
-    /// Set when the handshake of TLS has begun: the peer has sent a whole ClientHello.
+    /// Set when the handshake of TLS has begun: the peer has sent a complete ClientHello.
     spoken: bool,
     ready: bool,
     lost: bool,
@@ -60,7 +60,7 @@ pub(super) struct TlsLink {
     outage: Duration,
     heard: Instant,
     spoke: Instant,
-    /// What the kernel is asked.
+    /// The interest that is registered with the kernel.
     pub(super) watch: Watch,
 }
 
@@ -74,7 +74,7 @@ impl TlsLink {
     /// Most octets of a packet.
     pub(super) const PAYLOAD: usize = PAYLOAD;
 
-    /// Begins to dial the peer `name`, from this machine's address `from` if it is to be a certain one.
+    /// Begins to dial the peer `name`, from the address `from` of this machine if it is given.
     pub(super) fn dial(
         identity: &Identity,
         name: &str,
@@ -98,7 +98,7 @@ impl TlsLink {
         TlsLink::new(socket, tls.into(), remote, true, outage, now)
     }
 
-    /// A connection that a peer has dialled.
+    /// Creates the connection of a peer that has dialled.
     pub(super) fn accepted(
         identity: &Identity,
         socket: Socket,
@@ -121,7 +121,7 @@ impl TlsLink {
     ) -> io::Result<TlsLink> {
         socket.set_tcp_nodelay(true)?;
         socket.set_tcp_notsent_lowat(UNSENT)?;
-        // Each packet is handed to TLS only when the one before has gone.
+        // Each packet is passed to TLS only when the one before has left.
         tls.set_buffer_limit(None);
         Ok(TlsLink {
             socket,
@@ -144,10 +144,10 @@ impl TlsLink {
         })
     }
 
-    /// The peer's `outage` is known when its name is.
+    /// Sets the peer's `outage`, once the peer is identified.
     pub(super) fn set_outage(&mut self, outage: Duration) {
         self.outage = outage;
-        // Older kernels have no such option: there an outage of more than half of `outage` may be too long.
+        // Older kernels lack the option: with them an outage of more than half of `outage` may be too long.
         if let Err(error) = set_longest_timeout(&self.socket, keep_alive(outage)) {
             debug!("TCP may be slow to find that a line is back: {error}");
         }
@@ -160,7 +160,7 @@ impl TlsLink {
         self.spoken
     }
 
-    /// Whether it waits for room in the kernel.
+    /// Returns true if it waits for room in the kernel.
     pub(super) fn wants_write(&self) -> bool {
         self.connecting || self.tls.wants_write() || !self.waiting.is_empty()
     }
@@ -171,7 +171,7 @@ impl TlsLink {
         }
         let unsendable = self.unsendable.take().map_or(Ok(()), Err);
         if let Err(loss) = unsendable.and_then(|()| self.read(authority, share, now, out)) {
-            // An alert for the peer, if there is one.
+            // Sends the alert for the peer, if there is one.
             self.flush(now);
             self.lost = true;
             out.push_back(Occurrence::Lost(loss));
@@ -188,7 +188,7 @@ impl TlsLink {
         now: Instant,
         out: &mut VecDeque<Occurrence>,
     ) -> Result<(), Loss> {
-        // A peer that is upgraded may have had no room for its last words.
+        // A peer that is upgraded may have had no room for its reason.
         let broken = |error: &io::Error| Loss::cut(&format!("TCP: {error}"));
         if self.connecting {
             if let Some(error) = self.socket.take_error().unwrap_or_else(Some) {
@@ -200,8 +200,8 @@ impl TlsLink {
             self.connecting = false;
         }
         let mut total = 0;
-        // Stops when more than the packets of one turn are here: the rest waits in the kernel, whose flow control slows the
-        // peer down.
+        // Stops with more than the packets of one turn: the rest waits in the kernel, whose flow control slows the peer
+        // down.
         while total < 2 * share.octets && self.packets.len() < share.packets {
             match self.tls.read_tls(&mut &self.socket) {
                 Ok(0) => return Err(Loss::cut("it closed the connection without a word")),
@@ -216,7 +216,7 @@ impl TlsLink {
             let state = self.tls.process_new_packets();
             let state = state.map_err(|error| Loss::refused(&error, &tls_words(&error, authority)))?;
             let fresh = state.plaintext_bytes_to_read();
-            // Part of a ClientHello leads to no answer.
+            // An incomplete ClientHello leads to no answer.
             self.spoken |= self.tls.wants_write();
             self.tls.reader().read_exact(self.records.room(fresh)).map_err(|error| broken(&error))?;
             if !self.ready && !self.tls.is_handshaking() {
@@ -238,8 +238,8 @@ impl TlsLink {
         self.packets.pop_front()
     }
 
-    /// Sends the hello or a packet. None is dropped, whatever the backlog: nothing is sent again over TLS. One longer
-    /// than [`TlsLink::PAYLOAD`] ends the connection.
+    /// Sends the hello or a packet. None is dropped, whatever the backlog: nothing is retransmitted over TLS. One
+    /// longer than [`TlsLink::PAYLOAD`] ends the connection.
     pub(super) fn send(&mut self, packet: Bytes) {
         if packet.len() > TlsLink::PAYLOAD {
             let why = format!("packet of {} octets; TLS takes at most {}", packet.len(), TlsLink::PAYLOAD);
@@ -250,7 +250,7 @@ impl TlsLink {
         self.waiting.push_back(packet);
     }
 
-    /// Hands to the kernel what it takes.
+    /// Passes octets to the kernel, as many as it accepts.
     pub(super) fn flush(&mut self, now: Instant) {
         if self.connecting || self.lost {
             return;
@@ -260,7 +260,7 @@ impl TlsLink {
         }
         loop {
             while self.tls.wants_write() {
-                // What fails here fails at the next reading too, and is told there.
+                // An error also occurs at the next read, which reports it.
                 match self.tls.write_tls(&mut &self.socket) {
                     Ok(_) => self.spoke = now,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -296,16 +296,16 @@ impl TlsLink {
         words.extend_from_slice(&u16::try_from(why.len() + 1).unwrap_or(u16::MAX).to_be_bytes());
         words.push(ending as u8);
         words.extend_from_slice(why.as_bytes());
-        // What waited is not sent: the connections of the hosts end with this one.
+        // Waiting packets are dropped: the connections of the hosts end with this one.
         self.waiting.clear();
         self.queued = 0;
         let _ = self.tls.writer().write_all(&words);
         self.tls.send_close_notify();
     }
 
-    /// After [`TlsLink::close`]: hands to the kernel what it takes, and then ends this direction. Returns true when the peer
-    /// has ended its own, or cannot be reached. What it still sends is dropped: a socket that is closed with
-    /// unread bytes resets the connection, and the last words are lost (RFC 1122, section 4.2.2.13).
+    /// Passes the remaining octets to the kernel after [`TlsLink::close`], and then ends this direction. Returns true
+    /// when the peer has ended its own, or cannot be reached. Received octets are dropped: a socket that is closed with
+    /// unread bytes resets the connection, and the reason is lost (RFC 1122, section 4.2.2.13).
     pub(super) fn has_told(&mut self, now: Instant) -> bool {
         self.flush(now);
         if !self.ready {
@@ -325,7 +325,7 @@ impl TlsLink {
         false
     }
 
-    /// The next instant at which silence is too long, or somebody has to be told that we are here.
+    /// Returns the next time of a timeout or of a keep-alive.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let silent = self.heard + self.outage;
         let speak = self.spoke + keep_alive(self.outage);
@@ -338,9 +338,9 @@ impl TlsLink {
         }
     }
 
-    /// The kernel's count of payload sent, repetitions included, and for each of its segments
-    /// (acknowledgements too) the headers of IP and TCP with time stamps where they are used. The
-    /// longer headers of a SYN and of selective acknowledgements are left out.
+    /// Returns the kernel's count of payload sent, retransmissions included, and the headers of IP and TCP of each of
+    /// its segments (acknowledgements too), with timestamps if they are used. The longer headers of a SYN and of
+    /// selective acknowledgements are left out.
     pub(super) fn octets(&mut self) -> u64 {
         if let Ok(info) = Info::of(&self.socket) {
             self.sent.renew(info);
@@ -360,17 +360,17 @@ impl TlsLink {
     }
 }
 
-/// What the kernel has counted.
+/// The counters of the kernel.
 #[derive(Debug, Default)]
 struct Sent {
-    /// As told last.
+    /// The last values.
     info: Info,
-    /// Segments: the kernel's own count of them begins anew after 2^32.
+    /// Segments: the kernel's own count of them wraps at 2^32.
     segments: u64,
 }
 
 impl Sent {
-    /// No more than 2^32 segments may have been sent since the last time.
+    /// No more than 2^32 segments may have been sent since the last call.
     fn renew(&mut self, info: Info) {
         self.segments += u64::from(info.segments_sent.wrapping_sub(self.info.segments_sent));
         self.info = info;

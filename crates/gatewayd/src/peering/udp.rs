@@ -24,11 +24,11 @@ const ARRIVED: usize = 1 << 18;
 const RECEIVES: usize = quinn_udp::BATCH_SIZE;
 /// The time budget for receiving in one pass. The system call during which it expires is the last.
 const READING: Duration = Duration::from_millis(2);
-/// Most octets of one segmented send: the kernel refuses what does not fit one IP packet of 64 KiB, and
-/// QUIC takes that for loss.
+/// Most octets of one segmented send: the kernel refuses more than fits one IP packet of 64 KiB, and QUIC treats that
+/// as a loss.
 const SEGMENTED: usize = 65_000;
 
-/// A socket, its endpoint, and where packets land.
+/// A socket, its endpoint, and its receive buffer.
 pub(super) struct Udp {
     socket: UdpSocket,
     state: UdpSocketState,
@@ -38,17 +38,17 @@ pub(super) struct Udp {
     arrived: BytesMut,
     answer: Vec<u8>,
     local: SocketAddr,
-    /// Octets the kernel granted for what comes in and goes out, and octets asked for.
+    /// The buffer sizes (octets) that the kernel granted for receiving and for sending, and those requested.
     pub(super) granted: (usize, usize),
     asked: usize,
     drops: Drops,
-    /// Whether the last [`Udp::receive`] of this turn may have left datagrams in the socket.
+    /// True if the last [`Udp::receive`] of this turn may have left datagrams in the socket.
     pub(super) more: bool,
-    /// Whether the kernel had no room at the last attempt.
+    /// True if the kernel had no room at the last attempt.
     pub(super) full: bool,
-    /// What the kernel is asked.
+    /// The interest that is registered with the kernel.
     pub(super) watch: Watch,
-    /// Datagrams that belonged to no connection and began none.
+    /// Datagrams that belonged to no connection and opened none.
     #[cfg(test)]
     pub(super) strays: u64,
 }
@@ -66,7 +66,7 @@ impl AsFd for Udp {
 }
 
 impl Udp {
-    /// A socket at `address`; `server` lets it be dialled.
+    /// Opens a socket at `address`; with `server` peers can dial it.
     pub(super) fn bind(address: SocketAddr, server: Option<Arc<ServerConfig>>, reset: [u8; 32]) -> io::Result<Udp> {
         let socket = Socket::new(Domain::for_address(address), Type::DGRAM.cloexec(), Some(Protocol::UDP))?;
         if address.is_ipv6() {
@@ -99,18 +99,18 @@ impl Udp {
         Ok(udp)
     }
 
-    /// Asks for buffers of this size, in each direction.
+    /// Requests buffers of this size, in each direction.
     pub(super) fn set_buffers(&mut self, octets: usize) {
         if octets == self.asked {
             return;
         }
         self.asked = octets;
-        // The forced ones are above the machine's limit and need CAP_NET_ADMIN.
+        // The FORCE variants exceed the machine's limit and need CAP_NET_ADMIN.
         let _ = sockopt::set_socket_recv_buffer_size_force(&self.socket, octets)
             .or_else(|_| sockopt::set_socket_recv_buffer_size(&self.socket, octets));
         let _ = sockopt::set_socket_send_buffer_size_force(&self.socket, octets)
             .or_else(|_| sockopt::set_socket_send_buffer_size(&self.socket, octets));
-        // The kernel doubles what is asked, for its own bookkeeping (socket(7)).
+        // The kernel doubles the requested size, for its own bookkeeping (socket(7)).
         let granted = |octets: rustix::io::Result<usize>| octets.unwrap_or(0) / 2;
         self.granted = (
             granted(sockopt::socket_recv_buffer_size(&self.socket)),
@@ -118,24 +118,25 @@ impl Udp {
         );
     }
 
-    /// Datagrams that the kernel has dropped because the receive buffer was full; 0 where it does not say.
+    /// Returns the datagrams that the kernel has dropped because the receive buffer was full; 0 if it does not report
+    /// them.
     pub(super) fn drops(&mut self) -> u64 {
         self.drops.update(&self.socket).unwrap_or(0)
     }
 
-    /// A socket only to dial from: any address, of both families where the machine has both.
+    /// Opens a socket for dialling only: any address, of both families if the machine has both.
     pub(super) fn anywhere(reset: [u8; 32]) -> io::Result<Udp> {
         Udp::bind((Ipv6Addr::UNSPECIFIED, 0).into(), None, reset)
             .or_else(|_| Udp::bind((Ipv4Addr::UNSPECIFIED, 0).into(), None, reset))
     }
 
-    /// Where it is bound.
+    /// Returns its own address.
     #[cfg(test)]
     pub(super) fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// How this socket calls `remote`, if it can reach its family.
+    /// Returns `remote` as an address of the family of this socket, if it can reach that.
     pub(super) fn calls(&self, remote: SocketAddr) -> Option<SocketAddr> {
         match (self.local.ip(), remote.ip()) {
             (IpAddr::V4(_), IpAddr::V4(_)) | (IpAddr::V6(_), IpAddr::V6(_)) => Some(remote),
@@ -146,7 +147,7 @@ impl Udp {
         }
     }
 
-    /// Datagrams that may leave in one call when each has up to `mtu` octets.
+    /// Returns the number of datagrams of up to `mtu` octets that may leave in one call.
     pub(super) fn segments(&self, mtu: u16) -> usize {
         let most = SEGMENTED / usize::from(mtu.max(1));
         self.state.max_gso_segments().min(most).max(1)
@@ -162,7 +163,7 @@ impl Udp {
                 std::array::from_fn(|_| slices.next().unwrap_or_else(|| IoSliceMut::new(&mut [])));
             let count = match self.state.recv((&self.socket).into(), &mut buffers, &mut meta) {
                 Ok(count) => count,
-                // An ICMP error of an earlier send says nothing of a connection, and comes once.
+                // An ICMP error of an earlier send concerns no connection in particular, and is reported once.
                 Err(error) if error.kind() != io::ErrorKind::WouldBlock => continue,
                 Err(_) => return,
             };
@@ -171,7 +172,7 @@ impl Udp {
                 // the last of them is dropped.
                 self.arrived.extend_from_slice(&buffer[..meta.len]);
                 let mut data = self.arrived.split();
-                // Where the socket has one address only, there is none to choose for an answer.
+                // A socket with a single address has none to choose for an answer.
                 let own = if self.local.ip().is_unspecified() { meta.dst_ip } else { None };
                 while !data.is_empty() {
                     let datagram = data.split_to(meta.stride.max(1).min(data.len()));
@@ -228,8 +229,7 @@ fn send(
 ) -> io::Result<()> {
     let transmit = quinn_udp::Transmit {
         destination: transmit.destination,
-        // Nothing here slows down for a mark, so no packet may say that something would (RFC 3168,
-        // section 6.1).
+        // This layer does not react to marks, so its packets must not be ECN-capable (RFC 3168, section 6.1).
         ecn: None,
         contents: &data[..transmit.size],
         segment_size: transmit.segment_size,

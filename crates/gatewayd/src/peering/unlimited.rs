@@ -9,9 +9,9 @@ use quinn_proto::congestion::{Controller, ControllerFactory};
 /// Above 4 GiB quinn-proto also stops pacing.
 const WINDOW: u64 = u64::MAX / 2;
 
-/// The gateway's state machine decides when a packet leaves and at what rate, for all that is sent
-/// together; a second controller below it would only hold back what the first has let go. QUIC's own
-/// packets (handshake, acknowledgements, probes) are few and are charged to that rate.
+/// The gateway's state machine decides the time and the rate at which packets leave; a second controller below it would
+/// only delay the packets that the first has sent. QUIC's own packets (handshake, acknowledgements, probes) are few and
+/// are charged to that rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unlimited;
 

@@ -8,7 +8,7 @@ use super::complaints::kind;
 const FIRST: Duration = Duration::from_secs(60);
 /// ... up to this one.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// Most reasons that are logged by themselves.
+/// Most reasons that are logged on their own.
 const REASONS: usize = 4;
 
 /// Attempts since the peer went down, or since the start.

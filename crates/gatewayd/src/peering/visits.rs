@@ -1,7 +1,7 @@
 //! A bound on the connections that one verified peer opens here.
 //!
 //! A working peer has one connection, for a short time up to four: QUIC and TLS that it dials, and the same of an
-//! attempt whose end was lost on the way. Connections beyond these bounds are ended and counted.
+//! attempt whose end was lost in the network. Connections beyond these bounds are ended and counted.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The way to a peer, and what is kept of it over an upgrade of either gateway.
+//! The attachment of a peer, and the state that outlives an upgrade of either gateway.
 
 use std::time::Instant;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::hello::{Epoch, Shared};
 
-/// The way to a peer.
+/// The attachment of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// None: nothing is carried.
+    /// None: no flows are relayed.
     Down,
-    /// The connection with this number.
+    /// The link with this number.
     Over(u64),
-    /// Its connection has ended, for an upgrade or by a fault on the path. Both gateways keep the state of what they carry up to
-    /// this time.
+    /// Its connection has ended, for an upgrade or by a fault of the path. Both gateways keep the state of the flows up
+    /// to this time.
     Detached(Instant),
 }
 
@@ -46,13 +46,13 @@ impl Way {
 /// The consequence of a hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Greeting {
-    /// The connection is a second one beside the one in use.
+    /// The connection is a second one, and not used.
     Spare,
-    /// Both gateways have kept the state of what they carry.
+    /// Both gateways have kept the state of the flows.
     Resumes,
-    /// Everything begins anew.
+    /// Everything starts again.
     Begins,
-    /// The other gateway continues what was lost here.
+    /// The other gateway continues flows that were lost here.
     Lost,
 }
 
@@ -71,9 +71,9 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Returns the consequence of a hello of the peer with its epoch and the state that it shares. The state continues only
-    /// if neither has lost it since both were up: each knows its own, and the epoch of the other shows the same. The hello
-    /// of the gateway that decides says what it has decided.
+    /// Returns the consequence of a hello of the peer with its epoch and the state that it shares. The state continues
+    /// only if neither has lost it since both were up: each compares its own epoch and that of the other. The hello of
+    /// the gateway that decides contains its decision.
     pub(super) fn greeting(&self, epoch: Epoch, shared: Shared) -> Greeting {
         let same = self.way != Way::Down && epoch == self.theirs;
         let kept = matches!(shared, Shared::Attached(of) | Shared::Detached(of) if of == self.mine);
@@ -108,7 +108,7 @@ pub(super) struct KeptPeer {
 mod tests {
     use super::*;
 
-    /// Two gateways that were up with each other, in every combination of what has become of either since, decide the same.
+    /// Two gateways that were up with each other, in every combination of the later states of both, decide the same.
     #[test]
     fn both_sides_continue_or_neither() {
         let now = Instant::now();
@@ -123,7 +123,7 @@ mod tests {
             for (other, other_way) in states(b) {
                 let decider = View { way, mine, theirs: b, decides: true, simultaneous: false };
                 let second = View { way: other_way, mine: other, theirs: a, decides: false, simultaneous: false };
-                // The second one speaks first.
+                // The second one sends its hello first.
                 let decision = decider.greeting(other, other_way.shared(a));
                 let told = match decision {
                     Greeting::Resumes => Shared::Detached(other),

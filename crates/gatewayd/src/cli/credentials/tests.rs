@@ -1,11 +1,11 @@
-//! Certificates whose time is not now, and what is shown of keys.
+//! Certificates that are not valid now, and the output about keys.
 
 use super::*;
 use crate::peering::identity::{make_authority, make_between, make_certificate};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// What is said about a certificate that is good between two days from now, and of its authority.
+/// Returns the findings about a certificate that is valid between these days from now, and about its authority.
 fn told(from: i64, until: i64, now: i64) -> Examined {
     let dir = tempfile::tempdir().unwrap();
     let day = |n: i64| {
@@ -39,13 +39,13 @@ fn times_are_told_in_words() {
     assert!(late.problems.len() == 1 && late.problems[0].contains("paris.pem: expired on 20"), "{late:?}");
     let early = told(1, 100, 0);
     assert!(early.problems.len() == 1 && early.problems[0].contains("is not valid before 20"), "{early:?}");
-    // Eleven years on the authority has ended, which ends nothing that it has signed.
+    // After eleven years the authority has expired, which does not affect the certificates that it has signed.
     let both = told(0, 5_000, 4_100);
     assert!(both.problems.is_empty() && both.warnings.len() == 1, "{both:?}");
     assert!(both.warnings[0].contains("authority.pem: expired on 20"), "{both:?}");
 }
 
-/// A certificate that is never valid, as it ends before it begins: signed by mistake, or forged.
+/// A certificate that is never valid, as its validity ends before it begins: signed by mistake, or forged.
 #[test]
 fn a_certificate_that_ends_before_it_begins_is_a_problem() {
     for now in [0, 2, 20] {
@@ -55,7 +55,7 @@ fn a_certificate_that_ends_before_it_begins_is_a_problem() {
     }
 }
 
-/// The middle of a PEM text: what no output may show.
+/// Returns the middle of a PEM text, which no output may contain.
 fn secret(pem: &str) -> String {
     let body: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
     body[20..60].to_owned()
@@ -77,7 +77,7 @@ fn no_debug_output_shows_a_key() {
     for pem in [&made.key, &authority.made.key] {
         assert!(pem.contains("PRIVATE KEY") && !shown.contains(&secret(pem)));
     }
-    // Nor as numbers, as lists of octets are shown.
+    // Also not as numbers, as lists of octets are formatted.
     let numbers = format!("{:?}", &key.secret_der()[40..60]);
     assert!(!shown.contains(numbers.trim_matches(['[', ']'])));
 }

@@ -12,7 +12,7 @@ use crate::config::{LineRate, Peer};
 use cellway_settings::found::{Found, one_of};
 use cellway_settings::leaf::Leaf;
 
-/// A class, and the peer that it names.
+/// A class, and the name of its peer.
 pub(super) struct Checked<'f> {
     file: &'f ClassFile,
     class: Class,
@@ -25,8 +25,8 @@ impl Checked<'_> {
 }
 
 impl Check<'_> {
-    /// Checks each class alone, and whether it could match anything at one of the peers `names`. Classes with a problem of
-    /// their own are left out.
+    /// Checks each class alone, and that it can match connections of one of the peers `names`. Classes with problems
+    /// are left out.
     pub(super) fn classes<'f>(&mut self, files: &'f [ClassFile], names: &[String]) -> Vec<Checked<'f>> {
         let all: Vec<Checked<'f>> = files.iter().filter_map(|file| self.class(file, names)).collect();
         let found = all.iter().enumerate().filter_map(|(place, _)| matches_nothing(&all, place, names));
@@ -34,7 +34,7 @@ impl Check<'_> {
         all
     }
 
-    /// Reports a list of `class` that is there and has no entries.
+    /// Reports an empty list of `class`.
     fn not_empty<T>(&mut self, class: &ClassFile, key: &str, list: Option<&Vec<T>>, accepted: &str) {
         let Some(leaf) = class.name.as_ref().filter(|_| list.is_some_and(Vec::is_empty)) else { return };
         let key = leaf.key.strip_suffix("name").map_or(key.to_owned(), |table| format!("{table}{key}"));
@@ -67,7 +67,7 @@ impl Check<'_> {
         (self.found.len() == before).then_some(Checked { file, class })
     }
 
-    /// The classes of a peer: those that name it, or no peer.
+    /// Returns the classes of a peer: those that name it, or no peer.
     pub(super) fn classes_of(&mut self, peer: &Peer, all: &[Checked<'_>]) -> Classes {
         let own: Vec<&Checked<'_>> = all.iter().filter(|checked| checked.is_of(&peer.name)).collect();
         let before = self.found.len();
@@ -103,14 +103,14 @@ impl Check<'_> {
         })
     }
 
-    /// Keeps a problem, unless a class of several peers has shown it already.
+    /// Adds a problem, unless a class of several peers has reported it already.
     fn once(&mut self, found: Option<Found>) {
         let known = |new: &Found| self.found.iter().any(|old| (&old.at, &old.key) == (&new.at, &new.key));
         self.found.extend(found.filter(|new| !known(new)).into_iter().collect::<Vec<_>>());
     }
 }
 
-/// A ceiling above the rate of the peer would never bind.
+/// Reports a ceiling above the rate of the peer, which would have no effect.
 fn too_high(file: &ClassFile, peer: &Peer) -> Option<Found> {
     let most: Rate = match peer.rate {
         LineRate::Fixed { rate, .. } => rate,
@@ -121,7 +121,7 @@ fn too_high(file: &ClassFile, peer: &Peer) -> Option<Found> {
     Some(leaf.wrong(message).accepted(format!("at most \"{most}\"")))
 }
 
-/// A class that comes last wherever it is, or after others, gets no connections if these take all of them at each peer.
+/// Reports a class that gets no connections, because those before it match all of them at each peer.
 fn matches_nothing(all: &[Checked<'_>], place: usize, names: &[String]) -> Option<Found> {
     let this = &all[place];
     let last = this.class.takes_all();

@@ -1,4 +1,4 @@
-//! Classes that match nothing, as those before them take every connection that they would.
+//! Classes that match nothing, as those before them match every connection that they would.
 
 use std::ops::RangeInclusive;
 
@@ -14,8 +14,8 @@ fn has_port(class: &Class, port: u16) -> bool {
     ports(class).iter().any(|range| range.contains(&port))
 }
 
-/// Returns true if `earlier` together take every connection of `class`. The classes that take a port change only where
-/// a range begins or ends, so these ports are enough to check.
+/// Returns true if `earlier` together match every connection of `class`. The classes that match a port change only at
+/// the ends of ranges, so these ports are enough to check.
 pub(super) fn is_covered(class: &Class, earlier: &[&Class]) -> bool {
     let all = || earlier.iter().copied().chain([class]).flat_map(ports);
     let begins = all().map(|range| *range.start());

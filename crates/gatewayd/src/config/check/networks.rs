@@ -1,4 +1,4 @@
-//! A network belongs to one gateway alone.
+//! Networks of different gateways must not overlap.
 
 use ipnet::IpNet;
 
@@ -6,7 +6,7 @@ use crate::config::file::PeerFile;
 use cellway_settings::found::Found;
 use cellway_settings::leaf::Leaf;
 
-/// Whether one contains the other (there is no other way for two prefixes to overlap).
+/// Returns true if one contains the other (two prefixes cannot overlap otherwise).
 fn overlap(a: &IpNet, b: &IpNet) -> bool {
     a.contains(b) || b.contains(a)
 }
@@ -42,7 +42,7 @@ fn report_unusable(leaves: &[Leaf<IpNet>], local: bool, found: &mut Vec<Found>) 
     }
 }
 
-/// Tells every network that overlaps one before it: `local` first, then those of the peers.
+/// Reports every network that overlaps an earlier one: `local` first, then those of the peers.
 pub(super) fn check(local: &[Leaf<IpNet>], peers: &[PeerFile], found: &mut Vec<Found>) {
     report_unusable(local, true, found);
     peers.iter().flat_map(|peer| &peer.prefixes).for_each(|prefixes| report_unusable(prefixes, false, found));

@@ -1,4 +1,4 @@
-//! Two things cannot listen on one TCP port.
+//! Two listeners cannot use one TCP port.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -7,14 +7,14 @@ use crate::config::file::{ControlFile, ForwardFile, InterceptFile, ListenFile, S
 use cellway_settings::found::Found;
 use cellway_settings::leaf::Leaf;
 
-/// Whether two listeners would get in each other's way; `[::]` takes IPv4 as well.
+/// Returns true if two listeners cannot coexist; `[::]` includes IPv4.
 fn clash(a: SocketAddr, b: SocketAddr) -> bool {
     let all = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
     let wide = |one: IpAddr, other: IpAddr| one == all || (one.is_unspecified() && one.is_ipv4() == other.is_ipv4());
     a.port() == b.port() && (a.ip() == b.ip() || wide(a.ip(), b.ip()) || wide(b.ip(), a.ip()))
 }
 
-/// Tells every address that is taken.
+/// Reports every address that is in use.
 pub(super) fn check(
     listen: Option<&ListenFile>,
     intercept: Option<&InterceptFile>,

@@ -58,7 +58,7 @@ impl Hosts {
     }
 }
 
-/// Returns the flow that an action is about, if it is about a connection that exists.
+/// Returns the flow of an action on a connection that exists.
 fn flow(action: &Action) -> Option<FlowId> {
     match *action {
         Action::Accept { flow }

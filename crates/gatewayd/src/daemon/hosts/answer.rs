@@ -22,19 +22,19 @@ use crate::peer_id::PeerId;
 /// 3 s.
 pub(super) const ACCEPT: Span = Span::from_secs(4);
 
-/// The connection that the listener has accepted.
+/// The connection to which an accepted socket belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Accepted {
     /// Its SYN was released to the kernel.
     Released(Token),
     /// It has ended meanwhile.
     TooLate,
-    /// There is none between these addresses.
+    /// There is no connection between these addresses.
     Unknown,
 }
 
 impl Hosts {
-    /// The far side has answered a connection, or the answer need not be waited for.
+    /// Answers the host here: the far side has answered, or the connection is opened early.
     pub(super) fn answer(&mut self, token: Token, cx: &mut Context) {
         let Some(connection) = self.table.get_mut(token) else { return };
         if !connection.answered {
@@ -54,7 +54,8 @@ impl Hosts {
             cx.push(Event::Readable(token, false));
         }
     }
-    /// The far side has refused a connection. If `bypasses`, a SYN that waits goes to its server past the gateways.
+    /// Refuses the host here, as the far side has refused the connection. If `bypasses`, a SYN that waits is forwarded
+    /// to its server past the gateways.
     pub(crate) fn refuse(&mut self, peer: PeerId, id: FlowId, reason: Reason, bypasses: bool, cx: &mut Context) {
         let Some(&token) = self.flows[peer].tokens.get(&id) else { return };
         let Some(connection) = self.table.get_mut(token) else { return };
@@ -93,7 +94,7 @@ impl Hosts {
             None => Accepted::Unknown,
         }
     }
-    /// Gives a connection whose SYN was released its socket.
+    /// Assigns its socket to a connection whose SYN was released.
     pub(crate) fn attach(&mut self, token: Token, socket: Socket, readiness: &Readiness, cx: &mut Context) {
         let Some(connection) = self.table.get_mut(token) else { return };
         self.waiting.end(connection);

@@ -11,11 +11,11 @@ use cellway_units::Span;
 pub(crate) const BLOCK: usize = Page::SIZE;
 /// Blocks that are mapped by one call.
 const AT_ONCE: usize = 64;
-/// The most unused blocks that keep their memory.
+/// Most unused blocks that keep their memory.
 const KEPT: usize = 1024;
 /// The time for which a block must have been unused before its memory is returned.
 const UNUSED: Span = Span::from_secs(1);
-/// The most blocks returned in one step, as each takes a system call.
+/// Most blocks that are returned in one step, as each takes a system call.
 const AT_A_TIME: usize = 256;
 /// The interval between two steps.
 const STEP: Span = Span::from_ms(5);
@@ -103,7 +103,7 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let page = self.0.take();
-        // The pool is gone when the thread ends; then the page is unmapped.
+        // The pool no longer exists when the thread ends; then the page is unmapped.
         let _ = POOL.try_with(|pool| pool.borrow_mut().free.extend(page));
     }
 }

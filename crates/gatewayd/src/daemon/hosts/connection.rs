@@ -34,7 +34,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// Its label in counters.
+    /// Returns its label in counters.
     pub(super) fn name(self) -> &'static str {
         match self {
             Origin::Intercepted => "intercepted",
@@ -46,7 +46,7 @@ impl Origin {
     }
 }
 
-/// Skipped fields are handed over to another program in another form, see [`super::handover`].
+/// Skipped fields have another form in the record of a handover, see [`super::handover`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Connection {
     pub(super) peer: PeerId,
@@ -113,27 +113,27 @@ impl Connection {
         self.to_host = ToHost::with(early);
     }
 
-    /// True if its client may not own its address: it has not acknowledged an answer.
+    /// Returns true if its client may not own its address, as it has not acknowledged an answer.
     pub(super) fn is_unproven(&self) -> bool {
         self.origin == Origin::Intercepted
     }
-    /// Client and server, if the connection was intercepted.
+    /// Returns client and server, if the connection was intercepted.
     pub(super) fn intercepted(&self) -> Option<(SocketAddr, SocketAddr)> {
         match (self.origin, self.request.client, &self.request.server) {
             (Origin::Intercepted | Origin::Proved, Some(client), Server::Address(server)) => Some((client, *server)),
             _ => None,
         }
     }
-    /// Bytes held in both directions.
+    /// Returns the bytes held in both directions.
     pub(super) fn held(&self) -> usize {
         self.from_host.len() + self.to_host.len()
     }
-    /// True while the far host, or the host here to which the peer requests a connection, has not answered.
+    /// Returns true while the far host, or the host here to which the peer requests a connection, has not answered.
     pub(super) fn waits_for_answer(&self) -> bool {
         let early = matches!(self.state, State::Held(_) | State::Arrived(_) | State::LookingUp | State::Connecting(_));
         early && !self.answered
     }
-    /// Its state, as `status` shows it.
+    /// Returns its state, as `status` shows it.
     pub(super) fn shown_state(&self) -> states::State {
         match self.state {
             State::Open(_) if self.from_host.has_ended() || self.to_host.ends() => states::HALF_CLOSED,
@@ -145,7 +145,7 @@ impl Connection {
         }
     }
 
-    /// Returns what the socket has received and the state machine does not count yet.
+    /// Returns the bytes that the socket has received and the state machine does not count yet.
     pub(super) fn poll(&mut self, ended: bool) -> Input {
         let Connection { state, from_host, .. } = self;
         state.stream().map_or_else(Input::default, |stream| from_host.poll(&stream.socket, ended))
@@ -160,7 +160,7 @@ impl Connection {
         let Connection { state, to_host, .. } = self;
         state.writer().map_or(Ok(0), |stream| to_host.flush(stream))
     }
-    /// True if the host has acknowledged all bytes that it is to receive.
+    /// Returns true if the host has acknowledged all its bytes.
     pub(super) fn is_delivered(&self) -> bool {
         self.state.stream().map_or_else(|| self.to_host.is_flushed(), |s| self.to_host.is_delivered(&s.socket))
     }
@@ -168,7 +168,7 @@ impl Connection {
     pub(super) fn acknowledged(&self) -> u64 {
         self.state.stream().map_or(self.to_host.carried(), |stream| self.to_host.acknowledged(&stream.socket))
     }
-    /// The host's connection is gone: drops the bytes for it. Bytes from it still go to the peer.
+    /// Drops the bytes for the host, as its connection has ended. Bytes from the host still go to the peer.
     pub(super) fn lose_host(&mut self) {
         self.state.change(|state| if let State::Silent(stream) = state { State::Silent(stream) } else { State::Gone });
         self.to_host.lose();
@@ -187,7 +187,7 @@ impl Connection {
     pub(super) fn memory(&self) -> u64 {
         self.from_host.memory() + self.to_host.memory()
     }
-    /// Leaves the host without an answer; it has received all its bytes.
+    /// Stops answering the host, which has received all its bytes.
     ///
     /// # Errors
     /// The kernel does not allow it, or the connection does not end; then the state does not change.
@@ -201,8 +201,8 @@ impl Connection {
         self.from_host = FromHost::default();
         Ok(())
     }
-    /// True if the host's connection has ended for the kernel. The readiness of the socket may not have been read yet: the
-    /// host's next SYN from the same port can be read first.
+    /// Returns true if the host's connection has ended in the kernel. The next SYN of the host from the same port can
+    /// be read before the readiness of the socket.
     pub(super) fn is_over(&self) -> bool {
         let Some(stream) = self.state.stream() else { return matches!(self.state, State::Gone) };
         let mut fds = [PollFd::new(&stream.socket, PollFlags::empty())];

@@ -1,4 +1,4 @@
-//! The end of connections of hosts: their last bytes, resets, hosts that are left without an answer.
+//! The end of connections of hosts: their last bytes, resets, and hosts that get no more answers.
 
 use cellway_units::Span;
 
@@ -31,7 +31,7 @@ pub(crate) struct Watch {
 }
 
 impl Hosts {
-    /// Ends a connection that is to end, if its host has its last bytes.
+    /// Ends a connection in the state `Closing`, if its host has its last bytes.
     pub(super) fn end_if_complete(&mut self, token: Token, cx: &mut Context) {
         let Some(connection) = self.table.get(token) else { return };
         match connection.state {
@@ -82,7 +82,7 @@ impl Hosts {
         let Some(connection) = self.table.get_mut(token) else { return };
         let (closed, delivered) = (connection.closed.is_some(), connection.is_delivered());
         match connection.state {
-            // A host whose next SYN from the same port waits has given up.
+            // A host whose next SYN from the same port waits has closed its side.
             State::Leaving { how: Ending::Silence, .. } if closed && delivered && connection.again.is_none() => {
                 self.fall_silent(token, cx);
             }
@@ -91,7 +91,7 @@ impl Hosts {
             _ => {}
         }
     }
-    /// Leaves a host without an answer; it has received all its bytes.
+    /// Stops answering a host, which has received all its bytes.
     fn fall_silent(&mut self, token: Token, cx: &mut Context) {
         let most = cx.config.limits.connections / SHARE;
         let Some(connection) = self.table.get_mut(token) else { return };

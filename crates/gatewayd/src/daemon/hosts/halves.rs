@@ -1,4 +1,4 @@
-//! The two directions of a connection of a host: bytes under way, and the progress of the end of each stream.
+//! The two directions of a connection of a host: buffered bytes, and the progress of the end of each stream.
 
 use std::io::{self, Write};
 
@@ -19,9 +19,9 @@ enum End {
     /// It has not ended.
     #[default]
     Open,
-    /// It has ended, and that is not passed on.
+    /// It has ended, and the other side is not notified.
     Ended,
-    /// The end was passed on.
+    /// The other side was notified of the end.
     PassedOn,
 }
 
@@ -48,7 +48,7 @@ impl Stream {
     pub(crate) fn new(socket: Socket) -> Stream {
         Stream { socket, writable: true }
     }
-    /// The socket accepts more bytes.
+    /// Records that the socket accepts more bytes.
     pub(crate) fn can_write(&mut self) {
         self.writable = true;
     }
@@ -60,13 +60,13 @@ pub(crate) struct FromHost {
     ring: Ring,
     /// Bytes that the state machine counts as received.
     received: u64,
-    /// Passed on to the state machine.
+    /// The end that the state machine has received.
     end: End,
 }
 
 impl FromHost {
-    /// Returns what `socket` has received and the state machine does not count yet; counts it. `ended` is true if the
-    /// socket has reported the end of the stream.
+    /// Returns and counts the bytes that `socket` has received and the state machine does not count yet. `ended` is
+    /// true if the socket has reported the end of the stream.
     pub(crate) fn poll(&mut self, socket: &Socket, ended: bool) -> Input {
         if ended && self.end == End::Open {
             self.end = End::Ended;
@@ -84,11 +84,11 @@ impl FromHost {
         }
         Input { bytes, urgent, ended }
     }
-    /// True if the socket has bytes that the state machine has not requested.
+    /// Returns true if the socket has bytes that the state machine has not requested.
     pub(crate) fn waits(&self) -> bool {
         self.received > self.ring.end()
     }
-    /// True if the end was passed on to the state machine.
+    /// Returns true if the state machine has received the end.
     pub(crate) fn has_ended(&self) -> bool {
         self.end == End::PassedOn
     }
@@ -110,7 +110,7 @@ impl FromHost {
     pub(crate) fn copy(&self, offset: u64, len: usize, out: &mut impl BufMut) -> bool {
         self.ring.copy(offset, len, out)
     }
-    /// The peer has acknowledged so many more bytes.
+    /// Drops `bytes` more that the peer has acknowledged.
     pub(crate) fn released(&mut self, bytes: u64) {
         self.ring.release(bytes);
     }
@@ -139,12 +139,12 @@ pub(crate) struct ToHost {
     allowed: u64,
     /// The offset of an urgent byte among them.
     urgent: Option<u64>,
-    /// Passed on to the host.
+    /// The end that the host has received.
     end: End,
 }
 
 impl ToHost {
-    /// Begins with the bytes that arrived before the connection began.
+    /// Creates it with the bytes that arrived before the connection began.
     pub(crate) fn with(early: Ring) -> ToHost {
         ToHost { ring: early, ..ToHost::default() }
     }
@@ -152,35 +152,35 @@ impl ToHost {
     pub(crate) fn place(&mut self, offset: u64, bytes: &[u8]) {
         self.ring.place(offset, bytes);
     }
-    /// The state machine requests to write `bytes` more.
+    /// Raises the number of requested bytes by `bytes`.
     pub(crate) fn allow(&mut self, bytes: u64) {
         self.allowed += bytes;
     }
-    /// The byte at the offset `at` is urgent.
+    /// Marks the byte at the offset `at` as urgent.
     pub(crate) fn mark(&mut self, at: u64) {
         self.urgent = Some(at);
     }
-    /// The state machine requests the end of the stream, after all bytes.
+    /// Requests the end of the stream, after all bytes.
     pub(crate) fn shutdown(&mut self) {
         self.end = End::Ended;
     }
-    /// True if the end of the stream was requested.
+    /// Returns true if the end of the stream was requested.
     pub(crate) fn ends(&self) -> bool {
         self.end != End::Open
     }
-    /// True if the end was passed on to the host.
+    /// Returns true if the end was sent to the host.
     pub(crate) fn has_ended(&self) -> bool {
         self.end == End::PassedOn
     }
-    /// Returns how many bytes more the state machine may request to write.
+    /// Returns the number of bytes that the state machine may still request to write.
     pub(crate) fn room(&self) -> u64 {
         PENDING.saturating_sub(self.allowed - self.ring.base())
     }
-    /// True if the socket has all requested bytes, and the end if that was requested.
+    /// Returns true if the socket has all requested bytes, and the end if that was requested.
     pub(crate) fn is_flushed(&self) -> bool {
         self.ring.base() == self.allowed && self.end != End::Ended
     }
-    /// True if the host has acknowledged all of that.
+    /// Returns true if the host has acknowledged all of these.
     pub(crate) fn is_delivered(&self, socket: &Socket) -> bool {
         self.is_flushed() && unsent(socket) == 0
     }
@@ -215,7 +215,7 @@ impl ToHost {
         }
         Ok(self.ring.base() - before)
     }
-    /// The host's connection is gone: drops the bytes.
+    /// Drops the bytes, as the host's connection has ended.
     pub(crate) fn lose(&mut self) {
         self.ring = Ring::default();
         self.allowed = 0;
@@ -240,7 +240,7 @@ impl ToHost {
     }
 }
 
-/// Bytes in the send buffer that the host has not acknowledged; 0 if the kernel does not report them.
+/// Returns the bytes in the send buffer that the host has not acknowledged; 0 if the kernel does not report them.
 fn unsent(socket: &Socket) -> u64 {
     tcp::unacknowledged(socket).unwrap_or(0)
 }

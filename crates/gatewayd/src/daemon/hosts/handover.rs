@@ -1,4 +1,4 @@
-//! The connections of hosts, as they are handed over to another program.
+//! The connections of hosts in the record of a handover.
 
 use std::io;
 
@@ -37,7 +37,7 @@ struct ConnectionRecord {
     watched: bool,
 }
 
-/// [`State`], with places of sockets.
+/// [`State`], with indices of sockets.
 #[derive(Debug, Serialize, Deserialize)]
 enum StateRecord {
     Held(Opening),
@@ -101,7 +101,8 @@ impl Hosts {
     /// Moves the sockets of all connections into `parcel`; returns everything else of them.
     pub(crate) fn hand_over(&mut self, parcel: &mut Parcel) -> HostsRecord {
         let mut connections: Vec<Box<Connection>> = self.table.drain().collect();
-        // Of two between the same addresses the open one is found, not the one that the state machine has closed.
+        // Of two connections between the same addresses the open one must be found, not the one that the state machine
+        // has closed.
         connections.sort_by_key(|connection| connection.closed.is_none());
         let early = self.flows.iter_mut().map(|(_, flows)| flows.early.drain().collect()).collect();
         HostsRecord {
@@ -161,7 +162,7 @@ impl Hosts {
         }
         token
     }
-    /// Sets the timers of a connection, and has its socket reported as ready.
+    /// Sets the timers of a connection, and polls its socket at once.
     fn restart(&mut self, token: Token, lookups: &mut Lookups, readiness: &Readiness, cx: &mut Context) {
         let Some(connection) = self.table.get(token) else { return };
         if connection.state.stream().is_some_and(|stream| super::watch(&stream.socket, token, readiness, cx).is_err()) {

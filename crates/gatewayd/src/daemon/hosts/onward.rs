@@ -1,4 +1,4 @@
-//! Connections to the servers here that peers request.
+//! Connections to servers here, requested by peers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

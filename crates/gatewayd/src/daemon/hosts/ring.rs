@@ -123,7 +123,7 @@ impl Ring {
         self.trim();
     }
 
-    /// There are blocks for `more` bytes at the end.
+    /// Makes room for `more` bytes at the end.
     fn reserve(&mut self, more: usize) {
         let blocks = (self.skip + self.len + more).div_ceil(BLOCK);
         while self.blocks.len() < blocks {
@@ -151,7 +151,7 @@ impl Ring {
             self.blocks.shrink_to(most / 2);
         }
     }
-    /// Returns the parts of `len` bytes from `at` bytes behind the first on.
+    /// Returns the parts of `len` bytes, from `at` bytes after the first.
     fn parts(&self, at: usize, len: usize) -> impl Iterator<Item = &[u8]> {
         let (start, end) = (self.skip + at, self.skip + at + len);
         let blocks = start / BLOCK..end.div_ceil(BLOCK).max(start / BLOCK);
@@ -162,7 +162,7 @@ impl Ring {
                 .flatten()
         })
     }
-    /// Calls `what` with each part of `len` bytes from `at` bytes behind the first on, for which there are blocks or gaps.
+    /// Calls `what` with each part of `len` bytes, from `at` bytes after the first, for which there are blocks or gaps.
     fn each(&mut self, at: usize, len: usize, mut what: impl FnMut(&mut [u8])) {
         let (mut start, mut left) = (self.skip + at, len);
         while left > 0 {
@@ -200,7 +200,7 @@ impl<'de> Deserialize<'de> for Ring {
     }
 }
 
-/// The block at its place; where there was a gap it holds zeros.
+/// Returns the block; if there was a gap it holds zeros.
 fn held(block: &mut Option<Block>) -> &mut Block {
     block.get_or_insert_with(|| {
         let mut block = Block::take();
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!((ring.len(), ring.blocks.len()), (0, 0));
         assert_eq!(ring.fill(3 * BLOCK, |parts| Ok(parts[0].len().min(5))).unwrap(), 5);
         assert_eq!((ring.len(), ring.blocks.len()), (5, 1));
-        // One call takes no more than its parts hold.
+        // One call accepts no more bytes than its parts hold.
         let most = |parts: &mut [IoSliceMut<'_>]| Ok(parts.iter().map(|part| part.len()).sum());
         assert_eq!(ring.fill(usize::MAX / 2, most).unwrap(), PARTS * BLOCK - 5);
         assert_eq!(ring.len(), PARTS * BLOCK);
@@ -357,7 +357,8 @@ mod tests {
         }
     }
 
-    /// A gap as long as the window took as much memory, and the time to fill it with zeros, for each packet that made one.
+    /// Regression: a gap as long as the window took as much memory, and the time to fill it with zeros, for each packet
+    /// that made one.
     #[test]
     fn a_gap_takes_no_memory() {
         const FAR: u64 = 64 << 20;
@@ -365,7 +366,7 @@ mod tests {
         ring.place(0, &[1; 100]);
         ring.place(FAR, &[2; 10]);
         assert_eq!((ring.memory(), ring.end()), (2 * BLOCK as u64, FAR + 10));
-        // It reads as zeros until its bytes come.
+        // It reads as zeros until its bytes arrive.
         let mut out = Vec::new();
         assert!(ring.copy(90, 2 * BLOCK, &mut out));
         assert!(out[..10] == [1; 10] && out[10..].iter().all(|&octet| octet == 0));

@@ -1,22 +1,22 @@
-//! Sockets of connections whose other host has vanished: the host is left without an answer, as it would be without
-//! gateways, until its kernel or its program gives up.
+//! Sockets that no longer answer, because the other host of the connection has vanished: the host here gets no answer,
+//! as it would without gateways, until its kernel or its program closes the connection.
 
 use std::io;
 
 use cellway_units::Span;
 use socket2::{SockFilter, Socket};
 
-/// The time after which the host has given up, 18 minutes: Linux retransmits unacknowledged data for 924.6 s by
-/// default (`net.ipv4.tcp_retries2`), and then waits once more, for 120 s at most.
+/// The time after which the host has closed the connection, 18 minutes: Linux retransmits unacknowledged data for 924.6
+/// s by default (`net.ipv4.tcp_retries2`), and then waits once more, for 120 s at most.
 pub(super) const SILENCE: Span = Span::from_secs(1_080);
-/// One in so many of all connections may be silent; further ones are reset.
+/// One in this many of all connections may stop answering; more are reset.
 pub(super) const SHARE: u32 = 8;
 
-/// Stops all packets of a socket: segments of the host are neither acknowledged nor answered, and no keep-alive probes are
-/// sent. All bytes written must have been acknowledged, or the kernel would retransmit them.
+/// Stops all packets of a socket: segments of the host get neither acknowledgements nor answers, and no keep-alive
+/// probes are sent. All bytes written must have been acknowledged, or the kernel would retransmit them.
 pub(super) fn silence(socket: &Socket) -> io::Result<()> {
-    // A filter of a TCP socket sees the header (RFC 9293, section 3.1). A reset passes: the host has ended it. So does
-    // a SYN, which makes the host's kernel reset the old connection (RFC 5961, section 4.2).
+    // A filter of a TCP socket sees the header (RFC 9293, section 3.1). A reset passes: the host has closed the
+    // connection. So does a SYN, which makes the host's kernel reset the old connection (RFC 5961, section 4.2).
     const FLAGS_AT: u32 = 13;
     const SYN_OR_RST: u32 = 0x02 | 0x04;
     let step = |code: u32, yes, no, k| SockFilter::new(code as u16, yes, no, k);
@@ -52,7 +52,7 @@ mod tests {
         let host = Socket::from(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         let socket = Socket::from(listener.accept().unwrap().0);
         silence(&socket).unwrap();
-        // The least that the kernel takes for giving up.
+        // The shortest timeout that the kernel accepts.
         host.set_tcp_user_timeout(Some(Duration::from_millis(300))).unwrap();
         host.send(b"anybody there?").unwrap();
         assert_eq!(fails(&host).map(|error| error.kind()), Some(io::ErrorKind::TimedOut));

@@ -60,23 +60,23 @@ impl Hosts {
                     self.list(token);
                 }
             }
-            // The host has given up.
+            // The host has closed the connection.
             State::Silent(_) if ready.failed => self.remove(token, cx),
             _ => {}
         }
     }
-    /// Returns what the host has sent and the state machine does not count yet. `ended` is true if its socket has reported the
-    /// end of the stream.
+    /// Returns the bytes of the host that the state machine does not count yet. `ended` is true if its socket has
+    /// reported the end of the stream.
     pub(crate) fn poll(&mut self, token: Token, ended: bool) -> Option<(PeerId, FlowId, Input)> {
         let connection = self.table.get_mut(token).filter(|connection| connection.closed.is_none())?;
         Some((connection.peer, connection.id, connection.poll(ended)))
     }
-    /// True if the socket of a host has bytes that the state machine has not requested.
+    /// Returns true if the socket of a host has bytes that the state machine has not requested.
     pub(crate) fn is_held_back(&self, token: Token) -> bool {
         self.table.get(token).is_some_and(|connection| connection.from_host.waits())
     }
-    /// A socket has accepted bytes. Returns the flow of the connection and the number of bytes that the state machine may
-    /// request to write.
+    /// Records that a socket has accepted bytes. Returns the flow of the connection and the number of bytes that the
+    /// state machine may request to write.
     pub(crate) fn written(&mut self, token: Token) -> Option<(PeerId, FlowId, u64)> {
         self.count_leftover(token);
         let connection = self.table.get(token).filter(|connection| connection.closed.is_none())?;
@@ -87,7 +87,7 @@ impl Hosts {
         let connection = self.table.get(token).filter(|connection| connection.closed.is_none())?;
         Some((connection.peer, connection.id))
     }
-    /// The connection of a host has failed, and its state machine was notified.
+    /// Records that the connection of a host has failed, and that its state machine was notified.
     pub(crate) fn lost(&mut self, token: Token) {
         if let Some(connection) = self.table.get_mut(token) {
             connection.lose_host();

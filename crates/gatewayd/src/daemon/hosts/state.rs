@@ -1,11 +1,11 @@
-//! The states of a connection at this gateway. ARCHITECTURE.md has them as a diagram, which a test compares.
+//! The states of a connection at this gateway. A test compares the diagram in ARCHITECTURE.md with them.
 
 use serde::{Deserialize, Serialize};
 
 use super::halves::Stream;
 use crate::intercept::Opening;
 
-/// The way in which a host's socket will be closed.
+/// The mode in which the socket of a host will be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Ending {
     /// With FIN, when both directions have ended.
@@ -16,7 +16,7 @@ pub(crate) enum Ending {
     Silence,
 }
 
-/// The state of a connection, with what it needs in it.
+/// The state of a connection, with its data.
 #[derive(Debug, Default)]
 pub(crate) enum State {
     /// The far side has not answered; the SYN of the host here waits.
@@ -26,7 +26,7 @@ pub(crate) enum State {
     /// The kernel has the SYN; the listener has not accepted the connection yet. It ends as soon as it is accepted if the
     /// state machine has requested that.
     Released(Option<Ending>),
-    /// The name of the server here is being looked up, or it is about to be connected to.
+    /// The name of the server here is being looked up, or the connection attempt is about to begin.
     LookingUp,
     /// The server here has not answered.
     Connecting(Stream),
@@ -36,12 +36,12 @@ pub(crate) enum State {
     Leaving {
         /// Its connection.
         stream: Stream,
-        /// The way in which that is closed.
+        /// The mode in which it is closed.
         how: Ending,
     },
-    /// The host here is left without an answer.
+    /// The host here gets no more answers.
     Silent(Stream),
-    /// The host's connection is gone.
+    /// The host's connection has ended.
     #[default]
     Gone,
 }
@@ -71,7 +71,7 @@ pub(crate) const TRANSITIONS: [(&str, &str); 20] = [
 ];
 
 impl State {
-    /// Its name in the diagram.
+    /// Returns its name in the diagram.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             State::Held(_) => "Held",
@@ -85,7 +85,7 @@ impl State {
             State::Gone => "Gone",
         }
     }
-    /// The host's connection, if there is one.
+    /// Returns the host's connection, if there is one.
     pub(crate) fn stream(&self) -> Option<&Stream> {
         match self {
             State::Arrived(stream) | State::Connecting(stream) | State::Open(stream) | State::Silent(stream) => {
@@ -95,7 +95,7 @@ impl State {
             State::Held(_) | State::Released(_) | State::LookingUp | State::Gone => None,
         }
     }
-    /// The host's connection, if bytes may be written to it.
+    /// Returns the host's connection, if bytes may be written to it.
     pub(crate) fn writer(&mut self) -> Option<&mut Stream> {
         match self {
             State::Open(stream) | State::Leaving { stream, .. } => Some(stream),
@@ -122,14 +122,14 @@ impl State {
         *self = next(std::mem::replace(self, State::Gone));
         debug_assert!(TRANSITIONS.contains(&(before, self.name())), "{before} becomes {}", self.name());
     }
-    /// Both hosts are connected.
+    /// Returns the state after both hosts are connected.
     pub(crate) fn opened(self) -> State {
         match self {
             State::Arrived(stream) | State::Connecting(stream) => State::Open(stream),
             other => other,
         }
     }
-    /// Ends it in this way, after the host's last bytes.
+    /// Ends the connection in this mode, after the host's last bytes.
     pub(crate) fn leave(&mut self, how: Ending) {
         self.change(|state| match (state, how) {
             (State::Open(stream) | State::Leaving { stream, .. }, _) => State::Leaving { stream, how },
@@ -140,7 +140,7 @@ impl State {
             _ => State::Gone,
         });
     }
-    /// True if the way in which it ends is decided.
+    /// Returns true if the mode of its end is set.
     pub(crate) fn is_leaving(&self) -> bool {
         matches!(self, State::Leaving { .. } | State::Silent(_) | State::Gone | State::Released(Some(_)))
     }
@@ -163,7 +163,7 @@ mod tests {
         let between =
             arrows.map(|(from, to)| (from.trim(), to.trim())).filter(|(from, to)| !(*from == "[*]" || *to == "[*]"));
         let drawn: BTreeSet<(&str, &str)> = between.collect();
-        // One that stays is not drawn.
+        // The diagram omits transitions of a state to itself.
         let known: BTreeSet<(&str, &str)> = TRANSITIONS.into_iter().filter(|(from, to)| from != to).collect();
         assert_eq!(drawn, known);
     }

@@ -1,4 +1,4 @@
-//! The connections of hosts, as `status` and the metrics show them.
+//! The connections of hosts in `status` and in metrics.
 
 use cellway_gateway::Server;
 

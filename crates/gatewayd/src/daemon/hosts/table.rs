@@ -1,4 +1,4 @@
-//! Connections by tokens, which are not used again when a connection has ended.
+//! A table of connections by tokens; the token of a connection that has ended is not reused.
 
 use cellway_sys::Ready;
 
@@ -22,7 +22,7 @@ impl Token {
         let generation = (token >> 32) as u32 & GENERATIONS;
         (token & CONNECTION != 0).then_some(Token { index: token as u32, generation })
     }
-    /// The value with which the kernel reports the readiness of its socket.
+    /// Returns the value with which the kernel reports the readiness of its socket.
     pub(crate) fn ready(self) -> u64 {
         CONNECTION | u64::from(self.generation) << 32 | u64::from(self.index)
     }
@@ -37,8 +37,8 @@ struct Slot {
     connection: Option<Box<Connection>>,
 }
 
-/// Connections in slots. A token names slot and generation, so that an event for a connection that
-/// is gone finds nothing.
+/// Connections in slots. A token names slot and generation, so that an event for a connection that has ended finds
+/// none.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     slots: Vec<Slot>,

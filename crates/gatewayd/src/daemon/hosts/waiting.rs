@@ -1,4 +1,4 @@
-//! Counts of connections that limits apply to.
+//! Counts of connections that are subject to limits.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -29,7 +29,7 @@ impl Waiting {
             self.unproven += u32::from(connection.is_unproven());
         }
     }
-    /// Counts a connection no longer, as it was answered or is over.
+    /// Removes a connection that was answered or has ended from the count.
     pub(super) fn end(&mut self, connection: &mut Connection) {
         if std::mem::take(&mut connection.opening) {
             self.count -= 1;

@@ -1,5 +1,5 @@
-//! SYNs that went to their servers past the gateways. A retransmission must take the same path: the server may have
-//! answered the first one.
+//! SYNs that bypassed the gateways. A retransmission must take the same path: the server may have answered the first
+//! one.
 
 use std::collections::{HashSet, VecDeque};
 use std::net::SocketAddr;
@@ -40,7 +40,7 @@ impl From<Bypassed> for VecDeque<(Moment, Syn)> {
 }
 
 impl Bypassed {
-    /// Adds one at `now`. Its lifetime begins with the first time, not with a retransmission.
+    /// Adds a SYN at `now`. Its lifetime begins with its first transmission, not with a retransmission.
     pub(crate) fn add(&mut self, syn: Syn, now: Moment) {
         self.forget(now);
         if !self.syns.insert(syn) {

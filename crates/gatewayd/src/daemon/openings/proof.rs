@@ -1,9 +1,9 @@
 //! Decides whether clients must prove that they own their addresses before their servers are connected to.
 //!
-//! As a rule a client's SYN waits until its server has answered: the client sees what the server does. The source
-//! address of a SYN can be forged, and then that server has a connection that no client has requested. If many clients do
-//! not complete the handshake, this machine answers first, and only clients that acknowledge the answer reach their
-//! servers (RFC 4987, section 3).
+//! As a rule a client's SYN waits until its server has answered, so that the client gets the answer of the server. The
+//! source address of a SYN can be forged, and then the server has a connection that no client has requested. If many
+//! clients do not complete the handshake, this machine answers first, and only clients that acknowledge the answer
+//! reach their servers (RFC 4987, section 3).
 
 use cellway_units::Span;
 
@@ -49,9 +49,9 @@ impl Proof {
             window.proved += 1;
         }
     }
-    /// Decides at `now` for the next SYN. `unproven` connections wait whose clients have not proved their addresses, and
-    /// `most` may. Proofs are no longer required after a window in which fewer than half of `most` answers were not
-    /// acknowledged, if fewer than `most` connections are unproven.
+    /// Decides at `now` for the next SYN. The clients of `unproven` connections have not proved their addresses; at
+    /// most `most` may wait so. Proofs are no longer required after a window in which fewer than half of `most` answers
+    /// were not acknowledged, if fewer than `most` connections are unproven.
     pub(super) fn decide(&mut self, now: Moment, unproven: u32, most: u32) -> Option<Change> {
         let begin = || Window { end: now + WINDOW, answered: 0, proved: 0 };
         match &mut self.0 {

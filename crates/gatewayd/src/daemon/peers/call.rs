@@ -30,7 +30,7 @@ impl Peers {
     }
     /// Refuses or resets all connections over a peer.
     pub(crate) fn lose(&mut self, peer: PeerId, reason: Reason, hosts: &mut Hosts, cx: &mut Context) {
-        // Findings are not reported: a lost peer has none.
+        // Findings are not reported: there are none about a lost peer.
         let output = self.run(peer, cx, |machine, now, out| machine.down(now, reason, out));
         self.execute(peer, output, hosts, cx);
         hosts.drop_early(peer);
@@ -69,7 +69,7 @@ impl Peers {
         for packet in output.packets.drain(..) {
             let octets = packet.octets() as usize;
             if buffer.capacity() < octets {
-                // The memory of packets that were sent is used again.
+                // The memory of packets that were sent is reused.
                 buffer.reserve(octets.max(GATHERED));
             }
             packet.encode(buffer, |flow, offset, len, out| {
@@ -89,16 +89,17 @@ impl Peers {
         }
     }
 
-    /// True if a SYN that is refused for this reason bypasses the gateways, because the peer is lost. Not over TLS: TCP
-    /// delivers the request before its reset, so the far gateway would connect from a port that the client's direct
-    /// connection uses. The client is refused instead, and its next SYN goes directly, from another port.
+    /// Returns true if a SYN that is refused for this reason bypasses the gateways, because the peer is lost. Not over
+    /// TLS: TCP delivers the request before its reset, so the far gateway would connect from a port that the client's
+    /// direct connection uses. The client is refused instead, and its next SYN bypasses the gateways, from another
+    /// port.
     fn bypasses_refused(&self, peer: PeerId, reason: Reason, cx: &Context) -> bool {
         let lost = matches!(reason, Reason::PeerLost | Reason::Stopping);
         let direct = cx.config.peers[peer.place()].down == PeerDown::Direct;
         lost && direct && !self.links[peer].machine.config().reliable
     }
 
-    /// Ends the connection to a peer because bytes of a host are gone that packets should carry.
+    /// Ends the connection to a peer because bytes of a host that packets should carry are no longer held.
     pub(crate) fn end_for_lost_bytes(&mut self, peer: PeerId, hosts: &mut Hosts, cx: &mut Context) {
         cx.tally.error("lost-bytes");
         self.lose(peer, Reason::Violation, hosts, cx);

@@ -1,4 +1,4 @@
-//! One peer: its state machine, and counts of the path to it.
+//! A peer: its state machine, and counters of the path to it.
 
 use cellway_gateway::{Decoded, FlowId, Gateway, Output};
 use cellway_units::{Span, Time};
@@ -9,7 +9,7 @@ use crate::config::{Config, LineRate, Peer};
 use crate::daemon::moment::Moment;
 use crate::error::Error;
 
-/// Longest time for which packets are gathered that the line has room for.
+/// Longest time for which packets are gathered that the link has room for.
 const GATHER_MOST: Span = Span::from_ms(1);
 /// Most packets that are gathered.
 const GATHER_PACKETS: u64 = 16;
@@ -20,7 +20,7 @@ const BATCH_OF_ROUND_TRIP: u64 = 32;
 /// Its upper bound.
 const BATCH_MOST: Span = Span::from_ms(4);
 
-/// The findings of a state machine about peer and path, compared before and after each call into it.
+/// The results of a state machine about peer and path, compared before and after each call into it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Findings {
     /// True if the peer does not answer.
@@ -29,7 +29,7 @@ pub(super) struct Findings {
     pub(super) too_high: bool,
 }
 
-/// Skipped fields follow from the configuration, or from the next events.
+/// Skipped fields are computed from the configuration, or are set by the next events.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Link {
     pub(super) name: String,
@@ -38,9 +38,9 @@ pub(super) struct Link {
     pub(super) output: Output,
     #[serde(skip)]
     pub(super) decoded: Decoded,
-    /// True if both gateways have the state of what they carry.
+    /// True if both gateways have the state of the flows.
     pub(super) up: bool,
-    /// True while it is up and has no connection, and the next one is awaited.
+    /// True while it is up and has no connection, and waits for the next one.
     #[serde(skip)]
     pub(super) detached: bool,
     /// True while too many octets wait in the transport; then the state machine sends no packets.
@@ -48,7 +48,7 @@ pub(super) struct Link {
     pub(super) behind: bool,
     /// Most octets of a packet.
     pub(super) payload: usize,
-    /// True if the rate of the line counts whole ATM cells.
+    /// True if the rate of the link counts full ATM cells.
     #[serde(skip)]
     pub(super) cells: bool,
     /// The next flow identifier that this side assigns: even if it dialled, otherwise odd.
@@ -101,23 +101,24 @@ impl Link {
             why_last_down: String::new(),
         })
     }
-    /// Continues what was handed over, where `self` follows from the configuration. The transport is replaced by the next one.
+    /// Continues the state of `kept`, where `self` is computed from the configuration. The next connection replaces the
+    /// transport.
     pub(super) fn resume(&mut self, kept: Link) {
         let up = kept.up;
         let why_down = std::mem::take(&mut self.why_down);
         *self = Link { detached: up, cells: self.cells, why_down, ..kept };
     }
-    /// Packets can be sent. The gateway that dialled assigns even flow identifiers, the other one odd ones. The
-    /// transport has sent `octets` so far.
+    /// Marks the peer as up: packets can be sent. The gateway that dialled assigns even flow identifiers, the other one
+    /// odd ones. The transport has sent `octets` so far.
     pub(super) fn came_up(&mut self, dialler: bool, octets: u64, now: Moment) {
         (self.up, self.detached, self.next) = (true, false, u64::from(!dialler));
         (self.uncounted, self.seen_octets, self.base) = (0, octets, now);
     }
-    /// True if `flow` is an identifier that this side assigns.
+    /// Returns true if `flow` is an identifier that this side assigns.
     pub(super) fn is_ours(&self, flow: FlowId) -> bool {
         flow.0 & 1 == self.next & 1
     }
-    /// True if `flow`, an identifier that this side assigns, has been assigned.
+    /// Returns true if `flow`, an identifier that this side assigns, has been assigned.
     pub(super) fn has_named(&self, flow: FlowId) -> bool {
         flow.0 < self.next
     }
@@ -127,8 +128,8 @@ impl Link {
         self.next += 2;
         name
     }
-    /// The state machine has refused the flow before it sent a packet about it: the next flow gets the same identifier, so
-    /// that the peer finds no gap.
+    /// Takes back the identifier of a flow that the state machine has refused before it sent a packet about it: the
+    /// next flow gets the same, so that the peer finds no gap.
     pub(super) fn unname_flow(&mut self, flow: FlowId) {
         if self.next == flow.0 + 2 {
             self.next = flow.0;
@@ -138,12 +139,12 @@ impl Link {
     pub(super) fn time(&self, now: Moment) -> Time {
         Time::ZERO + now.since(self.base)
     }
-    /// Returns the time at which the state machine is to be called.
+    /// Returns the time at which the state machine must be called.
     pub(super) fn deadline(&self) -> Option<Moment> {
         let (at, why) = self.machine.deadline()?;
         let at = self.base + at.since(Time::ZERO);
-        // Packets that could leave one by one leave in batches: the line's queue holds them, and the state machine makes up
-        // for the delay.
+        // Packets that could leave one by one leave in batches: the queue of the link holds them, and the state machine
+        // makes up for the delay.
         Some(if why == "pace" { at + self.gather() } else { at })
     }
     /// Returns the current findings of the state machine.
@@ -192,11 +193,12 @@ impl Link {
     fn gather(&self) -> Span {
         (self.packet() * GATHER_PACKETS).min(GATHER_MOST).max(self.batch())
     }
-    /// Returns the coalescing delay: short beside the round trip, and the burst after it fits into the line's queue.
+    /// Returns the coalescing delay: short in comparison with the round trip, and the burst after it fits into the
+    /// queue of the link.
     pub(super) fn batch(&self) -> Span {
         (self.packet() * BATCH_PACKETS).min(self.machine.rtt() / BATCH_OF_ROUND_TRIP).min(BATCH_MOST)
     }
-    /// Returns the time of a full packet on the line.
+    /// Returns the time of a full packet on the link.
     fn packet(&self) -> Span {
         Span::from_ns(self.payload as u64 * 8 * 1_000_000_000 / self.machine.rate().as_bps().max(1))
     }

@@ -70,7 +70,7 @@ impl Peers {
             tracing::debug!(peer = %link.name, "not a packet: {e}");
             cx.tally.error("malformed");
         } else if self.misuses_identifiers(peer, &decoded) {
-            // Both gateways log this text, so it names both.
+            // Both gateways log this text, so it has both names.
             let name = &self.links[peer].name;
             let why = format!("{name} used the number of a flow that {} has not opened", cx.config.name);
             cx.tally.error("malformed");
@@ -85,8 +85,8 @@ impl Peers {
         }
         self.links[peer].decoded = decoded;
     }
-    /// True if a peer opens a flow with an identifier of this side, or resets one that this side has not assigned: the reset
-    /// would end the flow that gets it later.
+    /// Returns true if a peer opens a flow with an identifier of this side, or resets one that this side has not
+    /// assigned: the reset would end the flow that gets it later.
     fn misuses_identifiers(&self, peer: PeerId, decoded: &Decoded) -> bool {
         let link = &self.links[peer];
         decoded.packet.frames.iter().any(|frame| match frame {

@@ -13,10 +13,10 @@ const WINDOW_MOST: Bytes = Bytes(64 << 20);
 const FLOOR: Bytes = Bytes(12 << 10);
 /// The memory of a connection besides its bytes: a partly filled block in each direction, and the metadata.
 const COST: Bytes = Bytes(2 * BLOCK as u64 + METADATA);
-/// The share of the memory that is for bytes: a packet under way that the state machine and QUIC describe takes up to a
-/// third more than its bytes.
+/// The share of the memory that is for bytes: the descriptions of a packet in flight in the state machine and in QUIC
+/// take up to a third of its bytes.
 const FOR_BYTES: (u64, u64) = (3, 4);
-/// The bytes that are read from hosts before they can leave: few calls of the kernel, and few bytes that wait here.
+/// The bytes that are read from hosts before they can leave: few system calls, and few bytes that wait here.
 const AHEAD: Bytes = Bytes(32 << 10);
 /// The lateness of this thread for which the state machine makes up.
 const SLACK: Span = Span::from_ms(5);
@@ -30,7 +30,7 @@ const TURN: u32 = 16;
 /// The time beyond a round trip without any answer after which a peer counts as unresponsive.
 const PATIENCE: Span = Span::from_secs(1);
 
-/// Returns the settings of the state machine towards `peer`.
+/// Returns the settings of the state machine for `peer`.
 pub(super) fn settings(peer: &Peer, config: &Config) -> GatewayConfig {
     let (rate, atm) = match peer.rate {
         LineRate::Fixed { rate, atm } => (rate, atm),

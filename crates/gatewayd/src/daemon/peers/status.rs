@@ -1,4 +1,4 @@
-//! The peers, as `status` and the metrics show them.
+//! The peers in `status` and in metrics.
 
 use cellway_gateway::{Class, ClassStats, Reason};
 
@@ -50,7 +50,7 @@ impl Peers {
             classes: link.machine.classes().map(class_status).collect(),
         }
     }
-    /// Adds the refusals of the state machines, and the connections of strangers that were turned away.
+    /// Adds the refusals of the state machines, and the rejected connections of unauthenticated clients.
     pub(crate) fn count(&self, counters: &mut Counters) {
         counters.strangers = named(self.transport.turned_away());
         for stats in self.links.iter().map(|link| link.machine.stats()) {

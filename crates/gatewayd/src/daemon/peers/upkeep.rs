@@ -1,4 +1,5 @@
-//! The work of every pass for a peer: deadlines, the backlog of the transport, and what it sends besides packets.
+//! The work of every pass for a peer: deadlines, the backlog of the transport, and the octets that it sends in addition
+//! to packets.
 
 use cellway_gateway::GatewayConfig;
 use cellway_units::{Bits, Span};
@@ -18,7 +19,7 @@ const MOST_BACKLOG: usize = 256 * 1024;
 const OLDEST: Span = Span::from_secs(200 * 86_400);
 /// Bits of a cell for each octet of its payload, as a fraction (ITU-T I.361: 53 octets carry 48).
 const CELL: (i64, i64) = (53, 48);
-/// The most octets that a state machine may have counted and the transport not sent: packets in its queue, and headers that
+/// Most octets that a state machine may have counted and the transport not sent: packets in its queue, and headers that
 /// were shorter than assumed.
 const MOST_AHEAD: i64 = 1 << 20;
 

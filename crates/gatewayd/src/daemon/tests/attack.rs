@@ -1,4 +1,4 @@
-//! A daemon with two peers: one attacks, a host behind the other one is served all the while.
+//! A daemon with two peers: one attacks, while a host behind the other is served.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -20,7 +20,7 @@ use crate::peering::{PeerEvent, Peering};
 /// A longer wait is a hang.
 const HANG: Duration = Duration::from_secs(60);
 
-/// A daemon on a thread of its own.
+/// A daemon on its own thread.
 struct Running {
     handle: Handle,
     thread: Option<JoinHandle<()>>,
@@ -60,7 +60,7 @@ fn port() -> u16 {
         }
     }
 }
-/// Answers each connection with what it sends.
+/// Echoes the bytes of each connection.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let at = listener.local_addr().unwrap();
@@ -75,7 +75,7 @@ fn echo() -> SocketAddr {
     at
 }
 
-/// The daemon `far`, whose peers are the daemon `near`, with a forwarded port, and `evil`, which the test plays.
+/// The daemon `far`, whose peers are the daemon `near`, with a forwarded port, and `evil`, which is the test.
 struct Scene {
     far: Running,
     near: Running,
@@ -84,7 +84,7 @@ struct Scene {
     door: SocketAddr,
     /// The number of the next packet of `evil`.
     number: u64,
-    /// The reason for which it was cut since it was connected.
+    /// The reason for which it was disconnected since it was connected.
     cut: Option<String>,
     _folder: TempDir,
 }
@@ -138,7 +138,7 @@ impl Scene {
         }
         events
     }
-    /// Until the attacker is connected (again).
+    /// Runs until the attacker is connected (again).
     fn dial(&mut self) {
         let end = Instant::now() + HANG;
         while !self.turn().iter().any(|event| matches!(event, PeerEvent::Up { .. })) {
@@ -159,7 +159,7 @@ impl Scene {
             drop(self.turn());
         }
     }
-    /// Repeats `attack` until the daemon has cut the attacker for `excess`.
+    /// Repeats `attack` until the daemon has disconnected the attacker for `excess`.
     fn until_cut(&mut self, excess: Excess, mut attack: impl FnMut(&mut Scene, u64)) {
         let end = Instant::now() + 4 * HANG;
         for n in 0.. {
@@ -177,7 +177,7 @@ impl Scene {
     }
 }
 
-/// A host behind `near` that opens one connection after the other, until `stop` is set.
+/// Runs a host behind `near` that opens one connection after the other, until `stop` is set.
 fn served(door: SocketAddr) -> (Arc<AtomicBool>, JoinHandle<u64>) {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
@@ -200,13 +200,13 @@ fn served(door: SocketAddr) -> (Arc<AtomicBool>, JoinHandle<u64>) {
 fn attacked(transport: &str) {
     let mut scene = Scene::new(transport);
     let (stop, host) = served(scene.door);
-    // The one that dialled has the even identifiers.
+    // The gateway that dialled assigns the even identifiers.
     scene.until_cut(Excess::Identifiers, |scene, n| {
         let reset = |n: u64| Frame::Reset { flow: FlowId(4 * n), at: 0, reason: Reason::Reset };
         scene.send((0..100).map(|k| reset(100 * n + k)).collect());
     });
     scene.dial();
-    // Nothing is acknowledged: the daemon's answers to what was never asked.
+    // Nothing is acknowledged: the daemon answers frames about unknown flows.
     let credits = |n: u64| (0..100).map(|k| Frame::Credit { flow: FlowId(2 * (100 * n + k)), limit: 1 }).collect();
     let cut = [Excess::Answers, Excess::Unacknowledged];
     for n in 0..20_000 {
@@ -217,7 +217,7 @@ fn attacked(transport: &str) {
     }
     assert!(cut.iter().any(|excess| scene.far.error(excess.name()) == 1), "not cut");
     scene.dial();
-    // Bytes with gaps, on connections to a server that takes them.
+    // Bytes with gaps, on connections to a server that reads them.
     let open = |n: u64, server| {
         let request = Request { client: None, server: Server::Address(server), early: false };
         Frame::Open { flow: FlowId(2 * n), limit: 1, lease: None, request: Arc::new(request) }

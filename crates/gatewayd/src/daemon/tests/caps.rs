@@ -16,7 +16,8 @@ fn a_peer_over_a_cap_is_cut_and_counted_and_may_come_back() {
     let (_listener, at) = server();
     let mut scene = Scene::new();
     scene.receive(vec![open(0, at)]);
-    // Openings that it takes back before they come, with gaps between their identifiers: each packet is acknowledged.
+    // Flows that it resets before their `Open` arrives, with gaps between their identifiers: each packet is
+    // acknowledged.
     for first in (0..1_000_000).step_by(400) {
         scene.receive((first..first + 400).step_by(4).map(|flow| reset(flow + 4, 0)).collect());
         if errors(&scene, Excess::Identifiers.name()) > 0 {
@@ -25,14 +26,14 @@ fn a_peer_over_a_cap_is_cut_and_counted_and_may_come_back() {
     }
     assert_eq!(errors(&scene, "excess-identifiers"), 1);
     assert_eq!(scene.stats().flows, 0, "its connections have ended");
-    // The transport reports the end that the daemon has asked for; then the peer dials again.
+    // The transport reports the end that the daemon has requested; then the peer dials again.
     scene.down();
     scene.up();
     scene.receive(vec![open(0, at)]);
     assert_eq!((scene.stats().flows, errors(&scene, "excess-identifiers")), (1, 1));
 }
 
-/// The state machine refuses what has no memory without a question to the daemon.
+/// The state machine refuses flows without memory without a call into the daemon.
 #[test]
 fn connections_of_a_peer_that_find_no_memory_count_as_refused() {
     let (_listener, at) = server();

@@ -1,4 +1,4 @@
-//! Handing over, where no other program can be executed: the daemon continues with what it has handed over.
+//! Handover without another program: the daemon continues its own state.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use ciborium::Value;
 use super::*;
 use crate::daemon::handover::{Prepared, Record, VERSION};
 
-/// A client whose connection the peer carries to a server here.
+/// A client behind the peer with a connection to a server here.
 struct Carried {
     scene: Scene,
     server: TcpStream,
@@ -29,13 +29,13 @@ impl Carried {
         assert_eq!(scene.state(token), Some("Open"));
         Carried { scene, server }
     }
-    /// Hands over, and continues with `resume` of what was handed over.
+    /// Hands over, and continues with `resume`.
     fn hand_over(mut self, resume: impl FnOnce(super::super::Handover) -> Daemon) -> Carried {
         let prepared = Prepared::new(self.scene.daemon.cx.config.clone()).unwrap();
         let handover = self.scene.daemon.hand_over(prepared);
         self.with(resume(handover))
     }
-    /// The same with another daemon.
+    /// Replaces the daemon.
     fn with(self, daemon: Daemon) -> Carried {
         Carried { scene: Scene { daemon, ..self.scene }, ..self }
     }
@@ -148,8 +148,9 @@ fn add_paths(value: &Value, path: &str, paths: &mut BTreeSet<String>) {
     paths.insert(format!("{path} {kind}").trim_end().to_owned());
 }
 
-/// If this fails, the layout of what is handed over has changed: raise `VERSION`, and write the file anew with
-/// `UPDATE_GOLDEN=1`. It is the layout of a gateway with an open connection: that of a drain or of openings is not here.
+/// If this fails, the layout of the record of a handover has changed: raise `VERSION`, and write the file again with
+/// `UPDATE_GOLDEN=1`. It is the layout of a gateway with an open connection: those of a drain and of interception are
+/// not in it.
 #[test]
 fn the_layout_belongs_to_the_version() {
     let mut carried = Carried::new();

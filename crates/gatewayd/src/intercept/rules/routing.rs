@@ -1,4 +1,4 @@
-//! The rules and the route by which marked packets take their ways, set by `ip`.
+//! The routing rules and the route of marked packets, set by `ip`.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -7,12 +7,12 @@ use super::super::tool::{self, Family};
 use crate::config::Intercept;
 use crate::error::Error;
 
-/// Priorities of the rules of routing: [`STEP`] for each table number, from here on, before `main` (32766).
+/// Priorities of the routing rules: [`STEP`] for each table number, from here on, before `main` (32766).
 const FIRST: u32 = 10_000;
 const STEP: u32 = 10;
 const SLOTS: u32 = 2_000;
 
-/// As commands for a shell.
+/// Returns commands for a shell.
 pub(super) fn text(intercept: &Intercept) -> String {
     let mut text = String::new();
     for family in tool::families() {
@@ -38,7 +38,7 @@ pub(super) fn apply(intercept: &Intercept) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets the route that leads openings to the device, which must exist.
+/// Sets the route of SYNs to the device, which must exist.
 pub(super) fn lead_to_device(intercept: &Intercept) -> Result<(), Error> {
     let table = intercept.table.saturating_add(1).to_string();
     for family in tool::families() {
@@ -76,11 +76,11 @@ pub(super) fn remove(intercept: &Intercept) -> Result<(), Error> {
     Ok(())
 }
 
-/// The rules of routing, as words for `ip rule add`.
+/// Returns the routing rules, as arguments of `ip rule add`.
 ///
-/// Two lookups must not see a mark that is ours. One for what this machine sends: with `tcp_fwmark_accept` a
-/// connection that was accepted sends with the mark. And one for the way back to the source of a packet, which
-/// with `src_valid_mark` is done with the mark; its input device is `lo`, or the one that the packet goes out by.
+/// Two lookups must not use a mark of the gateway. One is that of packets that this machine sends: with
+/// `tcp_fwmark_accept` an accepted connection sends with the mark. The other is the reverse path of the source of a
+/// packet, for which `src_valid_mark` uses the mark; its input device is `lo`, or the output device of the packet.
 fn rules(intercept: &Intercept) -> [Vec<String>; 5] {
     let Intercept { mark, table, device, .. } = intercept;
     let (hold, hold_table) = (mark.saturating_add(1), table.saturating_add(1));
@@ -101,7 +101,7 @@ fn priorities(intercept: &Intercept) -> RangeInclusive<u32> {
     first..=first + 4
 }
 
-/// The route by which packets with the mark come into this machine, as words for `ip route`.
+/// Returns the route that delivers packets with the mark locally, as arguments of `ip route`.
 fn delivery(intercept: &Intercept) -> Vec<String> {
     let table = intercept.table.to_string();
     ["local", "default", "dev", "lo", "table", &table].map(str::to_owned).to_vec()

@@ -8,19 +8,19 @@ use super::tool;
 use crate::config::Intercept;
 use crate::error::Error;
 
-/// The first segment of a connection, and no other.
+/// Matches a SYN, and no other segment.
 const OPENING: &str = "tcp flags & (fin | syn | rst | ack) == syn";
 
-/// The time for which a released opening is remembered: longer than a client takes to acknowledge the answer.
+/// The time for which a released SYN is remembered: longer than a client takes to acknowledge the answer.
 const RELEASED: &str = "5s";
-/// Most of them at once, which allows 52,000 per second. An opening beyond that is dropped, and its client sends it
-/// again: if it were answered with a SYN cookie, no rule would match the acknowledgement.
+/// Most of them at once, which allows 52,000 per second. A SYN beyond that is dropped, and its client retransmits it:
+/// if it were answered with a SYN cookie, no rule would match the acknowledgement.
 const MOST_RELEASED: u32 = 262_144;
 
-/// The chain that takes openings.
+/// The chain that marks SYNs for interception.
 pub(super) const ARRIVING: &str = "arriving";
 
-/// The table of nftables, one for each device, as two gateways on one machine must have two.
+/// Returns the name of the table, one for each device, as two gateways on one machine need two.
 pub(super) fn name(intercept: &Intercept) -> String {
     let mut name = String::from("inet cellway_gateway_");
     for c in intercept.device.chars() {
@@ -34,9 +34,9 @@ pub(super) fn name(intercept: &Intercept) -> String {
     name
 }
 
-/// Returns the script for `nft -f -` that makes the table, or replaces all of it but the networks that are taken and
-/// the released openings. It uses only names of protocols that are built into nft: nft looks up others in
-/// /etc/protocols, which a small system does not have.
+/// Returns the script for `nft -f -` that makes the table, or replaces all of it except the intercepted networks and
+/// the released SYNs. It uses only names of protocols that are built into nft: nft searches others in /etc/protocols,
+/// which a small system does not have.
 pub(super) fn whole(intercept: &Intercept, guarded: impl Iterator<Item = IpNet>) -> String {
     let Intercept { port, mark, device, .. } = intercept;
     let (table, hold) = (name(intercept), mark.saturating_add(1));
@@ -100,8 +100,8 @@ pub(super) fn whole(intercept: &Intercept, guarded: impl Iterator<Item = IpNet>)
     )
 }
 
-/// Which networks are taken, and which are refused where they are not carried. It does not matter whether the table
-/// exists yet.
+/// Returns the script that sets the intercepted networks and the guarded ones. It works whether or not the table
+/// exists.
 pub(super) fn networks(
     intercept: &Intercept,
     taken: impl Iterator<Item = IpNet>,
@@ -119,7 +119,7 @@ pub(super) fn listing(intercept: &Intercept) -> Result<String, Error> {
     tool::nft_prints(&[&["--terse", "list", "table"], &words(&name(intercept))[..]].concat())
 }
 
-/// Returns the networks that are taken and guarded, as nft lists them.
+/// Returns the intercepted and the guarded networks, as nft lists them.
 pub(super) fn networks_listing(intercept: &Intercept) -> Result<String, Error> {
     let (table, mut all) = (name(intercept), String::new());
     for set in ["taken4", "taken6", "guarded4", "guarded6"] {
@@ -132,10 +132,10 @@ fn words(text: &str) -> Vec<&str> {
     text.split(' ').collect()
 }
 
-/// Deletes the table, also where there is none.
+/// Returns the script that deletes the table, whether or not it exists.
 pub(super) fn removal(intercept: &Intercept) -> String {
     let table = name(intercept);
-    // One that is made first can be deleted in any case.
+    // A table that the script makes first can always be deleted.
     format!("table {table} {{\n}}\ndelete table {table}\n")
 }
 
@@ -154,7 +154,7 @@ fn sets() -> String {
     both("taken") + &both("guarded") + &released("4", "ipv4_addr") + &released("6", "ipv6_addr")
 }
 
-/// Gives the sets `name`4 and `name`6 these networks and no others.
+/// Sets the elements of the sets `name`4 and `name`6.
 fn fill(table: &str, name: &str, networks: impl Iterator<Item = IpNet>) -> String {
     let (mut v4, mut v6) = (Vec::new(), Vec::new());
     for network in networks {

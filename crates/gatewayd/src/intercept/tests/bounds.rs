@@ -1,4 +1,4 @@
-//! What is taken and what is not, while a gateway is there and when it is gone.
+//! The connections that are intercepted and those that are not, while a gateway runs and after its end.
 
 use std::net::SocketAddr;
 
@@ -13,21 +13,21 @@ fn other_networks_devices_and_this_machine_are_left_alone() {
         return;
     }
     let three = Three::new();
-    // An answer of this machine has the mark of what it answers.
+    // An answer of this machine has the mark of the packet that it answers.
     three.gateway.set("net/ipv4/fwmark_reflect", "1").unwrap();
     three.gateway.set("net/ipv6/fwmark_reflect", "1").unwrap();
     // All of the world is behind the peer, for clients on lan0.
     let all = ["0.0.0.0/0", "::/0"];
     let mut relay = Relay::start(&three, &config(&all, PeerDown::Refuse, &["lan0"]));
     for version in 0..2 {
-        // This machine, from the client; also the port of the listeners, where nobody is from outside.
+        // This machine, from the client; also the port of the listeners, to which no client can connect from outside.
         assert_eq!(errno(three.ask(at(version, 1, 22), 0)), Some(libc::ECONNREFUSED));
         assert_eq!(errno(three.ask(at(version, 1, relay.intercept().port), 0)), Some(libc::ECONNREFUSED));
         // Another device: the server to the client.
         let client = at(version, 0, 99);
         let back = Three::thread(&three.server, move || std::net::TcpStream::connect(client).unwrap_err());
         assert_eq!(back.join().unwrap().raw_os_error(), Some(libc::ECONNREFUSED));
-        // A server on the port of the listeners is a server as any other.
+        // A server on the port of the listeners is a server like any other.
         three.serve(at(version, 3, relay.intercept().port));
         assert!(relay.no_opening());
         let client = three.ask(at(version, 3, relay.intercept().port), 0);

@@ -1,4 +1,4 @@
-//! An opening that arrives in fragments: from a client with a small MTU and data in its SYN, or from one that probes
+//! A SYN that arrives in fragments: from a client with a small MTU and data in its SYN, or from one that probes
 //! gateways.
 
 use std::io::Read;
@@ -12,14 +12,14 @@ use super::super::testbed::{PATIENCE, Relay, Three, at, config, possible};
 use super::SERVER;
 use crate::config::PeerDown;
 
-/// The fragments of a packet whose first one has `first` octets behind the IP header, a multiple of eight.
+/// Returns the fragments of a packet whose first one has `first` octets after the IP header, a multiple of eight.
 fn fragments(packet: &[u8], first: usize, id: u16) -> Vec<Vec<u8>> {
     let v4 = packet[0] >> 4 == 4;
     let (header, payload) = packet.split_at(if v4 { 20 } else { 40 });
     let piece = |offset: usize, part: &[u8], more: bool| {
         let mut one = header.to_vec();
         if v4 {
-            // RFC 791, section 3.1; the kernel fills in length and checksum of what a raw socket sends.
+            // RFC 791, section 3.1; the kernel sets length and checksum of packets from a raw socket.
             one[4..6].copy_from_slice(&id.to_be_bytes());
             one[6..8].copy_from_slice(&((offset / 8) as u16 | u16::from(more) << 13).to_be_bytes());
         } else {
@@ -46,7 +46,7 @@ fn send(from: &Namespace, packets: Vec<Vec<u8>>, to: SocketAddr) {
     });
 }
 
-/// A raw socket that gets the TCP segments for a namespace.
+/// Opens a raw socket that receives the TCP segments for a namespace.
 fn listen(at: &Namespace, like: SocketAddr) -> Socket {
     at.run(move || {
         let socket = Socket::new(Domain::for_address(like), Type::RAW, Some(Protocol::TCP)).unwrap();
@@ -97,8 +97,8 @@ fn a_syn_in_fragments_is_an_opening_like_any_other() {
             let (flags, _, acknowledgement) = segment(&seen, 80, 4000 + first);
             assert_eq!((flags, acknowledgement), (SYN_ACK, 1_000_001), "version {version}, {first}");
         }
-        // It also passes outside the gateways, in the fragments in which it arrived: it does not fit the next link in
-        // one packet.
+        // It also bypasses the gateways in the fragments in which it arrived: it does not fit the next link in one
+        // packet.
         let (client, server) = (at(version, 0, 4999), at(version, 3, 80));
         let packet = syn(client, server, 2_000_000, &[b'x'; 1900]);
         let seen = listen(&three.server, server);

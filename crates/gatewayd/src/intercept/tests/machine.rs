@@ -1,4 +1,4 @@
-//! What is changed on the machine, and what is asked of it.
+//! Changes of the machine, and its requirements.
 
 use super::super::testbed::{Three, config, possible};
 use super::super::{Rules, absent, hindrances, obstacles};
@@ -6,13 +6,13 @@ use super::SERVER;
 use crate::config::{Intercept, PeerDown};
 use crate::peer_id::PeerId;
 
-/// The peer can be reached.
+/// Marks the peer as up.
 fn up(rules: &mut Rules) {
     rules.peer(PeerId::at(0), true);
     rules.settle().unwrap();
 }
 
-/// All that can be seen of rules, routes and settings.
+/// Returns all rules, routes and settings.
 fn everything(three: &Three) -> String {
     Three::output(
         &three.gateway,
@@ -27,13 +27,13 @@ fn rules_are_applied_twice_and_removed_without_a_trace() {
         return;
     }
     let three = Three::new();
-    // Things of others, one of them in the way.
+    // Rules and routes of other programs, one of them in conflict.
     Three::output(
         &three.gateway,
         "nft add table inet others; ip rule add pref 11603 fwmark 0x6a0 lookup 99; ip -6 rule add pref 500 lookup 98",
     );
     let before = everything(&three);
-    // The prefixes overlap, as the sets' may not.
+    // The prefixes overlap, which those of the sets must not.
     let config = config(&["10.0.1.0/24", "10.0.1.0/25", "fd01::/64"], PeerDown::Refuse, &["lan0"]);
     let [first, second, moved, again, removed] = {
         let config = config.clone();
@@ -56,11 +56,11 @@ fn rules_are_applied_twice_and_removed_without_a_trace() {
     assert_ne!(moved, second, "10.0.1.0/24 is taken");
     assert_eq!(again, moved, "what is taken stays when the rules are applied again");
     assert_eq!(removed, before);
-    // The script that is printed does the same.
+    // The printed script has the same effect.
     let text = Rules::of(&config).text();
     Three::output(&three.gateway, &text);
     assert_eq!(everything(&three), first);
-    // A daemon that is there before the rules, and still there after them.
+    // A daemon that starts before the rules are set, and continues after that.
     let said = three.gateway.run(move || {
         let mut rules = Rules::of(&config);
         rules.remove().unwrap();

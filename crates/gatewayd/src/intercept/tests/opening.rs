@@ -1,4 +1,4 @@
-//! Openings that are let go.
+//! SYNs that are released.
 
 use cellway_gateway::Reason;
 
@@ -12,7 +12,7 @@ fn what_is_released_connects_and_bytes_flow() {
         return;
     }
     let three = Three::new();
-    // Whether or not the devices of clients are named.
+    // With and without names of the devices of clients.
     for interfaces in [&[][..], &["lan0"], &["la*"]] {
         let mut relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, interfaces));
         for version in 0..2 {
@@ -23,7 +23,7 @@ fn what_is_released_connects_and_bytes_flow() {
             let client = three.ask(server, 0);
             let opening = relay.opening();
             assert_eq!((opening.client.ip(), opening.server), (at(version, 0, 0).ip(), server));
-            // Nobody has answered.
+            // No answer was sent.
             let states = Three::output(&three.client, "ss -Htn state syn-sent");
             assert_eq!(states.lines().count(), 1, "{states}");
             relay.carry(opening.clone());
@@ -48,7 +48,7 @@ fn nothing_is_sent_for_a_time_out_and_the_client_goes_on() {
         let client = three.ask(at(version, 3, 81), 0);
         let first = relay.opening();
         relay.refuse(first.clone(), Reason::TimedOut);
-        // The same segment comes again, and can be told by its addresses and number.
+        // The retransmission is recognised by its addresses and number.
         let again = relay.opening();
         assert_eq!(
             (again.client, again.server, again.acknowledgement),
@@ -86,13 +86,13 @@ fn a_client_may_use_its_port_again() {
         return;
     }
     let three = Three::new();
-    // With it the kernel drops an opening that finds a socket, rather than forward it to the device.
+    // With it the kernel drops a SYN that finds a socket instead of forwarding it to the device.
     three.gateway.set("net/ipv4/tcp_early_demux", "0").unwrap();
     let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
     for version in 0..2 {
         let (own, server) = (at(version, 0, 4_000), at(version, 3, 80));
         three.serve(server);
-        // The server ends each first: what the client reached, here, stays in TIME-WAIT, and takes no new opening.
+        // The server closes each first: the local end, which is here, stays in TIME-WAIT and accepts no new SYN.
         for _ in 0..3 {
             let client = three.ask(server, own.port());
             let opening = relay.opening();
@@ -115,7 +115,7 @@ fn checks_of_the_reverse_path_do_no_harm() {
         return;
     }
     let three = Three::new();
-    // What is accepted would send with the mark of the segment that it came with.
+    // An accepted connection would send with the mark of the segment that opened it.
     three.gateway.set("net/ipv4/tcp_fwmark_accept", "1").unwrap();
     three.gateway.set("net/ipv4/conf/all/src_valid_mark", "1").unwrap();
     for version in 0..2 {
@@ -133,7 +133,7 @@ fn checks_of_the_reverse_path_do_no_harm() {
             let asked = client.join().unwrap().unwrap();
             assert_eq!(asked.seen, asked.own);
         }
-        // And a neighbour that does not answer.
+        // Also for a neighbour that does not answer.
         let client = three.ask("10.0.1.77:80".parse().unwrap(), 0);
         relay.carry(relay.opening());
         assert_eq!(errno(client), Some(libc::EHOSTUNREACH), "rp_filter={check}");

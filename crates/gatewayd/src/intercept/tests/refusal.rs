@@ -1,4 +1,4 @@
-//! Openings that are refused, here or beyond.
+//! SYNs that are refused, by this machine or by another one.
 
 use std::net::SocketAddr;
 
@@ -69,7 +69,7 @@ fn the_far_sides_failure_is_the_clients() {
         ("[fd03::1]:80", libc::ENETUNREACH),
         ("10.3.1.1:80", libc::EHOSTUNREACH),
         ("[fd03:1::1]:80", libc::EACCES),
-        // Nobody has this address in the network of the gateway.
+        // No host has this address in the network of the gateway.
         ("10.0.1.77:80", libc::EHOSTUNREACH),
         ("[fd01::77]:80", libc::EHOSTUNREACH),
     ] {
@@ -80,7 +80,7 @@ fn the_far_sides_failure_is_the_clients() {
         assert_eq!(errno(client), Some(expected), "through the gateway: {server}");
         while !relay.no_opening() {}
     }
-    // And the same without it.
+    // The same without it.
     relay.settle(&three, false);
     for (server, expected) in [
         ("10.0.1.2:81", libc::ECONNREFUSED),
@@ -106,8 +106,8 @@ fn a_report_about_a_connection_that_is_not_ours_reaches_the_client() {
         return;
     }
     let three = Three::new();
-    // Clients and servers are both behind peers, and no opening is taken on this device: those pass direct, and
-    // what the gateway reports of them takes the way through the device.
+    // Clients and servers are both behind peers, and no SYN is intercepted on this device: they are forwarded, and the
+    // ICMP errors of the gateway about them pass the TUN device.
     let all = ["10.0.0.0/8", "fd00::/8"];
     let relay = Relay::start(&three, &config(&all, PeerDown::Direct, &["wan0"]));
     for version in 0..2 {

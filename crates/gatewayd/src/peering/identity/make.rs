@@ -1,4 +1,4 @@
-//! Making authorities and certificates.
+//! Creation of authorities and certificates.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -9,9 +9,9 @@ use rcgen::{
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// Clocks of gateways differ: a certificate is good a little before it is made.
+/// Clocks of gateways differ: the validity of a certificate begins this long before its creation.
 const EARLIER: Duration = Duration::from_secs(3_600);
-/// How long an authority is good (days): ten years.
+/// The validity of an authority (days): ten years.
 const AUTHORITY_DAYS: u32 = 3_653;
 
 /// A certificate and its key in PEM. `Debug` does not show the key.
@@ -31,16 +31,16 @@ impl fmt::Debug for Made {
 /// An authority that can sign certificates. `Debug` does not show its key.
 #[derive(Debug)]
 pub(crate) struct Authority {
-    /// Its own certificate and key, to be written down.
+    /// Its own certificate and key, to be written to files.
     pub(crate) made: Made,
     issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
-    /// The authority with this certificate and this key, both in PEM.
+    /// Loads the authority with this certificate and this key, both in PEM.
     ///
     /// # Errors
-    /// They are not of an authority, or not of the same one.
+    /// They do not belong to an authority, or not to the same one.
     pub(crate) fn load(certificate: &str, key: &str) -> Result<Authority, String> {
         let key_pair = KeyPair::from_pem(key).map_err(|error| format!("the key cannot be read: {error}"))?;
         let (_, pem) = x509_parser::pem::parse_x509_pem(certificate.as_bytes())
@@ -49,7 +49,7 @@ impl Authority {
         if !parsed.is_ca() {
             return Err("the certificate is not that of an authority".to_owned());
         }
-        // The bit string of the certificate's key, as RFC 5280, section 4.1.2.7 has it.
+        // The bit string of the certificate's key, as in RFC 5280, section 4.1.2.7.
         if parsed.public_key().subject_public_key.data.as_ref() != key_pair.public_key_raw() {
             return Err("certificate and key do not belong together".to_owned());
         }
@@ -64,10 +64,10 @@ fn named(name: &str) -> DistinguishedName {
     distinguished
 }
 
-/// A new authority: ECDSA on P-256, good for ten years.
+/// Makes an authority: ECDSA on P-256, valid for ten years.
 ///
 /// # Errors
-/// The name cannot stand in a certificate.
+/// The name is not allowed in a certificate.
 pub(crate) fn make_authority(name: &str) -> Result<Authority, rcgen::Error> {
     let now = SystemTime::now();
     let mut params = CertificateParams::default();
@@ -81,19 +81,19 @@ pub(crate) fn make_authority(name: &str) -> Result<Authority, rcgen::Error> {
     Ok(Authority { made, issuer: Issuer::new(params, key) })
 }
 
-/// A certificate of the gateway `name`, good for `days` from now: it can dial and be dialled.
+/// Makes a certificate of the gateway `name`, valid for `days` from now, for dialling and for being dialled.
 ///
 /// # Errors
-/// The name cannot stand in a certificate.
+/// The name is not allowed in a certificate.
 pub(crate) fn make_certificate(authority: &Authority, name: &str, days: u32) -> Result<Made, rcgen::Error> {
     let now = SystemTime::now();
     make_between(authority, name, now - EARLIER, now + DAY * days)
 }
 
-/// The same with both ends given.
+/// Makes a certificate with this validity.
 ///
 /// # Errors
-/// The name cannot stand in a certificate.
+/// The name is not allowed in a certificate.
 pub(crate) fn make_between(
     authority: &Authority,
     name: &str,

@@ -13,7 +13,7 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
 use super::words;
 
-/// The most errors that are kept: one pass accepts no more new connections than this.
+/// Most errors that are stored: one pass accepts no more new connections than this.
 const KEPT: usize = 128;
 
 /// The refusals of one identity's verifiers.

@@ -1,4 +1,4 @@
-//! What TLS finds wrong with a certificate, in words.
+//! Messages about the errors of TLS with a certificate.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::time::ASN1Time;
 
-/// What is wrong, to stand after "its certificate" or "certificate FILE": the verb is in it.
-/// `authority` is the file with the authorities that are trusted here.
+/// Returns the predicate of a sentence that begins with "its certificate" or "certificate FILE". `authority` is the
+/// file with the trusted authorities.
 pub(crate) fn tls_words(error: &Error, authority: &Path) -> String {
     match error {
         Error::InvalidCertificate(error) => certificate_words(error, authority),
@@ -42,7 +42,8 @@ fn certificate_words(error: &CertificateError, authority: &Path) -> String {
     }
 }
 
-/// An alert from the peer (RFC 8446, section 6.2): what it says of our certificate.
+/// Returns the message about an alert of the peer (RFC 8446, section 6.2), which concerns the certificate of this
+/// gateway.
 pub(crate) fn alert_words(code: u8) -> String {
     let why = match AlertDescription::from(code) {
         AlertDescription::UnknownCA | AlertDescription::DecryptError => {
@@ -60,7 +61,7 @@ pub(crate) fn alert_words(code: u8) -> String {
     format!("it refuses our certificate: {why}")
 }
 
-/// The DNS names in a certificate.
+/// Returns the DNS names in a certificate.
 pub(super) fn names(certificate: &CertificateDer<'_>) -> Vec<String> {
     let Ok((_, parsed)) = X509Certificate::from_der(certificate) else { return Vec::new() };
     let Ok(Some(extension)) = parsed.subject_alternative_name() else { return Vec::new() };
@@ -71,7 +72,7 @@ pub(super) fn names(certificate: &CertificateDer<'_>) -> Vec<String> {
     dns.collect()
 }
 
-/// The DNS names in a certificate, as a list to be read.
+/// Returns the DNS names in a certificate, as a list for messages.
 pub(crate) fn names_of(certificate: &CertificateDer<'_>) -> String {
     list(&names(certificate))
 }

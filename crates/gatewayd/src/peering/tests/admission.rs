@@ -1,4 +1,4 @@
-//! Who gets in and who does not, and in what words.
+//! Authentication of peers, and the messages about refusals.
 
 use std::net::UdpSocket;
 use std::time::SystemTime;
@@ -83,7 +83,7 @@ fn a_crowd_of_strangers_is_kept_small_and_everyone_is_answered() {
     for (one, told) in crowd.iter_mut().zip(&mut told) {
         step(one, told);
     }
-    // All have dialled and none has shown yet that its address is its own.
+    // All have dialled and none has proved its address yet.
     step(&mut far, &mut Vec::new());
     assert_eq!(far.strangers(), UNPROVEN);
     let end = Instant::now() + HANG;
@@ -97,7 +97,7 @@ fn a_crowd_of_strangers_is_kept_small_and_everyone_is_answered() {
     }
 }
 
-/// Whatever is wrong with the certificate of one, neither is up, and each says what it knows.
+/// Whatever is wrong with the certificate of one, neither is up, and each reports its own view.
 fn refused(transport: TransportChoice, near: &mut Config, far: &Config, near_says: &str, far_says: Option<&str>) {
     near.peers[0].transport = transport;
     let (mut near, mut far) = dialling(near, far);
@@ -118,7 +118,7 @@ fn another_authority() {
     over_both(|transport| {
         for others in ["another", "test"] {
             let (keys, others) = (Keys::new(), Keys::of(others));
-            // The dialled one's certificate is from elsewhere.
+            // The certificate of the gateway that is dialled is of another authority.
             let far = keys.with("far", "near", &make_certificate(&others.authority, "far", 30).unwrap());
             let authority = keys.path("ca.pem");
             let words =

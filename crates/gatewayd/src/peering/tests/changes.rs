@@ -1,4 +1,4 @@
-//! What changes while two gateways run: ends, silence, addresses, keys.
+//! Changes while two gateways run: ends, timeouts, addresses, keys.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -18,7 +18,7 @@ fn both_dial_and_one_connection_is_kept() {
         }
         let (mut a, mut b) = (start(&a), start(&b));
         run_until([&mut a, &mut b], |[a, b]| is_up(a) && is_up(b));
-        // Time for a second one to do harm, and for both to end their attempts.
+        // Time for a second connection to do harm, and for both to end their attempts.
         run_until([&mut a, &mut b], |[a, b]| {
             assert!(whys(a).is_empty() && whys(b).is_empty(), "{round}: {a:?} {b:?}");
             a.is_empty() && b.is_empty() || is_up(a) == is_up(b)
@@ -36,8 +36,8 @@ fn both_dial_and_one_connection_is_kept() {
     }
 }
 
-/// Returns an address with a port that was free a moment ago, for UDP and TCP. It is below those that the kernel gives
-/// to connections (from 32768 on), which other tests make by the thousand.
+/// Returns an address with a port that was free a moment ago, for UDP and TCP. It is below the ephemeral ports (from
+/// 32768 on), which other tests use by the thousand.
 fn free_port() -> SocketAddr {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let begin = 20_000 + (std::process::id() % 10_000) as u16;
@@ -93,7 +93,7 @@ fn silence_ends_it_and_it_comes_back() {
         far.peers[0].outage = Span::from_secs(1);
         let (mut near, mut far) = dialling(&mut near, &far);
         bring_up(&mut near, &mut far);
-        // Longer than the outage: each keeps saying that it is there.
+        // Longer than the outage: both send keep-alives.
         let end = Instant::now() + Duration::from_millis(2500);
         run_until([&mut near, &mut far], |[near, far]| {
             assert!(whys(near).is_empty() && whys(far).is_empty());
@@ -106,7 +106,7 @@ fn silence_ends_it_and_it_comes_back() {
                 true
             })
         });
-        // When it goes on it finds that its connection is gone, and both are up anew.
+        // When it continues it finds that its connection has ended, and both are up again.
         run_until([&mut near, &mut far], |[near, far]| is_up(near) && is_up(far) && !whys(far).is_empty());
     }
 }
@@ -121,7 +121,7 @@ fn a_peer_that_was_killed_and_started_again_is_noticed() {
         let config = far.clone();
         let (mut near, mut far) = dialling(&mut near, &far);
         bring_up(&mut near, &mut far);
-        // No word of it leaves: as when a process is killed.
+        // No packet of it leaves: as when a process is killed.
         drop(far);
         let mut far = start(&config);
         near.send(PEER, Bytes::from_static(b"anybody there?"));
@@ -148,7 +148,7 @@ fn where_udp_is_blocked_tls_is_used_until_it_ends() {
     near.peers[0].transport = TransportChoice::Auto;
     let far = keys.gateway("far", "near");
     let (mut near, mut far) = dialling(&mut near, &far);
-    // The far one's UDP port is moved away: what comes to the old one meets nobody.
+    // The far one's UDP port changes: no socket receives the packets to the old one.
     far.sockets[0].rebind();
     run_until([&mut near, &mut far], |[near, far]| {
         assert!(
@@ -172,7 +172,7 @@ fn while_tls_is_used_quic_is_only_tried() {
     bring_up(&mut running, &mut far);
     near.peers[0].transport = TransportChoice::Auto;
     running.reload(&near, Instant::now()).unwrap();
-    // The pause before the first trial is long: it is cut short.
+    // The pause before the first trial is long: the test skips it.
     running.found(PEER, vec![address(&far)], Instant::now());
     let end = Instant::now() + HANG;
     while !running.status(PEER).tried.contains("gets through") && Instant::now() < end {
@@ -205,7 +205,7 @@ fn another_address_of_the_dialler_keeps_the_connection() {
         assert!(whys(near).is_empty() && whys(far).is_empty());
         packets(far).len() == 50
     });
-    // The way back works once the new address has been shown to be the dialler's.
+    // The return path works once the new address is validated as the dialler's.
     far.send(PEER, Bytes::from_static(b"found you"));
     run_until([&mut near, &mut far], |[near, far]| {
         assert!(whys(near).is_empty() && whys(far).is_empty());
@@ -233,7 +233,7 @@ fn new_keys_are_for_the_next_connection() {
         assert!(whys(near).is_empty() && whys(far).is_empty());
         packets(far) == [&b"unmoved"[..]]
     });
-    // The next one fails: the far side has the old keys yet.
+    // The next one fails: the far side still has the old keys.
     near.close(Instant::now(), "again");
     near.closed = false;
     near.peers[PEER].dial.lost(Instant::now());

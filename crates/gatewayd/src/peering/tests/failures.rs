@@ -1,4 +1,4 @@
-//! What fails and must not stop the rest, or keep it busy.
+//! Failures that must not stop the others, or keep them busy.
 
 use socket2::{Domain, Type};
 
@@ -10,7 +10,7 @@ fn an_attempt_that_fails_at_once_is_repeated() {
     for transport in [TransportChoice::Quic, TransportChoice::Tls, TransportChoice::Auto] {
         let mut near = keys.gateway("near", "far");
         near.listen = None;
-        // QUIC refuses port 0, and the kernel a connection over TCP to everybody.
+        // QUIC refuses port 0, and the kernel a connection over TCP to a broadcast address.
         near.peers[0].address = Some("255.255.255.255:0".to_owned());
         near.peers[0].transport = transport;
         let mut now = Instant::now();
@@ -38,7 +38,7 @@ fn tls_does_not_wait_for_what_is_not_sent_over_udp() {
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = TransportChoice::Auto;
     let (mut near, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
-    // A socket that was shut down sends nothing. The kernel says that it was not connected, and does it.
+    // A socket that was shut down sends nothing. The kernel reports that it was not connected, and shuts it down.
     let _ = rustix::net::shutdown(&near.sockets[0], rustix::net::Shutdown::Write);
     let begun = Instant::now();
     near.turn(begun);
@@ -73,7 +73,7 @@ fn a_listener_that_fails_is_left_alone_for_a_while() {
     let mut near = keys.gateway("near", "far");
     near.peers[0].transport = TransportChoice::Tls;
     let (mut near, mut far) = dialling(&mut near, &keys.gateway("far", "near"));
-    // A socket that does not listen is ready, and accepts nothing: as a listener is without descriptors.
+    // A socket that does not listen is ready, and accepts nothing: like a listener without free descriptors.
     let listener = far.listener.take().unwrap();
     far.ready.remove(&listener).unwrap();
     let broken = Socket::new(Domain::IPV4, Type::STREAM.nonblocking(), None).unwrap();

@@ -1,4 +1,4 @@
-//! A peer that sends without end, beside one that sends little.
+//! A peer that sends without end, next to one that sends little.
 
 use super::link::Share;
 use super::*;
@@ -43,7 +43,7 @@ fn a_flood_leaves_each_its_turn(transport: TransportChoice, packets: usize, leng
     // Less than TCP's windows hold.
     hub.turn = Share { packets: 512, octets: 512 << 10 };
     let mut told = Vec::new();
-    // As much as the kernel and QUIC take without being read.
+    // As much as the kernel and QUIC accept without being read.
     for _ in 0..packets {
         loud.send(PEER, Bytes::from(vec![1; length]));
     }
@@ -54,7 +54,7 @@ fn a_flood_leaves_each_its_turn(transport: TransportChoice, packets: usize, leng
     step(&mut quiet, &mut told);
     let (mut first, mut quiet_at, mut floods, mut after) = (None, None, 0, 0);
     let end = Instant::now() + HANG;
-    // Until the packet of the quiet one has arrived, and for some turns more.
+    // Until the packet of the idle peer has arrived, and for some turns more.
     let mut turns = 0;
     while quiet_at.is_none() || after < 3 {
         assert!(Instant::now() < end, "{floods} full turns of {turns}, and none of the other peer");
@@ -108,7 +108,7 @@ fn connections_share_a_turn() {
     assert_eq!(Share::ALL.among(100_000), Share { packets: 64, octets: 64 << 10 });
 }
 
-/// All that was sent arrives in the end, in turns.
+/// All packets that were sent arrive in the end, in turns.
 #[test]
 fn nothing_is_lost_over_tls() {
     let (_keys, mut hub, [mut loud, _quiet]) = hub(TransportChoice::Tls);
@@ -126,8 +126,8 @@ fn nothing_is_lost_over_tls() {
     assert!(!hub.has_more());
 }
 
-/// A peer whose packets arrive faster than they are processed, as from a fast line, loses none: the receiver holds what its line
-/// carries in 200 ms.
+/// A peer whose packets arrive faster than they are processed, as from a fast link, loses none: the receiver holds 200
+/// ms of the rate.
 #[test]
 fn nothing_is_lost_over_quic() {
     let (_keys, mut hub, [mut loud, _quiet]) = hub(TransportChoice::Quic);

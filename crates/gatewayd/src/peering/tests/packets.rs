@@ -1,8 +1,8 @@
-//! What is sent arrives.
+//! Sent packets arrive.
 
 use super::*;
 
-/// Octets that tell number and length.
+/// Returns octets that encode number and length.
 fn packet(number: usize, length: usize) -> Bytes {
     (0..length).map(|at| (number * 31 + at) as u8).collect::<Vec<_>>().into()
 }
@@ -21,7 +21,7 @@ fn travels(transport: TransportChoice) {
         packets(near).len() == lengths.len() && packets(far).len() == lengths.len() && {
             let of = |base: usize| lengths.iter().enumerate().map(|(at, &length)| packet(at + base, length)).collect();
             let (mut expected, mut there): (Vec<Bytes>, Vec<Bytes>) = (of(0), of(1000));
-            // Over loopback nothing is reordered, but datagrams promise no order.
+            // Loopback reorders nothing, but datagrams have no guaranteed order.
             let (mut at_far, mut at_near): (Vec<_>, Vec<_>) =
                 (packets(far).into_iter().cloned().collect(), packets(near).into_iter().cloned().collect());
             for list in [&mut expected, &mut there, &mut at_far, &mut at_near] {
@@ -92,7 +92,7 @@ fn a_large_burst_over_tls_arrives_whole() {
     });
 }
 
-/// Over TLS nothing is sent again: a packet that is dropped would be missing for good.
+/// Nothing is retransmitted over TLS: a packet that is dropped would be missing for good.
 #[test]
 fn a_packet_too_long_for_tls_ends_the_connection() {
     let (_keys, mut near, mut far) = connected(TransportChoice::Tls);

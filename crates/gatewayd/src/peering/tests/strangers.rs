@@ -1,4 +1,4 @@
-//! Connections of strangers, idle or many, beside a peer that must get in.
+//! Connections of unauthenticated clients, idle or many, next to a peer that must be accepted.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
@@ -15,7 +15,7 @@ use crate::peering::strangers;
 use crate::peering::tls::TlsLink;
 use crate::peering::visits;
 
-/// TCP connections that send nothing and are opened again whenever they end.
+/// TCP connections that send nothing and are opened again after each end.
 struct Idle {
     stop: Arc<AtomicBool>,
     opened_again: Arc<AtomicU32>,
@@ -102,8 +102,8 @@ fn idle_connections_keep_no_peer_out() {
     }
 }
 
-/// A crowd that begins the handshake of QUIC and goes no further: of one network, beside a peer that dials from
-/// anywhere; and of more networks than there are slots, beside a peer whose address is known.
+/// Many clients that begin the handshake of QUIC and do not complete it: of one network, next to a peer at an unknown
+/// address; and of more networks than there are slots, next to a peer at a known one.
 #[test]
 fn handshakes_that_stand_still_keep_no_peer_out() {
     for (spread, known) in [("one network", false), ("many networks", true)] {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Returns the one way in which a peer came up among the events: `Some(true)` if it continues what it carried.
+/// Returns the single `Up` event of a peer among the events: `Some(true)` if its flows continue.
 fn resumed(told: &[PeerEvent]) -> Option<bool> {
     told.iter().find_map(|event| if let PeerEvent::Up { resumed, .. } = event { Some(*resumed) } else { None })
 }
@@ -34,7 +34,7 @@ fn exchange([near, far]: &mut [Peering; 2]) {
 #[test]
 fn what_is_carried_continues_whoever_is_upgraded() {
     for transport in [TransportChoice::Quic, TransportChoice::Tls] {
-        // The gateway whose name comes first decides; either of them dials.
+        // The gateway whose name is first decides; either of them dials.
         for names in [["a", "b"], ["b", "a"]] {
             for upgraded in [0, 1] {
                 for told in [true, false] {
@@ -46,7 +46,7 @@ fn what_is_carried_continues_whoever_is_upgraded() {
                     }
                     let octets = both[upgraded].octets(PEER);
                     let now = Instant::now();
-                    // Sockets of the old program are gone before the new one makes its own.
+                    // Sockets of the old program are closed before the new one makes its own.
                     both[upgraded] = Peering::new(&keys.gateway("c", "d"), None, now).unwrap();
                     both[upgraded] = Peering::new(&configs[upgraded], Some(&kept), now).unwrap();
                     let [near, far] = &mut both;
@@ -62,7 +62,7 @@ fn what_is_carried_continues_whoever_is_upgraded() {
     }
 }
 
-/// The last words wait behind packets for which TCP has no room, and are lost with the program.
+/// The reason of the end waits behind packets for which TCP has no room, and is lost with the program.
 #[test]
 fn what_is_carried_continues_if_the_last_words_are_lost() {
     for upgraded in [0, 1] {
@@ -87,7 +87,7 @@ fn what_is_carried_continues_if_the_last_words_are_lost() {
     }
 }
 
-/// The words of a gateway that stops wait behind packets as well, and it waits for them.
+/// The reason of a gateway that stops waits behind packets as well, and the gateway waits for its delivery.
 #[test]
 fn a_stop_is_told_behind_a_backlog() {
     let keys = Keys::new();
