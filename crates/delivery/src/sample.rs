@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgements_that_come_together_are_no_fast_line() {
+    fn aggregated_acknowledgements_are_no_fast_link() {
         let mut delivery = Delivery::default();
         let first = delivery.sent(at(0), Bits(1000));
         delivery.acked(at(100), &first, Span::from_secs(1));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_before_the_source_runs_dry_is_marked_until_it_is_delivered() {
+    fn packets_before_the_source_runs_dry_are_app_limited_until_delivered() {
         let mut delivery = Delivery::default();
         let before = delivery.sent(at(0), Bits(8));
         delivery.nothing_left();

@@ -84,7 +84,7 @@ fn run(case: Case) -> Result<(u64, u64, f64), cellway_gateway::ConfigError> {
     let mut now = Time::ZERO;
     for n in 0..flows {
         sides[0].gateway.incoming(now, FlowId(2 * n), request.clone(), &mut out);
-        settle(&mut sides, case, 0, now, &mut out);
+        deliver_all(&mut sides, case, 0, now, &mut out);
     }
     let mut sent = 0;
     let start = Instant::now();
@@ -109,14 +109,14 @@ fn run(case: Case) -> Result<(u64, u64, f64), cellway_gateway::ConfigError> {
         if which == 0 {
             sent += out.packets.len() as u64;
         }
-        settle(&mut sides, case, which, now, &mut out);
+        deliver_all(&mut sides, case, which, now, &mut out);
     }
     let back = sides[1].gateway.stats().packets_sent;
     Ok((sent, back, start.elapsed().as_secs_f64()))
 }
 
 /// Does what a gateway asks for: hosts send without end and read everything.
-fn settle(sides: &mut [Side; 2], case: Case, which: usize, now: Time, out: &mut Output) {
+fn deliver_all(sides: &mut [Side; 2], case: Case, which: usize, now: Time, out: &mut Output) {
     while let Some(action) = out.actions.pop() {
         let gateway = &mut sides[which].gateway;
         match action {

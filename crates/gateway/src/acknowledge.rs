@@ -69,7 +69,7 @@ impl Acknowledger {
     }
     /// Drops the ranges that the peer need not receive again: it has an acknowledgement of all up to `number`. RFC
     /// 9000, section 13.2.4.
-    pub(crate) fn told(&mut self, number: u64) {
+    pub(crate) fn acknowledged(&mut self, number: u64) {
         self.arrived.remove(0, number + 1);
         for (start, end) in self.fresh.iter() {
             self.arrived.insert(start, end);
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_due_soon_goes_with_data() {
+    fn an_acknowledgement_due_soon_goes_with_data() {
         let config = GatewayConfig { ack_every: 8, ..GatewayConfig::new(Rate::from_bps(1)) };
         let mut side = Acknowledger::new(&config);
         (0..4).for_each(|number| side.arrived(Time::ZERO, number, true));
@@ -152,14 +152,14 @@ mod tests {
             Some(Ack { ranges: vec![(4, 4), (0, 2)], delay: Span::from_ms(25), sent: Some(at(38)) })
         );
         side.arrived(at(39), 1, true);
-        side.told(2);
+        side.acknowledged(2);
         side.arrived(at(40), 5, true);
         // A late packet is acknowledged although the ranges around it are dropped.
         assert_eq!(side.take(at(40), 100).map(|ack| ack.ranges), Some(vec![(4, 5), (1, 1)]));
     }
 
     #[test]
-    fn packets_that_ask_for_nothing_take_no_memory() {
+    fn packets_that_are_not_ack_eliciting_take_no_memory() {
         let mut side = Acknowledger::new(&GatewayConfig::new(Rate::from_bps(1)));
         // Two in a row and one that is missing, as acknowledgements of a download arrive over a lossy link.
         for number in (0..100_000).filter(|number| number % 3 < 2) {

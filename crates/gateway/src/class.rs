@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_in_the_first_class_that_takes_it() {
+    fn a_flow_is_in_the_first_class_that_matches_it() {
         let net = |net: &str| vec![net.parse().unwrap()];
         let classes = Classes::new(vec![
             Class::new("rest"),

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_packet_is_refused() {
+    fn input_that_is_no_packet_is_refused() {
         let decode = |input: &[u8]| TpPacket::decode(input, 0).map(|decoded| decoded.packet.frames).unwrap_err();
         assert_eq!(decode(&[0, 0, 0]), CodecError::Short(3));
         assert_eq!(decode(&[0, 0, 0, 0]), CodecError::Short(4));
@@ -366,7 +366,7 @@ mod tests {
     const NAME_LESS: u8 = 3;
 
     #[test]
-    fn numbers_are_found_from_those_expected() {
+    fn numbers_are_recovered_from_the_expected_ones() {
         // RFC 9000, appendix A.3, has such an example.
         assert_eq!(full_number(0x9b32_0000, 0x1_a82f_30eb), 0x1_9b32_0000);
         assert_eq!((full_number(5, 0), full_number(u32::MAX, 0)), (5, u64::from(u32::MAX)));
@@ -376,7 +376,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(packet in packet(), behind in -100_000i64..100_000) {
+        fn encoded_values_are_decoded(packet in packet(), behind in -100_000i64..100_000) {
             let mut out = Vec::new();
             packet.encode(&mut out, |_, offset, len, out| out.extend(bytes(offset, len)));
             prop_assert_eq!(out.len() as u32, packet.octets());

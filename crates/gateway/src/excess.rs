@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_name_the_caps() {
+    fn messages_name_the_caps() {
         let words = Excess::ALL.map(|excess| excess.to_string().replace(',', ""));
         assert!(
             words[0].contains(&Excess::MOST_GAPS.to_string())

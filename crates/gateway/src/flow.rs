@@ -248,7 +248,7 @@ impl Flow {
         }
     }
     /// Takes all actions that have become possible. Returns true if the flow has ended.
-    pub(crate) fn settle(&mut self, context: &mut Context<'_>) -> bool {
+    pub(crate) fn process_pending(&mut self, context: &mut Context<'_>) -> bool {
         let flow = self.id;
         if self.stage == Stage::Relaying {
             self.relay(context);

@@ -146,7 +146,7 @@ impl Gateway {
         }
         self.relay.now = now;
         self.relay.stats.packets_received += 1;
-        self.liveness.heard(now);
+        self.liveness.received(now);
         // Bytes that have overtaken the `Open` of their flow: the packet counts as lost, and the peer retransmits its
         // content.
         if self.relay.is_ahead(&packet.frames) {
@@ -157,10 +157,10 @@ impl Gateway {
             match frame {
                 Frame::Ack(ack) => {
                     let round_trip = self.recovery.acknowledged(now, ack, &mut self.acked, &mut self.lost);
-                    self.take_news(&mut out.actions);
+                    self.take_results(&mut out.actions);
                     self.take_late(now);
                     self.learn(now, round_trip);
-                    self.see_line();
+                    self.update_windows();
                 }
                 Frame::Open { flow, lease: Some(lease), .. } => {
                     let end = self.departures.end(*lease);
@@ -178,7 +178,7 @@ impl Gateway {
         if self.recovery.wake(now, &mut self.lost) {
             self.probe(&mut out.actions);
         }
-        self.take_news(&mut out.actions);
+        self.take_results(&mut out.actions);
         self.check_peer(now, &mut out.actions);
         self.relay.expire_openings(now, &mut out.actions);
         self.send(now, out);
@@ -263,7 +263,7 @@ impl Gateway {
         self.forget_peer();
         (self.data_first, self.held) = (false, false);
         self.forget_line();
-        self.see_line();
+        self.update_windows();
         self.pacers.wait(now, false, false);
     }
     /// Sets the memory that the caller holds for flows that have ended, while local hosts still read the bytes of
@@ -278,7 +278,7 @@ impl Gateway {
         Bytes(self.relay.leftover)
     }
     /// Adapts the windows to the current estimate of the bottleneck link.
-    fn see_line(&mut self) {
+    fn update_windows(&mut self) {
         self.relay.set_line(self.rate(), self.recovery.rtt());
     }
     /// Sets the protocol that carries the packets from now on, `reliable` if it neither loses nor reorders them, and
@@ -294,9 +294,9 @@ impl Gateway {
             self.recovery.measured(rtt);
             self.measured(rtt);
         }
-        self.see_line();
+        self.update_windows();
         // A lease needs a packet to count from: each side sends this one first.
-        self.relay.tell_rate();
+        self.relay.announce_rate();
     }
     fn carry_over(&mut self, transport: Transport, reliable: bool) {
         let capacity = self.config().capacity() as usize;
@@ -321,7 +321,7 @@ impl Gateway {
         if was_reliable != reliable {
             self.recovery.set_reliable(reliable);
             self.forget_line();
-            self.see_line();
+            self.update_windows();
         }
         self.send(now, out);
     }
@@ -343,7 +343,7 @@ impl Gateway {
     pub fn set_rate(&mut self, now: Time, rate: Rate, out: &mut Output) {
         self.relay.config.rate = Rate::from_bps(rate.as_bps().max(1));
         self.configure_line(now);
-        self.see_line();
+        self.update_windows();
         self.send(now, out);
     }
     /// Counts `bits` that the transport has sent of its own against the configured or highest rate.
@@ -367,10 +367,10 @@ impl Gateway {
             self.owed = 2;
         }
     }
-    fn take_news(&mut self, actions: &mut Vec<Action>) {
+    fn take_results(&mut self, actions: &mut Vec<Action>) {
         let mut acked = std::mem::take(&mut self.acked);
-        if let Some(told) = acked.iter().filter_map(|sent| sent.told).max() {
-            self.acknowledger.told(told);
+        if let Some(number) = acked.iter().filter_map(|sent| sent.told).max() {
+            self.acknowledger.acknowledged(number);
         }
         for sent in acked.drain(..) {
             self.arrived(&sent);

@@ -144,10 +144,10 @@ impl Inbound {
         if !self.idles() {
             self.granted = self.granted.max(self.written + window);
         }
-        self.told()
+        self.announced()
     }
     /// Returns the limit that was announced to the peer.
-    pub(crate) fn told(&self) -> u64 {
+    pub(crate) fn announced(&self) -> u64 {
         self.granted + self.returned
     }
     fn idles(&self) -> bool {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_local_side_has_not_taken_is_held() {
+    fn bytes_that_the_local_side_has_not_accepted_are_held() {
         let mut inn = Inbound { granted: 100, room: 50, ..Inbound::default() };
         assert_eq!(inn.arrive(0, 60, true), Ok(()));
         assert_eq!((inn.write(), inn.held(), inn.promised(), inn.open()), (50, 60, 60, 0..100));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_peer_gives_back_is_granted_again_when_bytes_come() {
+    fn returned_credit_is_granted_again_when_bytes_arrive() {
         let mut inn = Inbound { room: 1000, ..Inbound::default() };
         assert_eq!(inn.grant(100), 100);
         assert_eq!(inn.arrive(0, 10, false), Ok(()));
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(inn.take_back(70, 10), Ok(()));
         // Late and twice: no more than that.
         assert_eq!((inn.take_back(70, 10), inn.take_back(40, 5)), (Ok(()), Ok(())));
-        assert_eq!((inn.promised(), inn.told()), (20, 100));
+        assert_eq!((inn.promised(), inn.announced()), (20, 100));
         // It idles: it is granted no more.
         assert!(!inn.owes_credit(100, 1));
         assert_eq!((inn.grant(100), inn.promised()), (100, 20));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_urgent_byte_is_told_once_and_a_later_one_takes_its_place() {
+    fn an_urgent_byte_is_reported_once_and_a_later_one_replaces_it() {
         let mut inn = Inbound { granted: 100, room: 15, ..Inbound::default() };
         let arrive = |inn: &mut Inbound, offset| inn.arrive(offset, 10, false).and_then(|()| inn.mark(offset, 10));
         assert_eq!((arrive(&mut inn, 10), wrote(&mut inn), inn.marked()), (Ok(()), 0, None));

@@ -23,7 +23,7 @@ pub(crate) struct Liveness {
 
 impl Liveness {
     /// Records a packet of the peer.
-    pub(crate) fn heard(&mut self, now: Time) {
+    pub(crate) fn received(&mut self, now: Time) {
         (self.checks, self.unresponsive) = (0, false);
         self.since = self.since.map(|_| now);
     }
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(until_unresponsive(&mut peer), at(1_500));
         assert!(peer.is_unresponsive() && peer.deadline(PATIENCE).is_none());
         assert!(!peer.check(at(2_000), true, PATIENCE), "reported once");
-        peer.heard(at(3_000));
+        peer.received(at(3_000));
         assert!(!peer.is_unresponsive());
         assert_eq!(until_unresponsive(&mut peer), at(4_000));
     }
@@ -101,7 +101,7 @@ mod tests {
             while let Some(next) = peer.deadline(PATIENCE).filter(|&next| next <= at(ms)) {
                 assert!(!peer.check(next, true, PATIENCE));
             }
-            peer.heard(at(ms));
+            peer.received(at(ms));
         }
     }
 

@@ -88,8 +88,8 @@ impl Outbound {
     /// returned bytes only grow. The sender may send up to the limit that it received less what it returned. The
     /// receiver expects at most the limit that it announced less the returns that it received, which is never less, in
     /// whatever order they arrive.
-    pub(crate) fn raise(&mut self, told: u64) {
-        self.limit = self.limit.max(told.saturating_sub(self.returned));
+    pub(crate) fn raise(&mut self, announced: u64) {
+        self.limit = self.limit.max(announced.saturating_sub(self.returned));
     }
     /// If nothing waits or is in flight, keeps `keep` bytes of the credit and returns the rest to the peer, unless that
     /// is less than `step`. Returns true if it did.
@@ -105,7 +105,7 @@ impl Outbound {
     }
 
     /// Returns the offset of the next piece.
-    pub(crate) fn place(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.lost.first().map_or(self.next, |(start, _)| start)
     }
     /// Returns the end of a piece `start..end`, which is cut after an urgent byte, and true if it ends with one.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_bounds_what_is_held_and_credit_what_is_sent() {
+    fn the_window_bounds_held_bytes_and_credit_sent_ones() {
         let mut out = Outbound { received: 1000, limit: 250, ..Outbound::default() };
         assert_eq!(out.consume(400, u64::MAX), 250);
         assert_eq!(sent(&mut out), piece(0, 100, false, false));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn who_idles_gives_back_and_later_limits_count_that() {
+    fn an_idle_flow_returns_credit_and_later_limits_count_that() {
         let mut out = Outbound { received: 100, limit: 1000, ..Outbound::default() };
         out.consume(1000, u64::MAX);
         assert_eq!(sent(&mut out), piece(0, 100, false, false));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_goes_first_and_the_end_with_the_last_byte() {
+    fn lost_bytes_go_first_and_the_end_with_the_last_byte() {
         let mut out = Outbound { received: 250, limit: 1000, ended: true, ..Outbound::default() };
         out.consume(1000, u64::MAX);
         let pieces: Vec<_> = std::iter::from_fn(|| sent(&mut out)).collect();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn news_may_come_late_twice_and_against_each_other() {
+    fn credit_frames_may_arrive_late_twice_and_reordered() {
         let mut out = Outbound { received: 300, limit: 300, ..Outbound::default() };
         out.consume(300, u64::MAX);
         let pieces = std::iter::from_fn(|| sent(&mut out)).count();

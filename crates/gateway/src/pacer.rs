@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_while_lateness_is_made_up_for_leaves_with_it() {
+    fn packets_that_arrive_while_lateness_is_made_up_for_leave_with_it() {
         let mut pacer = Pacer::new(Rate::from_bps(8_000), Span::from_ms(5));
         pacer.send(at(10), Bits(8));
         pacer.wait(at(10), true);

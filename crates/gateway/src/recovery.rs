@@ -204,7 +204,7 @@ impl Recovery {
             let stop = self.settled.next_start(at).map_or(end, |next| next.min(end));
             for number in at..stop {
                 #[cfg(test)]
-                tests::LOOKED_AT.with(|looks| looks.set(looks.get() + 1));
+                tests::EXAMINED.with(|examined| examined.set(examined.get() + 1));
                 acked.extend(self.take((number - first) as usize));
             }
             at = stop;
@@ -239,7 +239,7 @@ impl Recovery {
         let Some(largest) = self.largest_acked.filter(|&l| l >= first) else { return };
         for number in first..largest {
             #[cfg(test)]
-            tests::LOOKED_AT.with(|looks| looks.set(looks.get() + 1));
+            tests::EXAMINED.with(|examined| examined.set(examined.get() + 1));
             let (at, slot) = self.under_way[(number - first) as usize];
             let Some(waiting) = slot.and_then(|slot| self.awaited.get(slot)) else { continue };
             let lost_at = at + delay;
@@ -327,7 +327,7 @@ mod tests {
 
     thread_local! {
         /// The number of packets in flight that were examined.
-        pub(super) static LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+        pub(super) static EXAMINED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
     }
 
     fn at(ms: u64) -> Time {
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgements_of_what_was_never_sent_mean_nothing() {
+    fn acknowledgements_of_unsent_packets_are_ignored() {
         let mut side = side(2);
         let (mut acked, mut lost) = (Vec::new(), Vec::new());
         side.acknowledged(at(100), &ack(&[(0, 7)]), &mut acked, &mut lost);
@@ -426,13 +426,13 @@ mod tests {
         const PACKETS: u64 = 5_000;
         let config = GatewayConfig { reliable: true, ..GatewayConfig::new(Rate::from_bps(1_000_000_000)) };
         let mut side = Recovery::new(&config);
-        let before = LOOKED_AT.get();
+        let before = EXAMINED.get();
         for n in 0..PACKETS {
             side.send(at(n), &frame(n));
             side.acknowledged(at(n), &ack(&[(1, n)]), &mut Vec::new(), &mut Vec::new());
         }
-        let looks = LOOKED_AT.get() - before;
-        assert!(looks <= 2 * PACKETS, "{looks} looks for {PACKETS} packets");
+        let examined = EXAMINED.get() - before;
+        assert!(examined <= 2 * PACKETS, "{examined} examined for {PACKETS} packets");
         assert_eq!((side.awaited.len(), side.settled.len()), (1, 1));
     }
 
@@ -448,12 +448,12 @@ mod tests {
         side.acknowledged(at(100), &ack(&[(2 * PACKETS - 1, 2 * PACKETS - 1)]), &mut acked, &mut lost);
         side.acknowledged(at(100), &ack(&[(0, 0)]), &mut acked, &mut lost);
         let more: Vec<u64> = (0..2 * PACKETS).map(|n| side.send(at(100), &frame(n))).collect();
-        let before = LOOKED_AT.get();
+        let before = EXAMINED.get();
         for &n in more.iter().skip(1).step_by(2) {
             side.acknowledged(at(110), &ack(&[(n, n)]), &mut acked, &mut lost);
         }
-        let looks = LOOKED_AT.get() - before;
-        assert!(looks <= 8 * PACKETS, "{looks} looks for {PACKETS} acknowledgements");
+        let examined = EXAMINED.get() - before;
+        assert!(examined <= 8 * PACKETS, "{examined} examined for {PACKETS} acknowledgements");
     }
 
     #[test]

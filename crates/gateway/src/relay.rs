@@ -259,11 +259,11 @@ impl Relay {
         }
         self.queue.set_round(self.windows.round(self.config.payload), self.config.turn);
         if !self.flows.is_empty() {
-            self.tell_rate();
+            self.announce_rate();
         }
     }
     /// Announces the rate to the peer, unless it has it.
-    pub(crate) fn tell_rate(&mut self) {
+    pub(crate) fn announce_rate(&mut self) {
         if self.config.tells_rate && self.windows.owes_rate() && !std::mem::replace(&mut self.rate_queued, true) {
             self.queue.push(Frame::Rate { rate: Rate::from_bps(varint::MAX) });
         }
@@ -313,7 +313,7 @@ impl Relay {
         }
         // Bytes that are written at once were held all the same.
         let most = state.held();
-        let over = state.settle(&mut context);
+        let over = state.process_pending(&mut context);
         let after = state.held();
         self.stats.buffered_max = self.stats.buffered_max.max(self.held - before + most.max(after));
         self.held = self.held - before + after;
@@ -346,7 +346,7 @@ impl Relay {
             self.check_identifiers(flow);
         } else if !state.asked {
             self.unused[(flow.0 & 1) as usize].insert(flow.0 >> 1, (flow.0 >> 1) + 1);
-            self.tell_unused();
+            self.reset_unused();
         }
         let flows = &self.flows;
         if state.token {

@@ -64,7 +64,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(value in 0..=MAX, shift in 0u32..62) {
+        fn encoded_values_are_decoded(value in 0..=MAX, shift in 0u32..62) {
             let value = value >> shift;
             let mut out = Vec::new();
             put(value, &mut out);

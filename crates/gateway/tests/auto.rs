@@ -185,7 +185,7 @@ fn acknowledgements_and_credits_say_nothing_about_the_rate() {
 /// The acknowledgements of a download come on top of an upload that fills its direction. They count against no
 /// estimate, so the upload makes room for them once it has a queue.
 #[test]
-fn acknowledgements_find_room_beside_an_upload() {
+fn acknowledgements_have_room_next_to_an_upload() {
     for (up, down, round_trip) in [(5, 100, 100), (5, 100, 600), (1, 10, 100), (20, 400, 40)] {
         let queue_back = Some((Rate::from_bps(down * MBPS), Bits(down * MBPS * round_trip / 1000)));
         let [sends, reads] = [bulk::sender(), bulk::reader()];
@@ -231,7 +231,7 @@ fn after_a_jump_of_a_clock_the_line_is_filled() {
 }
 
 #[test]
-fn a_lost_peer_is_met_without_memory_of_the_line() {
+fn a_lost_peer_returns_without_an_old_estimate() {
     let mut pair = pair(line(30, 100, 0), &[endless()]);
     let first = pair.gateways[0].rate();
     pair.run(at(5_000));
@@ -241,7 +241,7 @@ fn a_lost_peer_is_met_without_memory_of_the_line() {
 }
 
 #[test]
-fn a_lower_most_is_kept_at_once() {
+fn a_lower_upper_bound_applies_at_once() {
     let mut pair = pair(line(30, 100, 0), &[endless()]);
     pair.run(at(5_000));
     let lower = Rate::from_bps(10 * MBPS);

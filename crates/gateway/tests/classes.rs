@@ -99,7 +99,7 @@ fn is_near(shares: &[f64], expected: &[f64], tolerance: f64) {
 /// The line is full, and a class of one connection gets the part of its share beside one of 64: also where the windows of 64
 /// connections together are more than the line needs (5 Mbit/s: their least windows are ten times what it holds).
 #[test]
-fn a_class_of_one_connection_gets_its_share_beside_one_of_64() {
+fn a_class_of_one_connection_gets_its_share_next_to_one_of_64() {
     for (mbps, round_trip, loss_per_mille) in [(30, 175, 0), (5, 100, 0), (100, 600, 0), (30, 175, 10)] {
         for (shares, part) in [([1, 1], 0.5), ([1, 3], 0.75), ([3, 1], 0.25)] {
             let from = usize::from(part == 0.5);
@@ -170,7 +170,7 @@ fn a_ceiling_holds_and_the_others_get_the_rest() {
 
 /// A class that pauses leaves the line to the others, and has its share from its first packet on when it returns.
 #[test]
-fn a_class_comes_and_goes() {
+fn a_class_is_added_and_removed() {
     let comes_and_goes = Plan { pause: (5 << 20, 3_000), ..sender() };
     let hosts = [vec![[sender(), reader()]; 16], vec![[comes_and_goes, reader()]]];
     let mut bulk = Bulk::of([config(30); 2], Line::good(Span::from_ms(40)), &[(1, None), (1, None)], &hosts, 0);

@@ -26,7 +26,7 @@ fn script() -> Script {
 }
 
 #[test]
-fn the_client_is_answered_and_heard_at_once() {
+fn the_client_is_answered_and_read_at_once() {
     let mut s = script();
     let flow = FLOW;
     let opened = s.local(|g, now, out| g.incoming(now, flow, early(), out));
@@ -49,7 +49,7 @@ fn the_client_is_answered_and_heard_at_once() {
 }
 
 #[test]
-fn the_opening_and_the_first_bytes_share_a_packet() {
+fn the_open_and_the_first_bytes_share_a_packet() {
     let mut s = script();
     s.gateway.charge(s.now + Span::from_ms(1), Bits(100_000));
     s.local(|g, now, out| {
@@ -78,7 +78,7 @@ fn a_refusal_becomes_a_reset() {
 }
 
 #[test]
-fn of_a_client_that_leaves_before_its_opening_the_peer_learns_the_name_only() {
+fn of_a_client_that_resets_before_its_open_the_peer_receives_the_identifier_only() {
     let mut s = script();
     s.gateway.charge(s.now + Span::from_ms(1), Bits(100_000));
     let (frames, actions) = s.local(|g, now, out| {
@@ -91,7 +91,7 @@ fn of_a_client_that_leaves_before_its_opening_the_peer_learns_the_name_only() {
 }
 
 #[test]
-fn what_arrives_early_is_held_until_the_server_answers() {
+fn early_bytes_are_held_until_the_server_answers() {
     let flow = FLOW;
     let mut s = script();
     // Ahead of the opening it is as if lost: not acknowledged, not answered with a reset.
@@ -109,7 +109,7 @@ fn what_arrives_early_is_held_until_the_server_answers() {
 }
 
 #[test]
-fn a_server_that_refuses_frees_what_was_held_for_it() {
+fn a_refusal_by_the_server_frees_the_bytes_held_for_it() {
     let mut s = script();
     s.peer(&[open(), ahead(0, 1000, false)]);
     let (frames, _) = s.local(|g, now, out| g.refused(now, FLOW, Reason::TimedOut, out));
@@ -125,7 +125,7 @@ fn a_server_that_refuses_frees_what_was_held_for_it() {
 }
 
 #[test]
-fn what_finds_no_memory_is_refused_at_once() {
+fn a_flow_without_memory_is_refused_at_once() {
     let config = GatewayConfig { early: Bytes(EARLY), total_buffer: Bytes(4 * WINDOW), ..config() };
     let mut s = Script::with(config);
     s.peer(&[open()]);
@@ -135,7 +135,7 @@ fn what_finds_no_memory_is_refused_at_once() {
 }
 
 #[test]
-fn credit_does_not_overtake_the_opening() {
+fn credit_does_not_overtake_the_open() {
     let window = Window::Fixed(Bytes(100_000));
     let config = GatewayConfig { window, floor: Bytes(1000), total_buffer: Bytes(40_000), ..config() };
     let mut s = Script::with(config);
@@ -153,7 +153,7 @@ fn credit_does_not_overtake_the_opening() {
 }
 
 #[test]
-fn a_client_that_left_after_its_opening_waits_for_the_refusal() {
+fn a_client_that_resets_after_its_open_waits_for_the_refusal() {
     let mut s = script();
     s.peer(&[open(), ahead(0, 1000, false)]);
     let (frames, _) = s.local(|g, now, out| g.refused(now, FLOW, Reason::Refused, out));

@@ -62,7 +62,7 @@ fn transfers_in_both_directions() {
 }
 
 #[test]
-fn connections_that_come_and_go() {
+fn short_connections() {
     let small = Plan { bytes: 3_000, ..Plan::sender(3_000) };
     let start = |n: usize| Time::ZERO + Span::from_us(3_000 * n as u64);
     // One gateway opens all, so that it names them in sequence.

@@ -167,7 +167,7 @@ fn gaps_count_over_all_flows_and_go_with_them() {
 }
 
 #[test]
-fn refused_openings_with_chosen_names() {
+fn refused_opens_with_chosen_identifiers() {
     let mut victim = Victim::new(false);
     // The memory for flows of the peer is full: further openings are refused.
     let full = victim.gateway.config().flows_per_origin();
@@ -235,7 +235,7 @@ fn limits_that_are_never_acknowledged() {
 
 /// Openings that are given up before their `Open` can leave: the queue does not grow with them.
 #[test]
-fn hosts_that_come_and_go_while_the_transport_takes_nothing() {
+fn short_connections_while_the_transport_accepts_nothing() {
     let mut victim = Victim::new(true);
     victim.gateway.hold(victim.now, true, &mut victim.out);
     let mut most = 0;
@@ -289,7 +289,7 @@ fn all_but_the_oldest_packet_acknowledged() {
 }
 
 #[test]
-fn one_opening_without_an_answer_does_not_make_later_ones_be_kept() {
+fn one_unanswered_flow_keeps_no_later_ones_in_the_list() {
     let mut victim = Victim::new(false);
     let request: Arc<Request> = Request { early: false, ..Request::UNNAMED }.into();
     let open = |victim: &mut Victim, n: u64| {

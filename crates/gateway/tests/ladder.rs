@@ -79,7 +79,7 @@ fn refusals_reach_the_client() {
 }
 
 #[test]
-fn a_reset_goes_out_after_what_was_taken_and_ends_both_directions() {
+fn a_reset_leaves_after_the_consumed_bytes_and_ends_both_directions() {
     for mut s in [Script::opened(), Script::accepted()] {
         let flow = FLOW;
         let first = s.sent();
@@ -119,7 +119,7 @@ fn a_reset_that_arrives_waits_for_the_bytes_before_it() {
 }
 
 #[test]
-fn a_host_that_takes_nothing_is_given_up_and_the_peer_told() {
+fn a_host_that_accepts_nothing_is_reset_and_the_peer_notified() {
     for mut s in [Script::opened(), Script::accepted()] {
         let flow = FLOW;
         s.peer(&[data(0, 1000, false)]);
@@ -168,7 +168,7 @@ fn resets_that_cross_end_the_flow_at_both_sides() {
 }
 
 #[test]
-fn a_client_that_goes_away_while_opening() {
+fn a_client_that_resets_while_opening() {
     let flow = FLOW;
     // The reset waits until the peer has the `Open`: it must not overtake it.
     let mut s = Script::new();
@@ -207,7 +207,7 @@ fn frames_of_flows_that_never_were_are_answered_with_a_reset() {
 }
 
 #[test]
-fn what_goes_beyond_the_limit_ends_its_flow() {
+fn bytes_beyond_the_limit_end_their_flow() {
     let flow = FLOW;
     let mut s = Script::opened();
     let (frames, actions) = s.peer(&[data(3500, 501, false)]);
@@ -229,7 +229,7 @@ fn what_goes_beyond_the_limit_ends_its_flow() {
 }
 
 #[test]
-fn what_goes_beyond_the_end_or_moves_it_ends_its_flow() {
+fn bytes_beyond_the_end_and_a_moved_end_end_their_flow() {
     let flow = FLOW;
     for wrong in [data(1000, 1, false), data(1000, 1, true), data(0, 999, true)] {
         for mut s in [Script::opened(), Script::accepted()] {

@@ -182,7 +182,7 @@ fn where_the_delay_stays_all_are_carried() {
 }
 
 #[test]
-fn an_open_that_arrives_after_its_client_has_gone_connects_nowhere() {
+fn an_open_that_arrives_after_the_end_of_its_client_connects_nowhere() {
     for (near, far) in [(1_000, 1_000), (1, 2_000), (2_000, 1)] {
         let mut scene = Scene::new(config(), ms(1));
         scene.delays = [ms(near), ms(far)];
@@ -202,7 +202,7 @@ fn an_open_that_arrives_after_its_client_has_gone_connects_nowhere() {
 }
 
 #[test]
-fn a_suspended_far_gateway_connects_for_no_client_that_has_gone_directly() {
+fn a_suspended_far_gateway_connects_for_no_client_that_has_bypassed_it() {
     let mut scene = Scene::new(config(), ms(10));
     scene.suspended = scene.now + ms(5_000);
     (1..20).for_each(|number| {
@@ -262,7 +262,7 @@ fn round_trips_that_become_shorter_shorten_no_lease() {
 
 /// Whatever delays do: no connection of the far gateway begins after its client has gone another way.
 #[test]
-fn delays_that_change_at_random_let_no_client_meet_itself() {
+fn random_delays_let_no_client_collide_with_itself() {
     let (mut passed, mut accepted) = (0, 0);
     for seed in 0..300 {
         let mut random = Random(seed);
@@ -286,7 +286,7 @@ fn delays_that_change_at_random_let_no_client_meet_itself() {
 }
 
 #[test]
-fn only_clients_who_can_go_another_way_have_a_lease() {
+fn only_clients_that_can_take_another_route_have_a_lease() {
     let lease = |config: GatewayConfig, request: Request| {
         let mut near = Gateway::new(config).unwrap();
         let mut out = Output::default();

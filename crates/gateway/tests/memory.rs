@@ -118,7 +118,7 @@ fn ten_thousand_idle_flows_leave_a_busy_one_its_window() {
 }
 
 #[test]
-fn those_who_wait_for_memory_get_it_though_nobody_sends() {
+fn flows_that_wait_for_memory_get_it_without_traffic() {
     let config = GatewayConfig {
         window: Window::Fixed(Bytes(1 << 20)),
         floor: Bytes(4_000),
@@ -159,7 +159,7 @@ fn credit(limit: u64) -> Frame {
 }
 
 #[test]
-fn who_has_idled_for_a_second_gives_back_when_asked() {
+fn a_flow_idle_for_a_second_returns_credit_on_request() {
     let mut s = relaying();
     assert_eq!(s.peer(&[Frame::Recall]), NOTHING, "it has just sent");
     s.now += Span::from_ms(980);
@@ -190,7 +190,7 @@ fn who_has_idled_for_a_second_gives_back_when_asked() {
 }
 
 #[test]
-fn what_was_given_back_and_used_all_the_same_is_a_violation() {
+fn using_returned_credit_is_a_violation() {
     let mut far = Script::accepted();
     assert_eq!(far.peer(&[Frame::Return { flow: FLOW, total: WINDOW - 1000, at: 0 }]), NOTHING);
     assert_eq!(far.gateway.wanted(FLOW), Some(0..1000));

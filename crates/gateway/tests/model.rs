@@ -74,7 +74,7 @@ fn check(seed: u64, outcomes: &mut Outcomes) {
 }
 
 #[test]
-fn hosts_see_what_they_may() {
+fn hosts_observe_only_legal_behaviour() {
     let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     if let Some(seed) = number("CELLWAY_FUZZ_SEED") {
         return check(seed, &mut Outcomes::new());

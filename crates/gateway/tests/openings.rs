@@ -18,7 +18,7 @@ fn script() -> Script {
 }
 
 #[test]
-fn an_opening_without_an_answer_is_refused_and_the_peer_told() {
+fn an_unanswered_connection_attempt_is_refused_and_the_peer_notified() {
     let mut s = script();
     assert_eq!(s.local(|g, now, out| g.incoming(now, FLOW, asked(), out)).0, [open(FLOW, WINDOW)]);
     // The peer has it, and its server does not answer.
@@ -36,7 +36,7 @@ fn an_opening_without_an_answer_is_refused_and_the_peer_told() {
 }
 
 #[test]
-fn an_opening_of_which_nothing_is_ever_heard_does_not_hold_its_host() {
+fn a_connection_attempt_without_any_answer_does_not_hold_its_host() {
     let mut s = script();
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
     // The transport has lost it although it is configured as reliable.
@@ -60,7 +60,7 @@ fn one_that_was_accepted_early_is_reset() {
 }
 
 #[test]
-fn who_waits_for_memory_waits_no_longer_either() {
+fn a_flow_that_waits_for_memory_waits_no_longer_either() {
     let mut s =
         Script::with(GatewayConfig { total_buffer: Bytes(4 * WINDOW), waiting: 3, ..*script().gateway.config() });
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));

@@ -31,7 +31,7 @@ fn reasons_reach_the_other_side() {
 }
 
 #[test]
-fn with_the_way_to_the_peer_every_flow_ends() {
+fn every_flow_ends_with_the_connection_to_the_peer() {
     let ids = [2, 4, 6, 8].map(FlowId);
     let [relaying, opening, leaving, connecting] = ids;
     let mut s = Script::opened();
@@ -115,7 +115,7 @@ fn bytes_are_released_in_order_once() {
 }
 
 #[test]
-fn smaller_packets_hold_what_was_lost_in_larger_ones() {
+fn smaller_packets_retransmit_the_content_of_larger_ones() {
     let mut s = Script::opened();
     let first = s.sent();
     s.local(|g, now, out| g.received(now, FLOW, 4000, out));
@@ -129,7 +129,7 @@ fn smaller_packets_hold_what_was_lost_in_larger_ones() {
 }
 
 #[test]
-fn the_line_is_shared_with_what_else_is_sent() {
+fn the_rate_is_shared_with_other_octets_of_the_transport() {
     let mut s = Script::opened();
     s.now += Span::from_secs(1);
     s.local(|g, now, out| g.wake(now, out));
@@ -157,7 +157,7 @@ fn another_transport_has_other_headers() {
 }
 
 #[test]
-fn what_the_handshake_measured_counts_from_the_start() {
+fn the_round_trip_of_the_handshake_counts_from_the_start() {
     let most = Bytes(8 << 20);
     let line = |rtt| {
         let window = Window::Line { most };
@@ -194,7 +194,7 @@ fn nothing_leaves_while_the_transport_holds() {
 }
 
 #[test]
-fn memory_is_shared_by_those_who_use_it() {
+fn memory_is_shared_by_the_flows_that_use_it() {
     let config = GatewayConfig {
         window: Window::Fixed(Bytes(100_000)),
         floor: Bytes(1000),
@@ -225,7 +225,7 @@ fn memory_is_shared_by_those_who_use_it() {
 }
 
 #[test]
-fn an_opening_that_the_peer_answers_wrongly_is_refused() {
+fn a_connection_attempt_with_an_invalid_answer_is_refused() {
     // Before an answer there is nothing to reset and nothing to send.
     for (frame, reason) in
         [(reset(FLOW, 0, Reason::Violation), Reason::Violation), (data(1 << 30, 1, false), Reason::Violation)]
@@ -246,7 +246,7 @@ fn an_opening_that_the_peer_answers_wrongly_is_refused() {
 }
 
 #[test]
-fn what_is_refused_for_lack_of_memory_takes_none() {
+fn a_flow_refused_for_lack_of_memory_takes_none() {
     let mut far = Script::with(GatewayConfig { total_buffer: Bytes(4 * WINDOW), waiting: 1, ..config() });
     let flows: Vec<FlowId> = (0..40).map(|n| FlowId(2 * n + 1)).collect();
     let opens: Vec<Frame> = flows.iter().map(|&flow| open(flow, WINDOW)).collect();
@@ -259,7 +259,7 @@ fn what_is_refused_for_lack_of_memory_takes_none() {
 
 /// The end of a flow without bytes needs room for its header: beside control frames that fill a packet it had none.
 #[test]
-fn no_packet_is_longer_than_the_transport_takes() {
+fn no_packet_is_longer_than_the_transport_accepts() {
     for octets in 400..440 {
         let mut s = Script::accepted();
         s.gateway.set_payload(s.now, octets, &mut s.out);

@@ -59,7 +59,7 @@ fn a_large_window_fills_the_line() {
 }
 
 #[test]
-fn a_machine_that_is_called_late_fills_the_line_within_its_slack() {
+fn a_gateway_that_is_called_late_fills_the_link_within_its_slack() {
     let shares = [0, 2].map(|slack| {
         let flows = [FlowPlan { opener: 0, start: Time::ZERO, refuse: false, early: false, hosts: endless() }];
         let config = GatewayConfig { slack: Span::from_ms(slack), ..config(1 << 20) };
@@ -132,7 +132,7 @@ fn backlogged_flows_differ_by_at_most_one_packet() {
 }
 
 #[test]
-fn a_slow_reader_stops_its_sender_and_nobody_else() {
+fn a_slow_reader_stops_its_sender_and_no_other() {
     let slow = [endless()[0], Plan { reads: 100, buffer: 8192, ..endless()[1] }];
     let window = 1 << 20;
     let mut pair = pair(window, line(), &[slow, endless()]);
@@ -178,7 +178,7 @@ fn an_outage_of_two_seconds_costs_little_more() {
 }
 
 #[test]
-fn random_loss_costs_what_is_sent_again() {
+fn random_loss_costs_the_retransmissions() {
     let line = Line { loss_per_mille: 10, losses: u32::MAX, ..line() };
     let mut pair = pair(2 << 20, line, &[endless(), endless()]);
     let share = goodput(&mut pair, 2) / (RATE as f64 * PAYLOAD_SHARE);

@@ -78,7 +78,7 @@ fn under_way(reliable: bool) -> Script {
 }
 
 #[test]
-fn what_was_under_way_is_sent_again_over_the_next_transport() {
+fn packets_in_flight_are_retransmitted_over_the_next_transport() {
     let (tls, quic) = (Transport::Tls { v6: false }, Transport::Quic { v6: false });
     for (reliable, next, expected) in
         [(true, tls, 3_000), (true, quic, 3_000), (false, tls, 3_000), (false, quic, 2_000)]
@@ -101,7 +101,7 @@ fn what_was_under_way_is_sent_again_over_the_next_transport() {
 /// A packet with bytes of a flow that the peer does not know is dropped there, and over TLS no packet is sent again. The
 /// openings fill several packets, in which there is room for a few bytes that would overtake theirs.
 #[test]
-fn bytes_wait_for_an_opening_that_is_sent_again() {
+fn bytes_wait_for_a_retransmitted_open() {
     const FLOWS: u64 = 200;
     // The last ones, so that their openings do not go first.
     const SENDING: u64 = 10;

@@ -26,7 +26,7 @@ fn met() -> Script {
 }
 
 #[test]
-fn a_held_opening_is_released_within_a_second_and_some_round_trips() {
+fn a_held_syn_is_released_within_a_second_and_some_round_trips() {
     let mut s = met();
     let idle = s.now + Span::from_secs(30);
     assert_eq!(s.run_until(idle), NOTHING, "nothing awaits an answer: no probe is sent");
@@ -56,7 +56,7 @@ fn a_held_opening_is_released_within_a_second_and_some_round_trips() {
 /// The connection between idle gateways is gone, and nothing can be sent: an opening waits no longer than on a line that is
 /// silent.
 #[test]
-fn an_opening_without_a_transport_is_released_as_well() {
+fn a_syn_without_a_transport_is_released_as_well() {
     let mut s = met();
     s.local(|g, now, out| g.hold(now, true, out));
     let idle = s.now + Span::from_secs(30);
@@ -75,7 +75,7 @@ fn an_opening_without_a_transport_is_released_as_well() {
 }
 
 #[test]
-fn what_is_carried_is_kept_and_goes_on() {
+fn established_flows_are_kept_and_continue() {
     let mut s = Script::with(watchful());
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
     s.ack(0, 0);
@@ -107,7 +107,7 @@ fn a_peer_that_sends_anything_is_there() {
 }
 
 #[test]
-fn a_late_opening_whose_reset_came_first_connects_nowhere() {
+fn a_late_open_whose_reset_arrived_first_connects_nowhere() {
     let mut s = Script::new();
     assert_eq!(s.peer(&[reset(FLOW, 0, LOST)]), NOTHING);
     assert_eq!(s.peer(&[open(FLOW, WINDOW)]), NOTHING);
@@ -115,7 +115,7 @@ fn a_late_opening_whose_reset_came_first_connects_nowhere() {
 }
 
 #[test]
-fn the_way_to_the_peer_is_new_after_it_was_lost() {
+fn the_connection_to_the_peer_is_new_after_it_was_lost() {
     let mut s = met();
     s.local(|g, now, out| g.incoming(now, FLOW, asked(), out));
     let silent = s.now + Span::from_secs(2);

@@ -75,7 +75,7 @@ fn eight_cold_flows_are_as_good_as_one_and_hold_no_more() {
 }
 
 #[test]
-fn a_rate_that_is_found_out_bounds_what_is_read_ahead() {
+fn an_estimated_rate_bounds_the_bytes_read_ahead() {
     for (mbps, round_trip) in [(30, 175), (100, 600)] {
         let bdp = mbps * MBPS * round_trip / 8000;
         for flows in [1, 8, 64] {
@@ -154,7 +154,7 @@ fn both_directions_are_filled_at_once() {
 
 /// Hosts that read nothing share the bytes that wait for them: it was four bandwidth-delay products for each flow.
 #[test]
-fn what_the_peer_may_send_to_hosts_that_read_nothing_is_shared() {
+fn credit_for_hosts_that_read_nothing_is_shared() {
     for (mbps, round_trip) in [(30, 175), (100, 600)] {
         let bdp = mbps * MBPS * round_trip / 8000;
         for flows in [1, 8, 64] {

@@ -93,7 +93,7 @@ pub fn main() -> ExitCode {
         Ok(()) => DONE,
         Err(failure) => {
             if !failure.message.is_empty() {
-                output::complain(&failure.message);
+                output::error(&failure.message);
             }
             failure.code
         }
@@ -113,7 +113,7 @@ fn completions(shell: clap_complete::Shell) -> String {
 fn written(code: u8) -> ExitCode {
     ExitCode::from(match output::finish() {
         Err(error) => {
-            output::complain(&format!("cannot write to standard output: {error}"));
+            output::error(&format!("cannot write to standard output: {error}"));
             if code == DONE { FAILED } else { code }
         }
         Ok(()) => code,

@@ -64,8 +64,8 @@ impl Config {
     pub fn parse(text: &str, origin: &Path) -> Result<Config, ConfigErrors> {
         let file = origin.display().to_string();
         let folder = origin.parent().unwrap_or(Path::new(""));
-        let told = |found: Vec<Found>| found::error_of(&Sources::of_file(&file, text), found);
-        let mut tree = Node::parse(text, 0).map_err(told)?;
+        let problems = |found: Vec<Found>| found::error_of(&Sources::of_file(&file, text), found);
+        let mut tree = Node::parse(text, 0).map_err(problems)?;
         let found = shape::check(&mut tree, schema::root());
         let mut check = check::Check::new(found, &tree, folder);
         let config = match serde_json::from_value(tree.to_leaves()) {
@@ -77,18 +77,18 @@ impl Config {
         };
         match config {
             Some(config) if check.found.is_empty() => Ok(config),
-            _ => Err(told(check.found)),
+            _ => Err(problems(check.found)),
         }
     }
 }
 
 /// Checks the name of a gateway as in a file.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
-    let told = |refusal: Refusal| {
+    let problems = |refusal: Refusal| {
         let meant = refusal.suggestion.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
         format!("{}{meant}; accepted: {}", refusal.message, <kinds::Name as Kind>::accepted())
     };
-    kinds::Name::new(name).map(drop).map_err(told)
+    kinds::Name::new(name).map(drop).map_err(problems)
 }
 
 /// The files of an identity, in PEM.

@@ -20,11 +20,11 @@ use crate::daemon::Handle;
 use crate::error::Error;
 use crate::status::Snapshot;
 
-pub(crate) use socket::{ask, ask_to_drain, ask_to_upgrade};
-pub(crate) use upgrade::{Next, QUESTION, versions};
+pub(crate) use socket::{ask, request_drain, request_upgrade};
+pub(crate) use upgrade::{Next, VERSIONS_COMMAND, versions};
 
 /// The controlled daemon.
-pub(crate) trait Watched: Clone + Send + Sync + 'static {
+pub(crate) trait Controlled: Clone + Send + Sync + 'static {
     /// Returns a snapshot. Blocks for at most 2 s; `None` if the daemon does not answer.
     fn snapshot(&self, connections: bool) -> Option<Snapshot>;
     /// Applies another configuration.
@@ -42,7 +42,7 @@ pub(crate) trait Watched: Clone + Send + Sync + 'static {
     fn stop(&self);
 }
 
-impl Watched for Handle {
+impl Controlled for Handle {
     fn snapshot(&self, connections: bool) -> Option<Snapshot> {
         Handle::snapshot(self, connections)
     }
@@ -64,7 +64,7 @@ impl Watched for Handle {
 }
 
 /// Takes a snapshot on a thread that may block.
-async fn look<W: Watched>(watched: &W, connections: bool) -> Option<Snapshot> {
+async fn take_snapshot<W: Controlled>(watched: &W, connections: bool) -> Option<Snapshot> {
     let watched = watched.clone();
     tokio::task::spawn_blocking(move || watched.snapshot(connections)).await.ok().flatten()
 }
@@ -83,7 +83,7 @@ impl Control {
     ///
     /// # Errors
     /// A socket cannot be opened, or the thread cannot be started.
-    pub(crate) fn start<W: Watched>(config: &config::Control, next: Next, watched: W) -> Result<Control, Error> {
+    pub(crate) fn start<W: Controlled>(config: &config::Control, next: Next, watched: W) -> Result<Control, Error> {
         let failed = |what: &str| {
             let what = what.to_owned();
             move |source| Error::Io { what, source }

@@ -7,17 +7,17 @@ mod admission;
 mod attempts;
 mod context;
 mod dispatch;
-mod doors;
 mod drain;
 mod drops;
 mod handle;
 pub(crate) mod handover;
 mod hosts;
+mod interception;
 mod lookup;
 mod moment;
-mod openings;
 mod outbox;
 mod peers;
+mod port_listeners;
 mod reload;
 mod route;
 mod rules;
@@ -39,15 +39,15 @@ pub(crate) use handover::Handover;
 
 use attempts::Attempts;
 use context::Context;
-use doors::Doors;
 use drain::Drain;
 use drops::Drops;
 use handle::{Command, Orders};
 use hosts::{Hosts, block};
+use interception::Interception;
 use lookup::Lookups;
 use moment::{Moment, duration};
-use openings::Openings;
 use peers::Peers;
+use port_listeners::PortListeners;
 use rules::KernelRules;
 use timers::{Due, Timers};
 
@@ -68,7 +68,7 @@ const LISTENERS: [u64; 2] = [3, 4];
 const WATCH: [u64; 2] = [5, 6];
 /// The first token of the ports to which hosts connect (forwarded ports, SOCKS); SOCKS clients that have not sent their
 /// requests follow.
-const DOORS: u64 = 16;
+const PORTS: u64 = 16;
 
 /// A gateway that runs in the network namespace of the thread that created it.
 #[derive(Debug)]
@@ -78,8 +78,8 @@ pub struct Daemon {
     timers: Timers,
     peers: Peers,
     hosts: Hosts,
-    openings: Openings,
-    doors: Doors,
+    interception: Interception,
+    ports: PortListeners,
     attempts: Attempts,
     lookups: Lookups,
     rules: KernelRules,
@@ -101,11 +101,11 @@ impl Daemon {
     pub fn new(config: Config) -> Result<Daemon, Error> {
         let now = Moment::now();
         let peers = Peers::new(&config, now)?;
-        let openings = Openings::open(config.intercept.as_ref())?;
-        let mut daemon = Daemon::with(config, now, peers, openings, |config, orders| {
+        let interception = Interception::open(config.intercept.as_ref())?;
+        let mut daemon = Daemon::with(config, now, peers, interception, |config, orders| {
             KernelRules::start(config, orders.handle().clone())
         })?;
-        daemon.doors = Doors::open(&daemon.cx.config, DOORS)?;
+        daemon.ports = PortListeners::open(&daemon.cx.config, PORTS)?;
         daemon.watch().map_err(|source| Error::System { what: "watch a descriptor".into(), source })?;
         Ok(daemon)
     }
@@ -114,7 +114,7 @@ impl Daemon {
         config: Config,
         now: Moment,
         peers: Peers,
-        openings: Openings,
+        interception: Interception,
         rules: impl FnOnce(&Config, &Orders) -> Result<KernelRules, Error>,
     ) -> Result<Daemon, Error> {
         let readiness = Readiness::new().map_err(|source| Error::System { what: "start".into(), source })?;
@@ -127,8 +127,8 @@ impl Daemon {
             orders,
             timers: Timers::default(),
             peers,
-            openings,
-            doors: Doors::default(),
+            interception,
+            ports: PortListeners::default(),
             attempts: Attempts::default(),
             rules,
             drops: Drops::default(),
@@ -143,10 +143,10 @@ impl Daemon {
     fn watch(&self) -> Result<(), SysError> {
         self.readiness.add(&self.orders, ORDERS, Interest::Read)?;
         self.readiness.add(&self.peers, PEERS, Interest::Read)?;
-        let device = self.openings.device().into_iter().zip([HOLD]);
-        let listeners = self.openings.listeners().zip(LISTENERS);
+        let device = self.interception.device().into_iter().zip([HOLD]);
+        let listeners = self.interception.listeners().zip(LISTENERS);
         let rules = self.rules.fds().zip(WATCH);
-        for (fd, token) in device.chain(listeners).chain(rules).chain(self.doors.fds()) {
+        for (fd, token) in device.chain(listeners).chain(rules).chain(self.ports.fds()) {
             self.readiness.add(fd, token, Interest::Read)?;
         }
         Ok(())
@@ -290,14 +290,14 @@ impl Daemon {
     /// Returns the number of connections for which a drain waits. Connections whose host gets no more answers do not
     /// count: they would take minutes.
     fn left(&self) -> u64 {
-        (self.hosts.len() as u64).saturating_sub(u64::from(self.hosts.silent())) + self.attempts.len() as u64
+        (self.hosts.len() as u64).saturating_sub(u64::from(self.hosts.blackholed())) + self.attempts.len() as u64
     }
     /// Starts or stops accepting connections. Without free descriptors the listeners would be ready all the time.
     fn listen(&mut self, accept: bool) {
         if !accept {
             self.cx.timer(PAUSE, Due::Listen);
         }
-        for (fd, token) in self.openings.listeners().zip(LISTENERS).chain(self.doors.fds()) {
+        for (fd, token) in self.interception.listeners().zip(LISTENERS).chain(self.ports.fds()) {
             // An error means that the descriptor is added or removed already.
             let _ = if accept { self.readiness.add(fd, token, Interest::Read) } else { self.readiness.remove(fd) };
         }
@@ -316,8 +316,8 @@ impl Daemon {
         self.rules.end();
         self.peers.linger();
         while let Some(command) = self.orders.next() {
-            if let Command::Rules(news) = command {
-                self.rules.report(news, &mut self.cx);
+            if let Command::Rules(report) = command {
+                self.rules.report(report, &mut self.cx);
             }
         }
         tracing::info!("stopped");

@@ -95,7 +95,7 @@ pub fn segment(data: &[u8]) {
         assert!(own[0] >> 4 != 4 || checksum(&own[..header]) == 0, "the sum over a header with its checksum");
     }
     assert_eq!(own.len(), data.len());
-    let Kind::Opening { client, server, acknowledgement, .. } = kind(data) else { return };
+    let Kind::Syn { client, server, acknowledgement, .. } = kind(data) else { return };
     assert_eq!(client.is_ipv4(), server.is_ipv4());
     let router = || -> std::io::Result<IpAddr> {
         Ok(if client.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() })
@@ -107,7 +107,7 @@ pub fn segment(data: &[u8]) {
         let Some(packet) = packet else { continue };
         // The answer never amplifies: it is at most the headers of ICMPv6 longer.
         assert!(packet.len() <= data.len() + 48 && packet.len() <= 1280, "{} octets to {}", packet.len(), data.len());
-        assert!(!matches!(kind(&packet), Kind::Opening { .. }), "{reason}: {packet:?}");
+        assert!(!matches!(kind(&packet), Kind::Syn { .. }), "{reason}: {packet:?}");
     }
 }
 

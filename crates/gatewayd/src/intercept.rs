@@ -22,8 +22,8 @@ mod testbed;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use follower::{Follower, News};
-pub(crate) use hold::{Hold, Opening};
+pub(crate) use follower::{Follower, RulesReport};
+pub(crate) use hold::{Hold, Syn};
 pub(crate) use listeners::Listeners;
 pub(crate) use obstacles::{absent, hindrances, obstacles};
 pub(crate) use onward::{connect, prepare, reason};

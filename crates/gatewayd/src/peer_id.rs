@@ -10,11 +10,11 @@ pub(crate) struct PeerId(usize);
 
 impl PeerId {
     /// Returns the peer at an index of the configuration, counted from 0.
-    pub(crate) const fn at(place: usize) -> PeerId {
-        PeerId(place)
+    pub(crate) const fn at(index: usize) -> PeerId {
+        PeerId(index)
     }
     /// Returns its index in the configuration.
-    pub(crate) const fn place(self) -> usize {
+    pub(crate) const fn index(self) -> usize {
         self.0
     }
 }
@@ -47,7 +47,7 @@ impl<T> PerPeer<T> {
         self.0.iter()
     }
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (PeerId, &mut T)> {
-        self.0.iter_mut().enumerate().map(|(place, value)| (PeerId(place), value))
+        self.0.iter_mut().enumerate().map(|(index, value)| (PeerId(index), value))
     }
     /// Returns the first peer whose value satisfies `is`.
     pub(crate) fn find(&self, is: impl FnMut(&T) -> bool) -> Option<PeerId> {

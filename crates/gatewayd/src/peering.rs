@@ -19,10 +19,13 @@
 //! since, as the numbers in both hellos show; the decider's hello contains its decision. See [`attachment`].
 
 mod accept;
-mod complaints;
+mod attachment;
+mod connection_limit;
 mod dial;
 mod dialling;
 mod event;
+mod failure_log;
+mod handshake_slots;
 pub(crate) mod hello;
 pub(crate) mod identity;
 mod link;
@@ -33,15 +36,12 @@ mod quic;
 pub(crate) mod records;
 mod settings;
 mod sockets;
-mod strangers;
 #[cfg(test)]
 mod tests;
 mod tls;
 mod udp;
 mod unlimited;
-mod unreached;
-mod visits;
-mod way;
+mod unreachable;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -57,17 +57,17 @@ use tracing::{debug, info, warn};
 use crate::config::Config;
 use crate::error::Error;
 use crate::peer_id::{PeerId, PerPeer};
-use complaints::Complaints;
+use attachment::Attachment;
+pub(crate) use attachment::Kept;
+use attachment::KeptPeer;
 pub(crate) use event::{PeerEvent, PeerTransport, Transport};
+use failure_log::FailureLog;
 use identity::Identity;
 use link::{Ending, Link, Share, Wire};
 use lookup::Lookups;
 use peers::Peer;
 use sockets::listen;
 use udp::Udp;
-pub(crate) use way::Kept;
-use way::KeptPeer;
-use way::Way;
 
 const LOOKUPS: u64 = 0;
 const LISTENER: u64 = 1;
@@ -97,9 +97,9 @@ pub(crate) struct Peering {
     /// The time at which the listener is polled again, if it is not.
     accept_at: Option<Instant>,
     lookups: Lookups,
-    complaints: Complaints,
+    failure_log: FailureLog,
     /// The numbers of connections that never became a peer's, by outcome.
-    turned_away: BTreeMap<&'static str, u64>,
+    rejected: BTreeMap<&'static str, u64>,
     events: VecDeque<PeerEvent>,
     /// The sum of the rates to all peers (octets per second).
     line: f64,
@@ -155,8 +155,8 @@ impl Peering {
             listen: config.listen.map(|listen| listen.address),
             accept_at: None,
             lookups,
-            complaints: Complaints::default(),
-            turned_away: BTreeMap::new(),
+            failure_log: FailureLog::default(),
+            rejected: BTreeMap::new(),
             events: VecDeque::new(),
             line: 0.0,
             closed: false,
@@ -226,7 +226,7 @@ impl Peering {
         }
         self.expire_detached(now);
         self.dial(now);
-        if let Some(summary) = self.complaints.summary(now) {
+        if let Some(summary) = self.failure_log.summary(now) {
             info!("{summary}");
         }
     }
@@ -266,7 +266,8 @@ impl Peering {
 
     /// Queues a packet; it is dropped if the peer is down.
     pub(crate) fn send(&mut self, peer: PeerId, packet: Bytes) {
-        if let Some(link) = self.peers.get(peer).and_then(|peer| peer.way.link()).and_then(|at| self.links.get_mut(&at))
+        if let Some(link) =
+            self.peers.get(peer).and_then(|peer| peer.attachment.link()).and_then(|at| self.links.get_mut(&at))
         {
             link.send(packet);
         }
@@ -293,8 +294,8 @@ impl Peering {
     pub(crate) fn deadline(&mut self) -> Option<Instant> {
         let links = self.links.values_mut().filter_map(deadline_of).min();
         let dials = self.peers.ids().filter_map(|peer| self.dial_deadline(peer));
-        let detached = self.peers.iter().filter_map(|peer| peer.way.deadline());
-        dials.chain(links).chain(detached).chain(self.accept_at).chain(self.complaints.deadline()).min()
+        let detached = self.peers.iter().filter_map(|peer| peer.attachment.deadline());
+        dials.chain(links).chain(detached).chain(self.accept_at).chain(self.failure_log.deadline()).min()
     }
 
     /// Returns the octets of IP packets sent to the peer since the start: headers, QUIC's own packets, handshakes and
@@ -313,21 +314,21 @@ impl Peering {
 
     /// Returns the octets queued and not passed to the kernel.
     pub(crate) fn backlog(&self, peer: PeerId) -> usize {
-        let current = self.peers.get(peer).and_then(|peer| peer.way.link()).and_then(|at| self.links.get(&at));
+        let current = self.peers.get(peer).and_then(|peer| peer.attachment.link()).and_then(|at| self.links.get(&at));
         current.map_or(0, Link::backlog)
     }
 
-    /// Returns the numbers of connections that never became a peer's, by outcome: see [`accept::Peering::turn_away`].
-    pub(crate) fn turned_away(&self) -> &BTreeMap<&'static str, u64> {
-        &self.turned_away
+    /// Returns the numbers of connections that never became a peer's, by outcome: see [`accept::Peering::reject`].
+    pub(crate) fn rejected(&self) -> &BTreeMap<&'static str, u64> {
+        &self.rejected
     }
 
     /// Returns the state of the transport to a peer.
     pub(crate) fn status(&self, peer: PeerId) -> PeerTransport {
         let Some(of) = self.peers.get(peer) else { return PeerTransport::default() };
         let mut status =
-            PeerTransport { tried: of.tried.clone(), surplus: of.visits.surplus, ..PeerTransport::default() };
-        if let Some(link) = of.way.link().and_then(|at| self.links.get(&at)) {
+            PeerTransport { tried: of.tried.clone(), surplus: of.connection_limit.surplus, ..PeerTransport::default() };
+        if let Some(link) = of.attachment.link().and_then(|at| self.links.get(&at)) {
             status.transport = Some(link.transport());
             status.address = Some(link.remote());
             status.rtt = link.rtt();
@@ -363,8 +364,8 @@ impl Peering {
 
     /// Ends the connection to a peer, which is then dialled again.
     pub(crate) fn abandon(&mut self, peer: PeerId, now: Instant, why: &str) {
-        let way = self.peers[peer].way;
-        if way == Way::Down {
+        let way = self.peers[peer].attachment;
+        if way == Attachment::Down {
             return;
         }
         if let Some(link) = way.link().and_then(|number| self.links.get_mut(&number)) {
@@ -392,7 +393,7 @@ impl Peering {
         let octets: Vec<u64> = self.peers.ids().map(|peer| self.octets(peer)).collect();
         let kept = |(peer, octets): (&Peer, u64)| KeptPeer {
             session: peer.session,
-            theirs: (peer.way != Way::Down).then_some((peer.theirs.instance, peer.theirs.session)),
+            theirs: (peer.attachment != Attachment::Down).then_some((peer.theirs.instance, peer.theirs.session)),
             octets,
         };
         Kept { instance: self.instance, peers: self.peers.iter().zip(octets).map(kept).collect() }
@@ -405,7 +406,7 @@ impl Peering {
             (peer.session, peer.past_octets) = (kept.session, kept.octets);
             if let Some((instance, session)) = kept.theirs {
                 peer.theirs = hello::Epoch { instance, session };
-                peer.way = Way::Detached(now + peer.outage);
+                peer.attachment = Attachment::Detached(now + peer.outage);
                 "another program has taken over here".clone_into(&mut peer.why);
             }
         }
@@ -414,9 +415,9 @@ impl Peering {
     /// Returns true, after [`Peering::close`], when all peers over TLS have received the reason of the end, or cannot
     /// be reached. A connection that ends without it seems to be cut by the path, and the peer would wait for the next
     /// one.
-    pub(crate) fn has_told(&mut self, now: Instant) -> bool {
+    pub(crate) fn has_notified(&mut self, now: Instant) -> bool {
         let links = self.links.values_mut().filter_map(link::Link::tls);
-        links.fold(true, |all, link| all & link.has_told(now))
+        links.fold(true, |all, link| all & link.has_notified(now))
     }
     /// Ends all connections, with a reason for the peers.
     pub(crate) fn close(&mut self, now: Instant, why: &str) {
@@ -425,7 +426,7 @@ impl Peering {
             link.close(&mut self.sockets, now, Ending::Stop, why);
         }
         for (_, peer) in self.peers.iter_mut() {
-            peer.way = Way::Down;
+            peer.attachment = Attachment::Down;
         }
     }
 }

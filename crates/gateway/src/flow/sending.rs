@@ -68,7 +68,7 @@ impl Flow {
             }
             // A later limit is in flight or queued.
             Frame::Credit { limit, .. } => {
-                let again = limit == self.inn.told() && !self.credit_queued && self.stage == Stage::Relaying;
+                let again = limit == self.inn.announced() && !self.credit_queued && self.stage == Stage::Relaying;
                 if again {
                     self.credit_queued = true;
                     context.queue.push(Frame::Credit { flow: self.id, limit: LATER });
@@ -93,7 +93,7 @@ impl Flow {
     }
     /// Returns the next piece: as much as fits into a packet.
     fn piece(&self, config: &GatewayConfig) -> Option<Piece> {
-        let room = config.capacity() - NUMBER_OCTETS - data_octets(self.id, self.out.place());
+        let room = config.capacity() - NUMBER_OCTETS - data_octets(self.id, self.out.offset());
         self.out.peek(config.payload.0.min(room.into()))
     }
     /// Returns true if it has something to send and no token. Bytes do not leave before the `Open`.

@@ -104,7 +104,7 @@ fn a_queue_of_the_other_direction_is_not_ours() {
 }
 
 #[test]
-fn a_sender_that_is_too_slow_blames_nobody() {
+fn a_sender_that_is_too_slow_is_no_overload() {
     // There is also a queue of the other direction.
     let mut path = Path { late: 200, back: (1_000, Span::from_ms(100)), ..Path::new(mbps(24)) };
     path.quiet_until(30_000);

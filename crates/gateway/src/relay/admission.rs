@@ -77,7 +77,7 @@ impl Relay {
         let (flow, origin, class) = (state.id, state.origin, state.class);
         self.flows.insert(flow, state);
         self.note_arrival(flow, 0);
-        self.tell_rate();
+        self.announce_rate();
         self.waiting[origin as usize].push(flow, class);
         if origin == Origin::Local {
             self.note_opening(flow);

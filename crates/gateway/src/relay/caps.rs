@@ -30,7 +30,7 @@ impl Relay {
     }
     /// Sends the peer resets for identifiers that were never used, a few at a time, as local hosts control their
     /// number.
-    pub(super) fn tell_unused(&mut self) {
+    pub(super) fn reset_unused(&mut self) {
         for parity in [0, 1] {
             while self.answers.len() < UNUSED
                 && let Some((first, _)) = self.unused[parity as usize].first()

@@ -13,7 +13,7 @@ impl Relay {
     pub(crate) fn acked(&mut self, frame: &Frame, actions: &mut Vec<Action>) {
         let Some(flow) = frame.flow() else { return };
         if matches!(frame, Frame::Reset { .. } | Frame::Refused { .. }) && self.answers.remove(&flow) {
-            self.tell_unused();
+            self.reset_unused();
         }
         self.change(flow, actions, |flow, context| flow.acked(frame, context));
     }
@@ -43,8 +43,8 @@ impl Relay {
     }
     /// Records that the packet with the rate was lost. Returns true if it must be announced again.
     fn rate_lost(&mut self, rate: Rate) -> bool {
-        let again = self.windows.untold(rate);
-        self.tell_rate();
+        let again = self.windows.announcement_lost(rate);
+        self.announce_rate();
         again
     }
     /// Returns the earliest instant at which there is something to send: later than now if ceilings of classes hold all
@@ -91,7 +91,7 @@ impl Relay {
             }
             if let Frame::Rate { rate } = &mut frame {
                 self.rate_queued = false;
-                *rate = self.windows.tell();
+                *rate = self.windows.announce();
                 return Some(frame);
             }
             let Some(state) = frame.flow().and_then(|flow| self.flows.get(&flow)) else {

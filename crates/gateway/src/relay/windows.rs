@@ -97,12 +97,12 @@ impl Windows {
         self.told.is_none_or(|told| self.own.as_bps().abs_diff(told.as_bps()) > told.as_bps() / 8)
     }
     /// Returns the rate to announce to the peer now.
-    pub(crate) fn tell(&mut self) -> Rate {
+    pub(crate) fn announce(&mut self) -> Rate {
         self.told = Some(self.own);
         self.own
     }
     /// Records that the frame with `rate` was lost. Returns true if it was the last one.
-    pub(crate) fn untold(&mut self, rate: Rate) -> bool {
+    pub(crate) fn announcement_lost(&mut self, rate: Rate) -> bool {
         self.told.take_if(|told| *told == rate).is_some()
     }
 }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_share_what_is_taken_from_hosts() {
+    fn flows_share_the_bytes_consumed_from_hosts() {
         let windows = windows(100);
         let window = windows.outbound;
         for flows in [1, 8, 64] {
@@ -166,17 +166,21 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_told_when_it_has_changed_by_an_eighth() {
+    fn a_rate_is_announced_after_a_change_of_an_eighth() {
         let mut windows = windows(80);
         let rtt = Span::from_ms(600);
         assert!(windows.owes_rate());
-        assert_eq!(windows.tell(), Rate::from_bps(80_000_000));
+        assert_eq!(windows.announce(), Rate::from_bps(80_000_000));
         windows.set_line(Rate::from_bps(89_000_000), rtt);
         assert!(!windows.owes_rate());
         windows.set_line(Rate::from_bps(91_000_000), rtt);
         assert!(windows.owes_rate());
-        let told = windows.tell();
-        assert!(!windows.owes_rate() && !windows.untold(Rate::from_bps(1)) && windows.untold(told));
+        let announced = windows.announce();
+        assert!(
+            !windows.owes_rate()
+                && !windows.announcement_lost(Rate::from_bps(1))
+                && windows.announcement_lost(announced)
+        );
         assert!(windows.owes_rate());
     }
 }

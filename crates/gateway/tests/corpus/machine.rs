@@ -273,7 +273,9 @@ impl World {
         assert!(stats.unacknowledged <= 2 * config.most_unacknowledged(), "{stats:?}");
         assert!(self.gateway.excess().is_none() || self.gateway.deadline().is_none());
         for (flow, local) in &self.locals {
-            let Some(flow) = self.gateway.flow_stats(*flow) else { panic!("{flow:?} ended untold: {local:?}") };
+            let Some(flow) = self.gateway.flow_stats(*flow) else {
+                panic!("{flow:?} ended without an event: {local:?}")
+            };
             assert!(flow.held_outbound <= most && flow.held_inbound <= most, "{flow:?} with a window of {most}");
         }
     }

@@ -79,7 +79,7 @@ pub(crate) fn check_side(world: &World, side: usize) {
     assert!(stats.flows <= 2 * each, "{stats:?}");
     let most = config.window.most().0.max(config.floor.0);
     for (&flow, n) in &world.sides[side].flows {
-        let flow = gateway.flow_stats(flow).unwrap_or_else(|| panic!("{flow:?} ({n}) has ended untold"));
+        let flow = gateway.flow_stats(flow).unwrap_or_else(|| panic!("{flow:?} ({n}) has ended without an event"));
         assert!(flow.held_outbound <= most && flow.held_inbound <= most, "{flow:?} with a window of {most}");
     }
 }

@@ -138,7 +138,7 @@ it must have the same version of the protocol. If the new program cannot take ov
 nothing changes. For root and the gateway's own user.")]
     Upgrade(Upgrade),
     /// Print the versions of the state that this program takes over, and of the protocol between gateways.
-    #[command(name = crate::control::QUESTION, hide = true)]
+    #[command(name = crate::control::VERSIONS_COMMAND, hide = true)]
     HandoverVersion,
     /// Print the JSON schema of configuration files, for editors.
     Schema,

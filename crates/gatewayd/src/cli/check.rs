@@ -22,23 +22,23 @@ pub(super) fn run(options: &Check) -> Result<(), Failure> {
             return Err(Failure::input(errors.to_string()));
         }
     };
-    let mut told = credentials::examine(&config.identity, &config.name, SystemTime::now());
-    told.warnings.extend(exposed(&config));
+    let mut findings = credentials::examine(&config.identity, &config.name, SystemTime::now());
+    findings.warnings.extend(exposed(&config));
     // The file may be for another machine.
     let machine = if options.file_only { Findings::default() } else { findings::find(&config) };
-    told.warnings.extend(machine.notes);
+    findings.warnings.extend(machine.notes);
     if options.json {
-        let problems: Vec<_> = told.problems.iter().map(|message| json!({ "message": message })).collect();
-        let valid = told.problems.is_empty();
-        let (machine, warnings) = (&machine.serious, &told.warnings);
+        let problems: Vec<_> = findings.problems.iter().map(|message| json!({ "message": message })).collect();
+        let valid = findings.problems.is_empty();
+        let (machine, warnings) = (&machine.serious, &findings.warnings);
         output::json(&json!({ "valid": valid, "problems": problems, "machine": machine, "warnings": warnings }));
     } else {
-        output::text(&summary(&config, &told));
-        told.warnings.iter().for_each(|warning| output::complain(&format!("note: {warning}")));
-        machine.serious.iter().for_each(|finding| output::complain(&format!("here: {finding}")));
-        told.problems.iter().for_each(|problem| output::complain(problem));
+        output::text(&summary(&config, &findings));
+        findings.warnings.iter().for_each(|warning| output::error(&format!("note: {warning}")));
+        machine.serious.iter().for_each(|finding| output::error(&format!("here: {finding}")));
+        findings.problems.iter().for_each(|problem| output::error(problem));
     }
-    match (told.problems.is_empty(), machine.serious.is_empty()) {
+    match (findings.problems.is_empty(), machine.serious.is_empty()) {
         (true, true) => Ok(()),
         (true, false) => Err(Failure { message: String::new(), code: FAILED }),
         (false, _) => Err(Failure { message: String::new(), code: WRONG_INPUT }),
@@ -77,13 +77,13 @@ fn list(items: impl IntoIterator<Item = impl ToString>) -> String {
 }
 
 /// Describes the operation of a gateway with this configuration.
-fn summary(config: &Config, told: &Examined) -> String {
+fn summary(config: &Config, findings: &Examined) -> String {
     let mut facts = output::table(&[], &[]);
     let mut fact = |what: &str, value: String| {
         facts.add_row(vec![what.to_owned(), value]);
     };
     fact("name", config.name.clone());
-    if let Some(until) = &told.until {
+    if let Some(until) = &findings.until {
         fact("certificate", format!("until {until}"));
     }
     fact("listens", config.listen.map_or("no: it only dials".to_owned(), |listen| listen.address.to_string()));

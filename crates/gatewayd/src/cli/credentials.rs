@@ -33,45 +33,45 @@ pub(super) struct Examined {
 
 /// Checks the files of `identity`, which must be those of the gateway `name`, at the time `now`.
 pub(super) fn examine(identity: &Identity, name: &str, now: SystemTime) -> Examined {
-    let mut told = Examined::default();
+    let mut findings = Examined::default();
     let now = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() as i64;
-    let authorities = certificates(&identity.authority, &mut told);
-    let chain = certificates(&identity.certificate, &mut told);
+    let authorities = certificates(&identity.authority, &mut findings);
+    let chain = certificates(&identity.certificate, &mut findings);
     for authority in &authorities {
-        let end = parse(authority, &identity.authority, &mut told);
+        let end = parse(authority, &identity.authority, &mut findings);
         // TLS uses the key of a trusted authority, and ignores its validity (RFC 5280, section 6.1.1, d).
-        told.warnings.extend(end.as_ref().and_then(|parsed| ended(parsed, &identity.authority, now)));
+        findings.warnings.extend(end.as_ref().and_then(|parsed| ended(parsed, &identity.authority, now)));
         if end.is_some_and(|parsed| !parsed.is_ca()) {
-            told.problems.push(format!("{}: is not the certificate of an authority", identity.authority.display()));
+            findings.problems.push(format!("{}: is not the certificate of an authority", identity.authority.display()));
         }
     }
     if let Some(own) = chain.first()
-        && let Some(parsed) = parse(own, &identity.certificate, &mut told)
+        && let Some(parsed) = parse(own, &identity.certificate, &mut findings)
     {
-        leaf(&parsed, identity, name, now, &mut told);
+        leaf(&parsed, identity, name, now, &mut findings);
         let validity = parsed.validity();
         let (from, until) = (validity.not_before.timestamp(), validity.not_after.timestamp());
         if !authorities.is_empty() && from <= until {
             // Verified at a time within its validity: an expired certificate is reported above.
             let at = now.clamp(from, until);
-            issuer(&parsed, &chain, &authorities, identity, at, &mut told);
+            issuer(&parsed, &chain, &authorities, identity, at, &mut findings);
         }
     }
-    key(identity, chain, &mut told);
-    told
+    key(identity, chain, &mut findings);
+    findings
 }
 
 /// Reads the certificates in a file; it is a problem if there are none.
-fn certificates(path: &Path, told: &mut Examined) -> Vec<CertificateDer<'static>> {
+fn certificates(path: &Path, findings: &mut Examined) -> Vec<CertificateDer<'static>> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
         Ok(found) if found.is_empty() => {
-            told.problems.push(format!("{}: there is no certificate in it (PEM)", path.display()));
+            findings.problems.push(format!("{}: there is no certificate in it (PEM)", path.display()));
             found
         }
         Ok(found) => found,
         Err(error) => {
-            told.problems.push(format!("{}: {}", path.display(), reason(&error)));
+            findings.problems.push(format!("{}: {}", path.display(), reason(&error)));
             Vec::new()
         }
     }
@@ -84,11 +84,11 @@ fn reason(error: &rustls::pki_types::pem::Error) -> String {
     }
 }
 
-fn parse<'a>(der: &'a CertificateDer<'_>, path: &Path, told: &mut Examined) -> Option<X509Certificate<'a>> {
+fn parse<'a>(der: &'a CertificateDer<'_>, path: &Path, findings: &mut Examined) -> Option<X509Certificate<'a>> {
     match X509Certificate::from_der(der) {
         Ok((_, parsed)) => Some(parsed),
         Err(error) => {
-            told.problems.push(format!("{}: is no certificate: {error}", path.display()));
+            findings.problems.push(format!("{}: is no certificate: {error}", path.display()));
             None
         }
     }
@@ -118,14 +118,14 @@ fn ended(parsed: &X509Certificate<'_>, path: &Path, now: i64) -> Option<String> 
 }
 
 /// Checks the validity and the names of the gateway's own certificate.
-fn leaf(parsed: &X509Certificate<'_>, identity: &Identity, name: &str, now: i64, told: &mut Examined) {
+fn leaf(parsed: &X509Certificate<'_>, identity: &Identity, name: &str, now: i64, findings: &mut Examined) {
     let path = &identity.certificate;
     let end = parsed.validity().not_after;
-    told.until = Some(end.to_datetime().date().to_string());
+    findings.until = Some(end.to_datetime().date().to_string());
     match ended(parsed, path, now) {
-        Some(problem) => told.problems.push(problem),
+        Some(problem) => findings.problems.push(problem),
         None if end.timestamp() - now < SOON => {
-            told.warnings.push(format!("{}: expires on {}", path.display(), shown(end)));
+            findings.warnings.push(format!("{}: expires on {}", path.display(), shown(end)));
         }
         None => {}
     }
@@ -139,7 +139,7 @@ fn leaf(parsed: &X509Certificate<'_>, identity: &Identity, name: &str, now: i64,
         .collect();
     if !names.contains(&name) {
         let is = if names.is_empty() { "has no name".to_owned() } else { format!("is of {}", names.join(", ")) };
-        told.problems.push(format!("{}: {is}, and this gateway is \"{name}\"", path.display()));
+        findings.problems.push(format!("{}: {is}, and this gateway is \"{name}\"", path.display()));
     }
 }
 
@@ -150,7 +150,7 @@ fn issuer(
     authorities: &[CertificateDer<'static>],
     identity: &Identity,
     at: i64,
-    told: &mut Examined,
+    findings: &mut Examined,
 ) {
     let path = identity.certificate.display();
     let mut roots = RootCertStore::empty();
@@ -163,31 +163,34 @@ fn issuer(
         Ok(_) => {}
         Err(rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
             let authority = identity.authority.display();
-            told.problems.push(format!("{path}: comes from another authority ({}) than {authority}", parsed.issuer()));
+            findings
+                .problems
+                .push(format!("{path}: comes from another authority ({}) than {authority}", parsed.issuer()));
         }
-        Err(error) => told.problems.push(format!("{path}: peers will refuse it: {error}")),
+        Err(error) => findings.problems.push(format!("{path}: peers will refuse it: {error}")),
     }
 }
 
 /// Checks that the private key is readable, private, and that of the certificate. It is dropped at once.
-fn key(identity: &Identity, chain: Vec<CertificateDer<'static>>, told: &mut Examined) {
+fn key(identity: &Identity, chain: Vec<CertificateDer<'static>>, findings: &mut Examined) {
     use std::os::unix::fs::PermissionsExt;
     let path = identity.key.display();
     let key = match PrivateKeyDer::from_pem_file(&identity.key) {
         Ok(key) => key,
         Err(rustls::pki_types::pem::Error::NoItemsFound) => {
-            told.problems.push(format!("{path}: there is no private key in it (PEM)"));
+            findings.problems.push(format!("{path}: there is no private key in it (PEM)"));
             return;
         }
         Err(error) => {
-            told.problems.push(format!("{path}: {}", reason(&error)));
+            findings.problems.push(format!("{path}: {}", reason(&error)));
             return;
         }
     };
     let mode = std::fs::metadata(&identity.key).map(|meta| meta.permissions().mode() & 0o777).unwrap_or(0o600);
     if mode & 0o037 != 0 {
         let group = "its owner, and a group that may read it";
-        told.warnings
+        findings
+            .warnings
             .push(format!("{path}: its mode is {mode:04o}; nobody should reach it but {group} (0600 or 0640)"));
     }
     if chain.is_empty() {
@@ -196,8 +199,8 @@ fn key(identity: &Identity, chain: Vec<CertificateDer<'static>>, told: &mut Exam
     match CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider()) {
         Ok(_) => {}
         Err(rustls::Error::InconsistentKeys(_)) => {
-            told.problems.push(format!("{path}: is not the key of {}", identity.certificate.display()));
+            findings.problems.push(format!("{path}: is not the key of {}", identity.certificate.display()));
         }
-        Err(error) => told.problems.push(format!("{path}: cannot be used: {error}")),
+        Err(error) => findings.problems.push(format!("{path}: cannot be used: {error}")),
     }
 }

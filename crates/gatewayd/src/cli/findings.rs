@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(total(text), Some(Bytes(2_048_000 << 10)));
         assert_eq!(total("MemFree: 1 kB\n"), None);
         assert_eq!(too_much(Bytes(2_048_000 << 10), Bytes(2_048_000 << 10)), None);
-        let told = too_much(Bytes(100_000 << 30), Bytes(2_048_000 << 10)).unwrap();
-        assert!(told.contains("100000 GiB") && told.contains("2000 MiB"), "{told}");
+        let found = too_much(Bytes(100_000 << 30), Bytes(2_048_000 << 10)).unwrap();
+        assert!(found.contains("100000 GiB") && found.contains("2000 MiB"), "{found}");
     }
 }

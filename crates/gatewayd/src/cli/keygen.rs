@@ -80,7 +80,7 @@ pub(super) fn run(options: &Keygen) -> Result<(), Failure> {
         ));
     }
     let secret = Files::of(options.authority.as_deref().unwrap_or(&options.out), AUTHORITY).key;
-    output::line(&format!("keep {} away from the gateways: who has it can make more", secret.display()));
+    output::line(&format!("keep {} away from the gateways: anybody who has it can make more", secret.display()));
     Ok(())
 }
 

@@ -42,12 +42,12 @@ pub(super) fn line(text: &str) {
 
 /// Prints a result that ends with its own line break.
 pub(super) fn text(text: &str) {
-    picture("", text);
+    refresh("", text);
 }
 
 /// Prints one of several results, after the control sequence `clear`. Returns false if the caller may stop, because the
 /// output cannot be written or its reader has closed it.
-pub(super) fn picture(clear: &str, text: &str) -> bool {
+pub(super) fn refresh(clear: &str, text: &str) -> bool {
     write(clear, &printable(text))
 }
 
@@ -67,7 +67,7 @@ pub(super) fn json(value: &Value) {
 }
 
 /// Prints an error message.
-pub(super) fn complain(text: &str) {
+pub(super) fn error(text: &str) {
     let _ = writeln!(io::stderr(), "cellway-gateway: {}", printable(text));
 }
 

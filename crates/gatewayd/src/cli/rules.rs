@@ -26,7 +26,7 @@ pub(super) fn run(command: &RulesCommand) -> Result<(), Failure> {
 fn intercepting(options: &RulesOptions) -> Result<Option<Config>, Failure> {
     let config = read(&options.config)?;
     if config.intercept.is_none() {
-        output::complain(&format!("{}: has no [intercept]: no rules are needed", options.config.display()));
+        output::error(&format!("{}: has no [intercept]: no rules are needed", options.config.display()));
         return Ok(None);
     }
     Ok(Some(config))

@@ -59,7 +59,7 @@ fn raise_descriptors() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        tracing::warn!("the limit on open files stays as it is: {error}");
+        tracing::warn!("the limit on open files cannot be raised: {error}");
     }
 }
 

@@ -14,27 +14,27 @@ use crate::status::states::{self, State, explained};
 use crate::status::{ConnectionStatus, PeerStatus, Snapshot};
 
 /// The interval between two snapshots, for rates.
-const GLANCE: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_millis(500);
 /// The interval of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
 
 pub(super) fn run(options: &Status) -> Result<(), Failure> {
     let socket = socket_of(&options.running)?;
-    let mut before = look(&socket, options)?;
+    let mut before = request(&socket, options)?;
     if options.json && !options.watch {
         let text = serde_json::to_value(&before).map_err(|error| Failure::failed(error.to_string()))?;
         output::json(&text);
         return Ok(());
     }
     loop {
-        std::thread::sleep(if options.watch { WATCH } else { GLANCE });
-        let now = look(&socket, options)?;
+        std::thread::sleep(if options.watch { WATCH } else { INTERVAL });
+        let now = request(&socket, options)?;
         let goes_on = if options.json {
             output::json_line(&now).map_err(|error| Failure::failed(error.to_string()))?
         } else {
             // Clears the terminal and begins at its top (ECMA-48: ED, CUP).
             let clear = if options.watch { "\x1b[2J\x1b[H" } else { "" };
-            output::picture(clear, &text(&before, &now, options.connections))
+            output::refresh(clear, &text(&before, &now, options.connections))
         };
         if !goes_on || !options.watch {
             return Ok(());
@@ -52,7 +52,7 @@ pub(super) fn socket_of(running: &Running) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::input(format!("{}: names no socket; accepted: control.socket = PATH", file.display())))
 }
 
-fn look(socket: &Path, options: &Status) -> Result<Snapshot, Failure> {
+fn request(socket: &Path, options: &Status) -> Result<Snapshot, Failure> {
     let path: &PathBuf = &socket.to_owned();
     ask(socket, options.connections).map_err(|error| {
         let hint = match error.kind() {

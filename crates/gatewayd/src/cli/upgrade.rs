@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::args::Upgrade;
 use super::status::socket_of;
 use super::{Failure, output};
-use crate::control::{ask, ask_to_upgrade};
+use crate::control::{ask, request_upgrade};
 use crate::daemon::handover::FAILED;
 
 /// The interval at which the status of the next program is requested, and the time after which it counts as failed.
@@ -17,7 +17,7 @@ pub(super) fn run(options: &Upgrade) -> Result<(), Failure> {
     let socket = socket_of(&options.running)?;
     let failed = |error: std::io::Error| Failure::failed(format!("{}: {error}", socket.display()));
     let begin = Instant::now();
-    match ask_to_upgrade(&socket) {
+    match request_upgrade(&socket) {
         // The gateway may hand over before its answer is written.
         Err(error) if error.kind() != ErrorKind::UnexpectedEof => return Err(failed(error)),
         _ => {}

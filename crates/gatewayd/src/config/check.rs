@@ -193,14 +193,14 @@ impl<'a> Check<'a> {
         }
         match (rate, &file.most) {
             (Some(_), Some(leaf)) => {
-                let message = "has no meaning beside a rate that is given";
+                let message = "has no effect with a configured rate";
                 self.found.push(leaf.wrong(message).accepted("only with rate = \"auto\""));
             }
             (None, _) if !refused => {
                 let atm = file.framing.as_ref().filter(|leaf| leaf.get() == Some(&Framing::Atm));
-                let message = "has no meaning where the rate is found out: what is measured are packets";
+                let message = "has no effect with rate = \"auto\", which measures packets";
                 self.found.extend(atm.map(|leaf| leaf.wrong(message).accepted("\"packet\", or a rate")));
-                let message = "has no meaning where the rate is found out";
+                let message = "has no effect with rate = \"auto\"";
                 let guard = file.rate_guard.as_ref().filter(|leaf| leaf.get() == Some(&RateGuard::Off));
                 self.found.extend(guard.map(|leaf| leaf.wrong(message).accepted("\"on\", or a rate")));
             }
@@ -215,7 +215,7 @@ impl<'a> Check<'a> {
         let (device, table) = (file.device.as_ref().and_then(Leaf::get), file.table.as_ref());
         for leaf in file.interfaces.iter().flatten().filter(|leaf| leaf.get().is_some()) {
             if leaf.get().map(|d| &d.0) == Some(device.map_or(&default.device, |d| &d.0)) {
-                self.found.push(leaf.wrong("is the device where openings wait").accepted("devices with clients"));
+                self.found.push(leaf.wrong("is the TUN device on which SYNs wait").accepted("devices with clients"));
             }
         }
         // 253 to 255 are the kernel's (default, main, local); the next one up is also used.
@@ -286,7 +286,7 @@ impl<'a> Check<'a> {
         let over =
             file.unproven.as_ref().and_then(|leaf| Some((leaf, *leaf.get()?))).filter(|(_, most)| *most > opening);
         if let Some((leaf, most)) = over {
-            let message = format!("{most} is more than all openings, {opening}: clients would be refused before that");
+            let message = format!("{most} is more than `opening`, {opening}: clients would be refused before that");
             self.found.push(leaf.wrong(message).accepted(format!("a whole number from 1 to {opening}")));
         }
         Limits {

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
 use super::format::Format;
-use super::{Watched, look, metrics};
+use super::{Controlled, metrics, take_snapshot};
 
 /// Most octets of a request.
 const REQUEST: usize = 8 << 10;
@@ -27,7 +27,7 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Serves requests until dropped.
-pub(super) async fn serve<W: Watched>(listener: TcpListener, watched: W) {
+pub(super) async fn serve<W: Controlled>(listener: TcpListener, watched: W) {
     let places = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else { return };
@@ -49,7 +49,7 @@ pub(super) async fn serve<W: Watched>(listener: TcpListener, watched: W) {
     }
 }
 
-async fn answer<W: Watched>(mut stream: TcpStream, watched: &W) -> io::Result<()> {
+async fn answer<W: Controlled>(mut stream: TcpStream, watched: &W) -> io::Result<()> {
     let mut request = Vec::with_capacity(1024);
     let whole = loop {
         if request.windows(4).any(|w| w == b"\r\n\r\n") {
@@ -69,7 +69,7 @@ async fn answer<W: Watched>(mut stream: TcpStream, watched: &W) -> io::Result<()
     const PLAIN: &str = "text/plain; charset=utf-8";
     let (status, kind, body) = match (whole, method, path) {
         (false, ..) => ("431 Request Header Fields Too Large", PLAIN, "the request is too long\n".to_owned()),
-        (_, b"GET" | b"HEAD", b"/metrics") => match look(watched, false).await {
+        (_, b"GET" | b"HEAD", b"/metrics") => match take_snapshot(watched, false).await {
             Some(snapshot) => {
                 let format = Format::asked(fields(&request, "accept"));
                 ("200 OK", format.content_type(), metrics::text(snapshot, format))

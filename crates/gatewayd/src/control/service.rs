@@ -9,7 +9,7 @@ use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::{Watched, look};
+use super::{Controlled, take_snapshot};
 use crate::config::Config;
 
 /// The service. It catches signals from its creation on.
@@ -40,7 +40,7 @@ const STOP: u64 = 15_000_000;
 
 fn notify(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
-        tracing::warn!("the service manager cannot be told: {error}");
+        tracing::warn!("the service manager cannot be notified: {error}");
     }
 }
 
@@ -49,7 +49,7 @@ fn headline(problem: &dyn std::fmt::Display) -> String {
     problem.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-impl<W: Watched> Service<W> {
+impl<W: Controlled> Service<W> {
     pub(super) fn new(file: PathBuf, drain: Option<Span>, watched: W) -> io::Result<Service<W>> {
         Ok(Service {
             file,
@@ -84,16 +84,16 @@ impl<W: Watched> Service<W> {
 
     /// Notifies the watchdog if the data thread answers.
     async fn alive(&self) {
-        match look(&self.watched, false).await {
+        match take_snapshot(&self.watched, false).await {
             Some(_) => notify(&[NotifyState::Watchdog]),
-            None => tracing::error!("the gateway does not answer; the watchdog is not told that it is alive"),
+            None => tracing::error!("the gateway does not answer; the watchdog is not notified"),
         }
     }
 
     fn reload(&self) {
         match NotifyState::monotonic_usec_now() {
             Ok(now) => notify(&[NotifyState::Reloading, now]),
-            Err(error) => tracing::warn!("the service manager cannot be told: {error}"),
+            Err(error) => tracing::warn!("the service manager cannot be notified: {error}"),
         }
         match Config::read(&self.file) {
             Ok(config) => {
@@ -104,7 +104,7 @@ impl<W: Watched> Service<W> {
                 for problem in &errors.problems {
                     tracing::error!("{}", headline(problem));
                 }
-                tracing::error!("{} is not taken over: the configuration stays as it was", self.file.display());
+                tracing::error!("{} is not applied: the old configuration stays", self.file.display());
                 self.watched.not_reloaded();
             }
         }
@@ -130,7 +130,7 @@ impl<W: Watched> Service<W> {
                 Stopping::Ends
             }
             (Stopping::Ends, _) => {
-                tracing::warn!("asked again to stop: ends at once");
+                tracing::warn!("another signal to stop: ends at once");
                 std::process::exit(130);
             }
         }

@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 use tokio::sync::Semaphore;
 
-use super::{Next, Snapshot, Watched, look};
+use super::{Controlled, Next, Snapshot, take_snapshot};
 
 /// Most octets of a request.
 const REQUEST: u64 = 4 << 10;
@@ -118,14 +118,17 @@ impl StatusSocket {
         }
         match StatusSocket::open(&self.path) {
             Ok(new) => {
-                tracing::warn!("the status socket {} was gone, and is made again", self.path.display());
+                tracing::warn!("the status socket {} was deleted, and is made again", self.path.display());
                 // Dropping the old socket leaves the new file, which has another inode.
                 *self = new;
             }
             Err(error) => {
                 let problem = error.to_string();
                 if problem != self.problem {
-                    tracing::warn!("the status socket {} is gone, and cannot be made: {problem}", self.path.display());
+                    tracing::warn!(
+                        "the status socket {} was deleted, and cannot be made again: {problem}",
+                        self.path.display()
+                    );
                     self.problem = problem;
                 }
             }
@@ -133,7 +136,7 @@ impl StatusSocket {
     }
 
     /// Serves requests until dropped.
-    pub(super) async fn serve<W: Watched>(mut self, watched: W, next: Next) {
+    pub(super) async fn serve<W: Controlled>(mut self, watched: W, next: Next) {
         let places = Arc::new(Semaphore::new(AT_ONCE));
         let mut check = tokio::time::interval(CHECK);
         check.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -176,7 +179,7 @@ impl Drop for StatusSocket {
     }
 }
 
-async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W, next: &Next) -> io::Result<()> {
+async fn answer<W: Controlled>(stream: tokio::net::UnixStream, watched: &W, next: &Next) -> io::Result<()> {
     // Snapshots are for the group as well.
     let may_command = stream.peer_cred().is_ok_and(|peer| [0, geteuid().as_raw()].contains(&peer.uid()));
     let (read, mut write) = stream.into_split();
@@ -202,7 +205,7 @@ async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W, next: &
                 Ok(snapshot) => Answer::Snapshot(Box::new(snapshot)),
                 Err(why) => error(why),
             },
-            Ok(request) => match drain_and_look(watched, &request).await {
+            Ok(request) => match drain_and_take_snapshot(watched, &request).await {
                 Some(snapshot) => Answer::Snapshot(Box::new(snapshot)),
                 None => error("the gateway does not answer".to_owned()),
             },
@@ -217,15 +220,15 @@ async fn answer<W: Watched>(stream: tokio::net::UnixStream, watched: &W, next: &
 }
 
 /// Executes the request, then takes a snapshot.
-async fn drain_and_look<W: Watched>(watched: &W, request: &Request) -> Option<Snapshot> {
+async fn drain_and_take_snapshot<W: Controlled>(watched: &W, request: &Request) -> Option<Snapshot> {
     if request.drain {
         watched.drain(request.within.map(Span::from_secs_f64));
     }
-    look(watched, request.connections).await
+    take_snapshot(watched, request.connections).await
 }
 
 /// Makes the gateway hand over to the program that is installed now; returns its status before.
-async fn upgrade<W: Watched>(watched: &W, next: &Next) -> Result<Snapshot, String> {
+async fn upgrade<W: Controlled>(watched: &W, next: &Next) -> Result<Snapshot, String> {
     let (watched, next) = (watched.clone(), next.clone());
     let done = tokio::task::spawn_blocking(move || {
         let config = next.check()?;
@@ -245,12 +248,12 @@ pub(crate) fn ask(path: &Path, connections: bool) -> io::Result<Snapshot> {
     request(path, &Request { connections, ..Request::default() })
 }
 /// Makes the gateway accept no new connections, and end when none are left, or after `within`.
-pub(crate) fn ask_to_drain(path: &Path, within: Option<Span>) -> io::Result<Snapshot> {
+pub(crate) fn request_drain(path: &Path, within: Option<Span>) -> io::Result<Snapshot> {
     request(path, &Request { drain: true, within: within.map(Span::as_secs_f64), ..Request::default() })
 }
 
 /// Makes the gateway hand over to the program that is installed now; returns its status before.
-pub(crate) fn ask_to_upgrade(path: &Path) -> io::Result<Snapshot> {
+pub(crate) fn request_upgrade(path: &Path) -> io::Result<Snapshot> {
     request(path, &Request { upgrade: true, ..Request::default() })
 }
 

@@ -19,13 +19,13 @@ use crate::status::{ClassStatus, ConnectionStatus, Counters, PeerStatus};
 
 /// A gateway that always answers with the same snapshot, or not at all.
 #[derive(Clone, Default)]
-struct Pretended {
+struct MockGateway {
     snapshot: Snapshot,
     silent: Arc<AtomicBool>,
     drained: Arc<Mutex<Vec<Option<Span>>>>,
 }
 
-impl Watched for Pretended {
+impl Controlled for MockGateway {
     fn snapshot(&self, connections: bool) -> Option<Snapshot> {
         let mut snapshot = self.snapshot.clone();
         if !connections {
@@ -123,8 +123,8 @@ fn picture() -> Snapshot {
 }
 
 /// Starts a control thread on a free port and in `folder`.
-fn watched(folder: &Path) -> (Control, Pretended) {
-    let pretended = Pretended { snapshot: picture(), ..Pretended::default() };
+fn watched(folder: &Path) -> (Control, MockGateway) {
+    let pretended = MockGateway { snapshot: picture(), ..MockGateway::default() };
     let config = config::Control {
         socket: Some(folder.join("control.sock")),
         metrics: Some("127.0.0.1:0".parse().unwrap()),
@@ -148,7 +148,7 @@ fn it_is_drained_through_the_socket() {
     let (control, pretended) = watched(dir.path());
     let path = dir.path().join("control.sock");
     for within in [None, Some(Span::from_ms(1_500))] {
-        assert_eq!(ask_to_drain(&path, within).unwrap().draining, Some(3));
+        assert_eq!(request_drain(&path, within).unwrap().draining, Some(3));
         assert_eq!(pretended.drained.lock().unwrap().pop(), Some(within));
     }
     ask(&path, false).unwrap();
@@ -262,7 +262,7 @@ struct Steered {
     drained: Arc<Mutex<Vec<Option<Span>>>>,
 }
 
-impl Watched for Steered {
+impl Controlled for Steered {
     fn snapshot(&self, _: bool) -> Option<Snapshot> {
         None
     }

@@ -9,7 +9,7 @@ use crate::daemon::handover;
 use crate::peering::hello;
 
 /// The command with which a program prints its [`versions`].
-pub(crate) const QUESTION: &str = "handover-version";
+pub(crate) const VERSIONS_COMMAND: &str = "handover-version";
 
 /// The next program, and the file with its configuration.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl Next {
     /// The reason for which it cannot; nothing has changed then.
     pub(super) fn check(&self) -> Result<Config, String> {
         let program = self.program.display();
-        let (answer, done) = self.run(&[QUESTION.as_ref()])?;
+        let (answer, done) = self.run(&[VERSIONS_COMMAND.as_ref()])?;
         if !done || answer.split_whitespace().count() != 2 {
             return Err(format!("{program} cannot take over from another program: a restart is needed"));
         }

@@ -8,25 +8,25 @@ use socket2::Socket;
 
 use super::Daemon;
 use super::attempts::Attempt;
-use super::doors::Arrival;
 use super::hosts::{Accepted, Newcomer, Origin, State, Stream};
-use super::openings::AT_ONCE;
+use super::interception::AT_ONCE;
 use super::outbox::Event;
+use super::port_listeners::Arrival;
 use crate::config::{Connect, PeerDown};
 use crate::error::Error;
-use crate::intercept::Opening;
+use crate::intercept::Syn;
 use crate::peer_id::PeerId;
 
 impl Daemon {
     /// Reads SYNs from the device.
-    pub(super) fn read_openings(&mut self) {
+    pub(super) fn read_syns(&mut self) {
         for _ in 0..AT_ONCE {
-            match self.openings.next() {
-                Ok(Some(opening)) => self.admit(opening),
+            match self.interception.next() {
+                Ok(Some(syn)) => self.admit(syn),
                 Ok(None) => return,
                 Err(source) => {
                     // The device was deleted: nothing can be intercepted.
-                    self.failed = Some(Error::Io { what: "read the device of openings".into(), source });
+                    self.failed = Some(Error::Io { what: "read SYNs from the TUN device".into(), source });
                     self.running = false;
                     return;
                 }
@@ -34,31 +34,31 @@ impl Daemon {
         }
     }
     /// Opens a connection for a SYN, unless the SYN belongs to a connection here, bypasses the gateways or is refused.
-    pub(super) fn admit(&mut self, opening: Opening) {
-        if self.openings.is_bypassed(&opening, &self.cx) {
-            return self.openings.bypass(&opening, &mut self.cx);
+    pub(super) fn admit(&mut self, syn: Syn) {
+        if self.interception.is_bypassed(&syn, &self.cx) {
+            return self.interception.bypass(&syn, &mut self.cx);
         }
         let Daemon { hosts, peers, cx, .. } = self;
-        let Some(opening) = hosts.sort_out(opening, |peer| peers.is_unresponsive(peer), cx) else { return };
-        let (client, server) = (opening.client, opening.server);
+        let Some(syn) = hosts.classify(syn, |peer| peers.is_unresponsive(peer), cx) else { return };
+        let (client, server) = (syn.client, syn.server);
         let Some(peer) = self.cx.routes.peer(server.ip()) else {
-            return self.turn_away(&opening, Reason::NetUnreachable);
+            return self.turn_away(&syn, Reason::NetUnreachable);
         };
         if self.bypasses(peer) {
-            return self.openings.bypass(&opening, &mut self.cx);
+            return self.interception.bypass(&syn, &mut self.cx);
         }
         if let Some(reason) = self.refusal(peer, client.ip()) {
-            return self.turn_away(&opening, reason);
+            return self.turn_away(&syn, reason);
         }
-        if self.openings.must_prove(self.hosts.waiting().unproven(), &self.cx) {
-            return self.openings.answer_first(&opening, &mut self.cx);
+        if self.interception.must_prove(self.hosts.waiting().unproven(), &self.cx) {
+            return self.interception.answer_first(&syn, &mut self.cx);
         }
         let request = Request { client: Some(client), server: Server::Address(server), early: self.is_early(peer) };
-        self.open(peer, request, Origin::Intercepted, State::Held(opening), client.ip());
+        self.open(peer, request, Origin::Intercepted, State::Held(syn), client.ip());
     }
-    fn turn_away(&mut self, opening: &Opening, reason: Reason) {
+    fn turn_away(&mut self, syn: &Syn, reason: Reason) {
         self.cx.tally.refused(reason);
-        self.openings.refuse(opening, reason);
+        self.interception.refuse(syn, reason);
     }
     /// Returns true if SYNs for a peer go to their servers past the gateways, because the peer cannot be reached.
     fn bypasses(&self, peer: PeerId) -> bool {
@@ -70,7 +70,7 @@ impl Daemon {
             // The kernel still intercepts its networks.
             self.rules.is_behind()
         };
-        lost && self.cx.config.peers[peer.place()].down == PeerDown::Direct
+        lost && self.cx.config.peers[peer.index()].down == PeerDown::Direct
     }
     /// Returns the reason to refuse a new connection of a host now, if there is one.
     fn refusal(&self, peer: PeerId, source: IpAddr) -> Option<Reason> {
@@ -83,13 +83,13 @@ impl Daemon {
         }
     }
     fn is_early(&self, peer: PeerId) -> bool {
-        self.cx.config.peers[peer.place()].connect == Connect::Early
+        self.cx.config.peers[peer.index()].connect == Connect::Early
     }
 
     /// Accepts connections that the kernel has answered.
     pub(super) fn accept(&mut self) {
         for _ in 0..AT_ONCE {
-            let Some((socket, client, server)) = self.openings.accept(&mut self.cx) else { return };
+            let Some((socket, client, server)) = self.interception.accept(&mut self.cx) else { return };
             match self.hosts.accepted(client, server) {
                 Accepted::Released(token) => self.hosts.attach(token, socket, &self.readiness, &mut self.cx),
                 Accepted::Unknown => self.proved(socket, client, server),
@@ -101,7 +101,7 @@ impl Daemon {
     /// Opens a connection whose client has acknowledged a stateless answer: the SYN was answered first, or the client
     /// was slower than other clients may be.
     fn proved(&mut self, socket: Socket, client: SocketAddr, server: SocketAddr) {
-        self.openings.count_proved();
+        self.interception.count_proved();
         let Some(peer) = self.cx.routes.peer(server.ip()) else {
             // Dropped with a reset: the client has connected to the listener itself.
             return tracing::debug!(%client, %server, "accepted and unknown");
@@ -130,7 +130,7 @@ impl Daemon {
         state: State,
         source: IpAddr,
     ) -> FlowId {
-        let (id, request) = (self.peers.name_flow(peer), Arc::new(request));
+        let (id, request) = (self.peers.assign_flow(peer), Arc::new(request));
         let newcomer = Newcomer { peer, id, request: request.clone(), origin, state, source };
         self.hosts.open(newcomer, &self.readiness, &mut self.cx);
         self.peers.request(peer, id, request, &mut self.hosts, &mut self.cx);

@@ -18,12 +18,12 @@ impl Daemon {
         match ready.token {
             // Every pass reads from the peers.
             super::PEERS => {}
-            super::HOLD => self.read_openings(),
+            super::HOLD => self.read_syns(),
             token if super::LISTENERS.contains(&token) => self.accept(),
             token if super::WATCH.contains(&token) => self.rules.check_deletions(&mut self.cx),
             token => match Token::of(ready) {
                 Some(token) => self.hosts.ready(token, ready, &mut self.cx),
-                None => self.doors.ready(token, &self.readiness, &mut self.cx),
+                None => self.ports.ready(token, &self.readiness, &mut self.cx),
             },
         }
     }
@@ -56,7 +56,7 @@ impl Daemon {
                 self.lookups.ended();
                 self.hosts.found(token, &addresses, &self.readiness, &mut self.cx);
             }
-            Command::Rules(news) => self.rules.report(news, &mut self.cx),
+            Command::Rules(report) => self.rules.report(report, &mut self.cx),
         }
     }
     /// Processes a timer that has expired.
@@ -64,9 +64,9 @@ impl Daemon {
         match due {
             Due::Accept(token) => self.hosts.not_accepted(token, &mut self.cx),
             Due::Check(token) => self.hosts.check(token, &mut self.cx),
-            Due::Silence(token) => self.hosts.remove(token, &mut self.cx),
+            Due::Blackhole(token) => self.hosts.remove(token, &mut self.cx),
             Due::Listen => self.listen(true),
-            Due::Greeting(token) => self.doors.forget(token),
+            Due::Greeting(token) => self.ports.forget(token),
             // Every pass checks whether the drain is over.
             Due::Drained => {}
             Due::Rules => self.rules.set_again(&mut self.cx),
@@ -81,25 +81,25 @@ impl Daemon {
     }
     /// Processes an event of the outbox.
     pub(super) fn process(&mut self, event: Event) {
-        let Daemon { peers, hosts, openings, attempts, cx, .. } = self;
+        let Daemon { peers, hosts, interception, attempts, cx, .. } = self;
         match event {
             Event::Timer(at, due) => self.timers.add(at, due),
             Event::Refused(peer, id, reason) => {
                 cx.tally.refused(reason);
-                peers.call(peer, hosts, cx, |machine, now, out| machine.refused(now, id, reason, out));
+                peers.call(peer, hosts, cx, |gateway, now, out| gateway.refused(now, id, reason, out));
             }
             Event::Connected(peer, id) => {
-                peers.call(peer, hosts, cx, |machine, now, out| machine.connected(now, id, out));
+                peers.call(peer, hosts, cx, |gateway, now, out| gateway.connected(now, id, out));
             }
             Event::Readable(token, ended) => self.readable(token, ended),
             Event::Written(token, bytes) => {
                 if let Some((peer, id, room)) = hosts.written(token) {
-                    peers.call(peer, hosts, cx, |machine, now, out| machine.wrote(now, id, bytes, room, out));
+                    peers.call(peer, hosts, cx, |gateway, now, out| gateway.wrote(now, id, bytes, room, out));
                 }
             }
             Event::HostLost(token, reason) => {
                 if let Some((peer, id)) = hosts.flow(token) {
-                    peers.call(peer, hosts, cx, |machine, now, out| machine.local_reset(now, id, reason, out));
+                    peers.call(peer, hosts, cx, |gateway, now, out| gateway.local_reset(now, id, reason, out));
                 }
                 hosts.lost(token);
             }
@@ -108,10 +108,10 @@ impl Daemon {
             Event::Reachable(peer, up) => self.rules.follow(peer, up && !self.drain.is_on()),
             Event::Attempt(attempt) => attempts.add(attempt),
             Event::Withdrawn(peer, id) => attempts.remove(peer, id),
-            Event::Release(opening) => openings.release(&opening, cx),
-            Event::Bypass(opening) => openings.bypass(&opening, cx),
-            Event::Refuse(opening, reason) => openings.refuse(&opening, reason),
-            Event::Again(opening) => self.admit(*opening),
+            Event::Release(syn) => interception.release(&syn, cx),
+            Event::Bypass(syn) => interception.bypass(&syn, cx),
+            Event::Refuse(syn, reason) => interception.refuse(&syn, reason),
+            Event::Again(syn) => self.admit(*syn),
             Event::Arrival(arrival) => self.arrive(*arrival),
             Event::NoDescriptors => self.listen(false),
         }
@@ -121,16 +121,16 @@ impl Daemon {
         let Daemon { peers, hosts, cx, .. } = self;
         let Some((peer, id, Input { bytes, urgent, ended })) = hosts.poll(token, ended) else { return };
         if bytes > 0 {
-            peers.call(peer, hosts, cx, |machine, now, out| {
+            peers.call(peer, hosts, cx, |gateway, now, out| {
                 if let Some(at) = urgent {
-                    machine.urgent(id, at);
+                    gateway.urgent(id, at);
                 }
-                machine.received(now, id, bytes, out);
+                gateway.received(now, id, bytes, out);
             });
             cx.tally.held_back += u64::from(hosts.is_held_back(token));
         }
         if ended {
-            peers.call(peer, hosts, cx, |machine, now, out| machine.local_closed(now, id, out));
+            peers.call(peer, hosts, cx, |gateway, now, out| gateway.local_closed(now, id, out));
         }
     }
 
@@ -155,7 +155,7 @@ impl Daemon {
         match applied {
             Ok(config) => {
                 for name in unchanged {
-                    tracing::warn!("reload: `{name}` needs a restart and stays as it was");
+                    tracing::warn!("reload: `{name}` needs a restart; its old value stays");
                 }
                 self.rules.reload(&config);
                 cx.configure(config);
@@ -177,7 +177,7 @@ impl Daemon {
             uptime: cx.now.since(peers.start()).as_secs_f64(),
             peers: peers.ids().map(|peer| peers.status(peer, rules.obstacle(peer), hosts)).collect(),
             opening: u64::from(hosts.waiting().len()),
-            silent: u64::from(hosts.silent()),
+            silent: u64::from(hosts.blackholed()),
             receive_drops: drops.total(),
             longest_pass: cx.tally.longest_pass.as_secs_f64(),
             long_passes: cx.tally.long_passes,

@@ -41,7 +41,7 @@ pub(crate) enum Command {
         addresses: Vec<std::net::SocketAddr>,
     },
     /// A report about the rules of the kernel.
-    Rules(intercept::News),
+    Rules(intercept::RulesReport),
 }
 
 /// Sends commands to a [`Daemon`](crate::Daemon) from another thread.

@@ -12,14 +12,14 @@ use cellway_sys::Parcel;
 use serde::{Deserialize, Serialize};
 
 use super::attempts::Attempt;
-use super::doors::{Doors, DoorsRecord};
 use super::drain::Drain;
 use super::hosts::HostsRecord;
+use super::interception::{Interception, InterceptionRecord};
 use super::moment::Moment;
-use super::openings::{Openings, OpeningsRecord};
 use super::peers::{Peers, PeersRecord};
+use super::port_listeners::{PortListeners, PortListenersRecord};
 use super::rules::KernelRules;
-use super::{DOORS, Daemon};
+use super::{Daemon, PORTS};
 use crate::config::Config;
 use crate::error::Error;
 
@@ -29,14 +29,16 @@ pub(crate) const VERSION: u32 = 2;
 /// The kind of error of an upgrade that has failed.
 pub(crate) const FAILED: &str = "upgrade";
 
-/// The state that another program continues.
+/// The state that another program continues. The layout of a handover has the renamed fields.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     version: u32,
     hosts: HostsRecord,
     peers: PeersRecord,
-    openings: Option<OpeningsRecord>,
-    doors: DoorsRecord,
+    #[serde(rename = "openings")]
+    interception: Option<InterceptionRecord>,
+    #[serde(rename = "doors")]
+    ports: PortListenersRecord,
     attempts: Vec<Attempt>,
     /// Set if a command to drain arrived after the one to hand over.
     drain: Drain,
@@ -135,8 +137,8 @@ impl Daemon {
             version: VERSION,
             hosts: self.hosts.hand_over(&mut parcel),
             peers,
-            openings: self.openings.hand_over(&mut parcel),
-            doors: self.doors.hand_over(&mut parcel),
+            interception: self.interception.hand_over(&mut parcel),
+            ports: self.ports.hand_over(&mut parcel),
             attempts: self.attempts.drain(),
             drain: self.drain.clone(),
         };
@@ -150,20 +152,20 @@ impl Daemon {
     /// As [`Daemon::new`], or the record has another version or belongs to another configuration.
     pub(crate) fn resume(handover: Handover) -> Result<Daemon, Error> {
         let Handover { mut parcel, config, record } = handover;
-        let Record { hosts, peers, openings, doors, attempts, drain, version: _ } = record;
+        let Record { hosts, peers, interception, ports, attempts, drain, version: _ } = record;
         let now = Moment::now();
         let connections = hosts.len();
-        let openings = match (&config.intercept, openings) {
-            (Some(intercept), Some(openings)) => Openings::resume(intercept, openings, &mut parcel)?,
-            (None, None) => Openings::default(),
-            _ => return Err(Error::Config { what: "`intercept` is not as it was handed over".into() }),
+        let interception = match (&config.intercept, interception) {
+            (Some(intercept), Some(interception)) => Interception::resume(intercept, interception, &mut parcel)?,
+            (None, None) => Interception::default(),
+            _ => return Err(Error::Config { what: "`intercept` differs from the one that was handed over".into() }),
         };
         let peers = Peers::resume(&config, peers, now)?;
-        let mut daemon = Daemon::with(config, now, peers, openings, |config, orders| {
+        let mut daemon = Daemon::with(config, now, peers, interception, |config, orders| {
             KernelRules::resume(config, orders.handle().clone())
         })?;
         let Daemon { readiness, cx, .. } = &mut daemon;
-        daemon.doors = Doors::resume(&cx.config.clone(), DOORS, doors, &mut parcel, readiness, cx)?;
+        daemon.ports = PortListeners::resume(&cx.config.clone(), PORTS, ports, &mut parcel, readiness, cx)?;
         daemon.watch().map_err(|source| Error::System { what: "watch a descriptor".into(), source })?;
         let Daemon { hosts: all, lookups, readiness, cx, .. } = &mut daemon;
         all.resume(hosts, &mut parcel, lookups, readiness, cx).map_err(failed("take over connections"))?;

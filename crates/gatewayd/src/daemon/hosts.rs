@@ -2,6 +2,7 @@
 
 mod actions;
 mod answer;
+mod blackhole;
 pub(crate) mod block;
 mod connection;
 mod ending;
@@ -10,7 +11,6 @@ mod handover;
 mod leftover;
 mod onward;
 mod ring;
-mod silence;
 mod sockets;
 mod state;
 mod status;
@@ -29,7 +29,7 @@ use socket2::Socket;
 use super::context::Context;
 use super::outbox::Event;
 use crate::config::Limits;
-use crate::intercept::{self, Opening};
+use crate::intercept::{self, Syn};
 use crate::peer_id::{PeerId, PerPeer};
 
 use connection::Connection;
@@ -80,7 +80,7 @@ pub(crate) struct Hosts {
     waiting: Waiting,
     clients: Clients,
     /// Connections whose host gets no more answers.
-    silent: u32,
+    blackholed: u32,
 }
 
 impl Hosts {
@@ -93,7 +93,7 @@ impl Hosts {
             writers: Vec::new(),
             waiting: Waiting::default(),
             clients: Clients::default(),
-            silent: 0,
+            blackholed: 0,
         }
     }
     /// Returns the number of connections.
@@ -101,8 +101,8 @@ impl Hosts {
         self.table.len()
     }
     /// Returns the number of connections whose host gets no more answers.
-    pub(crate) fn silent(&self) -> u32 {
-        self.silent
+    pub(crate) fn blackholed(&self) -> u32 {
+        self.blackholed
     }
     /// Returns the counts of connections that wait for an answer.
     pub(crate) fn waiting(&self) -> &Waiting {
@@ -122,7 +122,7 @@ impl Hosts {
     /// Adds a connection that a host here requests.
     pub(crate) fn open(&mut self, newcomer: Newcomer, readiness: &Readiness, cx: &mut Context) {
         let Newcomer { peer, id, request, origin, state, source } = newcomer;
-        let name = &cx.config.peers[peer.place()].name;
+        let name = &cx.config.peers[peer.index()].name;
         tracing::debug!(flow = id.0, peer = %name, %source, server = ?request.server, how = origin.name(), "opening");
         let mut connection = Connection::new(peer, id, request, origin, state, cx.now);
         connection.source = Some(source);
@@ -156,8 +156,8 @@ impl Hosts {
             self.intercepted.remove(&key);
         }
         self.waiting.end(&mut connection);
-        if matches!(connection.state, State::Silent(_)) {
-            self.silent -= 1;
+        if matches!(connection.state, State::Blackholed(_)) {
+            self.blackholed -= 1;
         }
         if let Some(source) = connection.source {
             self.clients.leave(source);
@@ -169,33 +169,33 @@ impl Hosts {
 
     /// Returns a SYN if it opens a new connection. Otherwise it belongs to a connection here: it is stored, or the
     /// kernel answers it. `is_unresponsive` is true for peers that do not answer.
-    pub(crate) fn sort_out(
+    pub(crate) fn classify(
         &mut self,
-        opening: Opening,
+        syn: Syn,
         is_unresponsive: impl Fn(PeerId) -> bool,
         cx: &mut Context,
-    ) -> Option<Opening> {
-        let Some(&token) = self.intercepted.get(&(opening.client, opening.server)) else { return Some(opening) };
+    ) -> Option<Syn> {
+        let Some(&token) = self.intercepted.get(&(syn.client, syn.server)) else { return Some(syn) };
         match self.table.get_mut(token) {
             // A retransmission.
             Some(Connection { state: State::Held(held), .. }) => {
-                *held = opening;
+                *held = syn;
                 return None;
             }
-            Some(Connection { state: State::Silent(_), .. }) => self.remove(token, cx),
+            Some(Connection { state: State::Blackholed(_), .. }) => self.remove(token, cx),
             Some(of) if of.closed.is_some() || of.is_over() && is_unresponsive(of.peer) => {}
             // The far side uses the port until it has received the end.
             Some(connection) if connection.is_over() => {
-                connection.again = Some(opening);
+                connection.again = Some(syn);
                 return None;
             }
             Some(_) => {
-                cx.push(Event::Release(Box::new(opening)));
+                cx.push(Event::Release(Box::new(syn)));
                 return None;
             }
             None => {}
         }
-        Some(opening)
+        Some(syn)
     }
 
     /// Holds bytes of a flow from the peer.

@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 use cellway_gateway::{Excess, FlowId, Reason};
 
 use super::attempts::Attempt;
-use super::doors::Arrival;
 use super::hosts::Token;
 use super::moment::Moment;
+use super::port_listeners::Arrival;
 use super::timers::Due;
-use crate::intercept::Opening;
+use crate::intercept::Syn;
 use crate::peer_id::PeerId;
 
 /// An event for another component. Rare ones with large data are boxed, as the frequent ones are a few words.
@@ -42,13 +42,13 @@ pub(crate) enum Event {
     /// A peer has reset a flow that has no connection yet.
     Withdrawn(PeerId, FlowId),
     /// The kernel is to answer a SYN.
-    Release(Box<Opening>),
+    Release(Box<Syn>),
     /// A SYN bypasses the gateways to its server.
-    Bypass(Box<Opening>),
+    Bypass(Box<Syn>),
     /// A SYN is refused.
-    Refuse(Box<Opening>, Reason),
+    Refuse(Box<Syn>, Reason),
     /// A SYN has arrived from the port of a connection that has not ended.
-    Again(Box<Opening>),
+    Again(Box<Syn>),
     /// A host has connected to a port of the gateway.
     Arrival(Box<Arrival>),
     /// The process has no descriptors left for connections.

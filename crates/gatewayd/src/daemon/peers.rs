@@ -77,7 +77,7 @@ impl Peers {
     pub(crate) fn resume(config: &Config, record: PeersRecord, now: Moment) -> Result<Peers, Error> {
         let names = record.links.iter().map(|link| &link.name);
         if !names.eq(config.peers.iter().map(|peer| &peer.name)) {
-            return Err(Error::Config { what: "other peers than those that are handed over".into() });
+            return Err(Error::Config { what: "the peers differ from those that were handed over".into() });
         }
         let mut peers = Peers::with(config, Some(&record.transport), now)?;
         for ((_, link), kept) in peers.links.iter_mut().zip(record.links) {
@@ -138,7 +138,7 @@ impl Peers {
     /// [`Peers::close`].
     pub(crate) fn linger(&mut self) {
         let end = Moment::now() + LINGER;
-        while !self.transport.has_told(self.instant(Moment::now())) && Moment::now() < end {
+        while !self.transport.has_notified(self.instant(Moment::now())) && Moment::now() < end {
             std::thread::sleep(duration(PAUSE));
         }
     }
@@ -153,12 +153,12 @@ impl Peers {
     }
     /// Returns true if the peer does not answer.
     pub(crate) fn is_unresponsive(&self, peer: PeerId) -> bool {
-        self.links[peer].machine.is_unresponsive()
+        self.links[peer].gateway.is_unresponsive()
     }
 
     /// Assigns the identifier of the next flow to a peer. [`Peers::request`] must follow.
-    pub(crate) fn name_flow(&mut self, peer: PeerId) -> FlowId {
-        self.links[peer].name_flow()
+    pub(crate) fn assign_flow(&mut self, peer: PeerId) -> FlowId {
+        self.links[peer].assign_flow()
     }
     /// Requests a connection from a peer for a host here.
     pub(crate) fn request(
@@ -169,9 +169,9 @@ impl Peers {
         hosts: &mut Hosts,
         cx: &mut Context,
     ) {
-        self.call(peer, hosts, cx, |machine, now, out| machine.incoming(now, id, request, out));
-        if !self.links[peer].machine.has_met(id) {
-            self.links[peer].unname_flow(id);
+        self.call(peer, hosts, cx, |gateway, now, out| gateway.incoming(now, id, request, out));
+        if !self.links[peer].gateway.has_met(id) {
+            self.links[peer].unassign_flow(id);
         }
     }
     /// Decides on a connection attempt of a peer; `None` if its flow has ended. It is refused if the gateway drains.
@@ -179,9 +179,9 @@ impl Peers {
         let link = &self.links[attempt.peer];
         // The clock is read: this thread may have been suspended since the pass began.
         let now = || link.time(cx.now.max(Moment::now()));
-        Some(match link.machine.flow_stats(attempt.id)?.state {
+        Some(match link.gateway.flow_stats(attempt.id)?.state {
             FlowState::Opening if drains => Err(Reason::Stopping),
-            FlowState::Opening if link.machine.lease_end(attempt.id).is_none_or(|end| now() < end) => Ok(()),
+            FlowState::Opening if link.gateway.lease_end(attempt.id).is_none_or(|end| now() < end) => Ok(()),
             // Its client may be on another path.
             FlowState::Opening => Err(Reason::PeerLost),
             // The peer has reset it after early data, which no host will receive.
@@ -198,11 +198,11 @@ impl AsFd for Peers {
 
 #[cfg(test)]
 impl Peers {
-    pub(crate) fn machine(&self, peer: PeerId) -> &cellway_gateway::Gateway {
-        &self.links[peer].machine
+    pub(crate) fn gateway(&self, peer: PeerId) -> &cellway_gateway::Gateway {
+        &self.links[peer].gateway
     }
     pub(crate) fn machine_mut(&mut self, peer: PeerId) -> &mut cellway_gateway::Gateway {
-        &mut self.links[peer].machine
+        &mut self.links[peer].gateway
     }
     pub(crate) fn set_payload(&mut self, peer: PeerId, payload: usize) {
         self.links[peer].payload = payload;

@@ -9,7 +9,7 @@ use super::handle::{Command, Handle};
 use super::timers::Due;
 use crate::config::Config;
 use crate::error::Error;
-use crate::intercept::{Follower, News, Rules, Watch};
+use crate::intercept::{Follower, Rules, RulesReport, Watch};
 use crate::peer_id::{PeerId, PerPeer};
 
 /// The interval between attempts to set rules that the kernel refuses.
@@ -33,7 +33,7 @@ impl KernelRules {
     pub(crate) fn start(config: &Config, handle: Handle) -> Result<KernelRules, Error> {
         if config.intercept.is_some() {
             // Networks that an earlier daemon has left intercepted would be unreachable until the peer is up.
-            Rules::of(config).settle()?;
+            Rules::of(config).set_networks()?;
         }
         KernelRules::resume(config, handle)
     }
@@ -49,7 +49,7 @@ impl KernelRules {
         let rules = Rules::of(config);
         // Before the thread reads the rules for the first time: no deletion is missed.
         let watch = Watch::new(intercept).map_err(|source| Error::Io { what: "watch the rules".into(), source })?;
-        let follower = Follower::start(rules, move |news| handle.send(Command::Rules(news)))?;
+        let follower = Follower::start(rules, move |report| handle.send(Command::Rules(report)))?;
         Ok(KernelRules { follower: Some(follower), watch: Some(watch), changes })
     }
     /// Returns the descriptors of the watch.
@@ -68,28 +68,28 @@ impl KernelRules {
         }
     }
     /// Processes a report of the thread.
-    pub(crate) fn report(&mut self, news: News, cx: &mut Context) {
+    pub(crate) fn report(&mut self, report: RulesReport, cx: &mut Context) {
         let before = self.follower.as_ref().and_then(|follower| follower.lacking().map(str::to_owned));
         if let Some(follower) = &mut self.follower {
-            follower.heard(&news);
+            follower.process(&report);
         }
-        match news {
-            News::Followed { result: Ok(()), .. } | News::Looked(Ok(false)) => {}
-            News::Followed { result: Err(e), .. } => {
-                tracing::error!("the rules cannot follow: {e}");
+        match report {
+            RulesReport::Applied { result: Ok(()), .. } | RulesReport::Checked(Ok(false)) => {}
+            RulesReport::Applied { result: Err(e), .. } => {
+                tracing::error!("the rules of the kernel cannot be changed: {e}");
                 cx.tally.error("rules");
             }
-            News::Looked(Ok(true)) => {
+            RulesReport::Checked(Ok(true)) => {
                 tracing::warn!(
-                    "rules of the kernel were deleted by somebody else, and are set again; connections that began \
-                     meanwhile went direct, carried ones may have been reset"
+                    "rules of the kernel were deleted by another program, and are set again; connections that began \
+                     meanwhile bypassed the gateways, relayed ones may have been reset"
                 );
                 cx.tally.restored += 1;
             }
-            News::Looked(Err(e)) => {
+            RulesReport::Checked(Err(e)) => {
                 let why = e.to_string();
                 if before.as_ref() != Some(&why) {
-                    tracing::error!("rules of the kernel are lacking and cannot be set again: {why}");
+                    tracing::error!("rules of the kernel are missing and cannot be set again: {why}");
                 }
                 cx.tally.error("rules");
                 // Without a watch there is a timer already.
@@ -103,7 +103,7 @@ impl KernelRules {
     /// attempt deletes rules itself.
     pub(crate) fn check_deletions(&mut self, cx: &mut Context) {
         let Some(watch) = &mut self.watch else { return };
-        match watch.has_heard() {
+        match watch.has_deletions() {
             Ok(false) => return,
             Ok(true) => {}
             Err(e) => {
@@ -120,13 +120,13 @@ impl KernelRules {
             }
         }
         if let Some(follower) = self.follower.as_mut().filter(|follower| follower.lacking().is_none()) {
-            follower.look();
+            follower.check();
         }
     }
     /// Sets rules again that the kernel has refused, or that may have been deleted without a report.
     pub(crate) fn set_again(&mut self, cx: &mut Context) {
         if let Some(follower) = &mut self.follower {
-            follower.look();
+            follower.check();
             if self.watch.is_none() {
                 cx.timer(AGAIN, Due::Rules);
             }
@@ -138,7 +138,7 @@ impl KernelRules {
         if let Some(why) = follower.lacking() {
             return Some(format!("the rules of the kernel are lacking: {why}"));
         }
-        (!follower.has_told(self.changes[peer])).then(|| "the rules of the kernel have not followed yet".to_owned())
+        (!follower.has_applied(self.changes[peer])).then(|| "the rules of the kernel are not changed yet".to_owned())
     }
     /// Returns true if the kernel has not executed all changes.
     pub(crate) fn is_behind(&self) -> bool {

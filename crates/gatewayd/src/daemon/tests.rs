@@ -20,7 +20,7 @@ use super::Daemon;
 use super::hosts::{Origin, State, Token};
 use super::moment::Moment;
 use crate::config::{Config, Listen, PeerDown};
-use crate::intercept::Opening;
+use crate::intercept::Syn;
 use crate::peer_id::PeerId;
 use crate::peering::{PeerEvent, Transport};
 
@@ -87,8 +87,8 @@ impl Scene {
         self.daemon.step(|daemon| id = daemon.open(PEER, request, origin, state, source));
         id
     }
-    fn admit(&mut self, opening: Opening) {
-        self.daemon.step(|daemon| daemon.admit(opening));
+    fn admit(&mut self, syn: Syn) {
+        self.daemon.step(|daemon| daemon.admit(syn));
     }
     fn write(&mut self) {
         self.daemon.step(|Daemon { hosts, cx, .. }| hosts.write(cx));
@@ -110,14 +110,14 @@ impl Scene {
         self.daemon.step(|Daemon { peers, hosts, cx, .. }| peers.call(PEER, hosts, cx, act));
     }
     fn stats(&self) -> GatewayStats {
-        self.daemon.peers.machine(PEER).stats()
+        self.daemon.peers.gateway(PEER).stats()
     }
 }
 
 /// Returns the state of a connection of a host here that has no socket.
 fn waiting() -> State {
     let [client, server] = ["192.0.2.7:5000", "192.0.2.9:80"].map(|at| at.parse().unwrap());
-    State::Held(Opening::between(client, server))
+    State::Held(Syn::between(client, server))
 }
 
 fn server() -> (TcpListener, SocketAddr) {
@@ -126,12 +126,12 @@ fn server() -> (TcpListener, SocketAddr) {
     let at = listener.local_addr().unwrap();
     (listener, at)
 }
-fn opening(flow: u64, server: SocketAddr, early: bool) -> Frame {
+fn open_with(flow: u64, server: SocketAddr, early: bool) -> Frame {
     let request = Arc::new(Request { client: None, server: Server::Address(server), early });
     Frame::Open { flow: FlowId(flow), limit: WINDOW, lease: None, request }
 }
 fn open(flow: u64, server: SocketAddr) -> Frame {
-    opening(flow, server, false)
+    open_with(flow, server, false)
 }
 fn reset(flow: u64, at: u64) -> Frame {
     Frame::Reset { flow: FlowId(flow), at, reason: Reason::Reset }
@@ -170,7 +170,7 @@ fn a_flow_that_is_reset_after_early_data_and_before_its_attempt_ends() {
     let (listener, at) = server();
     let mut scene = Scene::new();
     let data = Frame::Data { flow: FlowId(0), offset: 0, len: 10, fin: false, early: true, urgent: false };
-    scene.receive(vec![opening(0, at, true), data]);
+    scene.receive(vec![open_with(0, at, true), data]);
     scene.receive(vec![reset(0, 10)]);
     scene.attempt_after(60_000);
     assert!(listener.accept().is_err());
@@ -188,7 +188,7 @@ fn a_server_that_answers_after_the_peers_reset_is_checked() {
     let (listener, at) = server();
     let mut scene = Scene::new();
     let data = Frame::Data { flow: FlowId(0), offset: 0, len: 10, fin: false, early: true, urgent: false };
-    scene.receive(vec![opening(0, at, true), data]);
+    scene.receive(vec![open_with(0, at, true), data]);
     scene.attempt_after(60_000);
     let token = scene.token(FlowId(0));
     assert_eq!(scene.state(token), Some("Connecting"));
@@ -199,7 +199,7 @@ fn a_server_that_answers_after_the_peers_reset_is_checked() {
     assert!(listener.accept().is_ok());
     // It has its bytes, and then the reset.
     scene.write();
-    assert_eq!(scene.state(token), Some("Leaving"));
+    assert_eq!(scene.state(token), Some("Closing"));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn a_reset_for_an_unused_identifier_is_malformed() {
     assert_eq!(malformed(&scene), 1);
     let second = begin(&mut scene);
     assert!(
-        scene.daemon.hosts.get(second).is_some_and(|connection| !connection.state().is_leaving()),
+        scene.daemon.hosts.get(second).is_some_and(|connection| !connection.state().is_closing()),
         "reset before it was opened"
     );
     // An identifier that is in use may be reset.
@@ -232,9 +232,9 @@ fn an_attempt_that_bypasses_the_gateways_counts_as_neither_answered_nor_lost() {
     let refused = [("passed", PeerDown::Direct), ("peer-lost", PeerDown::Refuse)];
     for (answers, (how, down)) in refused.into_iter().enumerate() {
         let mut scene = Scene::new();
-        scene.daemon.cx.config.peers[PEER.place()].down = down;
+        scene.daemon.cx.config.peers[PEER.index()].down = down;
         let request = Request { client: Some(client), server: Server::Address(server), early: false };
-        scene.open(request, Origin::Intercepted, State::Held(Opening::between(client, server)));
+        scene.open(request, Origin::Intercepted, State::Held(Syn::between(client, server)));
         scene.daemon.cx.now += Span::from_ms(1_300);
         scene.down();
         scene.write();
@@ -252,7 +252,7 @@ fn a_connection_counts_as_opening_until_it_is_answered() {
     let request = || Request { client: Some(client), server: Server::Address(server), early: false };
     for answer in [None, Some(Reason::Refused)] {
         let mut scene = Scene::new();
-        let id = scene.open(request(), Origin::Intercepted, State::Held(Opening::between(client, server)));
+        let id = scene.open(request(), Origin::Intercepted, State::Held(Syn::between(client, server)));
         let counts = |scene: &mut Scene| {
             let peer = scene.daemon.snapshot(false).peers.remove(0);
             (peer.opening, peer.connections)
@@ -279,7 +279,7 @@ fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all()
     };
     // The packet from which the peer counts: it arrives there at once.
     scene.receive(vec![Frame::Rate { rate: Rate::from_bps(1_000_000) }]);
-    scene.call(|machine, now, out| machine.wake(now, out));
+    scene.call(|gateway, now, out| gateway.wake(now, out));
     scene.receive(vec![leased(0, 60_000), leased(2, 60_000)]);
     scene.attempt_after(59_000);
     for _ in 0..2 {
@@ -301,12 +301,12 @@ fn a_server_is_connected_to_before_the_lease_of_the_opening_ends_or_not_at_all()
 fn a_syn_that_went_past_the_gateways_goes_there_each_time() {
     let [client, server] = ["192.0.2.7:5000", "192.0.2.9:80"].map(|at| at.parse::<SocketAddr>().unwrap());
     let mut scene = Scene::new();
-    let opening = || Opening::between(client, server);
-    scene.daemon.openings.bypass(&opening(), &mut scene.daemon.cx);
+    let syn = || Syn::between(client, server);
+    scene.daemon.interception.bypass(&syn(), &mut scene.daemon.cx);
     scene.daemon.cx.now += Span::from_secs(63);
-    scene.admit(opening());
+    scene.admit(syn());
     assert_eq!((scene.daemon.cx.tally.counters().passed, scene.daemon.hosts.len()), (2, 0));
     scene.daemon.cx.now += Span::from_secs(3);
-    scene.admit(opening());
+    scene.admit(syn());
     assert_eq!((scene.daemon.cx.tally.counters().passed, scene.daemon.hosts.len()), (2, 1));
 }

@@ -14,7 +14,7 @@ pub(crate) enum Due {
     /// Checks whether the host of a connection that ends acknowledges its last bytes.
     Check(Token),
     /// Removes a connection whose host gets no more answers.
-    Silence(Token),
+    Blackhole(Token),
     /// Accepts connections again, after descriptors have run out.
     Listen,
     /// Closes the connection of a SOCKS client that has not sent its request.

@@ -10,16 +10,16 @@ use crate::peer_id::PeerId;
 
 /// The reports of the thread.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum RulesReport {
     /// This change of the rules was passed to the kernel.
-    Followed {
+    Applied {
         /// The number of the change.
         change: u64,
         /// The result.
         result: Result<(), Error>,
     },
     /// The rules were checked: true if they had to be set again.
-    Looked(Result<bool, Error>),
+    Checked(Result<bool, Error>),
 }
 
 /// An order to the thread, with the rules that the kernel should have.
@@ -39,7 +39,7 @@ pub(crate) struct Follower {
     /// The number of changes of the rules.
     changes: u64,
     /// The last change that was passed to the kernel.
-    told: u64,
+    applied: u64,
     /// The reason for which the kernel does not have the rules, if it does not.
     lacking: Option<String>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Follower {
 /// The interface to the kernel.
 trait Kernel: Send + 'static {
     /// Sets the networks of `rules`.
-    fn settle(&self, rules: &Rules) -> Result<(), Error>;
+    fn set_networks(&self, rules: &Rules) -> Result<(), Error>;
     /// Returns the parts of `rules` that the kernel has.
     fn found(&self, rules: &Rules) -> Result<Found, Error>;
     /// Sets all of `rules`.
@@ -55,11 +55,11 @@ trait Kernel: Send + 'static {
 }
 
 /// The kernel of this machine.
-struct Machine;
+struct LocalKernel;
 
-impl Kernel for Machine {
-    fn settle(&self, rules: &Rules) -> Result<(), Error> {
-        rules.settle()
+impl Kernel for LocalKernel {
+    fn set_networks(&self, rules: &Rules) -> Result<(), Error> {
+        rules.set_networks()
     }
     fn found(&self, rules: &Rules) -> Result<Found, Error> {
         rules.found()
@@ -72,17 +72,21 @@ impl Kernel for Machine {
 impl Follower {
     /// Starts the thread in the network namespace of the calling thread, where the kernel has `rules` already. The new
     /// thread calls `answer` with its reports.
-    pub(crate) fn start(rules: Rules, answer: impl Fn(News) + Send + 'static) -> Result<Follower, Error> {
-        Follower::with(rules, Machine, answer)
+    pub(crate) fn start(rules: Rules, answer: impl Fn(RulesReport) + Send + 'static) -> Result<Follower, Error> {
+        Follower::with(rules, LocalKernel, answer)
     }
 
-    fn with(rules: Rules, kernel: impl Kernel, answer: impl Fn(News) + Send + 'static) -> Result<Follower, Error> {
+    fn with(
+        rules: Rules,
+        kernel: impl Kernel,
+        answer: impl Fn(RulesReport) + Send + 'static,
+    ) -> Result<Follower, Error> {
         let (orders, todo) = channel();
         let first = rules.clone();
         let work = move || follow(&first, &todo, &kernel, answer);
         let thread = std::thread::Builder::new().name("rules".into()).spawn(work);
         let thread = thread.map_err(|source| Error::Io { what: "start the thread of the rules".into(), source })?;
-        Ok(Follower { rules, orders, thread, changes: 0, told: 0, lacking: None })
+        Ok(Follower { rules, orders, thread, changes: 0, applied: 0, lacking: None })
     }
 
     /// Orders the change for a peer that can be reached, or no longer. Returns the number of this change.
@@ -104,7 +108,7 @@ impl Follower {
     }
 
     /// Orders a check of the rules, after a deletion or a failure to set them; they are set again if a part is missing.
-    pub(crate) fn look(&mut self) {
+    pub(crate) fn check(&mut self) {
         self.order(None);
     }
 
@@ -114,10 +118,10 @@ impl Follower {
     }
 
     /// Processes a report of the thread.
-    pub(crate) fn heard(&mut self, news: &News) {
-        match news {
-            News::Followed { change, .. } => self.told = *change,
-            News::Looked(result) => self.lacking = result.as_ref().err().map(ToString::to_string),
+    pub(crate) fn process(&mut self, report: &RulesReport) {
+        match report {
+            RulesReport::Applied { change, .. } => self.applied = *change,
+            RulesReport::Checked(result) => self.lacking = result.as_ref().err().map(ToString::to_string),
         }
     }
 
@@ -127,13 +131,13 @@ impl Follower {
     }
 
     /// Returns true if this change was passed to the kernel, even if the kernel refused it.
-    pub(crate) fn has_told(&self, change: u64) -> bool {
-        change <= self.told
+    pub(crate) fn has_applied(&self, change: u64) -> bool {
+        change <= self.applied
     }
 
     /// Returns true if a change is still to be passed to the kernel.
     pub(crate) fn is_behind(&self) -> bool {
-        self.told < self.changes
+        self.applied < self.changes
     }
 
     /// Waits until all changes were passed to the kernel.
@@ -145,7 +149,7 @@ impl Follower {
 }
 
 /// Executes orders. Each has the whole state of the rules: of several that wait, the last is enough.
-fn follow(first: &Rules, todo: &Receiver<Order>, kernel: &impl Kernel, answer: impl Fn(News)) {
+fn follow(first: &Rules, todo: &Receiver<Order>, kernel: &impl Kernel, answer: impl Fn(RulesReport)) {
     // The complete rules, as the kernel lists them. Nothing counts as missing until they were found once.
     let mut whole = kernel.found(first).ok();
     while let Ok(next) = todo.recv() {
@@ -153,15 +157,15 @@ fn follow(first: &Rules, todo: &Receiver<Order>, kernel: &impl Kernel, answer: i
         let Some(Order { rules, .. }) = all.last() else { continue };
         if all.iter().any(|order| order.change.is_none()) {
             let there = whole.is_none() || kernel.found(rules).ok() == whole;
-            answer(News::Looked(if there { Ok(false) } else { restore(rules, kernel, &mut whole) }));
+            answer(RulesReport::Checked(if there { Ok(false) } else { restore(rules, kernel, &mut whole) }));
         }
         let Some(change) = all.iter().filter_map(|order| order.change).next_back() else { continue };
-        answer(News::Followed { change, result: kernel.settle(rules) });
+        answer(RulesReport::Applied { change, result: kernel.set_networks(rules) });
         // The check comes after the report, as connections wait for that. The networks were just set: only the rules
         // are compared.
         let found = kernel.found(rules).ok();
         if whole.as_ref().is_some_and(|whole| found.as_ref().is_none_or(|found| found.rules != whole.rules)) {
-            answer(News::Looked(restore(rules, kernel, &mut whole)));
+            answer(RulesReport::Checked(restore(rules, kernel, &mut whole)));
         } else {
             whole = found.or(whole);
         }
@@ -190,7 +194,7 @@ mod tests {
     }
 
     impl Kernel for Slow {
-        fn settle(&self, rules: &Rules) -> Result<(), Error> {
+        fn set_networks(&self, rules: &Rules) -> Result<(), Error> {
             self.seen.send(rules.clone()).unwrap();
             self.left.recv().unwrap()
         }
@@ -213,9 +217,9 @@ mod tests {
         let (seen, shown) = channel();
         let (leave, left) = channel();
         let (answer, answers) = channel();
-        let answer = move |news| match news {
-            News::Followed { change, result } => answer.send((change, result.is_ok())).unwrap(),
-            News::Looked(_) => panic!("nothing was deleted"),
+        let answer = move |report| match report {
+            RulesReport::Applied { change, result } => answer.send((change, result.is_ok())).unwrap(),
+            RulesReport::Checked(_) => panic!("nothing was deleted"),
         };
         let mut follower = Follower::with(rules, Slow { seen, left }, answer).unwrap();
         assert!(!follower.is_behind());
@@ -226,15 +230,16 @@ mod tests {
         assert_eq!(changes, [2, 3, 4]);
         leave.send(Ok(())).unwrap();
         assert_eq!(answers.recv_timeout(PATIENCE).unwrap(), (1, true));
-        assert!(!follower.has_told(1));
-        let heard = |follower: &mut Follower, change| follower.heard(&News::Followed { change, result: Ok(()) });
-        heard(&mut follower, 1);
-        assert!(follower.has_told(1) && !follower.has_told(2) && follower.is_behind());
+        assert!(!follower.has_applied(1));
+        let process =
+            |follower: &mut Follower, change| follower.process(&RulesReport::Applied { change, result: Ok(()) });
+        process(&mut follower, 1);
+        assert!(follower.has_applied(1) && !follower.has_applied(2) && follower.is_behind());
         assert_eq!(shown.recv_timeout(PATIENCE).unwrap(), down);
         leave.send(Err(Error::Config { what: "no".into() })).unwrap();
         assert_eq!(answers.recv_timeout(PATIENCE).unwrap(), (4, false));
-        heard(&mut follower, 4);
-        assert!(follower.has_told(4) && !follower.is_behind());
+        process(&mut follower, 4);
+        assert!(follower.has_applied(4) && !follower.is_behind());
         // The end is processed after the orders.
         leave.send(Ok(())).unwrap();
         follower.peer(PeerId::at(0), true);
@@ -244,11 +249,11 @@ mod tests {
     }
 
     /// Returns the report of a check.
-    fn looked(follower: &mut Follower, answers: &Receiver<News>) -> Result<bool, String> {
-        follower.look();
+    fn checked(follower: &mut Follower, answers: &Receiver<RulesReport>) -> Result<bool, String> {
+        follower.check();
         match answers.recv_timeout(PATIENCE).unwrap() {
-            News::Looked(result) => result.map_err(|error| error.to_string()),
-            News::Followed { .. } => panic!("nothing has changed"),
+            RulesReport::Checked(result) => result.map_err(|error| error.to_string()),
+            RulesReport::Applied { .. } => panic!("nothing has changed"),
         }
     }
 
@@ -265,30 +270,30 @@ mod tests {
             let rules = Rules::of(&config);
             rules.apply().unwrap();
             let hold = Hold::open(&intercept).unwrap();
-            (Follower::start(rules, move |news| answer.send(news).unwrap()).unwrap(), hold)
+            (Follower::start(rules, move |report| answer.send(report).unwrap()).unwrap(), hold)
         });
-        assert_eq!(looked(&mut follower, &answers), Ok(false));
+        assert_eq!(checked(&mut follower, &answers), Ok(false));
         for deletion in ["nft flush ruleset", "ip rule del pref 11602", "ip route flush table 161"] {
             let everything = "nft list ruleset; ip rule; ip -6 rule; ip route show table all";
             let before = Three::output(&three.gateway, everything);
             Three::output(&three.gateway, deletion);
-            assert_eq!(looked(&mut follower, &answers), Ok(true), "{deletion}");
-            assert_eq!(looked(&mut follower, &answers), Ok(false), "{deletion}");
+            assert_eq!(checked(&mut follower, &answers), Ok(true), "{deletion}");
+            assert_eq!(checked(&mut follower, &answers), Ok(false), "{deletion}");
             assert_eq!(Three::output(&three.gateway, everything), before, "{deletion}");
         }
         // A change detects it as well.
         Three::output(&three.gateway, "nft flush chain inet cellway_gateway_hold0 passing");
         follower.peer(PeerId::at(0), true);
-        assert!(matches!(answers.recv_timeout(PATIENCE).unwrap(), News::Followed { change: 1, result: Ok(()) }));
-        assert!(matches!(answers.recv_timeout(PATIENCE).unwrap(), News::Looked(Ok(true))));
+        assert!(matches!(answers.recv_timeout(PATIENCE).unwrap(), RulesReport::Applied { change: 1, result: Ok(()) }));
+        assert!(matches!(answers.recv_timeout(PATIENCE).unwrap(), RulesReport::Checked(Ok(true))));
         Three::output(&three.gateway, "nft flush set inet cellway_gateway_hold0 taken4");
-        assert_eq!(looked(&mut follower, &answers), Ok(true));
+        assert_eq!(checked(&mut follower, &answers), Ok(true));
         // Rules that cannot be set are reported each time.
         Three::output(&three.gateway, "ip link set dev hold0 down");
-        let why = looked(&mut follower, &answers).unwrap_err();
+        let why = checked(&mut follower, &answers).unwrap_err();
         assert!(why.contains("`ip "), "{why}");
-        assert_eq!(looked(&mut follower, &answers), Err(why));
+        assert_eq!(checked(&mut follower, &answers), Err(why));
         Three::output(&three.gateway, "ip link set dev hold0 up");
-        assert_eq!(looked(&mut follower, &answers), Ok(true));
+        assert_eq!(checked(&mut follower, &answers), Ok(true));
     }
 }

@@ -27,7 +27,7 @@ const DUMMY: &str = "192.0.0.8/32";
 /// A SYN. It may arrive several times: a client retransmits a SYN without an answer after a second (RFC 6298, section
 /// 2.1), with the same sequence number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Opening {
+pub(crate) struct Syn {
     /// The client.
     pub(crate) client: SocketAddr,
     /// The server.
@@ -44,7 +44,7 @@ pub(crate) struct Opening {
     pieces: Vec<Vec<u8>>,
 }
 
-impl Opening {
+impl Syn {
     /// Returns the client, the server and the initial sequence number, which are the same in each retransmission.
     pub(crate) fn key(&self) -> (SocketAddr, SocketAddr, u32) {
         (self.client, self.server, self.sequence)
@@ -52,10 +52,10 @@ impl Opening {
 }
 
 #[cfg(test)]
-impl Opening {
+impl Syn {
     /// Creates one without a packet, for tests without a TUN device.
-    pub(crate) fn between(client: SocketAddr, server: SocketAddr) -> Opening {
-        Opening { client, server, sequence: 0, acknowledgement: 0, packet: Vec::new(), pieces: Vec::new() }
+    pub(crate) fn between(client: SocketAddr, server: SocketAddr) -> Syn {
+        Syn { client, server, sequence: 0, acknowledgement: 0, packet: Vec::new(), pieces: Vec::new() }
     }
 }
 
@@ -104,21 +104,21 @@ impl Hold {
     }
 
     /// Returns the next SYN that waits, if there is one.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Opening>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Syn>> {
         while let Some(octets) = self.tun.read(&mut self.buffer)? {
             let packet = &mut self.buffer[..octets];
             let Some(ip) = packet.get_mut(Tun::HEADER..) else { continue };
             match kind(ip) {
-                Kind::Opening { client, server, sequence, acknowledgement } => {
+                Kind::Syn { client, server, sequence, acknowledgement } => {
                     let packet = packet.to_vec();
                     let pieces = Vec::new();
-                    return Ok(Some(Opening { client, server, sequence, acknowledgement, packet, pieces }));
+                    return Ok(Some(Syn { client, server, sequence, acknowledgement, packet, pieces }));
                 }
                 Kind::Other => {
                     let Some(Whole { packet: whole, pieces }) = self.fragments.add(ip) else { continue };
-                    if let Kind::Opening { client, server, sequence, acknowledgement } = kind(&whole) {
+                    if let Kind::Syn { client, server, sequence, acknowledgement } = kind(&whole) {
                         let packet = [&[0; Tun::HEADER][..], &whole].concat();
-                        return Ok(Some(Opening { client, server, sequence, acknowledgement, packet, pieces }));
+                        return Ok(Some(Syn { client, server, sequence, acknowledgement, packet, pieces }));
                     }
                 }
                 // A neighbour did not answer. The kernel notifies the sender of the packet, which by its address is the
@@ -134,22 +134,22 @@ impl Hold {
     }
 
     /// Lets the kernel answer it: the connection will arrive at [`super::Listeners`]. Harmless if repeated.
-    pub(crate) fn release(&mut self, opening: &Opening) -> io::Result<()> {
+    pub(crate) fn release(&mut self, syn: &Syn) -> io::Result<()> {
         // If the device has no room the SYN is lost, as in networks: the client retransmits it.
-        self.tun.write(&opening.packet).map(drop)
+        self.tun.write(&syn.packet).map(drop)
     }
 
     /// Forwards it to its server, as a router would.
-    pub(crate) fn pass(&self, opening: &Opening) -> io::Result<()> {
-        if opening.pieces.is_empty() {
-            return self.answers.pass(&opening.packet[Tun::HEADER..], opening.server.ip());
+    pub(crate) fn pass(&self, syn: &Syn) -> io::Result<()> {
+        if syn.pieces.is_empty() {
+            return self.answers.pass(&syn.packet[Tun::HEADER..], syn.server.ip());
         }
         // A raw socket does not fragment a packet that includes its IP header (raw(7)).
-        opening.pieces.iter().try_for_each(|piece| self.answers.pass(piece, opening.server.ip()))
+        syn.pieces.iter().try_for_each(|piece| self.answers.pass(piece, syn.server.ip()))
     }
     /// Answers it as it would have been answered without a gateway.
-    pub(crate) fn refuse(&mut self, opening: &Opening, reason: Reason) -> io::Result<()> {
-        let Opening { client, server, acknowledgement, ref packet, .. } = *opening;
+    pub(crate) fn refuse(&mut self, syn: &Syn, reason: Reason) -> io::Result<()> {
+        let Syn { client, server, acknowledgement, ref packet, .. } = *syn;
         let packet = &packet[Tun::HEADER..];
         self.answers.send(&About { client, server, acknowledgement, packet }, reason)
     }

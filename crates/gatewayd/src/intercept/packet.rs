@@ -16,7 +16,7 @@ const ICMP_HEADER: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A SYN without FIN, RST and ACK.
-    Opening {
+    Syn {
         /// The client.
         client: SocketAddr,
         /// The server.
@@ -41,7 +41,7 @@ pub(crate) fn kind(packet: &[u8]) -> Kind {
         _ => return Kind::Other,
     };
     match sliced.transport {
-        Some(TransportSlice::Tcp(tcp)) if tcp.syn() && !tcp.fin() && !tcp.rst() && !tcp.ack() => Kind::Opening {
+        Some(TransportSlice::Tcp(tcp)) if tcp.syn() && !tcp.fin() && !tcp.rst() && !tcp.ack() => Kind::Syn {
             client: SocketAddr::new(from, tcp.source_port()),
             server: SocketAddr::new(to, tcp.destination_port()),
             sequence: tcp.sequence_number(),
@@ -130,7 +130,7 @@ mod tests {
         for (client, server) in ends() {
             for (data, acknowledgement) in [(&b""[..], 0), (b"GET", 3)] {
                 let packet = syn(client, server, u32::MAX, data);
-                assert_eq!(kind(&packet), Kind::Opening { client, server, sequence: u32::MAX, acknowledgement });
+                assert_eq!(kind(&packet), Kind::Syn { client, server, sequence: u32::MAX, acknowledgement });
             }
             let tcp = || ip(client, server).tcp(4000, 80, 7, 100);
             for other in [tcp(), tcp().syn().ack(3), tcp().syn().rst(), tcp().syn().fin(), tcp().fin().ack(3)] {
@@ -149,7 +149,7 @@ mod tests {
         let ip = etherparse::IpHeaders::Ipv4(header, etherparse::Ipv4Extensions::default());
         let mut packet = Vec::new();
         etherparse::PacketBuilder::ip(ip).tcp(4000, 80, 7, 100).syn().write(&mut packet, &[]).unwrap();
-        assert!(matches!(kind(&packet), Kind::Opening { acknowledgement: 8, .. }));
+        assert!(matches!(kind(&packet), Kind::Syn { acknowledgement: 8, .. }));
     }
 
     #[test]

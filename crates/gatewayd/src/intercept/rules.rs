@@ -104,7 +104,7 @@ impl Rules {
     /// Sets the state of a peer: its networks are intercepted while it is up. [`Rules::set_networks`] passes that to
     /// the kernel.
     pub(crate) fn peer(&mut self, peer: PeerId, up: bool) {
-        if let Some(networks) = self.networks.get_mut(peer.place()) {
+        if let Some(networks) = self.networks.get_mut(peer.index()) {
             networks.up = up;
         }
     }
@@ -121,7 +121,7 @@ impl Rules {
 
     /// Passes the intercepted networks to the kernel. A daemon does so when it starts and when it ends, to remove those
     /// of an earlier one. Missing rules are an error only if networks are to be intercepted.
-    pub(crate) fn settle(&self) -> Result<(), Error> {
+    pub(crate) fn set_networks(&self) -> Result<(), Error> {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         let taken = self.networks.iter().filter(|networks| networks.up).flat_map(|networks| &networks.prefixes);
         tool::nft(&table::networks(intercept, taken.copied(), self.guarded()))?;
@@ -144,7 +144,7 @@ impl Rules {
         let Some(intercept) = &self.intercept else { return Ok(()) };
         self.apply()?;
         routing::lead_to_device(intercept)?;
-        self.settle()
+        self.set_networks()
     }
 
     /// Returns the networks whose connections are refused while they are not relayed.
@@ -183,7 +183,7 @@ mod tests {
         assert!(rules.text().lines().all(|line| line.starts_with('#')));
         rules.apply().unwrap();
         rules.peer(PeerId::at(0), true);
-        rules.settle().unwrap();
+        rules.set_networks().unwrap();
         rules.remove().unwrap();
     }
 

@@ -12,7 +12,7 @@ use cellway_sys::{Namespace, Support, support};
 use cellway_units::Span;
 use socket2::Socket;
 
-use super::{Hold, Listeners, Opening, Rules, connect, prepare, reason};
+use super::{Hold, Listeners, Rules, Syn, connect, prepare, reason};
 use crate::config::{
     Config, Connect, Control, Identity, Intercept, Limits, LineRate, Peer, PeerDown, RateGuard, Source, TransportChoice,
 };
@@ -189,7 +189,7 @@ pub(super) fn config(prefixes: &[&str], down: PeerDown, interfaces: &[&str]) -> 
 pub(super) struct Relay {
     rules: Rules,
     intercept: Intercept,
-    openings: Receiver<Opening>,
+    syns: Receiver<Syn>,
     orders: Option<Sender<Order>>,
     /// Client and server of each accepted connection.
     pub(super) accepted: Receiver<(SocketAddr, SocketAddr)>,
@@ -197,55 +197,55 @@ pub(super) struct Relay {
 }
 
 enum Order {
-    Release(Opening),
-    Refuse(Opening, Reason),
-    Pass(Opening),
+    Release(Syn),
+    Refuse(Syn, Reason),
+    Pass(Syn),
     /// As a gateway does: connect, then release or refuse.
-    Carry(Opening),
+    Carry(Syn),
 }
 
 impl Relay {
     /// Starts it with rules and devices in the gateway's namespace; the peer is up.
     pub(super) fn start(three: &Three, config: &Config) -> Relay {
         let (config, intercept) = (config.clone(), config.intercept.clone().unwrap());
-        let (seen, openings) = channel();
+        let (seen, syns) = channel();
         let (orders, todo) = channel();
-        let (told, accepted) = channel();
+        let (pairs, accepted) = channel();
         let device = intercept.clone();
         let rules = three.gateway.run(move || {
             let mut rules = Rules::of(&config);
             rules.apply().unwrap();
             rules.peer(PeerId::at(0), true);
-            rules.settle().unwrap();
+            rules.set_networks().unwrap();
             rules
         });
         let (ready, begun) = channel();
         let thread = Three::thread(&three.gateway, move || {
             let (hold, listeners) = (Hold::open(&device).unwrap(), Listeners::open(&device).unwrap());
             ready.send(()).unwrap();
-            relay(hold, &listeners, &seen, &todo, &told);
+            relay(hold, &listeners, &seen, &todo, &pairs);
         });
         begun.recv_timeout(PATIENCE).unwrap();
-        Relay { rules, intercept, openings, orders: Some(orders), accepted, thread: Some(thread) }
+        Relay { rules, intercept, syns, orders: Some(orders), accepted, thread: Some(thread) }
     }
 
-    pub(super) fn opening(&self) -> Opening {
-        self.openings.recv_timeout(PATIENCE).unwrap()
+    pub(super) fn next_syn(&self) -> Syn {
+        self.syns.recv_timeout(PATIENCE).unwrap()
     }
     pub(super) fn no_opening(&self) -> bool {
-        self.openings.try_recv().is_err()
+        self.syns.try_recv().is_err()
     }
-    pub(super) fn release(&self, opening: Opening) {
-        self.order(Order::Release(opening));
+    pub(super) fn release(&self, syn: Syn) {
+        self.order(Order::Release(syn));
     }
-    pub(super) fn refuse(&self, opening: Opening, reason: Reason) {
-        self.order(Order::Refuse(opening, reason));
+    pub(super) fn refuse(&self, syn: Syn, reason: Reason) {
+        self.order(Order::Refuse(syn, reason));
     }
-    pub(super) fn pass(&self, opening: Opening) {
-        self.order(Order::Pass(opening));
+    pub(super) fn pass(&self, syn: Syn) {
+        self.order(Order::Pass(syn));
     }
-    pub(super) fn carry(&self, opening: Opening) {
-        self.order(Order::Carry(opening));
+    pub(super) fn carry(&self, syn: Syn) {
+        self.order(Order::Carry(syn));
     }
     fn order(&self, order: Order) {
         self.orders.as_ref().unwrap().send(order).unwrap();
@@ -256,11 +256,11 @@ impl Relay {
         self.thread.take().unwrap().join().unwrap();
     }
     /// Sets the peer up or down.
-    pub(super) fn settle(&self, three: &Three, up: bool) {
+    pub(super) fn set_networks(&self, three: &Three, up: bool) {
         let mut rules = self.rules.clone();
         three.gateway.run(move || {
             rules.peer(PeerId::at(0), up);
-            rules.settle().unwrap();
+            rules.set_networks().unwrap();
         });
     }
     pub(super) fn intercept(&self) -> &Intercept {
@@ -272,41 +272,41 @@ impl Relay {
 fn relay(
     mut hold: Hold,
     listeners: &Listeners,
-    seen: &Sender<Opening>,
+    seen: &Sender<Syn>,
     todo: &Receiver<Order>,
-    told: &Sender<(SocketAddr, SocketAddr)>,
+    pairs: &Sender<(SocketAddr, SocketAddr)>,
 ) {
-    let mut onward: Vec<(Opening, Socket)> = Vec::new();
+    let mut onward: Vec<(Syn, Socket)> = Vec::new();
     let mut connected: Vec<(SocketAddr, Socket)> = Vec::new();
     loop {
-        while let Some(opening) = hold.next().unwrap() {
-            let _ = seen.send(opening);
+        while let Some(syn) = hold.next().unwrap() {
+            let _ = seen.send(syn);
         }
         match todo.recv_timeout(Duration::from_millis(2)) {
-            Ok(Order::Release(opening)) => hold.release(&opening).unwrap(),
-            Ok(Order::Refuse(opening, reason)) => hold.refuse(&opening, reason).unwrap(),
-            Ok(Order::Pass(opening)) => hold.pass(&opening).unwrap(),
-            Ok(Order::Carry(opening)) => match connect(Some(opening.client), opening.server) {
-                Ok(socket) => onward.push((opening, socket)),
-                Err(e) => hold.refuse(&opening, reason(&e)).unwrap(),
+            Ok(Order::Release(syn)) => hold.release(&syn).unwrap(),
+            Ok(Order::Refuse(syn, reason)) => hold.refuse(&syn, reason).unwrap(),
+            Ok(Order::Pass(syn)) => hold.pass(&syn).unwrap(),
+            Ok(Order::Carry(syn)) => match connect(Some(syn.client), syn.server) {
+                Ok(socket) => onward.push((syn, socket)),
+                Err(e) => hold.refuse(&syn, reason(&e)).unwrap(),
             },
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return,
             Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
         }
-        for (opening, socket) in std::mem::take(&mut onward) {
+        for (syn, socket) in std::mem::take(&mut onward) {
             // Without a peer and without an error it is still connecting.
             match socket.take_error().unwrap() {
-                Some(e) => hold.refuse(&opening, reason(&e)).unwrap(),
+                Some(e) => hold.refuse(&syn, reason(&e)).unwrap(),
                 None if socket.peer_addr().is_ok() => {
-                    hold.release(&opening).unwrap();
-                    connected.push((opening.client, socket));
+                    hold.release(&syn).unwrap();
+                    connected.push((syn.client, socket));
                 }
-                None => onward.push((opening, socket)),
+                None => onward.push((syn, socket)),
             }
         }
         while let Some((near, client, server)) = listeners.accept().unwrap() {
             prepare(&near, Span::from_secs(75)).unwrap();
-            let _ = told.send((client, server));
+            let _ = pairs.send((client, server));
             let far = connected.iter().position(|(of, _)| *of == client).map(|at| connected.remove(at).1);
             match far {
                 Some(far) => splice(near, far),

@@ -3,8 +3,8 @@
 mod bounds;
 mod fragments;
 mod machine;
-mod opening;
 mod refusal;
+mod release;
 
 use std::io;
 use std::thread::JoinHandle;

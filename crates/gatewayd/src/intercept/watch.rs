@@ -81,7 +81,7 @@ impl Watch {
     ///
     /// # Errors
     /// A socket cannot be read any more, and would be readable for ever.
-    pub(crate) fn has_heard(&mut self) -> io::Result<bool> {
+    pub(crate) fn has_deletions(&mut self) -> io::Result<bool> {
         let Watch { tables, routing, table, device, buffer } = self;
         let names = |text: &[u8], name: &[u8]| text.windows(name.len()).any(|part| part == name);
         let tables = read(receive(tables), buffer, |kind, text| {
@@ -115,13 +115,13 @@ fn read(
     buffer: &mut [u8],
     wanted: impl Fn(u16, &[u8]) -> bool,
 ) -> io::Result<bool> {
-    let mut heard = false;
+    let mut deleted = false;
     let mut failures = 0;
     for _ in 0..READS {
         match receive(buffer) {
             Ok(octets) => {
                 failures = 0;
-                heard |= messages(&buffer[..octets]).any(|(kind, text)| wanted(kind, text));
+                deleted |= messages(&buffer[..octets]).any(|(kind, text)| wanted(kind, text));
             }
             Err(Errno::AGAIN) => break,
             Err(Errno::INTR) => {}
@@ -129,7 +129,7 @@ fn read(
             // make one (netlink_set_err in the kernel: ENOBUFS, ENOMEM or EMSGSIZE). Reading such an error clears it.
             // One that is not cleared keeps the descriptor readable.
             Err(error) => {
-                heard = true;
+                deleted = true;
                 failures += 1;
                 if failures == FAILURES {
                     return Err(error.into());
@@ -137,7 +137,7 @@ fn read(
             }
         }
     }
-    Ok(heard)
+    Ok(deleted)
 }
 
 /// Returns the type and the content of each message in `octets`.
@@ -246,12 +246,12 @@ mod tests {
         // None of these messages is wanted: only the loss counts.
         Three::output(&empty, "for n in $(seq 60); do ip rule add pref $n lookup 99; done");
         assert!(watch.fds().into_iter().any(is_ready));
-        assert!(watch.has_heard().unwrap(), "messages were lost");
+        assert!(watch.has_deletions().unwrap(), "messages were lost");
         assert!(!watch.fds().into_iter().any(is_ready), "the error is cleared");
         Three::output(&empty, "ip rule add pref 70 lookup 99");
-        assert!(!watch.has_heard().unwrap());
+        assert!(!watch.has_deletions().unwrap());
         Three::output(&empty, "ip rule del pref 70");
-        assert!(watch.has_heard().unwrap());
+        assert!(watch.has_deletions().unwrap());
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
         let mut watch = three.gateway.run(move || Watch::new(&intercept).unwrap());
         let mut after = |line: &str| {
             Three::output(&three.gateway, line);
-            watch.has_heard().unwrap()
+            watch.has_deletions().unwrap()
         };
         for (table, ours) in [("cellway_gateway_hold0", true), ("cellway_gateway_hold01", false), ("others", false)] {
             assert!(!after(&format!(

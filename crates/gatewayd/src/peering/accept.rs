@@ -8,9 +8,9 @@ use cellway_sys::Interest;
 use quinn_proto::{DatagramEvent, Incoming};
 use tracing::{info, warn};
 
+use super::handshake_slots::{self, Admission, Held, Source, State};
 use super::link::{Ending, Link, Stage, Wire};
 use super::quic::QuicLink;
-use super::strangers::{self, Admission, Held, Source, State};
 use super::tls::TlsLink;
 use super::{LISTENER, Peering, settings};
 
@@ -51,7 +51,7 @@ impl Peering {
         let address = address.to_canonical();
         match self.peers.iter().any(|peer| peer.is_at(address, now)) {
             true => Source::Peer(address),
-            false => Source::Network(strangers::network(address)),
+            false => Source::Network(handshake_slots::network(address)),
         }
     }
 
@@ -60,7 +60,7 @@ impl Peering {
         let held = |(&number, link): (&u64, &Link)| {
             let state = match link.stage {
                 _ if link.dialled.is_some() => return None,
-                Stage::Handshake if link.is_silent() => State::Silent,
+                Stage::Handshake if link.lacks_client_hello() => State::NoClientHello,
                 Stage::Handshake => State::Handshake,
                 Stage::Over => State::Closing,
                 Stage::Greeting | Stage::Up => return None,
@@ -71,26 +71,26 @@ impl Peering {
     }
 
     #[cfg(test)]
-    pub(super) fn strangers(&self) -> usize {
+    pub(super) fn unauthenticated(&self) -> usize {
         self.held(Instant::now()).iter().filter(|one| one.state != State::Closing).count()
     }
 
     /// Counts a connection that never became a peer's: `failed` and `silent` have ended by themselves, `replaced` has
     /// lost its slot to another, `refused` got none.
-    pub(super) fn turn_away(&mut self, how: &'static str) {
-        *self.turned_away.entry(how).or_default() += 1;
+    pub(super) fn reject(&mut self, how: &'static str) {
+        *self.rejected.entry(how).or_default() += 1;
     }
 
     /// Logs the reason for which a connection from `address` failed, unless that was logged recently.
-    pub(super) fn complain(&mut self, address: SocketAddr, over: &str, why: &str, now: Instant) {
-        if self.complaints.add(address.ip(), why, now) {
+    pub(super) fn log_failure(&mut self, address: SocketAddr, over: &str, why: &str, now: Instant) {
+        if self.failure_log.add(address.ip(), why, now) {
             info!("a connection from {address}{over} failed: {why} (more of this kind are summarised each minute)");
         }
     }
 
     /// Takes a slot for a connection from `remote`. Returns false if there is none.
     fn take_slot(&mut self, held: &[Held], remote: SocketAddr, now: Instant) -> bool {
-        match strangers::admit(held, self.source(remote.ip(), now), now) {
+        match handshake_slots::admit(held, self.source(remote.ip(), now), now) {
             Admission::Free => true,
             Admission::Replace(number) => {
                 if let Some(link) = self.links.get_mut(&number) {
@@ -98,14 +98,14 @@ impl Peering {
                     let address = link.address;
                     // Its next turn drops its remaining state.
                     self.turn_link(number, now);
-                    self.turn_away("replaced");
-                    self.complain(address, "", "another one took its slot", now);
+                    self.reject("replaced");
+                    self.log_failure(address, "", "another one took its slot", now);
                 }
                 true
             }
             Admission::Full => {
-                self.turn_away("refused");
-                self.complain(remote, "", "no slot is free for another handshake", now);
+                self.reject("refused");
+                self.log_failure(remote, "", "no slot is free for another handshake", now);
                 false
             }
         }
@@ -115,7 +115,7 @@ impl Peering {
         let remote = incoming.remote_address();
         let held = self.held(now);
         let unproven = !incoming.remote_address_validated();
-        let retry = unproven && strangers::must_prove(&held, self.source(remote.ip(), now), now);
+        let retry = unproven && handshake_slots::must_prove(&held, self.source(remote.ip(), now), now);
         let accept = !self.closed && (retry || self.take_slot(&held, remote, now));
         let (outage, buffer) = (self.longest_outage(), settings::buffer(self.line));
         let udp = self.sockets.get_mut(socket)?;
@@ -178,7 +178,7 @@ impl Peering {
                     // Reads the octets that have arrived: without a ClientHello the next newcomer may replace it.
                     self.turn_link(number, now);
                 }
-                Err(error) => self.complain(remote, "", &format!("TCP: {error}"), now),
+                Err(error) => self.log_failure(remote, "", &format!("TCP: {error}"), now),
             }
         }
     }

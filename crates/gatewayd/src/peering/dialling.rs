@@ -15,7 +15,7 @@ impl Peering {
     /// Returns true if a trial of QUIC makes sense while TLS works. The connection over TLS is used all the same until
     /// it ends: a change would reset all connections over it.
     fn wants_trial(&self, peer: &Peer) -> bool {
-        let link = peer.way.link().and_then(|at| self.links.get(&at));
+        let link = peer.attachment.link().and_then(|at| self.links.get(&at));
         peer.transport == TransportChoice::Auto
             && link.is_some_and(|link| link.transport() == Transport::Tls)
             && !self.links.values().any(|link| link.trial && link.stage != Stage::Over)
@@ -27,7 +27,7 @@ impl Peering {
         let tries = |link: &Link| link.dialled == Some(peer) && link.stage != Stage::Over;
         if self.closed || of.dial.address.is_none() || of.dial.looking_up {
             None
-        } else if of.way.link().is_some() {
+        } else if of.attachment.link().is_some() {
             self.wants_trial(of).then_some(of.dial.next)
         } else if let Some(round) = &of.dial.round {
             match round.tls_at {
@@ -98,7 +98,7 @@ impl Peering {
     /// Begins a round with the addresses of the peer.
     pub(super) fn found(&mut self, peer: PeerId, addresses: Vec<SocketAddr>, now: Instant) {
         let of = &mut self.peers[peer];
-        if of.way.link().is_some() {
+        if of.attachment.link().is_some() {
             if let Some(address) = addresses.into_iter().next() {
                 self.dial_quic(peer, address, true, now);
             }

@@ -1,8 +1,8 @@
 //! The identity of this gateway, the authorities that it trusts, and the messages about certificates.
 
 mod make;
+mod messages;
 mod recording;
-mod words;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::config::Identity as Files;
 #[cfg(test)]
 pub(crate) use make::make_between;
 pub(crate) use make::{Authority, Made, make_authority, make_certificate};
+pub(crate) use messages::{alert_message, names_of, tls_message};
 use recording::{Recording, Refusals};
-pub(crate) use words::{alert_words, names_of, tls_words};
 
 /// The protocol of gateways in ALPN (RFC 7301): handshakes of other protocols fail.
 const ALPN: &[u8] = b"cellway-gateway";
@@ -159,7 +159,7 @@ impl Identity {
         let now =
             UnixTime::since_unix_epoch(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default());
         if let Err(error) = self.verifier.verify_client_cert(own, intermediates, now) {
-            problems.push(format!("{whose}: {}", self.words(&error)));
+            problems.push(format!("{whose}: {}", self.message(&error)));
         }
         if !is_of(own, name) {
             problems.push(format!("{whose}: it is of {}, and this gateway is called {name}", names_of(own)));
@@ -173,8 +173,8 @@ impl Identity {
     }
 
     /// Returns the message about an error of TLS with a peer's certificate.
-    pub(crate) fn words(&self, error: &rustls::Error) -> String {
-        tls_words(error, &self.files.authority)
+    pub(crate) fn message(&self, error: &rustls::Error) -> String {
+        tls_message(error, &self.files.authority)
     }
 
     /// Removes and returns the names in the client certificate that was refused last.

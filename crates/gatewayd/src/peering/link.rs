@@ -10,15 +10,15 @@ use rustls::pki_types::CertificateDer;
 
 use super::Transport;
 use super::dial::ATTEMPT;
+use super::handshake_slots::CLIENT_HELLO_TIMEOUT;
 use super::identity::Identity;
 use super::quic::QuicLink;
-use super::strangers::SILENCE;
 use super::tls::TlsLink;
 use super::udp::Udp;
 use crate::peer_id::PeerId;
 
 /// An event of a connection.
-pub(super) enum Occurrence {
+pub(super) enum LinkEvent {
     /// The handshake is complete; these are the verified certificates of the peer.
     Ready(Vec<CertificateDer<'static>>),
     /// The hello of the peer.
@@ -58,7 +58,7 @@ impl From<u64> for Ending {
 #[derive(Clone, Debug)]
 pub(crate) struct Loss {
     /// Nothing was received from the peer: another transport may pass.
-    pub(super) silent: bool,
+    pub(super) no_answer: bool,
     /// It was no longer needed; this is no error.
     pub(super) spare: bool,
     /// The peer may have kept the state of the flows, and continue over another connection.
@@ -71,17 +71,17 @@ pub(crate) struct Loss {
 
 impl Loss {
     pub(super) fn other(why: &str) -> Loss {
-        Loss { silent: false, spare: false, kept: false, refused: false, why: why.to_owned() }
+        Loss { no_answer: false, spare: false, kept: false, refused: false, why: why.to_owned() }
     }
     /// Creates the loss of a connection that ended without a message of the peer.
     pub(super) fn cut(why: &str) -> Loss {
         Loss { kept: true, ..Loss::other(why) }
     }
-    pub(super) fn silent() -> Loss {
-        Loss { silent: true, ..Loss::other("") }
+    pub(super) fn no_answer() -> Loss {
+        Loss { no_answer: true, ..Loss::other("") }
     }
     /// Creates the loss with the reason of the peer, escaped for terminals and logs.
-    pub(super) fn told(ending: Ending, why: &str) -> Loss {
+    pub(super) fn reported(ending: Ending, why: &str) -> Loss {
         let why: String = why.chars().filter(|c| !c.is_control()).collect();
         let words = match ending {
             Ending::Refusal => format!("it refuses: {why}"),
@@ -180,13 +180,13 @@ impl Link {
         Link { dialled, peer: dialled, stage: Stage::Handshake, trial: false, more: false, began: now, address, wire }
     }
     /// Returns true for an incoming connection over TCP without a ClientHello yet.
-    pub(super) fn is_silent(&self) -> bool {
+    pub(super) fn lacks_client_hello(&self) -> bool {
         let Wire::Tls(tls) = &self.wire else { return false };
         self.dialled.is_none() && self.stage == Stage::Handshake && !tls.has_spoken()
     }
     /// Returns the deadline for it to be up.
     pub(super) fn give_up_at(&self) -> Option<Instant> {
-        let patience = if self.is_silent() { SILENCE } else { ATTEMPT };
+        let patience = if self.lacks_client_hello() { CLIENT_HELLO_TIMEOUT } else { ATTEMPT };
         matches!(self.stage, Stage::Handshake | Stage::Greeting).then(|| self.began + patience)
     }
     /// Returns the time of the last bytes from the peer over TLS. A connection over QUIC that is cut has just had a packet.
@@ -217,7 +217,7 @@ impl Link {
         identity: &Identity,
         share: Share,
         now: Instant,
-        out: &mut VecDeque<Occurrence>,
+        out: &mut VecDeque<LinkEvent>,
     ) {
         match &mut self.wire {
             Wire::Quic(quic) => {
@@ -352,7 +352,7 @@ mod tests {
         let mut octets = Hello { epoch: Epoch::default(), name: "near".into(), shared: Shared::Nothing }.encode();
         octets[1] = 2;
         let here = Hello::decode(&octets).unwrap_err().message("far", "near");
-        let there = Loss::told(Ending::Refusal, &here).why;
+        let there = Loss::reported(Ending::Refusal, &here).why;
         let text = format!("near has version 2 of the protocol between gateways, and far has version {VERSION}");
         assert_eq!((&here, there), (&text, format!("it refuses: {text}")));
         for error in [NoHello::Garbled, NoHello::Name("other".into())] {

@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use tracing::warn;
 
+use super::attachment::Attachment;
 use super::link::{Link, Loss, Stage};
 use super::peers::Peer;
-use super::unreached::{Report, Unreached};
-use super::way::Way;
+use super::unreachable::{Report, UnreachableLog};
 use super::{PeerEvent, Peering, Transport};
 use crate::peer_id::PeerId;
 
@@ -25,11 +25,11 @@ impl Peering {
             return;
         }
         let was_up = link.stage == Stage::Up;
-        let was_silent = link.is_silent();
+        let without_hello = link.lacks_client_hello();
         link.stage = Stage::Over;
-        let current = link.peer.filter(|&peer| self.peers[peer].way == Way::Over(number));
+        let current = link.peer.filter(|&peer| self.peers[peer].attachment == Attachment::Attached(number));
         if let Some(peer) = current {
-            let why = if loss.silent {
+            let why = if loss.no_answer {
                 format!("nothing arrived from it for {} s", self.peers[peer].outage.as_secs_f64())
             } else if loss.spare {
                 "it began another connection".to_owned()
@@ -45,19 +45,19 @@ impl Peering {
             }
         } else if let (true, Some(peer)) = (link.trial, link.dialled) {
             let of = &mut self.peers[peer];
-            let why = if loss.silent { "no answer" } else { &loss.why };
+            let why = if loss.no_answer { "no answer" } else { &loss.why };
             of.tried = format!("QUIC to {}: {why}; TLS is used", link.address);
             of.dial.tried(now);
         } else if !was_up && !loss.spare {
             let why = match link.unsent() {
-                Some(error) if loss.silent => format!("no answer, and sending failed: {error}"),
-                None if loss.silent => "no answer".to_owned(),
+                Some(error) if loss.no_answer => format!("no answer, and sending failed: {error}"),
+                None if loss.no_answer => "no answer".to_owned(),
                 _ => loss.why.clone(),
             };
             if link.peer.is_none() {
-                self.turn_away(if was_silent { "silent" } else { "failed" });
+                self.reject(if without_hello { "silent" } else { "failed" });
             }
-            self.attempt_failed(link, &why, loss.silent, now);
+            self.attempt_failed(link, &why, loss.no_answer, now);
             if let (true, None) = (loss.refused, link.dialled) {
                 let names = self.identity.refused_names();
                 if let Some(peer) = self.peers.find(|peer| names.contains(&peer.name)) {
@@ -68,10 +68,10 @@ impl Peering {
     }
 
     /// Records the failure of one connection before it was up.
-    pub(super) fn attempt_failed(&mut self, link: &Link, why: &str, silent: bool, now: Instant) {
+    pub(super) fn attempt_failed(&mut self, link: &Link, why: &str, no_answer: bool, now: Instant) {
         let transport = link.transport();
         let Some(peer) = link.dialled else {
-            self.complain(link.address, &format!(" over {}", over(transport)), why, now);
+            self.log_failure(link.address, &format!(" over {}", over(transport)), why, now);
             if let Some(peer) = link.peer {
                 self.still_down(peer, why, now);
             }
@@ -83,7 +83,7 @@ impl Peering {
             round.failures.push(of.tried.clone());
             if transport == Transport::Quic {
                 // An answer shows that UDP gets through: TLS would fail for the same reason.
-                round.tls_at = round.tls_at.filter(|_| silent).map(|_| link.began);
+                round.tls_at = round.tls_at.filter(|_| no_answer).map(|_| link.began);
             }
         }
     }
@@ -91,7 +91,7 @@ impl Peering {
     /// Makes the peer [`Attachment::Detached`] for up to `outage`, counted from `since`.
     fn detach(&mut self, peer: PeerId, why: &str, since: Instant, now: Instant) {
         let of = &mut self.peers[peer];
-        of.way = Way::Detached(since + of.outage);
+        of.attachment = Attachment::Detached(since + of.outage);
         of.dial.lost(now);
         why.clone_into(&mut of.why);
         self.events.push_back(PeerEvent::Detached { peer, why: why.to_owned() });
@@ -100,7 +100,7 @@ impl Peering {
     /// Marks peers that have been detached for too long as down.
     pub(super) fn expire_detached(&mut self, now: Instant) {
         for peer in self.peers.ids() {
-            if self.peers[peer].way.deadline().is_some_and(|until| until <= now) {
+            if self.peers[peer].attachment.deadline().is_some_and(|until| until <= now) {
                 let Peer { why, outage, .. } = &self.peers[peer];
                 let why = format!("{why}; nothing arrived from it for {} s", outage.as_secs_f64());
                 self.down(peer, &why, now);
@@ -110,12 +110,12 @@ impl Peering {
 
     pub(super) fn down(&mut self, peer: PeerId, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
-        of.way = Way::Down;
+        of.attachment = Attachment::Down;
         of.session += 1;
         of.tried.clear();
         why.clone_into(&mut of.why);
         of.dial.lost(now);
-        of.unreached = Unreached::default();
+        of.unreached = UnreachableLog::default();
         self.events.push_back(PeerEvent::Down { peer, why: why.to_owned() });
     }
 
@@ -123,7 +123,7 @@ impl Peering {
     /// it has changed.
     pub(super) fn still_down(&mut self, peer: PeerId, why: &str, now: Instant) {
         let of = &mut self.peers[peer];
-        if of.way != Way::Down {
+        if of.attachment != Attachment::Down {
             return;
         }
         match of.unreached.add(why, now) {

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use rustls::pki_types::CertificateDer;
 use tracing::debug;
 
+use super::attachment::{Attachment, Greeting, View};
+use super::connection_limit::{ConnectionLimit, GREETING};
 use super::dial::Dial;
+use super::handshake_slots::CLIENT_HELLO_TIMEOUT;
 use super::hello::{Epoch, Hello, NoHello, Shared};
 use super::identity::{is_of, names_of};
-use super::link::{Ending, Link, Loss, Occurrence, Stage, Wire};
+use super::link::{Ending, Link, LinkEvent, Loss, Stage, Wire};
 use super::sockets::octets_per_second;
-use super::strangers::SILENCE;
-use super::unreached::Unreached;
-use super::visits::{GREETING, Visits};
-use super::way::{Greeting, View, Way};
+use super::unreachable::UnreachableLog;
 use super::{PeerEvent, Peering, Transport, settings};
 use crate::config::{self, Config, TransportChoice};
 use crate::peer_id::PeerId;
@@ -26,7 +26,7 @@ pub(super) struct Peer {
     pub(super) name: String,
     pub(super) outage: Duration,
     pub(super) transport: TransportChoice,
-    pub(super) way: Way,
+    pub(super) attachment: Attachment,
     /// The time at which it was last up.
     since: Instant,
     /// The epoch in its last hello.
@@ -41,8 +41,8 @@ pub(super) struct Peer {
     /// Octets sent on connections that have ended.
     pub(super) past_octets: u64,
     pub(super) dial: Dial,
-    pub(super) visits: Visits,
-    pub(super) unreached: Unreached,
+    pub(super) connection_limit: ConnectionLimit,
+    pub(super) unreached: UnreachableLog,
     /// The addresses at which it was verified recently, the latest one at the end.
     seen: Vec<(IpAddr, Instant)>,
 }
@@ -62,7 +62,7 @@ impl Peer {
             name: peer.name.clone(),
             outage: Duration::from_secs_f64(peer.outage.as_secs_f64()),
             transport: peer.transport,
-            way: Way::Down,
+            attachment: Attachment::Down,
             since: now,
             theirs: Epoch::default(),
             session: 0,
@@ -71,8 +71,8 @@ impl Peer {
             tried: String::new(),
             past_octets: 0,
             dial: Dial::new(peer.address.clone(), seed, now),
-            visits: Visits::default(),
-            unreached: Unreached::default(),
+            connection_limit: ConnectionLimit::default(),
+            unreached: UnreachableLog::default(),
             seen: Vec::new(),
         }
     }
@@ -129,18 +129,18 @@ impl Peering {
         link.turn(&mut self.sockets, &self.identity, self.share, now, &mut told);
         for occurrence in told {
             match occurrence {
-                Occurrence::Ready(chain) => self.ready(&mut link, &chain, now),
-                Occurrence::Hello(octets) => self.hello(number, &mut link, &octets, now),
-                Occurrence::Lost(loss) => self.lost(number, &mut link, &loss, now),
+                LinkEvent::Ready(chain) => self.ready(&mut link, &chain, now),
+                LinkEvent::Hello(octets) => self.hello(number, &mut link, &octets, now),
+                LinkEvent::Lost(loss) => self.lost(number, &mut link, &loss, now),
             }
         }
         if link.give_up_at().is_some_and(|at| at <= now) {
-            let loss = match link.is_silent() {
-                true => Loss::other(&format!("it said nothing for {} s", SILENCE.as_secs())),
-                false => Loss::silent(),
+            let loss = match link.lacks_client_hello() {
+                true => Loss::other(&format!("it said nothing for {} s", CLIENT_HELLO_TIMEOUT.as_secs())),
+                false => Loss::no_answer(),
             };
             self.lost(number, &mut link, &loss, now);
-            link.end(&mut self.sockets, now, Ending::Stop, "no hello came in time");
+            link.end(&mut self.sockets, now, Ending::Stop, "no hello arrived in time");
         }
         link.more = false;
         if let (Stage::Up, Some(peer)) = (link.stage, link.peer) {
@@ -170,9 +170,9 @@ impl Peering {
 
     /// Returns the view of the state shared with a peer, for a hello over `link`.
     fn view(&self, peer: PeerId, link: &Link) -> View {
-        let Peer { way, since, theirs, session, .. } = self.peers[peer];
+        let Peer { attachment, since, theirs, session, .. } = self.peers[peer];
         let mine = Epoch { instance: self.instance, session };
-        View { way, mine, theirs, decides: self.decides(peer), simultaneous: link.began <= since }
+        View { attachment, mine, theirs, decides: self.decides(peer), simultaneous: link.began <= since }
     }
 
     fn say_hello(&mut self, link: &mut Link, peer: PeerId, shared: Shared) {
@@ -191,8 +191,8 @@ impl Peering {
         let Some(peer) = link.dialled.or_else(known) else {
             let names = names_of(certificate);
             let seen_here = format!("its certificate is of {names}: no peer has that name");
-            self.turn_away("failed");
-            self.complain(link.address, "", &seen_here, now);
+            self.reject("failed");
+            self.log_failure(link.address, "", &seen_here, now);
             let why = format!("no peer there is called {names}, the name in our certificate");
             link.close(&mut self.sockets, now, Ending::Refusal, &why);
             return;
@@ -212,17 +212,17 @@ impl Peering {
         if let Wire::Tls(tls) = &mut link.wire {
             tls.set_outage(self.peers[peer].outage);
         }
-        let View { way, theirs, decides, .. } = self.view(peer, link);
+        let View { attachment, theirs, decides, .. } = self.view(peer, link);
         if !decides {
-            self.say_hello(link, peer, way.shared(theirs));
+            self.say_hello(link, peer, attachment.shared(theirs));
         }
     }
 
     /// Bounds the connections that a verified peer opens here. Returns false if this one was ended.
     fn may_enter(&mut self, link: &mut Link, peer: PeerId, now: Instant) -> bool {
-        if !self.peers[peer].visits.may_enter(now) {
+        if !self.peers[peer].connection_limit.may_enter(now) {
             let why = format!("{} opens connections too often", self.peers[peer].name);
-            self.complain(link.address, "", &why, now);
+            self.log_failure(link.address, "", &why, now);
             link.close(&mut self.sockets, now, Ending::Stop, &why);
             return false;
         }
@@ -234,9 +234,9 @@ impl Peering {
         });
         if let (GREETING.., Some(oldest)) = (count, oldest) {
             oldest.close(&mut self.sockets, now, Ending::Spare, "");
-            self.peers[peer].visits.surplus += 1;
+            self.peers[peer].connection_limit.surplus += 1;
             let why = format!("{} holds too many connections open", self.peers[peer].name);
-            self.complain(link.address, "", &why, now);
+            self.log_failure(link.address, "", &why, now);
         }
         true
     }
@@ -273,12 +273,12 @@ impl Peering {
             Greeting::Resumes | Greeting::Begins => {}
         }
         let resumed = greeting == Greeting::Resumes;
-        if let Some(old) = view.way.link().and_then(|old| self.links.get_mut(&old)) {
+        if let Some(old) = view.attachment.link().and_then(|old| self.links.get_mut(&old)) {
             old.close(&mut self.sockets, now, Ending::Spare, "");
         }
-        match view.way {
-            Way::Over(_) if !resumed => self.down(peer, "it began another connection", now),
-            Way::Detached(_) if !resumed => self.down(peer, &self.peers[peer].why.clone(), now),
+        match view.attachment {
+            Attachment::Attached(_) if !resumed => self.down(peer, "it began another connection", now),
+            Attachment::Detached(_) if !resumed => self.down(peer, &self.peers[peer].why.clone(), now),
             _ => {}
         }
         if view.decides {
@@ -292,12 +292,12 @@ impl Peering {
         let (dialer, transport, payload, address) =
             (link.dialled.is_some(), link.transport(), link.payload(), link.remote());
         let of = &mut self.peers[peer];
-        (of.way, of.since) = (Way::Over(number), now);
+        (of.attachment, of.since) = (Attachment::Attached(number), now);
         of.theirs = hello.epoch;
         of.payload = payload;
         of.why.clear();
         of.tried.clear();
-        of.unreached = Unreached::default();
+        of.unreached = UnreachableLog::default();
         of.saw(address.ip(), now);
         if dialer && transport == Transport::Tls && of.transport == TransportChoice::Auto {
             let failures = of.dial.round.as_ref().map(|round| round.failures.join("; ")).unwrap_or_default();

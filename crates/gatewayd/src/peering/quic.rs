@@ -11,8 +11,8 @@ use quinn_proto::{
 };
 use rustls::pki_types::CertificateDer;
 
-use super::identity::{Identity, alert_words};
-use super::link::{Ending, Loss, Occurrence, cut};
+use super::identity::{Identity, alert_message};
+use super::link::{Ending, LinkEvent, Loss, cut};
 use super::udp::Udp;
 use super::{hello, settings};
 
@@ -67,17 +67,17 @@ impl QuicLink {
     }
 
     /// Appends the events since the last call to `out`.
-    pub(super) fn collect(&mut self, udp: &mut Udp, identity: &Identity, out: &mut VecDeque<Occurrence>) {
+    pub(super) fn collect(&mut self, udp: &mut Udp, identity: &Identity, out: &mut VecDeque<LinkEvent>) {
         self.exchange(udp);
         while let Some(event) = self.connection.poll() {
             match event {
-                Event::Connected => out.push_back(Occurrence::Ready(self.certificates())),
+                Event::Connected => out.push_back(LinkEvent::Ready(self.certificates())),
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     self.stream = self.connection.streams().accept(Dir::Uni).or(self.stream);
                     self.read_hello(out);
                 }
                 Event::Stream(StreamEvent::Readable { .. }) => self.read_hello(out),
-                Event::ConnectionLost { reason } => out.push_back(Occurrence::Lost(loss(&reason, identity))),
+                Event::ConnectionLost { reason } => out.push_back(LinkEvent::Lost(loss(&reason, identity))),
                 _ => {}
             }
         }
@@ -98,7 +98,7 @@ impl QuicLink {
         identity.and_then(|any| any.downcast().ok()).map(|chain| *chain).unwrap_or_default()
     }
 
-    fn read_hello(&mut self, out: &mut VecDeque<Occurrence>) {
+    fn read_hello(&mut self, out: &mut VecDeque<LinkEvent>) {
         let Some(id) = self.stream.filter(|_| !self.heard_hello) else { return };
         let mut stream = self.connection.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return };
@@ -111,7 +111,7 @@ impl QuicLink {
                 Ok(rest) => {
                     self.hello.extend(rest.into_iter().flat_map(|chunk| chunk.bytes));
                     self.heard_hello = true;
-                    out.push_back(Occurrence::Hello(std::mem::take(&mut self.hello)));
+                    out.push_back(LinkEvent::Hello(std::mem::take(&mut self.hello)));
                     break;
                 }
                 // The stream is incomplete or was reset: the idle timeout then ends the connection.
@@ -230,15 +230,15 @@ fn on_the_line(transmit: &Transmit) -> u64 {
 
 fn loss(error: &ConnectionError, identity: &Identity) -> Loss {
     match error {
-        ConnectionError::TimedOut => Loss::silent(),
-        ConnectionError::Reset => Loss::cut("it has started anew and knows nothing of this connection"),
-        ConnectionError::VersionMismatch => Loss::other("it does not speak version 1 of QUIC"),
+        ConnectionError::TimedOut => Loss::no_answer(),
+        ConnectionError::Reset => Loss::cut("it has restarted and has no state of this connection"),
+        ConnectionError::VersionMismatch => Loss::other("it does not support version 1 of QUIC"),
         ConnectionError::ApplicationClosed(close) => {
             let why = String::from_utf8_lossy(&close.reason);
-            Loss::told(Ending::from(close.error_code.into_inner()), &why)
+            Loss::reported(Ending::from(close.error_code.into_inner()), &why)
         }
         ConnectionError::ConnectionClosed(close) => match alert(u64::from(close.error_code)) {
-            Some(alert) => Loss::other(&alert_words(alert)),
+            Some(alert) => Loss::other(&alert_message(alert)),
             // The text of the sender is left out: the sender may not be verified yet.
             None => Loss::other(&format!("it ended the connection: {}", close.error_code)),
         },
@@ -246,7 +246,7 @@ fn loss(error: &ConnectionError, identity: &Identity) -> Loss {
             // quinn-proto keeps only the text of a TLS error and the alert that it sends.
             let cause = identity.refusal(&error.reason).or_else(|| cause_of(alert(u64::from(error.code))?));
             match cause {
-                Some(cause) => Loss::refused(&cause, &identity.words(&cause)),
+                Some(cause) => Loss::refused(&cause, &identity.message(&cause)),
                 None => Loss::other(&format!("QUIC failed: {error}")),
             }
         }

@@ -42,7 +42,7 @@ impl Records {
                 let Some(length) = length_at(&self.input, 2) else { break };
                 let Some(words) = self.input.get(4..4 + length) else { break };
                 let (code, text) = words.split_first().unwrap_or((&0, &[]));
-                return Err(Loss::told(Ending::from(u64::from(*code)), &String::from_utf8_lossy(text)));
+                return Err(Loss::reported(Ending::from(u64::from(*code)), &String::from_utf8_lossy(text)));
             }
             if length > PAYLOAD {
                 return Err(Loss::other("its records are longer than any packet"));
@@ -59,7 +59,7 @@ impl Records {
                 return Ok(Some(Record::Packet(record)));
             }
             if record.len() > hello::MOST {
-                return Err(Loss::other("its first words are not understood"));
+                return Err(Loss::other("its hello is malformed"));
             }
             self.heard_hello = true;
             return Ok(Some(Record::Hello(record)));

@@ -38,9 +38,9 @@ impl Peering {
             return Ok(found);
         }
         let udp = Udp::anywhere(self.identity.secret()).map_err(failed("open a UDP socket".to_owned()))?;
-        let no_way = || std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+        let no_route = || std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
         // Checked before the socket is stored: every attempt would leave a socket behind.
-        let called = udp.calls(remote).ok_or_else(no_way).map_err(failed(format!("reach {remote} over UDP")))?;
+        let called = udp.calls(remote).ok_or_else(no_route).map_err(failed(format!("reach {remote} over UDP")))?;
         Ok((self.add_socket(udp)?, called))
     }
 }

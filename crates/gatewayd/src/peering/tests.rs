@@ -5,7 +5,7 @@ mod changes;
 mod failures;
 mod fairness;
 mod packets;
-mod strangers;
+mod unauthenticated;
 mod upgrades;
 
 use std::net::SocketAddr;

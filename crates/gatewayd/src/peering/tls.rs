@@ -18,8 +18,8 @@ use rustls::{ClientConnection, Connection, ServerConnection};
 use socket2::{Domain, Protocol, Socket, Type};
 use tracing::debug;
 
-use super::identity::{Identity, tls_words};
-use super::link::{Ending, Loss, Occurrence, Share, Watch, cut};
+use super::identity::{Identity, tls_message};
+use super::link::{Ending, LinkEvent, Loss, Share, Watch, cut};
 use super::records::{PAYLOAD, Record, Records};
 use super::settings::keep_alive;
 
@@ -165,7 +165,7 @@ impl TlsLink {
         self.connecting || self.tls.wants_write() || !self.waiting.is_empty()
     }
 
-    pub(super) fn turn(&mut self, authority: &Path, share: Share, now: Instant, out: &mut VecDeque<Occurrence>) {
+    pub(super) fn turn(&mut self, authority: &Path, share: Share, now: Instant, out: &mut VecDeque<LinkEvent>) {
         if self.lost {
             return;
         }
@@ -174,10 +174,10 @@ impl TlsLink {
             // Sends the alert for the peer, if there is one.
             self.flush(now);
             self.lost = true;
-            out.push_back(Occurrence::Lost(loss));
+            out.push_back(LinkEvent::Lost(loss));
         } else if now >= self.heard + self.outage {
             self.lost = true;
-            out.push_back(Occurrence::Lost(Loss::silent()));
+            out.push_back(LinkEvent::Lost(Loss::no_answer()));
         }
     }
 
@@ -186,7 +186,7 @@ impl TlsLink {
         authority: &Path,
         share: Share,
         now: Instant,
-        out: &mut VecDeque<Occurrence>,
+        out: &mut VecDeque<LinkEvent>,
     ) -> Result<(), Loss> {
         // A peer that is upgraded may have had no room for its reason.
         let broken = |error: &io::Error| Loss::cut(&format!("TCP: {error}"));
@@ -204,7 +204,7 @@ impl TlsLink {
         // down.
         while total < 2 * share.octets && self.packets.len() < share.packets {
             match self.tls.read_tls(&mut &self.socket) {
-                Ok(0) => return Err(Loss::cut("it closed the connection without a word")),
+                Ok(0) => return Err(Loss::cut("it closed the connection without a reason")),
                 Ok(count) => {
                     total += count;
                     self.heard = now;
@@ -214,7 +214,7 @@ impl TlsLink {
                 Err(error) => return Err(broken(&error)),
             }
             let state = self.tls.process_new_packets();
-            let state = state.map_err(|error| Loss::refused(&error, &tls_words(&error, authority)))?;
+            let state = state.map_err(|error| Loss::refused(&error, &tls_message(&error, authority)))?;
             let fresh = state.plaintext_bytes_to_read();
             // An incomplete ClientHello leads to no answer.
             self.spoken |= self.tls.wants_write();
@@ -222,11 +222,11 @@ impl TlsLink {
             if !self.ready && !self.tls.is_handshaking() {
                 self.ready = true;
                 let chain = self.tls.peer_certificates().unwrap_or_default();
-                out.push_back(Occurrence::Ready(chain.iter().map(|der| der.clone().into_owned()).collect()));
+                out.push_back(LinkEvent::Ready(chain.iter().map(|der| der.clone().into_owned()).collect()));
             }
             while let Some(record) = self.records.next()? {
                 match record {
-                    Record::Hello(octets) => out.push_back(Occurrence::Hello(octets.to_vec())),
+                    Record::Hello(octets) => out.push_back(LinkEvent::Hello(octets.to_vec())),
                     Record::Packet(packet) => self.packets.push_back(packet),
                 }
             }
@@ -306,7 +306,7 @@ impl TlsLink {
     /// Passes the remaining octets to the kernel after [`TlsLink::close`], and then ends this direction. Returns true
     /// when the peer has ended its own, or cannot be reached. Received octets are dropped: a socket that is closed with
     /// unread bytes resets the connection, and the reason is lost (RFC 1122, section 4.2.2.13).
-    pub(super) fn has_told(&mut self, now: Instant) -> bool {
+    pub(super) fn has_notified(&mut self, now: Instant) -> bool {
         self.flush(now);
         if !self.ready {
             return true;

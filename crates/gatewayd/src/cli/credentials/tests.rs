@@ -6,7 +6,7 @@ use crate::peering::identity::{make_authority, make_between, make_certificate};
 const DAY: Duration = Duration::from_secs(86_400);
 
 /// Returns the findings about a certificate that is valid between these days from now, and about its authority.
-fn told(from: i64, until: i64, now: i64) -> Examined {
+fn examined(from: i64, until: i64, now: i64) -> Examined {
     let dir = tempfile::tempdir().unwrap();
     let day = |n: i64| {
         let distance = DAY * n.unsigned_abs() as u32;
@@ -30,17 +30,17 @@ fn told(from: i64, until: i64, now: i64) -> Examined {
 
 #[test]
 fn times_are_told_in_words() {
-    let good = told(-1, 100, 0);
+    let good = examined(-1, 100, 0);
     assert_eq!((good.problems.as_slice(), good.warnings.as_slice()), (&[][..], &[][..]));
     assert!(good.until.is_some());
-    let soon = told(-1, 10, 0);
+    let soon = examined(-1, 10, 0);
     assert!(soon.problems.is_empty() && soon.warnings[0].contains("paris.pem: expires on 20"), "{soon:?}");
-    let late = told(-3, -1, 0);
+    let late = examined(-3, -1, 0);
     assert!(late.problems.len() == 1 && late.problems[0].contains("paris.pem: expired on 20"), "{late:?}");
-    let early = told(1, 100, 0);
+    let early = examined(1, 100, 0);
     assert!(early.problems.len() == 1 && early.problems[0].contains("is not valid before 20"), "{early:?}");
     // After eleven years the authority has expired, which does not affect the certificates that it has signed.
-    let both = told(0, 5_000, 4_100);
+    let both = examined(0, 5_000, 4_100);
     assert!(both.problems.is_empty() && both.warnings.len() == 1, "{both:?}");
     assert!(both.warnings[0].contains("authority.pem: expired on 20"), "{both:?}");
 }
@@ -49,7 +49,7 @@ fn times_are_told_in_words() {
 #[test]
 fn a_certificate_that_ends_before_it_begins_is_a_problem() {
     for now in [0, 2, 20] {
-        let never = told(10, 1, now);
+        let never = examined(10, 1, now);
         let about: Vec<_> = never.problems.iter().filter(|problem| problem.contains("paris.pem")).collect();
         assert!(about.iter().any(|problem| problem.contains("ends before it begins")), "{never:?}");
     }

@@ -40,7 +40,7 @@ impl Hosts {
             Action::Reset { reason, .. } => {
                 // The interval between checks begins anew.
                 connection.watch = None;
-                connection.state.leave(if reason == Reason::Vanished { Ending::Silence } else { Ending::Reset });
+                connection.state.close(if reason == Reason::Vanished { Ending::Blackhole } else { Ending::Reset });
                 self.list(token);
             }
             Action::Closed { reason, .. } => {

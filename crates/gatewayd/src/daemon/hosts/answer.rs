@@ -42,9 +42,9 @@ impl Hosts {
             cx.tally.answered(cx.now.since(connection.since));
         }
         tracing::debug!(flow = connection.id.0, "answered");
-        if let Some(opening) = connection.state.take_held(State::Released(None)) {
+        if let Some(syn) = connection.state.take_held(State::Released(None)) {
             cx.timer(ACCEPT, Due::Accept(token));
-            return cx.push(Event::Release(Box::new(opening)));
+            return cx.push(Event::Release(Box::new(syn)));
         }
         if let State::Arrived(stream) = &connection.state {
             answer_socks(connection.origin, &stream.socket, None);
@@ -70,15 +70,15 @@ impl Hosts {
         if let State::Arrived(stream) = &connection.state {
             answer_socks(connection.origin, &stream.socket, Some(reason));
         }
-        let opening = connection.state.take_held(State::Gone);
-        if opening.is_none() {
-            connection.state.leave(if connection.origin == Origin::Socks { Ending::Clean } else { Ending::Reset });
+        let syn = connection.state.take_held(State::Closed);
+        if syn.is_none() {
+            connection.state.close(if connection.origin == Origin::Socks { Ending::Clean } else { Ending::Reset });
         }
         self.waiting.end(connection);
-        match opening {
+        match syn {
             // The connection is listed when the state machine closes it.
-            Some(opening) if connection.passed => return cx.push(Event::Bypass(Box::new(opening))),
-            Some(opening) => cx.push(Event::Refuse(Box::new(opening), reason)),
+            Some(syn) if connection.passed => return cx.push(Event::Bypass(Box::new(syn))),
+            Some(syn) => cx.push(Event::Refuse(Box::new(syn), reason)),
             None => {}
         }
         cx.tally.refused(reason);
@@ -100,14 +100,14 @@ impl Hosts {
         self.waiting.end(connection);
         let watched = super::watch(&socket, token, readiness, cx);
         connection.state.change(|state| match (state, Stream::new(socket)) {
-            (State::Released(Some(how)), stream) => State::Leaving { stream, how },
+            (State::Released(Some(how)), stream) => State::Closing { stream, how },
             (_, stream) => State::Open(stream),
         });
         if watched.is_err() {
             cx.tally.error("socket");
             return cx.push(Event::HostLost(token, Reason::Busy));
         }
-        if !connection.state.is_leaving() {
+        if !connection.state.is_closing() {
             cx.push(Event::Written(token, 0));
             cx.push(Event::Readable(token, false));
         }
@@ -119,7 +119,7 @@ impl Hosts {
         let Connection { state: State::Released(_), .. } = connection else { return };
         self.waiting.end(connection);
         tracing::debug!(flow = connection.id.0, "the client has not acknowledged the answer");
-        connection.state.change(|_| State::Gone);
+        connection.state.change(|_| State::Closed);
         if connection.closed.is_some() {
             self.remove(token, cx);
         } else {

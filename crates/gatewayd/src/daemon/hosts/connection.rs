@@ -8,13 +8,13 @@ use cellway_gateway::{FlowId, Request, Server};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
+use super::blackhole;
 use super::ending::Watch;
 use super::halves::{FromHost, Input, ToHost};
 use super::ring::Ring;
-use super::silence;
 use super::state::{Ending, State};
 use crate::daemon::moment::Moment;
-use crate::intercept::Opening;
+use crate::intercept::Syn;
 use crate::peer_id::PeerId;
 use crate::status::states;
 
@@ -73,7 +73,7 @@ pub(crate) struct Connection {
     /// True if it is counted in [`super::waiting::Waiting`].
     pub(super) opening: bool,
     /// The next SYN of the client from the same port, which arrived before the peer had ended this flow.
-    pub(super) again: Option<Opening>,
+    pub(super) again: Option<Syn>,
     /// True if the answer of the far side has been counted.
     pub(super) answered: bool,
     /// True if its SYN was sent to the server past the gateways.
@@ -138,7 +138,7 @@ impl Connection {
         match self.state {
             State::Open(_) if self.from_host.has_ended() || self.to_host.ends() => states::HALF_CLOSED,
             State::Open(_) => states::OPEN,
-            State::Leaving { .. } | State::Silent(_) | State::Gone | State::Released(Some(_)) => states::ENDING,
+            State::Closing { .. } | State::Blackholed(_) | State::Closed | State::Released(Some(_)) => states::ENDING,
             State::Held(_) | State::Arrived(_) | State::Released(None) | State::LookingUp | State::Connecting(_) => {
                 states::OPENING
             }
@@ -170,7 +170,9 @@ impl Connection {
     }
     /// Drops the bytes for the host, as its connection has ended. Bytes from the host still go to the peer.
     pub(super) fn lose_host(&mut self) {
-        self.state.change(|state| if let State::Silent(stream) = state { State::Silent(stream) } else { State::Gone });
+        self.state.change(|state| {
+            if let State::Blackholed(stream) = state { State::Blackholed(stream) } else { State::Closed }
+        });
         self.to_host.lose();
     }
     /// The state machine has closed the flow. Drops the bytes from the host, and those for the host that the state
@@ -179,8 +181,8 @@ impl Connection {
         self.closed = self.closed.or(Some(0));
         self.from_host.discard();
         self.to_host.truncate();
-        if !self.state.is_leaving() {
-            self.state.leave(if reset { Ending::Reset } else { Ending::Clean });
+        if !self.state.is_closing() {
+            self.state.close(if reset { Ending::Reset } else { Ending::Clean });
         }
     }
     /// Returns the memory of its buffers (bytes).
@@ -191,11 +193,11 @@ impl Connection {
     ///
     /// # Errors
     /// The kernel does not allow it, or the connection does not end; then the state does not change.
-    pub(super) fn fall_silent(&mut self) -> io::Result<()> {
-        let State::Leaving { stream, .. } = &self.state else { return Err(io::ErrorKind::NotConnected.into()) };
-        silence::silence(&stream.socket)?;
+    pub(super) fn blackhole(&mut self) -> io::Result<()> {
+        let State::Closing { stream, .. } = &self.state else { return Err(io::ErrorKind::NotConnected.into()) };
+        blackhole::drop_packets(&stream.socket)?;
         self.state.change(|state| match state {
-            State::Leaving { stream, .. } => State::Silent(stream),
+            State::Closing { stream, .. } => State::Blackholed(stream),
             other => other,
         });
         self.from_host = FromHost::default();
@@ -204,7 +206,7 @@ impl Connection {
     /// Returns true if the host's connection has ended in the kernel. The next SYN of the host from the same port can
     /// be read before the readiness of the socket.
     pub(super) fn is_over(&self) -> bool {
-        let Some(stream) = self.state.stream() else { return matches!(self.state, State::Gone) };
+        let Some(stream) = self.state.stream() else { return matches!(self.state, State::Closed) };
         let mut fds = [PollFd::new(&stream.socket, PollFlags::empty())];
         let over = PollFlags::HUP | PollFlags::ERR;
         // If both sides have ended it, the state machine has only to close it.
@@ -226,7 +228,7 @@ impl Connection {
 impl Drop for Connection {
     /// Closes the socket without the reset for which every socket is set up, if both directions have ended.
     fn drop(&mut self) {
-        if let State::Leaving { stream, how: Ending::Clean, .. } = &self.state {
+        if let State::Closing { stream, how: Ending::Clean, .. } = &self.state {
             let _ = stream.socket.set_linger(None);
         }
     }

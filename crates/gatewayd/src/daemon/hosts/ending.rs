@@ -2,7 +2,7 @@
 
 use cellway_units::Span;
 
-use super::silence::{SHARE, SILENCE};
+use super::blackhole::{BLACKHOLED, SHARE};
 use super::state::{Ending, State};
 use super::{Hosts, Token};
 use crate::daemon::context::Context;
@@ -35,13 +35,13 @@ impl Hosts {
     pub(super) fn end_if_complete(&mut self, token: Token, cx: &mut Context) {
         let Some(connection) = self.table.get(token) else { return };
         match connection.state {
-            State::Gone if connection.closed.is_some() => self.remove(token, cx),
-            State::Leaving { how: Ending::Clean, .. } if connection.to_host.is_flushed() => self.finish(token, cx),
+            State::Closed if connection.closed.is_some() => self.remove(token, cx),
+            State::Closing { how: Ending::Clean, .. } if connection.to_host.is_flushed() => self.finish(token, cx),
             // A slow host has time until both directions have ended.
-            State::Leaving { how: Ending::Clean, .. } => {}
-            State::Leaving { .. } if connection.is_delivered() => self.finish(token, cx),
+            State::Closing { how: Ending::Clean, .. } => {}
+            State::Closing { .. } if connection.is_delivered() => self.finish(token, cx),
             // A reset would discard bytes that are not acknowledged.
-            State::Leaving { .. } => self.watch(token, cx),
+            State::Closing { .. } => self.watch(token, cx),
             _ => {}
         }
     }
@@ -68,9 +68,9 @@ impl Hosts {
         watch.wait = (watch.wait * 2).min(CHECK_MOST);
         watch.due = cx.now + watch.wait;
         match connection.state {
-            State::Leaving { .. } if delivered || stalls => return self.finish(token, cx),
+            State::Closing { .. } if delivered || stalls => return self.finish(token, cx),
             State::Open(_) if stalls => return cx.push(Event::HostLost(token, Reason::Reset)),
-            State::Silent(_) | State::Gone => return,
+            State::Blackholed(_) | State::Closed => return,
             // Also if its host is not connected yet: the state machine requests the checks only once.
             _ => {}
         }
@@ -83,22 +83,22 @@ impl Hosts {
         let (closed, delivered) = (connection.closed.is_some(), connection.is_delivered());
         match connection.state {
             // A host whose next SYN from the same port waits has closed its side.
-            State::Leaving { how: Ending::Silence, .. } if closed && delivered && connection.again.is_none() => {
-                self.fall_silent(token, cx);
+            State::Closing { how: Ending::Blackhole, .. } if closed && delivered && connection.again.is_none() => {
+                self.blackhole(token, cx);
             }
-            State::Leaving { .. } if closed => self.remove(token, cx),
-            State::Leaving { how: Ending::Reset, .. } => connection.state.change(|_| State::Gone),
+            State::Closing { .. } if closed => self.remove(token, cx),
+            State::Closing { how: Ending::Reset, .. } => connection.state.change(|_| State::Closed),
             _ => {}
         }
     }
     /// Stops answering a host, which has received all its bytes.
-    fn fall_silent(&mut self, token: Token, cx: &mut Context) {
+    fn blackhole(&mut self, token: Token, cx: &mut Context) {
         let most = cx.config.limits.connections / SHARE;
         let Some(connection) = self.table.get_mut(token) else { return };
-        if self.silent < most && connection.fall_silent().is_ok() {
-            tracing::debug!(flow = connection.id.0, "left without an answer");
-            self.silent += 1;
-            cx.timer(SILENCE, Due::Silence(token));
+        if self.blackholed < most && connection.blackhole().is_ok() {
+            tracing::debug!(flow = connection.id.0, "the host gets no more answers");
+            self.blackholed += 1;
+            cx.timer(BLACKHOLED, Due::Blackhole(token));
         } else {
             self.remove(token, cx);
         }

@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use socket2::Socket;
 
 use super::answer::ACCEPT;
+use super::blackhole::BLACKHOLED;
 use super::connection::Connection;
 use super::halves::Stream;
 use super::ring::Ring;
-use super::silence::SILENCE;
 use super::state::{Ending, State};
 use super::{Hosts, Token};
 use crate::daemon::context::Context;
 use crate::daemon::lookup::Lookups;
 use crate::daemon::outbox::Event;
 use crate::daemon::timers::Due;
-use crate::intercept::Opening;
+use crate::intercept::Syn;
 
 /// All connections. Lists, counts and timers follow from them.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,18 +37,21 @@ struct ConnectionRecord {
     watched: bool,
 }
 
-/// [`State`], with indices of sockets.
+/// [`State`], with indices of sockets. The layout of a handover has the renamed ones.
 #[derive(Debug, Serialize, Deserialize)]
 enum StateRecord {
-    Held(Opening),
+    Held(Syn),
     Arrived(u32),
     Released(Option<Ending>),
     LookingUp,
     Connecting(u32),
     Open(u32),
-    Leaving(u32, Ending),
-    Silent(u32),
-    Gone,
+    #[serde(rename = "Leaving")]
+    Closing(u32, Ending),
+    #[serde(rename = "Silent")]
+    Blackholed(u32),
+    #[serde(rename = "Gone")]
+    Closed,
 }
 
 impl HostsRecord {
@@ -62,29 +65,29 @@ impl StateRecord {
     fn of(state: State, parcel: &mut Parcel) -> StateRecord {
         let mut place = |stream: Stream| parcel.add(stream.socket);
         match state {
-            State::Held(opening) => StateRecord::Held(opening),
+            State::Held(syn) => StateRecord::Held(syn),
             State::Arrived(stream) => StateRecord::Arrived(place(stream)),
             State::Released(how) => StateRecord::Released(how),
             State::LookingUp => StateRecord::LookingUp,
             State::Connecting(stream) => StateRecord::Connecting(place(stream)),
             State::Open(stream) => StateRecord::Open(place(stream)),
-            State::Leaving { stream, how } => StateRecord::Leaving(place(stream), how),
-            State::Silent(stream) => StateRecord::Silent(place(stream)),
-            State::Gone => StateRecord::Gone,
+            State::Closing { stream, how } => StateRecord::Closing(place(stream), how),
+            State::Blackholed(stream) => StateRecord::Blackholed(place(stream)),
+            State::Closed => StateRecord::Closed,
         }
     }
     fn state(self, parcel: &mut Parcel) -> io::Result<State> {
         let mut stream = |place| Ok::<_, io::Error>(Stream::new(Socket::from(parcel.take(place)?)));
         Ok(match self {
-            StateRecord::Held(opening) => State::Held(opening),
+            StateRecord::Held(syn) => State::Held(syn),
             StateRecord::Arrived(place) => State::Arrived(stream(place)?),
             StateRecord::Released(how) => State::Released(how),
             StateRecord::LookingUp => State::LookingUp,
             StateRecord::Connecting(place) => State::Connecting(stream(place)?),
             StateRecord::Open(place) => State::Open(stream(place)?),
-            StateRecord::Leaving(place, how) => State::Leaving { stream: stream(place)?, how },
-            StateRecord::Silent(place) => State::Silent(stream(place)?),
-            StateRecord::Gone => State::Gone,
+            StateRecord::Closing(place, how) => State::Closing { stream: stream(place)?, how },
+            StateRecord::Blackholed(place) => State::Blackholed(stream(place)?),
+            StateRecord::Closed => State::Closed,
         })
     }
 }
@@ -127,7 +130,7 @@ impl Hosts {
             flows.early.extend(early);
         }
         for ConnectionRecord { mut connection, state, watched } in record.connections {
-            if connection.peer.place() >= self.flows.len() {
+            if connection.peer.index() >= self.flows.len() {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     "a connection of a peer that is not configured",
@@ -151,7 +154,7 @@ impl Hosts {
         if let Some(source) = connection.source {
             self.clients.enter(source);
         }
-        self.silent += u32::from(matches!(connection.state, State::Silent(_)));
+        self.blackholed += u32::from(matches!(connection.state, State::Blackholed(_)));
         let token = self.table.insert(connection);
         match closed {
             None => drop(self.flows[peer].tokens.insert(id, token)),
@@ -169,13 +172,13 @@ impl Hosts {
             cx.tally.error("socket");
             return cx.push(Event::HostLost(token, Reason::Busy));
         }
-        if let State::Silent(stream) = &connection.state {
+        if let State::Blackholed(stream) = &connection.state {
             // Watching has set it: the kernel would give up, and reset the host.
             let _ = stream.socket.set_keepalive(false);
         }
         match (&connection.state, &connection.request.server) {
             (State::Released(_), _) => cx.timer(ACCEPT, Due::Accept(token)),
-            (State::Silent(_), _) => cx.timer(SILENCE, Due::Silence(token)),
+            (State::Blackholed(_), _) => cx.timer(BLACKHOLED, Due::Blackhole(token)),
             (State::LookingUp, Server::Name(name, port)) if lookups.start(token, name, *port) => {}
             (State::LookingUp, _) => cx.push(Event::Refused(connection.peer, connection.id, Reason::Busy)),
             (State::Open(_), _) => {

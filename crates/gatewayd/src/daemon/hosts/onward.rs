@@ -65,7 +65,7 @@ impl Hosts {
         // A peer may use the addresses of its own networks only.
         let foreign = client.is_some_and(|client| cx.routes.peer(client.ip()) != Some(peer));
         let Some(&server) = allowed.filter(|_| !foreign) else {
-            let name = &cx.config.peers[peer.place()].name;
+            let name = &cx.config.peers[peer.index()].name;
             tracing::debug!(peer = %name, ?addresses, ?client, "not allowed to connect");
             return cx.push(Event::Refused(peer, id, Reason::NotAllowed));
         };

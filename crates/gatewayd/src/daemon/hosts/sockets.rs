@@ -45,7 +45,7 @@ impl Hosts {
                     cx.push(Event::HostLost(token, Reason::Reset));
                 }
             }
-            State::Arrived(stream) | State::Open(stream) | State::Leaving { stream, .. } => {
+            State::Arrived(stream) | State::Open(stream) | State::Closing { stream, .. } => {
                 if ready.write {
                     stream.can_write();
                 }
@@ -61,7 +61,7 @@ impl Hosts {
                 }
             }
             // The host has closed the connection.
-            State::Silent(_) if ready.failed => self.remove(token, cx),
+            State::Blackholed(_) if ready.failed => self.remove(token, cx),
             _ => {}
         }
     }
@@ -105,8 +105,8 @@ impl Hosts {
                 Ok(0) => {}
                 Ok(bytes) => cx.push(Event::Written(token, bytes)),
                 Err(error) => {
-                    if !connection.state.is_leaving() {
-                        connection.state.leave(Ending::Reset);
+                    if !connection.state.is_closing() {
+                        connection.state.close(Ending::Reset);
                     }
                     cx.push(Event::HostLost(token, loss(&error)));
                     if connection.closed.is_some() {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::halves::Stream;
-use crate::intercept::Opening;
+use crate::intercept::Syn;
 
 /// The mode in which the socket of a host will be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,15 +12,16 @@ pub(crate) enum Ending {
     Clean,
     /// With a reset.
     Reset,
-    /// Without a packet to the host: the other host has vanished.
-    Silence,
+    /// Without a packet to the host: the other host has vanished. The layout of a handover has the name `Silence`.
+    #[serde(rename = "Silence")]
+    Blackhole,
 }
 
 /// The state of a connection, with its data.
 #[derive(Debug, Default)]
 pub(crate) enum State {
     /// The far side has not answered; the SYN of the host here waits.
-    Held(Opening),
+    Held(Syn),
     /// The far side has not answered; the host here is connected.
     Arrived(Stream),
     /// The kernel has the SYN; the listener has not accepted the connection yet. It ends as soon as it is accepted if the
@@ -33,41 +34,41 @@ pub(crate) enum State {
     /// Both hosts are connected.
     Open(Stream),
     /// The host here still receives its last bytes, then its connection is closed.
-    Leaving {
+    Closing {
         /// Its connection.
         stream: Stream,
         /// The mode in which it is closed.
         how: Ending,
     },
     /// The host here gets no more answers.
-    Silent(Stream),
+    Blackholed(Stream),
     /// The host's connection has ended.
     #[default]
-    Gone,
+    Closed,
 }
 
 /// The states that may follow each other. A connection can be removed in any of them.
 pub(crate) const TRANSITIONS: [(&str, &str); 20] = [
     ("Held", "Released"),
-    ("Held", "Gone"),
+    ("Held", "Closed"),
     ("Arrived", "Open"),
-    ("Arrived", "Leaving"),
-    ("Arrived", "Gone"),
+    ("Arrived", "Closing"),
+    ("Arrived", "Closed"),
     ("Released", "Released"),
     ("Released", "Open"),
-    ("Released", "Leaving"),
-    ("Released", "Gone"),
+    ("Released", "Closing"),
+    ("Released", "Closed"),
     ("LookingUp", "Connecting"),
-    ("LookingUp", "Gone"),
+    ("LookingUp", "Closed"),
     ("Connecting", "Open"),
-    ("Connecting", "Gone"),
-    ("Open", "Leaving"),
-    ("Open", "Gone"),
-    ("Leaving", "Leaving"),
-    ("Leaving", "Silent"),
-    ("Leaving", "Gone"),
-    ("Silent", "Silent"),
-    ("Gone", "Gone"),
+    ("Connecting", "Closed"),
+    ("Open", "Closing"),
+    ("Open", "Closed"),
+    ("Closing", "Closing"),
+    ("Closing", "Blackholed"),
+    ("Closing", "Closed"),
+    ("Blackholed", "Blackholed"),
+    ("Closed", "Closed"),
 ];
 
 impl State {
@@ -80,37 +81,37 @@ impl State {
             State::LookingUp => "LookingUp",
             State::Connecting(_) => "Connecting",
             State::Open(_) => "Open",
-            State::Leaving { .. } => "Leaving",
-            State::Silent(_) => "Silent",
-            State::Gone => "Gone",
+            State::Closing { .. } => "Closing",
+            State::Blackholed(_) => "Blackholed",
+            State::Closed => "Closed",
         }
     }
     /// Returns the host's connection, if there is one.
     pub(crate) fn stream(&self) -> Option<&Stream> {
         match self {
-            State::Arrived(stream) | State::Connecting(stream) | State::Open(stream) | State::Silent(stream) => {
+            State::Arrived(stream) | State::Connecting(stream) | State::Open(stream) | State::Blackholed(stream) => {
                 Some(stream)
             }
-            State::Leaving { stream, .. } => Some(stream),
-            State::Held(_) | State::Released(_) | State::LookingUp | State::Gone => None,
+            State::Closing { stream, .. } => Some(stream),
+            State::Held(_) | State::Released(_) | State::LookingUp | State::Closed => None,
         }
     }
     /// Returns the host's connection, if bytes may be written to it.
     pub(crate) fn writer(&mut self) -> Option<&mut Stream> {
         match self {
-            State::Open(stream) | State::Leaving { stream, .. } => Some(stream),
+            State::Open(stream) | State::Closing { stream, .. } => Some(stream),
             _ => None,
         }
     }
     /// Takes the SYN out if it waits; the state becomes `next`.
-    pub(super) fn take_held(&mut self, next: State) -> Option<Opening> {
+    pub(super) fn take_held(&mut self, next: State) -> Option<Syn> {
         if !matches!(self, State::Held(_)) {
             return None;
         }
         let mut held = None;
         self.change(|state| {
-            if let State::Held(opening) = state {
-                held = Some(opening);
+            if let State::Held(syn) = state {
+                held = Some(syn);
             }
             next
         });
@@ -119,7 +120,7 @@ impl State {
     /// Replaces the state by one made from it; the transition must be one of [`TRANSITIONS`].
     pub(crate) fn change(&mut self, next: impl FnOnce(State) -> State) {
         let before = self.name();
-        *self = next(std::mem::replace(self, State::Gone));
+        *self = next(std::mem::replace(self, State::Closed));
         debug_assert!(TRANSITIONS.contains(&(before, self.name())), "{before} becomes {}", self.name());
     }
     /// Returns the state after both hosts are connected.
@@ -130,19 +131,19 @@ impl State {
         }
     }
     /// Ends the connection in this mode, after the host's last bytes.
-    pub(crate) fn leave(&mut self, how: Ending) {
+    pub(crate) fn close(&mut self, how: Ending) {
         self.change(|state| match (state, how) {
-            (State::Open(stream) | State::Leaving { stream, .. }, _) => State::Leaving { stream, how },
+            (State::Open(stream) | State::Closing { stream, .. }, _) => State::Closing { stream, how },
             // The refusal of SOCKS must arrive.
-            (State::Arrived(stream), Ending::Clean) => State::Leaving { stream, how },
+            (State::Arrived(stream), Ending::Clean) => State::Closing { stream, how },
             (State::Released(_), _) => State::Released(Some(how)),
-            (State::Silent(stream), _) => State::Silent(stream),
-            _ => State::Gone,
+            (State::Blackholed(stream), _) => State::Blackholed(stream),
+            _ => State::Closed,
         });
     }
     /// Returns true if the mode of its end is set.
-    pub(crate) fn is_leaving(&self) -> bool {
-        matches!(self, State::Leaving { .. } | State::Silent(_) | State::Gone | State::Released(Some(_)))
+    pub(crate) fn is_closing(&self) -> bool {
+        matches!(self, State::Closing { .. } | State::Blackholed(_) | State::Closed | State::Released(Some(_)))
     }
 }
 

@@ -38,7 +38,7 @@ impl Hosts {
 
 fn status(connection: &Connection, cx: &Context) -> ConnectionStatus {
     ConnectionStatus {
-        peer: cx.config.peers[connection.peer.place()].name.clone(),
+        peer: cx.config.peers[connection.peer.index()].name.clone(),
         opened_here: connection.origin != Origin::Peer,
         client: connection.request.client,
         server: match &connection.request.server {

@@ -73,7 +73,7 @@ mod tests {
 
     fn connection(origin: Origin) -> Connection {
         let request = Request { client: None, server: Server::Name("a.example".into(), 80), early: false };
-        Connection::new(PeerId::at(0), FlowId(0), Arc::new(request), origin, State::Gone, Moment::default())
+        Connection::new(PeerId::at(0), FlowId(0), Arc::new(request), origin, State::Closed, Moment::default())
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl Peers {
     /// Refuses or resets all connections over a peer.
     pub(crate) fn lose(&mut self, peer: PeerId, reason: Reason, hosts: &mut Hosts, cx: &mut Context) {
         // Findings are not reported: there are none about a lost peer.
-        let output = self.run(peer, cx, |machine, now, out| machine.down(now, reason, out));
+        let output = self.run(peer, cx, |gateway, now, out| gateway.down(now, reason, out));
         self.execute(peer, output, hosts, cx);
         hosts.drop_early(peer);
     }
@@ -39,7 +39,7 @@ impl Peers {
         let link = &mut self.links[peer];
         let mut output = std::mem::take(&mut link.output);
         let now = link.time(cx.now);
-        act(&mut link.machine, now, &mut output);
+        act(&mut link.gateway, now, &mut output);
         output
     }
     fn execute(&mut self, peer: PeerId, mut output: Output, hosts: &mut Hosts, cx: &mut Context) {
@@ -56,7 +56,7 @@ impl Peers {
             }
         }
         self.send(peer, &mut output, hosts, cx);
-        if let Some(excess) = self.links[peer].machine.excess() {
+        if let Some(excess) = self.links[peer].gateway.excess() {
             cx.push(Event::Excess(peer, excess));
         }
         self.links[peer].output = output;
@@ -76,10 +76,10 @@ impl Peers {
                 lost |= !hosts.copy(peer, flow, offset, len as usize, out);
             });
             if !lost {
-                if link.machine.config().reliable && octets > link.payload {
+                if link.gateway.config().reliable && octets > link.payload {
                     cx.tally.error("packet-too-long");
                 }
-                link.uncounted -= octets as i64 + i64::from(link.machine.config().transport.overhead());
+                link.uncounted -= octets as i64 + i64::from(link.gateway.config().transport.overhead());
                 transport.send(peer, buffer.split().freeze());
             }
             buffer.clear();
@@ -95,8 +95,8 @@ impl Peers {
     /// port.
     fn bypasses_refused(&self, peer: PeerId, reason: Reason, cx: &Context) -> bool {
         let lost = matches!(reason, Reason::PeerLost | Reason::Stopping);
-        let direct = cx.config.peers[peer.place()].down == PeerDown::Direct;
-        lost && direct && !self.links[peer].machine.config().reliable
+        let direct = cx.config.peers[peer.index()].down == PeerDown::Direct;
+        lost && direct && !self.links[peer].gateway.config().reliable
     }
 
     /// Ends the connection to a peer because bytes of a host that packets should carry are no longer held.
@@ -108,7 +108,7 @@ impl Peers {
     /// Ends the connection to a peer that is over a cap. Every call reports that until the state machine was reset.
     pub(crate) fn end_for_excess(&mut self, peer: PeerId, excess: Excess, hosts: &mut Hosts, cx: &mut Context) {
         let link = &self.links[peer];
-        if link.machine.excess().is_none() {
+        if link.gateway.excess().is_none() {
             return;
         }
         let why = format!("{} is cut: {excess}", link.name);

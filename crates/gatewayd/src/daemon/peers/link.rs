@@ -33,7 +33,9 @@ pub(super) struct Findings {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Link {
     pub(super) name: String,
-    pub(super) machine: Gateway,
+    /// The layout of a handover has the name `machine`.
+    #[serde(rename = "machine")]
+    pub(super) gateway: Gateway,
     #[serde(skip)]
     pub(super) output: Output,
     #[serde(skip)]
@@ -76,12 +78,12 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(peer: &Peer, config: &Config) -> Result<Link, Error> {
-        let machine = Gateway::new(settings(peer, config))
+        let gateway = Gateway::new(settings(peer, config))
             .map_err(|e| Error::Config { what: format!("peer `{}`: {e}", peer.name) })?
             .with_classes(peer.classes.clone());
         Ok(Link {
             name: peer.name.clone(),
-            machine,
+            gateway,
             output: Output::default(),
             decoded: Decoded::default(),
             up: false,
@@ -110,7 +112,7 @@ impl Link {
     }
     /// Marks the peer as up: packets can be sent. The gateway that dialled assigns even flow identifiers, the other one
     /// odd ones. The transport has sent `octets` so far.
-    pub(super) fn came_up(&mut self, dialler: bool, octets: u64, now: Moment) {
+    pub(super) fn mark_up(&mut self, dialler: bool, octets: u64, now: Moment) {
         (self.up, self.detached, self.next) = (true, false, u64::from(!dialler));
         (self.uncounted, self.seen_octets, self.base) = (0, octets, now);
     }
@@ -119,18 +121,18 @@ impl Link {
         flow.0 & 1 == self.next & 1
     }
     /// Returns true if `flow`, an identifier that this side assigns, has been assigned.
-    pub(super) fn has_named(&self, flow: FlowId) -> bool {
+    pub(super) fn has_assigned(&self, flow: FlowId) -> bool {
         flow.0 < self.next
     }
     /// Assigns the next flow identifier.
-    pub(super) fn name_flow(&mut self) -> FlowId {
+    pub(super) fn assign_flow(&mut self) -> FlowId {
         let name = FlowId(self.next);
         self.next += 2;
         name
     }
     /// Takes back the identifier of a flow that the state machine has refused before it sent a packet about it: the
     /// next flow gets the same, so that the peer finds no gap.
-    pub(super) fn unname_flow(&mut self, flow: FlowId) {
+    pub(super) fn unassign_flow(&mut self, flow: FlowId) {
         if self.next == flow.0 + 2 {
             self.next = flow.0;
         }
@@ -141,7 +143,7 @@ impl Link {
     }
     /// Returns the time at which the state machine must be called.
     pub(super) fn deadline(&self) -> Option<Moment> {
-        let (at, why) = self.machine.deadline()?;
+        let (at, why) = self.gateway.deadline()?;
         let at = self.base + at.since(Time::ZERO);
         // Packets that could leave one by one leave in batches: the queue of the link holds them, and the state machine
         // makes up for the delay.
@@ -149,7 +151,7 @@ impl Link {
     }
     /// Returns the current findings of the state machine.
     pub(super) fn findings(&self) -> Findings {
-        Findings { unresponsive: self.machine.is_unresponsive(), too_high: self.machine.fits().is_some() }
+        Findings { unresponsive: self.gateway.is_unresponsive(), too_high: self.gateway.fits().is_some() }
     }
     /// Reports changes since `before`, the findings before the last call into the state machine.
     pub(super) fn report(&mut self, before: Findings) {
@@ -164,8 +166,8 @@ impl Link {
             self.stalls += 1;
             tracing::warn!(
                 peer = %self.name,
-                "unresponsive: nothing has arrived that must be answered; new connections go as `down` says, carried ones \
-                 wait for `outage`"
+                "unresponsive: acknowledgements are overdue; new connections are treated as `down` selects, established \
+                 ones wait for up to `outage`"
             );
         } else {
             tracing::info!(peer = %self.name, "responsive again");
@@ -173,19 +175,19 @@ impl Link {
     }
     /// Logs and counts that the configured rate is above the bandwidth of the path, or logs that it no longer is.
     fn report_rate(&mut self) {
-        let rate = self.machine.rate();
-        match self.machine.fits() {
+        let rate = self.gateway.rate();
+        match self.gateway.fits() {
             Some(fits) => {
                 self.overloads += 1;
                 tracing::warn!(
                     peer = %self.name,
                     %rate,
                     %fits,
-                    "the rate is above what the line carries: the queue does not drain, and less arrives than is sent"
+                    "the rate is above the bandwidth of the path: the queue does not drain, and less arrives than is sent"
                 );
             }
             None if self.up => {
-                tracing::info!(peer = %self.name, %rate, "the rate is no longer reported as too high: the line carries it, other traffic keeps the queue, or it was changed")
+                tracing::info!(peer = %self.name, %rate, "the rate is no longer reported as too high: the path carries it, other traffic causes the queue, or it was changed")
             }
             None => {}
         }
@@ -196,10 +198,10 @@ impl Link {
     /// Returns the coalescing delay: short in comparison with the round trip, and the burst after it fits into the
     /// queue of the link.
     pub(super) fn batch(&self) -> Span {
-        (self.packet() * BATCH_PACKETS).min(self.machine.rtt() / BATCH_OF_ROUND_TRIP).min(BATCH_MOST)
+        (self.packet() * BATCH_PACKETS).min(self.gateway.rtt() / BATCH_OF_ROUND_TRIP).min(BATCH_MOST)
     }
     /// Returns the time of a full packet on the link.
     fn packet(&self) -> Span {
-        Span::from_ns(self.payload as u64 * 8 * 1_000_000_000 / self.machine.rate().as_bps().max(1))
+        Span::from_ns(self.payload as u64 * 8 * 1_000_000_000 / self.gateway.rate().as_bps().max(1))
     }
 }

@@ -26,12 +26,12 @@ impl Peers {
                 tracing::info!(peer = %link.name, %address, transport = transport.name(), payload, resumed, "up");
                 if resumed {
                     link.detached = false;
-                    self.call(peer, hosts, cx, |machine, now, out| {
-                        machine.transport_replaced(now, carrier, reliable, out);
+                    self.call(peer, hosts, cx, |gateway, now, out| {
+                        gateway.transport_replaced(now, carrier, reliable, out);
                     });
                 } else {
-                    link.came_up(dialer, octets, cx.now);
-                    link.machine.set_transport(carrier, reliable, rtt);
+                    link.mark_up(dialer, octets, cx.now);
+                    link.gateway.set_transport(carrier, reliable, rtt);
                 }
                 self.resize(peer, payload, hosts, cx);
                 cx.push(Event::Reachable(peer, true));
@@ -61,12 +61,12 @@ impl Peers {
     /// Sets the size of packets (octets).
     fn resize(&mut self, peer: PeerId, payload: usize, hosts: &mut Hosts, cx: &mut Context) {
         self.links[peer].payload = payload;
-        self.call(peer, hosts, cx, |machine, now, out| machine.set_payload(now, payload, out));
+        self.call(peer, hosts, cx, |gateway, now, out| gateway.set_payload(now, payload, out));
     }
     fn packet(&mut self, peer: PeerId, octets: &[u8], hosts: &mut Hosts, cx: &mut Context) {
         let link = &mut self.links[peer];
         let mut decoded = std::mem::take(&mut link.decoded);
-        if let Err(e) = decoded.read(octets, link.machine.expected()) {
+        if let Err(e) = decoded.read(octets, link.gateway.expected()) {
             tracing::debug!(peer = %link.name, "not a packet: {e}");
             cx.tally.error("malformed");
         } else if self.misuses_identifiers(peer, &decoded) {
@@ -77,7 +77,7 @@ impl Peers {
             self.transport.abandon(peer, self.instant(cx.now), &why);
         } else {
             let kept = self.keep(peer, &decoded, octets, hosts);
-            self.call(peer, hosts, cx, |machine, now, out| machine.receive(now, &decoded.packet, out));
+            self.call(peer, hosts, cx, |gateway, now, out| gateway.receive(now, &decoded.packet, out));
             if !kept {
                 // Bytes of a flow that the same packet has opened.
                 self.keep(peer, &decoded, octets, hosts);
@@ -91,14 +91,14 @@ impl Peers {
         let link = &self.links[peer];
         decoded.packet.frames.iter().any(|frame| match frame {
             Frame::Open { flow, .. } => link.is_ours(*flow),
-            Frame::Reset { flow, .. } => link.is_ours(*flow) && !link.has_named(*flow),
+            Frame::Reset { flow, .. } => link.is_ours(*flow) && !link.has_assigned(*flow),
             _ => false,
         })
     }
     /// Holds the bytes of a packet that the state machine accepts; returns false if it accepts none.
     fn keep(&self, peer: PeerId, decoded: &Decoded, octets: &[u8], hosts: &mut Hosts) -> bool {
         let Some(Frame::Data { flow: id, offset, .. }) = decoded.packet.frames.last() else { return true };
-        let Some(wanted) = self.links[peer].machine.wanted(*id) else { return false };
+        let Some(wanted) = self.links[peer].gateway.wanted(*id) else { return false };
         let bytes = &octets[decoded.payload.clone()];
         if bytes.is_empty() || *offset + bytes.len() as u64 > wanted.end {
             return !bytes.is_empty();

@@ -41,28 +41,28 @@ pub(super) fn settings(peer: &Peer, config: &Config) -> GatewayConfig {
         None => Window::Line { most: WINDOW_MOST },
     };
     let memory = Bytes(config.limits.memory.0 / FOR_BYTES.1 * FOR_BYTES.0 / config.peers.len().max(1) as u64);
-    let mut machine = GatewayConfig::new(rate);
-    machine.auto = matches!(peer.rate, LineRate::Auto { .. });
-    machine.window = window;
-    machine.floor = FLOOR;
-    machine.cost = COST;
-    machine.confirmed_writes = true;
-    machine.ahead = AHEAD;
-    machine.tells_rate = true;
-    machine.times_acks = true;
-    machine.total_buffer = memory;
-    machine.wire = if atm { Wire::Atm { llc: true } } else { Wire::Packet };
-    machine.transport = Transport::Quic { v6: false };
-    (machine.mtu, machine.payload) = (Bytes(1280), Bytes(1200));
-    machine.slack = SLACK;
-    machine.patience = Some(PATIENCE);
-    machine.bypass = peer.down == PeerDown::Direct;
-    machine.guard = match peer.rate_guard {
+    let mut settings = GatewayConfig::new(rate);
+    settings.auto = matches!(peer.rate, LineRate::Auto { .. });
+    settings.window = window;
+    settings.floor = FLOOR;
+    settings.cost = COST;
+    settings.confirmed_writes = true;
+    settings.ahead = AHEAD;
+    settings.tells_rate = true;
+    settings.times_acks = true;
+    settings.total_buffer = memory;
+    settings.wire = if atm { Wire::Atm { llc: true } } else { Wire::Packet };
+    settings.transport = Transport::Quic { v6: false };
+    (settings.mtu, settings.payload) = (Bytes(1280), Bytes(1200));
+    settings.slack = SLACK;
+    settings.patience = Some(PATIENCE);
+    settings.bypass = peer.down == PeerDown::Direct;
+    settings.guard = match peer.rate_guard {
         config::RateGuard::On => RateGuard::Acts,
         config::RateGuard::Off => RateGuard::Reports,
     };
-    machine.ack_every = ACK_EVERY;
-    machine.credit_every = CREDIT_EVERY;
-    machine.turn = TURN;
-    machine
+    settings.ack_every = ACK_EVERY;
+    settings.credit_every = CREDIT_EVERY;
+    settings.turn = TURN;
+    settings
 }

@@ -13,7 +13,7 @@ impl Peers {
     pub(crate) fn status(&self, peer: PeerId, obstacle: Option<String>, hosts: &Hosts) -> PeerStatus {
         let transport = self.transport.status(peer);
         let link = &self.links[peer];
-        let (stats, load) = (link.machine.stats(), hosts.load(peer));
+        let (stats, load) = (link.gateway.stats(), hosts.load(peer));
         let up = link.up && obstacle.is_none();
         PeerStatus {
             name: link.name.clone(),
@@ -29,13 +29,13 @@ impl Peers {
             surplus: transport.surplus,
             downs: link.downs,
             detached: link.detached,
-            unresponsive: link.machine.is_unresponsive(),
+            unresponsive: link.gateway.is_unresponsive(),
             stalls: link.stalls,
-            rtt: link.machine.rtt().as_secs_f64(),
+            rtt: link.gateway.rtt().as_secs_f64(),
             payload: link.payload as u64,
-            rate: link.machine.rate().as_bps() as f64,
-            sending_rate: link.machine.sending_rate().as_bps() as f64,
-            fits: link.machine.fits().map(|rate| rate.as_bps() as f64),
+            rate: link.gateway.rate().as_bps() as f64,
+            sending_rate: link.gateway.sending_rate().as_bps() as f64,
+            fits: link.gateway.fits().map(|rate| rate.as_bps() as f64),
             overloads: link.overloads,
             line_octets: link.line_octets,
             packets_sent: stats.packets_sent,
@@ -47,13 +47,13 @@ impl Peers {
             buffered_bytes: load.buffered,
             connections: load.connections,
             opening: load.opening,
-            classes: link.machine.classes().map(class_status).collect(),
+            classes: link.gateway.classes().map(class_status).collect(),
         }
     }
     /// Adds the refusals of the state machines, and the rejected connections of unauthenticated clients.
     pub(crate) fn count(&self, counters: &mut Counters) {
-        counters.strangers = named(self.transport.turned_away());
-        for stats in self.links.iter().map(|link| link.machine.stats()) {
+        counters.strangers = named(self.transport.rejected());
+        for stats in self.links.iter().map(|link| link.gateway.stats()) {
             for (reason, count) in Reason::ALL.into_iter().zip(stats.declined_by).filter(|&(_, count)| count > 0) {
                 *counters.refused.entry(reason.name().to_owned()).or_default() += count;
             }

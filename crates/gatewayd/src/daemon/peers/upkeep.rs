@@ -32,20 +32,20 @@ impl Peers {
             (link.time(cx.now), link.detached || backlog > if link.behind { MOST_BACKLOG / 2 } else { MOST_BACKLOG });
         if behind != link.behind {
             link.behind = behind;
-            self.call(peer, hosts, cx, |machine, now, out| machine.hold(now, behind, out));
+            self.call(peer, hosts, cx, |gateway, now, out| gateway.hold(now, behind, out));
         }
         if now.as_ps() > OLDEST.as_ps() {
             self.transport.abandon(peer, self.instant(cx.now), "its clock has run for 200 days and begins anew");
         }
-        if self.links[peer].machine.deadline().is_some_and(|(at, _)| at <= now) {
-            self.call(peer, hosts, cx, |machine, now, out| machine.wake(now, out));
+        if self.links[peer].gateway.deadline().is_some_and(|(at, _)| at <= now) {
+            self.call(peer, hosts, cx, |gateway, now, out| gateway.wake(now, out));
         }
     }
     /// Reports the memory of connections that the state machine has closed, if it has changed.
     pub(crate) fn report_leftover(&mut self, peer: PeerId, hosts: &mut Hosts, cx: &mut Context) {
         let leftover = hosts.leftover(peer);
-        if self.links[peer].machine.leftover() != leftover {
-            self.call(peer, hosts, cx, |machine, now, out| machine.set_leftover(now, leftover, out));
+        if self.links[peer].gateway.leftover() != leftover {
+            self.call(peer, hosts, cx, |gateway, now, out| gateway.set_leftover(now, leftover, out));
         }
     }
     /// Charges each state machine for the octets that the transport has sent and it has not counted.
@@ -62,7 +62,7 @@ impl Peers {
             if link.uncounted > 0 {
                 let bits = link.uncounted * 8;
                 let bits = if link.cells { bits * CELL.0 / CELL.1 } else { bits };
-                link.machine.charge(link.time(now), Bits(bits as u64));
+                link.gateway.charge(link.time(now), Bits(bits as u64));
                 link.uncounted = 0;
             }
         }
@@ -75,14 +75,14 @@ impl Peers {
         self.transport.reload(config, self.instant(cx.now))?;
         for (place, peer) in config.peers.iter().enumerate() {
             let GatewayConfig { rate, guard, bypass, .. } = settings(peer, config);
-            self.call(PeerId::at(place), hosts, cx, |machine, now, out| {
-                machine.set_guard(now, guard);
-                machine.set_bypass(bypass);
+            self.call(PeerId::at(place), hosts, cx, |gateway, now, out| {
+                gateway.set_guard(now, guard);
+                gateway.set_bypass(bypass);
                 // Classes that stay the same keep their deficits and pacers.
-                if !machine.classes().map(|(class, _)| class).eq(peer.classes.as_slice()) {
-                    machine.set_classes(now, peer.classes.clone(), out);
+                if !gateway.classes().map(|(class, _)| class).eq(peer.classes.as_slice()) {
+                    gateway.set_classes(now, peer.classes.clone(), out);
                 }
-                machine.set_rate(now, rate, out);
+                gateway.set_rate(now, rate, out);
             });
         }
         Ok(())

@@ -81,7 +81,7 @@ struct Scene {
     near: Running,
     evil: Peering,
     server: SocketAddr,
-    door: SocketAddr,
+    port: SocketAddr,
     /// The number of the next packet of `evil`.
     number: u64,
     /// The reason for which it was disconnected since it was connected.
@@ -94,7 +94,7 @@ impl Scene {
         let folder = TempDir::new().unwrap();
         let names = ["far", "near", "evil"].map(str::to_owned);
         let identities = crate::make_identities(folder.path(), &names).unwrap();
-        let (server, [far_port, door]) = (echo(), [port(), port()]);
+        let (server, [far_port, port]) = (echo(), [port(), port()]);
         let config = |which: usize, more: &str| {
             let identity = &identities[which];
             let text = format!(
@@ -112,12 +112,12 @@ impl Scene {
             0,
             &format!("[listen]\naddress = \"127.0.0.1:{far_port}\"\n{}{}", peer("near", ""), peer("evil", "")),
         );
-        let forward = format!("[[forward]]\nlisten = \"127.0.0.1:{door}\"\npeer = \"far\"\nto = \"{server}\"\n");
+        let forward = format!("[[forward]]\nlisten = \"127.0.0.1:{port}\"\npeer = \"far\"\nto = \"{server}\"\n");
         let far = Running::start(far);
         let near = Running::start(config(1, &format!("{dials}{forward}")));
         let evil = Peering::new(&config(2, &dials), None, Instant::now()).unwrap();
-        let door = (Ipv4Addr::LOCALHOST, door).into();
-        let mut scene = Scene { far, near, evil, server, door, number: 0, cut: None, _folder: folder };
+        let port = (Ipv4Addr::LOCALHOST, port).into();
+        let mut scene = Scene { far, near, evil, server, port, number: 0, cut: None, _folder: folder };
         scene.dial();
         let end = Instant::now() + HANG;
         while scene.near.handle.snapshot(false).is_none_or(|snapshot| !snapshot.peers[0].up) {
@@ -178,13 +178,13 @@ impl Scene {
 }
 
 /// Runs a host behind `near` that opens one connection after the other, until `stop` is set.
-fn served(door: SocketAddr) -> (Arc<AtomicBool>, JoinHandle<u64>) {
+fn served(port: SocketAddr) -> (Arc<AtomicBool>, JoinHandle<u64>) {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let host = thread::spawn(move || {
         let mut requests = 0_u64;
         while requests < 20 || !stopped.load(Ordering::Relaxed) {
-            let mut stream = TcpStream::connect_timeout(&door, HANG).unwrap();
+            let mut stream = TcpStream::connect_timeout(&port, HANG).unwrap();
             stream.set_read_timeout(Some(HANG)).unwrap();
             stream.write_all(&requests.to_be_bytes()).unwrap();
             let mut answer = [0; 8];
@@ -199,7 +199,7 @@ fn served(door: SocketAddr) -> (Arc<AtomicBool>, JoinHandle<u64>) {
 
 fn attacked(transport: &str) {
     let mut scene = Scene::new(transport);
-    let (stop, host) = served(scene.door);
+    let (stop, host) = served(scene.port);
     // The gateway that dialled assigns the even identifiers.
     scene.until_cut(Excess::Identifiers, |scene, n| {
         let reset = |n: u64| Frame::Reset { flow: FlowId(4 * n), at: 0, reason: Reason::Reset };

@@ -38,7 +38,7 @@ fn a_peer_over_a_cap_is_cut_and_counted_and_may_come_back() {
 fn connections_of_a_peer_that_find_no_memory_count_as_refused() {
     let (_listener, at) = server();
     let mut scene = Scene::new();
-    let config = scene.daemon.peers.machine(PEER).config();
+    let config = scene.daemon.peers.gateway(PEER).config();
     let room = config.flows_per_origin() + u64::from(config.waiting);
     for flow in 0..room + 7 {
         scene.receive(vec![open(2 * flow, at)]);
@@ -71,6 +71,6 @@ fn a_packet_longer_than_the_transport_takes_is_counted() {
     scene.receive(vec![open(0, at)]);
     assert_eq!(errors(&scene, "packet-too-long"), 0);
     scene.daemon.peers.set_payload(PEER, 5);
-    scene.call(|machine, now, out| machine.refused(now, FlowId(0), Reason::Refused, out));
+    scene.call(|gateway, now, out| gateway.refused(now, FlowId(0), Reason::Refused, out));
     assert_eq!(errors(&scene, "packet-too-long"), 1);
 }

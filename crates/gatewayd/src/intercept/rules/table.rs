@@ -9,7 +9,7 @@ use crate::config::Intercept;
 use crate::error::Error;
 
 /// Matches a SYN, and no other segment.
-const OPENING: &str = "tcp flags & (fin | syn | rst | ack) == syn";
+const SYN: &str = "tcp flags & (fin | syn | rst | ack) == syn";
 
 /// The time for which a released SYN is remembered: longer than a client takes to acknowledge the answer.
 const RELEASED: &str = "5s";
@@ -41,19 +41,19 @@ pub(super) fn whole(intercept: &Intercept, guarded: impl Iterator<Item = IpNet>)
     let Intercept { port, mark, device, .. } = intercept;
     let (table, hold) = (name(intercept), mark.saturating_add(1));
     let (sets, guarded) = (sets(), fill(&table, "guarded", guarded));
-    let (mut openings, mut passing) = (String::new(), String::new());
+    let (mut syns, mut passing) = (String::new(), String::new());
     let any = [String::new()];
     let named: Vec<String> = intercept.interfaces.iter().map(|name| format!("iifname \"{name}\" ")).collect();
     for from in if named.is_empty() { &any[..] } else { &named } {
         for (ip, set) in [("ip", '4'), ("ip6", '6')] {
             // Writing to a String cannot fail.
             let _ = writeln!(
-                openings,
+                syns,
                 "        {from}{ip} daddr @taken{set} fib daddr type != local meta mark set {hold:#x} accept"
             );
             let _ = writeln!(
                 passing,
-                "        {from}oifname != \"{device}\" {ip} daddr @guarded{set} {OPENING} reject with tcp reset"
+                "        {from}oifname != \"{device}\" {ip} daddr @guarded{set} {SYN} reject with tcp reset"
             );
         }
     }
@@ -74,7 +74,7 @@ pub(super) fn whole(intercept: &Intercept, guarded: impl Iterator<Item = IpNet>)
          {guarded}\
          table {table} {{\n\
          \x20   chain arriving {{\n\
-         \x20       {OPENING} goto opening\n\
+         \x20       {SYN} goto opening\n\
          \x20       # To the transparent sockets of this machine, also ICMP errors about them.\n\
          \x20       meta l4proto {{ tcp, icmp, icmpv6 }} socket transparent 1 meta mark set {mark:#x} accept\n\
          \x20       # What acknowledges an answer of which the kernel keeps nothing (a SYN cookie): to the listeners.\n\
@@ -87,7 +87,7 @@ pub(super) fn whole(intercept: &Intercept, guarded: impl Iterator<Item = IpNet>)
          \x20       iifname \"{device}\" update @released6 {{ ip6 saddr . tcp sport . ip6 daddr . tcp dport }} tproxy ip6 to [::1]:{port} meta mark set {mark:#x} accept\n\
          \x20       iifname \"{device}\" drop\n\
          \x20       # New: to the device, where they wait. Never those to this machine itself.\n\
-         {openings}\
+         {syns}\
          \x20   }}\n\
          \x20   chain passing {{\n{passing}    }}\n\
          \x20   chain failing {{\n\

@@ -31,7 +31,7 @@ fn other_networks_devices_and_this_machine_are_left_alone() {
         three.serve(at(version, 3, relay.intercept().port));
         assert!(relay.no_opening());
         let client = three.ask(at(version, 3, relay.intercept().port), 0);
-        relay.carry(relay.opening());
+        relay.carry(relay.next_syn());
         client.join().unwrap().unwrap();
     }
     relay.die();
@@ -54,7 +54,7 @@ fn without_the_daemon_connections_go_direct() {
     for version in 0..2 {
         three.serve(at(version, 3, 80));
         let client = three.ask(at(version, 3, 80), 0);
-        relay.carry(relay.opening());
+        relay.carry(relay.next_syn());
         client.join().unwrap().unwrap();
     }
     relay.die();
@@ -83,13 +83,13 @@ fn guarded_networks_are_refused_when_the_peer_is_down_or_the_daemon_gone() {
             assert_eq!(errno(three.ask(at(version, 3, 80), 0)), Some(libc::ECONNREFUSED));
         }
     };
-    relay.settle(&three, false);
+    relay.set_networks(&three, false);
     refused();
     assert!(relay.no_opening());
-    relay.settle(&three, true);
+    relay.set_networks(&three, true);
     for version in 0..2 {
         let client = three.ask(at(version, 3, 80), 0);
-        relay.carry(relay.opening());
+        relay.carry(relay.next_syn());
         client.join().unwrap().unwrap();
     }
     relay.die();

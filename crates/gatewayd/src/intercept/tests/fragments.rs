@@ -89,11 +89,11 @@ fn a_syn_in_fragments_is_an_opening_like_any_other() {
             let packet = syn(client, server, 1_000_000, &vec![b'x'; data]);
             let seen = listen(&three.client, client);
             send(&three.client, fragments(&packet, first.into(), 7000 + number as u16), server);
-            let opening = relay.opening();
-            assert_eq!((opening.client, opening.server, opening.key().2), (client, server, 1_000_000), "{first}");
-            assert_eq!(opening.acknowledgement, 1_000_001 + data as u32);
+            let syn = relay.next_syn();
+            assert_eq!((syn.client, syn.server, syn.key().2), (client, server, 1_000_000), "{first}");
+            assert_eq!(syn.acknowledgement, 1_000_001 + data as u32);
             // The kernel answers it for the server.
-            relay.release(opening);
+            relay.release(syn);
             let (flags, _, acknowledgement) = segment(&seen, 80, 4000 + first);
             assert_eq!((flags, acknowledgement), (SYN_ACK, 1_000_001), "version {version}, {first}");
         }
@@ -103,7 +103,7 @@ fn a_syn_in_fragments_is_an_opening_like_any_other() {
         let packet = syn(client, server, 2_000_000, &[b'x'; 1900]);
         let seen = listen(&three.server, server);
         send(&three.client, fragments(&packet, 1400, 7999), server);
-        relay.pass(relay.opening());
+        relay.pass(relay.next_syn());
         let (flags, sequence, _) = segment(&seen, 4999, 80);
         assert_eq!((flags & 0x3f, sequence), (SYN, 2_000_000), "version {version}");
     }

@@ -9,7 +9,7 @@ use crate::peer_id::PeerId;
 /// Marks the peer as up.
 fn up(rules: &mut Rules) {
     rules.peer(PeerId::at(0), true);
-    rules.settle().unwrap();
+    rules.set_networks().unwrap();
 }
 
 /// Returns all rules, routes and settings.
@@ -64,11 +64,11 @@ fn rules_are_applied_twice_and_removed_without_a_trace() {
     let said = three.gateway.run(move || {
         let mut rules = Rules::of(&config);
         rules.remove().unwrap();
-        rules.settle().unwrap();
+        rules.set_networks().unwrap();
         rules.peer(PeerId::at(0), true);
-        let before = rules.settle().unwrap_err().to_string();
+        let before = rules.set_networks().unwrap_err().to_string();
         rules.apply().unwrap();
-        rules.settle().unwrap();
+        rules.set_networks().unwrap();
         before
     });
     assert!(said.contains("rules apply"), "{said}");

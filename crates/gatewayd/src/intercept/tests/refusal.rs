@@ -26,7 +26,7 @@ fn a_refusal_is_what_it_would_be_without_a_gateway() {
     ] {
         for (version, expected) in [v4, v6].into_iter().enumerate() {
             let client = three.ask(at(version, 3, 81), 0);
-            relay.refuse(relay.opening(), reason);
+            relay.refuse(relay.next_syn(), reason);
             assert_eq!(errno(client), Some(expected), "{reason}, IPv{}", 4 + 2 * version);
         }
     }
@@ -75,13 +75,13 @@ fn the_far_sides_failure_is_the_clients() {
     ] {
         let server: SocketAddr = server.parse().unwrap();
         let client = three.ask(server, 0);
-        let opening = relay.opening();
-        relay.carry(opening);
+        let syn = relay.next_syn();
+        relay.carry(syn);
         assert_eq!(errno(client), Some(expected), "through the gateway: {server}");
         while !relay.no_opening() {}
     }
     // The same without it.
-    relay.settle(&three, false);
+    relay.set_networks(&three, false);
     for (server, expected) in [
         ("10.0.1.2:81", libc::ECONNREFUSED),
         ("[fd01::2]:81", libc::ECONNREFUSED),

@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-use super::words;
+use super::messages;
 
 /// Most errors that are stored: one pass accepts no more new connections than this.
 const KEPT: usize = 128;
@@ -76,7 +76,7 @@ impl<V: ClientCertVerifier + ?Sized> ClientCertVerifier for Recording<V> {
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
         let verified = self.inner.verify_client_cert(end_entity, intermediates, now);
-        verified.inspect_err(|error| self.refusals.add(error, Some(words::names(end_entity))))
+        verified.inspect_err(|error| self.refusals.add(error, Some(messages::names(end_entity))))
     }
     fn verify_tls12_signature(
         &self,

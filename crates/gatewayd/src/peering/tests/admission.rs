@@ -4,8 +4,8 @@ use std::net::UdpSocket;
 use std::time::SystemTime;
 
 use super::*;
+use crate::peering::handshake_slots::UNPROVEN;
 use crate::peering::identity::{Identity, make_between};
-use crate::peering::strangers::UNPROVEN;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -85,7 +85,7 @@ fn a_crowd_of_strangers_is_kept_small_and_everyone_is_answered() {
     }
     // All have dialled and none has proved its address yet.
     step(&mut far, &mut Vec::new());
-    assert_eq!(far.strangers(), UNPROVEN);
+    assert_eq!(far.unauthenticated(), UNPROVEN);
     let end = Instant::now() + HANG;
     let refused = |told: &Vec<PeerEvent>| whys(told).iter().any(|why| why.contains("no peer there is called stranger"));
     while !told.iter().all(refused) {
@@ -234,5 +234,5 @@ fn garbage_is_counted_and_does_no_harm() {
         packets(far) == [&b"still here"[..]]
     });
     assert_eq!(far.sockets[0].strays, sent);
-    assert_eq!(far.strangers(), 0);
+    assert_eq!(far.unauthenticated(), 0);
 }

@@ -127,7 +127,7 @@ fn a_peer_that_was_killed_and_started_again_is_noticed() {
         near.send(PEER, Bytes::from_static(b"anybody there?"));
         let limit = Instant::now();
         run_until([&mut near, &mut far], |[near, far]| {
-            is_up(far) && is_up(near) && whys(near) == ["it has started anew and knows nothing of this connection"]
+            is_up(far) && is_up(near) && whys(near) == ["it has restarted and has no state of this connection"]
         });
         assert!(limit.elapsed() < Duration::from_secs(30), "only the silence told");
         // And the dialler: it dials, while the other still holds the old connection.

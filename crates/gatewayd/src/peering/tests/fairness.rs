@@ -31,7 +31,7 @@ fn turn(hub: &mut Peering) -> [Vec<Bytes>; 2] {
     hub.turn(Instant::now());
     while let Some(event) = hub.next() {
         if let PeerEvent::Packet { peer, packet } = event {
-            came[peer.place()].push(packet);
+            came[peer.index()].push(packet);
         }
     }
     hub.flush(Instant::now());

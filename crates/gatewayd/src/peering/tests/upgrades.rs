@@ -101,7 +101,7 @@ fn a_stop_is_told_behind_a_backlog() {
     near.close(Instant::now(), "it stops");
     let mut told = Vec::new();
     let end = Instant::now() + HANG;
-    while !near.has_told(Instant::now()) || whys(&told).is_empty() {
+    while !near.has_notified(Instant::now()) || whys(&told).is_empty() {
         step(&mut far, &mut told);
         assert!(Instant::now() < end, "{:?}", whys(&told));
     }

@@ -16,32 +16,32 @@ const LIFETIME: Span = Span::from_secs(65);
 const ENTRIES: usize = 16_384;
 
 /// Client, server and the initial sequence number of the client.
-type Syn = (SocketAddr, SocketAddr, u32);
+type Key = (SocketAddr, SocketAddr, u32);
 
 /// The SYNs of connection attempts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "VecDeque<(Moment, Syn)>", into = "VecDeque<(Moment, Syn)>")]
+#[serde(from = "VecDeque<(Moment, Key)>", into = "VecDeque<(Moment, Key)>")]
 pub(crate) struct Bypassed {
     /// In order of time, each with the time at which it is removed.
-    order: VecDeque<(Moment, Syn)>,
-    syns: HashSet<Syn>,
+    order: VecDeque<(Moment, Key)>,
+    syns: HashSet<Key>,
 }
 
-impl From<VecDeque<(Moment, Syn)>> for Bypassed {
-    fn from(order: VecDeque<(Moment, Syn)>) -> Bypassed {
+impl From<VecDeque<(Moment, Key)>> for Bypassed {
+    fn from(order: VecDeque<(Moment, Key)>) -> Bypassed {
         Bypassed { syns: order.iter().map(|(_, syn)| *syn).collect(), order }
     }
 }
 
-impl From<Bypassed> for VecDeque<(Moment, Syn)> {
-    fn from(bypassed: Bypassed) -> VecDeque<(Moment, Syn)> {
+impl From<Bypassed> for VecDeque<(Moment, Key)> {
+    fn from(bypassed: Bypassed) -> VecDeque<(Moment, Key)> {
         bypassed.order
     }
 }
 
 impl Bypassed {
     /// Adds a SYN at `now`. Its lifetime begins with its first transmission, not with a retransmission.
-    pub(crate) fn add(&mut self, syn: Syn, now: Moment) {
+    pub(crate) fn add(&mut self, syn: Key, now: Moment) {
         self.forget(now);
         if !self.syns.insert(syn) {
             return;
@@ -53,7 +53,7 @@ impl Bypassed {
         }
         self.order.push_back((now + LIFETIME, syn));
     }
-    pub(crate) fn contains(&mut self, syn: Syn, now: Moment) -> bool {
+    pub(crate) fn contains(&mut self, syn: Key, now: Moment) -> bool {
         self.forget(now);
         self.syns.contains(&syn)
     }
@@ -75,7 +75,7 @@ mod tests {
         Moment::default() + time
     }
 
-    fn from(port: u16) -> Syn {
+    fn from(port: u16) -> Key {
         (([192, 0, 2, 1], port).into(), ([198, 51, 100, 1], 80).into(), 7)
     }
 

@@ -13,7 +13,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::context::Context;
 use super::hosts::Origin;
-use super::openings::AT_ONCE;
+use super::interception::AT_ONCE;
 use super::outbox::Event;
 use super::socks::{self, Dialogue, Step};
 use super::timers::Due;
@@ -41,7 +41,7 @@ pub(crate) struct Arrival {
 }
 
 #[derive(Debug)]
-struct Door {
+struct PortListener {
     socket: Socket,
     /// The destination of a forwarded port; none for SOCKS.
     forward: Option<(PeerId, Server)>,
@@ -59,7 +59,7 @@ struct Greeting {
 /// The ports in the record of a handover: the indices of their sockets, and the clients of the SOCKS port that have not
 /// sent their requests.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct DoorsRecord {
+pub(crate) struct PortListenersRecord {
     ports: Vec<u32>,
     greetings: Vec<(u32, SocketAddr, Dialogue, Vec<u8>)>,
 }
@@ -67,9 +67,9 @@ pub(crate) struct DoorsRecord {
 /// The ports, and the clients of the SOCKS port that have not sent their requests. The tokens of the ports begin at
 /// `first`, and those of the clients follow.
 #[derive(Debug, Default)]
-pub(crate) struct Doors {
+pub(crate) struct PortListeners {
     first: u64,
-    all: Vec<Door>,
+    all: Vec<PortListener>,
     /// The peer of names, and of addresses in no peer's networks, for SOCKS.
     default: Option<PeerId>,
     greetings: HashMap<u64, Greeting>,
@@ -77,13 +77,13 @@ pub(crate) struct Doors {
     next: u64,
 }
 
-impl Doors {
+impl PortListeners {
     /// Opens the ports.
     ///
     /// # Errors
     /// An address is in use, or the configuration is wrong.
-    pub(crate) fn open(config: &Config, first: u64) -> Result<Doors, Error> {
-        Doors::with(config, first, |address| {
+    pub(crate) fn open(config: &Config, first: u64) -> Result<PortListeners, Error> {
+        PortListeners::with(config, first, |address| {
             listen(address).map_err(|source| Error::Io { what: format!("listen on {address}"), source })
         })
     }
@@ -91,7 +91,7 @@ impl Doors {
         config: &Config,
         first: u64,
         mut open: impl FnMut(SocketAddr) -> Result<Socket, Error>,
-    ) -> Result<Doors, Error> {
+    ) -> Result<PortListeners, Error> {
         let peer = |name: &str| {
             let found = config.peers.iter().position(|peer| peer.name == name);
             found.map(PeerId::at).ok_or_else(|| Error::Config { what: format!("no peer is named `{name}`") })
@@ -101,23 +101,23 @@ impl Doors {
             let to = server(&forward.to).ok_or_else(|| Error::Config {
                 what: format!("a forward leads to `{}`: write HOST:PORT", forward.to),
             })?;
-            all.push(Door { socket: open(forward.listen)?, forward: Some((peer(&forward.peer)?, to)) });
+            all.push(PortListener { socket: open(forward.listen)?, forward: Some((peer(&forward.peer)?, to)) });
         }
         if let Some(socks) = &config.socks {
             default = socks.peer.as_deref().map(peer).transpose()?;
-            all.push(Door { socket: open(socks.listen)?, forward: None });
+            all.push(PortListener { socket: open(socks.listen)?, forward: None });
         }
         let next = first + all.len() as u64;
-        Ok(Doors { first, all, default, greetings: HashMap::new(), next })
+        Ok(PortListeners { first, all, default, greetings: HashMap::new(), next })
     }
     /// Moves the sockets of ports and clients into `parcel`.
-    pub(crate) fn hand_over(&mut self, parcel: &mut Parcel) -> DoorsRecord {
-        let ports = self.all.drain(..).map(|door| parcel.add(door.socket)).collect();
+    pub(crate) fn hand_over(&mut self, parcel: &mut Parcel) -> PortListenersRecord {
+        let ports = self.all.drain(..).map(|listener| parcel.add(listener.socket)).collect();
         let mut greeting = |greeting: Greeting| {
             let Greeting { socket, client, dialogue, bytes } = greeting;
             (parcel.add(socket), client, dialogue, bytes)
         };
-        DoorsRecord { ports, greetings: self.greetings.drain().map(|(_, of)| greeting(of)).collect() }
+        PortListenersRecord { ports, greetings: self.greetings.drain().map(|(_, of)| greeting(of)).collect() }
     }
     /// Continues the ports of a record, which are in the order of `config`.
     ///
@@ -126,27 +126,27 @@ impl Doors {
     pub(crate) fn resume(
         config: &Config,
         first: u64,
-        record: DoorsRecord,
+        record: PortListenersRecord,
         parcel: &mut Parcel,
         readiness: &Readiness,
         cx: &mut Context,
-    ) -> Result<Doors, Error> {
+    ) -> Result<PortListeners, Error> {
         let failed = |source| Error::Io { what: "take over the ports".into(), source };
         let mut ports = record.ports.into_iter();
         let mut next = |_| {
             let place = ports.next().ok_or_else(|| io::Error::from(ErrorKind::InvalidData))?;
             parcel.take(place).map(Socket::from)
         };
-        let mut doors = Doors::with(config, first, |address| next(address).map_err(failed))?;
+        let mut listeners = PortListeners::with(config, first, |address| next(address).map_err(failed))?;
         for (place, client, dialogue, bytes) in record.greetings {
             let socket = Socket::from(parcel.take(place).map_err(failed)?);
-            doors.greet(Greeting { socket, client, dialogue, bytes }, readiness, cx);
+            listeners.greet(Greeting { socket, client, dialogue, bytes }, readiness, cx);
         }
-        Ok(doors)
+        Ok(listeners)
     }
     /// Returns the descriptors of the ports with their tokens.
     pub(crate) fn fds(&self) -> impl Iterator<Item = (BorrowedFd<'_>, u64)> {
-        self.all.iter().map(|door| door.socket.as_fd()).zip(self.first..)
+        self.all.iter().map(|listener| listener.socket.as_fd()).zip(self.first..)
     }
     /// Closes the connection of a SOCKS client that has not sent its request.
     pub(crate) fn forget(&mut self, token: u64) {
@@ -155,14 +155,14 @@ impl Doors {
 
     /// Accepts connections at a port, or reads from a SOCKS client.
     pub(crate) fn ready(&mut self, token: u64, readiness: &Readiness, cx: &mut Context) {
-        match token.checked_sub(self.first).and_then(|door| usize::try_from(door).ok()) {
-            Some(door) if door < self.all.len() => self.accept(door, readiness, cx),
+        match token.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) {
+            Some(index) if index < self.all.len() => self.accept(index, readiness, cx),
             _ => self.read(token, readiness, cx),
         }
     }
-    fn accept(&mut self, door: usize, readiness: &Readiness, cx: &mut Context) {
+    fn accept(&mut self, index: usize, readiness: &Readiness, cx: &mut Context) {
         for _ in 0..AT_ONCE {
-            let Door { socket: listener, forward } = &self.all[door];
+            let PortListener { socket: listener, forward } = &self.all[index];
             let (socket, client) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return,

@@ -10,10 +10,10 @@ use x509_parser::time::ASN1Time;
 
 /// Returns the predicate of a sentence that begins with "its certificate" or "certificate FILE". `authority` is the
 /// file with the trusted authorities.
-pub(crate) fn tls_words(error: &Error, authority: &Path) -> String {
+pub(crate) fn tls_message(error: &Error, authority: &Path) -> String {
     match error {
         Error::InvalidCertificate(error) => certificate_words(error, authority),
-        Error::AlertReceived(alert) => alert_words(u8::from(*alert)),
+        Error::AlertReceived(alert) => alert_message(u8::from(*alert)),
         Error::NoCertificatesPresented => "it shows no certificate".to_owned(),
         Error::PeerIncompatible(_) | Error::PeerMisbehaved(_) => format!("it is no gateway of this kind ({error})"),
         error => format!("TLS failed: {error}"),
@@ -44,7 +44,7 @@ fn certificate_words(error: &CertificateError, authority: &Path) -> String {
 
 /// Returns the message about an alert of the peer (RFC 8446, section 6.2), which concerns the certificate of this
 /// gateway.
-pub(crate) fn alert_words(code: u8) -> String {
+pub(crate) fn alert_message(code: u8) -> String {
     let why = match AlertDescription::from(code) {
         AlertDescription::UnknownCA | AlertDescription::DecryptError => {
             "it is from an authority that is not trusted there"

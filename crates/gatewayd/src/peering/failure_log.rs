@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
 
-use super::strangers::network;
+use super::handshake_slots::network;
 
 /// The interval of summaries.
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ pub(super) fn kind(why: &str) -> &str {
 
 /// Failed connections since the last summary.
 #[derive(Debug, Default)]
-pub(super) struct Complaints {
+pub(super) struct FailureLog {
     due: Option<Instant>,
     /// Counts without the first of each reason, which is logged on its own.
     reasons: BTreeMap<String, u64>,
@@ -30,7 +30,7 @@ pub(super) struct Complaints {
     networks: BTreeMap<IpNet, u64>,
 }
 
-impl Complaints {
+impl FailureLog {
     /// Counts a connection from `address` that failed because of `why`. Returns true if it gets a line of its own.
     pub(super) fn add(&mut self, address: IpAddr, why: &str, now: Instant) -> bool {
         let why = kind(why);
@@ -61,7 +61,7 @@ impl Complaints {
         self.due.filter(|&at| at <= now)?;
         let total = self.other + self.reasons.values().sum::<u64>();
         if total == 0 {
-            *self = Complaints::default();
+            *self = FailureLog::default();
             return None;
         }
         let mut counts: Vec<(u64, &str)> =
@@ -75,7 +75,7 @@ impl Complaints {
         let most = most.map_or_else(String::new, |(network, count)| format!(", {count} of them from {network}"));
         let at_least = if self.networks.len() == NETWORKS { "at least " } else { "" };
         let text = format!(
-            "{total} more connections of strangers failed within {} s, from {at_least}{} networks{most} ({})",
+            "{total} more connections of unauthenticated clients failed within {} s, from {at_least}{} networks{most} ({})",
             INTERVAL.as_secs(),
             self.networks.len(),
             reasons.join("; ")
@@ -95,7 +95,7 @@ mod tests {
     use rustls::CertificateError;
     use rustls::pki_types::UnixTime;
 
-    use super::super::identity::tls_words;
+    use super::super::identity::tls_message;
     use super::*;
 
     fn at(seconds: u32) -> UnixTime {
@@ -104,47 +104,47 @@ mod tests {
 
     #[test]
     fn the_first_of_each_reason_is_logged_and_the_rest_summarised() {
-        let mut complaints = Complaints::default();
+        let mut failure_log = FailureLog::default();
         let begin = Instant::now();
         let (one, other) = ("192.0.2.1".parse().unwrap(), "198.51.100.1".parse().unwrap());
-        let logged = (0..1000).filter(|_| complaints.add(one, "it left", begin)).count();
+        let logged = (0..1000).filter(|_| failure_log.add(one, "it left", begin)).count();
         assert_eq!(logged, 1);
-        assert!(complaints.add(other, "it lied", begin) && !complaints.add(other, "it lied", begin));
-        assert_eq!(complaints.summary(begin), None, "too early");
-        let due = complaints.deadline().unwrap();
+        assert!(failure_log.add(other, "it lied", begin) && !failure_log.add(other, "it lied", begin));
+        assert_eq!(failure_log.summary(begin), None, "too early");
+        let due = failure_log.deadline().unwrap();
         assert_eq!(due, begin + INTERVAL);
-        let text = "1000 more connections of strangers failed within 60 s, from 2 networks, 999 of them from \
+        let text = "1000 more connections of unauthenticated clients failed within 60 s, from 2 networks, 999 of them from \
                     192.0.2.0/24 (999: it left; 1: it lied)";
-        assert_eq!(complaints.summary(due).as_deref(), Some(text));
+        assert_eq!(failure_log.summary(due).as_deref(), Some(text));
         // Further failures have no lines of their own, and an interval without failures has no summary.
-        assert!(!complaints.add(one, "it left", due));
-        assert!(complaints.summary(due + INTERVAL).unwrap().starts_with("1 more "));
-        assert_eq!(complaints.summary(due + 2 * INTERVAL), None);
-        assert_eq!(complaints.deadline(), None);
-        assert!(complaints.add(one, "it left", due + 3 * INTERVAL), "news after a quiet time");
+        assert!(!failure_log.add(one, "it left", due));
+        assert!(failure_log.summary(due + INTERVAL).unwrap().starts_with("1 more "));
+        assert_eq!(failure_log.summary(due + 2 * INTERVAL), None);
+        assert_eq!(failure_log.deadline(), None);
+        assert!(failure_log.add(one, "it left", due + 3 * INTERVAL), "news after a quiet time");
         let expired = |second: u32| {
             let error = CertificateError::ExpiredContext { time: at(1_000_000 + second), not_after: at(7) };
-            tls_words(&error.into(), Path::new("a.pem"))
+            tls_message(&error.into(), Path::new("a.pem"))
         };
         assert_ne!(expired(1), expired(2));
-        let logged = (0..50).filter(|&second| complaints.add(one, &expired(second), due + 3 * INTERVAL)).count();
+        let logged = (0..50).filter(|&second| failure_log.add(one, &expired(second), due + 3 * INTERVAL)).count();
         assert_eq!(logged, 1, "the clock in a reason makes no other one of it");
     }
 
     #[test]
     fn no_flood_of_reasons_or_networks_grows_it() {
-        let mut complaints = Complaints::default();
+        let mut failure_log = FailureLog::default();
         let now = Instant::now();
         let mut logged = 0;
         for n in 0..100_000_u32 {
             let address = std::net::Ipv4Addr::from_bits(n << 8);
-            logged += u32::from(complaints.add(address.into(), &format!("reason {n}"), now));
+            logged += u32::from(failure_log.add(address.into(), &format!("reason {n}"), now));
         }
         assert_eq!(
-            (logged as usize, complaints.reasons.len(), complaints.networks.len()),
+            (logged as usize, failure_log.reasons.len(), failure_log.networks.len()),
             (REASONS, REASONS, NETWORKS)
         );
-        let text = complaints.summary(now + INTERVAL).unwrap();
+        let text = failure_log.summary(now + INTERVAL).unwrap();
         assert!(text.starts_with("99984 more ") && text.contains("at least 256 networks"), "{text}");
     }
 }

@@ -8,37 +8,37 @@ use super::hello::{Epoch, Shared};
 
 /// The attachment of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Attachment {
     /// None: no flows are relayed.
     Down,
     /// The link with this number.
-    Over(u64),
+    Attached(u64),
     /// Its connection has ended, for an upgrade or by a fault of the path. Both gateways keep the state of the flows up
     /// to this time.
     Detached(Instant),
 }
 
-impl Way {
+impl Attachment {
     /// Returns the number of the connection.
     pub(super) fn link(self) -> Option<u64> {
         match self {
-            Way::Over(number) => Some(number),
-            Way::Down | Way::Detached(_) => None,
+            Attachment::Attached(number) => Some(number),
+            Attachment::Down | Attachment::Detached(_) => None,
         }
     }
     /// Returns the time at which a detached peer is down.
     pub(super) fn deadline(self) -> Option<Instant> {
         match self {
-            Way::Detached(until) => Some(until),
-            Way::Down | Way::Over(_) => None,
+            Attachment::Detached(until) => Some(until),
+            Attachment::Down | Attachment::Attached(_) => None,
         }
     }
     /// Returns the state shared with a peer whose epoch is `theirs`.
     pub(super) fn shared(self, theirs: Epoch) -> Shared {
         match self {
-            Way::Down => Shared::Nothing,
-            Way::Over(_) => Shared::Attached(theirs),
-            Way::Detached(_) => Shared::Detached(theirs),
+            Attachment::Down => Shared::Nothing,
+            Attachment::Attached(_) => Shared::Attached(theirs),
+            Attachment::Detached(_) => Shared::Detached(theirs),
         }
     }
 }
@@ -59,7 +59,7 @@ pub(super) enum Greeting {
 /// One gateway's view of the state that it shares with a peer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
-    pub(super) way: Way,
+    pub(super) attachment: Attachment,
     /// The epoch of this gateway, and that of the peer in its last hello.
     pub(super) mine: Epoch,
     pub(super) theirs: Epoch,
@@ -75,10 +75,10 @@ impl View {
     /// only if neither has lost it since both were up: each compares its own epoch and that of the other. The hello of
     /// the gateway that decides contains its decision.
     pub(super) fn greeting(&self, epoch: Epoch, shared: Shared) -> Greeting {
-        let same = self.way != Way::Down && epoch == self.theirs;
+        let same = self.attachment != Attachment::Down && epoch == self.theirs;
         let kept = matches!(shared, Shared::Attached(of) | Shared::Detached(of) if of == self.mine);
         let lost_it = matches!(shared, Shared::Detached(of) if of == self.mine) && !self.simultaneous;
-        let attached = matches!(self.way, Way::Over(_)) && !lost_it;
+        let attached = matches!(self.attachment, Attachment::Attached(_)) && !lost_it;
         match (self.decides, same, kept) {
             (true, true, _) if attached => Greeting::Spare,
             (_, true, true) => Greeting::Resumes,
@@ -116,30 +116,36 @@ mod tests {
         let lost = |epoch: Epoch| Epoch { session: epoch.session + 1, ..epoch };
         let again = |epoch: Epoch| Epoch { instance: epoch.instance + 10, session: 0 };
         let states = |own: Epoch| {
-            [(own, Way::Over(7)), (own, Way::Detached(now)), (lost(own), Way::Down), (again(own), Way::Down)]
+            [
+                (own, Attachment::Attached(7)),
+                (own, Attachment::Detached(now)),
+                (lost(own), Attachment::Down),
+                (again(own), Attachment::Down),
+            ]
         };
         let mut resumed = 0;
-        for (mine, way) in states(a) {
-            for (other, other_way) in states(b) {
-                let decider = View { way, mine, theirs: b, decides: true, simultaneous: false };
-                let second = View { way: other_way, mine: other, theirs: a, decides: false, simultaneous: false };
+        for (mine, attachment) in states(a) {
+            for (other, other_attachment) in states(b) {
+                let decider = View { attachment, mine, theirs: b, decides: true, simultaneous: false };
+                let second =
+                    View { attachment: other_attachment, mine: other, theirs: a, decides: false, simultaneous: false };
                 // The second one sends its hello first.
-                let decision = decider.greeting(other, other_way.shared(a));
+                let decision = decider.greeting(other, other_attachment.shared(a));
                 let told = match decision {
                     Greeting::Resumes => Shared::Detached(other),
                     Greeting::Begins => Shared::Nothing,
                     Greeting::Spare => {
-                        assert_eq!((way, other_way), (Way::Over(7), Way::Over(7)));
+                        assert_eq!((attachment, other_attachment), (Attachment::Attached(7), Attachment::Attached(7)));
                         continue;
                     }
-                    Greeting::Lost => panic!("{way:?} {other_way:?}"),
+                    Greeting::Lost => panic!("{attachment:?} {other_attachment:?}"),
                 };
-                assert_eq!(second.greeting(mine, told), decision, "{way:?} {other_way:?}");
-                let kept = way != Way::Down && other_way != Way::Down;
-                assert_eq!(decision == Greeting::Resumes, kept, "{way:?} {other_way:?}");
+                assert_eq!(second.greeting(mine, told), decision, "{attachment:?} {other_attachment:?}");
+                let kept = attachment != Attachment::Down && other_attachment != Attachment::Down;
+                assert_eq!(decision == Greeting::Resumes, kept, "{attachment:?} {other_attachment:?}");
                 resumed += usize::from(kept);
                 // The second one loses its state before the decision arrives.
-                let late = View { way: Way::Down, mine: lost(other), ..second };
+                let late = View { attachment: Attachment::Down, mine: lost(other), ..second };
                 let expected = if told == Shared::Nothing { Greeting::Begins } else { Greeting::Lost };
                 assert_eq!(late.greeting(mine, told), expected);
             }
@@ -150,7 +156,7 @@ mod tests {
     #[test]
     fn a_second_connection_that_began_before_the_first_was_up_is_spare() {
         let (mine, theirs) = (Epoch { instance: 1, session: 4 }, Epoch { instance: 2, session: 9 });
-        let view = View { way: Way::Over(7), mine, theirs, decides: true, simultaneous: true };
+        let view = View { attachment: Attachment::Attached(7), mine, theirs, decides: true, simultaneous: true };
         assert_eq!(view.greeting(theirs, Shared::Detached(mine)), Greeting::Spare);
         assert_eq!(View { simultaneous: false, ..view }.greeting(theirs, Shared::Detached(mine)), Greeting::Resumes);
     }

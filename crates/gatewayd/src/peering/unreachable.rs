@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::complaints::kind;
+use super::failure_log::kind;
 
 /// The time until the first summary, and between it and the second; each further interval is twice the one before ...
 const FIRST: Duration = Duration::from_secs(60);
@@ -13,7 +13,7 @@ const REASONS: usize = 4;
 
 /// Attempts since the peer went down, or since the start.
 #[derive(Debug, Default)]
-pub(super) struct Unreached {
+pub(super) struct UnreachableLog {
     logged: Vec<String>,
     attempts: u64,
     since: Option<Instant>,
@@ -30,7 +30,7 @@ pub(super) enum Report {
     Summary(u64, Duration),
 }
 
-impl Unreached {
+impl UnreachableLog {
     /// Counts an attempt that failed because of `why`, and returns the line to log, if any.
     pub(super) fn add(&mut self, why: &str, now: Instant) -> Option<Report> {
         self.attempts += 1;
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_reason_is_logged_once_and_then_summaries() {
-        let mut of = Unreached::default();
+        let mut of = UnreachableLog::default();
         let begin = Instant::now();
         let mut lines = Vec::new();
         // A day of attempts 10 s apart, with two reasons in turn.

@@ -14,7 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// The connections that a peer has opened.
 #[derive(Debug)]
-pub(super) struct Visits {
+pub(super) struct ConnectionLimit {
     /// Connections that it may open now.
     left: u32,
     /// The end of the interval that adds one to `left`.
@@ -23,13 +23,13 @@ pub(super) struct Visits {
     pub(super) surplus: u64,
 }
 
-impl Default for Visits {
-    fn default() -> Visits {
-        Visits { left: BURST, next: None, surplus: 0 }
+impl Default for ConnectionLimit {
+    fn default() -> ConnectionLimit {
+        ConnectionLimit { left: BURST, next: None, surplus: 0 }
     }
 }
 
-impl Visits {
+impl ConnectionLimit {
     /// Counts a connection that the peer has opened. Returns false if it opens them too often.
     pub(super) fn may_enter(&mut self, now: Instant) -> bool {
         if let Some(next) = self.next.filter(|&next| next <= now) {
@@ -53,15 +53,17 @@ mod tests {
 
     #[test]
     fn eight_at_once_and_then_one_a_second() {
-        let mut visits = Visits::default();
+        let mut connection_limit = ConnectionLimit::default();
         let begin = Instant::now();
-        let entered = |visits: &mut Visits, at: Duration| (0..100).filter(|_| visits.may_enter(begin + at)).count();
-        assert_eq!(entered(&mut visits, Duration::ZERO), 8);
-        assert_eq!(entered(&mut visits, Duration::from_millis(999)), 0);
-        assert_eq!(entered(&mut visits, Duration::from_millis(1000)), 1);
-        assert_eq!(entered(&mut visits, Duration::from_millis(1900)), 0);
-        assert_eq!(entered(&mut visits, Duration::from_millis(4100)), 3);
-        assert_eq!(entered(&mut visits, Duration::from_secs(3600)), 8, "no more than a burst is saved up");
-        assert_eq!(visits.surplus, 600 - 20);
+        let entered = |connection_limit: &mut ConnectionLimit, at: Duration| {
+            (0..100).filter(|_| connection_limit.may_enter(begin + at)).count()
+        };
+        assert_eq!(entered(&mut connection_limit, Duration::ZERO), 8);
+        assert_eq!(entered(&mut connection_limit, Duration::from_millis(999)), 0);
+        assert_eq!(entered(&mut connection_limit, Duration::from_millis(1000)), 1);
+        assert_eq!(entered(&mut connection_limit, Duration::from_millis(1900)), 0);
+        assert_eq!(entered(&mut connection_limit, Duration::from_millis(4100)), 3);
+        assert_eq!(entered(&mut connection_limit, Duration::from_secs(3600)), 8, "no more than a burst is saved up");
+        assert_eq!(connection_limit.surplus, 600 - 20);
     }
 }

@@ -22,7 +22,7 @@ pub(super) const UNPROVEN: usize = 32;
 const UNPROVEN_OF_PEER: usize = 4;
 /// The timeout of the ClientHello. A client sends it together with the acknowledgement that completes the handshake of
 /// TCP. If it is lost, the next one follows after a second or a few round trips (RFC 6298, section 2).
-pub(super) const SILENCE: Duration = Duration::from_secs(3);
+pub(super) const CLIENT_HELLO_TIMEOUT: Duration = Duration::from_secs(3);
 /// A handshake younger than this is replaced only for a network that holds fewer (one over a satellite takes 2 s).
 const PATIENCE: Duration = Duration::from_secs(4);
 
@@ -70,7 +70,7 @@ pub(super) struct Held {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Accepted, and nothing received.
-    Silent,
+    NoClientHello,
     /// The handshake has begun.
     Handshake,
     /// It has ended here, and QUIC still answers packets of it for a short time (RFC 9000, section 10.2).
@@ -90,16 +90,16 @@ pub(super) enum Admission {
 
 /// Decides about a newcomer from `new`.
 pub(super) fn admit(held: &[Held], new: Source, now: Instant) -> Admission {
-    let is_stranger = matches!(new, Source::Network(_));
+    let is_unknown = matches!(new, Source::Network(_));
     let (closing, open): (Vec<&Held>, Vec<&Held>) = held.iter().partition(|one| one.state == State::Closing);
-    let strangers = |all: &[&Held]| all.iter().filter(|one| matches!(one.source, Source::Network(_))).count();
+    let unknown = |all: &[&Held]| all.iter().filter(|one| matches!(one.source, Source::Network(_))).count();
     let of = |all: &[&Held], source| all.iter().filter(|one| one.source == source).count();
     // Closing connections take no slot, but still memory.
-    if of(&closing, new) >= 2 * new.slots() || is_stranger && strangers(&closing) >= 4 * SLOTS {
+    if of(&closing, new) >= 2 * new.slots() || is_unknown && unknown(&closing) >= 4 * SLOTS {
         return Admission::Full;
     }
     let own = of(&open, new);
-    if own < new.slots() && !(is_stranger && strangers(&open) >= SLOTS) {
+    if own < new.slots() && !(is_unknown && unknown(&open) >= SLOTS) {
         return Admission::Free;
     }
     let mut counts: BTreeMap<Source, usize> = BTreeMap::new();
@@ -110,10 +110,10 @@ pub(super) fn admit(held: &[Held], new: Source, now: Instant) -> Admission {
     let among_own = own >= new.slots() || own >= largest;
     let yields = |one: &Held| if among_own { one.source == new } else { counts.get(&one.source) == Some(&largest) };
     let candidates = || open.iter().filter(|one| yields(one));
-    let silent = candidates().filter(|one| one.state == State::Silent).min_by_key(|one| one.since);
+    let without_hello = candidates().filter(|one| one.state == State::NoClientHello).min_by_key(|one| one.since);
     let fewer = !among_own && own + 1 < largest;
     let old = || candidates().filter(|one| fewer || now >= one.since + PATIENCE).min_by_key(|one| one.since);
-    silent.or_else(old).map_or(Admission::Full, |one| Admission::Replace(one.number))
+    without_hello.or_else(old).map_or(Admission::Full, |one| Admission::Replace(one.number))
 }
 
 /// Returns true if a QUIC client from `new` must first prove its address: before it takes one of the last slots, and
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_counted_by_network() {
+    fn unknown_clients_are_counted_by_network() {
         for (one, other, same) in [
             ("192.0.2.1", "192.0.2.255", true),
             ("192.0.2.1", "192.0.3.1", false),
@@ -159,7 +159,7 @@ mod tests {
     fn one_network_takes_a_quarter_and_replaces_its_own() {
         let now = Instant::now();
         let (crowd, second) = (at("192.0.2.1"), Duration::from_secs(1));
-        let full = held(100, PER_NETWORK as u64, crowd, State::Silent, now, second);
+        let full = held(100, PER_NETWORK as u64, crowd, State::NoClientHello, now, second);
         assert_eq!(admit(&full[1..], crowd, now), Admission::Free);
         assert_eq!(admit(&full, crowd, now), Admission::Replace(100), "the oldest");
         assert_eq!(admit(&full, at("192.0.3.1"), now), Admission::Free);
@@ -188,9 +188,9 @@ mod tests {
             .collect();
         assert_eq!(admit(&many, at("198.51.100.1"), now), Admission::Full);
         assert_eq!(admit(&many, at("198.51.100.1"), now + PATIENCE), Admission::Replace(0));
-        let mut one_silent = many.clone();
-        one_silent[7].state = State::Silent;
-        assert_eq!(admit(&one_silent, at("198.51.100.1"), now), Admission::Replace(7));
+        let mut one_without_hello = many.clone();
+        one_without_hello[7].state = State::NoClientHello;
+        assert_eq!(admit(&one_without_hello, at("198.51.100.1"), now), Admission::Replace(7));
     }
 
     #[test]

@@ -10,10 +10,10 @@ use socket2::{Domain, Type};
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::*;
-use crate::peering::link::{Occurrence, Stage};
-use crate::peering::strangers;
+use crate::peering::connection_limit;
+use crate::peering::handshake_slots;
+use crate::peering::link::{LinkEvent, Stage};
 use crate::peering::tls::TlsLink;
-use crate::peering::visits;
 
 /// TCP connections that send nothing and are opened again after each end.
 struct Idle {
@@ -88,7 +88,7 @@ fn idle_connections_keep_no_peer_out() {
             // Until no slot is free for one of them.
             let full = Instant::now() + HANG;
             while idle.opened_again.load(Ordering::SeqCst) < 50 {
-                assert!(Instant::now() < full, "{} connections only", far.strangers());
+                assert!(Instant::now() < full, "{} connections only", far.unauthenticated());
                 step(&mut far, &mut Vec::new());
             }
             let mut near = keys.gateway("near", "far");
@@ -125,14 +125,14 @@ fn handshakes_that_stand_still_keep_no_peer_out() {
             crowd.iter_mut().for_each(|one| step(one, &mut Vec::new()));
             read_all(&mut far);
         }
-        let full = if known { strangers::SLOTS } else { strangers::PER_NETWORK };
-        assert_eq!(far.strangers(), full);
+        let full = if known { handshake_slots::SLOTS } else { handshake_slots::PER_NETWORK };
+        assert_eq!(far.unauthenticated(), full);
         let mut near = keys.gateway("near", "far");
         near.listen = None;
         near.peers[0].address = Some(address(&far).to_string());
         let mut near = start(&near);
         run_until([&mut near, &mut far], |[near, far]| is_up(near) && is_up(far));
-        assert_eq!(far.strangers(), full, "it had to wait until they were given up");
+        assert_eq!(far.unauthenticated(), full, "it had to wait until they were given up");
     }
 }
 
@@ -228,7 +228,7 @@ fn a_peer_has_a_bounded_number_of_connections() {
             let mut told = VecDeque::new();
             link.turn(identity.authority(), super::link::Share::ALL, Instant::now(), &mut told);
             link.flush(Instant::now());
-            ready = told.iter().any(|one| matches!(one, Occurrence::Ready(_) | Occurrence::Lost(_)));
+            ready = told.iter().any(|one| matches!(one, LinkEvent::Ready(_) | LinkEvent::Lost(_)));
             step(&mut far, &mut Vec::new());
         }
         for _ in 0..3 {
@@ -236,8 +236,8 @@ fn a_peer_has_a_bounded_number_of_connections() {
         }
         greeting = greeting.max(far.links.values().filter(|link| link.stage == Stage::Greeting).count());
     }
-    assert_eq!(greeting, visits::GREETING, "connections of one peer that wait for its hello");
-    assert!(far.peers[PEER].visits.surplus > 0);
+    assert_eq!(greeting, connection_limit::GREETING, "connections of one peer that wait for its hello");
+    assert!(far.peers[PEER].connection_limit.surplus > 0);
     let mut near = near;
     near.peers[0].address = Some(address(&far).to_string());
     let mut near = start(&near);

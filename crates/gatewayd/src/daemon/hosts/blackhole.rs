@@ -8,13 +8,13 @@ use socket2::{SockFilter, Socket};
 
 /// The time after which the host has closed the connection, 18 minutes: Linux retransmits unacknowledged data for 924.6
 /// s by default (`net.ipv4.tcp_retries2`), and then waits once more, for 120 s at most.
-pub(super) const SILENCE: Span = Span::from_secs(1_080);
+pub(super) const BLACKHOLED: Span = Span::from_secs(1_080);
 /// One in this many of all connections may stop answering; more are reset.
 pub(super) const SHARE: u32 = 8;
 
 /// Stops all packets of a socket: segments of the host get neither acknowledgements nor answers, and no keep-alive
 /// probes are sent. All bytes written must have been acknowledged, or the kernel would retransmit them.
-pub(super) fn silence(socket: &Socket) -> io::Result<()> {
+pub(super) fn drop_packets(socket: &Socket) -> io::Result<()> {
     // A filter of a TCP socket sees the header (RFC 9293, section 3.1). A reset passes: the host has closed the
     // connection. So does a SYN, which makes the host's kernel reset the old connection (RFC 5961, section 4.2).
     const FLAGS_AT: u32 = 13;
@@ -47,18 +47,18 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_socket_acknowledges_nothing_and_receives_a_reset() {
+    fn a_blackholed_socket_acknowledges_nothing_and_receives_a_reset() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = Socket::from(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         let socket = Socket::from(listener.accept().unwrap().0);
-        silence(&socket).unwrap();
+        drop_packets(&socket).unwrap();
         // The shortest timeout that the kernel accepts.
         host.set_tcp_user_timeout(Some(Duration::from_millis(300))).unwrap();
         host.send(b"anybody there?").unwrap();
         assert_eq!(fails(&host).map(|error| error.kind()), Some(io::ErrorKind::TimedOut));
         let host = Socket::from(TcpStream::connect(listener.local_addr().unwrap()).unwrap());
         let socket = Socket::from(listener.accept().unwrap().0);
-        silence(&socket).unwrap();
+        drop_packets(&socket).unwrap();
         host.set_linger(Some(Duration::ZERO)).unwrap();
         drop(host);
         assert_eq!(fails(&socket).map(|error| error.kind()), Some(io::ErrorKind::ConnectionReset));

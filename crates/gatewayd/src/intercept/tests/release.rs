@@ -21,16 +21,16 @@ fn what_is_released_connects_and_bytes_flow() {
                 three.serve(server);
             }
             let client = three.ask(server, 0);
-            let opening = relay.opening();
-            assert_eq!((opening.client.ip(), opening.server), (at(version, 0, 0).ip(), server));
+            let syn = relay.next_syn();
+            assert_eq!((syn.client.ip(), syn.server), (at(version, 0, 0).ip(), server));
             // No answer was sent.
             let states = Three::output(&three.client, "ss -Htn state syn-sent");
             assert_eq!(states.lines().count(), 1, "{states}");
-            relay.carry(opening.clone());
+            relay.carry(syn.clone());
             let asked = client.join().unwrap().unwrap();
-            assert_eq!(asked.own, opening.client);
+            assert_eq!(asked.own, syn.client);
             assert_eq!(asked.peer, server);
-            assert_eq!(asked.seen, opening.client, "the server sees the client's address and port");
+            assert_eq!(asked.seen, syn.client, "the server sees the client's address and port");
             assert_eq!(relay.accepted.recv_timeout(PATIENCE).unwrap(), (asked.own, server));
         }
         relay.die();
@@ -46,10 +46,10 @@ fn nothing_is_sent_for_a_time_out_and_the_client_goes_on() {
     let relay = Relay::start(&three, &config(&SERVER, PeerDown::Direct, &[]));
     for version in 0..2 {
         let client = three.ask(at(version, 3, 81), 0);
-        let first = relay.opening();
+        let first = relay.next_syn();
         relay.refuse(first.clone(), Reason::TimedOut);
         // The retransmission is recognised by its addresses and number.
-        let again = relay.opening();
+        let again = relay.next_syn();
         assert_eq!(
             (again.client, again.server, again.acknowledgement),
             (first.client, first.server, first.acknowledgement)
@@ -70,7 +70,7 @@ fn a_release_may_be_repeated() {
     for version in 0..2 {
         three.serve(at(version, 3, 80));
         let client = three.ask(at(version, 3, 80), 0);
-        let (first, again) = (relay.opening(), relay.opening());
+        let (first, again) = (relay.next_syn(), relay.next_syn());
         assert_eq!(first.acknowledgement, again.acknowledgement);
         relay.carry(first);
         relay.release(again);
@@ -95,9 +95,9 @@ fn a_client_may_use_its_port_again() {
         // The server closes each first: the local end, which is here, stays in TIME-WAIT and accepts no new SYN.
         for _ in 0..3 {
             let client = three.ask(server, own.port());
-            let opening = relay.opening();
-            assert_eq!(opening.client, own);
-            relay.carry(opening);
+            let syn = relay.next_syn();
+            assert_eq!(syn.client, own);
+            relay.carry(syn);
             let asked = client.join().unwrap().unwrap();
             assert_eq!((asked.own, asked.seen), (own, own));
             until(|| {
@@ -129,13 +129,13 @@ fn checks_of_the_reverse_path_do_no_harm() {
         let mut relay = Relay::start(&three, &config(&both, PeerDown::Direct, &["lan0"]));
         for version in 0..2 {
             let client = three.ask(at(version, 3, 80), 0);
-            relay.carry(relay.opening());
+            relay.carry(relay.next_syn());
             let asked = client.join().unwrap().unwrap();
             assert_eq!(asked.seen, asked.own);
         }
         // Also for a neighbour that does not answer.
         let client = three.ask("10.0.1.77:80".parse().unwrap(), 0);
-        relay.carry(relay.opening());
+        relay.carry(relay.next_syn());
         assert_eq!(errno(client), Some(libc::EHOSTUNREACH), "rp_filter={check}");
         while !relay.no_opening() {}
         relay.die();
